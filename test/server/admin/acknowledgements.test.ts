@@ -7,7 +7,7 @@ import { NOW, openAdmin } from "./support/open-admin.ts";
 const params = { name: "provider:acme-chat" } as const;
 const body = { reason: "known since noon", duration: "2h", severity: "fail", degree: 1 } as const;
 
-test("an acknowledgement is put with who, why, how bad and until when, and reads back as it was answered", async (t) => {
+test("an acknowledgement is stored with caller, reason, severity and expiry, and reads back as answered", async (t) => {
   const { client, audit } = await openAdmin(t);
   const put = await client.call("put_acknowledgement", { params, body });
   assert.deepEqual(put, {
@@ -28,7 +28,7 @@ test("an acknowledgement is put with who, why, how bad and until when, and reads
   );
 });
 
-test("what was not said of how bad it is stays unsaid, and putting again replaces", async (t) => {
+test("a severity that was not given stays unset, and putting again replaces the row", async (t) => {
   const { client, setNow } = await openAdmin(t);
   await client.call("put_acknowledgement", { params, body });
   const put = await client.call("put_acknowledgement", { params, body: { reason: "longer", duration: "4h" } });
@@ -40,7 +40,7 @@ test("what was not said of how bad it is stays unsaid, and putting again replace
   );
 });
 
-test("it is lifted once, whatever its name holds", async (t) => {
+test("an acknowledgement is lifted once, whatever characters its name has", async (t) => {
   const { client } = await openAdmin(t);
   for (const name of ['refused:["key","a/b %2F","\u6a21\u578b"]', "...", "a?b#c", "x".repeat(512)]) {
     await client.call("put_acknowledgement", { params: { name }, body });
@@ -54,7 +54,7 @@ test("it is lifted once, whatever its name holds", async (t) => {
   }
 });
 
-test("without an end, with none that is near, or with a name that is a step in a path it is refused", async (t) => {
+test("an acknowledgement without an expiry, with a distant one, or with a dot segment as its name is refused", async (t) => {
   const { send, memory } = await openAdmin(t);
   const put = async (name: string, text: object) =>
     (await send("PUT", `/admin/v1/acknowledgements/${name}`, { body: JSON.stringify(text) })).status;
@@ -69,7 +69,7 @@ test("without an end, with none that is near, or with a name that is a step in a
   assert.equal(memory.writes, 0, "nothing is written");
 });
 
-test("who waits for the list is answered once one is put", async (t) => {
+test("a blocking read of the list is answered once an acknowledgement is put", async (t) => {
   const { client } = await openAdmin(t);
   const { index } = await client.call("list_acknowledgements");
   const waiting = client.call("list_acknowledgements", { query: { index, wait: "30s" } });

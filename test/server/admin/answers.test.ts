@@ -90,7 +90,7 @@ const LOGIN: LoginIssuer = {
   token: "id",
 };
 
-test("every operation answers what its description says", async (t) => {
+test("every operation gives the answer that its description states", async (t) => {
   const { client, sources, backends, governed, memory } = await openAdmin(t, { logins: [LOGIN] });
   backends.configure("acme");
   governed.configure({ profiles: ["p"], budgets: ["b"] });

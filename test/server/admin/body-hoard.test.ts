@@ -16,7 +16,7 @@ const HEAD = `POST / HTTP/1.1\r\nhost: a\r\ncontent-length: ${MAX_JSON_BYTES}\r\
 /** Time for a whole body, which needs some milliseconds. */
 const LIMIT_MS = 1_500;
 
-test("where no body is taken, a long one is refused by its length", async (t) => {
+test("a long body is refused by its length if the operation takes none", async (t) => {
   const read = await readBy(t, OPERATIONS.get_whoami);
   const socket = await dial(read.where);
   socket.write(HEAD);
@@ -25,7 +25,7 @@ test("where no body is taken, a long one is refused by its length", async (t) =>
   assert.deepEqual([code, message], ["invalid", "This operation takes no body."]);
 });
 
-test("a body that stops in the middle gives its room back, and its connection ends", async (t) => {
+test("a body that stalls midway releases its memory, and its connection ends", async (t) => {
   const read = await readBy(t, OPERATIONS.create_key, MAX_JSON_BYTES, LIMIT_MS);
   const socket = await dial(read.where);
   socket.write(HEAD + "x".repeat(1_000));

@@ -48,23 +48,23 @@ async function sendAll(port: number, head: string, body: Buffer, isEnded = true)
 
 const LONG = Buffer.alloc(16 * MAX_JSON_BYTES, "x");
 
-test("a body that is declared too long is answered after it has been sent, on a connection that goes on", async (t) => {
+test("a body declared too long is answered after it was sent, and the connection stays open", async (t) => {
   const text = await sendAll(await refusing(t), `content-length: ${LONG.length}`, LONG);
   assert.match(text, /^HTTP\/1\.1 413 /);
   assert.match(text, /keep-alive/i);
 });
 
-test("so is one that turns out too long on its way", async (t) => {
+test("a body that turns out too long is answered after it was sent, and the connection stays open", async (t) => {
   const chunk = Buffer.concat([Buffer.from(`${LONG.length.toString(16)}\r\n`), LONG, Buffer.from("\r\n")]);
   assert.match(await sendAll(await refusing(t), "transfer-encoding: chunked", chunk), /^HTTP\/1\.1 413 /);
 });
 
-test("a sender that stops half-way is answered too", async (t) => {
+test("a sender that stalls midway is answered too", async (t) => {
   const text = await sendAll(await refusing(t), `content-length: ${2 * LONG.length}`, LONG, false);
   assert.match(text, /^HTTP\/1\.1 413 .*connection: close/is);
 });
 
-test("nothing is waited for when the caller has gone, or the body is through", async (t) => {
+test("draining ends at once if the caller disconnected or the body is complete", async (t) => {
   const outcomes: string[] = [];
   const server = createServer(async (request, response) => {
     await discardRest(request, true, AbortSignal.abort());

@@ -14,7 +14,7 @@ import { handlerPorts } from "./support/handler-ports.ts";
 import { createMemoryAudit } from "./support/memory-audit.ts";
 import { createMemoryCluster } from "./support/memory-cluster.ts";
 
-test("a restore that is cut off by the end of its door is recorded before the plane is closed", async (t) => {
+test("a restore cut off by a closing listener is recorded before the admin plane closes", async (t) => {
   const directory = await mkdtemp(join(tmpdir(), "gateway-admin-"));
   t.after(() => rm(directory, { recursive: true, force: true }));
   const path = join(directory, "admin.sock");

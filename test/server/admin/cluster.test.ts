@@ -14,7 +14,7 @@ async function digest(parts: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): 
   return hash.digest("hex");
 }
 
-test("a member is removed, and one that is none is not found", async (t) => {
+test("a member is removed, and an unknown one is not found", async (t) => {
   const { client } = await openAdmin(t);
   await client.call("delete_cluster_member", { params: { id: "n3" } });
   assert.deepEqual(
@@ -27,7 +27,7 @@ test("a member is removed, and one that is none is not found", async (t) => {
   });
 });
 
-test("pruning keeps exactly those listed, and tells them and who is gone, also where the node has not heard of it yet", async (t) => {
+test("pruning keeps exactly the listed members and reports kept and removed ones, also on a node that lags", async (t) => {
   const { client } = await openAdmin(t);
   assert.deepEqual(await client.call("prune_cluster", { body: { keep: ["n3", "n1"] } }), {
     members: ["n1", "n3"],
@@ -43,14 +43,14 @@ for (const keep of [[], ["n1", "n1"], ["n1", "n9"]]) {
   });
 }
 
-test("leadership goes to whom is named, or to whom the cluster chooses", async (t) => {
+test("leadership goes to the named member, or to one that the cluster chooses", async (t) => {
   const { client, send } = await openAdmin(t);
   assert.deepEqual(await client.call("transfer_leader", { body: { to: "n3" } }), { leader: "n3" });
   assert.equal((await send("POST", "/admin/v1/cluster/leader")).status, 200);
   await assert.rejects(client.call("transfer_leader", { body: { to: "n9" } }), { status: 400, code: "invalid" });
 });
 
-test("an archive is streamed out whole and streamed in whole", async (t) => {
+test("an archive is streamed complete in both directions", async (t) => {
   const { client, memory } = await openAdmin(t);
   const archive = await client.call("save_snapshot");
   const parts: Uint8Array[] = [];
@@ -69,7 +69,7 @@ test("an archive is streamed out whole and streamed in whole", async (t) => {
   assert.equal(await digest(memory.restored), await digest(parts));
 });
 
-test("an archive carries its place in the log and its type", async (t) => {
+test("an archive has its log position and its content type", async (t) => {
   const { send } = await openAdmin(t);
   const { headers } = await send("GET", "/admin/v1/snapshot?stale=true");
   assert.equal(headers["content-type"], ARCHIVE_TYPE);
@@ -77,7 +77,7 @@ test("an archive carries its place in the log and its type", async (t) => {
   assert.match(String(headers["content-disposition"]), /^attachment; filename="snapshot-3-\d+\.tar\.gz"$/);
 });
 
-test("an archive that cannot be made or taken is refused with the cluster's code", async (t) => {
+test("an archive that cannot be made or restored is refused with the cluster's code", async (t) => {
   const { client, memory } = await openAdmin(t);
   memory.failNext("no_leader", "This node does not lead.");
   await assert.rejects(client.call("save_snapshot"), { status: 503, code: "no_leader" });
@@ -88,7 +88,7 @@ test("an archive that cannot be made or taken is refused with the cluster's code
   await assert.rejects(client.call("restore_snapshot", { body }), { status: 422, code: "refused" });
 });
 
-test("an archive that breaks off on its way out breaks off at the reader", async (t) => {
+test("an archive that breaks off while it is sent breaks off at the reader", async (t) => {
   const { memory } = await openAdmin(t);
   const broken = {
     ...memory.cluster,
@@ -106,7 +106,7 @@ test("an archive that breaks off on its way out breaks off at the reader", async
   assert.match(log(), /the disk is gone/);
 });
 
-test("a reader that leaves ends the archive", async (t) => {
+test("a reader that disconnects ends the archive", async (t) => {
   const { memory } = await openAdmin(t);
   let ended: () => void = () => {};
   const gone = new Promise<void>((resolve) => {
@@ -134,7 +134,7 @@ test("a reader that leaves ends the archive", async (t) => {
   await gone;
 });
 
-test("a secret is put, counted and listed, and its value is nowhere", async (t) => {
+test("a secret is stored, counted and listed, and its value is shown nowhere", async (t) => {
   const { client } = await openAdmin(t);
   const params = { name: "OPENAI_KEY" };
   await client.call("put_secret", { params, body: { value: "one" } });
@@ -151,7 +151,7 @@ test("a secret is put, counted and listed, and its value is nowhere", async (t) 
   await assert.rejects(client.call("delete_secret", { params }), { status: 404, code: "not_found" });
 });
 
-test("what stands beside an idempotency key of a secret is the keyed digest, and no plain hash of its value", async (t) => {
+test("the idempotency record of a secret has a keyed digest, not a plain hash of its value", async (t) => {
   const { secrets } = await openAdmin(t);
   const digests: (string | undefined)[] = [];
   const asked: string[] = [];
@@ -172,7 +172,7 @@ test("what stands beside an idempotency key of a secret is the keyed digest, and
   assert.deepEqual(asked, ['PUT /admin/v1/secrets/a\n\n{"value":"v"}']);
 });
 
-test("the status tells the node, its leader, version, uptime, listeners and applied index", async (t) => {
+test("the status has node, leader, version, uptime, listeners and applied index", async (t) => {
   const { client, memory } = await openAdmin(t);
   await client.call("create_key", { body: { name: "a" } });
   assert.deepEqual(await client.call("get_status"), {
@@ -209,7 +209,7 @@ test("the status tells the node, its leader, version, uptime, listeners and appl
   assert.equal((await client.call("get_status")).leader, null);
 });
 
-test("a caller of the socket is the user of the process, in the role local", async (t) => {
+test("a caller on the socket is the user of the process, with the role `local`", async (t) => {
   const { client } = await openAdmin(t);
   assert.deepEqual(await client.call("get_whoami"), { issuer: "local", subject: "unix:1000", roles: ["local"] });
 });

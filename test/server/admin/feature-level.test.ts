@@ -33,7 +33,7 @@ function memberRow(id: string, version: string, highest: number): typeof BELOW {
   return [memberRowKey(id), `1${JSON.stringify({ ...unknownMember(id), version, feature: [1, highest] })}`];
 }
 
-test("a write that the level is about to allow waits for it", async () => {
+test("a write that a pending feature level will allow waits for it", async () => {
   const { memory, put } = start(60_000);
   const answer = put();
   assert.equal(memory.writes, 0);
@@ -42,7 +42,7 @@ test("a write that the level is about to allow waits for it", async () => {
   assert.equal(memory.watchers, 0);
 });
 
-test("one that waited in vain is refused with when to try again, and done when it is sent again under its key", async () => {
+test("a write that waited in vain is refused with a retry time, and succeeds when sent again under its key", async () => {
   const { memory, put } = start(5);
   await assert.rejects(put(), {
     code: "conflict",
@@ -54,7 +54,7 @@ test("one that waited in vain is refused with when to try again, and done when i
   assert.equal((await put()).value.reason, "known");
 });
 
-test("one that waits for a member of an earlier version is refused at once, and names it", async () => {
+test("a write that waits for a member of an earlier version is refused at once and names the member", async () => {
   const rows = [
     BELOW,
     memberRow("n1", "0.2.0", ACKNOWLEDGEMENTS_LEVEL),

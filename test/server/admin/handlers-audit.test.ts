@@ -16,7 +16,7 @@ const WRITE = { by: { iss: "local", sub: "unix:1000" }, timeoutMs: 1_000 };
 const hash = (letter: string): string => letter.repeat(43);
 const kid = (letter: string): string => letter.repeat(43);
 
-test("heads stand by node and chain, each with how often its node contradicted itself", async () => {
+test("heads are listed by node and chain, with the number of contradictions of each node", async () => {
   const ports = handlerPorts();
   const list = watchList(auditHeadList(ports));
   const read = () => list.read(AT_ONCE, () => NOW);
@@ -41,7 +41,7 @@ test("heads stand by node and chain, each with how often its node contradicted i
   );
 });
 
-test("as many of the last records are answered as are asked for, 100 unless told", async () => {
+test("the requested number of last records is answered, 100 by default", async () => {
   const asked: unknown[] = [];
   const ports = handlerPorts({
     audit: {
@@ -63,7 +63,7 @@ test("as many of the last records are answered as are asked for, 100 unless told
   ]);
 });
 
-test("ways to sign in are answered; without one, the key that would set it is named", async () => {
+test("sign-in methods are answered; without any, the key that configures one is named", async () => {
   const login: LoginIssuer = {
     name: "corp",
     issuer: "https://id.example.com",

@@ -31,7 +31,7 @@ function open() {
   };
 }
 
-test("a suspended provider is called so until its suspension ends, whatever was measured", async () => {
+test("a suspended provider is shown as suspended until its suspension ends, whatever its health", async () => {
   const { configure, measure, suspend, rows } = open();
   configure("a", "b");
   measure("a", { state: "failing", error_ratio: 1 });
@@ -50,7 +50,7 @@ test("a suspended provider is called so until its suspension ends, whatever was 
   ]);
 });
 
-test("a suspension of something else of the same name is none of the provider", async () => {
+test("a suspension of another kind with the same name does not concern the provider", async () => {
   const { configure, ports, rows } = open();
   configure("a");
   const key = commands.suspensionPut({ kind: "key", name: "a", reason: "r", duration_ms: null });
@@ -58,7 +58,7 @@ test("a suspension of something else of the same name is none of the provider", 
   assert.equal((await rows())[0]?.state, "idle");
 });
 
-test("the list changes with the configuration, what is measured, and suspensions", async () => {
+test("the provider list changes with configuration, health and suspensions", async () => {
   const { configure, measure, suspend, index } = open();
   const seen = [await index()];
   configure("a");
@@ -74,7 +74,7 @@ test("the list changes with the configuration, what is measured, and suspensions
   assert.equal(await index(), seen.at(-1));
 });
 
-test("a closed list listens to nothing any more", async () => {
+test("a closed list has no listeners left", async () => {
   const { configure, list, index } = open();
   list.close();
   const before = await index();
@@ -82,7 +82,7 @@ test("a closed list listens to nothing any more", async () => {
   assert.equal(await index(), before);
 });
 
-test("the list of models changes with the configuration and not with what is measured", async () => {
+test("the model list changes with the configuration and not with health", async () => {
   const { configure, measure, ports } = open();
   const list = watchList(modelList(ports));
   configure("a");
@@ -97,7 +97,7 @@ test("the list of models changes with the configuration and not with what is mea
   assert.ok((await list.read(AT_ONCE, () => NOW)).index > index);
 });
 
-test("the failures of a provider are answered, and a provider that is not configured is not found", async () => {
+test("the failures of a provider are answered, and an unknown provider is not found", async () => {
   const { configure, fail, ports } = open();
   configure("a");
   const failure = { ...FAILED, time: rfc3339(NOW), status: null, kind: "connect", attempt: 1, moved_to: "b" };
@@ -111,7 +111,7 @@ test("the failures of a provider are answered, and a provider that is not config
   });
 });
 
-test("the members of a pool are answered, 1,000 at most, and it is told that there are more", async () => {
+test("at most 1,000 members of a pool are answered, with a flag that there are more", async () => {
   const { configure, have, ports } = open();
   configure("a", "b");
   const { list_backend_members: answer } = backendHandlers;

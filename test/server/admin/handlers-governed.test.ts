@@ -35,7 +35,7 @@ function open() {
   };
 }
 
-test("a profile tells how many keys name it, as keys come, change and go", async () => {
+test("a profile shows how many keys use it, as keys are minted, changed and deleted", async () => {
   const { configure, mint, counts, ports } = open();
   configure({ profiles: ["batch", "chat"] });
   assert.deepEqual(await counts(), ["batch 0", "chat 0"]);
@@ -50,7 +50,7 @@ test("a profile tells how many keys name it, as keys come, change and go", async
   assert.deepEqual(await counts(), ["batch 1", "chat 0"]);
 });
 
-test("keys are counted once for any number of readings, until one of them changes", async () => {
+test("keys are counted once for any number of reads until one of them changes", async () => {
   const { configure, mint, counts, ports } = open();
   configure({ profiles: ["a"] });
   await mint("k", "a");
@@ -83,7 +83,7 @@ test("keys are counted once for any number of readings, until one of them change
   assert.deepEqual(await counts(), ["a 2"]);
 });
 
-test("the list of profiles changes with the configuration and the keys, and not with what is spent", async () => {
+test("the profile list changes with configuration and keys, and not with spending", async () => {
   const { configure, mint, spend, profileIndex } = open();
   const seen = [await profileIndex()];
   configure({ profiles: ["a"], budgets: ["b"] });
@@ -98,7 +98,7 @@ test("the list of profiles changes with the configuration and the keys, and not 
   assert.equal(await profileIndex(), seen.at(-1));
 });
 
-test("the list of budgets changes with the configuration and what is spent, and not with the keys", async () => {
+test("the budget list changes with configuration and spending, and not with keys", async () => {
   const { configure, mint, spend, budgetIndex, budgets } = open();
   const seen = [await budgetIndex()];
   configure({ budgets: ["b"] });
@@ -118,7 +118,7 @@ test("the list of budgets changes with the configuration and what is spent, and 
   );
 });
 
-test("a reader that waits is answered by the change", async () => {
+test("a blocking read is answered by the change", async () => {
   const { configure, spend, budgets } = open();
   configure({ budgets: ["b"] });
   const { index } = await budgets.read(AT_ONCE, () => NOW);

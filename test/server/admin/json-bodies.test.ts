@@ -5,7 +5,7 @@ import { parseJson } from "../../../src/server/admin/body.ts";
 
 const read = (json: string): unknown => parseJson(Buffer.from(json));
 
-test("a member that stands twice is refused by its name, also spelt otherwise and deep down", () => {
+test("a duplicate member is refused by its name, also with escapes and at any depth", () => {
   for (const [json, name] of [
     ['{"name":"a","name":"a"}', "name"],
     ['{"name":"a","n\\u0061me":"b"}', "name"],
@@ -21,7 +21,7 @@ test("a member that stands twice is refused by its name, also spelt otherwise an
   );
 });
 
-test("nesting is bounded before anything recursive sees it", () => {
+test("nesting is limited before any recursive code runs", () => {
   assert.throws(() => read(`{"a":${"[".repeat(400_000)}${"]".repeat(400_000)}}`), { message: /deeper than 64 levels/ });
   assert.deepEqual(read('{"a":{"a":[{"a":1},{"a":2}]}}'), { a: { a: [{ a: 1 }, { a: 2 }] } });
   assert.deepEqual(read(""), {});

@@ -38,7 +38,7 @@ test("a key is minted with its fields, and its text is shown in that answer alon
   assert.ok(!list.text.includes(digestOf(parsed.secret)));
 });
 
-test("a key needs only a name, and then has no profile and no end", async (t) => {
+test("a key needs only a name, and then has no profile and no expiry", async (t) => {
   const { client } = await openAdmin(t);
   const { profile, metadata, expires_at } = await client.call("create_key", { body: { name: "plain" } });
   assert.deepEqual({ profile, metadata, expires_at }, { profile: null, metadata: {}, expires_at: null });
@@ -49,7 +49,7 @@ test("a minted key is answered with 201", async (t) => {
   assert.equal((await send("POST", "/admin/v1/keys", { body: '{"name":"a"}' })).status, 201);
 });
 
-test("a second key of a name is refused as a conflict", async (t) => {
+test("a second key with the same name is refused as a conflict", async (t) => {
   const { client } = await openAdmin(t);
   await client.call("create_key", { body: { name: "ci" } });
   await assert.rejects(client.call("create_key", { body: { name: "ci" } }), (error) => {
@@ -59,7 +59,7 @@ test("a second key of a name is refused as a conflict", async (t) => {
   });
 });
 
-test("a change leaves alone what it does not name, and null takes away", async (t) => {
+test("a change keeps the fields it does not name, and null clears a field", async (t) => {
   const { client, governed } = await openAdmin(t);
   governed.configure({ profiles: ["a"] });
   await client.call("create_key", { body: { name: "ci", profile: "a", metadata: { x: "1" }, expires_in: "1h" } });
@@ -72,7 +72,7 @@ test("a change leaves alone what it does not name, and null takes away", async (
   assert.deepEqual(await client.call("get_key", { params }), freed);
 });
 
-test("a rotated key has another id and text under its name, and keeps its fields", async (t) => {
+test("a rotated key gets a new id and text under its name and keeps its fields", async (t) => {
   const { client, governed } = await openAdmin(t);
   governed.configure({ profiles: ["a"] });
   const first = await client.call("create_key", { body: { name: "ci", profile: "a" } });
@@ -83,7 +83,7 @@ test("a rotated key has another id and text under its name, and keeps its fields
   assert.deepEqual([second.name, second.profile, second.created_at], ["ci", "a", first.created_at]);
 });
 
-test("a profile that is not configured is refused by its field, with the nearest name and what there is", async (t) => {
+test("an unknown profile is refused by its field, with the nearest name and the known ones", async (t) => {
   const { client, send, governed, memory } = await openAdmin(t);
   governed.configure({ profiles: ["batch", "chat"] });
   await client.call("create_key", { body: { name: "ci", profile: "chat" } });
@@ -110,7 +110,7 @@ test("a profile that is not configured is refused by its field, with the nearest
   assert.equal((await client.call("get_key", { params: { name: "ci" } })).profile, "chat");
 });
 
-test("a key whose profile is gone can still be changed, rotated and listed under it", async (t) => {
+test("a key whose profile was removed can still be changed, rotated and listed under it", async (t) => {
   const { client, governed } = await openAdmin(t);
   governed.configure({ profiles: ["chat"] });
   await client.call("create_key", { body: { name: "ci", profile: "chat" } });
@@ -135,14 +135,14 @@ for (const [method, path, body] of [
   ["DELETE", "/admin/v1/keys/none", undefined],
   ["POST", "/admin/v1/keys/none/rotate", undefined],
 ] as const) {
-  test(`${method} ${path} of a key that is not there answers 404`, async (t) => {
+  test(`${method} ${path} of an unknown key answers 404`, async (t) => {
     const { send } = await openAdmin(t);
     const answer = await send(method, path, body === undefined ? {} : { body });
     assert.deepEqual([answer.status, answer.json().error.code], [404, "not_found"]);
   });
 }
 
-test("the status follows from a suspension and from the time", async (t) => {
+test("the status follows from a suspension and from the clock", async (t) => {
   const { client, setNow } = await openAdmin(t);
   const params = { name: "ci" };
   const status = async () => (await client.call("get_key", { params })).status;
@@ -158,7 +158,7 @@ test("the status follows from a suspension and from the time", async (t) => {
   assert.equal(await status(), "expired");
 });
 
-test("a repeated request mints once, and does not show a text that opens nothing", async (t) => {
+test("a repeated request mints one key, and does not show a text that no longer works", async (t) => {
   const { client } = await openAdmin(t);
   const input = { body: { name: "ci" }, idempotencyKey: "first" };
   const { key, ...record } = await client.call("create_key", input);
@@ -180,7 +180,7 @@ test("another request under an idempotency key is a conflict", async (t) => {
   });
 });
 
-test("keys are listed in pages, each from a name on, whether a key has that name or not", async (t) => {
+test("keys are listed in pages, each starting at a name, even if no key has that name", async (t) => {
   const { client, send } = await openAdmin(t);
   const names = ["a", "b", "b.1", "b1", "ba", "c"];
   for (const name of [...names].reverse()) await client.call("create_key", { body: { name } });

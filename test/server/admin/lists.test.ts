@@ -23,7 +23,7 @@ test("a list answers its rows with an index, which is its ETag", async (t) => {
   assert.equal(answer.headers["etag"], `"${index}"`);
 });
 
-test("an index grows with each change of the list, and with no change of another", async (t) => {
+test("an index grows with each change of its list and with no change of another", async (t) => {
   const { client } = await openAdmin(t);
   const first = await client.call("list_keys");
   await client.call("put_secret", { params: { name: "s" }, body: { value: "v" } });
@@ -32,7 +32,7 @@ test("an index grows with each change of the list, and with no change of another
   assert.ok((await client.call("list_keys")).index > first.index);
 });
 
-test("a blocking read answers once the list has changed, and not when another has", async (t) => {
+test("a blocking read answers once its list has changed, and not on changes of another", async (t) => {
   const { client } = await openAdmin(t);
   const { index } = await client.call("list_suspensions");
   let answered = false;
@@ -65,14 +65,14 @@ test("a read that names an index of another process answers at once", async (t) 
   assert.equal((await client.call("list_keys", { query: { index: index + 1_000, wait: "5m" } })).index, index);
 });
 
-test("a read whose wait is over answers with what there is", async (t) => {
+test("a read whose wait time has passed answers with the current rows", async (t) => {
   const { client } = await openAdmin(t);
   const { index } = await client.call("list_keys");
   assert.deepEqual(await client.call("list_keys", { query: { index, wait: "10ms" } }), { items: [], index });
   assert.deepEqual(await client.call("list_keys", { query: { index, wait: "0s" } }), { items: [], index });
 });
 
-test("a consistent read goes through the leader, and fails without one", async (t) => {
+test("a consistent read goes through the leader and fails without one", async (t) => {
   const { client, memory } = await openAdmin(t);
   await client.call("list_keys", { query: { consistent: true } });
   memory.failNext("no_leader", "Nobody leads.");
@@ -80,7 +80,7 @@ test("a consistent read goes through the leader, and fails without one", async (
   await assert.rejects(client.call("list_keys", { query: { consistent: true } }), { status: 503, code: "no_leader" });
 });
 
-test("the members change when the cluster tells so", async (t) => {
+test("the member list changes when the cluster reports a change", async (t) => {
   const { client, memory } = await openAdmin(t);
   const { index, items } = await client.call("list_cluster_members");
   assert.deepEqual(
@@ -128,7 +128,7 @@ function countingList() {
   };
 }
 
-test("a long table is walked in turns, anew when a row changes, and is whole in the end", async () => {
+test("a long table is read in slices, restarted when a row changes, and complete at the end", async () => {
   const rows = new Map(Array.from({ length: 200_000 }, (_, at) => [`key/${String(at).padStart(6, "0")}`, `${at}`]));
   let version = 0;
   let walks = 0;
@@ -158,7 +158,7 @@ test("a long table is walked in turns, anew when a row changes, and is whole in 
   assert.equal(walks, 2);
 });
 
-test("a table that never rests is read all the same", async () => {
+test("a table that changes constantly is still read", async () => {
   let version = 0;
   let walks = 0;
   const view: StateView = {
@@ -180,7 +180,7 @@ test("a table that never rests is read all the same", async () => {
 /** A reader that stays. */
 const staying = (): AbortSignal => new AbortController().signal;
 
-test("a list has one listener however many wait, and reads nothing for them meanwhile", async () => {
+test("a list has one listener for any number of waiting readers, and reads nothing meanwhile", async () => {
   const { list, listeners, reads, change } = countingList();
   const waiting = Array.from({ length: 1_000 }, () =>
     list.read({ index: 1, waitMs: 60_000, signal: staying() }, () => 0),
@@ -201,7 +201,7 @@ test("a list has one listener however many wait, and reads nothing for them mean
   assert.equal(listeners.size, 0);
 });
 
-test("a reader that leaves is forgotten", async () => {
+test("a reader that disconnects is forgotten", async () => {
   const { list } = countingList();
   const leaving = new AbortController();
   const reading = list.read({ index: 1, waitMs: 60_000, signal: leaving.signal }, () => 0);
@@ -219,7 +219,7 @@ test("a closed list answers at once", async () => {
   assert.equal((await list.read({ index: 1, waitMs: 60_000, signal: staying() }, () => 0)).index, 1);
 });
 
-test("a thousand wait through the socket at no cost, and all are answered by one change", async (t) => {
+test("a thousand readers wait on the socket at no cost, and one change answers all", async (t) => {
   const { client, path, memory } = await openAdmin(t);
   const { index } = await client.call("list_keys");
   const watchers = memory.watchers;
@@ -264,7 +264,7 @@ test("a thousand wait through the socket at no cost, and all are answered by one
   assert.ok(answers.every(({ items }) => items.length === 1));
 });
 
-test("a hundred thousand keys are answered whole, without holding up the thread", async (t) => {
+test("a hundred thousand keys are answered in full without blocking the event loop", async (t) => {
   const { client, memory, path } = await openAdmin(t);
   const digest = "0".repeat(64);
   const base = { profile: null, metadata: {}, digest, expires_in_ms: null };

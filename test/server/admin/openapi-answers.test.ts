@@ -8,7 +8,7 @@ const HEADERS = { "content-type": "application/json", "x-gateway-request-id": "r
 const WHOAMI = JSON.stringify({ issuer: "local", subject: "unix:0", roles: ["local"] });
 const refusal = (code: string): string => JSON.stringify({ error: { code, message: "No." } });
 
-test("answers that are as described pass", () => {
+test("answers that match their description pass", () => {
   assertAnswer("get_whoami", 200, HEADERS, WHOAMI);
   assertAnswer("list_keys", 200, HEADERS, '{"items":[],"index":1}');
   assertAnswer("delete_key", 204, HEADERS, "");
@@ -52,11 +52,11 @@ for (const [title, id, status, headers, body, message] of [
   ["a code that is not of the operation", "get_key", 404, HEADERS, refusal("stale"), /allowed values/],
   ["an error of another form", "get_key", 404, HEADERS, '{"error":"no"}', /must be object/],
 ] as const) {
-  test(`${title} does not pass`, () => {
+  test(`${title}: an undescribed answer fails`, () => {
     assert.throws(() => assertAnswer(id, status, headers, body), message);
   });
 }
 
-test("an answer of success at a path that is not described does not pass", () => {
+test("a success answer at an undescribed path fails", () => {
   assert.throws(() => assertAnswerTo("GET", "/admin/v1/nowhere", 200, HEADERS, "{}"), /not described/);
 });

@@ -24,17 +24,17 @@ async function textOf(payload: Payload): Promise<string> {
 }
 
 for (const [what, value] of Object.entries(VALUES)) {
-  test(`${what} arrives as it was`, async () => {
+  test(`${what} arrives unchanged`, async () => {
     assert.deepEqual(JSON.parse(await textOf(valuePayload(value))), value);
   });
 }
 
-test("a long list is written in slices, a short one at once", () => {
+test("a long list is written in slices, a short one in one piece", () => {
   assert.equal(typeof valuePayload({ rows }), "object");
   assert.equal(typeof valuePayload({ rows: rows.slice(0, 10) }), "string");
 });
 
-test("text is sent as it is", async () => {
+test("text is sent unchanged", async () => {
   assert.equal(valuePayload(new JsonText(['{"a":1}\n'])), '{"a":1}\n');
   assert.equal(await textOf(valuePayload(new JsonText(['{"rows":[', "\n[1]", "]}\n"]))), '{"rows":[\n[1]]}\n');
 });

@@ -19,7 +19,7 @@ for (const [what, secret] of [
   ["access key", AWS],
   ["password", "password=q7Rz1Lk9Xv3T"],
 ] as const) {
-  test(`a reason with a ${what} in it is refused with what to do, and is found nowhere`, async (t) => {
+  test(`a reason with a ${what} is refused with the remedy and stored nowhere`, async (t) => {
     const { client, audit } = await openAdmin(t);
     const reason = `leaked in a chat: ${secret}, revoke it`;
     const asked = [
@@ -42,7 +42,7 @@ for (const [what, secret] of [
   });
 }
 
-test("reasons as people write them are taken", async (t) => {
+test("ordinary reasons are accepted", async (t) => {
   const { client } = await openAdmin(t);
   const reasons = [
     "key rotation until the evening, ticket INC-204711",

@@ -9,7 +9,7 @@ import { createMemoryAudit } from "./support/memory-audit.ts";
 import { createMemoryCluster } from "./support/memory-cluster.ts";
 import { openAdmin } from "./support/open-admin.ts";
 
-test("a dry run is recorded as one, whether it compiles or not, and the write behind it as a write", async (t) => {
+test("a dry run is recorded as a dry run, whether it compiles or not, and a later write as a write", async (t) => {
   const { client, audit } = await openAdmin(t);
   const put = (body: string, query = {}) => client.call("put_source", { params: { name: "a" }, query, body });
   await put("providers: []", { dry_run: true });
@@ -38,7 +38,7 @@ function undoing(undo: { readonly t: string; readonly p: unknown }) {
   };
 }
 
-test("a key that is deleted as soon as it is minted was minted, and is recorded so", async (t) => {
+test("a key deleted right after minting is still recorded as minted", async (t) => {
   const cluster = undoing({ t: "key.delete", p: { name: "ci" } });
   const { send, audit } = await openAdmin(t, { cluster });
   const { status, json } = await send("POST", "/admin/v1/keys", { body: '{"name":"ci"}' });
@@ -46,7 +46,7 @@ test("a key that is deleted as soon as it is minted was minted, and is recorded 
   assert.deepEqual([audit.entries[0]?.data["outcome"], audit.entries[0]?.data["code"]], ["done", "conflict"]);
 });
 
-test("a suspension that is lifted as soon as it is put was put, and is recorded so", async (t) => {
+test("a suspension lifted right after it was put is still recorded as put", async (t) => {
   const cluster = undoing({ t: "suspension.delete", p: { kind: "model", name: "ci" } });
   const { send, audit } = await openAdmin(t, { cluster });
   const { status, json } = await send("PUT", "/admin/v1/suspensions/model:ci", { body: '{"reason":"leaked"}' });
@@ -54,7 +54,7 @@ test("a suspension that is lifted as soon as it is put was put, and is recorded 
   assert.equal(audit.entries[0]?.data["outcome"], "done");
 });
 
-test("however many roles a caller has, the record names the caller and the resource in full", async () => {
+test("a record names caller and resource in full, however many roles the caller has", async () => {
   const { audit, entries } = createMemoryAudit();
   const subject = `spiffe://cluster.example/ns/${"payments-".repeat(10)}/sa/deployer`;
   const roles = Array.from({ length: 256 }, (_, at) => `${at}-0b8f6a52-6f0e-4a1e-9c55-2f6b7f9d1c3e`);

@@ -12,15 +12,15 @@ const permitting =
   (action) =>
     actions.includes(action);
 
-describe("a rehearsal", () => {
-  test("gives ids of requests to those who may list requests, and counts to all", async () => {
+describe("rehearsal over the admin API", () => {
+  test("gives request ids to callers that may list requests, and counts to all", async () => {
     const asked = async (may: Call<"rehearse">["may"]) =>
       (await HANDLERS.rehearse({ ...callOf("rehearse", { body: {} }), may }, handlerPorts())).value;
     assert.deepEqual(await asked(permitting("rehearse", "list_requests")), REHEARSED);
     assert.deepEqual(await asked(permitting("rehearse")), { ...REHEARSED, examples: null });
   });
 
-  test("comes with a dry run to those who may rehearse, and with no write", async () => {
+  test("comes with a dry run for callers that may rehearse, and never with a write", async () => {
     const put = async (query: object, may: Call<"put_source">["may"]) => {
       const call = callOf("put_source", { params: { name: "default" }, query, body: "version: 1" });
       return (await HANDLERS.put_source({ ...call, may }, handlerPorts())).value;

@@ -251,13 +251,13 @@ for (const { title, method, path, options, status, code, message } of CASES) {
   });
 }
 
-test("a method that is not taken is answered with those that are", async (t) => {
+test("a wrong method is answered with the allowed methods", async (t) => {
   const { send } = await openAdmin(t);
   assert.equal((await send("PATCH", "/admin/v1/sources/a")).headers["allow"], "GET, PUT, DELETE");
   assert.equal((await send("GET", "/admin/v1/secrets/rewrap")).headers["allow"], "POST");
 });
 
-test("every fault of a body is in the details, with its field", async (t) => {
+test("every error in a body is in the details, with its field", async (t) => {
   const { send } = await openAdmin(t);
   const answer = await send("POST", "/admin/v1/keys", { body: '{"profil":1,"metadata":[],"expires_in":"x"}' });
   const { details, message } = answer.json().error;
@@ -274,7 +274,7 @@ test("a body of a hundred thousand unknown fields is answered with the first few
   assert.ok(answer.text.length < 4_000, `${answer.text.length} characters`);
 });
 
-test("a body that grows over its bound without saying so is refused and the connection closed", async (t) => {
+test("a body that exceeds its limit without a declared length is refused and the connection closed", async (t) => {
   const { path } = await openAdmin(t);
   const socket = connect(path);
   socket.on("error", () => {});
@@ -290,7 +290,7 @@ test("a body that grows over its bound without saying so is refused and the conn
   assert.match(text, /connection: close/i);
 });
 
-test("two requests on one connection are answered each, whatever became of the first", async (t) => {
+test("two requests on one connection are both answered, whatever the outcome of the first", async (t) => {
   const { path } = await openAdmin(t);
   const socket = connect(path);
   socket.write(
@@ -326,7 +326,7 @@ for (const [code, status, retryAfter] of FAILURES) {
   });
 }
 
-test("a failure as the cluster's own error tells it keeps its code and details", async (t) => {
+test("a failure with the cluster's own error keeps its code and details", async (t) => {
   const { memory } = await openAdmin(t);
   const failure = new ClusterError("no_leader", "Nobody leads.", { details: { outcome: "unknown" } });
   const failing = { ...memory.cluster, write: () => Promise.reject(failure) };
@@ -340,7 +340,7 @@ test("a failure as the cluster's own error tells it keeps its code and details",
   });
 });
 
-test("a fault of ours is answered without its text, which is in the log", async (t) => {
+test("an internal error is answered without its text, which is in the log", async (t) => {
   const { memory } = await openAdmin(t);
   const failing = { ...memory.cluster, write: () => Promise.reject(new Error("row 7 is broken")) };
   const { send, log } = await openAdmin(t, { cluster: failing });
@@ -352,7 +352,7 @@ test("a fault of ours is answered without its text, which is in the log", async 
 
 const CANARY = "canary-5a1f-value";
 
-test("a secret that is sent in any wrong way is in no answer and in no log", async (t) => {
+test("a secret sent in any wrong way appears in no answer and in no log", async (t) => {
   const { send, log, memory } = await openAdmin(t);
   const bodies = [
     `{"value":["${CANARY}"]}`,
@@ -375,7 +375,7 @@ test("a secret that is sent in any wrong way is in no answer and in no log", asy
   assert.ok(![...memory.cluster.view.scan("")].flat().join().includes(CANARY));
 });
 
-test("the Host header decides nothing", async (t) => {
+test("the Host header has no influence", async (t) => {
   const { send } = await openAdmin(t);
   assert.equal((await send("GET", "/admin/v1/whoami", { headers: { host: "elsewhere.example" } })).status, 200);
 });

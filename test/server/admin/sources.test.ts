@@ -6,7 +6,7 @@ import { NOW, openAdmin } from "./support/open-admin.ts";
 
 const params = { name: "team" } as const;
 
-test("a source is put as it was written, and reads back with its revision as ETag", async (t) => {
+test("a source is stored as written and reads back with its revision as ETag", async (t) => {
   const { client, send } = await openAdmin(t);
   const document = "# ours\nproviders: []\n";
   const change = await client.call("put_source", { params, body: document });
@@ -29,14 +29,14 @@ test("a source is put as it was written, and reads back with its revision as ETa
   );
 });
 
-test("the same document again changes nothing", async (t) => {
+test("writing the same document again changes nothing", async (t) => {
   const { client } = await openAdmin(t);
   await client.call("put_source", { params, body: "a: 1" });
   const again = await client.call("put_source", { params, body: "a: 1" });
   assert.deepEqual([again.revision, again.changed], [1, false]);
 });
 
-test("a dry run answers the difference and writes nothing", async (t) => {
+test("a dry run answers with the difference and writes nothing", async (t) => {
   const { client } = await openAdmin(t);
   const change = await client.call("put_source", { params, body: "a: 1", query: { dry_run: true } });
   assert.deepEqual([change.revision, change.changed], [0, true]);
@@ -44,7 +44,7 @@ test("a dry run answers the difference and writes nothing", async (t) => {
 });
 
 for (const dry_run of [false, true]) {
-  test(`a document that does not compile is refused with where and why, ${dry_run ? "dry" : "written"}`, async (t) => {
+  test(`a document that does not compile is refused with place and reason, ${dry_run ? "dry" : "written"}`, async (t) => {
     const { client } = await openAdmin(t);
     await assert.rejects(client.call("put_source", { params, body: "a: 1\nb: refused", query: { dry_run } }), {
       status: 422,
@@ -67,7 +67,7 @@ test("a revision that is no longer the newest is stale", async (t) => {
   await client.call("delete_source", { params, ifMatch: 2 });
 });
 
-test("revisions are listed newest first, shown one by one, and rolled back to as a new one", async (t) => {
+test("revisions are listed newest first, shown one by one, and rolled back to as a new revision", async (t) => {
   const { client } = await openAdmin(t);
   await client.call("put_source", { params, body: "a: 1" });
   await client.call("put_source", { params, body: "a: 2" });
@@ -87,7 +87,7 @@ test("revisions are listed newest first, shown one by one, and rolled back to as
   assert.equal((await client.call("get_source", { params })).document, "a: 1");
 });
 
-test("what is not there answers 404", async (t) => {
+test("an unknown source or revision answers 404", async (t) => {
   const { client } = await openAdmin(t);
   const missing = { status: 404, code: "not_found" };
   await assert.rejects(client.call("get_source", { params }), missing);
@@ -99,7 +99,7 @@ test("what is not there answers 404", async (t) => {
   await assert.rejects(client.call("rollback_source", { params, body: { revision: 9 } }), missing);
 });
 
-test("a deployment that a file configures refuses the three writes, naming the key of the node file", async (t) => {
+test("a file-configured deployment refuses the three writes and names the node file's key", async (t) => {
   const { client, sources } = await openAdmin(t);
   await client.call("put_source", { params, body: "a: 1" });
   sources.ownByFile();
@@ -109,7 +109,7 @@ test("a deployment that a file configures refuses the three writes, naming the k
   await assert.rejects(client.call("rollback_source", { params, body: { revision: 1 } }), refused);
 });
 
-test("a node that cannot compile a revision says so, and readers are told", async (t) => {
+test("a node that cannot compile a revision says so and wakes readers", async (t) => {
   const { client, sources } = await openAdmin(t);
   await client.call("put_source", { params, body: "a: 1" });
   const { index } = await client.call("list_sources");
@@ -123,7 +123,7 @@ test("a node that cannot compile a revision says so, and readers are told", asyn
   );
 });
 
-test("the configuration names its source, what it is composed of, and how the file stands", async (t) => {
+test("the configuration shows its origin, its sources and the state of the file", async (t) => {
   const { client, sources } = await openAdmin(t);
   await client.call("put_source", { params: { name: "default" }, body: "a: 1" });
   assert.equal((await client.call("get_config")).file_status.state, "no_file");
@@ -140,7 +140,7 @@ test("the configuration names its source, what it is composed of, and how the fi
   assert.deepEqual(differences, [{ path: "providers.a", kind: "added" }]);
 });
 
-test("a document of several megabytes passes", async (t) => {
+test("a document of several megabytes is accepted", async (t) => {
   const { client } = await openAdmin(t);
   const body = `# ${"x".repeat(6 << 20)}\n`;
   await client.call("put_source", { params, body });

@@ -5,7 +5,7 @@ import { type TestContext, test } from "node:test";
 import { SUSPENSION_KINDS } from "../../../src/admin-api/index.ts";
 import { NOW, openAdmin } from "./support/open-admin.ts";
 
-test("a suspension is put with who, why and until when, and reads back as it was answered", async (t) => {
+test("a suspension is stored with caller, reason and end, and reads back as answered", async (t) => {
   const { client, backends } = await openAdmin(t);
   backends.configure("acme-chat");
   const params = { kind: "provider", name: "acme-chat" } as const;
@@ -22,7 +22,7 @@ test("a suspension is put with who, why and until when, and reads back as it was
 });
 
 for (const body of [{ reason: "x" }, { reason: "x", duration: "" }]) {
-  test(`a suspension of ${JSON.stringify(body)} holds until it is lifted`, async (t) => {
+  test(`a suspension of ${JSON.stringify(body)} lasts until it is lifted`, async (t) => {
     const { client, setNow } = await openAdmin(t);
     const params = { kind: "model", name: "files" } as const;
     assert.equal((await client.call("put_suspension", { params, body })).until, null);
@@ -33,7 +33,7 @@ for (const body of [{ reason: "x" }, { reason: "x", duration: "" }]) {
   });
 }
 
-test("a suspension that is put again is replaced", async (t) => {
+test("putting a suspension again replaces it", async (t) => {
   const { client } = await openAdmin(t);
   const params = { kind: "model", name: "m" } as const;
   await client.call("put_suspension", { params, body: { reason: "a", duration: "1h" } });
@@ -44,14 +44,14 @@ test("a suspension that is put again is replaced", async (t) => {
   );
 });
 
-test("a suspension that has ended says so while it is still listed", async (t) => {
+test("an ended suspension is shown as ended while it is still listed", async (t) => {
   const { client, setNow } = await openAdmin(t);
   await client.call("put_suspension", { params: { kind: "model", name: "m" }, body: { reason: "a", duration: "1h" } });
   setNow(NOW + 3_600_000);
   assert.equal((await client.call("list_suspensions")).items[0]?.status, "ended");
 });
 
-test("a name may hold whatever names hold, colons and slashes too", async (t) => {
+test("a name may have any characters, including colons and slashes", async (t) => {
   const { client, send } = await openAdmin(t);
   const names = ["vendor/model:free", "https://issuer.example/realm", "a:b:c", "x%2Fy"];
   for (const name of names)
@@ -78,7 +78,7 @@ for (const [kind, name] of [
   ["key", "ci"],
   ["model", "whatever-a-default-provider-serves"],
 ] as const) {
-  test(`a ${kind} that there is can be suspended`, async (t) => {
+  test(`an existing ${kind} can be suspended`, async (t) => {
     const { client } = await openWithAll(t);
     await client.call("put_suspension", { params: { kind, name }, body: { reason: "x" } });
     assert.deepEqual(
@@ -107,7 +107,7 @@ for (const [kind, name, message] of [
   ["mcp", "files", "There is no MCP server named files in the configuration (it has `openai`, `anthropic`)."],
   ["a2a", "helper", "There is no A2A agent named helper in the configuration (it has `openai`, `anthropic`)."],
 ] as const) {
-  test(`the ${kind} ${name}, which there is not, is not suspended: 404, with what was probably meant`, async (t) => {
+  test(`suspending the unknown ${kind} ${name} answers 404 with the closest name`, async (t) => {
     const { client, send, memory } = await openWithAll(t);
     const { writes } = memory;
     const answer = await send("PUT", `/admin/v1/suspensions/${kind}:${name}`, { body: '{"reason":"x"}' });
@@ -117,19 +117,19 @@ for (const [kind, name, message] of [
   });
 }
 
-test("every kind is decided about", () => {
+test("every kind is authorized", () => {
   const tried = new Set(["provider", "profile", "issuer", "key", "model", "mcp", "a2a"]);
   assert.deepEqual(new Set<string>(SUSPENSION_KINDS), tried);
 });
 
-test("of twenty-one providers a message names twenty", async (t) => {
+test("a message names twenty of twenty-one providers", async (t) => {
   const { send, backends } = await openAdmin(t);
   backends.configure(...Array.from({ length: 21 }, (_, at) => `provider-of-number-${at}`));
   const answer = await send("PUT", "/admin/v1/suspensions/provider:x", { body: '{"reason":"x"}' });
   assert.match(answer.json().error.message, /`provider-of-number-19` and 1 more\)\.$/);
 });
 
-test("the suspension of what has left the configuration can be lifted", async (t) => {
+test("the suspension of a target that left the configuration can be lifted", async (t) => {
   const { client, backends } = await openWithAll(t);
   const params = { kind: "provider", name: "openai" } as const;
   await client.call("put_suspension", { params, body: { reason: "x" } });
@@ -138,7 +138,7 @@ test("the suspension of what has left the configuration can be lifted", async (t
   assert.deepEqual((await client.call("list_suspensions")).items, []);
 });
 
-test("what is not suspended cannot be lifted", async (t) => {
+test("lifting a suspension that does not exist is refused", async (t) => {
   const { client } = await openAdmin(t);
   const lifting = client.call("delete_suspension", { params: { kind: "key", name: "n" } });
   await assert.rejects(lifting, { status: 404, code: "not_found" });

@@ -92,7 +92,7 @@ const SENTENCE = `Write to ${MAIL} or pay ${IBAN}, she said.`;
 const HIDDEN = "Write to <EMAIL_ADDRESS> or pay <IBAN_CODE>, she said.";
 
 for (const policy of ["window", "buffer"]) {
-  test(`cut at every place, a text is shown as it is when it comes whole: ${policy}`, async () => {
+  test(`a text cut at every place is shown as when it arrives whole: ${policy}`, async () => {
     const guard = guardOf({ ...REDACTING, stream: { policy } });
     for (let at = 0; at <= SENTENCE.length; at++) {
       const { push, end, shown, answer } = open(guard);
@@ -111,7 +111,7 @@ for (const policy of ["window", "buffer"]) {
   });
 }
 
-test("a stream with nothing to hide passes byte for byte, odd lines and all", async () => {
+test("a stream without findings passes byte for byte, including odd lines", async () => {
   const stream = `\ufeff: a comment\r\n\r\nid: 7\r\n${delta("Nothing ").trimEnd()}\r\n\r\n${delta("of note.")}retry: 10\n${FINISH}${DONE}`;
   const { push, end, shown } = open(guardOf(REDACTING));
   for (const byte of Buffer.from(stream)) await push(Buffer.from([byte]));
@@ -123,7 +123,7 @@ test("a stream with nothing to hide passes byte for byte, odd lines and all", as
 /** What stands behind a match proves it, with what cannot be seen in it. */
 const SPACES = " ".repeat(24);
 
-test("text that no event brings to its end is shown within the time of a settling", async () => {
+test("text without a terminating event is shown within the settling time", async () => {
   const { push, shown, woken, end } = open(
     guardOf({ ...REDACTING, detectors: [{ ...PII, entities: ["EMAIL_ADDRESS"] }], stream: { scan_chunk_bytes: 64 } }),
   );
@@ -135,7 +135,7 @@ test("text that no event brings to its end is shown within the time of a settlin
   await end();
 });
 
-test("a deny ends a stream, and of what came before only what was proven is shown", async () => {
+test("a denial ends a stream, and only text proven safe before it is shown", async () => {
   const { push, end, shown, answer } = open(guardOf(REDACTING));
   await push(delta("The number is known: ") + delta(SSN.slice(0, 5)));
   await push(delta(`${SSN.slice(5)}, it is.`) + FINISH + DONE);
@@ -146,7 +146,7 @@ test("a deny ends a stream, and of what came before only what was proven is show
   assert.ok(!shown().includes("DONE"));
 });
 
-test("what no client of events shows is not shown either where a rule rewrites it, and denies", async () => {
+test("data that event clients ignore is dropped by a rewriting rule, and denied by a denying one", async () => {
   const { push, end, shown } = open(guardOf(REDACTING));
   await push(`: ${MAIL}\n\nid: ${MAIL}\nevent: x\ndata: {}\n\nevent: ${MAIL}\ndata: {}\n\n`);
   await end();
@@ -157,7 +157,7 @@ test("what no client of events shows is not shown either where a rule rewrites i
   assert.equal(denied.answer.isRefused, true);
 });
 
-test("JSON that cannot be read, an event that is too long and too many texts at once are no answer", async () => {
+test("unreadable JSON, an oversized event and too many concurrent texts invalidate the answer", async () => {
   const escaped = [...MAIL].map((char) => `\\u00${char.charCodeAt(0).toString(16)}`).join("");
   const guard = guardOf(REDACTING);
   await assert.rejects(
@@ -170,7 +170,7 @@ test("JSON that cannot be read, an event that is too long and too many texts at 
   await assert.rejects(many.push(`data: ${JSON.stringify({ choices })}\n\n`), UnreadableAnswer);
 });
 
-test("a run without bound is released and counted once, or held where that is asked for, and held to a bound", async () => {
+test("an endless run of text is released and counted once, or held back up to a limit if configured", async () => {
   const url = { ...PII, entities: ["EMAIL_ADDRESS", "URL"] };
   const base = { detectors: [{ ...url, name: "finder" }], rules: RULES };
   const run = `https://example.com/${"a".repeat(900)}`;
@@ -195,7 +195,7 @@ test("a run without bound is released and counted once, or held where that is as
   );
 });
 
-test("a buffered stream that is too long passes and is counted, or is refused, before any of it is shown", async () => {
+test("an oversized buffered stream passes and is counted, or is refused, before any of it is shown", async () => {
   const response = { max_body_bytes: 40 };
   const allowed = open(guardOf({ ...REDACTING, stream: { policy: "buffer" }, response }));
   const stream = delta(SENTENCE) + FINISH + DONE;
@@ -218,7 +218,7 @@ const fragment = (partial_json: string) =>
   `event: content_block_delta\ndata: ${JSON.stringify({ type: "content_block_delta", index: 0, delta: { type: "input_json_delta", partial_json } })}\n\n`;
 
 for (const policy of ["window", "buffer"]) {
-  test(`arguments of a call with escaped digits, cut at every place: ${policy}`, async () => {
+  test(`call arguments with escaped digits, cut at every place: ${policy}`, async () => {
     const guard = guardOf({ ...REDACTING, stream: { policy } });
     const digits = "DE89370400440532013000".replace(/\d/g, (digit) => `\\u066${digit}`);
     const json = `{"iban":"${digits}","to":"x ${MAIL}\\n","n":1}`;
@@ -283,7 +283,7 @@ const JUDGED = {
   ],
 };
 
-test("a detector without horizon reads a sliding text as it goes on and the rest at its end, and holds nothing back", async () => {
+test("a detector without a horizon reads a sliding window and the rest at the end, and holds nothing back", async () => {
   const { detector, read } = judgeOf(() => []);
   const { push, end, shown } = open(guardOf(JUDGED, { judge: detector }));
   const words = "a few words more, ".repeat(1_000);
@@ -324,7 +324,7 @@ test("a verdict over a stream stops the rest of it, at its end at the latest", a
   assert.equal(long.shown(), before);
 });
 
-test("a verdict that comes again with each reading counts once", async () => {
+test("a verdict repeated by each reading counts once", async () => {
   const { detector } = judgeOf((text) => [verdict(text, "TOPIC")]);
   const { push, end, answer } = open(
     guardOf({ ...JUDGED, rules: [{ name: "note", action: "annotate" }] }, { judge: detector }),
@@ -336,7 +336,7 @@ test("a verdict that comes again with each reading counts once", async () => {
   assert.deepEqual(note?.types, { "safety/TOPIC": 1 });
 });
 
-test("a detector that fails closed ends the stream, and one that fails open is told of once", async () => {
+test("a detector that fails closed ends the stream, and one that fails open is reported once", async () => {
   for (const on_error of ["fail_closed", "fail_open"]) {
     const { detector } = judgeOf(() => new DetectorError("failed", "no"));
     const [pii, judge] = JUDGED.detectors;
@@ -358,7 +358,7 @@ test("a detector that fails closed ends the stream, and one that fails open is t
   }
 });
 
-test("a detector with a horizon that answers later keeps the order of what is shown", async () => {
+test("a slow detector with a horizon keeps the order of the shown text", async () => {
   const own: Detector = {
     name: "late",
     type: "pii",

@@ -89,7 +89,7 @@ for (const [protocol, message] of [
   });
 }
 
-test("whole: what says nothing to be found is the same bytes; what is denied is nothing; media are counted", async () => {
+test("whole: a message without findings keeps its bytes; a denied one is dropped; media are counted", async () => {
   assert.deepEqual((await wholeOf("mcp", "")).mending, {});
   assert.deepEqual((await wholeOf("mcp", result({ content: [] }))).mending, {});
   assert.equal((await wholeOf("mcp", result({ content: [{ type: "text", text: SSN }] }))).body, undefined);
@@ -97,7 +97,7 @@ test("whole: what says nothing to be found is the same bytes; what is denied is 
   assert.deepEqual((await wholeOf("mcp", image)).counted, { "uninspected image": 1 });
 });
 
-test("whole: what a client might read and is not read here is refused", async () => {
+test("whole: data that a client might read and the gateway does not is refused", async () => {
   await assert.rejects(() => wholeOf("mcp", `{"a":"${MAIL}"`), UnreadableAnswer);
   await assert.rejects(() => wholeOf("a2a", Buffer.from([0x7b, 0xff, 0x7d])), UnreadableAnswer);
 });
@@ -108,7 +108,7 @@ const STREAM = [
   `data: ${MCP}\r\n\r\n`,
 ].join("");
 
-test("events: each message by itself, however the stream is cut, and every other byte as it came", async () => {
+test("events: each message is inspected separately, however the stream is cut, and all other bytes are unchanged", async () => {
   for (const size of [1, 7, 50, 10_000]) {
     const pieces = Array.from({ length: Math.ceil(STREAM.length / size) }, (_, at) =>
       STREAM.slice(at * size, (at + 1) * size),
@@ -121,7 +121,7 @@ test("events: each message by itself, however the stream is cut, and every other
   assert.equal(shown, `data: ${hidden(A2A)}\n\ndata: ${hidden(A2A)}\n\n`);
 });
 
-test("events: nothing is shown of the message that is denied, nor of any after it", async () => {
+test("events: neither a denied message nor any later one is shown", async () => {
   const denied = `data: ${result({ content: [{ type: "text", text: SSN }] })}\n\n`;
   const { shown, isRefused } = await shownOf("mcp", [STREAM, denied, STREAM]);
   assert.deepEqual([shown, isRefused], [hidden(STREAM), true]);
@@ -150,7 +150,7 @@ test("events: a slow detector keeps their order", async () => {
   assert.equal(asked, 10);
 });
 
-test("events: what an agent streams in pieces is judged as its client puts it together", async () => {
+test("events: text that an agent streams in pieces is judged as its client assembles it", async () => {
   const update = (text: string, append = true) =>
     `data: ${result({ artifactUpdate: { taskId: "t", append, artifact: { artifactId: "a", parts: [{ text }] } } })}\n\n`;
   const status = (text: string) =>

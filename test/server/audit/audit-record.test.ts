@@ -15,7 +15,7 @@ import { AT, makeTrail } from "./support/trails.ts";
 const key = generateKey();
 const lineOf = (event: AuditEvent): string => createChain("n1", key, undefined).nextOf(eventText(event), AT).line;
 
-test("a record has the members of the reference, in canonical form", () => {
+test("a record has the members of the reference in canonical form", () => {
   const line = lineOf({ event: "access.decision", controls: ["AC-3"], data: { z: 1, a: { y: [true, null], b: "é" } } });
   const { hash, sig, ...rest } = JSON.parse(line);
   assert.deepEqual(rest, {
@@ -33,7 +33,7 @@ test("a record has the members of the reference, in canonical form", () => {
   assert.equal(line, canonicalize({ ...rest, hash, sig }));
 });
 
-test("names in any order make the same record, and so do those that JSON cannot keep in order", () => {
+test("names in any order make the same record, including names that JSON reorders", () => {
   const nested = { b: 1, a: [{ d: "\\ud800 is no half", c: null }] };
   const names = ["z", "é", "A", "10", "9", "a", "\u{1f600}", "\uffff"];
   const data = (order: readonly string[]) => Object.fromEntries(order.map((name) => [name, nested]));
@@ -44,7 +44,7 @@ test("names in any order make the same record, and so do those that JSON cannot 
   }
 });
 
-test("the hash covers the domain and all but itself and the signature, which is over the hash", () => {
+test("the hash covers the domain and all members except hash and signature; the signature covers the hash", () => {
   const { hash, sig, ...rest } = JSON.parse(lineOf({ event: "admin.write", data: { by: "unix:0" } }));
   const digest = createHash("sha256")
     .update(`gateway/audit/v1\n${canonicalize(rest)}`)
@@ -53,7 +53,7 @@ test("the hash covers the domain and all but itself and the signature, which is 
   assert.ok(verify(null, digest, publicKeyOf(key.raw), Buffer.from(sig, "base64url")));
 });
 
-test("records link: each names the hash of the one before", () => {
+test("records are linked: each has the hash of the previous one", () => {
   const records = makeTrail({ records: 4 }).lines.map((line) => JSON.parse(line));
   assert.deepEqual(
     records.map(({ seq }) => seq),
@@ -76,7 +76,7 @@ const anyEvent = fc.record({
   data: fc.dictionary(fc.string({ unit: "binary" }), fc.jsonValue({ stringUnit: "binary", maxDepth: 6 })),
 });
 
-test("whatever an event holds, its record is one canonical line within the bound", () => {
+test("any event becomes one canonical line within the size limit", () => {
   fc.assert(
     fc.property(anyEvent, ({ data, ...event }) => {
       const line = lineOf({ ...event, data: data as AuditEvent["data"] });
@@ -124,7 +124,7 @@ const hostile: readonly (readonly [what: string, data: () => Record<string, unkn
 ];
 
 for (const [what, data] of hostile) {
-  test(`${what} in an event does not throw, and is recorded as far as it fits`, () => {
+  test(`${what} in an event does not throw and is recorded as far as it fits`, () => {
     const line = lineOf({ event: "access.decision", data: data() as AuditEvent["data"] });
     assert.ok(Buffer.byteLength(line) < MAX_RECORD_BYTES);
     assert.equal(line, canonicalize(JSON.parse(line)));
@@ -132,14 +132,14 @@ for (const [what, data] of hostile) {
   });
 }
 
-test("what is long is cut first, with a mark; what is short is kept", () => {
+test("long values are cut first, with a mark; short ones are kept", () => {
   const data = { long: "é".repeat(5_000), rule: "no-exports", list: Array.from({ length: 9 }, (_, at) => at) };
   const record = JSON.parse(lineOf({ event: "access.decision", data }));
   assert.deepEqual({ ...record.data, long: "" }, { ...data, long: "" });
   assert.match(record.data.long, /^é{900,}…$/);
 });
 
-test("events that share a template read as without it, whatever else has the text of the request", () => {
+test("events that share a template encode as without it, whatever text of the request they contain", () => {
   const textsOf = (requests: readonly string[], dataOf: (request: string) => AuditEvent["data"]): void => {
     const template = {};
     for (const request of requests) {

@@ -125,7 +125,7 @@ const situations: readonly { readonly what: string; prepare(name: string, world:
 ];
 
 for (const { what, prepare } of situations) {
-  test(`${what}, cut off at any of its steps, is gone on from`, async () => {
+  test(`${what}, interrupted at any of its steps, is resumed`, async () => {
     const model = what.replaceAll(" ", "-");
     const known: World = { heads: new Map(), promised: new Set() };
     closeSync(openSync(join(folder, `${model}.output`), "a"));

@@ -14,7 +14,7 @@ function sampled(append: (event: AuditEvent) => void) {
 
 const failure = { plane: "data", fault: "unknown_key", remote: "192.0.2.1" } as const;
 
-test("ten a second are recorded, the rest counted; the next record says how many it stands for", () => {
+test("ten events a second are recorded and the rest counted; the next record has their number", () => {
   const events: AuditEvent[] = [];
   const { instruments, clock, sampler } = sampled((event) => events.push(event));
   for (let n = 0; n < 250; n += 1) sampler.failed(failure);
@@ -33,7 +33,7 @@ test("ten a second are recorded, the rest counted; the next record says how many
   assert.equal(readingOf(instruments, "gateway_auth_failures_total", "data", "unknown_key"), 253);
 });
 
-test("a trail that refuses does not throw here, and what it refused is told later", () => {
+test("a trail that refuses does not throw here, and the refused number is reported later", () => {
   const events: AuditEvent[] = [];
   let isFull = true;
   const { sampler } = sampled((event) => {
@@ -49,7 +49,7 @@ test("a trail that refuses does not throw here, and what it refused is told late
   );
 });
 
-test("a clock that is set back does not stop the recording", () => {
+test("a clock set back does not stop the recording", () => {
   const events: AuditEvent[] = [];
   const { clock, sampler } = sampled((event) => events.push(event));
   sampler.failed(failure);
@@ -58,7 +58,7 @@ test("a clock that is set back does not stop the recording", () => {
   assert.equal(events.length, 2);
 });
 
-test("what is no word of ours is no label", () => {
+test("an unknown reason does not become a label", () => {
   const { instruments, sampler } = sampled(() => undefined);
   for (const fault of ["Bearer xyz", "x".repeat(100), 'a"b', ""]) sampler.failed({ plane: "data", fault });
   sampler.failed({ door: "network" });

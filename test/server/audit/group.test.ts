@@ -57,7 +57,7 @@ function largestPower(below: number): number {
   return power;
 }
 
-test("root and path are those of RFC 9162, for groups of every size", () => {
+test("root and path match RFC 9162 for groups of every size", () => {
   const leaves = Array.from({ length: MAX_GROUP }, (_, at) => sha256(Buffer.from(`leaf ${at}`)));
   for (let size = 2; size <= MAX_GROUP; size += size < 20 ? 1 : 59) {
     const group = leaves.slice(0, size);
@@ -74,7 +74,7 @@ test("root and path are those of RFC 9162, for groups of every size", () => {
   assert.equal(growTree(leaves).proofOf(MAX_GROUP - 1).length, MAX_PROOF_LENGTH);
 });
 
-test("whatever the groups, the trail verifies, and each of its records verifies alone", async () => {
+test("with any grouping the trail verifies, and so does each of its records alone", async () => {
   const sizes = fc.array(fc.oneof(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: MAX_GROUP })), {
     minLength: 1,
     maxLength: 4,
@@ -105,7 +105,7 @@ test("whatever the groups, the trail verifies, and each of its records verifies 
   );
 });
 
-test("a record that waits alone is signed as before, and an old trail verifies with a new one behind it", async () => {
+test("a single waiting record is signed as before, and an old trail verifies with a new one appended", async () => {
   const old = makeTrail({ records: 4, key });
   const last = old.lines.length;
   const text = eventText({ event: "access.decision", controls: [], data: {} });
@@ -120,7 +120,7 @@ test("a record that waits alone is signed as before, and an old trail verifies w
   assert.deepEqual(old.chain.group([]), []);
 });
 
-test("the largest record of the largest group is within the bound", () => {
+test("the largest record of the largest group is within the size limit", () => {
   const { chain } = makeTrail({ records: 1, key });
   const texts = Array.from({ length: MAX_GROUP }, (_, at) =>
     eventText({ event: "access.decision", data: { text: "é".repeat(1_200 + 7 * at), list: Array(at).fill("\u0001") } }),
@@ -129,7 +129,7 @@ test("the largest record of the largest group is within the bound", () => {
   assert.ok(records.every(({ line }) => Buffer.byteLength(line) < MAX_RECORD_BYTES));
 });
 
-test("a byte altered anywhere in a record of a group is found", async () => {
+test("a changed byte anywhere in a record of a group is detected", async () => {
   const { lines } = grouped([3]);
   const text = Buffer.from(textOf(lines));
   const start = Buffer.byteLength(textOf(lines.slice(0, 2)));
@@ -202,7 +202,7 @@ const tampering: readonly (readonly [what: string, changes: Record<string, unkno
 ];
 
 for (const [what, changes, finding] of tampering) {
-  test(`a record of a group with ${what} is found`, async () => {
+  test(`a record of a group with ${what} is detected`, async () => {
     const line = canonicalize({ ...JSON.parse(trail[1] as string), ...changes }) ?? assert.fail();
     assert.notEqual(line, trail[1]);
     const report = await verifyLines(trail.with(1, line));
@@ -211,7 +211,7 @@ for (const [what, changes, finding] of tampering) {
   });
 }
 
-test("spare bits at the end of a path are no other proof of the same record", () => {
+test("spare bits at the end of a path do not make a second proof of the same record", () => {
   const { proofOf: proof } = growTree([sha256(Buffer.of(1)), sha256(Buffer.of(2))]);
   const text = proof(0);
   const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -221,12 +221,12 @@ test("spare bits at the end of a path are no other proof of the same record", ()
   assert.equal(bytes.size, 16);
 });
 
-test("a proof on a record that is alone is found", async () => {
+test("a group proof on a single record is detected", async () => {
   const line = canonicalize({ ...JSON.parse(trail[9] as string), proof: of(6).proof }) ?? assert.fail();
   assert.ok(found(await verifyLines(trail.with(9, line))).includes("signature 9"));
 });
 
-test("records of a group in another order are the same trail, and with swapped contents they are not", async () => {
+test("reordered records of a group are the same trail, and swapped contents are not", async () => {
   assert.deepEqual(found(await verifyLines([0, 5, 3, 1, 2, 4, 7, 9, 8, 6].map((at) => trail[at] as string))), []);
   const swapped = (at: number, place: number): string => {
     const { seq, prev, ts } = JSON.parse(trail[place] as string);
@@ -236,11 +236,11 @@ test("records of a group in another order are the same trail, and with swapped c
   assert.ok(found(report).includes("altered 2") && found(report).includes("altered 3"));
 });
 
-test("a removed record of a group is missing, and the others are good", async () => {
+test("a removed record of a group is reported missing, and the others are valid", async () => {
   assert.deepEqual(found(await verifyLines(trail.filter((_, seq) => seq !== 3))), ["missing 3"]);
 });
 
-test("an inner node is no record, and a record's hash signed as a root is none", () => {
+test("an inner node is not accepted as a record, or a signed record hash as a root", () => {
   const leaves = [1, 2, 3, 4].map((byte) => sha256(Buffer.of(byte)));
   const { signed } = growTree(leaves);
   const left = sha256(Buffer.of(1), ...leaves.slice(0, 2).map((leaf) => sha256(Buffer.of(0), leaf)));
@@ -252,7 +252,7 @@ test("an inner node is no record, and a record's hash signed as a root is none",
   assert.notDeepEqual(Buffer.concat([reached.subarray(0, -34), size, reached.subarray(-32)]), signed);
 });
 
-test("another key's group is found", async () => {
+test("a group signed by another key is detected", async () => {
   const other = generateKey();
   const forged = trail.map((line, at) => {
     if (at < 1 || at > 5) return line;
@@ -266,7 +266,7 @@ test("another key's group is found", async () => {
   );
 });
 
-test("threads verify groups as the reader does", async () => {
+test("threads verify groups with the same result as the reader", async () => {
   const { lines } = grouped(Array.from({ length: 12 }, (_, at) => 256 - at));
   const damaged = lines.with(
     2_000,

@@ -35,7 +35,7 @@ function made(dir: string, count: number): { readonly journal: Journal; readonly
 const load = (dir: string): JournalContent => loadJournal(dir) ?? assert.fail("there is no journal");
 const seqs = ({ records }: JournalContent): readonly number[] => records.map(({ seq }) => seq);
 
-test("what was appended is read, with how far it was acknowledged", (context) => {
+test("appended records are read back with the acknowledged position", (context) => {
   const dir = directory(context);
   const { journal, records } = made(dir, 6);
   journal.append(records.slice(1, 3));
@@ -46,14 +46,14 @@ test("what was appended is read, with how far it was acknowledged", (context) =>
   assert.equal(content.acknowledged, 1);
 });
 
-test("a journal that is not there is none, and is readable by its owner alone when it is made", (context) => {
+test("a missing journal is empty, and a new one is readable by its owner alone", (context) => {
   const dir = directory(context);
   assert.equal(loadJournal(dir), undefined);
   made(dir, 1).journal.close();
   assert.equal(statSync(join(dir, JOURNAL_FILE)).mode & 0o777, 0o600);
 });
 
-test("torn at any byte of the last group, it goes on from the last whole record", (context) => {
+test("a journal torn at any byte of the last group continues from the last whole record", (context) => {
   const dir = directory(context);
   const { journal, records } = made(dir, 6);
   journal.append(records.slice(1, 3));
@@ -72,7 +72,7 @@ test("torn at any byte of the last group, it goes on from the last whole record"
   }
 });
 
-test("a byte of the last group that never reached the disk costs the records from it on, wherever it stands", (context) => {
+test("a byte of the last group lost before the disk drops the records from it on, wherever it is", (context) => {
   const dir = directory(context);
   const { journal, records } = made(dir, 6);
   journal.append(records.slice(1, 3));
@@ -89,7 +89,7 @@ test("a byte of the last group that never reached the disk costs the records fro
   }
 });
 
-test("damage before what was emitted is refused, with what to do", (context) => {
+test("damage before the emitted position is refused with the remedy", (context) => {
   const dir = directory(context);
   const { journal, records } = made(dir, 6);
   journal.append(records.slice(1, 6));
@@ -104,7 +104,7 @@ test("damage before what was emitted is refused, with what to do", (context) => 
   }
 });
 
-test("a file that is no journal is refused", (context) => {
+test("a file that is not a journal is refused", (context) => {
   const dir = directory(context);
   const { records } = made(dir, 3);
   for (const text of ["", "\n", "hello\n", records[0]?.line ?? "", "00000000 {}\n"]) {
@@ -113,7 +113,7 @@ test("a file that is no journal is refused", (context) => {
   }
 });
 
-test("over a mebibyte it is written anew with the last records, and goes on", (context) => {
+test("a journal above one mebibyte is rewritten with its last records and continues", (context) => {
   const dir = directory(context);
   const { journal, records } = made(dir, 4_000);
   let largest = 0;
@@ -130,7 +130,7 @@ test("over a mebibyte it is written anew with the last records, and goes on", (c
   assert.equal(content.acknowledged, 3_999);
 });
 
-test("what the output has not taken is kept however much it is, and not written over and over", (context) => {
+test("records that the output has not taken are kept whatever their size, and not rewritten repeatedly", (context) => {
   const dir = directory(context);
   const { journal, records } = made(dir, 6_000);
   journal.append(records.slice(1));

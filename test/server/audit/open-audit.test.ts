@@ -47,7 +47,7 @@ test("a chain starts, records, pauses at the close, and resumes at the next star
   assert.deepEqual(first.logged, []);
 });
 
-test("key and journal are files of their owner alone, and nothing else is left beside the lock", async (context) => {
+test("key and journal belong to their owner alone, and only the lock is left beside them", async (context) => {
   const at = place(context);
   const { trail } = await open(context, at);
   assert.deepEqual(readdirSync(at.dir).toSorted(), ["audit-head", "audit-lock", "audit.key"]);
@@ -57,7 +57,7 @@ test("key and journal are files of their owner alone, and nothing else is left b
   await trail.close();
 });
 
-test("what is recorded in a room resolves when it is in the journal on disk", async (context) => {
+test("a record resolves when it is in the journal on disk", async (context) => {
   const at = place(context);
   const { trail, instruments } = await open(context, at);
   await trail.reserve().record({ event: "admin.write", data: { id: "made-durable" } });
@@ -65,7 +65,7 @@ test("what is recorded in a room resolves when it is in the journal on disk", as
   assert.equal(readingOf(instruments, "gateway_audit_records_total", "admin.write"), 1);
 });
 
-test("a room is used once, and one that is released leaves nothing", async (context) => {
+test("a reserved slot is used once, and a released one leaves nothing", async (context) => {
   const at = place(context);
   const { trail, instruments } = await open(context, at);
   const room = trail.reserve();
@@ -81,7 +81,7 @@ test("a room is used once, and one that is released leaves nothing", async (cont
   );
 });
 
-test("the last records, the head and the groups that were emitted can be had", async (context) => {
+test("the last records, the head and the emitted groups are available", async (context) => {
   const at = place(context);
   const emitted: AuditRecord[] = [];
   const { trail } = await open(context, { ...at, onEmitted: (records) => emitted.push(...records) });
@@ -98,7 +98,7 @@ test("the last records, the head and the groups that were emitted can be had", a
   assert.deepEqual(trail.head, { kid: last?.kid, seq: 1_501, hash: last?.hash });
 });
 
-test("a change is not washed away by what requests came to, and is found by its event", async (context) => {
+test("request records do not push out change records, which are found by event", async (context) => {
   const at = place(context);
   const { trail } = await open(context, at);
   decide(trail, 300);
@@ -126,7 +126,7 @@ test("a change is not washed away by what requests came to, and is found by its 
   );
 });
 
-test("changes are kept to the last thousand, too", async (context) => {
+test("the last thousand changes are kept, too", async (context) => {
   const at = place(context);
   const { trail } = await open(context, at);
   for (let n = 0; n < 1_200; n += 1) trail.append({ event: "admin.write", data: { n } });
@@ -136,7 +136,7 @@ test("changes are kept to the last thousand, too", async (context) => {
   assert.equal(kept[0]?.data["n"], 201);
 });
 
-test("after a restart the last records are those of the journal", async (context) => {
+test("after a restart the last records come from the journal", async (context) => {
   const at = place(context);
   const first = await open(context, at);
   decide(first.trail, 5);
@@ -149,7 +149,7 @@ test("after a restart the last records are those of the journal", async (context
   );
 });
 
-test("an export that throws is logged and disturbs nothing", async (context) => {
+test("an export that throws is logged and has no other effect", async (context) => {
   const at = place(context);
   const { trail, logged } = await open(context, {
     ...at,
@@ -163,7 +163,7 @@ test("an export that throws is logged and disturbs nothing", async (context) => 
   assert.ok(logged.some(({ message }) => message === "an export of the audit trail failed"));
 });
 
-test("without a directory the key is of the process, and says so", async (context) => {
+test("without a directory the key lives with the process, and a log line says so", async (context) => {
   const at = place(context);
   const kids = new Set<string>();
   for (let start = 0; start < 2; start += 1) {
@@ -186,7 +186,7 @@ test("without a directory the key is of the process, and says so", async (contex
   );
 });
 
-test("the cluster is shown the last head at the close, with what a new chain succeeds", async (context) => {
+test("at the close the cluster gets the last head and the predecessor of a new chain", async (context) => {
   const at = place(context);
   const before: AuditHead = { kid: "k".repeat(43), seq: 9, hash: "h".repeat(43) };
   const shown: { readonly seq: number; readonly succeeds: AuditHead | null | undefined }[] = [];
@@ -215,7 +215,7 @@ test("a second trail in the same directory is refused while the first is open", 
   assert.deepEqual(found(await verifyChunks([at.text()])), []);
 });
 
-test("a lock that a crash has left unreadable is made anew", async (context) => {
+test("a lock file left unreadable by a crash is recreated", async (context) => {
   const at = place(context);
   await (await open(context, at)).trail.close();
   writeFileSync(join(at.dir, "audit-lock", "CURRENT"), "nonsense\n");
@@ -277,7 +277,7 @@ const REFUSED: readonly {
 ];
 
 for (const { what, damage, code, words, nodeId = "n1" } of REFUSED) {
-  test(`${what} is refused with what to do, and nothing is changed`, async (context) => {
+  test(`${what} is refused with the remedy, and nothing is changed`, async (context) => {
     const at = place(context);
     await (await open(context, at)).trail.close();
     damage(at.dir);
@@ -287,7 +287,7 @@ for (const { what, damage, code, words, nodeId = "n1" } of REFUSED) {
   });
 }
 
-test("a lost journal begins a new chain under a new key that names the last witnessed head", async (context) => {
+test("a lost journal starts a new chain under a new key that names the last witnessed head", async (context) => {
   const at = place(context);
   const first = await open(context, at);
   decide(first.trail, 3);
@@ -304,7 +304,7 @@ test("a lost journal begins a new chain under a new key that names the last witn
   assert.deepEqual(parsed(at.text()).findLast(({ event }) => event === "chain.start")?.data["succeeds"], head);
 });
 
-test("a queue that is full refuses, counts it, and takes again when there is room", async (context) => {
+test("a full queue refuses and counts records, and accepts again when there is room", async (context) => {
   const at = place(context);
   const { trail, instruments } = await open(context, at);
   const rooms = [];
@@ -324,7 +324,7 @@ test("a queue that is full refuses, counts it, and takes again when there is roo
   decide(trail, 1);
 });
 
-test("after the close nothing is taken, and the trail has not ended by itself", async (context) => {
+test("after the close no record is accepted, and the trail did not end by itself", async (context) => {
   const at = place(context);
   const { trail } = await open(context, at);
   const room = trail.reserve();
@@ -335,13 +335,13 @@ test("after the close nothing is taken, and the trail has not ended by itself", 
   assert.equal(await Promise.race([trail.ended, new Promise((resolve) => setImmediate(resolve))]), undefined);
 });
 
-test("a directory that cannot be made is refused with its path", async (context) => {
+test("a directory that cannot be created is refused with its path", async (context) => {
   const at = place(context);
   writeFileSync(at.dir, "a file");
   await assert.rejects(open(context, at), { name: "AuditError", code: "unwritable", message: /audit: EEXIST|ENOTDIR/ });
 });
 
-test("a worker that does not answer in time is given up, with what to do", async (context) => {
+test("a worker that does not answer in time is given up, with the remedy", async (context) => {
   const at = place(context);
   context.mock.timers.enable({ apis: ["setTimeout"] });
   // Its answer cannot be heard before this turn is over.

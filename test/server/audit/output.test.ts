@@ -54,7 +54,7 @@ function drain({ readFd }: Pipe): string {
   return text;
 }
 
-test("a full pipe blocks nobody: lines are counted when they are out, and none is torn", (context) => {
+test("a full pipe blocks nobody: lines count once they are written, and none is torn", (context) => {
   const given = pipe(context, place(context));
   const { lines } = makeTrail({ records: 400 });
   const waiting = lines.map((line) => ({ line }));
@@ -77,7 +77,7 @@ test("a full pipe blocks nobody: lines are counted when they are out, and none i
   output.close();
 });
 
-test("pieces of a pipe are at most what it takes whole, whoever else writes", (context) => {
+test("writes to a pipe are at most its atomic size, whichever processes share it", (context) => {
   const given = pipe(context, place(context));
   const { lines } = makeTrail({ records: 40 });
   const output = openOutput(given.writeFd);
@@ -88,7 +88,7 @@ test("pieces of a pipe are at most what it takes whole, whoever else writes", (c
   output.close();
 });
 
-test("a reader that has gone is told as such, and one that comes later gets whole lines", (context) => {
+test("a closed reader is reported as such, and a later reader gets whole lines", (context) => {
   const at = place(context);
   const path = join(at.folder, "named");
   execFileSync("mkfifo", [path]);
@@ -104,7 +104,7 @@ test("a reader that has gone is told as such, and one that comes later gets whol
   for (const fd of [second, writeFd]) closeSync(fd);
 });
 
-test("a reader that does not read fills the queue; what was taken comes out once it reads", async (context) => {
+test("a stalled reader fills the queue; accepted records are written once it reads", async (context) => {
   const at = place(context);
   const given = pipe(context, at);
   const { trail, instruments, logged } = await open(context, { dir: at.dir, fd: given.writeFd });
@@ -141,7 +141,7 @@ test("a reader that does not read fills the queue; what was taken comes out once
   assert.equal(report.chains[0]?.records, taken + 3);
 });
 
-test("a close while nobody reads ends, and the next start emits what was left", async (context) => {
+test("a close with a stalled reader ends, and the next start emits the rest", async (context) => {
   const at = place(context);
   const given = pipe(context, at);
   const { trail, logged } = await open(context, { dir: at.dir, fd: given.writeFd });
@@ -156,7 +156,7 @@ test("a close while nobody reads ends, and the next start emits what was left", 
   assert.equal(report.chains[0]?.records, 204);
 });
 
-test("a reader that has gone does not stop the trail: it is counted, and said once", async (context) => {
+test("a closed reader does not stop the trail: it is counted and logged once", async (context) => {
   const at = place(context);
   const path = join(at.folder, "pipe");
   execFileSync("mkfifo", [path]);
@@ -189,7 +189,7 @@ function smallDisk(context: TestContext, at: Place): string | undefined {
   return path;
 }
 
-test("a full disk under the journal ends the trail: it says so, and refuses from then on", async (context) => {
+test("a full disk under the journal ends the trail: it logs this and refuses records from then on", async (context) => {
   const at = place(context);
   const disk = smallDisk(context, at);
   if (disk === undefined) return context.skip("needs the right to mount");
@@ -213,7 +213,7 @@ test("a full disk under the journal ends the trail: it says so, and refuses from
   assert.deepEqual(found(await verifyChunks([at.text()])), []);
 });
 
-test("a full disk under the output holds the records back, and they come out whole when there is room", async (context) => {
+test("a full disk under the output delays records, which are written whole when there is room", async (context) => {
   const at = place(context);
   const disk = smallDisk(context, at);
   if (disk === undefined) return context.skip("needs the right to mount");

@@ -32,11 +32,11 @@ function scripted() {
   return { shown, settle, show };
 }
 
-test("the pace is that of the reference", () => {
+test("the schedule matches the reference", () => {
   assert.deepEqual(WITNESS_PACE, { intervalMs: 5_000, records: 1_000, limitMs: 5_000, closeMs: 2_000 });
 });
 
-test("the first is shown at once, then one every thousand records, one at a time, with what a new chain succeeds until one is taken", async () => {
+test("the first head is sent at once, then one per thousand records, one at a time, naming the predecessor until one is accepted", async () => {
   const { shown, settle, show } = scripted();
   const witness = createWitness(show, null, failuresOf(), never);
   for (let seq = 0; seq < 3_500; seq += 1) witness.advance(headAt(seq));
@@ -52,7 +52,7 @@ test("the first is shown at once, then one every thousand records, one at a time
   assert.equal(shown.length, 2);
 });
 
-test("a failure is counted, and the next that is shown is newer and still names the predecessor", async () => {
+test("a failure is counted, and the next head sent is newer and still names the predecessor", async () => {
   const { shown, settle, show } = scripted();
   const failures = failuresOf();
   const before = headAt(7);
@@ -72,7 +72,7 @@ test("a failure is counted, and the next that is shown is newer and still names 
   assert.equal(failures.value, 1);
 });
 
-test("one that is not answered is given up at its limit, and its signal aborts", async () => {
+test("an unanswered head is given up at its timeout, and its signal aborts", async () => {
   const failures = failuresOf();
   let signal: AbortSignal | undefined;
   const show = (_: AuditHead, __: unknown, given: AbortSignal): Promise<void> => {
@@ -86,7 +86,7 @@ test("one that is not answered is given up at its limit, and its signal aborts",
   await witness.close();
 });
 
-test("where no head is taken the close ends at its own limit, whatever is left of the one under way", async () => {
+test("if no head is accepted, the close ends at its own timeout", async () => {
   const { shown, show } = scripted();
   const failures = failuresOf();
   const witness = createWitness(show, null, failures, { ...never, closeMs: 5 });
@@ -96,7 +96,7 @@ test("where no head is taken the close ends at its own limit, whatever is left o
   assert.deepEqual([shown.length, failures.value], [1, 1]);
 });
 
-test("by time the newest is shown, once", async () => {
+test("the newest head is sent once per interval", async () => {
   const shown: number[] = [];
   const show = async ({ seq }: AuditHead): Promise<void> => void shown.push(seq);
   const witness = createWitness(show, undefined, failuresOf(), { ...never, intervalMs: 1 });
@@ -108,7 +108,7 @@ test("by time the newest is shown, once", async () => {
   assert.deepEqual(shown, [3, 4]);
 });
 
-test("an interval that finds nothing new shows nothing, and neither does the close", async () => {
+test("an interval or a close without new records sends nothing", async () => {
   const { shown, show } = scripted();
   const witness = createWitness(show, null, createInstruments().counter("x", "x").with(), { ...never, intervalMs: 1 });
   await witness.close();

@@ -7,14 +7,14 @@ import { waitAtMost, waitFor } from "../../../src/server/auth/abortable-wait.ts"
 
 const never = () => new Promise<void>(() => undefined);
 
-test("a wait gives what came, and takes its listener back", async () => {
+test("a wait returns the value and removes its listener", async () => {
   const { signal } = new AbortController();
   assert.equal(await waitFor(Promise.resolve(7), signal), 7);
   await assert.rejects(waitFor(Promise.reject(new Error("failed")), signal), /failed/);
   assert.deepEqual(getEventListeners(signal, "abort"), []);
 });
 
-test("a wait ends with its signal, also with one that ended before", async () => {
+test("a wait ends with its signal, also if that was aborted before", async () => {
   const controller = new AbortController();
   const waits = waitFor(never(), controller.signal);
   controller.abort(new Error("gone"));
@@ -23,6 +23,6 @@ test("a wait ends with its signal, also with one that ended before", async () =>
   await assert.rejects(waitAtMost(never(), 60_000, controller.signal), /gone/);
 });
 
-test("a limited wait ends at its limit as if what it waited for had come", async () => {
+test("a wait with a timeout ends as if the awaited event had happened", async () => {
   await waitAtMost(never(), 1, new AbortController().signal);
 });

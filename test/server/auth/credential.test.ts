@@ -47,7 +47,7 @@ test("a key is found in each of its places", async () => {
   }
 });
 
-test("the first place decides, whatever stands in the others", async () => {
+test("the first location decides, whatever the others have", async () => {
   const lines = [`authorization: Bearer BAD`, "x-api-key: BAD", "api-key: BAD", "x-protocol-token: BAD"];
   for (const [at, line] of lines.entries()) {
     const worse = lines.slice(at + 1);
@@ -56,7 +56,7 @@ test("the first place decides, whatever stands in the others", async () => {
   }
 });
 
-test("a header that came twice is malformed, even with one value", async () => {
+test("a header that occurs twice is malformed, even with one value", async () => {
   for (const name of ["authorization: Bearer", "Authorization: Bearer", "x-api-key:", "api-key:"]) {
     assert.equal(await said(await read(`${name} ${good}`, `${name} ${good}`)), "malformed", name);
     assert.equal(await said(await read(`${name} ${good}`, `${name} ${other}`)), "malformed", name);
@@ -64,7 +64,7 @@ test("a header that came twice is malformed, even with one value", async () => {
   assert.equal(await said(await read(`authorization: Bearer ${good}`, `AUTHORIZATION: Basic x`)), "malformed");
 });
 
-test("another scheme, or a scheme without a credential, is a credential that is not recognised", async () => {
+test("another scheme, or a scheme without a credential, is an unrecognized credential", async () => {
   for (const value of ["Basic dXNlcjpwYXNz", "Bearer", "Bearer ", "", good, `Bearer${good}`, `Bearer\t${good}`]) {
     assert.equal(await said(await read(`authorization: ${value}`, `x-api-key: ${good}`)), "malformed", value);
   }
@@ -72,11 +72,11 @@ test("another scheme, or a scheme without a credential, is a credential that is 
   assert.equal(await said(presented({ protocolToken: "" })), "malformed");
 });
 
-test("no credential is told from a bad one in records", async () => {
+test("records distinguish a missing credential from a bad one", async () => {
   assert.equal(await said(await read("x-other: 1")), "no_credential");
 });
 
-test("a credential longer than any token is malformed wherever it stands", async () => {
+test("a credential longer than any token is malformed in every location", async () => {
   const long = "a".repeat((16 << 10) + 1);
   for (const from of [
     { authorization: `Bearer ${long}` },

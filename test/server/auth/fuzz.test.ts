@@ -164,7 +164,7 @@ function readByJose(
   }
 }
 
-test(`of ${COUNT} texts by seed ${SEED}, the readers take what they should, and no stranger becomes a caller`, async (t) => {
+test(`for ${COUNT} texts by seed ${SEED}, the readers accept only valid credentials`, async (t) => {
   const random = randomOf(SEED);
   const rules = testRules();
   const signal = new AbortController().signal;
@@ -207,7 +207,7 @@ test(`of ${COUNT} texts by seed ${SEED}, the readers take what they should, and 
   assert.ok(seen.verified > 0 && seen.keys > 0, JSON.stringify(seen));
 });
 
-test("the true credentials are recognised, so that the test above can fail", async () => {
+test("the real credentials are recognized, so that the test above can fail", async () => {
   const signal = AbortSignal.timeout(30_000);
   for (const text of [...trueKeys, ...trueTokens]) {
     const found = await callers.identify(bearer(text), testRules(), undefined, signal);

@@ -61,7 +61,7 @@ function hold(issuer: TestIssuer): { readonly asked: Promise<void>; release(): v
   };
 }
 
-test("keys are fetched with the first token, and once for all who wait for them", async () => {
+test("keys are fetched with the first token, once for all waiting callers", async () => {
   await using issuer = await startIssuer({ keys: [first] });
   await using tokens = testVerifier([issuer.options()]);
   assert.equal(issuer.seen.length, 0);
@@ -82,7 +82,7 @@ test("a configured key address needs no discovery", async () => {
   assert.deepEqual([issuer.fetches(DISCOVERY_PATH), issuer.fetches(KEYS_PATH)], [0, 1]);
 });
 
-test("a new key is accepted after one fetch more, and an old one refused once the set without it was fetched", async () => {
+test("a new key is accepted after one more fetch, and an old one refused once the set without it was fetched", async () => {
   await using issuer = await startIssuer({ keys: [first] });
   await using tokens = testVerifier([issuer.options()]);
   const [old, young] = [await lasting(issuer, first), await lasting(issuer, second)];
@@ -102,7 +102,7 @@ test("a new key is accepted after one fetch more, and an old one refused once th
   assert.equal(issuer.fetches(KEYS_PATH), 3);
 });
 
-test("the key of an issuer that names none is replaced likewise", async () => {
+test("the unnamed key of an issuer is replaced in the same way", async () => {
   const [before, after] = await Promise.all([testKey("RS256"), testKey("RS256")]);
   await using issuer = await startIssuer({ keys: [before] });
   await using tokens = testVerifier([issuer.options()]);
@@ -113,7 +113,7 @@ test("the key of an issuer that names none is replaced likewise", async () => {
   assert.equal(issuer.fetches(KEYS_PATH), 2);
 });
 
-test("a thousand tokens with keys that do not exist cause one fetch in 30 seconds", async () => {
+test("a thousand tokens with unknown keys cause one fetch in 30 seconds", async () => {
   await using issuer = await startIssuer({ keys: [first] });
   await using tokens = testVerifier([issuer.options()]);
   const good = await lasting(issuer, first);
@@ -134,7 +134,7 @@ test("a thousand tokens with keys that do not exist cause one fetch in 30 second
   assert.equal(issuer.fetches(KEYS_PATH), 3);
 });
 
-test("a token whose fetch brought the first keys does not ask for them again", async () => {
+test("a token whose fetch brought the first keys does not fetch them again", async () => {
   await using issuer = await startIssuer({ keys: [first] });
   await using tokens = testVerifier([issuer.options()]);
   const outcomes = await Promise.all(
@@ -144,7 +144,7 @@ test("a token whose fetch brought the first keys does not ask for them again", a
   assert.ok(issuer.fetches(KEYS_PATH) <= 2, `${issuer.fetches(KEYS_PATH)} fetches`);
 });
 
-test("the issuer's cache-control is honoured between a minute and a day", async () => {
+test("the issuer's cache-control is honored between a minute and a day", async () => {
   const rows: readonly [string | undefined, number][] = [
     [undefined, 10 * MINUTE],
     ["public", 10 * MINUTE],
@@ -172,7 +172,7 @@ test("the issuer's cache-control is honoured between a minute and a day", async 
   }
 });
 
-test("an issuer that is down at the first token makes keys unavailable, and is asked again after growing pauses", async () => {
+test("an issuer that is down at the first token makes keys unavailable and is retried with growing pauses", async () => {
   const log = recordedLog();
   await using issuer = await startIssuer({ keys: [first] });
   refuseAll(issuer);
@@ -197,7 +197,7 @@ test("an issuer that is down at the first token makes keys unavailable, and is a
   assert.equal(log.lines.at(-1)?.level, "info");
 });
 
-test("known keys go on being used for a day while the issuer is down, and no longer", async () => {
+test("known keys are used for up to a day while the issuer is down", async () => {
   await using issuer = await startIssuer({ keys: [first] });
   await using tokens = testVerifier([issuer.options()]);
   const [good, unknown] = [await lasting(issuer, first), await lasting(issuer, second)];
@@ -218,7 +218,7 @@ test("known keys go on being used for a day while the issuer is down, and no lon
   assert.equal(await tokens.outcome(good), "verified");
 });
 
-test("an issuer that came back is believed: a key that it withdrew meanwhile is refused", async () => {
+test("after an issuer returns, a key that it withdrew meanwhile is refused", async () => {
   await using issuer = await startIssuer({ keys: [first] });
   await using tokens = testVerifier([issuer.options()]);
   const old = await lasting(issuer, first);
@@ -234,7 +234,7 @@ test("an issuer that came back is believed: a key that it withdrew meanwhile is 
   assert.equal(await tokens.outcome(old), "unknown_key");
 });
 
-test("an issuer that answers nothing holds a caller up no longer than the limit", async () => {
+test("an issuer that never answers delays a caller no longer than the timeout", async () => {
   await using issuer = await startIssuer({ keys: [first] });
   const held = hold(issuer);
   await using tokens = testVerifier([issuer.options()], { fetchLimitMs: 100 });
@@ -249,7 +249,7 @@ test("an issuer that answers nothing holds a caller up no longer than the limit"
   assert.equal(await tokens.outcome(await lasting(issuer, first)), "keys_unavailable");
 });
 
-test("an issuer that hangs holds callers up for a second where keys are known, and the next ones not at all", async () => {
+test("an issuer that hangs delays callers for a second if keys are known, and later callers not at all", async () => {
   await using issuer = await startIssuer({ keys: [first] });
   await using tokens = testVerifier([issuer.options()], { fetchLimitMs: 30_000 });
   const token = await lasting(issuer, first);
@@ -276,7 +276,7 @@ test("an issuer that hangs holds callers up for a second where keys are known, a
   heldAgain.release();
 });
 
-test("who missed a key in the old set is given the one that came meanwhile, without a fetch", async () => {
+test("a caller that missed a key in the old set gets one that arrived meanwhile without a fetch", async () => {
   let fetches = 0;
   const keys = createIssuerKeys({
     issuer: "corp",
@@ -298,7 +298,7 @@ test("who missed a key in the old set is given the one that came meanwhile, with
   await keys.close();
 });
 
-test("a caller that leaves ends its own wait, and the fetch goes on for the others", async () => {
+test("a caller that disconnects ends its own wait, and the fetch continues for the others", async () => {
   await using issuer = await startIssuer({ keys: [first] });
   const held = hold(issuer);
   const options = issuer.options({ jwksUrl: issuer.jwksUrl });
@@ -316,7 +316,7 @@ test("a caller that leaves ends its own wait, and the fetch goes on for the othe
   await verifier.close();
 });
 
-test("closing ends a fetch that is under way, and those who wait for it", async () => {
+test("closing aborts a running fetch and its waiting callers", async () => {
   const log = recordedLog();
   await using issuer = await startIssuer({ keys: [first] });
   const held = hold(issuer);
@@ -331,7 +331,7 @@ test("closing ends a fetch that is under way, and those who wait for it", async 
   assert.deepEqual(log.lines, []);
 });
 
-test("a closed verifier goes on with the keys that it knows", async () => {
+test("a closed verifier continues with its known keys", async () => {
   await using issuer = await startIssuer({ keys: [first] });
   const tokens = testVerifier([issuer.options()]);
   const token = await lasting(issuer, first);

@@ -16,7 +16,7 @@ function start() {
   return { keys, clock, instruments, callers: createCallers({ keys, verifier: () => noVerifier, clock, instruments }) };
 }
 
-test("a key gives its id, name, metadata and profile, and pays for itself", async () => {
+test("a key gives its id, name, metadata and profile, and is its own payer", async () => {
   const { keys, callers } = start();
   const { text, stored } = keys.mint({ name: "team-a", profile: "standard", metadata: { tier: "gold" } });
   const found = await identify(callers, bearer(text));
@@ -61,7 +61,7 @@ test("a known key is answered at once, without a promise", () => {
   assert.ok(!(found instanceof Promise));
 });
 
-test("each way in which a key is not accepted has its fault", async () => {
+test("each reason for refusing a key has its fault", async () => {
   const { keys, callers } = start();
   const { text, stored } = keys.mint();
   const expired = keys.mint({ expires_at: START_MS });
@@ -92,7 +92,7 @@ test("each way in which a key is not accepted has its fault", async () => {
   }
 });
 
-test("an expiry holds from its millisecond on", async () => {
+test("an expiry takes effect at its exact millisecond", async () => {
   const { keys, clock, callers } = start();
   const { text } = keys.mint({ expires_at: START_MS + 10 });
   clock.advance(9);
@@ -101,7 +101,7 @@ test("an expiry holds from its millisecond on", async () => {
   assert.equal(await outcome(callers, bearer(text)), "expired_key");
 });
 
-test("a key that is removed, or rotated, ends with the next request", async () => {
+test("a removed or rotated key is refused from the next request on", async () => {
   const { keys, callers } = start();
   const { text, stored } = keys.mint();
   assert.equal(await outcome(callers, bearer(text)), "key");
@@ -113,7 +113,7 @@ test("a key that is removed, or rotated, ends with the next request", async () =
   assert.equal(await outcome(callers, bearer(rotated.text)), "unknown_key");
 });
 
-test("a text that fails its checksum causes no look-up, and every other text exactly one", async () => {
+test("a text with a wrong checksum causes no lookup, and every other text exactly one", async () => {
   const { keys, callers } = start();
   const { text } = keys.mint();
   await outcome(callers, bearer(`${text.slice(0, -6)}000000`));
@@ -123,14 +123,14 @@ test("a text that fails its checksum causes no look-up, and every other text exa
   assert.equal(keys.asked.length, 2);
 });
 
-test("a stored digest that is none matches no secret", async () => {
+test("a malformed stored digest matches no secret", async () => {
   const { keys, callers } = start();
   for (const digest of ["", "0".repeat(64), "zz".repeat(32), "00"]) {
     assert.equal(await outcome(callers, bearer(keys.mint({ digest }).text)), "unknown_key", digest);
   }
 });
 
-test("the last use is told to the minute, of accepted requests only, and outlives a change of the key", async () => {
+test("the last use is reported by the minute, for accepted requests only, and survives a change of the key", async () => {
   const { keys, clock, callers } = start();
   const { text, stored } = keys.mint({ expires_at: START_MS + 300_000 });
   await outcome(callers, bearer(mintKey(randomBytes, stored.id).text));
@@ -148,7 +148,7 @@ test("the last use is told to the minute, of accepted requests only, and outlive
   assert.equal(callers.lastUsedAt(stored.id), START_MS + 120_000);
 });
 
-test("the last uses of a bounded number of keys are kept, those of the keys that came last", () => {
+test("last uses are kept for a bounded number of keys, the most recent ones", () => {
   const keys = memoryKeys();
   const callers = createKeyCallers({ keys, clock: testClock(), maxUses: 10 });
   const minted = Array.from({ length: 25 }, () => keys.mint());
@@ -160,7 +160,7 @@ test("the last uses of a bounded number of keys are kept, those of the keys that
   );
 });
 
-test("outcomes are counted, and nothing of a key is in the series", async () => {
+test("outcomes are counted, and no label contains a part of a key", async () => {
   const { keys, callers, instruments } = start();
   const { text, stored } = keys.mint({ name: "payroll" });
   const unknown = mintKey(randomBytes);

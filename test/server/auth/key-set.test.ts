@@ -24,7 +24,7 @@ const ALGORITHMS = [
 
 const { rsa, ec, verifier, good } = await startTrusted(after);
 
-test("each algorithm of the allow list is verified, with the key named and unnamed", async () => {
+test("each algorithm of the allow list is verified, with and without a key id", async () => {
   for (const algorithm of ALGORITHMS) {
     const key = await testKey(algorithm, `key-${algorithm}`);
     await using own = await startIssuer({ keys: [key] });
@@ -35,7 +35,7 @@ test("each algorithm of the allow list is verified, with the key named and unnam
   }
 });
 
-test("a key without a word of its algorithm serves each one of its kind", async () => {
+test("a key without an algorithm verifies every algorithm of its type", async () => {
   const { alg: _, ...jwk } = rsa.jwk;
   await using own = await startIssuer();
   own.keys = [jwk];
@@ -52,7 +52,7 @@ test("a key without a word of its algorithm serves each one of its kind", async 
   );
 });
 
-test("a published key is no shared secret, in any of its encodings", async () => {
+test("a published key is never used as a shared secret, in any of its encodings", async () => {
   const { n = "", e = "" } = rsa.jwk;
   const publicKey: KeyObject = createPublicKey({ key: { kty: "RSA", n, e }, format: "jwk" });
   const secrets = [
@@ -89,7 +89,7 @@ test("a header that names another algorithm than the key's finds no key", async 
   );
 });
 
-test("a key of another curve, or with a name that is no text, fits no token", async () => {
+test("a key of another curve or with a non-text id matches no token", async () => {
   const { alg: _, ...named } = ec.jwk;
   const { kid: _kid, ...unnamed } = named;
   await using own = await startIssuer();
@@ -109,7 +109,7 @@ test("a key of another curve, or with a name that is no text, fits no token", as
   assert.equal(await others.outcome(await sign({ ...ec, kid: undefined }, goodClaims(odd.url))), "unknown_key");
 });
 
-test("keys that a token brings or points at are not used", async () => {
+test("keys embedded or linked in a token are not used", async () => {
   const mine = await testKey("RS256", "mine");
   await using elsewhere = await startIssuer({ keys: [mine] });
   for (const header of [
@@ -125,7 +125,7 @@ test("keys that a token brings or points at are not used", async () => {
   assert.equal(elsewhere.seen.length, 0);
 });
 
-test("weak, private, foreign and unsound keys of a set are left out, and the rest serve", async () => {
+test("weak, private, foreign and invalid keys of a set are skipped, and the rest work", async () => {
   const strip = ({ use: _use, alg: _alg, ...jwk }: JWK) => jwk;
   const weak = { kty: "RSA", n: rsa.jwk.n?.slice(0, 170) ?? "", e: "AQAB" };
   const rows: readonly [string, JWK | Readonly<Record<string, unknown>>, string][] = [
@@ -163,14 +163,14 @@ test("weak, private, foreign and unsound keys of a set are left out, and the res
   }
 });
 
-test("a key that is not on its curve verifies nothing and breaks nothing", async () => {
+test("a key that is not on its curve verifies nothing and causes no error", async () => {
   await using own = await startIssuer();
   own.keys = [{ ...ec.jwk, y: ec.jwk.x ?? "" }];
   await using tokens = testVerifier([own.options()]);
   assert.equal(await tokens.outcome(await sign(ec, goodClaims(own.url))), "signature");
 });
 
-test("a token that names no key is tried with four fitting ones at most", async () => {
+test("a token without a key id is tried with at most four matching keys", async () => {
   const keys = await Promise.all(Array.from({ length: 5 }, (_, at) => testKey("ES256", `k${at}`)));
   await using own = await startIssuer({ keys });
   await using tokens = testVerifier([own.options()]);

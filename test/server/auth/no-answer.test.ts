@@ -8,7 +8,7 @@ import { listenLocally } from "../../e2e/support/ports.ts";
 
 const SWITCH = "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n";
 
-test("a switch of protocols is a failure, told at once, and not a wait without end", async (t) => {
+test("a protocol switch is an immediate failure and not an endless wait", async (t) => {
   const server = createServer(
     (socket) => void socket.on("error", () => undefined).once("data", () => socket.write(SWITCH)),
   );

@@ -31,7 +31,7 @@ const verifierOf = (url: string) => {
   return tokens;
 };
 
-test("a provider's discovery and keys are what a probe expects", async (t) => {
+test("a provider's discovery document and keys are what a probe expects", async (t) => {
   const { issuer } = await startOidc(t);
   assert.deepEqual(await probeIssuer(issuerOptions(issuer), { timeoutMs: 5_000, signal: t.signal }), {
     kind: "ok",
@@ -40,7 +40,7 @@ test("a provider's discovery and keys are what a probe expects", async (t) => {
   });
 });
 
-test("an ID token names user, client and groups", async (t) => {
+test("an ID token has user, client and groups", async (t) => {
   const provider = await startOidc(t, { users: USERS });
   await using tokens = verifierOf(provider.issuer);
   const verdict = await tokens.verify((await provider.tokens("alice")).id_token);
@@ -52,7 +52,7 @@ test("an ID token names user, client and groups", async (t) => {
   );
 });
 
-test("a JWT access token is of the resource it was asked for, and expires with it", async (t) => {
+test("a JWT access token is for the requested resource and expires with it", async (t) => {
   const lifetimes = { accessToken: 300 };
   const provider = await startOidc(t, { users: USERS, resources: { [API]: { audience: "gateway-api" } }, lifetimes });
   await using tokens = verifierOf(provider.issuer);
@@ -65,14 +65,14 @@ test("a JWT access token is of the resource it was asked for, and expires with i
   assert.equal(await tokens.outcome(token), "expired");
 });
 
-test("an opaque access token and a user whose address is not verified are refused", async (t) => {
+test("an opaque access token and a user with an unverified address are refused", async (t) => {
   const provider = await startOidc(t, { users: USERS });
   await using tokens = verifierOf(provider.issuer);
   assert.equal(await tokens.outcome((await provider.tokens("alice")).access_token), "malformed");
   assert.equal(await tokens.outcome((await provider.tokens("mallory")).id_token), "email_not_verified");
 });
 
-test("a provider that rotates its keys is followed, and what it withdrew is refused in time", async (t) => {
+test("a provider's key rotation is followed, and a withdrawn key is refused in time", async (t) => {
   const provider = await startOidc(t);
   await using tokens = verifierOf(provider.issuer);
   const old = (await provider.tokens("alice")).id_token;
@@ -85,7 +85,7 @@ test("a provider that rotates its keys is followed, and what it withdrew is refu
   assert.equal(await tokens.outcome(old), "unknown_key");
 });
 
-test("the data plane knows a person by an ID token, and at one server by an access token for it", async (t) => {
+test("the data plane identifies a person by an ID token, and at one server by an access token for it", async (t) => {
   const publicUrl = "https://gateway.example.com";
   const tickets = `${publicUrl}/mcp/tickets`;
   const provider = await startOidc(t, { users: USERS, resources: { [tickets]: {} } });

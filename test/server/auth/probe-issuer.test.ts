@@ -45,7 +45,7 @@ const redirectTo =
     return true;
   };
 
-test("an issuer that answers is told with its key address and the number of usable keys", async () => {
+test("an issuer that answers is reported with its key address and the number of usable keys", async () => {
   await using issuer = await startIssuer({ keys: [key] });
   issuer.keys = [key.jwk, { ...key.jwk, use: "enc" }];
   assert.deepEqual(await probe(issuer.options()), { kind: "ok", jwksUrl: issuer.jwksUrl, keys: 1 });
@@ -56,7 +56,7 @@ test("an issuer that answers is told with its key address and the number of usab
   });
 });
 
-test("a path in the issuer's url is kept, and one slash at its end dropped, where discovery looks", async () => {
+test("discovery keeps the path of the issuer's url and drops one trailing slash", async () => {
   await using issuer = await startIssuer({ keys: [key] });
   for (const path of ["/realms/corp", "/realms/corp/"]) {
     issuer.discovery = { issuer: issuer.origin + path };
@@ -69,7 +69,7 @@ test("a path in the issuer's url is kept, and one slash at its end dropped, wher
   }
 });
 
-test("discovery that fails says what, without the document's words", async () => {
+test("failed discovery is reported with the reason, without the document's text", async () => {
   await using issuer = await startIssuer({ keys: [key] });
   const at = issuer.origin + DISCOVERY_PATH;
   const rows: readonly [Readonly<Record<string, unknown>>, string][] = [
@@ -88,7 +88,7 @@ test("discovery that fails says what, without the document's words", async () =>
   assert.equal(issuer.fetches(KEYS_PATH), 0);
 });
 
-test("an answer that is no document of its kind says so", async () => {
+test("an answer that is not the expected document is reported as such", async () => {
   await using issuer = await startIssuer();
   const rows: readonly [string, number, string, string][] = [
     [DISCOVERY_PATH, 404, "canary", "status 404"],
@@ -124,7 +124,7 @@ test("an answer that is no document of its kind says so", async () => {
   }
 });
 
-test("an answer without end is given up at the bound, or at its head where the body is of no use", async () => {
+test("an endless answer is given up at the limit, or at its headers if the body is not needed", async () => {
   await using issuer = await startIssuer();
   let sent = 0;
   let status = 200;
@@ -150,7 +150,7 @@ test("an answer without end is given up at the bound, or at its head where the b
   assert.ok(sent < 64 << 20, `${sent} bytes`);
 });
 
-test("nobody there, silence and a broken answer are told within the limit", async () => {
+test("a refused connection, silence and a broken answer are reported within the timeout", async () => {
   await using issuer = await startIssuer({ keys: [key] });
   issuer.intercept = () => true;
   assert.equal(
@@ -175,7 +175,7 @@ test("nobody there, silence and a broken answer are told within the limit", asyn
   mute.close();
 });
 
-test("whoever asked may leave", async () => {
+test("a caller can abort its probe", async () => {
   await using issuer = await startIssuer();
   const asked = new AbortController();
   issuer.intercept = () => {
@@ -189,7 +189,7 @@ test("whoever asked may leave", async () => {
   assert.equal(issuer.seen.length, 1);
 });
 
-test("a redirect within the origin is followed three times, to another origin never", async () => {
+test("at most three redirects within the origin are followed, and none to another origin", async () => {
   await using other = await startIssuer({ keys: [key] });
   await using issuer = await startIssuer({ keys: [key] });
   const hops = (count: number) => {
@@ -221,7 +221,7 @@ test("a redirect within the origin is followed three times, to another origin ne
   assert.equal(other.seen.length, 0);
 });
 
-test("an issuer with a certificate of its own authority is trusted by ca_file, and without it not", async () => {
+test("an issuer with a private certificate authority is trusted only with ca_file", async () => {
   const { authority, server } = await testCertificates();
   const stranger = (await testCertificates()).authority;
   await using issuer = await startIssuer({ keys: [key], tls: server });
@@ -252,7 +252,7 @@ test("a replaced ca_file is read at the next fetch", async () => {
   assert.equal(await tokens.outcome(token), "verified");
 });
 
-test("the bearer token is read at each fetch, and shown to the issuer's origin or the configured address alone", async () => {
+test("the bearer token is read at each fetch and sent only to the issuer's origin or the configured address", async () => {
   await using issuer = await startIssuer({ keys: [key] });
   await using elsewhere = await startIssuer({ keys: [key] });
   const tokenFile = await file("token", "first\n");
@@ -270,7 +270,7 @@ test("the bearer token is read at each fetch, and shown to the issuer's origin o
   assert.deepEqual(await shown({}), ["Bearer second", undefined]);
 });
 
-test("a token file that is missing, empty or no token stops the fetch and is not repeated", async () => {
+test("a token file that is missing, empty or invalid stops the fetch and is not quoted", async () => {
   await using issuer = await startIssuer({ keys: [key] });
   const rows = [
     ["", /token_file holds no bearer token/],

@@ -11,7 +11,7 @@ const PUBLIC_URL = "https://gateway.example.com";
 const URLS: Readonly<Record<string, string>> = { corp: "https://id.example.com", ci: "https://ci.example.com" };
 const urlOf = (issuer: string) => URLS[issuer];
 
-test("a challenge names the scheme, and the metadata where there is a public address", () => {
+test("a challenge has the scheme, and the metadata address if there is a public one", () => {
   assert.equal(challengeOf(testRules()), 'Bearer realm="gateway"');
   const rules = testRules({ publicUrl: PUBLIC_URL });
   const wellKnown = `${PUBLIC_URL}/.well-known/oauth-protected-resource`;
@@ -19,7 +19,7 @@ test("a challenge names the scheme, and the metadata where there is a public add
   assert.equal(challengeOf(rules, "tickets"), `Bearer realm="gateway", resource_metadata="${wellKnown}/mcp/tickets"`);
 });
 
-test("no address breaks out of its quotes or of the header", () => {
+test("no address can break out of its quotes or of the header", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary", maxLength: 40 }), (text) => {
       const challenge = challengeOf(testRules({ publicUrl: `https://x/${text}` }));
@@ -29,7 +29,7 @@ test("no address breaks out of its quotes or of the header", () => {
   );
 });
 
-test("the front door and each server have metadata, with the issuers that are bound, once", () => {
+test("the front door and each server have metadata with their bound issuers, each once", () => {
   const issuers = ["corp", "ci", "corp", "gone"].map((issuer) => testBinding({ issuer }));
   const rules = testRules({ publicUrl: PUBLIC_URL, issuers });
   const common = { authorization_servers: Object.values(URLS), bearer_methods_supported: ["header"] };

@@ -32,7 +32,7 @@ function start(issuers: readonly IssuerOptions[] = [issuer.options()]) {
   return { clock, count, replace, verifier: () => verifier, cached: createCachedVerifier(() => verifier, clock) };
 }
 
-test("a token is verified once, and known at once from then on", async () => {
+test("a token is verified once and then served from the cache", async () => {
   const { cached, count } = start();
   const token = await sign(ec, good());
   assert.equal(cached.known(token), undefined);
@@ -43,7 +43,7 @@ test("a token is verified once, and known at once from then on", async () => {
   assert.deepEqual([count.verified, cached.size()], [1, 1]);
 });
 
-test("refusals are not kept", async () => {
+test("refusals are not cached", async () => {
   const { cached, count } = start();
   const token = await sign(ec, good({ sub: "" }));
   for (let times = 1; times <= 3; times++) {
@@ -53,7 +53,7 @@ test("refusals are not kept", async () => {
   assert.equal(cached.size(), 0);
 });
 
-test("a token that differs from a known one in its signature alone is refused", async () => {
+test("a token that differs from a cached one only in its signature is refused", async () => {
   const { cached } = start();
   const token = await sign(ec, good());
   await cached.verify(token, signal);
@@ -70,7 +70,7 @@ test("a token that differs from a known one in its signature alone is refused", 
   }
 });
 
-test("tokens with equal beginnings give each its own caller", async () => {
+test("tokens with equal beginnings have separate callers", async () => {
   const { verifier, clock } = start();
   const callers = createCallers({ keys: memoryKeys(), verifier, clock });
   const texts = await Promise.all(["alice", "bob", "carol"].map((sub) => sign(ec, good({ jti: "x".repeat(60), sub }))));
@@ -86,7 +86,7 @@ test("tokens with equal beginnings give each its own caller", async () => {
   }
 });
 
-test("a known token ends at the millisecond at which verification would refuse it", async () => {
+test("a cached token expires at the same millisecond as an uncached one", async () => {
   const { cached, clock, verifier } = start();
   const token = await sign(ec, good({ exp: START_MS / 1000 + 90 }));
   assert.equal((await cached.verify(token, signal)).kind, "verified");
@@ -99,7 +99,7 @@ test("a known token ends at the millisecond at which verification would refuse i
   assert.deepEqual(await cached.verify(token, signal), { kind: "refused", fault: "expired", issuer: "corp" });
 });
 
-test("a token of a withdrawn signing key ends within five minutes", async () => {
+test("a token of a withdrawn signing key is accepted for at most five minutes", async () => {
   const withdrawn = await testKey("ES256", "old");
   await using own = await startIssuer({ keys: [withdrawn] });
   own.headers = { "cache-control": "max-age=60" };
@@ -115,7 +115,7 @@ test("a token of a withdrawn signing key ends within five minutes", async () => 
   assert.equal(count.verified, 2);
 });
 
-test("a token of a withdrawn signing key ends as soon as the other keys are known", async () => {
+test("a token of a withdrawn signing key ends as soon as the new keys are known", async () => {
   const [withdrawn, next] = await Promise.all([testKey("ES256", "old"), testKey("ES256", "new")]);
   await using own = await startIssuer({ keys: [withdrawn] });
   const { cached, clock } = start([own.options()]);
@@ -129,7 +129,7 @@ test("a token of a withdrawn signing key ends as soon as the other keys are know
   assert.deepEqual(await cached.verify(old, signal), { kind: "refused", fault: "unknown_key", issuer: "corp" });
 });
 
-test("a token of a key that stays is verified once more after each fetch of keys", async () => {
+test("a token of a remaining key is verified once more after each fetch of keys", async () => {
   const [stays, next] = await Promise.all([testKey("ES256", "stays"), testKey("ES256", "new")]);
   await using own = await startIssuer({ keys: [stays] });
   const { cached, clock, count } = start([own.options()]);
@@ -142,7 +142,7 @@ test("a token of a key that stays is verified once more after each fetch of keys
   assert.equal(count.verified, 3);
 });
 
-test("use does not lengthen a token's five minutes", async () => {
+test("use does not extend a token's five minutes", async () => {
   const { cached, clock, count } = start();
   const token = await sign(ec, good());
   await cached.verify(token, signal);
@@ -153,7 +153,7 @@ test("use does not lengthen a token's five minutes", async () => {
   }
 });
 
-test("a reload of issuers holds at once for known tokens", async () => {
+test("a reload of issuers applies at once to cached tokens", async () => {
   const { verifier, clock, replace } = start();
   const callers = createCallers({ keys: memoryKeys(), verifier, clock });
   const from = bearer(await sign(ec, good()));
@@ -166,7 +166,7 @@ test("a reload of issuers holds at once for known tokens", async () => {
   assert.equal(await outcome(callers, from), "user");
 });
 
-test("what the former verifier says after a reload is not kept", async () => {
+test("a result of the previous verifier after a reload is not cached", async () => {
   await using slow = await startIssuer({ keys: [ec] });
   const { cached, replace } = start([slow.options()]);
   const asked = new Promise<ServerResponse>((resolve) => {
@@ -194,7 +194,7 @@ function credulous(): Pick<TokenVerifier, "verify" | "holds"> {
   };
 }
 
-test("no more tokens are kept than the bound, and those in use stay", async () => {
+test("the cache is bounded, and tokens in use stay", async () => {
   const verifier = credulous();
   const cached = createCachedVerifier(() => verifier, testClock());
   const first = await cached.verify("in use", signal);
@@ -208,7 +208,7 @@ test("no more tokens are kept than the bound, and those in use stay", async () =
   assert.ok(cached.known("token 24999"));
 });
 
-test("long tokens are kept in smaller numbers", async () => {
+test("fewer long tokens are cached", async () => {
   const verifier = credulous();
   const cached = createCachedVerifier(() => verifier, testClock());
   for (let count = 0; count < 3_000; count++) await cached.verify(`${count}`.padStart(16 << 10, "x"), signal);
@@ -216,7 +216,7 @@ test("long tokens are kept in smaller numbers", async () => {
   assert.ok(cached.size() >= 512);
 });
 
-test("a text longer than any token is neither looked for nor kept", async () => {
+test("a text longer than any token is neither looked up nor cached", async () => {
   const verifier = credulous();
   const cached = createCachedVerifier(() => verifier, testClock());
   const text = "x".repeat((16 << 10) + 1);

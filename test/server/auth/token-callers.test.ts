@@ -21,7 +21,7 @@ async function callerOf(claims: Record<string, unknown>, rules: AuthRules, serve
   return found.caller;
 }
 
-test("a person's token gives the person, and the application that acts for the person", async () => {
+test("a person's token gives the person and the application that acts for the person", async () => {
   const claims = { email: "alice@example.com", preferred_username: "al", azp: "ide" };
   const caller = await callerOf(claims, testRules());
   assert.deepEqual(caller, {
@@ -37,7 +37,7 @@ test("a person's token gives the person, and the application that acts for the p
   assert.match(caller.principal, /^[\w-]{43}$/);
 });
 
-test("the application is `client_id`, else `azp`, where it is a name; with neither there is no agent", async () => {
+test("the agent is `client_id`, else `azp`, if it is a valid name; otherwise there is none", async () => {
   const nobody = { email: 7 };
   for (const [claims, expected] of [
     [{ client_id: "a", azp: "b" }, "a"],
@@ -61,7 +61,7 @@ test("a workload's token gives an agent and no user", async () => {
   assert.deepEqual(caller.agent, { name: "x@example.com", issuer: "corp", subject: "spiffe://corp/batch" });
 });
 
-test("who pays is the subject within its issuer, whatever else tokens say", async () => {
+test("the payer is the subject within its issuer, whatever other tokens claim", async () => {
   await using other = await startIssuer({ keys: [ec] });
   await using both = testVerifier([issuer.options(), other.options({ name: "other" })]);
   const mine = createCallers({
@@ -80,7 +80,7 @@ test("who pays is the subject within its issuer, whatever else tokens say", asyn
   assert.notEqual(await principal({ iss: other.url }), alice);
 });
 
-test("requests of one token share one frozen caller", async () => {
+test("requests with one token share one frozen caller", async () => {
   const token = await sign(ec, good({ azp: "ide" }));
   const found = await identify(callers, bearer(token));
   assert.ok(found.kind === "caller");
@@ -88,7 +88,7 @@ test("requests of one token share one frozen caller", async () => {
   assert.equal(await identify(callers, presented({ xApiKey: token })), found);
 });
 
-test("the first binding of the issuer whose audience the token carries decides", async () => {
+test("the issuer's first binding with an audience of the token decides", async () => {
   const rules = testRules({
     issuers: [
       testBinding({ issuer: "other", audience: "gateway", profile: "of-another" }),
@@ -107,14 +107,14 @@ test("the first binding of the issuer whose audience the token carries decides",
   }
 });
 
-test("audiences are compared exactly, and without a public address no resource is one", async () => {
+test("audiences are compared exactly, and without a public address no resource matches", async () => {
   const near = ["Gateway", "gateway ", "gatewa", PUBLIC_URL, `${PUBLIC_URL}/mcp/tickets`, [], ["admin"], undefined];
   for (const aud of near) {
     assert.equal(await outcome(callers, bearer(await sign(ec, good({ aud })))), "wrong_audience", JSON.stringify(aud));
   }
 });
 
-test("a token for the front door works everywhere, one for a server at that server only", async () => {
+test("a token for the front door works everywhere, and one for a server at that server only", async () => {
   const rules = testRules({ publicUrl: PUBLIC_URL });
   const at = async (aud: unknown, server?: string): Promise<string> => {
     const asked = { rules, ...(server !== undefined && { server }) };
@@ -147,7 +147,7 @@ test("a token for the front door works everywhere, one for a server at that serv
   }
 });
 
-test("a token for a server shares one caller among that server's requests", async () => {
+test("requests to one server with a token for it share one caller", async () => {
   const rules = testRules({ publicUrl: PUBLIC_URL });
   const from = bearer(await sign(ec, good({ aud: `${PUBLIC_URL}/mcp/tickets` })));
   const asked = { rules, server: "tickets" };
@@ -156,7 +156,7 @@ test("a token for a server shares one caller among that server's requests", asyn
   assert.equal(await outcome(callers, from, { rules, server: "wiki" }), "wrong_resource");
 });
 
-test("each way in which a token is not accepted has its fault, and names its issuer where it is known", async () => {
+test("each reason for refusing a token has its fault and names a known issuer", async () => {
   const [own, stranger] = await Promise.all([testKey("ES256", "ec-1"), testKey("ES256", "not-published")]);
   await using dead = await startIssuer();
   dead.intercept = (_path, _request, response) => {
@@ -200,7 +200,7 @@ test("each way in which a token is not accepted has its fault, and names its iss
   });
 });
 
-test("where no issuer is accepted, no token is verified", async () => {
+test("without accepted issuers no token is verified", async () => {
   const before = issuer.seen.length;
   const rules = testRules({ issuers: [] });
   assert.equal(await outcome(callers, bearer(await sign(ec, good())), { rules }), "unknown_issuer");
@@ -208,7 +208,7 @@ test("where no issuer is accepted, no token is verified", async () => {
   assert.equal(issuer.seen.length, before);
 });
 
-test("identifying rejects when its signal aborts, and for no other reason", async () => {
+test("identifying rejects only when its signal aborts", async () => {
   const token = await sign(ec, good({ jti: "aborted" }));
   const aborting = new AbortController();
   const waiting = createCallers({
@@ -234,7 +234,7 @@ const SELECT = {
   ],
 };
 
-test("a profile is selected by the first entry whose value the claim carries, compared exactly", async () => {
+test("the first entry whose value the claim contains selects the profile, compared exactly", async () => {
   const rules = testRules({ issuers: [testBinding({ profile: "fallback", profiles: SELECT })] });
   const cases = [
     [["dev", "admins"], "wide"],
@@ -255,14 +255,14 @@ test("a profile is selected by the first entry whose value the claim carries, co
   }
 });
 
-test("what every object inherits is no claim", async () => {
+test("an inherited property is not a claim", async () => {
   const profiles = { claim: "constructor", select: [{ value: "x", profile: "x" }] };
   const rules = testRules({ issuers: [testBinding({ profiles })] });
   assert.equal((await callerOf({}, rules)).profile, undefined);
   assert.equal((await callerOf({ constructor: "x" }, rules)).profile, "x");
 });
 
-test("for any claim and any entries, the profile is that of the least entry that is carried", async () => {
+test("for any claim and any entries, the first matching entry gives the profile", async () => {
   const value = fc.constantFrom("a", "b", "c", "A", "", "a b");
   const entries = fc.array(value, { maxLength: 6 });
   const claim = fc.oneof(value, fc.array(fc.oneof(value, fc.integer(), fc.constant(null)), { maxLength: 6 }));
@@ -283,7 +283,7 @@ test("for any claim and any entries, the profile is that of the least entry that
   );
 });
 
-test("another configuration holds for tokens that are known", async () => {
+test("a new configuration applies to cached tokens", async () => {
   const from = bearer(await sign(ec, good({ groups: ["dev"] })));
   const profileUnder = async (rules: AuthRules) => {
     const found = await identify(callers, from, { rules });

@@ -8,7 +8,7 @@ import { testVerifier } from "./support/verify.ts";
 
 const { rsa, issuer, verifier, good } = await startTrusted(after);
 
-test("times are judged with a leeway of 60 seconds", async () => {
+test("times have a leeway of 60 seconds", async () => {
   const now = START_MS / 1000;
   const rows: readonly [Readonly<Record<string, unknown>>, string][] = [
     [{ exp: now - 59 }, "verified"],
@@ -31,7 +31,7 @@ test("times are judged with a leeway of 60 seconds", async () => {
   }
 });
 
-test("what no calendar has is no time, nor is a time in milliseconds, in any of the three claims", async () => {
+test("an invalid date and a time in milliseconds are refused in any of the three claims", async () => {
   const now = START_MS / 1000;
   const outcomes = async (value: string): Promise<readonly string[]> => {
     const found: string[] = [];
@@ -85,7 +85,7 @@ test("a subject is a text of 1 to 256 printable characters", async () => {
   }
 });
 
-test("the subject is of the configured claim, and never of what every object inherits", async () => {
+test("the subject is the configured claim, and never an inherited property", async () => {
   for (const [subjectClaim, subject] of [
     ["client_id", "agent-7"],
     ["https://corp.example/id", "x1"],
@@ -100,7 +100,7 @@ test("the subject is of the configured claim, and never of what every object inh
   }
 });
 
-test("a name for people is the configured claim, else preferred_username, email, subject; one line, cut", async () => {
+test("the display name is the configured claim, else preferred_username, email, subject; one line, truncated", async () => {
   const rows: readonly [string | undefined, Readonly<Record<string, unknown>>, string][] = [
     [undefined, { preferred_username: "al", email: "a@b" }, "al"],
     [undefined, { preferred_username: " ", email: "a@b" }, "a@b"],
@@ -118,7 +118,7 @@ test("a name for people is the configured claim, else preferred_username, email,
   }
 });
 
-test("an address that is not verified is refused, however false is written", async () => {
+test("an unverified address is refused, however `false` is written", async () => {
   const rows: readonly [unknown, string][] = [
     [true, "verified"],
     ["true", "verified"],

@@ -8,7 +8,7 @@ import { base64url, signText, startTrusted } from "./support/trusted.ts";
 
 const { rsa, ec, verifier, good } = await startTrusted(after);
 
-test("an algorithm outside the allow list is refused before anything is fetched", async () => {
+test("an algorithm outside the allow list is refused before any fetch", async () => {
   const claims = base64url(good());
   for (const alg of [
     "none",
@@ -33,7 +33,7 @@ test("an algorithm outside the allow list is refused before anything is fetched"
   assert.equal(await verifier.outcome(`${base64url({ kid: "rsa-1" })}.${claims}.eA`), "algorithm");
 });
 
-test("critical extensions, an unencoded payload and other kinds of token are refused", async () => {
+test("critical extensions, an unencoded payload and other token types are refused", async () => {
   const claims = base64url(good());
   for (const header of [
     { crit: ["exp"], exp: 1 },
@@ -58,7 +58,7 @@ test("critical extensions, an unencoded payload and other kinds of token are ref
   }
 });
 
-test("a text that is no compact token is malformed, however long or deep", async () => {
+test("a text that is not a compact token is malformed, however long or nested", async () => {
   const deep = (levels: number) =>
     JSON.stringify(good()).replace("{", `{"x":${"[".repeat(levels)}${"]".repeat(levels)},`);
   const [head, body, signature] = (await sign(rsa, good())).split(".");
@@ -90,7 +90,7 @@ test("a text that is no compact token is malformed, however long or deep", async
   assert.equal(await verifier.outcome(await signText(rsa, deep(10))), "verified");
 });
 
-test("a member that stands twice is refused at every depth, also in another spelling", async () => {
+test("a duplicate member is refused at every depth, also with escapes", async () => {
   const text = JSON.stringify(good());
   for (const twice of [
     text.replace("{", '{"sub":"root",'),
@@ -106,7 +106,7 @@ test("a member that stands twice is refused at every depth, also in another spel
   assert.equal(await verifier.outcome(`${header}.${base64url(good())}.eA`), "malformed");
 });
 
-test("bytes that are no UTF-8 are refused, and a byte order mark is no part of JSON", async () => {
+test("bytes that are not UTF-8 are refused, and so is a byte order mark", async () => {
   const text = JSON.stringify(good({ sub: "al?ce" }));
   const bytes = Buffer.from(text);
   bytes[text.indexOf("?")] = 0xff;
@@ -114,7 +114,7 @@ test("bytes that are no UTF-8 are refused, and a byte order mark is no part of J
   assert.equal(await verifier.outcome(await signText(rsa, `\ufeff${text}`)), "malformed");
 });
 
-test("any single character changed makes a token refused", async () => {
+test("changing any single character makes a token refused", async () => {
   const alphabet = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.", "=", " ", "\u0100"];
   const tokens = [await sign(rsa, good()), await sign(ec, good())];
   for (const token of tokens) {
@@ -149,7 +149,7 @@ test("any single character changed makes a token refused", async () => {
   );
 });
 
-test("no text at all makes the verifier fail in another way than by refusing", async () => {
+test("for any text the verifier refuses and never fails otherwise", async () => {
   const part = fc
     .oneof(fc.json(), fc.string(), fc.constantFrom('{"alg":"RS256"}', "{}"))
     .map((text) => base64url(text));

@@ -19,7 +19,7 @@ import { recordedLog, testVerifier } from "./support/verify.ts";
 
 const { rsa, issuer, verifier, good } = await startTrusted(after);
 
-test("a good token gives issuer, subject, name, audiences, expiry and claims", async () => {
+test("a valid token gives issuer, subject, name, audiences, expiry and claims", async () => {
   const verdict = await verifier.verify(await sign(rsa, good({ aud: ["a", "gateway"], email: "alice@example.org" })));
   assert.equal(verdict.kind, "verified");
   assert.deepEqual(
@@ -37,7 +37,7 @@ test("a good token gives issuer, subject, name, audiences, expiry and claims", a
   assert.equal(verdict.claims["email"], "alice@example.org");
 });
 
-test("the issuer is matched exactly, before anything is fetched", async () => {
+test("the issuer is matched exactly, before any fetch", async () => {
   const before = issuer.seen.length;
   for (const iss of [
     `${issuer.url}/`,
@@ -54,7 +54,7 @@ test("the issuer is matched exactly, before anything is fetched", async () => {
   assert.equal(issuer.seen.length, before);
 });
 
-test("a token of one issuer that is signed by another's key is refused", async () => {
+test("a token of one issuer signed by another's key is refused", async () => {
   const theirs = await testKey("RS256", "rsa-1");
   await using other = await startIssuer({ keys: [theirs] });
   await using both = testVerifier([issuer.options(), other.options({ name: "other" })]);
@@ -62,7 +62,7 @@ test("a token of one issuer that is signed by another's key is refused", async (
   assert.equal(await both.outcome(await sign(theirs, good())), "signature");
 });
 
-test("tokens that cannot be accepted anyway cause no fetch", async () => {
+test("tokens that cannot be accepted in any case cause no fetch", async () => {
   await using own = await startIssuer({ keys: [rsa] });
   await using tokens = testVerifier([own.options()]);
   const claims = goodClaims(own.url);
@@ -74,7 +74,7 @@ test("tokens that cannot be accepted anyway cause no fetch", async () => {
   assert.deepEqual([own.fetches(DISCOVERY_PATH), own.fetches(KEYS_PATH)], [1, 1]);
 });
 
-test("nothing of a token is in logs or metrics", async () => {
+test("no part of a token appears in logs or metrics", async () => {
   const log = recordedLog();
   const instruments = createInstruments();
   await using own = await startIssuer({ keys: [rsa] });
@@ -95,12 +95,12 @@ test("nothing of a token is in logs or metrics", async () => {
   assert.match(told, /\["corp","failed"\],"value":1/);
 });
 
-test("two issuers with the same address are a fault of the configuration", () => {
+test("two issuers with the same address are a configuration error", () => {
   const issuers = [issuer.options(), issuer.options({ name: "again" })];
   assert.throws(() => createTokenVerifier({ issuers, clock: testClock(), log: recordedLog() }), /the same address/);
 });
 
-test("a caller that has gone before it asked is told so", async () => {
+test("a caller that disconnected before the check is aborted", async () => {
   const tokens = createTokenVerifier({ issuers: [issuer.options()], clock: testClock(), log: recordedLog() });
   const token = await sign(rsa, good());
   const gone = AbortSignal.abort(new Error("gone"));

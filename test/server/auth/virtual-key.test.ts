@@ -9,7 +9,7 @@ import { digestOf, isSameDigest, mintKey, parseKey } from "../../../src/server/a
 
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-test("a minted key has the form of the contract and is stored as the hash of its secret alone", () => {
+test("a minted key has the documented form, and only the hash of its secret is stored", () => {
   const { id, text, digest } = mintKey(randomBytes);
   assert.match(text, /^gwk_[0-9A-Za-z]{8}_[A-Za-z0-9_-]{43}[0-9A-Za-z]{6}$/);
   const secret = text.slice(13, 56);
@@ -18,14 +18,14 @@ test("a minted key has the form of the contract and is stored as the hash of its
   assert.equal(Buffer.from(secret, "base64url").length, 32);
 });
 
-test("the checksum is CRC-32 of what precedes, in base 62", () => {
+test("the checksum is the CRC-32 of the preceding text, in base 62", () => {
   const { text } = mintKey(() => new Uint8Array(32));
   assert.equal(text.slice(0, 56), `gwk_00000000_${"A".repeat(43)}`);
   const value = [...text.slice(56)].reduce((sum, digit) => sum * 62 + BASE62.indexOf(digit), 0);
   assert.equal(value, crc32(text.slice(0, 56)));
 });
 
-test("what was minted is read back", () => {
+test("a minted key is parsed back", () => {
   for (let count = 0; count < 200; count++) {
     const { id, text, digest } = mintKey(randomBytes);
     const key = parseKey(text);
@@ -42,7 +42,7 @@ test("a rotated key keeps its id and has another secret", () => {
   assert.ok(!isSameDigest(second.digest, first.digest));
 });
 
-test("a key with one character replaced by any other is not recognised", () => {
+test("a key with any character replaced is not recognized", () => {
   const { text } = mintKey(randomBytes);
   fc.assert(
     fc.property(fc.nat(text.length - 1), fc.integer({ min: 0x20, max: 0x7e }), (at, code) => {
@@ -53,7 +53,7 @@ test("a key with one character replaced by any other is not recognised", () => {
   );
 });
 
-test("no other text is taken for a key", () => {
+test("no other text is parsed as a key", () => {
   const { text } = mintKey(randomBytes);
   for (const other of [
     "",
@@ -69,7 +69,7 @@ test("no other text is taken for a key", () => {
   }
 });
 
-test("digests that differ, or are none, are not the same", () => {
+test("digests that differ or are malformed are unequal", () => {
   const { digest } = mintKey(randomBytes);
   assert.ok(!isSameDigest("", ""));
   assert.ok(!isSameDigest(digest, digest.slice(2)));

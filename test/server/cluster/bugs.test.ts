@@ -44,7 +44,7 @@ const BUGS: readonly (readonly [number: number, what: string, shown: readonly Sh
     "a deposed leader answers a read with old rows",
     [
       script("read-index", "Bug 9: "),
-      cluster("driver-answers", "a read of a deposed leader is not answered by what it had committed"),
+      cluster("driver-answers", "a read at a deposed leader is not answered from its committed state"),
       mutant("read-without-a-round"),
     ],
   ],
@@ -68,7 +68,7 @@ const BUGS: readonly (readonly [number: number, what: string, shown: readonly Sh
     "a single node acknowledges before its disk has the write",
     [
       script("single-voter", "bug 13"),
-      cluster("consensus/driver", "a single voter applies and answers after its own write, not before"),
+      cluster("consensus/driver", "a single voter applies and answers only after its own write"),
       cluster("open-cluster", "bug 13: a restart keeps every acknowledged write"),
     ],
   ],
@@ -76,9 +76,9 @@ const BUGS: readonly (readonly [number: number, what: string, shown: readonly Sh
     14,
     "rows and the index that they stand at are written apart",
     [
-      storage("state-store", "rows, removals and where they stand are one write, found again after a restart"),
-      cluster("consensus/state-writer", "an entry that changes no row still moves the mark"),
-      storage("state-store", "a state ahead of its log, or behind where its log begins, is damage"),
+      storage("state-store", "rows, removals and their index are one write, found again after a restart"),
+      cluster("consensus/state-writer", "an entry that changes no row still advances the applied index"),
+      storage("state-store", "a state ahead of its log or behind the start of its log is damage"),
     ],
   ],
   [
@@ -92,7 +92,7 @@ const BUGS: readonly (readonly [number: number, what: string, shown: readonly Sh
     [
       script("pending-change", "Bug 16: "),
       mutant("configuration-in-force-when-appended"),
-      storage("log-store", "the configuration is that of the snapshot and of the changes that are applied"),
+      storage("log-store", "the configuration is that of the snapshot and of applied changes only"),
     ],
   ],
   [
@@ -101,9 +101,9 @@ const BUGS: readonly (readonly [number: number, what: string, shown: readonly Sh
     [
       cluster(
         "members/member-directory",
-        "bug 17: the answers of another data directory under a known id do not count",
+        "bug 17: answers of another data directory under a known id do not count, but its other messages do",
       ),
-      cluster("members/membership", "a member that comes back with a blank directory is another one"),
+      cluster("members/membership", "a member that returns with an empty directory is removed and added again once the old one is silent"),
       script("removed", "bug 17"),
       nodes("recovery", "an empty disk under an old node id gets no vote through a peer list"),
     ],
@@ -138,9 +138,9 @@ const BUGS: readonly (readonly [number: number, what: string, shown: readonly Sh
     [
       storage(
         "log-store",
-        "entries that conflict are replaced with all behind them, and a restart finds neither (bug 25)",
+        "conflicting entries are replaced with all that follow, and a restart finds none of them (bug 25)",
       ),
-      cluster("consensus/driver", "entries that are replaced while they are gathered are not written"),
+      cluster("consensus/driver", "entries replaced while they are gathered are not written, and the first write stays complete"),
     ],
   ],
   [
@@ -150,7 +150,7 @@ const BUGS: readonly (readonly [number: number, what: string, shown: readonly Sh
       mutant("append-acknowledged-before-fsync"),
       mutant("messages-leave-before-their-write"),
       invariant("durable before sent"),
-      cluster("consensus/driver", "a follower acknowledges entries only when their write has ended"),
+      cluster("consensus/driver", "a follower acknowledges and applies entries only after their write has completed"),
       ["sim/parts.test.ts", "a loss of power keeps what was synced and whole writes from the first on"],
     ],
   ],
@@ -160,7 +160,7 @@ const BUGS: readonly (readonly [number: number, what: string, shown: readonly Sh
     [
       mutant("damaged-disk-starts"),
       ["sim/simulation.test.ts", "clusters stay correct when disks lose what was synced"],
-      storage("damage", "one byte flipped in the middle of a log file"),
+      storage("damage", "one flipped byte in the middle of a log file is refused"),
       nodes("damage", "damaged files are refused with status 11"),
     ],
   ],
@@ -170,10 +170,10 @@ const BUGS: readonly (readonly [number: number, what: string, shown: readonly Sh
     [
       storage(
         "open-storage",
-        "the first failed write is the last: a full disk that gets room again acknowledges nothing more",
+        "the first failed write is the last: a full disk that gets room again acknowledges nothing more (bug 28)",
       ),
-      cluster("consensus/state-writer", "after a failed write nothing is written any more, and it is told once"),
-      cluster("open-cluster", "a disk that fails while the node runs ends it with a storage error"),
+      cluster("consensus/state-writer", "after a failed write no more is written, and the failure is reported once"),
+      cluster("open-cluster", "a disk failure at run time ends the node with a storage error, and pending writes are reported as possibly done"),
       nodes("quorum", "a full disk ends the process"),
     ],
   ],
@@ -184,9 +184,9 @@ const BUGS: readonly (readonly [number: number, what: string, shown: readonly Sh
     [
       storage(
         "open-storage",
-        "the first failed write is the last: a full disk that gets room again acknowledges nothing more",
+        "the first failed write is the last: a full disk that gets room again acknowledges nothing more (bug 28)",
       ),
-      cluster("open-cluster", "a disk that fails while the node runs ends it with a storage error"),
+      cluster("open-cluster", "a disk failure at run time ends the node with a storage error, and pending writes are reported as possibly done"),
     ],
   ],
   [
@@ -194,8 +194,8 @@ const BUGS: readonly (readonly [number: number, what: string, shown: readonly Sh
     "a transfer of leadership loses writes",
     [
       script("transfer", "bug 30"),
-      cluster("open-cluster-three", "bug 30: leadership goes to whom it is given"),
-      cluster("driver-answers", "at the loss of leadership all that wait become unknown, at once and once"),
+      cluster("open-cluster-three", "bug 30: leadership is transferred as asked on any node, and writes continue"),
+      cluster("driver-answers", "when leadership is lost, all pending proposals become unknown, at once and once"),
     ],
   ],
   [31, "a learner campaigns", [script("learners", "Bug 31: "), mutant("learners-counted")]],
@@ -206,9 +206,9 @@ const BUGS: readonly (readonly [number: number, what: string, shown: readonly Sh
       script("leader-removal", "Bug 32: "),
       cluster(
         "open-cluster-three",
-        "bug 32: a prune asked of a follower with the leader among the removed is answered",
+        "bug 32: a prune sent to a follower that removes the leader is answered once it is done",
       ),
-      cluster("driver-answers", "a joint change answers when the joint configuration is left"),
+      cluster("driver-answers", "a joint change answers when the joint configuration is left, not when it is entered"),
       nodes("recovery", "gateway cluster prune, sent to a follower, removes a leader and keeps the others"),
     ],
   ],
@@ -216,15 +216,15 @@ const BUGS: readonly (readonly [number: number, what: string, shown: readonly Sh
     33,
     "a snapshot reads rows of several indexes",
     [
-      storage("state-store", "a snapshot file holds the rows of the call, whatever is written meanwhile (bug 33)"),
-      cluster("consensus/applied-state", "bug 33: a snapshot under load holds the rows of one index"),
+      storage("state-store", "a snapshot file has the rows of the call, whatever is written meanwhile (bug 33)"),
+      cluster("consensus/applied-state", "bug 33: a snapshot under load has the rows of one index, whatever is applied meanwhile"),
     ],
   ],
   [
     34,
     "a restored snapshot leaves a gap in the log",
     [
-      cluster("open-cluster-restarts", "bug 34: after a restore and a restart a node that joins gets everything"),
+      cluster("open-cluster-restarts", "bug 34: after a restore and a restart a joining node gets everything, and another restart finds it complete"),
       storage(
         "state-store",
         "an installed snapshot replaces log and rows in one step; before it, nothing has changed (bug 34)",
@@ -240,8 +240,8 @@ const BUGS: readonly (readonly [number: number, what: string, shown: readonly Sh
     [
       mutant("command-repeated-takes-effect-again"),
       invariant("at most once"),
-      cluster("consensus/submit", "every retry is the same bytes"),
-      cluster("open-cluster-three", "bug 38: the same request sent to every node at once is done once"),
+      cluster("consensus/submit", "every retry sends the same bytes"),
+      cluster("open-cluster-three", "bug 38: the same request sent to every node at once is executed once"),
       state(
         "client-sessions",
         "each command changes the state once, however often and in whatever order it is retried",
@@ -254,7 +254,7 @@ const BUGS: readonly (readonly [number: number, what: string, shown: readonly Sh
     [
       cluster(
         "open-cluster-restarts",
-        "bug 39: fail-overs in a loop, with snapshots, lose nothing and end with equal rows",
+        "bug 39: failovers in a loop, with snapshots, lose nothing and end with equal rows",
       ),
       ["sim/simulation.test.ts", "clusters keep every invariant under faults and come to rest after them"],
       nodes("faults", "no fault loses an acknowledged write or lets a stale value be read"),
@@ -264,19 +264,19 @@ const BUGS: readonly (readonly [number: number, what: string, shown: readonly Sh
     40,
     "a lease that ended is still used",
     [
-      state("usage", "a new start closes what the node held, at its full grant"),
+      state("usage", "a new start closes the node's grants at their full amount"),
       state("usage", "a removed member's grant is closed, and its reports are refused"),
-      state("usage", "windows too far ahead or behind get nothing, a past one is settled without a grant"),
+      state("usage", "windows too far in the future or past get nothing, and a past one is settled without a grant"),
     ],
   ],
   [
     41,
     "counters are doubled or leak by lost and repeated reports",
-    [state("usage", "grants never pass the limit, nor what is spent, whatever is lost, late or doubled")],
+    [state("usage", "grants never exceed the limit or fall below what is spent, whatever is lost, late or duplicated")],
   ],
 ];
 
-test("every bug of the list is there once, in order", () => {
+test("every bug of the list appears once, in order", () => {
   assert.deepEqual(
     BUGS.map(([number]) => number),
     Array.from({ length: 41 }, (_, at) => at + 1),

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { createDiskWatch } from "../../../src/server/cluster/disk-watch.ts";
 import { memoryLog } from "./support/outcome.ts";
 
-test("a nearly full disk is told once, and again when there is room", async () => {
+test("a nearly full disk is reported once, and again when there is room", async () => {
   const { log, lines } = memoryLog();
   let free = 1_000;
   let told = 0;

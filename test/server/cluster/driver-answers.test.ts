@@ -41,14 +41,14 @@ test("a proposal is answered once, when it is applied, with its own result", () 
   assert.deepEqual([one.length, two.length], [1, 1]);
 });
 
-test("who does not lead says so at once, and who leads where it knows", () => {
+test("a node that does not lead says so at once, and names the leader if known", () => {
   const bench = driverBench();
   assert.deepEqual(bench.propose("x"), [{ kind: "not-leader", lead: undefined }]);
   bench.receive({ type: "MsgHeartbeat", term: 2, from: "c" });
   assert.deepEqual(bench.propose("x"), [{ kind: "not-leader", lead: "c" }]);
 });
 
-test("what is certainly not appended is refused with its reason", () => {
+test("a proposal that is certainly not appended is refused with its reason", () => {
   const bench = driverBench(undefined, { maxUncommittedEntries: 1 });
   bench.lead();
   bench.propose("one");
@@ -69,7 +69,7 @@ test("what is certainly not appended is refused with its reason", () => {
   assert.deepEqual(fresh.propose("x"), [{ kind: "refused", code: "busy" }]);
 });
 
-test("at the loss of leadership all that wait become unknown, at once and once", () => {
+test("when leadership is lost, all pending proposals become unknown, at once and once", () => {
   const bench = driverBench();
   const term = bench.lead();
   const outcomes = [bench.propose("one"), bench.propose("two")];
@@ -82,7 +82,7 @@ test("at the loss of leadership all that wait become unknown, at once and once",
   assert.deepEqual(outcomes, [[{ kind: "unknown" }], [{ kind: "unknown" }]]);
 });
 
-test("an entry of another leader at the index is not the answer to a proposal", () => {
+test("an entry of another leader at the same index does not answer a proposal", () => {
   const bench = driverBench();
   const term = bench.lead();
   const outcome = bench.propose("mine");
@@ -100,7 +100,7 @@ test("an entry of another leader at the index is not the answer to a proposal", 
   assert.deepEqual(outcome, [{ kind: "unknown" }]);
 });
 
-test("stop ends all that wait as unknown, and what is asked afterwards, too", () => {
+test("stop makes all pending and later requests unknown", () => {
   const bench = driverBench();
   bench.lead();
   const [write, read] = [bench.propose("x"), bench.read()];
@@ -135,7 +135,7 @@ test("a confirmed read waits until its index is applied", () => {
   assert.deepEqual(read, [{ kind: "readable", index: 3 }]);
 });
 
-test("a read that no leader answers is given up after two election timeouts", () => {
+test("a read without an answering leader is given up after two election timeouts", () => {
   const bench = driverBench();
   bench.receive({ type: "MsgHeartbeat", term: 2, from: "c" });
   bench.settle();
@@ -150,7 +150,7 @@ test("a read that no leader answers is given up after two election timeouts", ()
   assert.deepEqual(read, [{ kind: "unknown" }]);
 });
 
-test("a follower's read is answered by its leader, and unknown when the leader is another", () => {
+test("a follower's read is answered by its leader, and is unknown if the leader changed", () => {
   const bench = driverBench();
   bench.receive({ type: "MsgHeartbeat", term: 2, from: "c" });
   bench.settle();
@@ -163,7 +163,7 @@ test("a follower's read is answered by its leader, and unknown when the leader i
   assert.deepEqual(second, [{ kind: "unknown" }]);
 });
 
-test("a read of a deposed leader is not answered by what it had committed", () => {
+test("a read at a deposed leader is not answered from its committed state", () => {
   const bench = driverBench();
   const term = bench.lead();
   const read = bench.read();
@@ -172,7 +172,7 @@ test("a read of a deposed leader is not answered by what it had committed", () =
   assert.deepEqual(read, [{ kind: "unknown" }]);
 });
 
-test("a simple change of members answers when it is applied", () => {
+test("a simple membership change answers when it is applied", () => {
   const bench = driverBench();
   bench.lead();
   const outcome = proposeConf(bench, change("auto", { type: "add-learner", nodeId: "d" }));
@@ -218,7 +218,7 @@ test("a joint change whose leader is lost before it is left becomes unknown, onc
   assert.equal(outcome.length, 1);
 });
 
-test("the commit of an applied change of members is synced at once", () => {
+test("the commit of an applied membership change is synced at once", () => {
   const bench = driverBench();
   bench.lead();
   proposeConf(bench, change("auto", { type: "add-learner", nodeId: "d" }));
@@ -229,7 +229,7 @@ test("the commit of an applied change of members is synced at once", () => {
   assert.equal(bench.log.initialState().hardState.commit, 3);
 });
 
-test("a start takes what was applied for committed, though the commit index was not written", () => {
+test("after a start applied entries count as committed even if the commit index was not written", () => {
   const first = driverBench(configuration("a"));
   first.driver.campaign();
   first.settle();

@@ -6,7 +6,7 @@ import { failure, until } from "./support/outcome.ts";
 
 const inMemory = { ...optionsAlone(""), dataDir: undefined };
 
-test("writes are answered and can be read; a process that comes after knows none of them", async (t) => {
+test("writes are answered and can be read; a later process has none of them", async (t) => {
   const node = await openFor(t, inMemory);
   await Promise.all(Array.from({ length: 200 }, (_, at) => writeKey(node, `key${at}`)));
   assert.ok(hasKey(node, "key199"));
@@ -17,7 +17,7 @@ test("writes are answered and can be read; a process that comes after knows none
   assert.equal(hasKey(next, "key199"), false);
 });
 
-test("there is no snapshot to save, and nowhere to restore one", async (t) => {
+test("saving a snapshot and restoring one are refused", async (t) => {
   const node = await openFor(t, inMemory);
   await assert.rejects(node.saveSnapshot({ stale: false, signal: new AbortController().signal }), failure("refused"));
   async function* archive() {
@@ -26,7 +26,7 @@ test("there is no snapshot to save, and nowhere to restore one", async (t) => {
   await assert.rejects(node.restore(archive(), options()), failure("refused"));
 });
 
-test("the log is bounded: what is applied goes from it", async (t) => {
+test("the log is bounded: applied entries are dropped", async (t) => {
   const node = await openFor(t, inMemory);
   for (let wave = 0; wave < 5; wave += 1) {
     await Promise.all(Array.from({ length: 40 }, () => node.write(bigCommand(500_000), options())));

@@ -20,7 +20,7 @@ import { until } from "./support/outcome.ts";
 
 const NEVER = new AbortController().signal;
 
-test("bug 34: after a restore and a restart a node that joins gets everything, and another restart finds it whole", async (t) => {
+test("bug 34: after a restore and a restart a joining node gets everything, and another restart finds it complete", async (t) => {
   const [first, second] = await addressesOf(["a", "b"]);
   assert.ok(first !== undefined && second !== undefined);
   const given = optionsOf(t, first, { kind: "bootstrap" });
@@ -52,7 +52,7 @@ test("bug 34: after a restore and a restart a node that joins gets everything, a
   }
 });
 
-test("bug 39: fail-overs in a loop, with snapshots, lose nothing and end with equal rows", async (t) => {
+test("bug 39: failovers in a loop, with snapshots, lose nothing and end with equal rows", async (t) => {
   const nodes = [...(await openTogether(t, ["a", "b", "c"]))];
   const written: string[] = [];
   const put = async (node: TestNode, name: string): Promise<void> => {

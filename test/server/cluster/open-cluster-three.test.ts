@@ -69,7 +69,7 @@ async function join(t: TestContext, id: string, through: TestNode): Promise<Test
   return await openFor(t, optionsOf(t, own, start));
 }
 
-test("three nodes elect a leader, and what any of them writes all can read", async (t) => {
+test("three nodes elect a leader, and all can read a write made on any of them", async (t) => {
   const nodes = await openTogether(t, IDS);
   let closed: TestNode | undefined;
   for (const node of nodes) assert.deepEqual(voterIds(node), IDS);
@@ -79,7 +79,7 @@ test("three nodes elect a leader, and what any of them writes all can read", asy
     for (const id of IDS) assert.ok(hasKey(node, `by-${id}`), `${node.options.nodeId} lacks the key by ${id}`);
   }
 
-  await t.test("a read barrier on any node sees what was acknowledged on another just before", async () => {
+  await t.test("a read barrier on any node sees what was just acknowledged on another", async () => {
     for (let round = 0; round < 10; round += 1) {
       const writer = nodes[round % 3];
       const reader = nodes[(round + 1) % 3];
@@ -90,16 +90,16 @@ test("three nodes elect a leader, and what any of them writes all can read", asy
     }
   });
 
-  await t.test("bug 38: the same request sent to every node at once is done once", async () => {
+  await t.test("bug 38: the same request sent to every node at once is executed once", async () => {
     const idempotency = { key: "unix:0/once", digest: "d".repeat(64) };
     const results = await Promise.all(nodes.map((node) => node.write(ONCE, options({ idempotency }))));
     for (const result of results) assert.deepEqual(result, results[0]);
     assert.equal(results[0]?.kind, "ok");
   });
 
-  await t.test("snapshots of all nodes at one index are equal to the byte", () => equalStateFiles(nodes));
+  await t.test("snapshots of all nodes at one index are identical", () => equalStateFiles(nodes));
 
-  await t.test("a follower gives a snapshot only where one that may trail is asked for", async () => {
+  await t.test("a follower gives a snapshot only if a possibly stale one was requested", async () => {
     const [follower] = twoOf(nodes, await leaderOf(nodes));
     await assert.rejects(
       follower.saveSnapshot({ stale: false, signal: new AbortController().signal }),
@@ -107,7 +107,7 @@ test("three nodes elect a leader, and what any of them writes all can read", asy
     );
   });
 
-  await t.test("bug 30: leadership goes to whom it is given, asked of any node, and writes go on", async () => {
+  await t.test("bug 30: leadership is transferred as asked on any node, and writes continue", async () => {
     for (let round = 0; round < 3; round += 1) {
       const leader = await leaderOf(nodes);
       const [next, asked] = twoOf(nodes, leader);
@@ -120,7 +120,7 @@ test("three nodes elect a leader, and what any of them writes all can read", asy
     await assert.rejects(nodes[0]?.transferLeader("x", options()) ?? Promise.resolve(), failure("invalid"));
   });
 
-  await t.test("a restore asked of a follower replaces the rows of all", async () => {
+  await t.test("a restore sent to a follower replaces the rows on all nodes", async () => {
     const [follower, other] = twoOf(nodes, await leaderOf(nodes));
     const { archive } = await follower.saveSnapshot({ stale: true, signal: new AbortController().signal });
     const bytes = await bytesOf(archive);
@@ -135,7 +135,7 @@ test("three nodes elect a leader, and what any of them writes all can read", asy
     await equalStateFiles(nodes);
   });
 
-  await t.test("when the leader goes, another leads and takes writes", async () => {
+  await t.test("when the leader goes, another leads and accepts writes", async () => {
     const leader = await leaderOf(nodes);
     const rest = followersOf(nodes, leader);
     await leader.close();
@@ -149,7 +149,7 @@ test("three nodes elect a leader, and what any of them writes all can read", asy
     }
   });
 
-  await t.test("without a majority writes and reads end in time, unknown or not done", async () => {
+  await t.test("without a quorum writes and reads end in time as unknown or not done", async () => {
     const [last, other] = nodes.filter((node) => node !== closed);
     assert.ok(last !== undefined && other !== undefined);
     await other.close();
@@ -159,7 +159,7 @@ test("three nodes elect a leader, and what any of them writes all can read", asy
   });
 });
 
-test("a fourth node joins through a follower, and is there with everything and a vote", async (t) => {
+test("a fourth node joins through a follower and has all data and a vote", async (t) => {
   const nodes = await openTogether(t, IDS);
   const leader = await leaderOf(nodes);
   const [follower] = twoOf(nodes, leader);
@@ -174,7 +174,7 @@ test("a fourth node joins through a follower, and is there with everything and a
   await equalStateFiles([...nodes, fourth]);
 
   await t.test(
-    "bug 32: a prune asked of a follower with the leader among the removed is answered, once it is done",
+    "bug 32: a prune sent to a follower that removes the leader is answered once it is done",
     async () => {
       const all = [...nodes, fourth];
       const now = await leaderOf(all);
@@ -198,7 +198,7 @@ test("a fourth node joins through a follower, and is there with everything and a
   );
 });
 
-test("a node that nobody admits gives up with the reason of each address, and bootstraps only where it may", async (t) => {
+test("a node that no member admits gives up with the reason of each address, and bootstraps only if allowed", async (t) => {
   const [own, peer] = await addressesOf(["d", "nobody"]);
   assert.ok(own !== undefined && peer !== undefined);
   const start = { kind: "join", addresses: [peer.forwardAddr], bootstrapAfterMs: 300 } as const;

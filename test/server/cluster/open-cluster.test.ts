@@ -14,7 +14,7 @@ import { BY, bigCommand, hasKey, openAlone, options, optionsAlone, writeKey } fr
 import { keyCommand, openFor as openStorageFor } from "./support/machine-bench.ts";
 import { failure, until } from "./support/outcome.ts";
 
-test("a write answers when its effect can be read here, and its watchers were told", async (t) => {
+test("a write answers once its effect is readable here and watchers were notified", async (t) => {
   const node = await openAlone(t);
   const told: string[] = [];
   node.view.watch("key/", (mutations) => told.push(...(mutations ?? []).map(({ key }) => key)));
@@ -26,14 +26,14 @@ test("a write answers when its effect can be read here, and its watchers were to
   await node.readBarrier({ timeoutMs: 5_000 });
 });
 
-test("a refused command is a result, and leaves nothing", async (t) => {
+test("a refused command is a result and leaves nothing behind", async (t) => {
   const node = await openAlone(t);
   await writeKey(node, "one");
   const result = await node.write(keyCommand("one"), options());
   assert.equal(result.kind, "refused");
 });
 
-test("many writes at once are each done once, in the order they were asked for", async (t) => {
+test("concurrent writes are each executed once, in request order", async (t) => {
   const node = await openAlone(t);
   const names = Array.from({ length: 300 }, (_, at) => `key${String(at).padStart(3, "0")}`);
   const ended: string[] = [];
@@ -42,7 +42,7 @@ test("many writes at once are each done once, in the order they were asked for",
   assert.ok(names.every((name) => hasKey(node, name)));
 });
 
-test("more writes under way than there may be are refused as busy, at once", async (t) => {
+test("writes above the concurrency limit are refused as busy at once", async (t) => {
   const node = await openAlone(t);
   const outcomes = await Promise.allSettled(Array.from({ length: 1_010 }, (_, at) => writeKey(node, `key${at}`)));
   const failed = outcomes.flatMap((each) => (each.status === "rejected" ? [each.reason as ClusterError] : []));
@@ -50,7 +50,7 @@ test("more writes under way than there may be are refused as busy, at once", asy
   for (const error of failed) failure("busy")(error);
 });
 
-test("the same request under an idempotency key answers the first result, another one is a conflict", async (t) => {
+test("a repeated request under an idempotency key gets the first result, and another request is a conflict", async (t) => {
   const node = await openAlone(t);
   const idempotency = { key: "unix:0/k1", digest: "a".repeat(64) };
   const first = await node.write(keyCommand("one"), options({ idempotency }));
@@ -67,7 +67,7 @@ test("the same request under an idempotency key answers the first result, anothe
   assert.equal(hasKey(node, "two"), false);
 });
 
-test("a write over a mebibyte is refused before it is proposed, a document goes in parts", async (t) => {
+test("a write above one mebibyte is refused before it is proposed, and a document goes in parts", async (t) => {
   const node = await openAlone(t);
   const before = node.status().lastIndex;
   await assert.rejects(node.write(bigCommand(1_048_576), options()), failure("entry_too_large", /at most 1048576/));
@@ -76,7 +76,7 @@ test("a write over a mebibyte is refused before it is proposed, a document goes 
   assert.equal((await putBlob(node, bytes, options())).parts, 3);
 });
 
-test("an abort ends the wait with its reason, and the node goes on", async (t) => {
+test("an abort ends the wait with its reason, and the node continues", async (t) => {
   const node = await openAlone(t);
   const stop = new AbortController();
   const waiting = node.write(keyCommand("one"), options({ signal: stop.signal }));
@@ -87,7 +87,7 @@ test("an abort ends the wait with its reason, and the node goes on", async (t) =
   assert.equal(hasKey(node, "never"), false);
 });
 
-test("close while writes run ends every one of them, and what was acknowledged is there afterwards", async (t) => {
+test("close ends every running write, and acknowledged ones are there afterwards", async (t) => {
   const dataDir = makeDir(t);
   const node = await openAlone(t, { dataDir });
   await writeKey(node, "first");
@@ -156,7 +156,7 @@ test("a snapshot of one node is restored on another, which keeps its own members
   );
 });
 
-test("a restore that is refused leaves everything as it was, and no file behind", async (t) => {
+test("a refused restore leaves everything unchanged and no file behind", async (t) => {
   const dataDir = makeDir(t);
   const node = await openAlone(t, { dataDir });
   await writeKey(node, "stays");
@@ -184,7 +184,7 @@ test("a restore that is refused leaves everything as it was, and no file behind"
   );
 });
 
-test("rows that no command could have made are refused whole, though the archive is in order", async (t) => {
+test("rows that no command could have made are refused, even in a well-formed archive", async (t) => {
   const node = await openAlone(t);
   await writeKey(node, "stays");
   const { bytes, meta } = stateOf([["key/forged", "1not json"]]);
@@ -198,7 +198,7 @@ test("rows that no command could have made are refused whole, though the archive
   await writeKey(node, "after");
 });
 
-test("a directory that another has open is refused with a storage error", async (t) => {
+test("a directory opened by another process is refused with a storage error", async (t) => {
   const dataDir = makeDir(t);
   await (await openAlone(t, { dataDir })).close();
   const holder = await openStorageFor(t, dataDir);
@@ -227,7 +227,7 @@ test("a damaged directory and one of another node are refused with storage error
   });
 });
 
-test("a disk that fails while the node runs ends it with a storage error, and who waits is told that it may be done", async (t) => {
+test("a disk failure at run time ends the node with a storage error, and pending writes are reported as possibly done", async (t) => {
   const dataDir = makeDir(t);
   const node = await openAlone(t, { dataDir });
   await writeKey(node, "one");
@@ -248,7 +248,7 @@ test("a disk that fails while the node runs ends it with a storage error, and wh
   await assert.rejects(late, failure("no_leader", /another node/, { outcome: "not-applied" }));
 });
 
-test("an abort while it opens ends the worker, and the directory can be opened again", async (t) => {
+test("an abort during the opening ends the worker, and the directory can be opened again", async (t) => {
   const dataDir = makeDir(t);
   const stop = new AbortController();
   const opening = openCluster(optionsAlone(dataDir), stop.signal);

@@ -11,7 +11,7 @@ const fail = (error: unknown): never => {
   throw error;
 };
 
-test("rows follow what is applied, in the order of their keys, and versions rise with their table", () => {
+test("rows follow applied entries in key order, and versions rise with their table", () => {
   const { view, follow } = createView(fail);
   follow([SOURCE, KEY, { key: "key/b", value: "1" }], 4);
   assert.equal(view.appliedIndex, 4);
@@ -30,7 +30,7 @@ test("rows follow what is applied, in the order of their keys, and versions rise
   assert.equal(view.version("source/"), before.source);
 });
 
-test("a watcher is told of the rows under its prefix, once for a batch, until it ends", () => {
+test("a watcher is called for rows under its prefix, once per batch, until it ends", () => {
   const { view, follow } = createView(fail);
   const told: (readonly Mutation[] | undefined)[] = [];
   const end = view.watch("key/", (mutations) => {
@@ -47,7 +47,7 @@ test("a watcher is told of the rows under its prefix, once for a batch, until it
   assert.equal(told.length, 1);
 });
 
-test("a replaced state tells every watcher that everything may have changed, and holds the new rows only", () => {
+test("a replaced state notifies every watcher of a full change and has only the new rows", () => {
   const { view, follow, beginReplace, add, endReplace } = createView(fail);
   follow([KEY], 2);
   const told: unknown[] = [];
@@ -64,7 +64,7 @@ test("a replaced state tells every watcher that everything may have changed, and
   assert.ok(view.version("key/") > version);
 });
 
-test("a watcher that throws is reported and does not keep the others from being told", () => {
+test("a watcher that throws is reported, and the others are still called", () => {
   const failures: unknown[] = [];
   const { view, follow } = createView((error) => failures.push(error));
   const told: string[] = [];
@@ -77,7 +77,7 @@ test("a watcher that throws is reported and does not keep the others from being 
   assert.match(String(failures[0]), /of the watcher/);
 });
 
-test("a watcher that ends or begins another while it is told disturbs nobody", () => {
+test("a watcher that ends or starts another during its call disturbs nobody", () => {
   const { view, follow } = createView(fail);
   const told: string[] = [];
   const end = view.watch("key/", () => {
@@ -92,7 +92,7 @@ test("a watcher that ends or begins another while it is told disturbs nobody", (
   assert.deepEqual(told, ["first", "second", "second", "late"]);
 });
 
-test("tables that only the state machine reads are not shown", () => {
+test("tables internal to the state machine are not visible", () => {
   assert.deepEqual(
     ["blob/x", "sess/x", "idem/x", "key/x", "member/x", "blobs/x"].filter((key) => !isPublicRow(key)),
     ["blob/x", "sess/x", "idem/x"],

@@ -49,13 +49,13 @@ test("frames are decoded as they were encoded", async () => {
   assert.equal((await through(zstdDecoder(), bomb(3))).bytes, 3 * 131_072);
 });
 
-test("frames may follow each other, with some to be skipped", async () => {
+test("frames may follow each other, with skippable ones in between", async () => {
   const one = frame("without a checksum");
   const { text } = await through(zstdDecoder(), Buffer.concat([skippable, one, skippable, frame("nothing"), one]));
   assert.equal(text, TEXT + TEXT);
 });
 
-test("what is encoded again is decoded", async () => {
+test("a nested encoding is decoded", async () => {
   for (const text of ["", "a", TEXT, "x".repeat(131_072), "y".repeat(300_000)]) {
     const encoder = zstdEncoder();
     encoder.end(Buffer.from(text));
@@ -65,7 +65,7 @@ test("what is encoded again is decoded", async () => {
   }
 });
 
-test("a reader that has enough stops a body that unpacks to a thousand times its size", async () => {
+test("a reader with a limit stops a body that decompresses to a thousand times its size", async () => {
   const body = bomb(20_000); // 80 KB, 2.6 GB
   const { bytes, chunks } = await through(zstdDecoder(), body, 1 << 20);
   assert.ok(bytes < 2 << 20 && chunks < 20, `${bytes} bytes`);
@@ -90,7 +90,7 @@ for (const [what, body] of REFUSED) {
   });
 }
 
-test("no bytes that are changed do more than fail", async () => {
+test("changed bytes cause nothing worse than an error", async () => {
   for (let at = 0; at < whole.length; at++) {
     const changed = Buffer.from(whole);
     changed[at] = (changed[at] ?? 0) ^ 0x55;

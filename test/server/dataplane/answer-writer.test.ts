@@ -133,7 +133,7 @@ const byWriter =
 
 for (const [name, answer, request = REQUEST] of ANSWERS) {
   for (const isAtOnce of [false, true]) {
-    test(`${name}${isAtOnce ? ", with the next request behind it" : ""}: as Node writes it`, async () => {
+    test(`${name}${isAtOnce ? ", with the next request pipelined" : ""}: the bytes equal Node's`, async () => {
       const expected = await exchange(request, isAtOnce, byNode(answer));
       assert.match(expected, /^HTTP\/1\.1 /);
       assert.equal(await exchange(request, isAtOnce, byWriter(answer)), expected);
@@ -141,7 +141,7 @@ for (const [name, answer, request = REQUEST] of ANSWERS) {
   }
 }
 
-test("head and body of a whole answer leave in one system call", async () => {
+test("head and body of a whole answer are sent in one system call", async () => {
   const writes: number[] = [];
   const counting = (write: (response: ServerResponse) => void) => (response: ServerResponse) => {
     const socket = response.socket as Socket;
@@ -166,7 +166,7 @@ for (const [name, value] of [
   ["a control character", "a\0"],
   ["a character of two bytes", "\u20ac"],
 ] as const) {
-  test(`a value with ${name} is refused as Node refuses it, and nothing of it leaves`, async () => {
+  test(`a value with ${name} is refused as Node refuses it, and none of it is sent`, async () => {
     const broken = { ...ANSWER, pairs: [...ANSWER.pairs, "x-bad", value] };
     const text = await exchange(REQUEST, false, (response) => {
       assert.throws(() => byWriter(broken)(response), { code: "ERR_INVALID_CHAR" });
@@ -176,7 +176,7 @@ for (const [name, value] of [
   });
 }
 
-test("a head that nothing follows is sent by a flush", async () => {
+test("a head without a body is sent by a flush", async () => {
   const socket = await open();
   answered = (response) => {
     const writer = new AnswerWriter(response);
@@ -192,7 +192,7 @@ test("a head that nothing follows is sent by a flush", async () => {
   socket.destroy();
 });
 
-test("a client that does not read is waited for, and told of room when it does", async () => {
+test("writing waits for a client that does not read, and continues once it does", async () => {
   const socket = await open();
   socket.pause();
   let rooms = 0;

@@ -92,7 +92,7 @@ const settled = async (provider: string) =>
     return read?.inFlight === 0 && read;
   });
 
-test("an answered attempt counts with its time to the first byte", async () => {
+test("an answered attempt is counted with its time to the first byte", async () => {
   first.script = (socket) => reply(socket);
   assert.equal(await ask(), 200);
   const read = await settled("first");
@@ -101,7 +101,7 @@ test("an answered attempt counts with its time to the first byte", async () => {
   assert.deepEqual((await settled("second")).state, "idle");
 });
 
-test("a retry and a failover are told at both providers, and each failure with where it moved", async () => {
+test("a retry and a failover are counted at both providers, and each failure with its target", async () => {
   first.script = (socket) => reply(socket, { status: 503 });
   second.script = (socket) => reply(socket);
   assert.equal(await ask(), 200);
@@ -119,7 +119,7 @@ test("a retry and a failover are told at both providers, and each failure with w
   );
 });
 
-test("a failing answer that is the client's answer moved nowhere", async () => {
+test("a failing answer that is returned to the client has no failover target", async () => {
   first.script = (socket) => reply(socket, { status: 429 });
   second.script = (socket) => reply(socket, { status: 500 });
   assert.equal(await ask(), 500);
@@ -128,7 +128,7 @@ test("a failing answer that is the client's answer moved nowhere", async () => {
   assert.deepEqual(failures, [[["429", "second"]], [["5xx", null]]]);
 });
 
-test("a provider that says nothing and one that cannot be reached have failed without a status", async () => {
+test("a silent provider and an unreachable one fail without a status", async () => {
   first.script = () => {};
   second.script = (socket) => socket.destroy();
   assert.equal(await ask(), 502);
@@ -137,13 +137,13 @@ test("a provider that says nothing and one that cannot be reached have failed wi
   assert.deepEqual(failures, [[["timeout", null]], [["connect", null]]]);
 });
 
-test("a request that the provider calls wrong is no failure", async () => {
+test("a request that the provider rejects as invalid is not a failure", async () => {
   first.script = (socket) => reply(socket, { status: 400 });
   assert.equal(await ask(), 400);
   assert.equal((await settled("first")).errorRatio, 0);
 });
 
-test("a client that leaves before an answer is neither an answer nor a failure", async () => {
+test("a client that disconnects before an answer is neither an answer nor a failure", async () => {
   let arrived: (() => void) | undefined;
   const reached = new Promise<void>((resolve) => {
     arrived = resolve;
@@ -171,7 +171,7 @@ for (const [title, script, status, failure] of [
   ["refuses", (socket: Socket) => reply(socket, { status: 503 }), 503, ["5xx", 503, 1, null]],
   ["breaks off", (socket: Socket) => socket.destroy(), 502, ["connect", null, 1, null]],
 ] as const) {
-  test(`a session that the provider ${title} is an attempt that failed`, async () => {
+  test(`a session that the provider ${title} is a failed attempt`, async () => {
     first.script = (socket) => void script(socket);
     assert.equal(await refusedSession(), status);
     assert.equal((await settled("first")).errorRatio, 1);
@@ -182,7 +182,7 @@ for (const [title, script, status, failure] of [
   });
 }
 
-test("a session counts as answered once it is open, and is under way until it ends", async () => {
+test("a session counts as answered once it is open, and is in flight until it ends", async () => {
   first.script = (socket, { headers }) => {
     const key = headers.find(([name]) => name.toLowerCase() === "sec-websocket-key")?.[1] ?? "";
     const accept = createHash("sha1").update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest("base64");

@@ -13,13 +13,13 @@ const ROWS: readonly (readonly [what: string, headers: readonly string[], kept: 
 ];
 
 for (const [what, headers, kept] of ROWS) {
-  test(`of an answer head: ${what}`, () => {
+  test(`an answer head is read: ${what}`, () => {
     const { pairs } = proxiedHeaders(headers, (_name, value) => value.includes("the-key"));
     assert.deepEqual(pairs, kept);
   });
 }
 
-test("an answer head tells its length, and whether it is an event stream that can be added to", () => {
+test("an answer head gives its length and whether it is an event stream that can be appended to", () => {
   const stream = proxiedHeaders(["Content-Type", "Text/Event-Stream; charset=utf-8"], undefined);
   assert.deepEqual([stream.isEventStream, stream.contentLength], [true, Number.NaN]);
   const encoded = proxiedHeaders(["content-type", "text/event-stream", "content-encoding", "gzip"], undefined);
@@ -27,7 +27,7 @@ test("an answer head tells its length, and whether it is an event stream that ca
   assert.equal(proxiedHeaders(["Content-Length", "12"], undefined).contentLength, 12);
 });
 
-test("a status text with controls or beyond one byte a character is not written", () => {
+test("a status text with control or multi-byte characters is not written", () => {
   assert.deepEqual(["Not Found", "", "caf\u00e9", "a\r\nb", "\u2026"].map(isWritable), [
     true,
     true,

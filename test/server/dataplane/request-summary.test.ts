@@ -21,13 +21,13 @@ const ENDING: Ending = {
 
 const factsOf = (facts: Partial<Facts>): Facts => Object.assign(new Facts(), facts);
 
-test("names are cut to what is shown of them", () => {
+test("names are truncated to their displayed length", () => {
   const { model, route } = finishedOf(factsOf({ model: "m".repeat(1_024), method: "x".repeat(9_000) }), ENDING);
   assert.ok(model?.startsWith("mmm") && model.length <= 129);
   assert.ok(route.length <= 129);
 });
 
-test("usage of all attempts is one sum, and none told is not nothing used", () => {
+test("usage of all attempts is one sum, and missing usage is not zero usage", () => {
   const facts = new Facts();
   assert.equal(finishedOf(facts, ENDING).inputTokens, undefined);
   const usage = { cachedInputTokens: 0, cacheCreationInputTokens: 0, reasoningTokens: 0 };
@@ -37,7 +37,7 @@ test("usage of all attempts is one sum, and none told is not nothing used", () =
   assert.deepEqual([inputTokens, outputTokens], [7, 5]);
 });
 
-test("a refusal goes before rules that acted, and these before the rule that let it pass", () => {
+test("a refusal takes precedence over acting rules, and these over the rule that allowed the request", () => {
   const by = { kind: "budget", name: "day" } as const;
   const acted = { ...ENDING, guardrails: "cards=redact" };
   assert.deepEqual(finishedOf(factsOf({ refusedBy: by, allowedBy: "eu" }), acted).decidedBy, by);
@@ -49,7 +49,7 @@ test("a refusal goes before rules that acted, and these before the rule that let
   assert.equal(finishedOf(new Facts(), ENDING).decidedBy, undefined);
 });
 
-test("a row costs the request under a microsecond", (t) => {
+test("a row costs its request less than a microsecond", (t) => {
   const newest = createNewest<FinishedRequest>(2_000, ({ at, totalMs }) => at + totalMs);
   const facts = factsOf({ model: "sim-1", hop: "llm" });
   const run = (count: number): number => {

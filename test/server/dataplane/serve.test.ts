@@ -265,7 +265,7 @@ const held = () => ({ inFlight: admission.inFlight(), bytes: admission.bufferedB
 const NOTHING = { inFlight: 0, bytes: 0, charges: 0 };
 
 for (const [name, asked] of Object.entries(REQUESTS)) {
-  test(`${name}: wherever it fails, or the client leaves, all is given back`, async (t) => {
+  test(`${name}: everything is released wherever the request fails or its client disconnects`, async (t) => {
     const usual = await ask(asked);
     let most = 0;
     for (const kind of ["throws", "client leaves"] as const) {

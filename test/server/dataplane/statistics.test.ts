@@ -51,7 +51,7 @@ const NOTHING_MET: Measured = {
   units: 0,
 };
 
-test("a provider that nobody asked is idle, and one that is not configured is unknown", () => {
+test("a provider without requests is idle, and an unconfigured one is unknown", () => {
   const { statistics } = open("a");
   assert.deepEqual(statistics.read("a"), NOTHING_MET);
   assert.deepEqual(statistics.failures("a"), []);
@@ -68,7 +68,7 @@ for (const [answered, failed, state] of [
   [2, 2, "failing"],
   [5, 4, "ok"],
 ] as const) {
-  test(`${answered} answered and ${failed} failed attempts are called ${state}`, () => {
+  test(`${answered} answered and ${failed} failed attempts are ${state}`, () => {
     const { statistics } = open("a");
     attempts(statistics, "a", answered, failed);
     const measured = statistics.read("a");
@@ -76,7 +76,7 @@ for (const [answered, failed, state] of [
   });
 }
 
-test("an attempt whose client left counts while it is under way, and as nothing afterwards", () => {
+test("an attempt whose client disconnected counts while it runs and not afterwards", () => {
   const { statistics } = open("a");
   const attempt = statistics.of("a");
   attempt?.begun(false);
@@ -85,7 +85,7 @@ test("an attempt whose client left counts while it is under way, and as nothing 
   assert.deepEqual(statistics.read("a"), NOTHING_MET);
 });
 
-test("a rate is over the time since the provider is configured, and over 60 seconds once that is longer", () => {
+test("a rate covers the time since the provider was configured, at most 60 seconds", () => {
   const { statistics, pass } = open("a");
   attempts(statistics, "a", 20, 0);
   assert.equal(statistics.read("a")?.rate, 20, "never over less than a second");
@@ -97,7 +97,7 @@ test("a rate is over the time since the provider is configured, and over 60 seco
   assert.equal(statistics.read("a")?.rate, 120 / 59.5);
 });
 
-test("what was counted leaves after 60 seconds; what is under way stays", () => {
+test("counts expire after 60 seconds, and attempts in flight stay", () => {
   const { statistics, pass } = open("a");
   attempts(statistics, "a", 3, 3);
   statistics.of("a")?.begun(true);
@@ -108,7 +108,7 @@ test("what was counted leaves after 60 seconds; what is under way stays", () => 
   assert.equal(statistics.isQuiet(), true);
 });
 
-test("a provider that is no longer configured is forgotten, and attempts at it end all the same", () => {
+test("a provider removed from the configuration is forgotten, and its attempts still end", () => {
   const { statistics } = open("a", "b");
   const attempt = statistics.of("a");
   attempt?.begun(false);
@@ -122,7 +122,7 @@ test("a provider that is no longer configured is forgotten, and attempts at it e
   assert.equal(statistics.read("b")?.errorRatio, 0);
 });
 
-test("the last 50 failures are kept, newest first, with when they were", () => {
+test("the last 50 failures are kept with their times, newest first", () => {
   const { statistics, pass } = open("a");
   for (let attempt = 1; attempt <= 60; attempt++) {
     statistics.of("a")?.failed({ kind: "timeout", status: null, attempt, movedTo: "b", ...WHOSE });
@@ -144,7 +144,7 @@ test("the last 50 failures are kept, newest first, with when they were", () => {
   );
 });
 
-test("whoever awaits a change is told of the next, once", () => {
+test("a waiting reader is notified of the next change, once", () => {
   const { statistics } = open("a");
   let told = 0;
   statistics.awaitChange(() => {
@@ -158,7 +158,7 @@ test("whoever awaits a change is told of the next, once", () => {
   statistics.of("a")?.begun(true);
 });
 
-test("units that were spent are summed over 60 seconds, beyond what a count of 32 bits holds", () => {
+test("spent units are summed over 60 seconds, beyond 32 bits", () => {
   const { statistics, pass } = open("a");
   statistics.of("a")?.spent(3_000_000_000);
   pass(30_000);
@@ -171,7 +171,7 @@ test("units that were spent are summed over 60 seconds, beyond what a count of 3
   assert.deepEqual([statistics.read("a")?.units, statistics.isQuiet()], [0, true]);
 });
 
-test("what is spent is a change, and a charge of nothing is none", () => {
+test("spending is a change, and a charge of zero is none", () => {
   const { statistics } = open("a");
   let told = 0;
   statistics.awaitChange(() => {
@@ -189,7 +189,7 @@ const event = fc.record({
   what: fc.constantFrom(...RECORDED),
 });
 
-test("whatever happens when, counts are those of the last 60 seconds", () => {
+test("for any sequence of events, counts cover the last 60 seconds", () => {
   fc.assert(
     fc.property(fc.array(event, { maxLength: 60 }), (events) => {
       const { statistics, pass } = open("a");
@@ -236,7 +236,7 @@ test("whatever happens when, counts are those of the last 60 seconds", () => {
 /** Milliseconds from the shortest that is told apart to ten minutes, as even over the orders of magnitude as they come. */
 const latency = fc.double({ min: Math.log(0.256), max: Math.log(600_000), noNaN: true }).map(Math.exp);
 
-test("quantiles of the time to the first byte are within 5 %", () => {
+test("quantiles of the time to the first byte are accurate to 5 %", () => {
   fc.assert(
     fc.property(fc.array(latency, { minLength: 1, maxLength: 200 }), (latencies) => {
       const { statistics } = open("a");
@@ -255,7 +255,7 @@ test("quantiles of the time to the first byte are within 5 %", () => {
   );
 });
 
-test("times beyond the bounds are recorded at the bounds", () => {
+test("times outside the bounds are recorded at the bounds", () => {
   const { statistics } = open("a");
   statistics.of("a")?.answered(0);
   assert.equal(statistics.read("a")?.firstByteP50, 0.128);

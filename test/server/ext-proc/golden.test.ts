@@ -32,10 +32,10 @@ const REQUESTS: readonly (readonly [what: string, request: ProcessingRequest, he
 ];
 
 for (const [what, request, hex] of REQUESTS) {
-  test(`a request: ${what}`, () => assert.equal(requestSerialize(request).toString("hex"), hex.replaceAll(" ", "")));
+  test(`a request is encoded: ${what}`, () => assert.equal(requestSerialize(request).toString("hex"), hex.replaceAll(" ", "")));
 }
 
-test("an answer: a pick in header and metadata", () => {
+test("a pick is read from header and metadata", () => {
   const picked = responseDeserialize(
     bytes(
       "0a390a3712330a310a2f0a1e782d676174657761792d64657374696e6174696f6e2d656e64706f696e741a0d31302e302e302e373a383030302801 42430a410a08656e766f792e6c6212352a330a310a1e782d676174657761792d64657374696e6174696f6e2d656e64706f696e74120f1a0d31302e302e302e373a38303030",
@@ -47,7 +47,7 @@ test("an answer: a pick in header and metadata", () => {
   assert.equal(textIn(picked.dynamic_metadata, "envoy.lb", "x-gateway-destination-endpoint"), "10.0.0.7:8000");
 });
 
-test("answers: what a proxy is told", () => {
+test("each answer has its encoded form", () => {
   const answers: readonly (readonly [object, string])[] = [
     [{ request_body: { response: { body_mutation: { clear_body: true } } } }, "1a060a041a021001"],
     [
@@ -63,6 +63,6 @@ test("answers: what a proxy is told", () => {
   for (const [answer, hex] of answers) assert.equal(responseSerialize(answer).toString("hex"), hex);
 });
 
-test("what a later version adds is passed over", () => {
+test("fields of a later version are skipped", () => {
   assert.equal(responseDeserialize(bytes("60016a00 3a090a030893031a026e6f")).immediate_response?.status?.code, 403);
 });

@@ -9,7 +9,7 @@ const HTTP_PROXY = "http://plain-proxy.example.com:3129";
 const throughOf = (url: string, env: Readonly<Record<string, string>>) =>
   readForwardProxies(env).proxies.proxyFor(new URL(url))?.shown;
 
-test("the scheme of an address chooses the variable, and loopback goes through none", () => {
+test("the scheme of an address chooses the variable, and loopback uses no proxy", () => {
   const both = { HTTPS_PROXY, HTTP_PROXY };
   const rows = [
     ["https://api.example.org", HTTPS_PROXY],
@@ -33,7 +33,7 @@ test("the scheme of an address chooses the variable, and loopback goes through n
   assert.equal(throughOf("http://api.example.org", { HTTPS_PROXY }), undefined, "HTTPS_PROXY is for https alone");
 });
 
-test("each form of NO_PROXY", () => {
+test("each form of NO_PROXY is followed", () => {
   const rows: readonly (readonly [noProxy: string, url: string, isDirect: boolean])[] = [
     ["*", "https://api.example.org", true],
     ["other.org, *", "https://api.example.org", true],
@@ -78,7 +78,7 @@ test("each form of NO_PROXY", () => {
   }
 });
 
-test("lower case is preferred, an empty variable counts as none, and credentials are never shown", () => {
+test("lower case takes precedence, an empty variable counts as unset, and credentials are never shown", () => {
   const [upper, lower] = ["http://upper:1", "http://lower:1"];
   const at = "https://api.example.org";
   assert.equal(throughOf(at, { HTTPS_PROXY: upper, https_proxy: lower }), lower);
@@ -95,7 +95,7 @@ test("lower case is preferred, an empty variable counts as none, and credentials
   assert.equal(proxy?.authorization, `Basic ${Buffer.from("us@er:p:ss").toString("base64")}`);
 });
 
-test("a variable that cannot be used is a problem that repeats no credentials", () => {
+test("an unusable variable is a problem that quotes no credentials", () => {
   const rows = [
     [
       { HTTPS_PROXY: "socks5://user:hunter2@proxy:1080" },

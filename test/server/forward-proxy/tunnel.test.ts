@@ -42,7 +42,7 @@ function connectBy(text: string, host = "api.test", limitMs = 5_000, signal?: Ab
   });
 }
 
-test("a tunnel carries what comes with and behind the answer, however the answer is cut", async () => {
+test("a tunnel carries bytes sent with and after the answer, however the answer is cut", async () => {
   const answers = [
     ["HTTP/1.1 200 OK\r\n\r\nearly"],
     ["HTTP/1.0 200\r\nproxy-agent: x\r\n\r\n", "early"],
@@ -66,7 +66,7 @@ test("a tunnel carries what comes with and behind the answer, however the answer
   }
 });
 
-test("the target is named as an authority, IPv6 in brackets", async () => {
+test("the target is sent as an authority, with IPv6 in brackets", async () => {
   for (const [host, name] of [
     ["api.test", "api.test:443"],
     ["2001:db8::1", "[2001:db8::1]:443"],
@@ -81,7 +81,7 @@ test("the target is named as an authority, IPv6 in brackets", async () => {
   }
 });
 
-test("every failure names the proxy without its credentials, and what happened", async () => {
+test("every failure names the proxy without its credentials, and the cause", async () => {
   const answering =
     (text: string): Script =>
     (client) =>
@@ -112,7 +112,7 @@ test("every failure names the proxy without its credentials, and what happened",
   }
 });
 
-test("a proxy that is not there or does not speak TLS is named, and a caller that leaves ends the attempt", async () => {
+test("a proxy that is down or does not speak TLS is named, and a caller that disconnects ends the attempt", async () => {
   await assert.rejects(
     connectBy("http://127.0.0.1:9"),
     /forward proxy http:\/\/127\.0\.0\.1:9 cannot be reached: nothing listens/,
@@ -128,7 +128,7 @@ test("a proxy that is not there or does not speak TLS is named, and a caller tha
   await assert.rejects(connectBy(`http://127.0.0.1:${port}`, "api.test", 5_000, leaving.signal), /the caller left/);
 });
 
-test("an agent of node:https takes the proxy, and leaves loopback alone", async () => {
+test("an agent of node:https uses the proxy except for loopback", async () => {
   const { proxies } = readForwardProxies({ HTTPS_PROXY: `http://127.0.0.1:${port}` });
   const agent = openHttpsProxyAgent(proxies, 5_000);
   script = (client) => client.end("HTTP/1.1 403 No\r\n\r\n");

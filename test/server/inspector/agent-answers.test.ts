@@ -58,7 +58,7 @@ const call = JSON.stringify({ jsonrpc: "2.0", id: 9, method: "tools/call", param
 const said = (text: string): string =>
   JSON.stringify({ jsonrpc: "2.0", id: 9, result: { content: [{ type: "text", text }], nextCursor: MAIL } });
 
-test("a result, whole and as an event: texts are rewritten, and what is nobody's to change stays", async () => {
+test("a result, whole and as an event, has its texts rewritten and everything else unchanged", async () => {
   for (const [type, of] of [
     ["application/json", (message: string): string => message],
     ["text/event-stream", (message: string): string => `event: message\ndata: ${message}\n\n`],
@@ -73,7 +73,7 @@ test("a result, whole and as an event: texts are rewritten, and what is nobody's
   }
 });
 
-test("a denial is an error of the protocol with the request's id, by rules that read the method", async () => {
+test("a denial is an error of the protocol for the request id, by rules that read the method", async () => {
   const { bytes, last } = await answerTo(call, [], "application/json", said(SSN));
   assert.equal(bytes, "");
   assert.ok(last?.kind === "refused");
@@ -81,14 +81,14 @@ test("a denial is an error of the protocol with the request's id, by rules that 
   assert.deepEqual([id, { ...error, data: undefined }], [9, { code: -31403, message: "Not shown.", data: undefined }]);
 });
 
-test("a stream that a client opens without a body is told by its head", async () => {
+test("a stream that a client opens without a body is recognized by its headers", async () => {
   const event = (text: string): string =>
     `data: ${JSON.stringify({ jsonrpc: "2.0", method: "notifications/message", params: { data: text, cursor: MAIL } })}\n\n`;
   const { bytes } = await answerTo("", ["mcp-session-id", "s"], "text/event-stream", event(MAIL));
   assert.equal(bytes, event("<EMAIL_ADDRESS>"));
 });
 
-test("what is no message of the protocol is not passed on", async () => {
+test("data that is not a message of the protocol is not passed on", async () => {
   const { bytes, last } = await answerTo(call, [], "application/json", "{broken");
   assert.equal(bytes, "");
   assert.equal(last?.kind === "refused" && last.error.code, "upstream_invalid");

@@ -117,7 +117,7 @@ const chat = (content: string): string => JSON.stringify({ model: "m", messages:
 const masked = (text: string): string => text.replace(CARD, "<CREDIT_CARD>");
 const codeOf = (body: string): string => JSON.parse(body).error.code;
 
-test("its default, duplex both ways: requests of each fate, and responses that are left alone", async (t) => {
+test("default, duplex in both directions: requests of each outcome, and responses that are not inspected", async (t) => {
   const { post, upstream, counted } = await fronted(t);
   for (const bytes of SIZES) {
     const [allowed, redacted] = [chat(filled("allow", bytes)), chat(filled("redact", bytes))];
@@ -132,7 +132,7 @@ test("its default, duplex both ways: requests of each fate, and responses that a
   assert.deepEqual(counted, []);
 });
 
-test("responses in duplex: of each fate, whole and as events", async (t) => {
+test("duplex responses: each outcome, whole and as events", async (t) => {
   const { post, counted } = await fronted(t, { inspects: "duplex" });
   for (const bytes of SIZES) {
     for (const form of ["whole", "chunked", "trailers"]) {
@@ -155,7 +155,7 @@ test("responses in duplex: of each fate, whole and as events", async (t) => {
   assert.deepEqual(counted, []);
 });
 
-test("a service of streamed bodies is not for it: refused at the first message, and nothing goes on", async (t) => {
+test("streamed bodies are not supported: refused at the first message, and nothing is forwarded", async (t) => {
   for (const failsOpen of [false, true]) {
     const { post, upstream, counted } = await fronted(t, { mode: "streamed", failsOpen });
     assert.equal((await post(chat("hi"))).status, 500);
@@ -167,7 +167,7 @@ test("a service of streamed bodies is not for it: refused at the first message, 
 });
 
 for (const allowsOverride of [false, true]) {
-  test(`buffered before such a service, overrides ${allowsOverride ? "" : "not "}allowed: it works all the same`, async (t) => {
+  test(`a buffered body before such a service, overrides ${allowsOverride ? "" : "not "}allowed: it works all the same`, async (t) => {
     const { post, upstream, proxy, counted } = await fronted(t, {
       ...{ mode: "streamed", request: "buffered", response: "none", allowsOverride },
     });
@@ -187,7 +187,7 @@ for (const allowsOverride of [false, true]) {
   });
 }
 
-test("a response whose headers it keeps to itself goes on where nobody reads it", async (t) => {
+test("a response whose headers are withheld passes if it is not inspected", async (t) => {
   for (const settings of [{ sendsResponseHeaders: false }, { ...BUFFERED, allowsOverride: true }] as const) {
     const { post, counted } = await fronted(t, settings);
     const { status, body } = await post(chat("hi"), { answer: "deny whole 100" });
@@ -199,14 +199,14 @@ test("a response whose headers it keeps to itself goes on where nobody reads it"
 /** An override that it takes in part: no headers of a response, and its body all the same. */
 const BUFFERED = { mode: "streamed", request: "buffered" } as const;
 
-test("and is not passed where somebody should", async (t) => {
+test("a response whose headers are withheld is refused if it must be inspected", async (t) => {
   const { post, counted } = await fronted(t, { inspects: "duplex", sendsResponseHeaders: false });
   const { body } = await post(chat("hi"), { answer: "allow whole 100" });
   assert.equal(body, "");
   assert.deepEqual(counted, ["out_of_order response body came where there are none"]);
 });
 
-test("a refusal is text that it can decode, whatever it quotes", async (t) => {
+test("a refusal is text that can be decoded, whatever it quotes", async (t) => {
   const { post } = await fronted(t);
   const odd = { "x-request-id": "\xff\xfe", "user-agent": "\xe9" };
   for (const path of ["/v1/chat/completions", "/v1/messages", "/any?\xff"]) {
@@ -216,13 +216,13 @@ test("a refusal is text that it can decode, whatever it quotes", async (t) => {
   }
 });
 
-test("names of the protocol come in `value`: the route is told by them, and the shape of a refusal", async (t) => {
+test("protocol names come in `value` and give the route and the format of a refusal", async (t) => {
   const { post } = await fronted(t);
   const { body } = await post(chat(ADDRESS), { path: "/v1/messages" });
   assert.deepEqual([JSON.parse(body).type, JSON.parse(body).error.type], ["error", "permission_error"]);
 });
 
-test("each answer to a body in duplex is a piece: it takes any other for the end", async (t) => {
+test("each answer to a duplex body is a piece, since any other is taken as the end", async (t) => {
   const { post, proxy } = await fronted(t, { inspects: "duplex" });
   await post(chat("hello"), { answer: "allow events 100" });
   await post(chat(`card ${CARD}`), { answer: "redact chunked 500000" });
@@ -232,7 +232,7 @@ test("each answer to a body in duplex is a piece: it takes any other for the end
   assert.deepEqual(proxy.warnings, []);
 });
 
-test("an answer to trailers ends the body: it comes behind the last piece", async (t) => {
+test("an answer to trailers ends the body after the last piece", async (t) => {
   const { post, upstream, proxy } = await fronted(t);
   const body = chat(filled("redact", 500_000));
   assert.equal((await post(body, { trailers: { "x-sum": "1" } })).status, 204);
@@ -244,7 +244,7 @@ test("an answer to trailers ends the body: it comes behind the last piece", asyn
   );
 });
 
-test("a request without a body, and a response without one", async (t) => {
+test("a request without a body and a response without one are handled", async (t) => {
   const { proxy, upstream, counted } = await fronted(t, { inspects: "duplex" });
   const answered = await fetch(`http://127.0.0.1:${proxy.port}/v1/models`, { headers: { "x-answer": "none" } });
   assert.equal(answered.status, 204);
@@ -252,7 +252,7 @@ test("a request without a body, and a response without one", async (t) => {
   assert.deepEqual(counted, []);
 });
 
-test("without an inspector: open, only before the first byte of a body; closed, never", async (t) => {
+test("without an inspector: fail-open only before the first byte of a body, fail-closed never", async (t) => {
   for (const failsOpen of [false, true]) {
     const { inspector, proxy, post, upstream } = await fronted(t, { failsOpen });
     await inspector.close(0);

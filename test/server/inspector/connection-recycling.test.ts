@@ -13,7 +13,7 @@ const envoy = await peer("envoy");
 const REQUESTS = 1_600;
 const SIDE_BY_SIDE = 4;
 
-test("more requests than a connection may bear", { skip: envoy.missing }, async (t) => {
+test("a connection is recycled after its limit of requests", { skip: envoy.missing }, async (t) => {
   const inspector = await openInspector({
     address: "127.0.0.1:0",
     mode: "streamed",

@@ -142,19 +142,19 @@ const BROKEN: readonly (readonly [string, readonly Buffer[], string])[] = [
 ];
 
 for (const [what, chunks, status] of BROKEN) {
-  test(`${what}: its stream alone ends`, async () => {
+  test(`${what}: only its own stream ends`, async () => {
     await under(async () => assert.equal(await sent(...chunks), status));
   });
 }
 
-test("values of headers of a megabyte each, in bytes of any kind", async () => {
+test("header values of a megabyte each, in bytes of any kind, are survived", async () => {
   await under(async () => {
     const value = Buffer.alloc(1 << 20, 0xff);
     for (let at = 0; at < 20; at++) await sent(framed(header(Buffer.from("x-large"), value)));
   });
 });
 
-test("twenty thousand messages of one byte, of a peer that reads no answer", async () => {
+test("twenty thousand one-byte messages from a peer that reads no answer are survived", async () => {
   await under(async () => {
     const peer = rawPeer(port);
     const stream = peer.open();
@@ -170,7 +170,7 @@ test("twenty thousand messages of one byte, of a peer that reads no answer", asy
   });
 });
 
-test("large bodies, of a peer that opens no window for what they become", async () => {
+test("large bodies from a peer that opens no window for the answers are survived", async () => {
   const peer = rawPeer(port, { initialWindowSize: 0 });
   try {
     // Four times what may be held: what is answered and not read counts as what came does.
@@ -192,7 +192,7 @@ test("large bodies, of a peer that opens no window for what they become", async 
   await under(() => Promise.resolve());
 });
 
-test("streams that are opened and never say a word", async () => {
+test("streams that are opened and stay silent are survived", async () => {
   await under(async () => {
     const peers = Array.from({ length: 10 }, () => rawPeer(port));
     for (const peer of peers) await once(peer.session, "connect");
@@ -202,7 +202,7 @@ test("streams that are opened and never say a word", async () => {
   });
 });
 
-test("two thousand of them: who finds no place is refused, and served again once they are gone", async () => {
+test("of two thousand streams those above the limit are refused, and served again once the others are gone", async () => {
   // A connection that bears more is told to end.
   const peers = Array.from({ length: 6 }, () => rawPeer(port));
   for (const peer of peers) await once(peer.session, "connect");
@@ -219,7 +219,7 @@ test("two thousand of them: who finds no place is refused, and served again once
   while (seen !== "served") seen = await outcome();
 });
 
-test("twenty thousand streams that are opened and reset at once", async () => {
+test("twenty thousand streams opened and reset at once are survived", async () => {
   await under(async () => {
     for (let round = 0; round < 20; round++) {
       const peer = rawPeer(port);
@@ -233,7 +233,7 @@ test("twenty thousand streams that are opened and reset at once", async () => {
   });
 });
 
-test("metadata of a megabyte", async () => {
+test("metadata of a megabyte is survived", async () => {
   await under(async () => {
     for (let round = 0; round < 5; round++) {
       const peer = rawPeer(port);
@@ -278,7 +278,7 @@ const FLOODS: readonly (readonly [string, Buffer, Buffer])[] = [
 ];
 
 for (const [what, first, again] of FLOODS) {
-  test(`raw bytes: ${what}`, async () => {
+  test(`raw bytes are survived: ${what}`, async () => {
     await under(async () => {
       const socket: Socket = connect(port, "127.0.0.1");
       socket.on("error", () => undefined);
@@ -302,7 +302,7 @@ for (const [what, first, again] of FLOODS) {
   });
 }
 
-test("when all of them are gone, nothing of them is left", async () => {
+test("nothing is left once all streams are gone", async () => {
   for (let at = 0; at < 20; at++) await beside();
   const grown = residentBytes() - atFirst;
   assert.ok(grown < MOST_GROWTH_BYTES, `it grew by ${grown >> 20} MiB`);

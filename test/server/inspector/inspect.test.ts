@@ -84,7 +84,7 @@ const NOBODY = {
 
 const chat = (text: string): string => JSON.stringify({ model: "m-1", messages: [{ role: "user", content: text }] });
 
-test("what says nothing to be found goes on, and leaves no record", async () => {
+test("a message without findings passes and leaves no record", async () => {
   const { verdict, records } = await asked("/v1/chat/completions", chat("hello"));
   assert.deepEqual([verdict, records], [{ kind: "allow" }, []]);
 });
@@ -95,7 +95,7 @@ for (const [what, path, body] of [
   ["responses", "/v1/responses?x=1", JSON.stringify({ model: "m-1", input: CARD })],
   ["JSON of a path that nobody knows", "/internal/ask", JSON.stringify({ model: "m-1", deep: [{ question: CARD }] })],
 ] as const) {
-  test(`redacted, every other byte as it came: ${what}`, async () => {
+  test(`a request is redacted with every other byte unchanged: ${what}`, async () => {
     const { verdict, records } = await asked(path, body);
     assert.equal(verdict.kind === "rewrite" && String(verdict.body), body.replace(CARD, "<CREDIT_CARD>"));
     const [record] = records;
@@ -112,7 +112,7 @@ for (const [what, path, body, headers] of [
   ["in a header", "/v1/chat/completions", chat("hello"), ["x-note", "ada@example.org"]],
   ["in the query, without a body", "/v1/models?to=ada%40example.org", "", []],
 ] as const) {
-  test(`denied for what stands ${what}`, async () => {
+  test(`a request is denied for a finding ${what}`, async () => {
     const { verdict, records } = await asked(path, body, ...headers);
     assert.equal(verdict.kind === "refuse" && verdict.error.code, "guardrail_denied");
     assert.equal(records[0]?.data["decision"], "deny");
@@ -136,7 +136,7 @@ for (const [what, path, body, headers, method] of [
     "SendMessage",
   ],
 ] as const) {
-  test(`redacted, every other byte as it came: ${what}`, async () => {
+  test(`an agent request is redacted with every other byte unchanged: ${what}`, async () => {
     const { verdict, records } = await asked(path, body, ...headers);
     assert.equal(verdict.kind === "rewrite" && String(verdict.body), body.replace(CARD, "<CREDIT_CARD>"));
     assert.deepEqual([records.length, records[0]?.data["route"], records[0]?.data["rule"]], [1, method, "mask"]);
@@ -144,12 +144,12 @@ for (const [what, path, body, headers, method] of [
   });
 }
 
-test("a mirror of an argument goes with it", async () => {
+test("a mirrored header is rewritten with its argument", async () => {
   const { verdict } = await asked("/mcp", CALL, "mcp-param-note", CARD, "mcp-param-n", "1");
   assert.deepEqual(verdict.kind === "rewrite" && [...(verdict.headers ?? [])], [["mcp-param-note", "<CREDIT_CARD>"]]);
 });
 
-test("rules read the method and the tool; a denial answers each call that waits", async () => {
+test("rules read the method and the tool, and a denial answers each waiting call", async () => {
   const call = (name: string, id: number): string => rpc("tools/call", { name, arguments: { note: "x" } }, id);
   const allowed = await asked("/mcp", call("rm", 4), "mcp-name", "rm", "x-note", "nothing");
   assert.equal(allowed.verdict.kind, "allow");
@@ -192,7 +192,7 @@ for (const [what, type, body, expected] of [
   ["messages of gRPC", "application/grpc+proto", Buffer.from([0, 0, 0, 0, 1, 8]), "uninspected grpc"],
   ["an archive", "application/zip", Buffer.from([0x50, 0x4b, 3, 4, 0xff]), "uninspected other"],
 ] as const) {
-  test(`of no route that is known: ${what}`, async () => {
+  test(`a request on an unknown route is handled: ${what}`, async () => {
     const outcome = await asked("/upload", body, "content-type", type);
     const { verdict, counted } = outcome;
     const [count] = Object.keys(counted);
@@ -216,7 +216,7 @@ const CODINGS: readonly (readonly [string, (plain: Buffer) => Buffer, (coded: Bu
 ];
 
 for (const [name, encode, decode] of CODINGS) {
-  test(`an encoded body is read, and encoded as it came where it is rewritten: ${name}`, async () => {
+  test(`an encoded body is read, and re-encoded if it is rewritten: ${name}`, async () => {
     const plain = chat(CARD);
     const { verdict } = await asked("/v1/chat/completions", encode(Buffer.from(plain)), "content-encoding", name);
     assert.equal(verdict.kind === "rewrite" && String(decode(verdict.body)), plain.replace(CARD, "<CREDIT_CARD>"));
@@ -226,7 +226,7 @@ for (const [name, encode, decode] of CODINGS) {
   });
 }
 
-test("two headers are two encodings", async () => {
+test("two encoding headers are two encodings", async () => {
   const twice = gzipSync(gzipSync(Buffer.from(chat(CARD))));
   const { verdict } = await asked("/mcp", twice, "content-encoding", "gzip", "content-encoding", "gzip");
   assert.equal(verdict.kind, "rewrite");
@@ -240,14 +240,14 @@ for (const [what, body, encoding, code] of [
   ["more than a body may be", gzipSync(randomBytes(2_000_001)), "gzip", "body_too_large"],
   ["a thousand times its size", brotliCompressSync(Buffer.alloc(1_500_000)), "br", "body_too_large"],
 ] as const) {
-  test(`refused: ${what}`, async () => {
+  test(`a request is refused: ${what}`, async () => {
     const { verdict } = await asked("/v1/chat/completions", body, "content-encoding", encoding);
     assert.equal(verdict.kind === "refuse" && verdict.error.code, code);
     assert.equal(held.bytes, 0);
   });
 }
 
-test("what reading takes is held, and refused where there is no room", async () => {
+test("memory for reading is reserved, and a request without room is refused", async () => {
   held.most = 100_000;
   try {
     const { verdict } = await asked("/v1/chat/completions", chat("x".repeat(50_000)));
@@ -258,7 +258,7 @@ test("what reading takes is held, and refused where there is no room", async () 
   }
 });
 
-test("what cannot be read is refused, and media are counted", async () => {
+test("an unreadable body is refused, and media are counted", async () => {
   const refused = async (path: string, body: string, ...headers: readonly string[]): Promise<unknown> =>
     asked(path, body, ...headers).then(
       ({ verdict }) => (verdict.kind === "refuse" ? verdict.error.code : verdict.kind),

@@ -123,7 +123,7 @@ const HOSTILE: readonly (readonly [string, readonly ProcessingRequest[], number]
 ];
 
 for (const [what, messages, code] of HOSTILE) {
-  test(`${what}: an error, and others go on`, async () => {
+  test(`${what}: the stream fails, and others continue`, async () => {
     const peer = talk();
     for (const message of messages) peer.say(message);
     while ((await peer.heard()) !== undefined);
@@ -132,7 +132,7 @@ for (const [what, messages, code] of HOSTILE) {
   });
 }
 
-test("messages that say nothing are not answered; members that are missing are empty", async () => {
+test("empty messages are not answered, and missing fields are empty", async () => {
   const peer = talk();
   peer.say({});
   peer.say({ request_headers: {} });
@@ -146,7 +146,7 @@ test("messages that say nothing are not answered; members that are missing are e
   await peer.ended;
 });
 
-test("attributes, metadata and what later versions add are no hindrance", async () => {
+test("attributes, metadata and fields of later versions are ignored", async () => {
   const peer = talk();
   const text = (stringValue: string): object => ({ stringValue });
   const fields = { "request.path": text("/v1"), "source.address": text("127.0.0.1:1"), n: { numberValue: 1 } };
@@ -163,7 +163,7 @@ test("attributes, metadata and what later versions add are no hindrance", async 
   assert.equal(await peer.ended, status.OK);
 });
 
-test("what is held is bounded over all streams, and is given back", async () => {
+test("buffered bytes are limited over all streams, and released", async () => {
   const peers = [talk(), talk(), talk()];
   const heard: (string | undefined)[] = [];
   for (const peer of peers) {
@@ -192,7 +192,7 @@ test("an inspection that fails refuses the request", async () => {
   assert.equal(await peer.ended, status.OK);
 });
 
-test("a peer that leaves before its body ended is told an error, never that all is well", async () => {
+test("a peer that disconnects before its body ended gets an error, never success", async () => {
   const peer = talk();
   peer.say(HEADERS);
   await peer.heard();
@@ -204,7 +204,7 @@ test("a peer that leaves before its body ended is told an error, never that all 
   assert.ok(counted.includes("abandoned"));
 });
 
-test("a service that stops lets go of nothing: what is judged is answered, or ends with an error", async () => {
+test("a stopping service abandons nothing: running judgments are answered or end with an error", async () => {
   for (const isAnswered of [true, false]) {
     const stopping = await open();
     const peer = talk(stopping.port);

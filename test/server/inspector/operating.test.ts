@@ -51,7 +51,7 @@ function check(client: Client, service: string): Promise<string> {
   });
 }
 
-test("whoever asks is told that it serves; whoever watches, that it serves no more", async () => {
+test("a health check says that the service serves, and a watch that it no longer does", async () => {
   const inspector = await open();
   const client = new Client(inspector.address, credentials.createInsecure());
   for (const service of ["", "envoy.service.ext_proc.v3.ExternalProcessor"]) {
@@ -70,7 +70,7 @@ test("whoever asks is told that it serves; whoever watches, that it serves no mo
   client.close();
 });
 
-test("a peer that opens a request and says no more is let go of, with an error", async () => {
+test("a peer that opens a request and goes silent is dropped with an error", async () => {
   const inspector = await open({ maxQuietMs: 50 });
   const client = new ExternalProcessor(inspector.address, credentials.createInsecure());
   const call = client.Process();
@@ -95,7 +95,7 @@ for (const [what, messages] of [
   ["a body", [HEADERS, bodyOf(30_000, false), bodyOf(10_000, true)]],
   ["nothing but a status", [HEADERS]],
 ] as const) {
-  test(`what a peer was told and does not read is kept for so long, and goes with its stream: ${what}`, async () => {
+  test(`an unread answer is kept for a limited time, and dropped with its stream: ${what}`, async () => {
     const inspector = await open({ maxQuietMs: 50 });
     const peer = rawPeer(inspector.port, { initialWindowSize: 0 });
     const stream = peer.open();
@@ -113,7 +113,7 @@ for (const [what, messages] of [
   });
 }
 
-test("a response that never comes is given up after its own, longer time, and what only watches ends well", async () => {
+test("a response that never comes is given up after its own longer timeout, and an observer ends cleanly", async () => {
   const answers = { areRead: true, begin: () => undefined };
   const verdict = { kind: "allow" } as const;
   const begin = () => ({ maxBodyBytes: 50_000, inspect: async () => verdict, answers });
@@ -141,7 +141,7 @@ test("a response that never comes is given up after its own, longer time, and wh
   }
 });
 
-test("a response that moves is never given up", async () => {
+test("a response that makes progress is never given up", async () => {
   const answers = { areRead: true, begin: () => undefined };
   const verdict = { kind: "allow" } as const;
   const begin = () => ({ maxBodyBytes: 50_000, inspect: async () => verdict, answers });
@@ -167,7 +167,7 @@ test("a response that moves is never given up", async () => {
   await inspector.close(0);
 });
 
-test("one stream more than there may be is refused, and others go on", async () => {
+test("one stream above the limit is refused, and others continue", async () => {
   const inspector = await open({ maxStreams: 1 });
   const [first, second] = [1, 2].map((channel) => {
     return new ExternalProcessor(inspector.address, credentials.createInsecure(), { "grpc.own_channel": channel });
@@ -196,7 +196,7 @@ test("one stream more than there may be is refused, and others go on", async () 
   await inspector.close(0);
 });
 
-test("one peer takes three quarters of the places, and another finds the rest", () => {
+test("one peer gets at most three quarters of the places, and another the rest", () => {
   const account = createAdmission({ ...DEFAULT_ADMISSION, maxBufferedBytes: 100 });
   const streams = createStreams({ maxStreams: 8, account });
   const enter = (peer: string) => streams.enter(peer, () => undefined);
@@ -209,7 +209,7 @@ test("one peer takes three quarters of the places, and another finds the rest", 
   assert.equal(enter("10.0.0.1"), undefined);
 });
 
-test("what is held for peers counts with what the process holds beside them", () => {
+test("bytes held for peers count together with the process's others", () => {
   const account = createAdmission({ ...DEFAULT_ADMISSION, maxBufferedBytes: 100 });
   const place = createStreams({ maxStreams: 8, account }).enter("10.0.0.1", () => undefined);
   account.hold(60);
@@ -220,7 +220,7 @@ test("what is held for peers counts with what the process holds beside them", ()
   assert.equal(account.bufferedBytes(), 60);
 });
 
-test("a peer is the address it calls from", () => {
+test("a peer is identified by its address", () => {
   for (const [called, name] of [
     ["10.0.0.7:51000", "10.0.0.7"],
     ["::ffff:10.0.0.7:51000", "10.0.0.7"],
@@ -232,7 +232,7 @@ test("a peer is the address it calls from", () => {
   }
 });
 
-test("peers past so many share one series", () => {
+test("peers above the limit share one series", () => {
   const instruments = createInstruments();
   const observer = observeInspector(instruments, () => undefined);
   for (let at = 0; at < 1_000; at += 1) observer.counted("stalled", `10.0.${at >> 8}.${at & 255}`, "");
@@ -242,7 +242,7 @@ test("peers past so many share one series", () => {
   assert.equal(others !== undefined && "value" in others ? others.value : 0, 936);
 });
 
-test("what a filter must be set to is said once for each peer and fault, and no more than so often", () => {
+test("required filter settings are logged once per peer and problem, within a limit", () => {
   const lines: Readonly<Record<string, unknown>>[] = [];
   const warn = warnOfPeers(
     { request_body_mode: "duplex", inspect_responses: "" },
@@ -262,7 +262,7 @@ test("what a filter must be set to is said once for each peer and fault, and no 
   assert.equal(lines.length, 256);
 });
 
-test("beside a duplex mode no override is asked of a filter, which would not take it", () => {
+test("beside a duplex mode no override is sent to a filter, which would reject it", () => {
   const overrides = (["streamed", "duplex"] as const).flatMap((request) =>
     (["", "streamed", "duplex"] as const).map(
       (responses) => filterSettings({ request_body_mode: request, inspect_responses: responses }).allow_mode_override,

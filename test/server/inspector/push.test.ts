@@ -54,7 +54,7 @@ const refusalOf = (verdict: Verdict, headers: readonly string[]) => {
   return shapedRefusal(verdict.error, headers, verdict.shape);
 };
 
-describe("where answers are read", () => {
+describe("push notifications with inspected answers", () => {
   for (const [what, path, body] of ASKING) {
     test(what, async () => {
       const { verdict, headers } = await asked(path, body);
@@ -75,7 +75,7 @@ describe("where answers are read", () => {
       assert.deepEqual([status, JSON.parse(said).error.status], [403, "PERMISSION_DENIED"]);
     });
   }
-  test("in a batch, none of it goes on", async () => {
+  test("a batch with push notifications is refused whole", async () => {
     const { verdict, headers } = await asked("/rpc", `[${ASKING[0]?.[2]},${rpc("SendMessage", { message }, 8)}]`);
     const told = JSON.parse(refusalOf(verdict, headers).body) as readonly { readonly id: number }[];
     assert.deepEqual(
@@ -85,7 +85,7 @@ describe("where answers are read", () => {
   });
 });
 
-test("a message that asks for none, and one that says so, go on", async () => {
+test("a message that requests none, or declines them, passes", async () => {
   for (const configuration of [{}, { taskPushNotificationConfig: null }, { historyLength: 1 }]) {
     assert.equal((await asked("/rpc", rpc("SendMessage", sending(configuration)))).verdict.kind, "allow");
   }
@@ -95,7 +95,7 @@ test("a message that asks for none, and one that says so, go on", async () => {
   }
 });
 
-test("where no answer is read, there is nothing to go past", async () => {
+test("without inspected answers push notifications bypass nothing and pass", async () => {
   for (const [, path, body] of [...ASKING, ...OVER_REST]) {
     assert.equal((await asked(path, body, OF_REQUESTS)).verdict.kind, "allow");
     assert.equal((await asked(path, body, OF_ANSWERS, false)).verdict.kind, "allow");

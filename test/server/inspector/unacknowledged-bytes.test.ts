@@ -30,7 +30,7 @@ function open(t: TestContext) {
   };
 }
 
-test("bytes beyond the room are refused, and are not held", (t) => {
+test("bytes above the limit are refused and not kept", (t) => {
   const scene = open(t);
   assert.equal(scene.unacknowledged.add(60), true);
   assert.equal(scene.unacknowledged.add(60), false);
@@ -41,7 +41,7 @@ test("bytes beyond the room are refused, and are not held", (t) => {
   scene.unacknowledged.end();
 });
 
-test("a peer that reads nothing is stuck, at most at twice the limit", (t) => {
+test("a peer that reads nothing is stuck, after at most twice the timeout", (t) => {
   const scene = open(t);
   scene.unacknowledged.add(60);
   assert.equal(scene.unacknowledged.isWaiting(), true);
@@ -64,7 +64,7 @@ test("a peer that reads slowly is not stuck, however long it takes", (t) => {
   assert.ok(scene.stuck > 0);
 });
 
-test("a peer that has read everything is not waited for, and is again with the next bytes", (t) => {
+test("a peer that has read everything is not timed, and is again with the next bytes", (t) => {
   const scene = open(t);
   scene.unacknowledged.add(60);
   scene.unacknowledged.sent(60);
@@ -76,7 +76,7 @@ test("a peer that has read everything is not waited for, and is again with the n
   assert.equal(scene.stuck, 1);
 });
 
-test("what has ended is not watched", (t) => {
+test("a finished stream is not watched", (t) => {
   const scene = open(t);
   scene.unacknowledged.add(60);
   scene.unacknowledged.end();

@@ -4,7 +4,7 @@ import { readingBytes } from "../../../src/server/memory/index.ts";
 
 const MIB = 1 << 20;
 
-test("prose takes its copies, many short texts what is made of each", () => {
+test("prose needs memory for its copies, and many short texts for their objects", () => {
   assert.equal(readingBytes(Buffer.alloc(MIB, "a")), 4 * MIB);
   const short = JSON.stringify(Array.from({ length: 1_000 }, () => "b"));
   assert.equal(readingBytes(Buffer.from(short)), 4 * short.length + 320 + 320_000);
@@ -12,7 +12,7 @@ test("prose takes its copies, many short texts what is made of each", () => {
   assert.ok(readingBytes(objects) > 1_000 * 1_600);
 });
 
-test("a string takes what its bytes take, but for what is not ASCII", () => {
+test("a string needs as much memory as its bytes, except non-ASCII ones", () => {
   for (const text of ["", '{"a":["b",{"c":1}]}', '"\\"[{']) {
     assert.equal(readingBytes(text), readingBytes(Buffer.from(text)));
   }

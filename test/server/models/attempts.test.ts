@@ -20,7 +20,7 @@ import {
 } from "./support/store.ts";
 
 /** What a gated or private repository answers, and what the operator is told. */
-test("a refusal says what to do", async (t) => {
+test("a refusal comes with the remedy", async (t) => {
   const { hub, directory, commit } = await setting(t);
   const repository = hub.repositories.get(REPO);
   assert.ok(repository);
@@ -60,7 +60,7 @@ test("a refusal says what to do", async (t) => {
   assert.doesNotMatch(invalid.message, /wrongwrong/);
 });
 
-test("what passes is tried again, after as long as was asked", async (t) => {
+test("a temporary failure is retried after the requested time", async (t) => {
   const { hub, commit, store, waits } = await setting(t);
   const faults: ((answer: Parameters<Hub["fault"]>[1]) => unknown)[] = [
     (answer) => fail(answer, 500),
@@ -82,7 +82,7 @@ test("what passes is tried again, after as long as was asked", async (t) => {
   assert.deepEqual([fault, /status 503/.test(message), waits], ["unreachable", true, [1_000, 2_000, 4_000, 8_000]]);
 });
 
-test("a connection that breaks off is gone on with where it broke off, as often as it comes further", async (t) => {
+test("a broken download resumes where it stopped, as long as it makes progress", async (t) => {
   const { hub, directory, commit } = await setting(t);
   const data = FILES["onnx/model.onnx_data"];
   const ranges: (string | undefined)[] = [];
@@ -128,7 +128,7 @@ const RESUMED: readonly [string, Hub["fault"]][] = [
   ],
 ];
 
-test("a server that cannot go on is asked for the whole", async (t) => {
+test("a server that cannot resume is asked for the whole file", async (t) => {
   const [hub] = await Promise.all([hubOf(t)]);
   const commit = hub.commit(REPO, FILES);
   for (const [why, resumed] of RESUMED) {
@@ -153,7 +153,7 @@ test("a server that cannot go on is asked for the whole", async (t) => {
   }
 });
 
-test("what was interrupted is gone on with by the next, and a damaged beginning is thrown away", async (t) => {
+test("an interrupted download is resumed by the next one, and a damaged beginning is discarded", async (t) => {
   const { hub, directory, commit } = await setting(t);
   const stop = new AbortController();
   largeFrom(hub, (seen, answer) => {
@@ -192,7 +192,7 @@ test("what was interrupted is gone on with by the next, and a damaged beginning 
   assert.deepEqual(await leftovers(directory), []);
 });
 
-test("a server that falls silent is left, and asked again", async (t) => {
+test("a server that falls silent is disconnected and asked again", async (t) => {
   const { hub, directory, commit } = await setting(t);
   let isSilent = true;
   largeFrom(hub, (_seen, answer) => {

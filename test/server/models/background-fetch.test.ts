@@ -86,7 +86,7 @@ function holding(hub: Hub): { readonly asked: Promise<void>; readonly release: (
   return { asked, release: () => release?.() };
 }
 
-test("what is wanted is fetched in the background, and seen on its way", async (t) => {
+test("a needed model is fetched in the background with visible progress", async (t) => {
   const { hub, supply, need, lines, instruments } = await opened(t);
   const held = holding(hub);
   assert.equal((await supply.ready([need], never())).size, 0);
@@ -116,7 +116,7 @@ test("what is wanted is fetched in the background, and seen on its way", async (
   assert.deepEqual(fetched?.series[0]?.labelValues, ["names"]);
 });
 
-test("what is in the cache is ready at once, and wanting it asks nobody", async (t) => {
+test("a cached model is ready at once without a request", async (t) => {
   const { hub, supply, need, directory } = await opened(t);
   const came = nextChange(supply);
   supply.want([need]);
@@ -135,7 +135,7 @@ test("what is in the cache is ready at once, and wanting it asks nobody", async 
   assert.equal((await supply.ready([need], never())).size, 1);
 });
 
-test("what cannot be fetched is said, and tried again for as long as it is wanted", async (t) => {
+test("a failed fetch is reported, and retried while the model is needed", async (t) => {
   const { hub, supply, need, lines, waits, directory } = await opened(t);
   let refusals = 0;
   hub.fault = (seen, answer) => seen.host === "hub" && refusals++ < 7 && fail(answer, 404, "RevisionNotFound");
@@ -150,7 +150,7 @@ test("what cannot be fetched is said, and tried again for as long as it is wante
   assert.deepEqual(await leftovers(directory), []);
 });
 
-test("what is wanted no more is fetched no further", async (t) => {
+test("a model that is no longer needed is not fetched further", async (t) => {
   const { hub, supply, need, directory } = await opened(t);
   const held = holding(hub);
   supply.want([need]);
@@ -167,7 +167,7 @@ test("what is wanted no more is fetched no further", async (t) => {
   assert.equal(supply.standing()[0]?.state, "ready");
 });
 
-test("many are wanted and two are fetched at a time", async (t) => {
+test("many models are needed and two are fetched at a time", async (t) => {
   const { hub, supply } = await opened(t);
   let open = 0;
   let most = 0;

@@ -14,7 +14,7 @@ const needsOf = (detectors: readonly object[]) =>
     guardrails: { detectors: detectors as Detectors } as NonNullable<Document["guardrails"]>,
   }).map((need) => [need.model.name, need.parts]);
 
-test("only models that a detector refers to are needed, each once, in the order of reference", () => {
+test("only models that a detector uses are needed, each once, in the order of use", () => {
   assert.deepEqual(
     needsOf([
       { type: "pii" },
@@ -31,7 +31,7 @@ test("only models that a detector refers to are needed, each once, in the order 
   assert.deepEqual(modelNeeds({}), []);
 });
 
-test("a model whose graph runs on servers alone is needed without it", () => {
+test("a model whose graph runs only on servers is needed without it", () => {
   const remote = { type: "nlp", nlp: { ref: "names", remote: server } };
   const local = { type: "nlp", nlp: { ref: "names" } };
   assert.deepEqual(needsOf([remote]), [["names", "text"]]);

@@ -40,7 +40,7 @@ async function serving(t: TestContext, hold: Hub["fault"] = () => false): Promis
 
 const blobIn = (directory: string): string => join(directory, "sha256", DIGEST);
 
-test("of two processes one downloads, and the other takes what it has brought", async (t) => {
+test("of two processes one downloads, and the other uses the result", async (t) => {
   const directory = await folder(t);
   const waiting: (() => void)[] = [];
   const hub = await serving(t, (_seen, answer, request) => {
@@ -64,7 +64,7 @@ test("of two processes one downloads, and the other takes what it has brought", 
   assert.deepEqual(await leftovers(directory), []);
 });
 
-test("a process that was killed in the middle is noticed, and its part is gone on with", async (t) => {
+test("a process killed midway is noticed, and its partial download is resumed", async (t) => {
   const directory = await folder(t);
   let isFirst = true;
   let begun: (() => void) | undefined;
@@ -97,7 +97,7 @@ test("a process that was killed in the middle is noticed, and its part is gone o
 });
 
 /** Locks that nobody holds any more, as they may lie in a shared cache. */
-test("a dead lock is broken: of this machine at once, of another once nobody has touched it for long", async (t) => {
+test("a stale lock is broken: a local one at once, a remote one after a long time untouched", async (t) => {
   const hub = await serving(t);
   const gone = spawnSync(process.execPath, ["-e", "0"]).pid;
   const locks: readonly [string, string, number][] = [
@@ -122,7 +122,7 @@ test("a dead lock is broken: of this machine at once, of another once nobody has
   }
 });
 
-test("a file that may not become so large is a fault of the disk, and leaves nothing", async (t) => {
+test("a file size limit is a disk error and leaves nothing behind", async (t) => {
   const directory = await folder(t);
   const hub = await serving(t);
   // Blocks of 512 bytes: half of the file.
@@ -137,7 +137,7 @@ const canMount = spawnSync("unshare", ["-Urm", "sh", "-c", "mount -t tmpfs none 
 const mounting = { skip: !canMount && "this machine gives no namespace for a mount" };
 
 test(
-  "a full disk is told before anything is fetched, with both numbers, and so is one that fills up",
+  "a full disk is reported before any fetch, with both numbers, and also if it fills up later",
   mounting,
   async (t) => {
     const directory = await folder(t);
@@ -161,7 +161,7 @@ test(
   },
 );
 
-test("a cache that cannot be written names itself, and serves what it holds", mounting, async (t) => {
+test("an unwritable cache is named and still serves its content", mounting, async (t) => {
   const directory = await folder(t);
   const hub = await serving(t);
   const readOnly = (): Said =>
@@ -178,7 +178,7 @@ test("a cache that cannot be written names itself, and serves what it holds", mo
   assert.equal(hub.seen.length, 0);
 });
 
-test("a cache below a file is no folder", async (t) => {
+test("a cache path below a file is not a directory", async (t) => {
   const directory = join(await folder(t), "file");
   await writeFile(directory, "x");
   const hub = await serving(t);

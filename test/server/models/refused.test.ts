@@ -65,7 +65,7 @@ const ANSWERED: readonly [string, string | Buffer, RegExp][] = [
   ["an endless list", Buffer.alloc(11 << 20, " "), /over 10485760 bytes/],
 ];
 
-test("what a hub lists is judged before anything is fetched", async (t) => {
+test("a hub's listing is checked before any fetch", async (t) => {
   const [hub, directory] = await Promise.all([hubOf(t), folder(t)]);
   const declaration = declarationOf(hub, hub.commit(REPO, FILES));
   const { store } = storeIn(t, directory);
@@ -135,7 +135,7 @@ const SENT: readonly [string, Hub["fault"], string, RegExp][] = [
   ["400", (_s, answer) => fail(answer, 400), "refused", /status 400/],
 ];
 
-test("what is sent is judged as it comes, and what is wrong leaves nothing behind", async (t) => {
+test("downloaded data is checked as it arrives, and wrong data leaves nothing behind", async (t) => {
   const [hub, directory] = await Promise.all([hubOf(t), folder(t)]);
   const commit = hub.commit(REPO, FILES);
   for (const [why, fault, kind, message] of SENT) {
@@ -150,7 +150,7 @@ test("what is sent is judged as it comes, and what is wrong leaves nothing behin
   }
 });
 
-test("wrong bytes are asked for once more, and taken where they are right then", async (t) => {
+test("wrong bytes are requested once more, and accepted if they are then right", async (t) => {
   const { hub, directory, commit } = await setting(t);
   let times = 0;
   largeFrom(hub, (seen, answer, request) => {
@@ -162,7 +162,7 @@ test("wrong bytes are asked for once more, and taken where they are right then",
   assert.equal(times, 2);
 });
 
-test("a commit that answers for another is refused before its bytes", async (t) => {
+test("an answer for another commit is refused before its content", async (t) => {
   const { hub, directory, commit } = await setting(t);
   hub.fault = (seen, answer) => {
     if (!seen.path.includes("/resolve/")) return false;
@@ -174,7 +174,7 @@ test("a commit that answers for another is refused before its bytes", async (t) 
   assert.match(found.message, /answers with commit e{40} in place of/);
 });
 
-test("a repository that has another name by now is followed to it, with the token", async (t) => {
+test("a renamed repository is followed with the token", async (t) => {
   const { hub, directory, commit } = await setting(t);
   hub.fault = (seen, answer) => {
     if (!seen.path.includes("/resolve/") || seen.path.includes("moved")) return false;

@@ -22,7 +22,7 @@ import {
   setting,
 } from "./support/store.ts";
 
-test("a model of a hub is laid out whole: its graph, the data that the graph names, tokenizer and configuration", async (t) => {
+test("a hub model is stored complete: graph, its external data, tokenizer and configuration", async (t) => {
   const { hub, directory, commit, store } = await setting(t);
   const declaration = declarationOf(hub, commit, { token: hub.token });
   const seen: { done: number; total: number }[] = [];
@@ -46,7 +46,7 @@ test("a model of a hub is laid out whole: its graph, the data that the graph nam
   assert.deepEqual(await leftovers(directory), []);
 });
 
-test("the token goes to the hub and not to the host of its content, and what is compressed is not asked for", async (t) => {
+test("the token goes to the hub and not to its content host, and compression is not requested", async (t) => {
   const { hub, directory, commit } = await setting(t);
   await fetched(t, hub, directory, commit, { token: hub.token });
   assert.ok(hub.seen.some(({ host }) => host === "content"));
@@ -56,7 +56,7 @@ test("the token goes to the hub and not to the host of its content, and what is 
   }
 });
 
-test("with a warm cache nothing is asked of the network, also by another process and after a branch has moved", async (t) => {
+test("with a warm cache there is no network request, also from another process and after a branch moved", async (t) => {
   const { hub, directory, commit } = await setting(t);
   const before = await fetched(t, hub, directory, commit);
   hub.commit(REPO, { ...FILES, "onnx/model.onnx": graphBytes([], 5) });
@@ -66,7 +66,7 @@ test("with a warm cache nothing is asked of the network, also by another process
   assert.deepEqual(hub.seen, []);
 });
 
-test("a lost content is fetched again by what was resolved, though the hub lists it no more", async (t) => {
+test("lost content is fetched again by its resolved commit, even if the hub no longer lists it", async (t) => {
   const { hub, directory, commit } = await setting(t);
   const view = await fetched(t, hub, directory, commit);
   await rm(join(view.directory, "onnx"), { recursive: true });
@@ -80,7 +80,7 @@ test("a lost content is fetched again by what was resolved, though the hub lists
   );
 });
 
-test("a mirror that lists no digests is asked page by page, on its own origin alone", async (t) => {
+test("a mirror without digests is read page by page, on its own origin alone", async (t) => {
   const { hub, directory, commit } = await setting(t);
   hub.isPlainMirror = true;
   const view = await fetched(t, hub, directory, commit, { token: hub.token });
@@ -94,7 +94,7 @@ const SHARED_MEMORY = "/dev/shm";
 const isOtherSystem =
   existsSync(SHARED_MEMORY) && statSync(SHARED_MEMORY).dev !== statSync(tmpdir()).dev ? false : "no other file system";
 
-test("where links to another file system cannot be made, copies are laid out and looked after all the same", {
+test("without links to another file system, copies are made and maintained the same way", {
   skip: isOtherSystem,
 }, async (t) => {
   const { hub, directory, commit } = await setting(t);
@@ -118,7 +118,7 @@ test("where links to another file system cannot be made, copies are laid out and
   assert.deepEqual(hub.seen, []);
 });
 
-test("the token stays home through every redirect to another origin, also one that comes back", async (t) => {
+test("the token is not sent through any redirect to another origin, even one that returns", async (t) => {
   const { hub, directory, commit } = await setting(t);
   const content = `${hub.content}/${sha256(GRAPH)}`;
   // From the hub away, back to it, within it, and away again to the bytes.
@@ -154,7 +154,7 @@ const ASTRAY: readonly (readonly [location: string, message: RegExp])[] = [
   ["", /more than 5 redirects/],
 ];
 
-test("a redirect that leads astray is not followed, and its address is not told", async (t) => {
+test("a redirect to a forbidden address is not followed, and the address is not shown", async (t) => {
   const { hub, directory, commit, store } = await setting(t);
   const manifest = await store.resolve(declarationOf(hub, commit, { token: hub.token }), "text", never());
   for (const [location, message] of ASTRAY) {
@@ -166,7 +166,7 @@ test("a redirect that leads astray is not followed, and its address is not told"
   }
 });
 
-test("without the graph, tokenizer and configuration are all that is fetched", async (t) => {
+test("without the graph only tokenizer and configuration are fetched", async (t) => {
   const { hub, commit, store } = await setting(t);
   const manifest = await store.resolve(declarationOf(hub, commit), "text", never());
   const view = await store.ensure(manifest, { signal: never() });
@@ -174,7 +174,7 @@ test("without the graph, tokenizer and configuration are all that is fetched", a
   assert.deepEqual(await filesBelow(view.directory), ["config.json", "tokenizer.json"]);
 });
 
-test("tokenizer and configuration are taken from the graph's folder before the top", async (t) => {
+test("tokenizer and configuration from the graph's folder take precedence over the top level", async (t) => {
   const [hub, directory] = await Promise.all([hubOf(t), folder(t)]);
   const own = Buffer.from("own");
   const commit = hub.commit(REPO, { ...FILES, "onnx/tokenizer.json": own, "model.onnx": graphBytes() });

@@ -35,7 +35,7 @@ const LOCATIONS: readonly [string, RegExp][] = [
   ["absent.bin", /"onnx\/absent.bin", which is not in owner\/names at this commit/],
 ];
 
-test("data of a graph lie below its folder and are of its repository", async (t) => {
+test("external data of a graph is below its folder and in its repository", async (t) => {
   const [hub, directory] = await Promise.all([hubOf(t), folder(t)]);
   for (const [location, message] of LOCATIONS) {
     const commit = hub.commit(REPO, {
@@ -50,7 +50,7 @@ test("data of a graph lie below its folder and are of its repository", async (t)
   assert.deepEqual(await leftovers(directory), []);
 });
 
-test("listed files are fetched by their digests, under the names that belong to their roles", async (t) => {
+test("listed files are fetched by their digests under the names of their roles", async (t) => {
   const { hub, directory, store } = await setting(t);
   const graph = graphBytes(["weights.bin"]);
   const weights = Buffer.alloc(5_000, 3);
@@ -101,7 +101,7 @@ test("listed files are fetched by their digests, under the names that belong to 
   assert.deepEqual(await leftovers(directory), []);
 });
 
-test("a content that was changed on the disk is noticed and fetched again", async (t) => {
+test("content changed on the disk is noticed and fetched again", async (t) => {
   const { hub, directory, commit } = await setting(t);
   const view = await fetched(t, hub, directory, commit);
   const graph = view.graph ?? "";
@@ -126,7 +126,7 @@ test("a content that was changed on the disk is noticed and fetched again", asyn
   assert.equal(await store.cached(known), undefined);
 });
 
-test("a link in the cache is never followed, and what others can change is replaced", {
+test("a link in the cache is never followed, and files that others can change are replaced", {
   skip: process.getuid?.() !== 0 && "only root can give a file away",
 }, async (t) => {
   const { hub, directory, commit } = await setting(t);
@@ -171,7 +171,7 @@ test("a link in the cache is never followed, and what others can change is repla
   }
 });
 
-test("a manifest that somebody wrote is not believed where it leads out of the model", async (t) => {
+test("a forged manifest is not trusted if it leads out of the model", async (t) => {
   const { hub, directory, commit, store } = await setting(t);
   await fetched(t, hub, directory, commit);
   const [name = ""] = await filesBelow(join(directory, "manifests"));
@@ -192,7 +192,7 @@ test("a manifest that somebody wrote is not believed where it leads out of the m
   assert.ok(await store.known(declarationOf(hub, commit), "whole"));
 });
 
-test("the views of models with the same bytes are one", async (t) => {
+test("models with the same bytes share one view", async (t) => {
   const { hub, directory, commit, store } = await setting(t);
   const view = await fetched(t, hub, directory, commit);
   const again = hub.commit("owner/copy", FILES);

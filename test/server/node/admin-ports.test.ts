@@ -106,7 +106,7 @@ secretsContract("secrets of a node", async () => {
   return secretsPort({ cluster, here: await sealingOf(cluster), configuration: SETTLED, now: Date.now });
 });
 
-test("a sealed value is answered for once what uses it is in force", async () => {
+test("storing a sealed value is answered once its users have it in force", async () => {
   const cluster = await openOne();
   const { promise, resolve } = withResolvers();
   const inForce: string[] = [];

@@ -8,7 +8,7 @@ const point = (second: number, measures: object, name = "a", kind = "backends") 
   ...{ kind, name, at: at + second * 1_000, measures },
 });
 
-test("counts are summed, and the largest value in flight, index and 95th percentile are kept", () => {
+test("counts are summed, and the largest values of in-flight, index and 95th percentile are kept", () => {
   const [minute, ...others] = minutePoints(
     [
       point(0, { attempts: 4, failures: 1, in_flight: 3, ttfb_p95_ms: 90, used: 7, applied_index: 11 }),
@@ -35,7 +35,7 @@ test("the median of the first byte is weighted by attempts, and other means are 
   assert.deepEqual(minute?.measures, { attempts: 45, ttfb_p50_ms: 125, commit_ms: 3.5, held_bytes: 151 });
 });
 
-test("findings are summed by type, most first, and series stay apart", () => {
+test("findings are summed by type, most frequent first, and series stay separate", () => {
   const minute = minutePoints(
     [
       point(0, { types: [{ type: "EMAIL", findings: 1 }] }, "pii", "guardrails"),

@@ -36,7 +36,7 @@ function open() {
 const measured = (row: object) =>
   Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null && value !== "n1"));
 
-test("attempts, tokens, budgets, guardrails and the cluster are told by ten seconds, and none that stand still", (t) => {
+test("attempts, tokens, budgets, guardrails and the cluster are recorded every ten seconds, and idle ones are not", (t) => {
   const { statistics, instruments, tokens, bucket, close } = open();
   t.after(close);
   const rows = bucket(() => {
@@ -109,7 +109,7 @@ test("attempts, tokens, budgets, guardrails and the cluster are told by ten seco
   );
 });
 
-test("the buckets of a minute are one row of the hour, once the minute has ended", (t) => {
+test("the buckets of a minute become one row of the hour once the minute has ended", (t) => {
   const { statistics, tokens, bucket, minutes, close } = open();
   t.after(close);
   for (let at = 0; at < 5; at += 1) {

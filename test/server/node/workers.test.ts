@@ -18,7 +18,7 @@ const cases: readonly (readonly [text: string | undefined, cores: number, memory
 ];
 
 for (const [text, cores, memory, count] of cases) {
-  test(`GATEWAY_WORKERS ${text} on ${cores} cores with ${memory / MIB} MiB`, () => {
+  test(`GATEWAY_WORKERS ${text} is applied on ${cores} cores with ${memory / MIB} MiB`, () => {
     assert.equal(workersIn({ GATEWAY_WORKERS: text }, { cores, memory }), count);
   });
 }

@@ -54,7 +54,7 @@ const SMALL_DAY = 15;
 /** Reported short at first, and whole from a day after it was judged. */
 const CORRECTED_DAY = 17;
 
-test(`a month of verdicts is what an independent calculation gives (RECONCILE_SEED=${SEED})`, async () => {
+test(`a month of verdicts matches an independent calculation (RECONCILE_SEED=${SEED})`, async () => {
   const random = randomOf(SEED);
   const simulator = await startSimulator({ host: "127.0.0.1", port: 0, adminKey: ADMIN });
   const dialler = openGuardedDialler({ connectMs: 5_000, maxAnswerBytes: 1 << 20 });

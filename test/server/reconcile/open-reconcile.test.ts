@@ -23,7 +23,7 @@ const auditing = (provider: string, retentionMs: number | undefined): Audits => 
   providers: [{ provider, type: "compat", baseUrl: "http://127.0.0.1:1", adminKey: "k", keyIds: [] }],
 });
 
-test("days go with their retention, and rounds with their provider", async () => {
+test("days are removed after their retention, and rounds with their provider", async () => {
   const { cluster } = createMemoryCluster(() => NOW);
   await cluster.write(commands.featSet({ level: 3 }), WRITING);
   const fields = { type: "compat", scope: "organisation", joined: "", "input.reported": 1 };

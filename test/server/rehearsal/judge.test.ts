@@ -270,12 +270,12 @@ const ROWS: readonly (readonly [what: string, change: Document, expected: object
   ],
 ];
 
-describe("a recorded request under a proposal", () => {
+describe("a recorded request under a proposed configuration", () => {
   for (const [what, change, expected, request] of ROWS) {
     test(what, async () => assert.deepEqual(await outcomeOf(change, request), expected));
   }
 
-  test("is unknown where its key is gone or has changed", async () => {
+  test("is unknown if its key is gone or has changed", async () => {
     const nodes = [{ node: "n1", since: 0, requests: [CHAT] }];
     const outcomes: Outcome[] = [];
     const input = { inForce, proposed: inForce, nodes, keys: new Map(), buckets: [], now: AT, since: 0 };

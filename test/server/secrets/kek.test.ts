@@ -12,7 +12,7 @@ function makeDir(t: TestContext): string {
   return dir;
 }
 
-test("the key of a file beside the secret is another with another secret or file, and its id tells neither", () => {
+test("the key derived from file and secret differs with either, and its id discloses neither", () => {
   const [one, two] = [kekOf("one"), kekOf("two")];
   const keys = [
     deriveKeks({ secret: one }),
@@ -29,7 +29,7 @@ test("the key of a file beside the secret is another with another secret or file
   assert.deepEqual(all, [keys[3]?.id, keys[2]?.id, two.id, one.id]);
 });
 
-test("the derived key is pinned: another derivation would open nothing that was sealed before", () => {
+test("the derivation is pinned, since another one would open nothing sealed before", () => {
   const secret = { id: "s:00000000", key: new Uint8Array(32).fill(1) };
   const { current } = deriveKeks({ secret, file: KEK_FILE });
   assert.equal(current.id, "b:88305fa4");
@@ -39,14 +39,14 @@ test("the derived key is pinned: another derivation would open nothing that was 
   );
 });
 
-test("a digest of a request is told by the key and the request alone", () => {
+test("a request digest depends on the key and the request alone", () => {
   const request = new TextEncoder().encode("x");
   assert.equal(requestDigestOf(kekOf("one"), request), requestDigestOf(kekOf("one"), request));
   assert.notEqual(requestDigestOf(kekOf("one"), request), requestDigestOf(kekOf("two"), request));
   assert.match(requestDigestOf(kekOf("one"), request), /^[0-9a-f]{64}$/);
 });
 
-test("a key file is taken as it lies on disk, of 32 bytes to 64 KiB", (t) => {
+test("a key file is used as it is on disk, from 32 bytes to 64 KiB", (t) => {
   const path = join(makeDir(t), "kek");
   const read = (content: Uint8Array | string) => {
     writeFileSync(path, content, { mode: 0o600 });
@@ -66,7 +66,7 @@ test("a key file is taken as it lies on disk, of 32 bytes to 64 KiB", (t) => {
   }
 });
 
-test("a key file that is not there, is no file, or is open to everybody is refused", (t) => {
+test("a key file that is missing, not a file, or open to everybody is refused", (t) => {
   const dir = makeDir(t);
   const path = join(dir, "kek");
   const problemOf = () => {

@@ -32,7 +32,7 @@ const rowOf = (sealing: Sealing, key: string): Readonly<Record<string, unknown>>
 const namesOf = (plan: Plan): readonly string[] =>
   plan.kind === "planned" ? plan.commands.map(({ t }) => t) : [plan.code];
 
-test("a value is sealed under a data key that is made when first needed, and opens on every node with the secret", () => {
+test("a value is sealed under a data key that is made on demand, and opens on every node with the secret", () => {
   const { run, node } = openState();
   assert.deepEqual(run(planPutSecret("key", CANARY, node(), NOW)), ["ring.add", "ring.activate", "secret.put"]);
   assert.deepEqual(run(planPutSecret("key", `${CANARY}2`, node(), NOW)), ["secret.put"]);
@@ -50,7 +50,7 @@ test("a value is sealed under a data key that is made when first needed, and ope
   assert.deepEqual(namesOf(planDeleteSecret("key", node())), ["not_found"]);
 });
 
-test("any text comes back as it was, and no command holds it", () => {
+test("any text survives a round trip, and no command contains it", () => {
   const { run, node } = openState();
   fc.assert(
     fc.property(fc.string({ minLength: 8, maxLength: 200, unit: "grapheme" }), (text) => {
@@ -64,7 +64,7 @@ test("any text comes back as it was, and no command holds it", () => {
   );
 });
 
-test("two plans made side by side do not both take hold", () => {
+test("of two concurrent plans only one takes effect", () => {
   const { run, node } = openState();
   const [one, other] = [planPutSecret("key", "a", node(), NOW), planPutSecret("key", "b", node(), NOW)];
   run(one);
@@ -86,7 +86,7 @@ test("names, empty values and values that are too long are refused", () => {
   assert.equal(planPutSecret("x".repeat(128), "x".repeat(65_536), node(), NOW).kind, "planned");
 });
 
-test("a value moved to another name, version, data key or cluster does not open, nor a changed one", () => {
+test("a value moved to another name, version, data key or cluster does not open, and a changed one does not either", () => {
   const { run, node } = openState();
   run(planPutSecret("key", CANARY, node(), NOW));
   run(planRotate(node(), NOW));
@@ -111,7 +111,7 @@ test("a value moved to another name, version, data key or cluster does not open,
   assert.equal(value(node({ clusters: ["c2", "c1"] }), "key"), CANARY);
 });
 
-test("a wrap moved to another data key, or changed, is damage; the data key is told", () => {
+test("a wrap that was moved to another data key or changed is damage, reported with the data key", () => {
   const { run, node } = openState();
   run(planPutSecret("key", CANARY, node(), NOW));
   run(planRotate(node(), NOW));
@@ -127,7 +127,7 @@ test("a wrap moved to another data key, or changed, is damage; the data key is t
   );
 });
 
-test("with another secret nothing opens, the missing key is named, and nothing is sealed by less than the others have", () => {
+test("with another secret nothing opens, the missing key is named, and nothing is sealed with fewer keys than the others have", () => {
   const { run, node } = openState();
   run(planPutSecret("key", CANARY, node(), NOW));
   const stranger = node({ secret: "two" });
@@ -141,7 +141,7 @@ test("with another secret nothing opens, the missing key is named, and nothing i
   assert.equal(createSealedSecrets(node()).canOpenRing(node().view.get("ring/dk-1") as string), true);
 });
 
-test("with a kek_file new data keys need both; what was wrapped before stays readable until it is wrapped anew", () => {
+test("with a kek_file new data keys need both; earlier wraps stay readable until they are rewrapped", () => {
   const { run, node } = openState();
   run(planPutSecret("old", "a", node(), NOW));
   const both = node({ file: KEK_FILE });
@@ -172,7 +172,7 @@ test("a rewrap may keep the wraps of members that lack the new key", () => {
   assert.match(value(node(), "key"), /^problem/);
 });
 
-test("after a change of the secret, and of the cluster id with it, one rewrap makes the old secret needless", () => {
+test("after a change of the secret and the cluster id one rewrap makes the old secret unnecessary", () => {
   const { run, node } = openState();
   const before = node({ secret: "one", file: KEK_FILE, clusters: ["c1"] });
   run(planPutSecret("key", CANARY, before, NOW));
@@ -185,7 +185,7 @@ test("after a change of the secret, and of the cluster id with it, one rewrap ma
   assert.deepEqual(run(planRewrap(after)), []);
 });
 
-test("a data key is replaced after 90 days or 2^20 seals; what it sealed is brought under the new one, and it goes", () => {
+test("a data key is replaced after 90 days or 2^20 seals; its values are resealed under the new one, and it is dropped", () => {
   const { run, node, state } = openState();
   run(planPutSecret("a", "1", node(), NOW));
   run(planPutSecret("b", "2", node(), NOW));
@@ -209,7 +209,7 @@ test("a data key is replaced after 90 days or 2^20 seals; what it sealed is brou
   );
 });
 
-test("an unwrapped key is taken anew when its row changes, so that one object serves the whole life of a node", () => {
+test("an unwrapped key is read again when its row changes, so one object lasts for the life of a node", () => {
   const { run, node } = openState();
   run(planPutSecret("key", "1", node(), NOW));
   const sealed = createSealedSecrets(node());
@@ -222,7 +222,7 @@ test("an unwrapped key is taken anew when its row changes, so that one object se
   assert.match(JSON.stringify(read()), /which this node does not have/);
 });
 
-test("no message and no command holds a value or a key", () => {
+test("no message and no command contains a value or a key", () => {
   const { run, node, state } = openState();
   const texts: string[] = [];
   const keep = (thing: unknown): void => void texts.push(JSON.stringify(thing));
@@ -252,7 +252,7 @@ test("no message and no command holds a value or a key", () => {
   for (const text of texts) for (const secret of forbidden) assert.ok(!text.includes(secret), text.slice(0, 200));
 });
 
-test("certificates and accounts are sealed for their version, open everywhere, and come along under other keys", () => {
+test("certificates and accounts are sealed for their version, open on every node, and are rewrapped with the others", () => {
   const { run, node } = openState();
   const put = (expect: number | null, text: string): Plan =>
     planPutCertificate({ id: "set", expect, names: ["a.example"], notAfter: NOW, value: text }, node(), NOW);

@@ -48,7 +48,7 @@ function problemOf(lookup: ReturnType<ReturnType<typeof openSecrets>["secret"]>)
   return lookup.message;
 }
 
-test("a value is the content of its file without trailing newlines, and nothing else is taken off", (t) => {
+test("a value is the content of its file without trailing newlines, and nothing else is removed", (t) => {
   const dir = makeDir(t);
   const secrets = openSecrets({ dir });
   for (const [content, value] of [
@@ -96,7 +96,7 @@ test("without secrets_dir every reference is refused, and the key to set is name
   assert.match(problemOf(secrets.file("prompt")), /\$\{file:…\} needs secrets_dir/);
 });
 
-test("a file that is not there is told apart from one that cannot be used", (t) => {
+test("a missing file is distinguished from an unusable one", (t) => {
   const dir = makeDir(t);
   mkdirSync(join(dir, "folder"));
   const secrets = openSecrets({ dir });
@@ -108,7 +108,7 @@ test("a file that is not there is told apart from one that cannot be used", (t) 
   assert.match(folder.message, /is not a regular file/);
 });
 
-test("a secret holds 64 KiB and a file 1 MiB; one byte more is refused", (t) => {
+test("a secret is at most 64 KiB and a file 1 MiB; one byte more is refused", (t) => {
   const dir = makeDir(t);
   const secrets = openSecrets({ dir });
   writeFileSync(join(dir, "at"), "a".repeat(65_536));
@@ -122,13 +122,13 @@ test("a secret holds 64 KiB and a file 1 MiB; one byte more is refused", (t) => 
   assert.match(problemOf(secrets.file("file-over")), /larger than 1048576 bytes/);
 });
 
-test("a named pipe is refused at once instead of being waited for", { skip: process.platform === "win32" }, (t) => {
+test("a named pipe is refused at once and not waited for", { skip: process.platform === "win32" }, (t) => {
   const dir = makeDir(t);
   execFileSync("mkfifo", [join(dir, "pipe")]);
   assert.match(problemOf(openSecrets({ dir }).secret("pipe")), /is not a regular file/);
 });
 
-test("what is not text is refused, and a problem repeats nothing of the content", (t) => {
+test("binary content is refused, and a problem quotes none of it", (t) => {
   const dir = makeDir(t);
   writeFileSync(join(dir, "binary"), Buffer.concat([Buffer.from("canary"), Buffer.from([0xff, 0xfe])]));
   const message = problemOf(openSecrets({ dir }).secret("binary"));
@@ -136,14 +136,14 @@ test("what is not text is refused, and a problem repeats nothing of the content"
   assert.doesNotMatch(message, /canary/);
 });
 
-test("a file that may not be read is a problem that says so", { skip: process.getuid?.() === 0 }, (t) => {
+test("an unreadable file is reported as such", { skip: process.getuid?.() === 0 }, (t) => {
   const dir = makeDir(t);
   writeFileSync(join(dir, "token"), "x");
   chmodSync(join(dir, "token"), 0);
   assert.match(problemOf(openSecrets({ dir }).secret("token")), /cannot be read \(EACCES\)/);
 });
 
-test("links are followed, as orchestrators mount secrets, and a swapped link is noticed", (t) => {
+test("links are followed, as orchestrators mount secrets, and a replaced link is noticed", (t) => {
   const dir = makeDir(t);
   for (const [generation, value] of [
     ["..1", "old"],
@@ -170,7 +170,7 @@ test("links are followed, as orchestrators mount secrets, and a swapped link is 
   assert.deepEqual(secrets.secret("token"), { kind: "value", value: "new" });
 });
 
-test("all that changed between two looks is one call, an unchanged set is none", (t) => {
+test("all changes between two checks are one call, and an unchanged set is none", (t) => {
   const dir = makeDir(t);
   for (const name of ["a", "b", "c"]) writeFileSync(join(dir, name), "1");
   const time = manual();
@@ -189,7 +189,7 @@ test("all that changed between two looks is one call, an unchanged set is none",
   assert.deepEqual(changes, [["secret:b", "file:b", "file:c"]]);
 });
 
-test("content counts and time does not", (t) => {
+test("content counts and modification time does not", (t) => {
   const dir = makeDir(t);
   const path = join(dir, "token");
   writeFileSync(path, "aaaa");
@@ -207,7 +207,7 @@ test("content counts and time does not", (t) => {
   assert.equal(changes, 1);
 });
 
-test("a change between the look-up and the start of the watch is not lost", (t) => {
+test("a change between the lookup and the start of the watch is not lost", (t) => {
   const dir = makeDir(t);
   writeFileSync(join(dir, "token"), "1");
   const secrets = openSecrets({ dir });
@@ -220,7 +220,7 @@ test("a change between the look-up and the start of the watch is not lost", (t) 
   assert.equal(changes, 1);
 });
 
-test("a file that is gone for a moment is reported once, its value stays, and its return is judged by content", (t) => {
+test("a file that disappears briefly is reported once, keeps its value, and is compared by content on its return", (t) => {
   const dir = makeDir(t);
   const path = join(dir, "token");
   writeFileSync(path, "1");
@@ -249,7 +249,7 @@ test("a file that is gone for a moment is reported once, its value stays, and it
   assert.equal(changes, 1);
 });
 
-test("a change that cannot be taken up is reported with its error, and the watch goes on", (t) => {
+test("a change that cannot be applied is reported with its error, and the watch continues", (t) => {
   const dir = makeDir(t);
   writeFileSync(join(dir, "token"), "1");
   const time = manual();
@@ -270,7 +270,7 @@ test("a change that cannot be taken up is reported with its error, and the watch
   assert.deepEqual(errors, [failure, failure]);
 });
 
-test("closing, or the signal, ends the watch; nothing to watch starts none", (t) => {
+test("closing or the signal ends the watch, and an empty set starts none", (t) => {
   const dir = makeDir(t);
   writeFileSync(join(dir, "token"), "1");
   const secrets = openSecrets({ dir });
@@ -290,7 +290,7 @@ test("closing, or the signal, ends the watch; nothing to watch starts none", (t)
   assert.equal(time.running, 0);
 });
 
-test("a secret is looked for in secrets_dir first, then among the sealed ones; files are never sealed", (t) => {
+test("a secret is looked up in secrets_dir first, then among the sealed ones; files are never sealed", (t) => {
   const dir = makeDir(t);
   const { run, node } = openState();
   for (const name of ["both", "sealed-only"]) run(planPutSecret(name, "from the cluster", node(), NOW));
@@ -313,7 +313,7 @@ test("a secret is looked for in secrets_dir first, then among the sealed ones; f
   assert.match(problemOf(clusterOnly.file("both")), /needs secrets_dir/);
 });
 
-test("a sealed secret that changes is noticed as a file's change is; a rewrap or reseal is none", (t) => {
+test("a changed sealed secret is noticed like a changed file; a rewrap or reseal is not a change", (t) => {
   const dir = makeDir(t);
   const { run, node } = openState();
   run(planPutSecret("token", "1", node(), NOW));

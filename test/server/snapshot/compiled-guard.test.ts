@@ -37,7 +37,7 @@ function guardOf(found: Found | Promise<Found>, asked: Asked) {
   return createGuard(ensemble, policy, {});
 }
 
-test("a guard has the detectors that its policy names, and judges what they found", async () => {
+test("a guard has the detectors that its policy names and judges their findings", async () => {
   for (const wrap of [(found: Found) => found, async (found: Found) => found]) {
     const asked: Asked = { runs: [], judged: [] };
     const found: Found = { byDetector: [{ detector: "pii", mode: "inline", findings: [[]] }], failures: [] };
@@ -57,7 +57,7 @@ test("a guard has the detectors that its policy names, and judges what they foun
   }
 });
 
-test("a guard asks no rule where a detector failed that fails closed", async () => {
+test("a guard evaluates no rule if a detector that fails closed failed", async () => {
   const asked: Asked = { runs: [], judged: [] };
   const found: Found = { byDetector: [], failures: [{ detector: "pii", kind: "failed", reason: "", isFatal: true }] };
   const { judgement, failures } = await guardOf(found, asked).request([SEGMENT], {} as Occasion, signal);

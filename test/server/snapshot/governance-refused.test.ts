@@ -10,7 +10,7 @@ const TRUSTED: Trusted = {
   adminAudiences: new Map([["corp", new Set(["gateway-admin", "https://g.example.com/mcp/tools"])]]),
 };
 
-test("issuers are entries of the node file, and their audiences are not those of the admin API", async () => {
+test("issuers are entries of the node file, and their audiences must differ from the admin API's", async () => {
   const bound = (issuer: string, audience: string, more = ""): string =>
     `auth:\n  issuers: [{issuer: ${issuer}, audience: ${audience}, subject: user}]\n${more}`;
   const of = (text: string) => problemsOf(text, { trusted: TRUSTED });
@@ -161,7 +161,7 @@ for (const [behaviour, text, problems] of FAULTS) {
   });
 }
 
-test("without auth a rule about callers is told, and one about models is not", async () => {
+test("without auth a rule about callers is reported, and one about models is not", async () => {
   const rules = `${PROVIDERS}access_rules:
   - {name: a, condition: key.name == 'x', action: deny}
   - {name: b, at: [llm], condition: model == 'gpt-4', action: deny}
@@ -171,7 +171,7 @@ test("without auth a rule about callers is told, and one about models is not", a
   ]);
 });
 
-test("nothing is told of a rule about metadata that one provider has", async () => {
+test("a rule about metadata that one provider has is not reported", async () => {
   assert.deepEqual(
     await problemsOf(`providers:
   - {preset: openai, metadata: {tier: gold}}
@@ -183,7 +183,7 @@ access_rules: [{name: r, at: [llm], condition: has(provider.metadata.tier) && pr
   );
 });
 
-test("what is found of a provider is told beside what is found of the rules that name it", async () => {
+test("problems of a provider are reported beside those of the rules that name it", async () => {
   assert.deepEqual(
     await problemsOf(
       "providers: [{preset: nosuch}]\naccess_rules: [{name: r, at: [llm], condition: provider == 'nosuch', action: deny}]",
@@ -192,7 +192,7 @@ test("what is found of a provider is told beside what is found of the rules that
   );
 });
 
-test("a deployment whose rules cannot be judged is refused", async () => {
+test("a deployment whose rules cannot be evaluated is refused", async () => {
   const text = `access_rules: [{name: r, condition: 'true', action: deny}]
 profiles: [{name: p, budget: b, access_rules: [{name: r, condition: 'true', action: deny}]}]
 budgets: [{name: b, limit: 1, cost: {type: CEL, cel: '1'}}]

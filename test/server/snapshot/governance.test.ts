@@ -39,7 +39,7 @@ async function budgetOf(cost: string, more = ""): Promise<BudgetRule> {
   return budgets[0];
 }
 
-test("a document that says nothing lets everybody do everything", async () => {
+test("an empty document lets everybody do everything", async () => {
   for (const text of ["{}", PROVIDERS]) {
     const governance = await governanceOf(text);
     const { auth, publicUrl, meters, profiles, budgets, policies } = governance;
@@ -66,7 +66,7 @@ test("a document that says nothing lets everybody do everything", async () => {
   }
 });
 
-test("a profile is found by its name, and a name that is not configured finds none", async () => {
+test("a profile is found by its name, and an unknown name finds none", async () => {
   const governance = await governanceOf(`${PROVIDERS}auth: {virtual_keys: true}
 budgets: [{name: small, limit: 10}]
 profiles:
@@ -89,7 +89,7 @@ access_rules: [{name: all, at: [llm], condition: model == 'gpt-4', action: deny}
   }
 });
 
-test("the deployment's rules hold for everybody, a profile's own for it alone", async () => {
+test("the deployment's rules apply to everybody, and a profile's own to it alone", async () => {
   const governance = await governanceOf(`${PROVIDERS}auth: {virtual_keys: true}
 access_rules:
   - {name: no-old, at: [llm], condition: model == 'gpt-4', action: deny, message: too old, controls: [C-1]}
@@ -120,7 +120,7 @@ profiles:
   );
 });
 
-test("budgets carry window, limit and the revision that they stand in", async () => {
+test("budgets have window, limit and their revision", async () => {
   const { budgets } = await governanceOf(
     `budgets:
   - {name: a, limit: 5}
@@ -152,13 +152,13 @@ const COSTS: readonly (readonly [cel: string, units: number])[] = [
 ];
 
 for (const [cel, units] of COSTS) {
-  test(`the cost \`${cel}\` is computed of model, provider and counts`, async () => {
+  test(`the cost \`${cel}\` is computed from model, provider and counts`, async () => {
     const { cost } = await budgetOf(`{type: CEL, cel: ${JSON.stringify(cel)}}`);
     assert.deepEqual(cost(USAGE, AT), { kind: "units", units });
   });
 }
 
-test("a cost that cannot be computed is an error, and one of an estimate may be of fractions", async () => {
+test("a cost that cannot be computed is an error, and an estimate may be fractional", async () => {
   const { cost } = await budgetOf(`{type: CEL, cel: "total_tokens / (output_tokens - 20)"}`);
   assert.equal(cost(USAGE, AT).kind, "error");
   assert.deepEqual(cost({ ...USAGE, outputTokens: 21.5, totalTokens: 4 }, AT), { kind: "units", units: 2 });
@@ -171,7 +171,7 @@ test("a cost that cannot be computed is an error, and one of an estimate may be 
   });
 });
 
-test("who may call is taken over, with what is empty left out", async () => {
+test("the caller settings are copied without empty entries", async () => {
   const { auth, publicUrl } = await governanceOf(`auth:
   virtual_keys: true
   issuers:
@@ -198,7 +198,7 @@ public_url: HTTPS://Gateway.Example.com:443/models//
   assert.equal((await governanceOf("public_url: http://g.example.com:8484/")).publicUrl, "http://g.example.com:8484");
 });
 
-test("usage is read where auth, a budget or reconciliation counts it, unless the provider refuses to say", async () => {
+test("usage is read if auth, a budget or reconciliation needs it, unless the provider refuses the option", async () => {
   const of = async (more: string, hasReconciled?: boolean): Promise<readonly boolean[]> => {
     const { governance, providers } = await snapshotOf(
       `${PROVIDERS}  - {name: own, dialect: compat, base_url: "http://o", api_key: k, stream_usage: false, models: [m]}\n${more}`,
@@ -214,7 +214,7 @@ test("usage is read where auth, a budget or reconciliation counts it, unless the
   assert.deepEqual(await of("", true), [true, true, true, false], "what was reconciled is metered on");
 });
 
-test("what a provider says of itself is compiled", async () => {
+test("the metadata of a provider is compiled", async () => {
   const { providers } = await snapshotOf(
     "providers: [{preset: openai, metadata: {tier: gold}, cost_per_session: 9}, {preset: anthropic}]\ndefault_provider: openai",
   );

@@ -8,7 +8,7 @@ const document = (detectors: string, rest = ""): string =>
   `providers: [{preset: openai}]\nguardrails:\n  detectors: [${detectors}]\n${rest}`;
 const CARDS = "{type: pii, prefilter: pure, entities: [CREDIT_CARD]}";
 
-test("a guard is compiled for each population, and one that selects no detector is exempt", async () => {
+test("a guard is compiled for each population, and one without a detector is exempt", async () => {
   const rules = "  rules: [{name: no-cards, action: deny}]\n";
   const mail = "{type: pii, name: mail, prefilter: pure, entities: [EMAIL_ADDRESS], mode: shadow}";
   const profiles =
@@ -25,20 +25,20 @@ test("a guard is compiled for each population, and one that selects no detector 
   assert.notEqual(of("cards"), of(undefined));
 });
 
-test("without guardrails nobody is inspected, and the engine is not loaded", async () => {
+test("without guardrails no request is inspected, and the engine is not loaded", async () => {
   const text = "providers: [{preset: openai}]";
   assert.equal(mayHoldGuardrails(text), false);
   assert.equal(await loadGuardrails([text]), undefined);
   assert.equal((await snapshotOf(text)).guardrails.of(undefined), undefined);
 });
 
-test("headers and query strings are of the request, and leave bodies unread", async () => {
+test("headers and query strings belong to the request and leave bodies unread", async () => {
   const snapshot = await snapshotOf(document("{type: pii, prefilter: pure, apply_to: [header, query]}"));
   const guard = snapshot.guardrails.of(undefined);
   assert.deepEqual([guard?.inspectsRequest, guard?.inspectsBody, guard?.inspectsOutput], [true, false, false]);
 });
 
-test("a rule on the caller alone stands without a detector", async () => {
+test("a rule on the caller alone works without a detector", async () => {
   const snapshot = await snapshotOf(
     document("", "  rules: [{name: r, action: deny, requires: [], when: 'model == \"x\"'}]"),
   );
@@ -77,7 +77,7 @@ const REFUSED: readonly (readonly [what: string, text: string, problem: RegExp])
 ];
 
 for (const [what, text, problem] of REFUSED) {
-  test(`refused where it stands: ${what}`, async () => {
+  test(`a guardrail is refused at its place: ${what}`, async () => {
     const problems = await problemsOf(text);
     assert.ok(
       problems.some((line) => problem.test(line)),
@@ -87,7 +87,7 @@ for (const [what, text, problem] of REFUSED) {
   });
 }
 
-test("a document with guardrails is refused where the engine was not loaded for it", async () => {
+test("a document with guardrails is refused if the engine was not loaded for it", async () => {
   const problems = await problemsOf(document(CARDS), { isUnprepared: true });
   assert.match(problems.join("\n"), /guardrails: this cannot be judged/);
 });
@@ -155,7 +155,7 @@ const AT_ONCE: readonly (readonly [what: string, text: string, problem: RegExp])
 ];
 
 for (const [what, text, problem] of AT_ONCE) {
-  test(`told at once with a misspelt variable of another rule: ${what}`, async () => {
+  test(`a problem is reported together with a misspelled variable of another rule: ${what}`, async () => {
     const problems = await problemsOf(text);
     assert.ok(
       problems.some((it) => problem.test(it)),

@@ -28,14 +28,14 @@ const WITH_RULES: readonly string[] = [
 ];
 
 for (const text of WITH_RULES) {
-  test(`the engine of rules is loaded for ${JSON.stringify(text)}`, async () => {
+  test(`the rule engine is loaded for ${JSON.stringify(text)}`, async () => {
     assert.ok(holdsRules(text));
     assert.ok(mayHoldRules(text));
     assert.notEqual(await loadRules(["{}", text]), undefined);
   });
 }
 
-test("the engine of rules is not loaded for a deployment without an expression", async () => {
+test("the rule engine is not loaded for a deployment without an expression", async () => {
   const texts = [
     "{}",
     "providers: [{preset: openai, models: [gpt-*]}]",

@@ -23,7 +23,7 @@ const reasons = ({ removed }: Rehearsal) => removed.map(({ type, by, start, end 
 
 const why = async (guardrails: object, text: string) => reasons(await rehearse(guardrails, user(text)));
 
-test("a finding is told with its place in bytes and its trace, and the text as it goes on", async () => {
+test("a finding is shown with its byte offsets and its trace, and with the resulting text", async () => {
   const told = await rehearse(
     {
       detectors: [pii({ entities: ["CREDIT_CARD"] })],
@@ -59,7 +59,7 @@ test("a finding is told with its place in bytes and its trace, and the text as i
   ]);
 });
 
-test("what was removed is told with what removed it", async () => {
+test("a dropped finding is shown with what dropped it", async () => {
   const detectors = [pii({ entities: ["CREDIT_CARD", "DATE_TIME"] })];
   assert.deepEqual(await why({ detectors }, `card ${WRONG_CARD}`), [["pii/CREDIT_CARD", "check", 5, 24]]);
   const low = await rehearse({ detectors: [pii({ entities: ["US_SSN"], threshold: 0.99 })] }, user("ssn 536-90-4399"));
@@ -77,7 +77,7 @@ test("what was removed is told with what removed it", async () => {
   assert.deepEqual(await why({ detectors }, "nothing here"), []);
 });
 
-test("what a check disproves is not told where something else was made of the place", async () => {
+test("a finding that a check disproves is not shown if its place became another one", async () => {
   const told = await rehearse({ detectors: [pii()] }, user(`card ${CARD}`));
   assert.deepEqual(
     told.findings.map(({ type }) => type),
@@ -89,7 +89,7 @@ test("what a check disproves is not told where something else was made of the pl
   );
 });
 
-test("a deny tells the rule and its message, and the text as it came", async () => {
+test("a denial shows the rule and its message, and the unchanged text", async () => {
   const told = await rehearse(
     { detectors: [pii({ entities: ["CREDIT_CARD"] })], rules: [{ name: "no", action: "deny", message: "Not here." }] },
     user(`card ${CARD}`),
@@ -98,7 +98,7 @@ test("a deny tells the rule and its message, and the text as it came", async () 
   assert.deepEqual(told.segments, [{ kind: "user", text: `card ${CARD}`, rewritten: false }]);
 });
 
-test("a profile has its own detectors, and one that is exempt none", async () => {
+test("a profile has its own detectors, and an exempt one has none", async () => {
   const profiles = [{ name: "free", guardrails: { detectors: [] } }, { name: "plain" }];
   const guardrails = { detectors: [pii({ entities: ["CREDIT_CARD"] })], rules: [{ name: "no", action: "deny" }] };
   const question = user(`card ${CARD}`);
@@ -115,7 +115,7 @@ test("a profile has its own detectors, and one that is exempt none", async () =>
   assert.deepEqual([none.decision, none.detectors, none.segments[0]?.text], ["allow", [], `card ${CARD}`]);
 });
 
-test("conditions read the model and the route that are named", async () => {
+test("conditions read the given model and route", async () => {
   const rules = [
     { name: "not-large", action: "deny", requires: [], when: 'model == "large" && route == "embeddings"' },
   ];
@@ -125,7 +125,7 @@ test("conditions read the model and the route that are named", async () => {
 });
 
 for (const operator of ["pseudonym", "fpe", "hash"]) {
-  test(`a text that ${operator} makes with a key is shown to nobody who only asks`, async () => {
+  test(`a text that ${operator} makes with a key is not shown by a test`, async () => {
     const guardrails = {
       detectors: [pii({ entities: ["CREDIT_CARD", "EMAIL_ADDRESS"] })],
       rules: [
@@ -144,7 +144,7 @@ for (const operator of ["pseudonym", "fpe", "hash"]) {
   });
 }
 
-test("with `explain: false` no trace is told, and much of one thing is cut", async () => {
+test("with `explain: false` no trace is shown, and long lists are truncated", async () => {
   const detectors = [pii({ entities: ["EMAIL_ADDRESS", "CREDIT_CARD"], threshold: 0.1 })];
   const text = `${WRONG_CARD} ${"ada@example.com ".repeat(600)}`;
   const told = await rehearse({ detectors, explain: false }, user(text));
@@ -153,7 +153,7 @@ test("with `explain: false` no trace is told, and much of one thing is cut", asy
   assert.equal(told.removed.length, 1);
 });
 
-test("what is in force is told without keys, patterns, deny lists and examples", async () => {
+test("the active guardrails are shown without keys, patterns, deny lists and examples", async () => {
   const { guardrails } = await snapshotOf(
     JSON.stringify({
       providers: [{ preset: "openai" }],

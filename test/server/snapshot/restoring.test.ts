@@ -188,7 +188,7 @@ function wordsOf(random: Random, values: readonly string[]): string {
   return `${plain()}; ${parts.join("; ")}`;
 }
 
-test("conversations of three turns: a model that quotes, and a tool that gets what was meant", async () => {
+test("in conversations of three turns a model quotes encrypted values and a tool gets the originals", async () => {
   const [one, other] = [await nodeOf(), await nodeOf()];
   const counts = { values: 0, wrong: 0, plain: 0, plainChanged: 0, elsewhere: 0, elsewhereWrong: 0, shown: 0 };
   const byType: Record<string, number> = {};
@@ -263,7 +263,7 @@ const KEPT: readonly (readonly [what: string, alphabet: string, regex: string, v
 ];
 
 for (const [what, alphabet, regex, values] of KEPT) {
-  test(`a custom type keeps its format, and comes back: ${what}`, async () => {
+  test(`a custom type keeps its format and decrypts: ${what}`, async () => {
     const text = documentOf(["BADGE"], { BADGE: alphabet }, only("BADGE", regex), ["BADGE"]);
     const { guardrails } = await snapshotOf(text);
     const guard = guardrails.of(undefined)!;
@@ -296,7 +296,7 @@ const REFUSED: readonly (readonly [what: string, alphabet: string, regex: string
 ];
 
 for (const [what, alphabet, regex] of REFUSED) {
-  test(`a type whose format cannot be kept is refused at load, with the reason: ${what}`, async () => {
+  test(`a type whose format cannot be kept is refused at load with the reason: ${what}`, async () => {
     const problems = await problemsOf(documentOf(["BADGE"], { BADGE: alphabet }, only("BADGE", regex), ["BADGE"]));
     for (const path of ["guardrails.rules[0].operator", "mcp[0].restore[0]"]) {
       assert.ok(
@@ -309,7 +309,7 @@ for (const [what, alphabet, regex] of REFUSED) {
   });
 }
 
-test("a type that nothing proves is warned of, one without a pattern is refused, and others are neither", async () => {
+test("a type without validation is warned about, one without a pattern is refused, and others are neither", async () => {
   const of = async (type: string, alphabets: object = ALPHABETS, custom: readonly object[] = recognizers) =>
     (await problemsOf(documentOf([type], alphabets, custom))).filter((it) => !it.includes("fpe_key: warning"));
   for (const type of ["STAFF", "HEX_ID"]) {
@@ -330,7 +330,7 @@ test("a type that nothing proves is warned of, one without a pattern is refused,
   );
 });
 
-test("what was never encrypted stays: dates, paths, words, genuine numbers", async () => {
+test("unencrypted text stays: dates, paths, words, genuine numbers", async () => {
   const { guardrails } = await snapshotOf(documentOf(TYPES));
   const { restore } = guardrails.restorer(new Set([...PROVEN, "PHONE_NUMBER"]))!;
   for (const text of [
@@ -353,7 +353,7 @@ test("what was never encrypted stays: dates, paths, words, genuine numbers", asy
     assert.deepEqual(restore([text])!.texts, [text]);
 });
 
-test("of numbers that were never encrypted, as many as chance has it are taken for values", async () => {
+test("of unencrypted numbers only as many as chance predicts are taken for encrypted ones", async () => {
   const { guardrails } = await snapshotOf(documentOf(TYPES));
   const random = randomOf(SEED);
   const rates = Object.fromEntries(

@@ -42,7 +42,7 @@ latency_seconds_count{route="chat"} 3
   );
 });
 
-test("a label value cannot leave its quotes or its line", async () => {
+test("a label value cannot break out of its quotes or its line", async () => {
   const instruments = createInstruments();
   const registry = new Registry();
   instruments.counter("c_total", "C.", ["model"]).with('a"} 1\nforged_total 9\\').inc();
@@ -50,7 +50,7 @@ test("a label value cannot leave its quotes or its line", async () => {
   assert.match(await registry.metrics(), /^c_total\{model="a\\"\} 1\\nforged_total 9\\\\"\} 1$/m);
 });
 
-test("values are those of the moment of the scrape, and later instruments come with the next sync", async () => {
+test("values are those at the moment of the scrape, and new instruments appear with the next sync", async () => {
   const instruments = createInstruments();
   const registry = new Registry();
   const first = instruments.counter("first_total", "First.").with();
@@ -64,7 +64,7 @@ test("values are those of the moment of the scrape, and later instruments come w
   assert.match(text, /^second_total 1$/m);
 });
 
-test("an observed gauge is read once a scrape, however many instruments there are", async () => {
+test("an observed gauge is read once per scrape, however many instruments there are", async () => {
   const instruments = createInstruments();
   const registry = new Registry();
   let reads = 0;
@@ -78,7 +78,7 @@ test("an observed gauge is read once a scrape, however many instruments there ar
   assert.equal(reads, before + 1);
 });
 
-test("a name given twice, a malformed name and a malformed label are refused by name", () => {
+test("a duplicate name, a malformed name and a malformed label are refused by name", () => {
   const twice = createInstruments();
   twice.counter("c_total", "C.");
   twice.gauge("c_total", "C.");

@@ -37,7 +37,7 @@ async function raw(port: number, text: string): Promise<string> {
   return answer;
 }
 
-test("/metrics gives our instruments, the build, the event loop's lag and the process", async (t) => {
+test("/metrics has our instruments, the build, the event loop lag and the process", async (t) => {
   const { url, instruments } = await start(t);
   instruments.counter("gateway_requests_total", "Requests.", ["route"]).with("chat").inc(2);
   const response = await fetch(`${url}/metrics`);
@@ -87,7 +87,7 @@ test("/readyz follows readiness, with 503 and the reasons while not ready", asyn
   assert.deepEqual(await after.json(), { ready: true, reasons: [] });
 });
 
-test("a query is no part of the path, and any other path is 404", async (t) => {
+test("a query is not part of the path, and any other path is 404", async (t) => {
   const { url } = await start(t);
   assert.equal((await fetch(`${url}/healthz?x=1`)).status, 200);
   for (const path of ["/", "/metrics/", "/admin/v1/keys", "/healthz/x"]) {
@@ -97,7 +97,7 @@ test("a query is no part of the path, and any other path is 404", async (t) => {
   }
 });
 
-test("HEAD answers the headers of GET without a body", async (t) => {
+test("HEAD answers with the headers of GET and no body", async (t) => {
   const { port } = await start(t);
   const answer = await raw(port, "HEAD /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
   assert.match(answer, /^HTTP\/1\.1 200 /);
@@ -105,7 +105,7 @@ test("HEAD answers the headers of GET without a body", async (t) => {
   assert.ok(answer.endsWith("\r\n\r\n"));
 });
 
-test("other methods are 405, and a body is refused without being read", async (t) => {
+test("other methods are 405, and a body is refused unread", async (t) => {
   const { url, port } = await start(t);
   const response = await fetch(`${url}/metrics`, { method: "DELETE" });
   assert.equal(response.status, 405);
@@ -126,13 +126,13 @@ test("other methods are 405, and a body is refused without being read", async (t
   );
 });
 
-test("headers beyond the bound are refused", async (t) => {
+test("headers above the limit are refused", async (t) => {
   const { port } = await start(t);
   const answer = await raw(port, `GET /healthz HTTP/1.1\r\nhost: x\r\nx-long: ${"a".repeat(20_000)}\r\n\r\n`);
   assert.match(answer, /^HTTP\/1\.1 431 /);
 });
 
-test("connections beyond the bound are dropped, and those that exist keep their answers", async (t) => {
+test("connections above the limit are dropped, and existing ones keep their answers", async (t) => {
   const { port } = await start(t);
   const held = await Promise.all(
     Array.from({ length: 64 }, async () => {
@@ -152,7 +152,7 @@ test("connections beyond the bound are dropped, and those that exist keep their 
   }
 });
 
-test("a failure while answering is a 500 without its cause, which the log has", async (t) => {
+test("a failure while answering is a 500 without its cause, which is logged", async (t) => {
   const lines: string[] = [];
   const { url } = await start(t, {
     readiness: () => {
@@ -171,7 +171,7 @@ test("a failure while answering is a 500 without its cause, which the log has", 
   assert.match(lines.join(""), /a cause with details/);
 });
 
-test("the address given back has the real port, also for IPv6 and for all interfaces", async (t) => {
+test("the returned address has the real port, also for IPv6 and for all interfaces", async (t) => {
   const v4 = await start(t);
   assert.equal(v4.address, `127.0.0.1:${v4.port}`);
   assert.ok(v4.port > 0);
@@ -186,7 +186,7 @@ test("a malformed address and one in use are refused by name", async (t) => {
   await assert.rejects(start(t, { address }), new RegExp(`cannot listen on ${address}.*EADDRINUSE`));
 });
 
-test("after closing nothing listens, and closing again is harmless", async (t) => {
+test("after closing nothing listens, and a second close is harmless", async (t) => {
   const listener = await start(t);
   assert.equal((await fetch(`${listener.url}/healthz`)).status, 200); // leaves a kept-alive connection behind
   await listener.close();

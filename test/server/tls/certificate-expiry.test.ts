@@ -21,7 +21,7 @@ const ROWS: readonly (readonly [lifeDays: number, leftMs: number, stage: ExpiryS
 ];
 
 for (const [lifeDays, leftMs, stage] of ROWS) {
-  test(`a certificate for ${lifeDays} days with ${leftMs} ms left is in the stage ${stage}`, () => {
+  test(`a certificate for ${lifeDays} days with ${leftMs} ms left is in stage ${stage}`, () => {
     const notBefore = Date.UTC(2026, 0, 1);
     const notAfter = notBefore + lifeDays * DAY_MS;
     assert.equal(expiryStage({ notBefore, notAfter }, notAfter - leftMs), stage);

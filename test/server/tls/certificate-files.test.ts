@@ -40,7 +40,7 @@ async function opened(t: TestContext, pair = first) {
   return { here, certFile, keyFile, write, files, look, clock, lines, results };
 }
 
-test("a new pair is taken up and told; listeners hear of it once", async (t) => {
+test("a new pair is loaded and reported, and listeners are called once", async (t) => {
   const { files, write, look, results, lines } = await opened(t);
   let heard = 0;
   const end = files.onChange(() => heard++);
@@ -56,7 +56,7 @@ test("a new pair is taken up and told; listeners hear of it once", async (t) => 
   end();
 });
 
-test("what is seen for a moment between two writes is not told", async (t) => {
+test("a transient state between two writes is not reported", async (t) => {
   const { files, write, look, results } = await opened(t);
   await write(second.chain, undefined);
   await files.look();
@@ -85,7 +85,7 @@ const BAD: readonly (readonly [string, string | undefined, string | undefined, s
 ];
 
 for (const [what, cert, key, reason, message] of BAD) {
-  test(`${what} leaves the last good pair, is told once, and heals when the rest comes`, async (t) => {
+  test(`${what} keeps the last good pair, is reported once, and recovers when the rest arrives`, async (t) => {
     const { files, write, look, results, lines } = await opened(t);
     await write(cert, key);
     await look();
@@ -102,7 +102,7 @@ for (const [what, cert, key, reason, message] of BAD) {
   });
 }
 
-test("an expired pair does not take the place of a valid one; put back, the old one is sound again", async (t) => {
+test("an expired pair does not replace a valid one; when the old one is restored all is well", async (t) => {
   const { files, write, look, results } = await opened(t);
   const expired = await authority.issue({ notBefore: start - 9 * DAY_MS, notAfter: start - DAY_MS });
   await write(expired.chain, expired.key);
@@ -115,7 +115,7 @@ test("an expired pair does not take the place of a valid one; put back, the old 
   assert.deepEqual(results, ["taken", "expired", "taken"]);
 });
 
-test("one that is valid from tomorrow is taken up tomorrow", async (t) => {
+test("a pair valid from tomorrow is loaded tomorrow", async (t) => {
   const { files, write, look, clock } = await opened(t);
   const next = await authority.issue({ notBefore: start + DAY_MS });
   await write(next.chain, next.key);
@@ -127,7 +127,7 @@ test("one that is valid from tomorrow is taken up tomorrow", async (t) => {
   assert.equal(files.current()?.chain, next.chain);
 });
 
-test("where there is nothing better an expired pair is served, and said to be one", async (t) => {
+test("without a better one an expired pair is served and reported as expired", async (t) => {
   const expired = await authority.issue({ notBefore: start - 9 * DAY_MS, notAfter: start - DAY_MS });
   const { files, lines } = await opened(t, expired);
   assert.equal(files.current()?.chain, expired.chain);
@@ -135,14 +135,14 @@ test("where there is nothing better an expired pair is served, and said to be on
   assert.match(lines.join("\n"), /"level":"error".*served all the same.*it expired on/);
 });
 
-test("one that expires while it serves is said to have expired", async (t) => {
+test("a pair that expires while it serves is reported as expired", async (t) => {
   const { files, clock } = await opened(t);
   assert.equal(files.standing().failure, undefined);
   clock.at += 91 * DAY_MS;
   assert.match(files.standing().failure?.message ?? "", /it expired on/);
 });
 
-test("links that are swapped, as orchestrators mount secrets, are followed", async (t) => {
+test("replaced links, as orchestrators mount secrets, are followed", async (t) => {
   const { here, certFile, keyFile, files, look } = await opened(t);
   const fill = async (name: string, { chain, key }: typeof first) => {
     await mkdir(join(here, name));
@@ -167,7 +167,7 @@ test("links that are swapped, as orchestrators mount secrets, are followed", asy
   assert.equal(files.current()?.chain, second.chain);
 });
 
-test("files that are not there, or are none, are named", async () => {
+test("missing files and invalid paths are named", async () => {
   const here = await mkdtemp(join(dir, "none-"));
   const certFile = join(here, "tls.crt");
   const keyFile = join(here, "tls.key");

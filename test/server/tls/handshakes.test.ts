@@ -9,7 +9,7 @@ const working = (ms: number) => (): void => {
   while (performance.now() < until);
 };
 
-test("a burst is begun in portions, so that others have their turn between them, and in order", async () => {
+test("a burst of handshakes is started in portions and in order, so that other work runs in between", async () => {
   const work = working(1);
   const begun: Socket[] = [];
   const handshakes = createHandshakes(
@@ -28,7 +28,7 @@ test("a burst is begun in portions, so that others have their turn between them,
   assert.deepEqual(begun, burst);
 });
 
-test("of more than can be under way the oldest make room; who is done is not among them", () => {
+test("above the limit the oldest running handshakes are dropped, and finished ones are not", () => {
   let dropped = 0;
   const handshakes = createHandshakes(
     () => undefined,

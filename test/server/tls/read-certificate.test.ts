@@ -94,14 +94,14 @@ const FAULTS: readonly (readonly [string, string, string, RegExp])[] = [
 ];
 
 for (const [what, certificate, secret, expected] of FAULTS) {
-  test(`${what} is refused in a sentence`, () => {
+  test(`${what} is refused with a sentence`, () => {
     const fault = faultOf(readCertificate(certificate, secret, now));
     assert.match(fault, expected);
     for (const line of secret.split("\n").filter((it) => it.length === 64)) assert.ok(!fault.includes(line));
   });
 }
 
-test("one that is not of today is sound, and said not to be of today", () => {
+test("a certificate outside its validity period is readable and reported as such", () => {
   const late = readCertificate(chain, key, now + 91 * DAY_MS);
   assert.ok(late.kind === "certificate");
   assert.equal(late.untimely?.reason, "expired");
@@ -111,7 +111,7 @@ test("one that is not of today is sound, and said not to be of today", () => {
   assert.match(early.untimely?.message ?? "", /^it is valid from .* UTC; is the clock of this machine right\?$/);
 });
 
-test("what clients will stumble over is a warning", () => {
+test("problems that clients will have are warnings", () => {
   const told = (text: string, secret: string) => {
     const read = readCertificate(text, secret, now);
     return read.kind === "certificate" ? read.warnings : [];

@@ -6,7 +6,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const now = 20_000 * DAY_MS;
 const secret = Buffer.alloc(32, 1);
 
-test("nodes of one secret have the same keys on one day; another secret or day has others", () => {
+test("nodes with one secret have the same keys on one day; another secret or day has others", () => {
   const [mine, peers, strangers] = [secret, secret, Buffer.alloc(32, 2)].map((it) => createTicketKeys(it)(now));
   assert.equal(mine?.length, 48);
   assert.deepEqual(mine, peers);

@@ -14,7 +14,7 @@ function channelOf(facts = compiledCatalog().get("anthropic")) {
   return channel;
 }
 
-test("a model keeps of its channel's claims what it takes", () => {
+test("a model keeps those claims of its channel that it supports", () => {
   const channel = channelOf();
   assert.ok(channel.claims("mid_system") && channel.claims("sampling"));
   const older = channel.forModel("claude-sonnet-4-5");
@@ -25,7 +25,7 @@ test("a model keeps of its channel's claims what it takes", () => {
   assert.equal(channel.forModel("claude-sonnet-4-5-20250929"), older);
 });
 
-test("claims that an operator lists hold for every model", () => {
+test("claims listed by an operator apply to every model", () => {
   const caps = ["messages", "sampling", "mid_system"] as const;
   const patch: ProviderOperation = {
     op: "patch",

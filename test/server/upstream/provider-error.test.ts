@@ -26,12 +26,12 @@ const BODIES: readonly (readonly [name: string, body: unknown, type: string | nu
 ];
 
 for (const [name, body, type, code] of BODIES) {
-  test(`an error that is ${name}`, () => {
+  test(`an error is classified: ${name}`, () => {
     assert.deepEqual(providerErrorIn(JSON.stringify(body)), { type, code });
   });
 }
 
-test("a body is read at its end, in pieces, however it is encoded; one that is too long or broken says nothing", () => {
+test("a body is read at its end, in pieces, in any encoding, and one that is too long or broken is ignored", () => {
   const plain = Buffer.from(JSON.stringify({ error: { type: "server_error", code: null, message: "x".repeat(500) } }));
   const bodies = [
     ["identity", plain, "server_error"],

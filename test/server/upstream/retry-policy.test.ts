@@ -27,24 +27,24 @@ test("retries run out before failover", () => {
   assert.deepEqual(nextMove(failure("5xx"), { ...standing, repeated: 2, hasNext: () => false }), { kind: "answer" });
 });
 
-test("the wait doubles to its cap, and jitter keeps at least its half", () => {
+test("the wait doubles up to its cap, and jitter keeps at least half", () => {
   const far = { ...standing, retry: { ...retry, attempts: 5 } };
   assert.deepEqual(nextMove(failure("5xx"), { ...far, repeated: 4 }), { kind: "retry", waitMs: 2_000 });
   assert.deepEqual(nextMove(failure("5xx"), { ...far, repeated: 4, random: 0 }), { kind: "retry", waitMs: 1_000 });
 });
 
-test("a 429 that names a wait is retried after exactly that wait, or beyond the cap not at all", () => {
+test("a 429 with a wait is retried after exactly that wait, and not at all above the cap", () => {
   assert.deepEqual(nextMove(failure("429", 5_000), standing), { kind: "retry", waitMs: 5_000 });
   assert.deepEqual(nextMove(failure("429", 0), standing), { kind: "retry", waitMs: 0 });
   assert.deepEqual(nextMove(failure("429", 5_001), standing), { kind: "next" });
   assert.deepEqual(nextMove(failure("429", 5_001), { ...standing, hasNext: () => false }), { kind: "answer" });
 });
 
-test("a wait that the request's own deadline cannot hold is not taken", () => {
+test("a wait beyond the request's own deadline is not started", () => {
   assert.deepEqual(nextMove(failure("5xx"), { ...standing, remainingMs: 200 }), { kind: "next" });
 });
 
-test("a trigger that a policy does not name moves nothing", () => {
+test("a trigger outside the policy causes no retry", () => {
   assert.deepEqual(nextMove(failure("timeout"), standing), { kind: "answer" });
   assert.deepEqual(nextMove(failure("connect"), { ...standing, retry: undefined }), { kind: "answer" });
 });

@@ -117,7 +117,7 @@ function open(at: Bench, fate: () => Fate = () => "applied", { hasLeader = true 
   };
 }
 
-test("what was used is in the ledger at the end, in classes of which none is a part of another", async () => {
+test("usage is in the ledger at the end, in disjoint classes", async () => {
   const at = cluster();
   const { ledger } = open(at);
   ledger.add(use());
@@ -152,7 +152,7 @@ test("what was used is in the ledger at the end, in classes of which none is a p
   );
 });
 
-test("a report whose answer is lost is sent again, the same, and counts once", async () => {
+test("a report whose answer is lost is sent again unchanged and counts once", async () => {
   const at = cluster();
   const fates: Fate[] = ["answer lost", "never came", "answer lost"];
   const { ledger, attempts } = open(at, () => fates.shift() ?? "applied");
@@ -161,7 +161,7 @@ test("a report whose answer is lost is sent again, the same, and counts once", a
   assert.deepEqual([requestsIn(at.state), attempts()], [1, 4]);
 });
 
-test("what nobody knows of when the process gets a new number is left out, and what was not sent is not", async () => {
+test("a report of unknown outcome at a new number is dropped, and unsent usage is not", async () => {
   const at = cluster();
   const fates: Fate[] = ["answer lost"];
   const { ledger, restartAs, warnings } = open(at, () => fates.shift() ?? "applied");
@@ -177,7 +177,7 @@ test("what nobody knows of when the process gets a new number is left out, and w
   assert.ok(warnings.length <= 1);
 });
 
-test("without a leader an end does not wait for long, and says what is lost", async () => {
+test("without a leader a stop does not wait long and reports what is lost", async () => {
   const at = cluster();
   const { ledger, warnings } = open(at, () => "never came", { hasLeader: false });
   ledger.add(use());
@@ -187,7 +187,7 @@ test("without a leader an end does not wait for long, and says what is lost", as
   assert.deepEqual([requestsIn(at.state), warnings.length], [0, 1]);
 });
 
-test("an end before the cluster knows of this start does not wait for long either", async () => {
+test("a stop before the cluster knows of this start does not wait long either", async () => {
   const at = cluster();
   const { ledger, restartAs, warnings } = open(at, () => "applied", { hasLeader: false });
   restartAs(0);
@@ -216,7 +216,7 @@ test("whatever is lost on the way, the ledger has each request once", async () =
   );
 });
 
-test("10,000 callers a minute are held in bounded room, and every request is told", () => {
+test("10,000 callers a minute use bounded memory, and every request is counted", () => {
   const at = cluster();
   const accumulator = createAccumulator(() => at.now);
   for (let each = 0; each < 20_000; each += 1)
@@ -240,7 +240,7 @@ test("10,000 callers a minute are held in bounded room, and every request is tol
   assert.ok(rowsOf(at.state).length <= MAX_CALLER_ROWS + MAX_OTHER_ROWS + 1, `${rowsOf(at.state).length} rows an hour`);
 });
 
-test("hostile names are told apart, bounded, and show nothing that a terminal obeys", () => {
+test("hostile names stay distinct and bounded, and contain no terminal escapes", () => {
   const at = cluster();
   const accumulator = createAccumulator(() => at.now);
   const names = [
@@ -279,7 +279,7 @@ test("hours that could not be reported keep their hour", () => {
   assert.equal(periodsOf(at.state).length, 2);
 });
 
-test("a key that is called `other` is told from what is summed under that name", async () => {
+test("a key named `other` is distinguished from the sum under that name", async () => {
   const at = cluster();
   const { ledger } = open(at);
   ledger.add(use({ caller: "other" }));
@@ -291,7 +291,7 @@ test("a key that is called `other` is told from what is summed under that name",
   );
 });
 
-test("a caller who invents models does not take the rows of others", () => {
+test("a caller that invents models does not take the rows of others", () => {
   const accumulator = createAccumulator(() => START);
   for (let n = 0; n < 2 * MAX_UNREPORTED_ROWS; n += 1) {
     accumulator.add(use({ caller: "inventor", model: `invented-${n}` }));

@@ -38,14 +38,14 @@ const REFUSED: readonly (readonly [name: string, text: string, expected: RegExp]
 ];
 
 for (const [name, text, expected] of REFUSED) {
-  test(`${name} is refused with its place`, async () => {
+  test(`${name} is refused with its position`, async () => {
     const outcome = await told(text);
     assert.equal(outcome.kind, "refused");
     assert.match(outcome.told[0] ?? "", expected);
   });
 }
 
-test("every fault of several is told", async () => {
+test("every error of a policy is reported, not only the first", async () => {
   const { told: faults } = await told("permit(principal, action, resource) when { 1 + };\n garbage");
   assert.equal(faults.length, 2, faults.join("\n"));
 });
@@ -77,7 +77,7 @@ const WARNED: readonly (readonly [name: string, text: string, expected: RegExp])
 ];
 
 for (const [name, text, expected] of WARNED) {
-  test(`${name} is warned of with its place, and the policy is used`, async () => {
+  test(`${name} is warned about with its position, and the policy is used`, async () => {
     const outcome = await told(text);
     assert.equal(outcome.kind, "loaded");
     assert.match(outcome.told[0] ?? "", expected);
@@ -95,12 +95,12 @@ const SOUND: readonly (readonly [name: string, text: string])[] = [
 ];
 
 for (const [name, text] of SOUND) {
-  test(`${name}: loaded without a warning`, async () => {
+  test(`${name} loads without a warning`, async () => {
     assert.deepEqual(await told(text), { kind: "loaded", told: [] });
   });
 }
 
-test("each operation that is decided about is an action of the schema, in its group and about its kind", () => {
+test("each authorized operation is an action of the schema, in its group and on its resource type", () => {
   const { actions = {}, entityTypes = {} } = adminPolicySchema()[""] ?? {};
   for (const [id, { group, resource, isOpen }] of Object.entries<Operation>(OPERATIONS)) {
     const action = actions[id];
@@ -112,7 +112,7 @@ test("each operation that is decided about is an action of the schema, in its gr
   }
 });
 
-test("the worst that is let through is decided, also once the evaluator is optimised", async () => {
+test("the most complex accepted policy is evaluated, also once the evaluator is optimized", async () => {
   const asked = {
     principal: { issuer: "local", subject: "unix:0", roles: [] },
     action: "list_keys",
@@ -143,7 +143,7 @@ test("the worst that is let through is decided, also once the evaluator is optim
   assert.deepEqual(await told(PERMIT), { kind: "loaded", told: [] });
 });
 
-test("no text throws, and after each the compiler still works", async () => {
+test("no text makes the compiler throw, and it still works after each", async () => {
   const token = fc.constantFrom(
     ..."permit forbid ( ) , ; { } [ ] . :: && || ! - + * == != < in is has like if then else when unless".split(" "),
     ..."principal action resource context ?principal true 1 9223372036854775808 @id @x // \n".split(" "),

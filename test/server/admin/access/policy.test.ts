@@ -57,34 +57,34 @@ const nasty = fc.oneof(
   fc.constantFrom('"', '\\"', '", action, resource); permit(principal', "a\nb", "\u0000", "💥", "__proto__", "//", "é"),
 );
 
-test("without a policy that permits, everything is denied", async () => {
+test("without a permitting policy everything is denied", async () => {
   const access = await accessOf('permit(principal == User::"corp/bob", action, resource);');
   assert.deepEqual(access.decide(question(ANN)), { isAllowed: false, policies: [], failed: [] });
   assert.deepEqual(allowed(await accessOf(""), localPrincipal(0)), []);
 });
 
-test("the permit that the specification gives for local callers permits them everything, and nobody else", async () => {
+test("the specification's permit for local callers permits them everything, and nobody else anything", async () => {
   const access = await accessOf('permit(principal in Role::"local", action, resource);');
   assert.equal(allowed(access, localPrincipal(1000)).length, operations.length);
   assert.deepEqual(allowed(access, { issuer: "local", subject: "loopback", roles: ["loopback"] }), []);
   assert.deepEqual(allowed(access, ANN), []);
 });
 
-test("a token grants no role of callers who come without one", async () => {
+test("a token cannot grant a role reserved for callers without a token", async () => {
   const access = await accessOf(
     'permit(principal in Role::"local", action, resource); permit(principal in Role::"loopback", action, resource);',
   );
   assert.deepEqual(allowed(access, user("ann", ["local", "loopback"])), []);
 });
 
-test("a token's caller is no local caller, whatever it calls itself", async () => {
+test("a caller with a token is never a local caller, whatever its name", async () => {
   const access = await accessOf('permit(principal == Local::"unix:0", action, resource);');
   assert.equal(access.decide(question(localPrincipal(0))).isAllowed, true);
   assert.equal(access.decide(question(user("unix:0", ["local"]))).isAllowed, false);
 });
 
 for (const group of ["read", "write", "dangerous"] as const satisfies readonly ActionGroup[]) {
-  test(`a policy for the group ${group} is one for exactly its operations`, async () => {
+  test(`a policy for the group ${group} covers exactly its operations`, async () => {
     const access = await accessOf(`permit(principal, action in Action::"${group}", resource);`);
     const expected = operations.filter(([, operation]) => operation.group === group).map(([id]) => id);
     assert.ok(expected.length > 0);
@@ -99,7 +99,7 @@ test("each operation can be permitted alone", async () => {
   }
 });
 
-test("a forbid overrides every permit, and is named as what decided", async () => {
+test("a forbid overrides every permit and is named as the deciding policy", async () => {
   const access = await accessOf(`
     @id("all") permit(principal, action, resource);
     @id("not the keyring") forbid(principal, action, resource == Secret::"keyring");
@@ -110,7 +110,7 @@ test("a forbid overrides every permit, and is named as what decided", async () =
   assert.deepEqual(ask("keyring"), { isAllowed: false, policies: ["not the keyring"], failed: [] });
 });
 
-test("policies without an id are named by their place, also beyond the tenth", async () => {
+test("policies without an id are named by their position, also beyond the tenth", async () => {
   const access = await accessOf(
     Array.from({ length: 25 }, (_, at) => `permit(principal == User::"corp/u${at}", action, resource);`).join("\n"),
   );
@@ -119,7 +119,7 @@ test("policies without an id are named by their place, also beyond the tenth", a
   }
 });
 
-test("a policy that cannot be evaluated does not apply, and is named", async () => {
+test("a policy that cannot be evaluated does not apply and is named", async () => {
   const access = await accessOf(`
     @id("broken") forbid(principal, action, resource) when { principal.department == "x" };
     @id("rest") permit(principal, action, resource);
@@ -127,7 +127,7 @@ test("a policy that cannot be evaluated does not apply, and is named", async () 
   assert.deepEqual(access.decide(question(ANN)), { isAllowed: true, policies: ["rest"], failed: ["broken"] });
 });
 
-test("a policy reads issuer and subject of a token's caller", async () => {
+test("a policy can read issuer and subject of a token's caller", async () => {
   const access = await accessOf(
     'permit(principal is User, action, resource) when { principal.issuer == "corp" && principal.subject like "a*" };',
   );
@@ -136,7 +136,7 @@ test("a policy reads issuer and subject of a token's caller", async () => {
   assert.equal(access.decide(question(user("ann", [], "other"))).isAllowed, false);
 });
 
-test("default deny, forbid over permit, and roles, as a model of them says", async () => {
+test("default deny, forbid over permit, and roles match a reference model", async () => {
   const roles = ["a", "b", "c"] as const;
   const actions = operations.map(([id]) => id);
   const rule = fc.record({
@@ -170,7 +170,7 @@ test("default deny, forbid over permit, and roles, as a model of them says", asy
   );
 });
 
-test("a name is a name, whatever it holds", async () => {
+test("a name is compared as a plain text, whatever characters it has", async () => {
   await fc.assert(
     fc.asyncProperty(nasty, nasty, nasty, async (subject, role, name) => {
       const access = await accessOf(
@@ -189,7 +189,7 @@ test("a name is a name, whatever it holds", async () => {
   );
 });
 
-test("two callers of different issuers never are the same entity", async () => {
+test("callers of different issuers are never the same entity", async () => {
   const slashed = fc.string({ unit: fc.constantFrom("a", "/", "%", "2", "F"), minLength: 1, maxLength: 6 });
   await fc.assert(
     fc.asyncProperty(slashed, slashed, slashed, slashed, async (issuer, subject, otherIssuer, otherSubject) => {
@@ -208,13 +208,13 @@ for (const [what, asked] of [
   ["role", question(user("a", ["\udc00"]))],
   ["resource", question(ANN, "get_key", { kind: "Key", name: "\ud800" })],
 ] as const) {
-  test(`a ${what} that is no Unicode is denied by whatever policy`, async () => {
+  test(`a ${what} that is not valid Unicode is denied under any policy`, async () => {
     const access = await accessOf("permit(principal, action, resource);");
     assert.deepEqual(access.decide(asked), { isAllowed: false, policies: [], failed: [] });
   });
 }
 
-test("the tables of a caller are those whose list is permitted", async () => {
+test("a caller may query the tables that it may list", async () => {
   const access = await accessOf(`
     permit(principal, action == Action::"list_keys", resource);
     permit(principal in Role::"staff", action in Action::"read", resource == Table::"budgets");
@@ -226,7 +226,7 @@ test("the tables of a caller are those whose list is permitted", async () => {
   assert.deepEqual([...permittedTables(all, ANN)], Object.keys(TABLES));
 });
 
-test("two policy files are decided apart", async () => {
+test("two policy files are evaluated separately", async () => {
   const one = await accessOf('@id("one") permit(principal, action, resource);');
   const two = await accessOf('@id("two") forbid(principal, action, resource);');
   assert.deepEqual(one.decide(question(ANN)).policies, ["one"]);

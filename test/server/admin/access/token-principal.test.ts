@@ -50,14 +50,14 @@ async function rolesOf(roles: Partial<TokenBinding["roles"]>, claims: Readonly<R
   return outcome.principal.roles;
 }
 
-test("a good token gives a principal of the issuer's name, with its roles, name and expiry", async () => {
+test("a valid token gives a principal with the issuer's name, roles, name and expiry", async () => {
   assert.deepEqual(await identify([binding()], verified({ groups: ["ops"] })), {
     kind: "principal",
     principal: { issuer: "corp", subject: "alice", roles: ["ops"], name: "Alice A.", expiresAt: EXPIRES_AT },
   });
 });
 
-test("roles are the values of the claim, a text or a list, once each", async () => {
+test("roles are the distinct values of the claim, a text or a list", async () => {
   const rows: readonly [unknown, readonly string[]][] = [
     [undefined, []],
     [null, []],
@@ -79,7 +79,7 @@ test("roles are the values of the claim, a text or a list, once each", async () 
   }
 });
 
-test("where a map is set a value that it does not mention grants nothing", async () => {
+test("with a role map, a value outside the map grants nothing", async () => {
   const map = { "grp-1": ["ops", "viewer"], "grp-2": ["viewer"], "grp-3": [] };
   const rows: readonly [unknown, readonly string[]][] = [
     ["grp-1", ["ops", "viewer"]],
@@ -97,7 +97,7 @@ test("where a map is set a value that it does not mention grants nothing", async
   assert.deepEqual(await rolesOf({ map: {} }, { groups: ["ops"] }), [], "an empty map is a map");
 });
 
-test("the claim is a name and no path, and never what every object inherits", async () => {
+test("the claim is a plain name, not a path and not an inherited property", async () => {
   const claims = { realm_access: { roles: ["ops"] }, "realm_access.roles": ["dotted"], "https://corp/roles": "url" };
   assert.deepEqual(await rolesOf({ claim: "realm_access.roles" }, claims), ["dotted"]);
   assert.deepEqual(await rolesOf({ claim: "realm_access.roles" }, { realm_access: claims.realm_access }), []);
@@ -106,14 +106,14 @@ test("the claim is a name and no path, and never what every object inherits", as
   assert.deepEqual(await rolesOf({ claim: "sub", map: { agent: ["ops"] } }, { sub: "agent" }), ["ops"]);
 });
 
-test("no more than 256 values are looked at, and no more than 256 roles granted", async () => {
+test("at most 256 values are read and at most 256 roles granted", async () => {
   const groups = Array.from({ length: 300 }, (_, at) => `g${at}`);
   assert.deepEqual(await rolesOf({}, { groups }), groups.slice(0, 256));
   assert.deepEqual(await rolesOf({ map: { g255: ["in"], g256: ["out"] } }, { groups }), ["in"]);
   assert.equal((await rolesOf({ map: { g0: groups } }, { groups })).length, 256);
 });
 
-test("the roles of callers without a token are granted by none, mapped or not, and that is said once", async () => {
+test("no token grants the roles of callers without a token, mapped or not, and a warning is logged once", async () => {
   const log = recordedLog();
   const bindings = [binding(), binding({ map: { all: ["local", "ops", "loopback"] } }, { audience: "mapped" })];
   const principals = createTokenPrincipals(bindings, verifier, log);
@@ -131,7 +131,7 @@ test("the roles of callers without a token are granted by none, mapped or not, a
   assert.match(log.lines[0]?.text ?? "", /"issuer":"corp"/);
 });
 
-test("a token of another audience, or of an issuer that is not bound, is refused with whose it is", async () => {
+test("a token of another audience or of an unbound issuer is refused with its subject", async () => {
   const refused = { kind: "refused", issuer: "corp", subject: "alice" };
   for (const audiences of [[], ["Gateway"], ["gateway "], ["gateway-data", "other"]]) {
     assert.deepEqual(await identify([binding()], verified({}, { audiences })), { ...refused, fault: "audience" });
@@ -143,7 +143,7 @@ test("a token of another audience, or of an issuer that is not bound, is refused
   assert.deepEqual(await identify([], verified()), { ...refused, fault: "unbound_issuer" });
 });
 
-test("of several bindings of an issuer the first whose audience fits decides the roles", async () => {
+test("among several bindings of an issuer the first with a matching audience decides the roles", async () => {
   const bindings = [
     binding({ map: { g: ["other"] } }, { issuer: "other" }),
     binding({ map: { g: ["cli"] } }, { audience: "cli" }),
@@ -162,7 +162,7 @@ test("of several bindings of an issuer the first whose audience fits decides the
   }
 });
 
-test("a refusal of the verifier is passed on, without a subject", async () => {
+test("a refusal of the verifier is passed on without a subject", async () => {
   for (const issuer of ["corp", undefined]) {
     const outcome = await createTokenPrincipals(
       [binding()],
@@ -173,16 +173,16 @@ test("a refusal of the verifier is passed on, without a subject", async () => {
   }
 });
 
-test("a caller that has gone is told so", async () => {
+test("a check whose caller disconnected is aborted", async () => {
   const principals = createTokenPrincipals([binding()], verifier, nullLog);
   await assert.rejects(principals.identify("{}", AbortSignal.abort(new Error("gone"))), /gone/);
 });
 
-test("an issuer cannot be named as the callers of this machine are", () => {
+test("an issuer cannot take the name of a local caller type", () => {
   assert.throws(() => createTokenPrincipals([binding({}, { issuer: "local" })], verifier, nullLog), /without a token/);
 });
 
-test("a claim that callers set themselves grants what its map says once it is trusted, and no more", async () => {
+test("a trusted self-editable claim grants what its map says and no more", async () => {
   const key = await testKey("ES256", "k");
   await using issuer = await startIssuer({ keys: [key] });
   await using tokens = testVerifier([issuer.options({ subjectClaim: "email" })]);

@@ -28,7 +28,7 @@ const tokens: CheckToken = async (token, signal) => {
 
 const bearer = (token: string) => ["authorization", `Bearer ${token}`] as const;
 
-test("without an issuer whoever reaches the loopback address is `loopback`, and needs no token", async (t) => {
+test("without an issuer every caller on the loopback address is `loopback` and needs no token", async (t) => {
   const { port, failures } = await openNetwork(t);
   const answer = await ask(port, WHOAMI, [HOST]);
   assert.deepEqual(JSON.parse(answer.body), { issuer: "local", subject: "loopback", roles: ["loopback"] });
@@ -37,7 +37,7 @@ test("without an issuer whoever reaches the loopback address is `loopback`, and 
   assert.deepEqual(failures, []);
 });
 
-test("with an issuer the caller is whom the token names", async (t) => {
+test("with an issuer the caller is the token's subject", async (t) => {
   const { port, failures } = await openNetwork(t, { tokens });
   for (const value of ["Bearer good", "bearer good", "BEARER  good"]) {
     const answer = await ask(port, WHOAMI, [
@@ -54,7 +54,7 @@ for (const [name, headers] of [
   ["a credential of another scheme", [["authorization", "Basic YTpi"]]],
   ["an empty credential", [["authorization", ""]]],
 ] as const) {
-  test(`${name}: 401 that asks for a bearer token`, async (t) => {
+  test(`${name}: the answer is 401 with a bearer challenge`, async (t) => {
     const { port, failures } = await openNetwork(t, { tokens });
     const answer = await ask(port, WHOAMI, [HOST, ...headers]);
     assert.deepEqual([answer.status, codeOf(answer)], [401, "unauthenticated"]);
@@ -74,7 +74,7 @@ for (const [name, headers] of [
   });
 }
 
-test("a token that is not accepted is answered alike whatever is wrong with it, and is repeated nowhere", async (t) => {
+test("all rejected tokens get the same answer, which does not repeat them", async (t) => {
   const { port, failures, recorded } = await openNetwork(t, { tokens });
   const bodies = new Set<string>();
   const presented: readonly (readonly (readonly [string, string])[])[] = [
@@ -101,26 +101,26 @@ test("a token that is not accepted is answered alike whatever is wrong with it, 
   assert.doesNotMatch(recorded(), /secret|good/);
 });
 
-test("a token in the query or the body is not looked at", async (t) => {
+test("a token in the query or the body is ignored", async (t) => {
   const { port } = await openNetwork(t, { tokens });
   assert.equal((await ask(port, `${WHOAMI}?access_token=good`, [HOST])).status, 401);
 });
 
-test("a check that takes too long is told as such, and ends", async (t) => {
+test("a check that takes too long is reported as such and ends", async (t) => {
   const { port, failures } = await openNetwork(t, { tokens, checkLimitMs: 50 });
   const answer = await ask(port, WHOAMI, [HOST, bearer("stuck")]);
   assert.deepEqual([answer.status, codeOf(answer)], [503, "busy"]);
   assert.equal(failures[0]?.["fault"], "late");
 });
 
-test("a check that fails is a fault of ours, and lets nobody in", async (t) => {
+test("a check that fails is an internal error and admits nobody", async (t) => {
   const { port } = await openNetwork(t, { tokens });
   const answer = await ask(port, WHOAMI, [HOST, bearer("broken")]);
   assert.deepEqual([answer.status, codeOf(answer)], [500, "internal"]);
   assert.doesNotMatch(answer.body, /verifier/);
 });
 
-test("no operation but the open ones is answered to a stranger, and none tells whether what it names exists", async (t) => {
+test("only open operations are answered without a token, and no refusal reveals whether a resource exists", async (t) => {
   const { port } = await openNetwork(t, { tokens });
   for (const [id, operation] of Object.entries(OPERATIONS)) {
     const target = `/admin/v1${operation.path.replaceAll(/\{\w+\}/g, "x")}`;
@@ -130,7 +130,7 @@ test("no operation but the open ones is answered to a stranger, and none tells w
 });
 
 for (const path of ["/healthz", "/readyz"]) {
-  test(`${path} is answered to whoever asks, by whatever name and without one`, async (t) => {
+  test(`${path} is answered without a token, for any host name and for none`, async (t) => {
     for (const door of [await openNetwork(t), await openNetwork(t, { tokens })]) {
       assert.equal((await ask(door.port, path, [["host", "evil.example"]])).status, 200);
       assert.equal((await ask(door.port, path, [], { version: "1.0" })).status, 200);
@@ -149,7 +149,7 @@ for (const address of [":0", "0.0.0.0:0", "[::]:0", ...others.slice(0, 1).map((o
 }
 
 for (const address of ["127.0.0.1:0", "127.8.9.10:0", "localhost:0", "[::1]:0"]) {
-  test(`without an issuer ${address} is served`, async (t) => {
+  test(`without an issuer the address ${address} is served`, async (t) => {
     const { door } = await openNetwork(t, { address });
     const host = door.address.replace(/:\d+$/, "").replace(/[[\]]/g, "");
     assert.equal((await ask(door.port, WHOAMI, [HOST], { host })).status, 200);
@@ -163,7 +163,7 @@ test("with an issuer every address is served", async (t) => {
   }
 });
 
-test("an address that another process has is named, with the system's error as the cause", async (t) => {
+test("an address in use is named, with the system's error as the cause", async (t) => {
   const holder = createServer();
   holder.listen(0, "127.0.0.1");
   await once(holder, "listening");
@@ -177,7 +177,7 @@ test("an address that another process has is named, with the system's error as t
   });
 });
 
-test("a name that does not resolve, and an address that is none, are told", async (t) => {
+test("an unresolvable name and an invalid address are reported", async (t) => {
   await assert.rejects(
     openNetwork(t, { address: "gateway.invalid:0", tokens }),
     /^Error: admin\.listen: cannot listen on/,
@@ -185,7 +185,7 @@ test("a name that does not resolve, and an address that is none, are told", asyn
   await assert.rejects(openNetwork(t, { address: "localhost" }), /is not host:port or :port/);
 });
 
-test("a closing door answers what waits for a change", async (t) => {
+test("a closing listener answers blocking reads", async (t) => {
   const { port, door } = await openNetwork(t);
   // The older version has no chunks.
   const first = await ask(port, "/admin/v1/keys", [HOST], { version: "1.0" });
@@ -203,7 +203,7 @@ const GOOD = "authorization: Bearer good\r\n";
 const JSON_BODY = '{"name":"k"}';
 const ofJson = `content-type: application/json\r\ncontent-length: ${JSON_BODY.length}\r\n`;
 
-test("who waits with the body is judged first, and asked for it only where it is taken", async (t) => {
+test("a caller that expects 100 Continue is authorized first, and is asked for its body only where one is taken", async (t) => {
   const { port } = await openNetwork(t, { tokens });
   for (const [status, line, headers] of [
     [401, "POST /admin/v1/keys", ofJson],
@@ -230,7 +230,7 @@ test("who waits with the body is judged first, and asked for it only where it is
   }
 });
 
-test("who is let in is asked for the body, once, and one who does not wait for that is served too", async (t) => {
+test("an authorized caller gets 100 Continue once, and a caller that does not wait for it is served too", async (t) => {
   const { port } = await openNetwork(t, { tokens });
   for (const isPatient of [true, false]) {
     const socket = await dial({ port, host: "127.0.0.1" });

@@ -17,14 +17,14 @@ async function leaveStale(path: string): Promise<void> {
   assert.ok((await lstat(path)).isSocket());
 }
 
-test("the socket is there, of mode 0600, with nothing left beside it", async (t) => {
+test("the socket exists with mode 0600 and no leftover file beside it", async (t) => {
   const { path, directory } = await openAdmin(t);
   const { mode } = await stat(path);
   assert.equal((mode & 0o777).toString(8), "600");
   assert.deepEqual(await readdir(directory), ["admin.sock"]);
 });
 
-test("the socket is never wider than 0600 where others could reach it", async (t) => {
+test("the socket never has more permissions than 0600 at a path that others can reach", async (t) => {
   const { directory } = await openAdmin(t);
   const seen: string[] = [];
   const server = createServer();
@@ -51,14 +51,14 @@ test("a stale socket is replaced", async (t) => {
   server.close();
 });
 
-test("a socket that somebody listens on is refused, and goes on working", async (t) => {
+test("a socket in use is refused and continues to work", async (t) => {
   const { path, client } = await openAdmin(t);
   const bind = () => assert.fail("nothing is bound");
   await assert.rejects(placeSocket(path, bind), /another process listens on .*admin\.sock; stop it/);
   assert.equal((await client.call("get_whoami")).subject, "unix:1000");
 });
 
-test("a file, a directory or a link in its place is refused and left alone", async (t) => {
+test("a file, a directory or a link at the socket's path is refused and left alone", async (t) => {
   const { directory, path } = await openAdmin(t);
   const [file, folder, link] = ["file", "folder", "link"].map((name) => join(directory, name)) as [
     string,
@@ -77,7 +77,7 @@ test("a file, a directory or a link in its place is refused and left alone", asy
   }
 });
 
-test("a path that the system cannot take is refused by its length in bytes", async (t) => {
+test("a path too long for the system is refused with its length in bytes", async (t) => {
   const { directory } = await openAdmin(t);
   const path = join(directory, "ü".repeat(60));
   await assert.rejects(
@@ -86,7 +86,7 @@ test("a path that the system cannot take is refused by its length in bytes", asy
   );
 });
 
-test("the longest path that fits is served", async (t) => {
+test("the longest path that fits is accepted", async (t) => {
   const { directory } = await openAdmin(t);
   const path = join(directory, "s".repeat((process.platform === "linux" ? 107 : 103) - directory.length - 1));
   const server = createServer((socket) => socket.end("here"));
@@ -96,7 +96,7 @@ test("the longest path that fits is served", async (t) => {
   server.close();
 });
 
-test("a directory that is missing, or may not be written, is named in a sentence", async (t) => {
+test("a directory that is missing or not writable is named in the error", async (t) => {
   const { directory } = await openAdmin(t);
   await assert.rejects(
     placeSocket(join(directory, "none", "a.sock"), async () => {}),
@@ -111,7 +111,7 @@ test("a directory that is missing, or may not be written, is named in a sentence
   );
 });
 
-test("what was bound is removed when the place cannot be taken", async (t) => {
+test("a bound socket is removed again if its path cannot be taken", async (t) => {
   const { directory } = await openAdmin(t);
   await assert.rejects(
     placeSocket(join(directory, "a.sock"), async () => {
@@ -122,7 +122,7 @@ test("what was bound is removed when the place cannot be taken", async (t) => {
   assert.deepEqual(await readdir(directory), ["admin.sock"]);
 });
 
-test("the socket goes when the door closes, and not if another process has replaced it", async (t) => {
+test("the socket is removed when the listener closes, unless another process has replaced it", async (t) => {
   const first = await openAdmin(t);
   await first.door.close();
   assert.deepEqual(await readdir(first.directory), []);
@@ -134,7 +134,7 @@ test("the socket goes when the door closes, and not if another process has repla
   assert.deepEqual(await readdir(second.directory), ["admin.sock"]);
 });
 
-test("a closing door answers what waits for a change, and lets a connection that is kept go", async (t) => {
+test("a closing listener answers blocking reads and closes kept-alive connections", async (t) => {
   const { client, door, send: sendHere } = await openAdmin(t);
   const { index } = await client.call("list_keys");
   const waiting = sendHere("GET", `/admin/v1/keys?index=${index}&wait=5m`);
@@ -155,7 +155,7 @@ test("health and readiness are answered at the root, readiness with its reasons"
   assert.equal((await send(path, "GET", "/healthz")).status, 200);
 });
 
-test("a node that cannot write is ready", async (t) => {
+test("a node that cannot write is still ready", async (t) => {
   const { path, memory } = await openAdmin(t);
   memory.setMembers([]);
   assert.equal((await send(path, "GET", "/readyz")).status, 200);

@@ -63,7 +63,7 @@ const pair = (line: string): readonly [string, string] => {
 
 const CODES: Readonly<Record<number, string>> = { 200: "none", 400: "invalid", 403: "forbidden" };
 
-test("each host, origin and site is answered as the table says, without and with an issuer", async (t) => {
+test("each combination of host, origin and site is answered as in the table, with and without an issuer", async (t) => {
   const open = await openNetwork(t);
   const trusted = await openNetwork(t, { tokens });
   for (const [host, others, openStatus, trustedStatus] of CASES) {
@@ -79,7 +79,7 @@ test("each host, origin and site is answered as the table says, without and with
   }
 });
 
-test("what is open to all, and what there is not, are kept from pages too", async (t) => {
+test("open paths and unknown paths are also refused to web pages", async (t) => {
   const { port } = await openNetwork(t, { tokens });
   const foreign = ["origin", "http://evil.example"] as const;
   for (const target of ["/admin/v1/login", "/admin/v1/nothing", "/", "/healthz/", "http://localhost/healthz"]) {
@@ -92,7 +92,7 @@ test("what is open to all, and what there is not, are kept from pages too", asyn
   );
 });
 
-test("no answer gives another origin leave to read it", async (t) => {
+test("no answer allows another origin to read it", async (t) => {
   const { port } = await openNetwork(t);
   for (const [method, origin] of [
     ["GET", "http://localhost"],

@@ -51,12 +51,12 @@ for (const [name, bytes, status, code] of [
   });
 }
 
-test("a request of HTTP/1.0 needs no host", async (t) => {
+test("an HTTP/1.0 request needs no Host header", async (t) => {
   const { where } = await open(t);
   assert.match(await exchange(where, "GET / HTTP/1.0\r\n\r\n"), /^HTTP\/1\.1 200 /);
 });
 
-test("garbage behind a request leaves the request's answer whole, and closes the connection", async (t) => {
+test("garbage after a request leaves its answer intact and closes the connection", async (t) => {
   const { where } = await open(t);
   const answer = await exchange(where, `${GET}\x00\x01garbage\r\n\r\n`);
   assert.ok(answer === "" || /^HTTP\/1\.1 (200|400) /.test(answer), answer);
@@ -64,7 +64,7 @@ test("garbage behind a request leaves the request's answer whole, and closes the
   assert.match(await exchange(where, "GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n"), /^HTTP\/1\.1 200 /);
 });
 
-test("requests in a row on one connection are answered in their order", async (t) => {
+test("pipelined requests on one connection are answered in order", async (t) => {
   const waiting: ServerResponse[] = [];
   const { where } = await open(t, {
     handle(request, response) {
@@ -81,7 +81,7 @@ test("requests in a row on one connection are answered in their order", async (t
   );
 });
 
-test("headers that come too slowly are answered 408", async (t) => {
+test("slow headers are answered with 408", async (t) => {
   const { where } = await open(t, { headersLimitMs: 200 });
   const socket = await dial(where);
   socket.write("GET / HTTP/1.1\r\nhost: a\r\nx-slow:");
@@ -92,7 +92,7 @@ test("headers that come too slowly are answered 408", async (t) => {
   assert.match(answer, /"code":"request_timeout"/);
 });
 
-test("connections beyond the bound are closed, and there is room again once one has gone", async (t) => {
+test("connections above the limit are closed, and a closed one makes room again", async (t) => {
   const { where } = await open(t, { maxConnections: 8 });
   const held: Socket[] = [];
   for (let count = 0; count < 8; count++) held.push(await dial(where));
@@ -106,7 +106,7 @@ test("connections beyond the bound are closed, and there is room again once one 
   for (const socket of held) socket.destroy();
 });
 
-test("a connection that is not accepted is closed, and nothing of it is handled", async (t) => {
+test("a rejected connection is closed and none of its requests is handled", async (t) => {
   let handled = 0;
   const { where } = await open(t, {
     accept() {
@@ -121,7 +121,7 @@ test("a connection that is not accepted is closed, and nothing of it is handled"
   assert.equal(handled, 0);
 });
 
-test("a close lets a running request end, and does not wait for connections that say nothing", async (t) => {
+test("a close lets a running request finish and does not wait for idle connections", async (t) => {
   let running: ServerResponse | undefined;
   const { server, where } = await open(t, {
     handle(_, response) {
@@ -139,7 +139,7 @@ test("a close lets a running request end, and does not wait for connections that
   await closed;
 });
 
-test("a close cuts off at its limit what does not end", async (t) => {
+test("a close cuts off unfinished requests at its timeout", async (t) => {
   let handled = 0;
   const { server, where } = await open(t, {
     handle() {

@@ -46,7 +46,7 @@ test("the caller is the user of the process that connected", { skip: lacksKoffi 
   assert.deepEqual(bodyOf(await exchange({ path }, WHOAMI)), { issuer: "local", subject, roles: ["local"] });
 });
 
-test("a caller of another user is that user", { skip: lacksKoffi || isNotRoot }, async (t) => {
+test("a caller that runs as another user has that user's identity", { skip: lacksKoffi || isNotRoot }, async (t) => {
   const { directory, path } = await door(t);
   await chmod(directory, 0o755);
   await chmod(path, 0o666);
@@ -61,7 +61,7 @@ test("a caller of another user is that user", { skip: lacksKoffi || isNotRoot },
   assert.deepEqual(bodyOf(answer), { issuer: "local", subject: "unix:65534", roles: ["local"] });
 });
 
-test("user, group and process are the system's", { skip: lacksKoffi }, async (t) => {
+test("user, group and process come from the system", { skip: lacksKoffi }, async (t) => {
   const path = join(await directoryOf(t), "s");
   const server = createServer().listen(path);
   await once(server, "listening");
@@ -78,7 +78,7 @@ test("user, group and process are the system's", { skip: lacksKoffi }, async (t)
   server.close();
 });
 
-test("a socket that is no Unix socket has no user", { skip: lacksKoffi || process.platform !== "linux" }, async () => {
+test("a socket that is not a Unix socket has no user", { skip: lacksKoffi || process.platform !== "linux" }, async () => {
   assert.throws(() => credentials?.(new Socket()), /the socket has no descriptor/);
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -91,7 +91,7 @@ test("a socket that is no Unix socket has no user", { skip: lacksKoffi || proces
   server.close();
 });
 
-test("a caller whom the system does not name is cut off before its first request", async (t) => {
+test("a caller without system credentials is cut off before its first request", async (t) => {
   let asked = 0;
   const { path } = await door(t, () => {
     asked += 1;
@@ -101,7 +101,7 @@ test("a caller whom the system does not name is cut off before its first request
   assert.equal(asked, 1);
 });
 
-test("the system is asked once a connection", async (t) => {
+test("the system is asked once per connection", async (t) => {
   let asked = 0;
   const { path } = await door(t, () => ({ uid: ++asked, gid: 0, pid: undefined }));
   const answer = await exchange({ path }, WHOAMI.replace("connection: close\r\n", "").repeat(2) + WHOAMI);
@@ -112,7 +112,7 @@ test("the system is asked once a connection", async (t) => {
   assert.match(await exchange({ path }, WHOAMI), /unix:2/);
 });
 
-test("without koffi the socket does not open, and the library and the setting are named", async () => {
+test("without koffi the socket does not open, and the error names the library and the setting", async () => {
   const absent = (): Promise<never> => Promise.reject(Object.assign(new Error("x"), { code: "ERR_MODULE_NOT_FOUND" }));
   await assert.rejects(openPeerCredentials(absent, { platform: "linux", arch: "x64" }), (error: Error) => {
     assert.match(
@@ -138,7 +138,7 @@ for (const [platform, arch] of [
   });
 }
 
-test("a socket that cannot be had leaves nothing behind", async (t) => {
+test("a socket that cannot be bound leaves nothing behind", async (t) => {
   const directory = await directoryOf(t);
   const plane = openPlane(handlerPorts(), PERMIT_ALL);
   const peerCredentials = () => ({ uid: 0, gid: 0, pid: undefined });

@@ -9,7 +9,7 @@ import { dial, untilClosed } from "./support/raw.ts";
 
 const GET = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";
 
-test("a few on one connection are answered, and a connection that asks for ever more at once is ended", async (t) => {
+test("a few pipelined requests are answered, and a connection with too many is ended", async (t) => {
   const waiting: ServerResponse[] = [];
   const server = createHttpServer({
     maxConnections: 64,

@@ -35,11 +35,11 @@ async function refusalOf(work: Promise<unknown>): Promise<{ readonly code: strin
 
 const ENDLESS = "SELECT count(*) FROM keys a, keys b, keys c, keys d";
 
-describe("bounds of a statement", () => {
+describe("limits of a statement", () => {
   const engine = openTestEngine({ keys: KEYS }, { runLimitMs: 5_000 });
   after(() => engine.close());
 
-  it("stops one that runs too long, and runs the next", async () => {
+  it("stop one that runs too long, and run the next", async () => {
     assert.deepEqual(await refusalOf(run(engine, ENDLESS)), { code: "invalid", reason: "time" });
     assert.deepEqual((await run(engine, "SELECT count(*) FROM keys")).rows, [[1_000]]);
   });
@@ -48,7 +48,7 @@ describe("bounds of a statement", () => {
   const patient = openTestEngine({ keys: KEYS }, { runLimitMs: 60_000 });
   after(() => patient.close());
 
-  it("stops one whose answer has too many rows", async () => {
+  it("stop one whose answer has too many rows", async () => {
     const few = "SELECT a.id FROM keys a, keys b WHERE b.name < 'key-19'";
     assert.deepEqual(await refusalOf(run(patient, few)), { code: "invalid", reason: "rows" });
   });
@@ -68,7 +68,7 @@ describe("bounds of a statement", () => {
     "what is read of a long JSON text, for each row anew": `WITH a (x) AS (SELECT '{"a":"' || replace('${"a".repeat(1_000)}', 'a', '${"y".repeat(1_000)}') || '"}') SELECT k.id, a.x ->> 'a' FROM keys k, a`,
     "values that are counted once each": "SELECT count(DISTINCT a.id || b.id) FROM keys a, keys b, keys c",
   })) {
-    it(`stops ${what} before the memory is gone`, async () => {
+    it(`stop ${what} before memory runs out`, async () => {
       assert.deepEqual(await refusalOf(run(patient, sql)), { code: "invalid", reason: "memory" });
       assert.deepEqual((await run(patient, "SELECT 1")).rows, [[1]]);
     });
@@ -90,7 +90,7 @@ describe("bounds of a statement", () => {
       [[1]],
     ],
   ] as const) {
-    it(`${what} with no copy a row`, async () => {
+    it(`allow ${what} without a copy per row`, async () => {
       const engine = openTestEngine({ keys: KEYS.slice(0, 300) }, { runLimitMs: 30_000 });
       try {
         await run(engine, "SELECT 1");
@@ -104,7 +104,7 @@ describe("bounds of a statement", () => {
     });
   }
 
-  it("reads nothing but the columns that are named", async () => {
+  it("read only the named columns", async () => {
     const row = Object.defineProperty({ name: "a" }, "metadata", {
       enumerable: true,
       get: () => assert.fail("metadata was read"),
@@ -118,7 +118,7 @@ describe("bounds of a statement", () => {
   });
 });
 
-describe("statements that are stopped", () => {
+describe("stopped statements", () => {
   it("leave no worker behind", async () => {
     const alive = new Set<Worker>();
     let started = 0;
@@ -145,7 +145,7 @@ describe("statements that are stopped", () => {
     }
   });
 
-  it("end when their caller goes", async () => {
+  it("end when their caller disconnects", async () => {
     const engine = openTestEngine({ keys: KEYS });
     try {
       const caller = new AbortController();
@@ -161,7 +161,7 @@ describe("statements that are stopped", () => {
     }
   });
 
-  it("are refused when the engine closes, as are those that come later", async () => {
+  it("are refused when the engine closes, and afterwards", async () => {
     const engine = openTestEngine({ keys: KEYS });
     const under = refusalOf(run(engine, ENDLESS));
     const waiting = refusalOf(run(engine, "SELECT 1"));
@@ -172,8 +172,8 @@ describe("statements that are stopped", () => {
   });
 });
 
-describe("the queue", () => {
-  it("runs one statement, lets eight wait in their order and refuses the next", async () => {
+describe("query queue", () => {
+  it("runs one statement, keeps eight waiting in order and refuses the next", async () => {
     const engine = openTestEngine({ keys: KEYS });
     try {
       const done: number[] = [];
@@ -189,7 +189,7 @@ describe("the queue", () => {
   });
 });
 
-describe("one moment", () => {
+describe("snapshot of a statement", () => {
   /** Two tables whose rows must agree; they change whenever a turn passes while they are read. */
   function openChanging(changes: number): { readonly engine: TestEngine; readonly read: () => Promise<QueryResult> } {
     let version = 0;
@@ -214,7 +214,7 @@ describe("one moment", () => {
     return { engine, read: () => run(engine, "SELECT k.name, p.name FROM keys k, profiles p") };
   }
 
-  it("is that of all rows of an answer, and of its index", async () => {
+  it("covers all rows of an answer and its index", async () => {
     const { engine, read } = openChanging(3);
     try {
       assert.deepEqual(await read(), {
@@ -230,7 +230,7 @@ describe("one moment", () => {
     }
   });
 
-  it("is not there when the lists never stand still, and the caller is told to come again", async () => {
+  it("is unavailable if the lists keep changing, and the caller is asked to retry", async () => {
     const { engine, read } = openChanging(Number.POSITIVE_INFINITY);
     try {
       assert.deepEqual(await refusalOf(read()), { code: "busy", reason: undefined });
@@ -240,7 +240,7 @@ describe("one moment", () => {
     }
   });
 
-  it("is waited for without holding up the thread", async () => {
+  it("is awaited without blocking the event loop", async () => {
     const many = Array.from({ length: 40_000 }, (_, n) => ({ name: `k${n}`, id: `${n}` }));
     const engine = openParsingEngine({
       sources: new Map([["keys", sourceOf(many)]]),

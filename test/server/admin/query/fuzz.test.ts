@@ -80,7 +80,7 @@ const damaged = fc
     return words.join(" ");
   });
 
-describe("any statement", () => {
+describe("any input", () => {
   const engine = openTestEngine(fixedRows(), { runLimitMs: 1_000 });
   after(() => engine.close());
 
@@ -106,7 +106,7 @@ describe("any statement", () => {
     return answered;
   }
 
-  it("made of any tokens is answered or refused", async () => {
+  it("is answered or refused if it is a random sequence of tokens", async () => {
     await fuzz(soup, 2_000);
     await fuzz(
       soup.map((text) => `SELECT ${text}`),
@@ -114,13 +114,13 @@ describe("any statement", () => {
     );
   });
 
-  it("that was good before it was damaged is answered or refused", async () => {
+  it("is answered or refused if it is a damaged valid statement", async () => {
     await fuzz(damaged, 1_500);
     const answered = await fuzz(altered, 2_000);
     assert.ok(answered > randomFloor(200), `only ${answered} were answered`);
   });
 
-  it("of any characters is answered or refused", async () => {
+  it("is answered or refused if it has random characters", async () => {
     await fuzz(fc.string({ unit: "binary", maxLength: 60 }), 500);
     await fuzz(
       fc.string({ unit: "grapheme", maxLength: 60 }).map((text) => `SELECT '${text}`),

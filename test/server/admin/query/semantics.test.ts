@@ -186,7 +186,7 @@ describe("statements over random rows", () => {
     });
   }
 
-  it("ORDER BY puts NULLs where it is told, sorts numbers as numbers and keeps the order of equals", async () => {
+  it("ORDER BY puts NULLs as requested, sorts numerically and keeps equal rows in order", async () => {
     await fc.assert(
       fc.asyncProperty(
         rights,
@@ -213,7 +213,7 @@ describe("statements over random rows", () => {
     );
   });
 
-  it("numbers of every size sort by their value", async () => {
+  it("numbers of every size sort by value", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.double({ noNaN: true, noDefaultInfinity: true }), { maxLength: 8 }),

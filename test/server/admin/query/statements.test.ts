@@ -38,7 +38,7 @@ describe("refusals", () => {
     .filter((line) => line !== "" && !line.startsWith("## "));
   const tables = ALL_TABLES.filter((name) => name !== "secrets" && name !== "audit_heads");
 
-  it("refuses every hostile statement with a sentence, and goes on as before", async () => {
+  it("refuse every hostile statement with a sentence, and the engine continues", async () => {
     assert.ok(hostile.length >= 200);
     const globals = Reflect.ownKeys(globalThis);
     const files = readdirSync(".");
@@ -64,7 +64,7 @@ describe("refusals", () => {
     return error.message;
   };
 
-  it("tells a table that may not be read from one that is not there by nothing", async () => {
+  it("do not distinguish a forbidden table from an unknown one", async () => {
     const known = await refused("SELECT * FROM secrets");
     const unknown = await refused("SELECT * FROM xyzzyzy");
     assert.equal(known.replace("secrets", "xyzzyzy"), unknown);
@@ -74,7 +74,7 @@ describe("refusals", () => {
     );
   });
 
-  it("names an unknown column and the nearest one", async () => {
+  it("name an unknown column and the nearest known one", async () => {
     assert.equal(await refused("SELECT profil FROM keys"), "There is no column `profil`; did you mean `profile`?");
     assert.match(
       await refused('SELECT name FROM keys WHERE name = "ci"'),
@@ -82,7 +82,7 @@ describe("refusals", () => {
     );
   });
 
-  it("proposes what is known in place of what is not", async () => {
+  it("suggest a known name for an unknown one", async () => {
     assert.match(await refused("SELECT metadata -> 'team' FROM keys"), /`->>` reads/);
     assert.match(await refused("SELECT concat(name, id) FROM keys"), /joined with `\|\|`/);
     const recent = "SELECT name FROM keys WHERE created_at > now() - interval '1 day'";
@@ -90,14 +90,14 @@ describe("refusals", () => {
     assert.match(await refused("SELECT lenght(name) FROM keys"), /did you mean `length`\?/);
   });
 
-  it("wants as many values as there are parameters, of kinds it knows", async () => {
+  it("require as many values as parameters, of supported types", async () => {
     assert.match(await refused("SELECT ?"), /has 1 `\?`, and 0 values/);
     assert.match(await refused("SELECT 1", ["x"]), /has 0 `\?`, and 1 values/);
     assert.match(await refused("SELECT ?", [{}]), /A parameter is/);
     assert.match(await refused("SELECT ?", [Number.POSITIVE_INFINITY]), /A parameter is/);
   });
 
-  it("refuses what nests too deep or is too long before it takes long", async () => {
+  it("stop deep nesting and excessive length quickly", async () => {
     const began = cpuMs();
     for (const sql of [
       `SELECT ${"(".repeat(101)}1${")".repeat(101)}`,

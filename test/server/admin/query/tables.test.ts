@@ -59,7 +59,7 @@ describe("tables", () => {
   after(() => engine.close());
 
   for (const table of ALL_TABLES) {
-    it(`${table} has the columns and the rows of its list`, async () => {
+    it(`${table} has the columns and rows of its list`, async () => {
       const names = Object.keys(TABLES[table].keys);
       await fc.assert(
         fc.asyncProperty(rowsOf(table), async (made) => {
@@ -93,7 +93,7 @@ describe("columns", () => {
   const engine = openTestEngine(made);
   after(() => engine.close());
 
-  it("may each be named in every place, with quotes and without, whatever word it is", async () => {
+  it("can be named in every position, quoted or not, whatever keyword they are", async () => {
     for (const table of ALL_TABLES) {
       for (const column of Object.keys(TABLES[table].keys)) {
         const values = (made[table] ?? []).map((row) => cell(row[column]));
@@ -120,7 +120,7 @@ describe("columns", () => {
     }
   });
 
-  it("are described with their types, for the tables a caller may read and no others", () => {
+  it("are described with their types, only for tables that the caller may read", () => {
     const { items } = describeTables(["keys", "budgets"]);
     assert.deepEqual(
       items.map(({ name }) => name),

@@ -180,7 +180,7 @@ const statement = fc.oneof(
   fc.constant("SELECT sum(a.requests) FROM usage a JOIN usage b USING (caller, model, hour)"),
 );
 
-describe("a packed table", () => {
+describe("packed table", () => {
   const other: Rows = { keys: [{ name: "ci" }, { name: "10" }, { name: "nobody" }] };
   let source: QuerySource | undefined;
   const forwarding = (isPacked: boolean): QuerySource => ({
@@ -204,7 +204,7 @@ describe("a packed table", () => {
     return await engine.run(request).catch((error: unknown) => (error as Error).message);
   };
 
-  it("is answered as it is row by row", async () => {
+  it("gives the same answers as its unpacked rows", async () => {
     let answered = 0;
     await fc.assert(
       fc.asyncProperty(ledger, statement, async (periods, sql) => {
@@ -221,7 +221,7 @@ describe("a packed table", () => {
   });
 });
 
-describe("the ledger at its bound", () => {
+describe("ledger at its maximum size", () => {
   const callers = Array.from({ length: 200 }, (_, at) => `caller-${at}`);
   const models = Array.from({ length: 20 }, (_, at) => `a-model-of-the-year-${at}`);
   const names = [...callers, ...models, "a-provider"];
@@ -273,7 +273,7 @@ describe("the ledger at its bound", () => {
     });
   }
 
-  it("weighs what it is said to", (t) => {
+  it("has the expected size", (t) => {
     const chunks = inChunks(rows).map((chunk, at) => {
       const row = { span: "h", at: NOW_HOUR, chunk: at } as const;
       return [usedChunkRowKey(row), usedChunkRows.write({ ...row, rows: packRows(chunk) })];
@@ -290,7 +290,7 @@ describe("the ledger at its bound", () => {
     assert.ok(text.length * periods.length < 64 * 2 ** 20);
   });
 
-  it("says what to narrow where there is too much to tell apart", async (t) => {
+  it("suggests what to narrow if there are too many groups", async (t) => {
     for (const sql of ["SELECT * FROM usage", "SELECT caller, count(*) FROM usage GROUP BY caller"]) {
       const began = performance.now();
       await assert.rejects(run(sql), /narrow `hour`/);

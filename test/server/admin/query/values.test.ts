@@ -172,14 +172,14 @@ describe("values", () => {
     ["current_timestamp", "2026-01-10T00:00:00.000Z"],
   ];
 
-  it("are what SQL says they are", async () => {
+  it("follow SQL semantics", async () => {
     for (const [sql, value] of VALUES) {
       const { rows } = await engine.run({ sql: `SELECT ${sql}`, params: [], tables: ALL_TABLES, signal: never() });
       assert.deepEqual(rows, [[value]], sql);
     }
   });
 
-  it("come from parameters as from literals, and are never read as SQL", async () => {
+  it("from parameters equal literals and are never parsed as SQL", async () => {
     const params = ["'; DROP", 2, true, null, "``1``"];
     const sql = "SELECT ?, ? + 1, ?, ? IS NULL, ? LIKE '``%'";
     const { rows } = await engine.run({ sql, params, tables: ALL_TABLES, signal: never() });

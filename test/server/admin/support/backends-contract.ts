@@ -14,7 +14,7 @@ interface BackendsUnderTest {
 }
 
 export function backendsContract(name: string, open: () => BackendsUnderTest): void {
-  test(`${name}: providers stand in the order of the configuration, with nothing met before anything was`, () => {
+  test(`${name}: providers are in configuration order, without outcomes before the first request`, () => {
     const { backends, configure } = open();
     assert.deepEqual(backends.list(), []);
     configure("b", "a");
@@ -27,7 +27,7 @@ export function backendsContract(name: string, open: () => BackendsUnderTest): v
     );
   });
 
-  test(`${name}: failures are those of the provider, and of one that is not configured there are none to speak of`, () => {
+  test(`${name}: failures are listed per provider, and an unknown provider has none`, () => {
     const { backends, configure, fail } = open();
     configure("a", "b");
     fail("a");
@@ -38,7 +38,7 @@ export function backendsContract(name: string, open: () => BackendsUnderTest): v
     assert.deepEqual([backends.members("a"), backends.members("c")], [[], undefined]);
   });
 
-  test(`${name}: a provider that is no longer configured is gone from both lists`, () => {
+  test(`${name}: a provider removed from the configuration is gone from both lists`, () => {
     const { backends, configure } = open();
     configure("a", "b");
     configure("b");
@@ -49,7 +49,7 @@ export function backendsContract(name: string, open: () => BackendsUnderTest): v
     assert.equal(backends.failures("a"), undefined);
   });
 
-  test(`${name}: a listener is told of a new configuration at once, until it ends`, () => {
+  test(`${name}: a listener is called at once for a new configuration until it unsubscribes`, () => {
     const { backends, configure } = open();
     const told: string[] = [];
     const end = backends.onChange((what) => told.push(what));

@@ -17,7 +17,7 @@ interface GovernedUnderTest {
 const NOTHING = { profiles: [], issuers: [], budgets: [] };
 
 export function governedContract(name: string, open: () => GovernedUnderTest): void {
-  test(`${name}: what there is stands in the order of the configuration, and nothing before there is one`, async () => {
+  test(`${name}: rows are in configuration order, and empty before the first configuration`, async () => {
     const { governed, configure } = open();
     assert.deepEqual([governed.profiles(), governed.issuers(), [...(await governed.budgets())]], [[], [], []]);
     configure({ profiles: ["b", "a"], issuers: ["corp"], budgets: ["y", "x"] });
@@ -32,7 +32,7 @@ export function governedContract(name: string, open: () => GovernedUnderTest): v
     assert.deepEqual(told(), expected, "as often as they are read");
   });
 
-  test(`${name}: what is no longer configured is gone`, async () => {
+  test(`${name}: rows removed from the configuration are gone`, async () => {
     const { governed, configure } = open();
     configure({ profiles: ["a", "b"], issuers: ["corp"], budgets: ["x"] });
     configure({ ...NOTHING, profiles: ["b"] });
@@ -42,7 +42,7 @@ export function governedContract(name: string, open: () => GovernedUnderTest): v
     );
   });
 
-  test(`${name}: a listener is told of a new configuration at once, until it ends`, () => {
+  test(`${name}: a listener is called at once for a new configuration until it unsubscribes`, () => {
     const { governed, configure } = open();
     const told: string[] = [];
     const end = governed.onChange((what) => told.push(what));

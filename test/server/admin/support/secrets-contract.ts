@@ -8,7 +8,7 @@ import type { Secrets } from "../../../../src/server/admin/index.ts";
 const write = { by: { iss: "local", sub: "unix:7" }, timeoutMs: 5_000 };
 
 export function secretsContract(name: string, open: () => Promise<Secrets>): void {
-  test(`${name}: a value is counted as a version, listed in the order of names, and told nowhere`, async () => {
+  test(`${name}: a value is counted as a version, listed by name and never shown`, async () => {
     const secrets = await open();
     await secrets.put("b", "canary-one", write);
     await secrets.put("a", "canary-two", write);
@@ -24,7 +24,7 @@ export function secretsContract(name: string, open: () => Promise<Secrets>): voi
     assert.ok(!JSON.stringify(secrets.list()).includes("canary"));
   });
 
-  test(`${name}: a deleted secret is gone, and one that is none is told by false`, async () => {
+  test(`${name}: a deleted secret is gone, and deleting an unknown one returns false`, async () => {
     const secrets = await open();
     await secrets.put("a", "v", write);
     assert.equal(await secrets.delete("a", write), true);
@@ -32,7 +32,7 @@ export function secretsContract(name: string, open: () => Promise<Secrets>): voi
     assert.deepEqual(secrets.list(), []);
   });
 
-  test(`${name}: what is wrapped anew is wrapped by the key that the list names`, async () => {
+  test(`${name}: a rewrapped secret is wrapped by the key that the list names`, async () => {
     const secrets = await open();
     await secrets.put("a", "v", write);
     const { kek } = await secrets.rewrap(write);
@@ -42,7 +42,7 @@ export function secretsContract(name: string, open: () => Promise<Secrets>): voi
     );
   });
 
-  test(`${name}: the digest of a request is the same for the same request, and no plain hash`, async () => {
+  test(`${name}: equal requests have equal digests, which are not plain hashes`, async () => {
     const secrets = await open();
     const digest = secrets.requestDigest(Buffer.from("request"));
     assert.equal(secrets.requestDigest(Buffer.from("request")), digest);

@@ -19,7 +19,7 @@ function done<T>(outcome: SourceOutcome<T>): T {
 }
 
 export function sourcesContract(name: string, open: () => Promise<SourcesUnderTest>): void {
-  test(`${name}: a document is kept as written, under a revision that counts up`, async () => {
+  test(`${name}: a document is kept as written under an increasing revision`, async () => {
     const { sources, documents } = await open();
     assert.deepEqual(sources.list(), []);
     const change = { name: "a", document: documents.sound, ifRevision: undefined };
@@ -38,7 +38,7 @@ export function sourcesContract(name: string, open: () => Promise<SourcesUnderTe
     );
   });
 
-  test(`${name}: the stored document again makes no revision`, async () => {
+  test(`${name}: writing the stored document again makes no revision`, async () => {
     const { sources, documents } = await open();
     const change = { name: "a", document: documents.sound, ifRevision: undefined };
     await sources.put(change, write);
@@ -46,7 +46,7 @@ export function sourcesContract(name: string, open: () => Promise<SourcesUnderTe
     assert.deepEqual([again.changed, again.revision, again.differences], [false, 1, []]);
   });
 
-  test(`${name}: a document that does not compile changes nothing, and says where`, async () => {
+  test(`${name}: a document that does not compile changes nothing and reports the place`, async () => {
     const { sources, documents } = await open();
     const change = { name: "a", document: documents.broken, ifRevision: undefined };
     for (const outcome of [await sources.put(change, write), await sources.dryRun(change, signal)]) {
@@ -64,7 +64,7 @@ export function sourcesContract(name: string, open: () => Promise<SourcesUnderTe
     assert.deepEqual(sources.list(), []);
   });
 
-  test(`${name}: a write that names another revision than the newest rejects with stale`, async () => {
+  test(`${name}: a write against a revision that is not the newest rejects as stale`, async () => {
     const { sources, documents } = await open();
     const change = { name: "a", document: documents.sound, ifRevision: 3 };
     await assert.rejects(sources.put(change, write), { code: "stale" });
@@ -76,7 +76,7 @@ export function sourcesContract(name: string, open: () => Promise<SourcesUnderTe
     await assert.rejects(sources.rollback({ name: "a", to: 1, ifRevision: 2 }, write), { code: "stale" });
   });
 
-  test(`${name}: a roll-back writes an earlier document as the newest revision`, async () => {
+  test(`${name}: a rollback writes an earlier document as the newest revision`, async () => {
     const { sources, documents } = await open();
     const change = { name: "a", document: documents.sound, ifRevision: undefined };
     await sources.put(change, write);
@@ -86,7 +86,7 @@ export function sourcesContract(name: string, open: () => Promise<SourcesUnderTe
     await assert.rejects(sources.rollback({ name: "a", to: 9, ifRevision: undefined }, write), { code: "not_found" });
   });
 
-  test(`${name}: a deleted source is gone, and one that is none is told by false`, async () => {
+  test(`${name}: a deleted source is gone, and deleting an unknown one returns false`, async () => {
     const { sources, documents } = await open();
     assert.equal(done(await sources.delete("a", undefined, write)), false);
     await sources.put({ name: "a", document: documents.sound, ifRevision: undefined }, write);
@@ -94,7 +94,7 @@ export function sourcesContract(name: string, open: () => Promise<SourcesUnderTe
     assert.deepEqual([sources.list(), sources.revisions("a")], [[], undefined]);
   });
 
-  test(`${name}: the configuration lists the sources it is composed of`, async () => {
+  test(`${name}: the configuration lists its sources`, async () => {
     const { sources, documents } = await open();
     await sources.put({ name: "a", document: documents.sound, ifRevision: undefined }, write);
     assert.deepEqual(sources.config().sources, [{ name: "a", revision: 1 }]);

@@ -8,7 +8,7 @@ import { type AuditEvent, verifyTrail } from "../../../../src/server/audit/index
 import { generateKey } from "../../../../src/server/audit/key-file.ts";
 import { found, type MadeTrail, makeTrail, textOf, verifyChunks, verifyLines } from "../support/trails.ts";
 
-test("an undamaged trail verifies, and its chain is told with range and count", async () => {
+test("an undamaged trail verifies, and its chain is reported with range and count", async () => {
   const { lines, key } = makeTrail({ records: 8 });
   const report = await verifyLines(lines);
   assert.deepEqual(report.findings, []);
@@ -28,7 +28,7 @@ test("an undamaged trail verifies, and its chain is told with range and count", 
   ]);
 });
 
-test("a record with any byte altered is found, at its line or by the hole it leaves", async () => {
+test("a record with any changed byte is detected, at its line or by the gap it leaves", async () => {
   const { lines } = makeTrail({ records: 3 });
   const text = Buffer.from(textOf(lines));
   const start = Buffer.byteLength(lines[0] as string) + 1;
@@ -54,7 +54,7 @@ function trailWith(data: AuditEvent["data"]): MadeTrail {
   return made;
 }
 
-test("a number written otherwise is found, also where both spellings are read as the same number", async () => {
+test("a differently spelled number is detected, also if both spellings parse to the same value", async () => {
   const data = { tokens: 12, ratio: 0.1, large: 9007199254740992, cost: 1e21, none: 0, note: "seen 12 times: 0.1" };
   const { lines } = trailWith(data);
   assert.deepEqual(found(await verifyLines(lines)), []);
@@ -76,7 +76,7 @@ test("a number written otherwise is found, also where both spellings are read as
   }
 });
 
-test("bytes that are no text are found, also where they are read as the character that stands for them", async () => {
+test("invalid UTF-8 is detected, also if it decodes to the replacement character", async () => {
   const { lines } = trailWith({ name: "cut \ufffd" });
   assert.deepEqual(found(await verifyLines(lines)), []);
   const bytes = Buffer.from(textOf(lines));
@@ -85,7 +85,7 @@ test("bytes that are no text are found, also where they are read as the characte
   assert.equal(findings[0]?.place?.line, 2);
 });
 
-test("a dropped record is missing; dropped runs are named as ranges", async () => {
+test("a dropped record is reported missing, and dropped runs are reported as ranges", async () => {
   const { lines } = makeTrail({ records: 10 });
   const one = await verifyLines(lines.filter((_, seq) => seq !== 4));
   assert.deepEqual(found(one), ["missing 4"]);
@@ -112,7 +112,7 @@ test("swapped, reversed and repeated records are the same trail", async () => {
   assert.equal(repeated.chains[0]?.misplaced, 0);
 });
 
-test("what a crash, a second node or files in another order bring is not told as misplaced", async () => {
+test("orders caused by a crash, a second node or reordered files are not reported as misplaced", async () => {
   const { lines } = makeTrail({ records: 30 });
   const other = makeTrail({ node: "n2", records: 30 });
   const both = lines.flatMap((line, at) => [line, other.lines[at] ?? ""]);
@@ -134,7 +134,7 @@ test("what a crash, a second node or files in another order bring is not told as
   assert.deepEqual([findings.length, chains[0]?.misplaced, chains[0]?.copies], [0, 0, 2]);
 });
 
-test("a trail cut at its end verifies by itself, and not against the heads", async () => {
+test("a trail cut at its end verifies by itself, but not against the heads", async () => {
   const { lines, key, chain } = makeTrail({ records: 6 });
   const heads = [{ node: "n1", ...(chain.head ?? assert.fail()) }];
   assert.deepEqual(found(await verifyLines(lines, { heads })), []);
@@ -145,7 +145,7 @@ test("a trail cut at its end verifies by itself, and not against the heads", asy
   assert.equal(against.findings[0]?.kid, key.kid);
 });
 
-test("a head of a chain that is not in the input, or of another hash, is found", async () => {
+test("a head of an absent chain or with another hash is detected", async () => {
   const { lines, key } = makeTrail({ records: 4 });
   const other = makeTrail({ node: "n2" });
   const absent = { node: "n2", ...(other.chain.head ?? assert.fail()) };
@@ -166,7 +166,7 @@ function resealed(line: string, key: ReturnType<typeof generateKey>, changes: ob
   return canonical({ ...unsealed, ...sealed });
 }
 
-test("a record that another key signed is found", async () => {
+test("a record signed by another key is detected", async () => {
   const { lines } = makeTrail({ records: 5 });
   const forged = [...lines.slice(0, 4), resealed(lines[4] as string, generateKey(), { data: { forged: true } })];
   assert.deepEqual(found(await verifyLines(forged)), ["signature 4"]);
@@ -174,13 +174,13 @@ test("a record that another key signed is found", async () => {
   assert.deepEqual(found(await verifyLines(within)), ["signature 3"]);
 });
 
-test("a record that its own key rewrote no longer carries the one after it", async () => {
+test("a record rewritten with its own key breaks the link to the next one", async () => {
   const { lines, key } = makeTrail({ records: 5 });
   const rewritten = lines.with(2, resealed(lines[2] as string, key, { data: { n: "rewritten" } }));
   assert.deepEqual(found(await verifyLines(rewritten)), ["link 3"]);
 });
 
-test("two records of one number are a fork, in either order and however far apart", async () => {
+test("two records with one number are a fork, in any order and at any distance", async () => {
   const { lines, key } = makeTrail({ records: 9_000 });
   const twin = resealed(lines[3] as string, key, { data: { n: "twin" } });
   assert.deepEqual(found(await verifyLines([...lines, twin])), ["fork 3"]);
@@ -188,7 +188,7 @@ test("two records of one number are a fork, in either order and however far apar
   assert.deepEqual(found(await verifyLines([...lines.slice(0, 3), twin, ...lines.slice(3, 9)])), ["fork 3", "link 4"]);
 });
 
-test("a start record whose key is not the chain's is found, and its key is not believed", async () => {
+test("a start record whose key is not the chain's is detected, and its key is not trusted", async () => {
   const { lines, key } = makeTrail({ records: 2 });
   const thief = generateKey();
   const data = { key: thief.raw.toString("base64"), ephemeral: false, succeeds: null };
@@ -199,7 +199,7 @@ test("a start record whose key is not the chain's is found, and its key is not b
   assert.deepEqual(found(known).toSorted(), ["link 1", "signature 0", "start 0"]);
 });
 
-test("a record of another kid is no part of the chain: a hole here, a chain without key there", async () => {
+test("a record with another kid is not part of the chain: it leaves a gap, or is a chain without a key", async () => {
   const { lines, key } = makeTrail({ records: 4 });
   const moved = lines.with(2, resealed(lines[2] as string, key, { kid: generateKey().kid }));
   const report = await verifyLines(moved);
@@ -207,14 +207,14 @@ test("a record of another kid is no part of the chain: a hole here, a chain with
   assert.equal(report.chains.length, 2);
 });
 
-test("a record that another node claims is found as a chain of its own with a hole", async () => {
+test("a record claimed by another node is reported as a chain of its own with a gap", async () => {
   const { lines, key } = makeTrail({ records: 4 });
   const report = await verifyLines(lines.with(2, resealed(lines[2] as string, key, { node: "n2" })));
   assert.ok(found(report).includes("missing 2"));
   assert.equal(report.chains.length, 2);
 });
 
-test("without its start record a chain needs its key", async () => {
+test("a chain without its start record needs its key", async () => {
   const { lines, key } = makeTrail({ records: 6 });
   const later = lines.slice(2);
   assert.deepEqual(found(await verifyLines(later)), ["key -"]);
@@ -223,7 +223,7 @@ test("without its start record a chain needs its key", async () => {
   assert.ok(found(first).includes("start 0"));
 });
 
-test("a start record within a chain, and a first record that names one before it, are found", async () => {
+test("a start record inside a chain, and a first record with a predecessor, are detected", async () => {
   const { lines, key } = makeTrail({ records: 3 });
   const { data } = JSON.parse(lines[0] as string);
   const within = lines.with(2, resealed(lines[2] as string, key, { event: "chain.start", data }));
@@ -232,7 +232,7 @@ test("a start record within a chain, and a first record that names one before it
   assert.deepEqual(found(await verifyLines(linked)), ["link 0"]);
 });
 
-test("a chain that succeeds another must name a record that the other has", async () => {
+test("a succeeding chain must name a record that the previous chain has", async () => {
   const before = makeTrail({ records: 5 });
   const head = before.chain.head ?? assert.fail();
   const good = makeTrail({ succeeds: head });
@@ -243,7 +243,7 @@ test("a chain that succeeds another must name a record that the other has", asyn
   assert.deepEqual(found(await verifyLines([...before.lines, ...bad.lines])), ["succeeds 0"]);
 });
 
-test("an input without a record is a finding of its own", async () => {
+test("an input without records is a finding of its own", async () => {
   for (const text of ["", "\n\n", '{"level":"info","message":"hello"}\n', "\u0000\u0000"]) {
     assert.deepEqual(found(await verifyChunks([text])), ["empty -"]);
   }

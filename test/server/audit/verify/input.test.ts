@@ -25,7 +25,7 @@ test("other lines are ignored, and line numbers count them", async () => {
   );
 });
 
-test("carriage returns, a byte order mark, other white space and another order of members are the same record", async () => {
+test("carriage returns, a byte order mark, whitespace and member order do not change a record", async () => {
   assert.deepEqual(found(await verifyChunks([`\ufeff${made.lines.join("\r\n")}`])), []);
   const rewritten = made.lines.map((line) =>
     JSON.stringify(Object.fromEntries(Object.entries(JSON.parse(line)).reverse()), null, 1),
@@ -33,13 +33,13 @@ test("carriage returns, a byte order mark, other white space and another order o
   assert.deepEqual(found(await verifyLines(rewritten.map((text) => text.replaceAll("\n", " ")))), []);
 });
 
-test("a name that occurs twice is refused, since readers differ in which one counts", async () => {
+test("a duplicate member name is refused, since readers differ in which one counts", async () => {
   const doubled = made.lines[3]?.replace('"data":{', '"data":{"n":999,') ?? "";
   const report = await verifyLines(made.lines.with(3, doubled));
   assert.deepEqual(found(report), ["form 3", "missing 3"]);
 });
 
-test("a line that begins as a record and ends early is counted, and no finding while nothing is missing", async () => {
+test("a truncated record line is counted, and is no finding while no record is missing", async () => {
   const torn = made.lines[5]?.slice(0, 200) ?? "";
   const report = await verifyLines([...made.lines.slice(0, 5), torn, ...made.lines.slice(5)]);
   assert.deepEqual(report.findings, []);
@@ -47,13 +47,13 @@ test("a line that begins as a record and ends early is counted, and no finding w
   assert.deepEqual(found(await verifyLines(made.lines.with(5, torn))), ["missing 5"]);
 });
 
-test("two records that have run together are a finding", async () => {
+test("two concatenated records are a finding", async () => {
   const text = textOf(made.lines).replace(/\n/g, (newline, at) => (at > 2_000 && at < 2_700 ? "" : newline));
   const report = await verifyChunks([text]);
   assert.ok(report.findings.some(({ kind, message }) => kind === "form" && /not JSON/.test(message)));
 });
 
-test("a line that is too long is ignored, unless it begins as a record does", async () => {
+test("an oversized line is ignored unless it begins like a record", async () => {
   const long = "x".repeat(300_000);
   assert.deepEqual(found(await verifyLines([`{"audit":false,"a":"${long}"}`, ...made.lines, long])), []);
   const report = await verifyLines([...made.lines.slice(0, 2), `{"audit":1,"data":"${long}"}`, ...made.lines.slice(2)]);
@@ -63,7 +63,7 @@ test("a line that is too long is ignored, unless it begins as a record does", as
   );
 });
 
-test("members that are not as they should be are named", async () => {
+test("invalid members are named", async () => {
   const record = JSON.parse(made.lines[3] ?? "");
   const wrong: readonly (readonly [string, unknown])[] = [
     ["node", ""],
@@ -105,7 +105,7 @@ test("however the input is cut into chunks, the report is the same", async () =>
   );
 });
 
-test("whatever bytes come, the verifier ends with a report", async () => {
+test("the verifier ends with a report for any input bytes", async () => {
   const pieces = fc.oneof(
     fc.uint8Array({ maxLength: 200 }),
     fc.constantFrom(...made.lines, LOG, "\n", "\r\n", '{"audit":1,', '"audit"').map((text) => Buffer.from(text)),
@@ -140,7 +140,7 @@ test("records in any order, some repeated, verify alike", async () => {
   );
 });
 
-test("chains of several nodes and files are told apart, in one pass with threads as without", async () => {
+test("chains of several nodes and files are separated in one pass, with and without threads", async () => {
   const trails = Array.from({ length: 6 }, (_, at) => makeTrail({ node: `n${at}`, records: 700 }));
   const mixed = Array.from({ length: 700 }, (_, seq) => trails.map(({ lines }) => lines[seq] ?? "")).flat();
   const damaged = mixed.with(4_000, mixed[4_000]?.replace('"verdict"', '"other"').replace('"AC-3"', '"AC-4"') ?? "");
@@ -164,14 +164,14 @@ test("chains of several nodes and files are told apart, in one pass with threads
   );
 });
 
-test("a thousand findings of a kind are listed in part, and counted", async () => {
+test("a thousand findings of a kind are listed in part and counted in full", async () => {
   const { lines } = makeTrail({ records: 300 });
   const report = await verifyLines(lines.map((line) => line.replace('"AC-3"', '"AC-4"')));
   assert.equal(report.findings.length, 20);
   assert.equal(report.unlisted, 279);
 });
 
-test("fingerprints beyond the bound are given up, first made first", () => {
+test("fingerprints above the limit are dropped, oldest first", () => {
   const store = createFingerprints(2);
   const chain = store.chain();
   const [hash, other] = ["A".repeat(43), "B".repeat(43)];
@@ -187,7 +187,7 @@ test("an abort ends the verification", async () => {
   await assert.rejects(verifyLines(made.lines, { signal: AbortSignal.abort() }), { name: "AbortError" });
 });
 
-test("a heads file is an array of heads; anything else is refused with what is wrong", () => {
+test("a heads file is an array of heads; anything else is refused with the reason", () => {
   const head = { node: "n1", kid: "k".repeat(43), seq: 4, hash: "h".repeat(43) };
   assert.deepEqual(parseHeads(JSON.stringify([{ ...head, at: 1 }])), [head]);
   assert.deepEqual(parseHeads("[]"), []);
@@ -202,7 +202,7 @@ test("a heads file is an array of heads; anything else is refused with what is w
   }
 });
 
-test("a key must be the one that its kid names", () => {
+test("a key must match its kid", () => {
   const { kid, raw } = made.key;
   for (const encoding of ["base64", "base64url"] as const) {
     const parsed = parseChainKey(`${kid}=${raw.toString(encoding)}`);

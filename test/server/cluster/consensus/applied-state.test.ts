@@ -24,7 +24,7 @@ async function takeSnapshot(bench: MachineBench): Promise<SnapshotRecord> {
   return record;
 }
 
-test("what is applied is told once, at the end of the turn or when asked, and reaches the disk", async (t) => {
+test("applied entries are reported once, at the end of the turn or on request, and reach the disk", async (t) => {
   const bench = await machineBench(t);
   await bench.apply(keyCommand("one"));
   await bench.apply(keyCommand("two"));
@@ -48,14 +48,14 @@ test("what is applied is told once, at the end of the turn or when asked, and re
   assert.deepEqual(rows, [...bench.machine.state.scan("")]);
 });
 
-test("an entry that changes no public row tells its index all the same", async (t) => {
+test("an entry that changes no public row still reports its index", async (t) => {
   const bench = await machineBench(t);
   await bench.apply(commands.blobPut({ sha256: sha256("x"), part: 0, of: 2, data: "eA==" }));
   bench.machine.flush();
   assert.deepEqual(bench.told, [{ mutations: [], index: 2 }]);
 });
 
-test("who waits for an index goes on when it is applied, or when the time is over", async (t) => {
+test("a wait for an index ends when it is applied or at its timeout", async (t) => {
   const bench = await machineBench(t);
   assert.equal(await bench.machine.whenApplied(1, 1_000), true);
   const waiting = [bench.machine.whenApplied(2, 10_000), bench.machine.whenApplied(3, 10_000)];
@@ -66,7 +66,7 @@ test("who waits for an index goes on when it is applied, or when the time is ove
   assert.equal(await bench.machine.whenApplied(99, 1), false);
 });
 
-test("a change of members is applied with its rows and told as the configuration", async (t) => {
+test("a membership change is applied with its rows and reported as the configuration", async (t) => {
   const bench = await machineBench(t);
   const context = Buffer.from(JSON.stringify({ added: [memberOf("b")] }));
   const change = { transition: "auto", changes: [{ type: "add-learner", nodeId: "b" }], context } as const;
@@ -82,7 +82,7 @@ test("a change of members is applied with its rows and told as the configuration
   );
 });
 
-test("rows that are not the leader's are noticed at the comparison, equal ones pass", async (t) => {
+test("rows that differ from the leader's are noticed at the comparison, and equal ones pass", async (t) => {
   const bench = await machineBench(t);
   await bench.apply(commands.stateCheck({ index: 1, digest: bench.machine.state.digest }));
   assert.deepEqual(bench.diverged, []);
@@ -99,7 +99,7 @@ async function restore(bench: MachineBench, state: ReturnType<typeof stateOf>): 
   await bench.apply(command);
 }
 
-test("a restore replaces every row here, on the main thread and on the disk, in a generation of its own", async (t) => {
+test("a restore replaces every row, in memory and on the disk, in a generation of its own", async (t) => {
   const other = await machineBench(t, makeDir(t));
   await other.apply(keyCommand("restored"));
   const rows = [...other.machine.state.scan("")].filter(([key]) => !key.startsWith("sess/"));
@@ -126,7 +126,7 @@ test("a restore replaces every row here, on the main thread and on the disk, in 
   assert.deepEqual(disk.rows, [...bench.machine.state.scan("")]);
 });
 
-test("a snapshot that was received becomes the state, the log's begin and what the disk holds", async (t) => {
+test("a received snapshot becomes the state, the start of the log and the disk content", async (t) => {
   const sender = await machineBench(t, makeDir(t), "b");
   for (const name of ["one", "two", "three"]) await sender.apply(keyCommand(name));
   const record = await takeSnapshot(sender);
@@ -149,7 +149,7 @@ test("a snapshot that was received becomes the state, the log's begin and what t
   assert.deepEqual((await rowsOn(t, bench.dir)).rows, [...bench.machine.state.scan("")]);
 });
 
-test("a received file that is not whole changes nothing", async (t) => {
+test("an incomplete received file changes nothing", async (t) => {
   const sender = await machineBench(t, makeDir(t), "b");
   await sender.apply(keyCommand("one"));
   const record = await takeSnapshot(sender);
@@ -165,7 +165,7 @@ test("a received file that is not whole changes nothing", async (t) => {
   assert.equal(bench.storage.log.firstIndex(), 2);
 });
 
-test("bug 33: a snapshot under load holds the rows of one index, whatever is applied meanwhile", async (t) => {
+test("bug 33: a snapshot under load has the rows of one index, whatever is applied meanwhile", async (t) => {
   const bench = await machineBench(t);
   for (let at = 0; at < 50; at += 1) await bench.apply(keyCommand(`before${at}`));
   await bench.writer.flush();

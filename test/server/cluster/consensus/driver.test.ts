@@ -8,7 +8,7 @@ const APPEND = { type: "MsgApp", term: 2, logTerm: 1, index: 1 } as const;
 
 const textsOf = (entries: readonly { readonly data: Uint8Array }[] = []): readonly string[] => entries.map(textOf);
 
-test("a follower acknowledges entries only when their write has ended, and applies them only then", () => {
+test("a follower acknowledges and applies entries only after their write has completed", () => {
   const bench = driverBench();
   bench.receive({ ...APPEND, commit: 2, entries: [entry(2, 2)] });
   assert.deepEqual(
@@ -22,7 +22,7 @@ test("a follower acknowledges entries only when their write has ended, and appli
   assert.equal(bench.sent[0]?.index, 2);
 });
 
-test("a vote leaves when it is durable, and not before", () => {
+test("a vote is sent only once it is durable", () => {
   const bench = driverBench();
   bench.receive({ type: "MsgVote", term: 2, index: 1, logTerm: 1 });
   assert.deepEqual(bench.sent, []);
@@ -35,7 +35,7 @@ test("a vote leaves when it is durable, and not before", () => {
   );
 });
 
-test("a refusal of a vote waits for the disk, too", () => {
+test("a refused vote waits for the disk, too", () => {
   const bench = driverBench();
   bench.receive({ ...APPEND, entries: [entry(2, 2)] });
   bench.receive({ type: "MsgVote", from: "c", term: 3, index: 1, logTerm: 1, transfer: true });
@@ -48,7 +48,7 @@ test("a refusal of a vote waits for the disk, too", () => {
   assert.equal(bench.sent.find(({ type }) => type === "MsgVoteResp")?.reject, true);
 });
 
-test("a candidate asks for votes only when its own is durable", () => {
+test("a candidate asks for votes only once its own is durable", () => {
   const bench = driverBench();
   bench.driver.campaign();
   bench.settle();
@@ -62,7 +62,7 @@ test("a candidate asks for votes only when its own is durable", () => {
   assert.equal(bench.sent.filter(({ type }) => type === "MsgVote").length, 2);
 });
 
-test("a leader sends before its own write has ended and counts itself only after", () => {
+test("a leader sends before its own write has completed, and counts itself only afterwards", () => {
   const bench = driverBench();
   bench.lead();
   bench.propose("x");
@@ -74,7 +74,7 @@ test("a leader sends before its own write has ended and counts itself only after
   assert.equal(textsOf(bench.applied).at(-1), "x");
 });
 
-test("a single voter applies and answers after its own write, not before", () => {
+test("a single voter applies and answers only after its own write", () => {
   const bench = driverBench(configuration("a"));
   bench.driver.campaign();
   bench.settle();
@@ -85,7 +85,7 @@ test("a single voter applies and answers after its own write, not before", () =>
   assert.deepEqual(outcome, [{ kind: "applied", index: 3, result: { kind: "ok", value: "x" } }]);
 });
 
-test("what comes while a write is in flight goes into the next one, never into that one", () => {
+test("input during a write goes into the next write", () => {
   const bench = driverBench();
   bench.lead();
   bench.propose("one");
@@ -100,7 +100,7 @@ test("what comes while a write is in flight goes into the next one, never into t
   assert.equal(bench.writing, undefined);
 });
 
-test("messages of a later append do not leave with the end of the earlier one", () => {
+test("messages of a later append are not sent at the end of the earlier one", () => {
   const bench = driverBench();
   bench.receive({ ...APPEND, entries: [entry(2, 2)] });
   bench.receive({ ...APPEND, index: 2, logTerm: 2, entries: [entry(3, 2)] });
@@ -117,7 +117,7 @@ test("messages of a later append do not leave with the end of the earlier one", 
   );
 });
 
-test("one write holds no more than its bounds of entries and bytes", () => {
+test("one write is limited in entries and bytes", () => {
   for (const more of [{ maxBatchEntries: 2 }, { maxBatchBytes: 10 }]) {
     const bench = driverBench(undefined, more);
     bench.lead();
@@ -128,7 +128,7 @@ test("one write holds no more than its bounds of entries and bytes", () => {
   }
 });
 
-test("a follower's commit index alone is written at the next tick, and not synced", () => {
+test("a new commit index of a follower alone is written at the next tick, without sync", () => {
   const bench = driverBench();
   bench.receive({ ...APPEND, entries: [entry(2, 2)] });
   bench.settle();
@@ -141,7 +141,7 @@ test("a follower's commit index alone is written at the next tick, and not synce
   assert.equal(bench.log.initialState().hardState.commit, 2);
 });
 
-test("a leader's commit costs no write before the next tick", () => {
+test("a leader's commit causes no write before the next tick", () => {
   const bench = driverBench();
   bench.lead();
   bench.propose("x");
@@ -156,7 +156,7 @@ test("a leader's commit costs no write before the next tick", () => {
   assert.equal(bench.log.initialState().hardState.commit, 3);
 });
 
-test("entries that are replaced while they are gathered are not written, and the first write stays whole", () => {
+test("entries replaced while they are gathered are not written, and the first write stays complete", () => {
   const bench = driverBench();
   bench.receive({ ...APPEND, entries: [entry(2, 2), entry(3, 2)] });
   bench.receive({ ...APPEND, index: 3, logTerm: 2, entries: [entry(4, 2), entry(5, 2), entry(6, 2)] });
@@ -170,7 +170,7 @@ test("entries that are replaced while they are gathered are not written, and the
   assert.equal(bench.log.term(5), 3);
 });
 
-test("entries that replace what is in flight follow it in the next write", () => {
+test("entries that replace the ones in flight follow in the next write", () => {
   const bench = driverBench();
   bench.receive({ ...APPEND, entries: [entry(2, 2), entry(3, 2), entry(4, 2)] });
   bench.receive({ type: "MsgApp", from: "c", term: 3, logTerm: 2, index: 2, entries: [entry(3, 3)] });
@@ -186,7 +186,7 @@ test("entries that replace what is in flight follow it in the next write", () =>
 
 const SNAPSHOT = { index: 9, term: 2, configuration: configuration("a", "b", "c") };
 
-test("an installation waits for the write in flight, and a write for the installation", () => {
+test("an installation waits for the write in flight, and a write waits for the installation", () => {
   const bench = driverBench();
   bench.receive({ ...APPEND, entries: [entry(2, 2)] });
   bench.receive({ type: "MsgSnap", term: 2, snapshot: SNAPSHOT });
@@ -204,7 +204,7 @@ test("an installation waits for the write in flight, and a write for the install
   assert.equal(bench.driver.status().applied, 9);
 });
 
-test("what was committed before a snapshot is applied before it is installed", () => {
+test("entries committed before a snapshot are applied before it is installed", () => {
   const bench = driverBench();
   bench.mayApply = false;
   bench.receive({ ...APPEND, commit: 2, entries: [entry(2, 2)] });
@@ -223,7 +223,7 @@ test("what was committed before a snapshot is applied before it is installed", (
   assert.equal(bench.driver.status().applied, 9);
 });
 
-test("applying pauses where the state's disk is behind, and goes on with resume", () => {
+test("applying pauses while the state's disk writes lag, and continues with resume", () => {
   const bench = driverBench();
   bench.lead();
   bench.mayApply = false;
@@ -241,7 +241,7 @@ test("applying pauses where the state's disk is behind, and goes on with resume"
   assert.equal(outcome.length, 1);
 });
 
-test("several inputs in a batch come to one write", () => {
+test("several inputs in a batch become one write", () => {
   const bench = driverBench();
   bench.lead();
   bench.driver.batch(() => {
@@ -251,7 +251,7 @@ test("several inputs in a batch come to one write", () => {
   assert.deepEqual(textsOf(bench.writing?.entries), ["one", "two", "three"]);
 });
 
-test("what a batch took is done although it throws, and nested batches are one", () => {
+test("the inputs of a batch that throws are processed, and nested batches are one", () => {
   const bench = driverBench();
   bench.lead();
   assert.throws(
@@ -267,7 +267,7 @@ test("what a batch took is done although it throws, and nested batches are one",
   assert.deepEqual(textsOf(bench.writing?.entries), ["one", "two"]);
 });
 
-test("a snapshot message is a transfer, not a message", () => {
+test("a snapshot message becomes a transfer and not a message", () => {
   const bench = driverBench();
   bench.lead();
   bench.log.createSnapshot(2, configuration("a", "b", "c"));
@@ -282,7 +282,7 @@ test("a snapshot message is a transfer, not a message", () => {
   );
 });
 
-test("nothing is called after stop, neither by an end of a write nor by what still comes", () => {
+test("after stop nothing is called, by completed writes or by later input", () => {
   const bench = driverBench();
   bench.lead();
   bench.propose("x");

@@ -35,7 +35,7 @@ const NEVER = new AbortController().signal;
 const onStarted = (): void => assert.fail("no start was taken");
 const APPLIED: WriteOutcome = { kind: "applied", index: 2, result: { kind: "ok", value: { incarnation: 7 } } };
 
-test("a start is reported until it is heard, without the number that the cluster counts", async () => {
+test("a start is reported until it is acknowledged, without the number that the cluster assigns", async () => {
   const { log } = memoryLog();
   const ports = leading([{ kind: "unknown" }, APPLIED]);
   const seen: number[] = [];
@@ -59,7 +59,7 @@ test("a start is reported until it is heard, without the number that the cluster
   assert.equal(ports.commands[2]?.["s"], 2);
 });
 
-test("a start that the cluster refuses is logged with what to do, and not repeated", async () => {
+test("a start that the cluster refuses is logged with the remedy and not repeated", async () => {
   const { log, lines } = memoryLog();
   const refused = { kind: "refused", code: "storage_changed", message: "no" } as const;
   const ports = leading([{ kind: "applied", index: 2, result: refused }]);
@@ -70,7 +70,7 @@ test("a start that the cluster refuses is logged with what to do, and not repeat
   assert.match(lines[0]?.message ?? "", /another data directory/);
 });
 
-test("who is stopping or removed reports no start", async () => {
+test("a stopping or leaving node reports no start", async () => {
   const { log } = memoryLog();
   const stopped = leading([APPLIED]);
   await createOwnCommands({

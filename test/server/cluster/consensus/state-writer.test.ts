@@ -89,7 +89,7 @@ function bench(t: TestContext): Bench {
   return made;
 }
 
-test("what is applied in a short time goes to the disk together, each row once as it came last", async (t) => {
+test("changes in a short time are written together, each row once with its last value", async (t) => {
   const { writer, store: disk, gather, end } = bench(t);
   writer.add([put("a", "old"), put("b")], standing(2));
   writer.add([put("a", "new"), { key: "b", value: undefined }], standing(3));
@@ -101,7 +101,7 @@ test("what is applied in a short time goes to the disk together, each row once a
   assert.equal(writer.standing().applied.index, 3);
 });
 
-test("what comes while a batch is written goes into the next one", async (t) => {
+test("changes during a write go into the next one", async (t) => {
   const { writer, store: disk, gather, end } = bench(t);
   writer.add([put("a")], standing(2));
   await gather();
@@ -113,14 +113,14 @@ test("what comes while a batch is written goes into the next one", async (t) => 
   assert.deepEqual(disk.written, ["2: a=1", "3: b=1"]);
 });
 
-test("an entry that changes no row still moves the mark", async (t) => {
+test("an entry that changes no row still advances the applied index", async (t) => {
   const { writer, store: disk, gather } = bench(t);
   writer.add([], standing(2));
   await gather();
   assert.deepEqual(disk.written, ["2: "]);
 });
 
-test("a large batch does not wait, and applying pauses above the bound until it is written", async (t) => {
+test("a large batch is written at once, and applying pauses above the limit until it is written", async (t) => {
   const made = bench(t);
   const { writer, store: disk } = made;
   writer.add([put("a", "x".repeat(1024 * 1024))], standing(2));
@@ -135,7 +135,7 @@ test("a large batch does not wait, and applying pauses above the bound until it 
   assert.equal(made.drained, 1);
 });
 
-test("flush writes what is pending without waiting for more", async (t) => {
+test("flush writes pending changes without waiting for more", async (t) => {
   const { writer, store: disk, gather, end } = bench(t);
   writer.add([put("a")], standing(2));
   await gather();
@@ -183,7 +183,7 @@ test("work between writes runs when none is in flight, and none begins meanwhile
   assert.deepEqual(disk.written, ["2: a=1", "3: b=1"]);
 });
 
-test("work that fails is its caller's to know, and holds nobody up", async (t) => {
+test("failing work is reported to its caller and blocks nothing", async (t) => {
   const { writer, store: disk, gather } = bench(t);
   await assert.rejects(
     writer.between(async () => {
@@ -196,7 +196,7 @@ test("work that fails is its caller's to know, and holds nobody up", async (t) =
   assert.equal(disk.written.length, 1);
 });
 
-test("a replacement drops what waits, and what is applied meanwhile goes to the new store", async (t) => {
+test("a replacement drops pending changes, and later ones go to the new store", async (t) => {
   const { writer, store: disk, gather } = bench(t);
   writer.add([put("a")], standing(2));
   const next = store(2);
@@ -218,7 +218,7 @@ test("a replacement drops what waits, and what is applied meanwhile goes to the 
   assert.deepEqual([disk.written, next.written], [[], ["10: b=1"]]);
 });
 
-test("after a failed write nothing is written any more, and it is told once", async (t) => {
+test("after a failed write no more is written, and the failure is reported once", async (t) => {
   const { writer, store: disk, faults, gather, end } = bench(t);
   writer.add([put("a")], standing(2));
   await gather();

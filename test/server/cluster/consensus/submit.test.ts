@@ -110,7 +110,7 @@ function run({ places, answers = [], reads = [], isApplied = true, isDiskLow = f
 
 const COMMAND = Buffer.from("command");
 
-test("each answer of a leader has its consequence", async () => {
+test("each answer of a leader leads to its outcome", async () => {
   const cases: readonly (readonly [name: string, script: Script, log: readonly string[]])[] = [
     ["applied here", { places: [LEADS], answers: [DONE] }, ["propose", "applied 7"]],
     ["applied there", { places: [FOLLOWS], answers: [DONE] }, ["forward b 1000", "applied 7"]],
@@ -153,7 +153,7 @@ test("a refused command is a result, not a failure", async () => {
   assert.deepEqual(await submit(COMMAND, 1_000, run({ places: [LEADS], answers: [refused] })), refused);
 });
 
-test("every retry is the same bytes", async () => {
+test("every retry sends the same bytes", async () => {
   const ports = run({
     places: [LEADS, FOLLOWS, LEADS],
     answers: [{ kind: "unknown" }, { kind: "unknown" }, { kind: "refused", code: "no_leader" }, DONE],
@@ -163,7 +163,7 @@ test("every retry is the same bytes", async () => {
   for (const bytes of ports.bytes) assert.equal(bytes, COMMAND);
 });
 
-test("out of time, the outcome is unknown where any leader may have taken the command, and only there", async () => {
+test("at the timeout the outcome is unknown only if some leader may have taken the command", async () => {
   const cases: readonly (readonly [Script, string])[] = [
     [{ places: [ALONE] }, "not-applied"],
     [{ places: [FOLLOWS], answers: [{ kind: "unreachable" }] }, "not-applied"],
@@ -181,7 +181,7 @@ test("out of time, the outcome is unknown where any leader may have taken the co
   }
 });
 
-test("a leader is waited for five seconds and no longer, counted from the last one that took the command", async () => {
+test("a leader is awaited for five seconds after the last one that took the command", async () => {
   const cases: readonly (readonly [Script, string, number])[] = [
     [{ places: [ALONE] }, "not-applied", LEADER_WAIT_MS],
     [{ places: [FOLLOWS], answers: [{ kind: "unreachable" }] }, "not-applied", LEADER_WAIT_MS],
@@ -205,13 +205,13 @@ test("a leader is waited for five seconds and no longer, counted from the last o
   assert.equal(reading.now(), LEADER_WAIT_MS);
 });
 
-test("a cluster that stays busy is said to be", async () => {
+test("a cluster that stays busy is reported as busy", async () => {
   const ports = run({ places: [LEADS], answers: [{ kind: "refused", code: "busy" }] });
   await assert.rejects(submit(COMMAND, 1_000, ports), failure("busy"));
   assert.ok(ports.now() <= 1_000);
 });
 
-test("a full disk of the leader refuses at once, here and there", async () => {
+test("a full disk on the leader refuses at once, locally and remotely", async () => {
   const here = run({ places: [LEADS], isDiskLow: true });
   await assert.rejects(submit(COMMAND, 1_000, here), failure("disk_low"));
   assert.deepEqual(here.log, []);
@@ -220,7 +220,7 @@ test("a full disk of the leader refuses at once, here and there", async () => {
   assert.equal(there.now(), 0);
 });
 
-test("a removed node takes neither writes nor reads", async () => {
+test("a removed node accepts neither writes nor reads", async () => {
   const ports = run({ places: [LEADS] });
   ports.removed = true;
   await assert.rejects(submit(COMMAND, 1_000, ports), failure("removed"));
@@ -228,7 +228,7 @@ test("a removed node takes neither writes nor reads", async () => {
   assert.deepEqual(ports.log, []);
 });
 
-test("a read asks again until a leader confirms it, and gives up in time", async () => {
+test("a read is retried until a leader confirms it, and gives up in time", async () => {
   const again = run({ places: [FOLLOWS], reads: [{ kind: "unknown" }, { kind: "readable", index: 4 }] });
   assert.equal(await readBarrier(1_000, again), 4);
   assert.deepEqual(again.log, ["read", "wait 250", "read"]);

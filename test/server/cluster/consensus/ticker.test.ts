@@ -31,7 +31,7 @@ function ticking(t: TestContext): {
   };
 }
 
-test("a tick comes every fifty milliseconds, until it is stopped", (t) => {
+test("a tick comes every fifty milliseconds until it is stopped", (t) => {
   const ticker = ticking(t);
   for (let at = 0; at < 5; at += 1) ticker.advance();
   assert.equal(ticker.ticks(), 5);
@@ -40,7 +40,7 @@ test("a tick comes every fifty milliseconds, until it is stopped", (t) => {
   assert.equal(ticker.ticks(), 5);
 });
 
-test("a timer that is a little early or late neither doubles nor loses a tick", (t) => {
+test("a timer that is slightly early or late neither doubles nor loses a tick", (t) => {
   const ticker = ticking(t);
   ticker.advance(-1);
   assert.equal(ticker.ticks(), 0);
@@ -48,7 +48,7 @@ test("a timer that is a little early or late neither doubles nor loses a tick", 
   assert.equal(ticker.ticks(), 2);
 });
 
-test("ticks that are late are given together, at most half an election timeout, and never again", (t) => {
+test("late ticks are delivered together, at most half an election timeout, and only once", (t) => {
   const ticker = ticking(t);
   ticker.advance(3 * TICK_MS);
   assert.equal(ticker.ticks(), 4);
@@ -58,7 +58,7 @@ test("ticks that are late are given together, at most half an election timeout, 
   assert.equal(ticker.ticks(), 4 + ELECTION_TICKS / 2 + 1);
 });
 
-test("a process that slept an election timeout or longer ticks once, whatever it missed", (t) => {
+test("a process that slept an election timeout or longer ticks once", (t) => {
   for (const missed of [ELECTION_TICKS, 100_000]) {
     const ticker = ticking(t);
     ticker.advance((missed - 1) * TICK_MS);
@@ -70,7 +70,7 @@ test("a process that slept an election timeout or longer ticks once, whatever it
   }
 });
 
-test("all who wait are woken at once, and who begins to wait then waits for the next", async (t) => {
+test("all current waiters are woken at once, and later ones wait for the next wake", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const { wake, next } = createNotifier();
   const woken: string[] = [];
@@ -87,7 +87,7 @@ test("all who wait are woken at once, and who begins to wait then waits for the 
   assert.deepEqual(woken, ["first", "second", "first again"]);
 });
 
-test("who is not woken goes on after its time, and a time that is over is none", async (t) => {
+test("a waiter continues at its timeout, and a timeout in the past does not wait", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const { next } = createNotifier();
   const woken: string[] = [];

@@ -17,7 +17,7 @@ const LIMITS = { timeoutMs: 10_000 };
 
 const echo: Script = ({ kind, header, body }) => ({ kind: "result", header: { kind, header }, body });
 
-test("header and body come back as the other side gave them", async (context) => {
+test("header and body arrive as the other side sent them", async (context) => {
   const { address } = await testServer(context, echo);
   const client = await testClient(context);
   const body = Buffer.alloc(2 * 1024 * 1024, 9);
@@ -29,7 +29,7 @@ test("header and body come back as the other side gave them", async (context) =>
   }
 });
 
-test("an error arrives as what it is", async (context) => {
+test("an error arrives as the same error", async (context) => {
   const { address } = await testServer(context, () => ({
     kind: "error",
     code: "conflict",
@@ -45,7 +45,7 @@ test("an error arrives as what it is", async (context) => {
   });
 });
 
-test("many exchanges share one link, and each gets its own answer, whatever the order", async (context) => {
+test("many exchanges share one link, and each gets its own answer in any order", async (context) => {
   const held: (() => void)[] = [];
   const { address, server } = await testServer(context, async ({ header }) => {
     await new Promise<void>((resolve) => held.push(resolve));
@@ -63,7 +63,7 @@ test("many exchanges share one link, and each gets its own answer, whatever the 
   assert.equal(server.stats().accepted, 1);
 });
 
-test("beyond 1,024 outstanding requests a link is busy, at once and without asking", async (context) => {
+test("above 1,024 outstanding requests a link is busy at once, without asking", async (context) => {
   let asked = 0;
   const { address } = await testServer(context, () => {
     asked += 1;
@@ -81,7 +81,7 @@ test("beyond 1,024 outstanding requests a link is busy, at once and without aski
   assert.deepEqual(new Set(await Promise.all(outstanding)), new Set(["stopped"]));
 });
 
-test("a peer that asks for more than 1,024 at once is told busy for the rest", async (context) => {
+test("a peer that sends more than 1,024 requests at once gets busy for the rest", async (context) => {
   const { address } = await testServer(context, () => new Promise(() => undefined));
   const identity = await identityOf("n2");
   const peer = await rawPeer(address, identity);
@@ -96,7 +96,7 @@ test("a peer that asks for more than 1,024 at once is told busy for the rest", a
   assert.match(payload.toString(), /"busy"/);
 });
 
-test("an answer that does not come in time is unknown, and the other side is told that nobody waits", async (context) => {
+test("a late answer makes the outcome unknown, and the other side is told of the cancellation", async (context) => {
   let aborted: unknown;
   const { address } = await testServer(context, (_, signal) => {
     signal.addEventListener("abort", () => {
@@ -111,7 +111,7 @@ test("an answer that does not come in time is unknown, and the other side is tol
   assert.match(String(aborted), /gave up/);
 });
 
-test("a request that is given up rejects with the signal's reason, and its late answer goes nowhere", async (context) => {
+test("an aborted request rejects with the signal's reason, and its late answer is dropped", async (context) => {
   let release = () => {};
   let isAborted = false;
   const { address } = await testServer(context, async ({ header }, signal) => {
@@ -142,7 +142,7 @@ test("a request that is given up rejects with the signal's reason, and its late 
   );
 });
 
-test("what was certainly not sent is unreachable, with the reason", async (context) => {
+test("a request that was certainly not sent is unreachable, with the reason", async (context) => {
   const gone = await testServer(context, echo);
   await gone.server.close();
   const strict = await testServer(context, echo, { judge: () => "not_a_member" });
@@ -159,7 +159,7 @@ test("what was certainly not sent is unreachable, with the reason", async (conte
   assert.equal((await ask(stranger, strict.address))[0], "untrusted");
 });
 
-test("a peer that accepts and says nothing is unreachable once the request's own time is over", async (context) => {
+test("a peer that accepts and stays silent is unreachable after the request's timeout", async (context) => {
   const silent = createServer((socket) => socket.on("error", () => undefined));
   silent.listen(0, "127.0.0.1");
   await once(silent, "listening");
@@ -170,7 +170,7 @@ test("a peer that accepts and says nothing is unreachable once the request's own
   assert.deepEqual(reply.kind === "unreachable" && reply.code, "timeout");
 });
 
-test("a link that breaks makes unknown what was sent on it, and the next request opens another", async (context) => {
+test("a link that breaks makes its requests unknown, and the next request opens another", async (context) => {
   let asked = 0;
   const { address, server } = await testServer(context, ({ header }) => {
     asked += 1;
@@ -186,7 +186,7 @@ test("a link that breaks makes unknown what was sent on it, and the next request
   assert.equal(server.stats().accepted, 2);
 });
 
-test("a server that closes makes unknown what was under way, and aborts it", async (context) => {
+test("a closing server aborts running requests and makes them unknown", async (context) => {
   let signal: AbortSignal | undefined;
   const { address, server } = await testServer(context, (_, given) => {
     signal = given;
@@ -200,7 +200,7 @@ test("a server that closes makes unknown what was under way, and aborts it", asy
   assert.ok(signal?.aborted);
 });
 
-test("a link that nobody uses is closed after a minute, and a client that is closed asks no more", async (context) => {
+test("an idle link is closed after a minute, and a closed client sends no more", async (context) => {
   const timing = manualTiming();
   const { address, server } = await testServer(context, echo);
   const client = await testClient(context, { timing });
@@ -216,7 +216,7 @@ test("a link that nobody uses is closed after a minute, and a client that is clo
   assert.equal(reply.kind, "unreachable");
 });
 
-test("a handler that fails is answered as internal, without its words, which are logged", async (context) => {
+test("a failing handler is answered as internal without its message, which is logged", async (context) => {
   const { address, log } = await testServer(context, () => Promise.reject(new Error("the secret is 42")));
   const client = await testClient(context);
   const reply = await client.request(address, { kind: "propose", header: 1 }, LIMITS);
@@ -225,7 +225,7 @@ test("a handler that fails is answered as internal, without its words, which are
   assert.match(String(log.lines.at(-1)?.fields["error"]), /42/);
 });
 
-test("what is too large is the asking side's mistake, and an answer that is too large is internal", async (context) => {
+test("an oversized request is the caller's error, and an oversized answer is internal", async (context) => {
   const { address } = await testServer(context, () => ({ kind: "result", header: "x".repeat(70_000) }));
   const client = await testClient(context);
   const ask = (header: unknown, body?: Uint8Array) =>
@@ -237,7 +237,7 @@ test("what is too large is the asking side's mistake, and an answer that is too 
   assert.equal(reply.kind === "error" && reply.code, "internal");
 });
 
-test("a command line may prune and ask for the status, and nothing else", async (context) => {
+test("a command line may only prune and read the status", async (context) => {
   const { address, server } = await testServer(context, ({ peer }) => ({ kind: "result", header: peer.kind }));
   const cli = await testClient(context, { kind: "cli", id: "0a1b2c" });
   for (const kind of ["prune", "status"] as const) {
@@ -251,7 +251,7 @@ test("a command line may prune and ask for the status, and nothing else", async 
   assert.equal(server.stats().links, 1);
 });
 
-test("while the secret changes, either secret opens the door", async (context) => {
+test("while the secret changes, either secret is accepted", async (context) => {
   const { address } = await testServer(context, echo, {}, { secret: SECRET, previous: OTHER_SECRET });
   for (const secret of [SECRET, OTHER_SECRET]) {
     const client = await testClient(context, { secret });
@@ -299,7 +299,7 @@ test("a peer that uses an id twice at once is cut off", async (context) => {
   assert.equal(server.stats().malformed, 1);
 });
 
-test("an id that was given up may be used again, and the late end of the first does not touch the second", async (context) => {
+test("a canceled id may be reused, and the late end of the first request does not affect the second", async (context) => {
   const begun: { readonly signal: AbortSignal; readonly release: () => void }[] = [];
   const { address } = await testServer(context, async (_, signal) => {
     await new Promise<void>((release) => begun.push({ signal, release }));

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { decodePayload, encodePayload } from "../../../../src/server/cluster/forward/payload.ts";
 import { WireError } from "../../../../src/server/cluster/wire/index.ts";
 
-test("header and body come out as they went in", () => {
+test("header and body survive a round trip", () => {
   fc.assert(
     fc.property(fc.json(), fc.uint8Array({ maxLength: 100 }), (json, body) => {
       const header: unknown = JSON.parse(json);
@@ -15,11 +15,11 @@ test("header and body come out as they went in", () => {
   );
 });
 
-test("a payload is what the protocol says, byte for byte", () => {
+test("a payload matches the protocol byte for byte", () => {
   assert.equal(Buffer.concat(encodePayload({ a: 1 }, Buffer.of(9))).toString("hex"), "000000077b2261223a317d09");
 });
 
-test("whatever bytes come, there is a payload or the one error", () => {
+test("any bytes decode to a payload or to the one error", () => {
   const framed = fc
     .tuple(fc.nat({ max: 60 }), fc.uint8Array({ maxLength: 60 }))
     .map(([length, rest]) => Buffer.concat([Buffer.of(0, 0, 0, length), rest]));

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { deriveKeys } from "../../../../src/server/cluster/identity/index.ts";
 import { keysOf, OTHER_SECRET, SECRET } from "./made.ts";
 
-test("keys are what scrypt and then HKDF make of the secret, label by label", async () => {
+test("keys are derived from the secret by scrypt and then HKDF, label by label", async () => {
   const keys = await keysOf(SECRET);
   const root = scryptSync(SECRET, "gateway/cluster/v1", 32, { N: 32_768, r: 8, p: 1, maxmem: 2 ** 26 });
   const expand = (label: string, length: number) => Buffer.from(hkdfSync("sha256", root, "", label, length));
@@ -16,12 +16,12 @@ test("keys are what scrypt and then HKDF make of the secret, label by label", as
   assert.equal(keys.kekId, `s:${kekName.slice(0, 8)}`);
 });
 
-test("the derivation does not change: clusters that run hold to it", async () => {
+test("the derivation never changes, since running clusters depend on it", async () => {
   const { clusterId, kekId } = await deriveKeys("0123456789abcdef-0123456789abcdef");
   assert.deepEqual({ clusterId, kekId }, { clusterId: "aaa0d1e1fb995b57", kekId: "s:aa716ef0" });
 });
 
-test("another secret shares nothing", async () => {
+test("another secret gives entirely different keys", async () => {
   const [one, other] = await Promise.all([keysOf(SECRET), keysOf(OTHER_SECRET)]);
   const parts = ({ clusterId, kek, kekId, caKey }: typeof one) => [
     clusterId,
@@ -33,7 +33,7 @@ test("another secret shares nothing", async () => {
   assert.equal(new Set(all).size, all.length);
 });
 
-test("a secret of fewer than 16 characters is refused, without being repeated", async () => {
+test("a secret of fewer than 16 characters is refused without being quoted", async () => {
   await assert.rejects(deriveKeys("short-secret-15"), (error: Error) => {
     assert.ok(error instanceof RangeError);
     assert.ok(!error.message.includes("short"));

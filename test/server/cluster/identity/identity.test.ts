@@ -48,7 +48,7 @@ async function meet(server: Identity, client: Identity, over: ConnectionOptions 
   return { seen, found, error, received, session, isReused, protocol: socket.getProtocol() };
 }
 
-test("who holds the same secret makes the same authority, byte for byte", async () => {
+test("nodes with the same secret make the same authority, byte for byte", async () => {
   const [one, two, other] = await Promise.all([
     identityOf("n1"),
     identityOf("n2"),
@@ -67,7 +67,7 @@ test("who holds the same secret makes the same authority, byte for byte", async 
   );
 });
 
-test("two of one cluster name each other, over TLS 1.3", async () => {
+test("two nodes of one cluster identify each other over TLS 1.3", async () => {
   const [n1, n2] = await Promise.all([identityOf("n1"), identityOf("n2")]);
   const [clusterId] = n1.clusterIds;
   const { seen, found, received } = await meet(n1, n2);
@@ -76,12 +76,12 @@ test("two of one cluster name each other, over TLS 1.3", async () => {
   assert.equal(received, "hello");
 });
 
-test("a command line is told from a node", async () => {
+test("a command line is distinguished from a node", async () => {
   const [node, cli] = await Promise.all([identityOf("n1"), identityOf("0a1b", { kind: "cli" })]);
   assert.deepEqual((await meet(node, cli)).seen, { kind: "cli", id: "0a1b", clusterId: node.clusterIds[0] });
 });
 
-test("TLS 1.2 is not spoken", async () => {
+test("TLS 1.2 is refused", async () => {
   const [n1, n2] = await Promise.all([identityOf("n1"), identityOf("n2")]);
   const { error, seen } = await meet(n1, n2, {
     secureContext: undefined,
@@ -109,7 +109,7 @@ test("a client without a certificate is refused", async () => {
   assert.equal(received, "");
 });
 
-test("an expired certificate is refused, one of tomorrow is not", async () => {
+test("an expired certificate is refused, and one valid from tomorrow is not", async () => {
   const dayMs = 86_400_000;
   const node = await identityOf("n1");
   const expired = await identityOf("n2", { now: () => Date.now() - 366 * dayMs });
@@ -127,7 +127,7 @@ test("no session is resumed", async () => {
   assert.equal(again.isReused, false);
 });
 
-test("what the authority signed is a peer only when it names exactly one of this cluster", async () => {
+test("a certificate of the authority is a peer only if it names exactly one node of this cluster", async () => {
   const keys = await keysOf(SECRET);
   const node = await identityOf("n1");
   const good = { type: "url", value: `gateway://${keys.clusterId}/node/n2` } as const;
@@ -147,7 +147,7 @@ test("what the authority signed is a peer only when it names exactly one of this
   }
 });
 
-test("an authority's own certificate and key do not make a peer", async () => {
+test("the authority's own certificate and key do not make a peer", async () => {
   const keys = await keysOf(SECRET);
   const node = await identityOf("n1");
   const key = keys.caKey.export({ format: "pem", type: "pkcs8" }).toString();
@@ -155,7 +155,7 @@ test("an authority's own certificate and key do not make a peer", async () => {
   assert.notEqual((await meet(node, node, over)).seen?.kind, "node");
 });
 
-test("while the secret changes, every two nodes have a face by which they know each other", async () => {
+test("while the secret changes, any two nodes have a certificate that both accept", async () => {
   const before = await identityOf("n1", { secret: OTHER_SECRET });
   const between = await identityOf("n2", { secret: SECRET, previous: OTHER_SECRET });
   const after = await identityOf("n3", { secret: SECRET });
@@ -171,7 +171,7 @@ test("while the secret changes, every two nodes have a face by which they know e
   assert.deepEqual(await faces(after, before), [false, false]);
 });
 
-test("refreshed certificates are other ones, of the same authority, and are told of", async () => {
+test("renewed certificates differ, have the same authority, and are announced", async () => {
   let now = Date.now();
   const node = await identityOf("n1", { now: () => now });
   const peer = await identityOf("n2");
@@ -191,7 +191,7 @@ test("refreshed certificates are other ones, of the same authority, and are told
   assert.equal(told, 1);
 });
 
-test("certificates are made anew after thirty days", async () => {
+test("certificates are renewed after thirty days", async () => {
   const dayMs = 86_400_000;
   let now = Date.now();
   const node = await identityOf("n1", { now: () => now });
@@ -220,6 +220,6 @@ test("certificates are made anew after thirty days", async () => {
   assert.ok(isStopped);
 });
 
-test("an id that a certificate cannot name is refused", async () => {
+test("an id that a certificate cannot contain is refused", async () => {
   await assert.rejects(identityOf("n1/../n2"), RangeError);
 });

@@ -31,7 +31,7 @@ async function foundIn(t: TestContext, nodeId: string, members: readonly Member[
   return { dir, state, hardState, of, snapshot, ...(await rowsOn(t, dir, nodeId)) };
 }
 
-test("every node that is given the same peers writes the same first state, whatever it says of itself", async (t) => {
+test("every node with the same peers writes the same first state, whatever its own details", async (t) => {
   const [a, b] = await Promise.all(
     ["a", "b"].map((id) =>
       foundIn(t, id, firstMembers(memberOf(id, { version: id }), { kind: "peers", peers: PEERS })),
@@ -46,14 +46,14 @@ test("every node that is given the same peers writes the same first state, whate
   assert.equal(a.index, 1);
 });
 
-test("a node without peers founds a cluster of itself alone, with all that it says of itself", async (t) => {
+test("a node without peers founds a cluster of its own, with all its details", async (t) => {
   const self = memberOf("a");
   assert.deepEqual(firstMembers(self, { kind: "bootstrap" }), [self]);
   const { of } = await foundIn(t, "a", [self]);
   assert.deepEqual(of, configuration("a"));
 });
 
-test("a crash between the two first writes leaves a blank log, and the next start does both again", async (t) => {
+test("a crash between the two first writes leaves an empty log, and the next start repeats both", async (t) => {
   const dir = makeDir(t);
   const members = firstMembers(memberOf("a"), { kind: "peers", peers: PEERS });
   const crashed = await openFor(t, dir);
@@ -95,7 +95,7 @@ function asking(answer: (address: string) => NetworkReply, signal = new AbortCon
 const reply = (header: Readonly<Record<string, unknown>>): NetworkReply => ({ kind: "reply", header, body: NO_BODY });
 const ADMITTED = reply({ outcome: "admitted", members: [memberOf("a")], epoch: 2 });
 
-test("each reply to a request to join is read as what it means for the wait", async () => {
+test("each reply to a join request decides how to continue", async () => {
   const cases: readonly (readonly [NetworkReply, object])[] = [
     [ADMITTED, { kind: "admitted", members: [memberOf("a")], recoveryEpoch: 2 }],
     [
@@ -128,7 +128,7 @@ test("each reply to a request to join is read as what it means for the wait", as
   }
 });
 
-test("a follower's word of its leader is followed, a few times", async () => {
+test("a follower's reference to its leader is followed a few times", async () => {
   const ports = asking((address) =>
     address === "b:1" ? ADMITTED : reply({ outcome: "redirect", forward_addr: address === "a:1" ? "c:1" : "b:1" }),
   );
@@ -145,7 +145,7 @@ test("a follower's word of its leader is followed, a few times", async () => {
   assert.equal(circle.network.asked.length, 4);
 });
 
-test("joining tells of each new answer once, and ends with the signal", async (t) => {
+test("joining reports each new answer once and ends with the signal", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const stop = new AbortController();
   const ports = asking(() => ({ kind: "unreachable", why: "closed", isSilent: true }), stop.signal);
@@ -165,7 +165,7 @@ test("joining tells of each new answer once, and ends with the signal", async (t
   assert.equal(ports.network.asked.length, asked);
 });
 
-test("a member that knows no leader for the whole time asks its list, once every time, until one admits it", async () => {
+test("a member that finds no leader in time asks its list again each period until one admits it", async () => {
   let isSettled = false;
   let admitted: readonly Member[] = [];
   const ports = asking((address) => (address === "b:1" ? ADMITTED : reply({ code: "no_leader", message: "none" })));

@@ -40,19 +40,19 @@ function scripted(answerOf: (address: string, time: number) => JoinAnswer, askMs
   };
 }
 
-test("the list is asked in order, and the first who admits ends it", async () => {
+test("the list is asked in order, and the first node that admits ends it", async () => {
   const ports = scripted((address) => (address === "b:1" ? ADMITTED : SILENT));
   assert.deepEqual(await join(["a:1", "b:1", "c:1"], undefined, ports), ADMITTED);
   assert.deepEqual(ports.asked, ["0 a:1", "0 b:1"]);
 });
 
-test("after a round without success the list is asked again, half a second later", async () => {
+test("after an unsuccessful round the list is asked again half a second later", async () => {
   const ports = scripted((address, time) => (address === "b:1" && time >= 1_000 ? ADMITTED : REFUSED));
   await join(["a:1", "b:1"], undefined, ports);
   assert.deepEqual(ports.asked, ["0 a:1", "0 b:1", "500 a:1", "500 b:1", "1000 a:1", "1000 b:1"]);
 });
 
-test("the wait before a cluster of its own ends in one, when every answer is silence", async () => {
+test("the wait ends in a new cluster if every answer is silence", async () => {
   const cases: readonly (readonly [
     name: string,
     waitMs: number | undefined,
@@ -84,7 +84,7 @@ test("the wait before a cluster of its own ends in one, when every answer is sil
   }
 });
 
-test("after sixty seconds it ends, and names every address with its last answer", async () => {
+test("after sixty seconds it ends and names every address with its last answer", async () => {
   const ports = scripted(
     (address, time) =>
       address === "a:1" ? { kind: "refused", why: time < 30_000 ? "the first" : "wrong_cluster" } : SILENT,
@@ -101,7 +101,7 @@ test("after sixty seconds it ends, and names every address with its last answer"
   assert.ok(took >= JOIN_LIMIT_MS && took < JOIN_LIMIT_MS + 1_000, `${took} ms`);
 });
 
-test("whatever ends a question ends the joining", async () => {
+test("any error from a request ends the joining", async () => {
   const ports: JoinPorts = { ...scripted(() => SILENT), ask: () => Promise.reject(new Error("stopped")) };
   await assert.rejects(join(["a:1"], 0, ports), /stopped/);
 });

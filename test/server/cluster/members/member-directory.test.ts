@@ -50,7 +50,7 @@ const message = (from: string, type: Message["type"]): Message => ({
   snapshot: undefined,
 });
 
-test("a node reaches for the members of its configuration, and a node without one for whom it was told of", () => {
+test("a node connects to the members of its configuration, or to the known addresses without one", () => {
   const book = bookOf([memberOf("a"), memberOf("b")]);
   book.connect();
   assert.equal(book.peers(), "b=b:7000");
@@ -62,7 +62,7 @@ test("a node reaches for the members of its configuration, and a node without on
   assert.equal(blank.peers(), "b=b:7000 c=c:7000");
 });
 
-test("a member that is gone is reached for no more, and whoever is new is known since then", () => {
+test("a removed member is no longer connected to, and a new one is known from then on", () => {
   const book = bookOf([memberOf("a"), memberOf("b")]);
   assert.equal(book.knownSince("b"), 5);
   assert.deepEqual(book.adopt(configuration("a", "c"), 9), ["b"]);
@@ -73,7 +73,7 @@ test("a member that is gone is reached for no more, and whoever is new is known 
   assert.equal(book.peers(), "");
 });
 
-test("bug 17: the answers of another data directory under a known id do not count, whatever else it says does", () => {
+test("bug 17: answers of another data directory under a known id do not count, but its other messages do", () => {
   const book = bookOf([memberOf("a"), memberOf("b")]);
   book.judge({ nodeId: "b", storageId: "blank", raftAddr: "b:7000", hasJoined: false }, true);
   for (const type of ["MsgAppResp", "MsgVoteResp", "MsgPreVoteResp", "MsgHeartbeatResp"] as const) {
@@ -84,7 +84,7 @@ test("bug 17: the answers of another data directory under a known id do not coun
   assert.equal(book.isFrom(message("b", "MsgAppResp")), true);
 });
 
-test("while no directory of a member is known, only the answers of one that founded the cluster count", () => {
+test("while no directory of a member is known, only answers of a founder of the cluster count", () => {
   const book = bookOf([memberOf("a"), { ...memberOf("b"), storage: "" }]);
   for (const hasJoined of [false, true, false]) {
     book.judge({ nodeId: "b", storageId: "any", raftAddr: "b:7000", hasJoined }, true);
@@ -95,7 +95,7 @@ test("while no directory of a member is known, only the answers of one that foun
   }
 });
 
-test("strangers are refused by who hears a leader, and heard by who may be the one left behind", () => {
+test("strangers are refused by a node that hears a leader, and heard by one that may be left behind", () => {
   const book = bookOf([memberOf("a"), memberOf("b")]);
   const stranger = { nodeId: "x", storageId: storageOf("x"), raftAddr: "x:7000", hasJoined: false };
   assert.equal(book.judge(stranger, true), "not_a_member");
@@ -105,7 +105,7 @@ test("strangers are refused by who hears a leader, and heard by who may be the o
   assert.equal(bookOf([]).judge(stranger, true), undefined);
 });
 
-test("a member's own words do not replace the address in its row", () => {
+test("a member's own report does not replace the address in its row", () => {
   const book = bookOf([memberOf("a"), memberOf("b")]);
   book.judge({ nodeId: "b", storageId: storageOf("b"), raftAddr: "elsewhere:1", hasJoined: false }, true);
   assert.equal(book.find("b")?.raft_addr, "b:7000");

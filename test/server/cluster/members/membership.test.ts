@@ -8,14 +8,14 @@ import { failure } from "../support/outcome.ts";
 
 const SILENT = 2 * ELECTION_TICKS;
 
-test("a new node becomes a learner, with everything that it told of itself", async () => {
+test("a new node becomes a learner with all its details", async () => {
   const bench = leaderBench();
   await bench.membership.admit(requestOf("d"), bench.deadline(1_000));
   assert.deepEqual(bench.changes, ["add-learner d (auto)"]);
   assert.deepEqual(bench.added, [memberOf("d")]);
 });
 
-test("a member with the same data directory is admitted without a change", async () => {
+test("a member with the same data directory is admitted without a membership change", async () => {
   const bench = leaderBench();
   await bench.membership.admit(requestOf("b"), bench.deadline(1_000));
   bench.members.set("c", memberOf("c", { storage: "" }));
@@ -23,7 +23,7 @@ test("a member with the same data directory is admitted without a change", async
   assert.deepEqual(bench.changes, []);
 });
 
-test("a member that comes back with a blank directory is another one: removed, then added, once the old is silent", async () => {
+test("a member that returns with an empty directory is removed and added again once the old one is silent", async () => {
   const bench = leaderBench();
   const back = requestOf("c", { storage: "another" });
   await assert.rejects(bench.membership.admit(back, bench.deadline(1_000)), failure("conflict", /is alive/));
@@ -34,7 +34,7 @@ test("a member that comes back with a blank directory is another one: removed, t
   assert.equal(bench.members.get("c")?.storage, "another");
 });
 
-test("a blank directory does not replace a member where the rest would have no majority", async () => {
+test("an empty directory does not replace a member if the rest would have no quorum", async () => {
   const bench = leaderBench();
   bench.silent.set("b", SILENT).set("c", SILENT);
   await assert.rejects(
@@ -44,7 +44,7 @@ test("a blank directory does not replace a member where the rest would have no m
   assert.deepEqual(bench.changes, []);
 });
 
-test("who cannot be admitted is told why, and nothing changes", async () => {
+test("a node that cannot be admitted gets the reason, and nothing changes", async () => {
   const bench = leaderBench({ featureLevel: 3 });
   const cases = [
     [requestOf("d", { raft_addr: "b:7000", feature: [1, 3] }), "conflict", /b:7000 is that of member b/],
@@ -62,7 +62,7 @@ test("who cannot be admitted is told why, and nothing changes", async () => {
   assert.deepEqual([bench.changes, follower.changes], [[], []]);
 });
 
-test("a change waits for the one before it, as long as its asker waits", async () => {
+test("a change waits for the previous one, as long as its caller waits", async () => {
   const bench = leaderBench();
   bench.outcomes.push({ kind: "refused", code: "change_pending" }, { kind: "refused", code: "no_leader" });
   await bench.membership.admit(requestOf("d"), bench.deadline(1_000));
@@ -72,7 +72,7 @@ test("a change waits for the one before it, as long as its asker waits", async (
   await assert.rejects(bench.membership.admit(requestOf("e"), bench.deadline(500)), failure("busy"));
 });
 
-test("each way in which a change can fail is told apart", async () => {
+test("each way a change can fail is distinguished", async () => {
   const cases = [
     [{ kind: "unknown" }, "no_leader", { outcome: "unknown" }],
     [{ kind: "not-leader", lead: "b" }, "no_leader", { outcome: "not-leader" }],
@@ -85,7 +85,7 @@ test("each way in which a change can fail is told apart", async () => {
   }
 });
 
-test("changes asked for at once are made one after the other", async () => {
+test("concurrent changes are made one after the other", async () => {
   const bench = leaderBench();
   const deadline = bench.deadline(1_000);
   const failed = bench.membership.prune([], deadline);
@@ -95,7 +95,7 @@ test("changes asked for at once are made one after the other", async () => {
   assert.deepEqual(bench.changes, ["add-learner d (auto)", "remove-node c (auto)"]);
 });
 
-test("prune to who is there changes nothing, to fewer is one change, to a majority less a joint one", async () => {
+test("pruning to the current members changes nothing, to fewer is one change, and below a majority a joint one", async () => {
   const cases = [
     [["c", "a", "b"], []],
     [["a", "b"], ["remove-node c (auto)"]],
@@ -109,7 +109,7 @@ test("prune to who is there changes nothing, to fewer is one change, to a majori
   }
 });
 
-test("a prune that would leave nobody, strangers or no live majority is refused, and nothing changes", async () => {
+test("a prune that would leave no member, strangers or no live quorum is refused, and nothing changes", async () => {
   const cases = [
     [[], "invalid", /at least one/],
     [["a", "x"], "invalid", /not a member: x; members are a, b, c, l/],
@@ -125,14 +125,14 @@ test("a prune that would leave nobody, strangers or no live majority is refused,
   }
 });
 
-test("with one voter dead, all that are left out leave in one step, so that none of them is missed midway", async () => {
+test("with one voter dead, all pruned members leave in one step, so the quorum is never lost midway", async () => {
   const bench = leaderBench();
   bench.silent.set("c", SILENT);
   await bench.membership.prune(["a"], bench.deadline(1_000));
   assert.deepEqual(bench.changes, ["remove-node b, remove-node c (joint-implicit)"]);
 });
 
-test("a leader that is left out hands over to the most advanced voter that stays and lives, and is not done", async () => {
+test("a pruned leader hands over to the most advanced remaining live voter and does not report done", async () => {
   const bench = leaderBench({ voters: ["a", "b", "c", "d"] });
   bench.setProgress("b", 7);
   bench.setProgress("c", 9);
@@ -161,7 +161,7 @@ test("a leader that cannot hand over in time says so and stays", async () => {
 
 const LEARNER: LeaderOptions = { voters: ["a", "b", "c"], learners: ["d"] };
 
-test("a learner votes after a round of catching up that took less than an election timeout", async () => {
+test("a learner becomes a voter after a catch-up round shorter than an election timeout", async () => {
   const bench = leaderBench(LEARNER);
   bench.setProgress("d", 0);
   await bench.tick(4);
@@ -176,7 +176,7 @@ test("a learner votes after a round of catching up that took less than an electi
   assert.equal(bench.changes.length, 1);
 });
 
-test("a round that took longer begins another, and the tenth is reported once", async () => {
+test("a longer round starts another, and the tenth is reported once", async () => {
   const bench = leaderBench(LEARNER);
   bench.setProgress("d", 0);
   let last = 10;
@@ -197,7 +197,7 @@ test("a round that took longer begins another, and the tenth is reported once", 
   assert.deepEqual(bench.changes, ["add-node d (auto)"]);
 });
 
-test("a learner that is silent is not promoted, and who does not lead promotes and removes nobody", async () => {
+test("a silent learner is not promoted, and only a leader promotes or removes", async () => {
   const silent = leaderBench(LEARNER);
   silent.silent.set("d", SILENT);
   await silent.tick(40);
@@ -209,7 +209,7 @@ test("a learner that is silent is not promoted, and who does not lead promotes a
 
 const DEAD = 100;
 
-test("a member that is silent for long is probed first, and removed when it stays silent", async () => {
+test("a member silent for long is probed first and removed if it stays silent", async () => {
   const bench = leaderBench({ deadAfterTicks: DEAD });
   bench.silent.set("c", DEAD - 1);
   await bench.tick(8);
@@ -225,7 +225,7 @@ test("a member that is silent for long is probed first, and removed when it stay
   assert.deepEqual(bench.changes, ["remove-node c (auto)"]);
 });
 
-test("who answers the probe, or is heard of after it, is kept", async () => {
+test("a member that answers the probe or is heard afterwards is kept", async () => {
   const answers = leaderBench({ deadAfterTicks: DEAD });
   answers.silent.set("c", DEAD);
   answers.answersProbe.add("c");
@@ -241,7 +241,7 @@ test("who answers the probe, or is heard of after it, is kept", async () => {
   assert.deepEqual([heard.probes, heard.changes], [["c"], []]);
 });
 
-test("leadership that is lost meanwhile ends the removal", async () => {
+test("losing leadership meanwhile stops the removal", async () => {
   const bench = leaderBench({ deadAfterTicks: DEAD });
   bench.silent.set("c", DEAD);
   bench.onWait = () => {
@@ -258,7 +258,7 @@ test("silent members are removed one at a time, learners first", async () => {
   assert.deepEqual(bench.changes, ["remove-node l (auto)", "remove-node d (auto)", "remove-node e (auto)"]);
 });
 
-test("a silent member stays where the others would have no live majority", async () => {
+test("a silent member stays if the others would have no live quorum", async () => {
   const bench = leaderBench({ voters: ["a", "b", "c", "d", "e"], deadAfterTicks: DEAD });
   for (const id of ["c", "d", "e"]) bench.silent.set(id, DEAD);
   await bench.tick(16);
@@ -266,7 +266,7 @@ test("a silent member stays where the others would have no live majority", async
   assert.ok(bench.lines.some(({ message }) => message === "a silent member was not removed"));
 });
 
-test("a leader does not remove itself, and without a time nobody is removed", async () => {
+test("a leader does not remove itself, and without dead_after no member is removed", async () => {
   const bench = leaderBench({ deadAfterTicks: DEAD });
   bench.silent.set("a", DEAD);
   await bench.tick(40);
@@ -276,14 +276,14 @@ test("a leader does not remove itself, and without a time nobody is removed", as
   assert.deepEqual([bench.probes, without.probes], [[], []]);
 });
 
-test("members are all who are in either half of a configuration, once and sorted", () => {
+test("the members are the sorted union of both halves of a configuration", () => {
   assert.deepEqual(
     idsOf({ voters: ["c", "a"], votersOutgoing: ["b", "a"], learners: ["e"], learnersNext: ["b"], autoLeave: true }),
     ["a", "b", "c", "e"],
   );
 });
 
-test("the most advanced is the first of those whose log reaches furthest", () => {
+test("the most advanced voter is the first with the longest log", () => {
   const bench = leaderBench();
   bench.setProgress("b", 4);
   assert.equal(mostAdvanced(bench.status, ["b", "c"]), "c");

@@ -10,7 +10,7 @@ const words = (lastIndex: number, term = 3, storageId = "s") => ({
   log: { lastIndex, term },
 });
 
-test("a log that ends before what was committed and on its disk has forgotten, whoever leads", () => {
+test("a log that ends before committed entries it had on its disk has forgotten, whoever leads", () => {
   const recall = createRollbackDetector();
   assert.equal(recall.judge(words(0), undefined), undefined);
   recall.note("b", "s", 46);
@@ -24,7 +24,7 @@ test("a log that ends before what was committed and on its disk has forgotten, w
   assert.equal(recall.safeIndexOf("b", "s"), 46);
 });
 
-test("what it acknowledged to the present leader counts until it has reached a later term", () => {
+test("acknowledgements to the current leader count until the member has reached a later term", () => {
   const recall = createRollbackDetector();
   assert.deepEqual(recall.judge(words(10, 3), { term: 3, index: 12 })?.hadIndex, 12);
   assert.deepEqual(recall.judge(words(10, 2), { term: 3, index: 12 })?.hadIndex, 12);
@@ -32,7 +32,7 @@ test("what it acknowledged to the present leader counts until it has reached a l
   assert.equal(recall.judge(words(12, 3), { term: 3, index: 12 }), undefined);
 });
 
-test("another directory is another member, and an earlier version says nothing that could be judged", () => {
+test("another directory is another member, and an earlier version reports nothing that can be judged", () => {
   const recall = createRollbackDetector();
   recall.note("b", "s", 46);
   assert.equal(recall.judge(words(0, 0, "blank"), undefined), undefined);
@@ -42,7 +42,7 @@ test("another directory is another member, and an earlier version says nothing t
   assert.equal(recall.judge(words(2, 1, "blank"), undefined)?.hadIndex, 3);
 });
 
-test("who comes back whole, or is a member no more, is not listed", () => {
+test("a member that returns complete, or is no longer one, is not listed", () => {
   const recall = createRollbackDetector();
   recall.note("b", "s", 46);
   recall.judge(words(1), undefined);

@@ -26,7 +26,7 @@ async function survivor(t: TestContext): Promise<string> {
 
 const none = { votersOutgoing: [], learnersNext: [], autoLeave: false };
 
-test("everything that is on the disk is told, and not a byte of it changes", async (t) => {
+test("everything on the disk is reported, and no byte of it changes", async (t) => {
   const dir = await survivor(t);
   const before = fingerprint(dir);
   const facts = await inspectStorage(dir);
@@ -56,7 +56,7 @@ test("everything that is on the disk is told, and not a byte of it changes", asy
   assert.deepEqual(fingerprint(dir), before);
 });
 
-test("what was copied to look at is removed again", async (t) => {
+test("the copy made for inspection is removed", async (t) => {
   const dir = await survivor(t);
   const copies = () => readdirSync(tmpdir()).filter((name) => name.startsWith("gateway-recover-"));
   const before = copies();
@@ -69,7 +69,7 @@ test("what was copied to look at is removed again", async (t) => {
   );
 });
 
-test("a running node is refused by its lock, for looking and for writing", async (t) => {
+test("a running node is refused by its lock, for reading and for writing", async (t) => {
   const dir = await survivor(t);
   const { path, options } = childProgram("../storage/hold-storage.ts", import.meta.url);
   const child = fork(path, [dir, "b"], { execArgv: [...options] });
@@ -83,7 +83,7 @@ test("a running node is refused by its lock, for looking and for writing", async
   await inspectStorage(dir);
 });
 
-test("a directory that is none, or that is damaged, is no survivor", async (t) => {
+test("a missing or damaged directory cannot be recovered", async (t) => {
   const dir = makeDir(t);
   await assert.rejects(
     inspectStorage(join(dir, "nothing")),
@@ -98,7 +98,7 @@ test("a directory that is none, or that is damaged, is no survivor", async (t) =
   assert.deepEqual(fingerprint(dir), before);
 });
 
-test("members can be dropped and not added, and this node remains", async (t) => {
+test("members can be dropped and not added, and this node stays", async (t) => {
   const facts = await inspectStorage(await survivor(t));
   const plan = (...keep: readonly string[]) => planRecovery(facts, keep);
   assert.deepEqual(plan("b"), {
@@ -123,14 +123,14 @@ test("members can be dropped and not added, and this node remains", async (t) =>
   }
 });
 
-test("a learner that recovers votes, since nobody else is known to have the state", async (t) => {
+test("a recovered learner becomes a voter, since no other node is known to have the state", async (t) => {
   const facts = await inspectStorage(await survivor(t));
   const plan = planRecovery({ ...facts, nodeId: "d" }, ["d", "a"]);
   assert.ok(plan.kind === "change");
   assert.deepEqual(plan.configuration, { voters: ["a", "d"], learners: [], ...none });
 });
 
-test("a recovery keeps every entry of the log and drops the members, in a term and an epoch of its own", async (t) => {
+test("a recovery keeps every log entry and drops the members, in a new term and epoch", async (t) => {
   const dir = await survivor(t);
   const outcome = await recoverMembership({ dir, nodeId: "b", keep: ["b"] });
   assert.deepEqual(outcome, {
@@ -185,7 +185,7 @@ test("a recovery can be followed by another, and one that changes nothing is ref
   assert.equal((await inspectStorage(dir)).lastIndex, 10);
 });
 
-test("a recovery that is stopped before its last write has changed nothing", async (t) => {
+test("a recovery stopped before its last write has changed nothing", async (t) => {
   const dir = await survivor(t);
   const whole = makeDir(t);
   cpSync(dir, whole, { recursive: true });
@@ -197,7 +197,7 @@ test("a recovery that is stopped before its last write has changed nothing", asy
   assert.deepEqual(readdirSync(dir), ["raft", "raft-guard", "state-1"]);
 });
 
-test("a log from before the recovery, put back behind it, is refused", async (t) => {
+test("a log from before the recovery, put back afterwards, is refused", async (t) => {
   const dir = await survivor(t);
   const before = makeDir(t);
   cpSync(dir, before, { recursive: true });
@@ -207,7 +207,7 @@ test("a log from before the recovery, put back behind it, is refused", async (t)
   await assert.rejects(open(t, dir, "b"), refusal("forgot", /a recovery of the membership is missing/));
 });
 
-test("a blank directory has nothing to recover", async (t) => {
+test("an empty directory has nothing to recover", async (t) => {
   const dir = makeDir(t);
   await (await open(t, dir, "b")).close();
   const facts = await inspectStorage(dir);
@@ -215,7 +215,7 @@ test("a blank directory has nothing to recover", async (t) => {
   assert.equal(planRecovery(facts, ["b"]).kind, "refused");
 });
 
-test("a change that is not committed is told apart from those that are", async (t) => {
+test("an uncommitted change is reported separately from committed ones", async (t) => {
   const dir = await survivor(t);
   const storage = await open(t, dir, "b");
   await storage.log.append({ entries: [adding(9, 4, "e")], hardState: { term: 4, vote: "c", commit: 8 }, sync: true });

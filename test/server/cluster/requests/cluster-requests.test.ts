@@ -64,7 +64,7 @@ function follower(lead: string | undefined, replies: readonly NetworkReply[] = [
 const reply = (header: Header): NetworkReply => ({ kind: "reply", header, body: NO_BODY });
 const ask = (kind: Asked["kind"], header: Header = {}, body = NO_BODY): Asked => ({ kind, header, body });
 
-test("a command is proposed where this node leads, and nowhere else", async () => {
+test("a command is proposed only where this node leads", async () => {
   const leads = bench();
   assert.deepEqual(await leads.requests.answer(ask("propose", {}, Buffer.from("x")), 1_000), {
     outcome: "applied",
@@ -77,7 +77,7 @@ test("a command is proposed where this node leads, and nowhere else", async () =
   assert.deepEqual([follows.proposed, follows.asked], [[], []]);
 });
 
-test("each outcome of a proposal is read as what it was, and what is not understood is unknown", () => {
+test("each outcome of a proposal is read back, and an unintelligible one is unknown", () => {
   const result = { kind: "ok", value: null } as const;
   const cases: readonly (readonly [NetworkReply, ReturnType<typeof readOutcome>])[] = [
     [reply({ outcome: "applied", index: 7, result }), { kind: "applied", index: 7, result }],
@@ -93,7 +93,7 @@ test("each outcome of a proposal is read as what it was, and what is not underst
   for (const [given, expected] of cases) assert.deepEqual(readOutcome(given), expected);
 });
 
-test("a join is answered by the leader, redirected by a follower, and refused without either", async () => {
+test("a join is answered by the leader, redirected by a follower, and refused without a leader", async () => {
   const request = { ...requestOf("d") };
   const leads = bench();
   const admitted = await leads.requests.answer(ask("join", request), 1_000);
@@ -118,7 +118,7 @@ test("a join is answered by the leader, redirected by a follower, and refused wi
   assert.equal((await blank.requests.answer(ask("rejoin", request), 1_000))["code"], "not_found");
 });
 
-test("a malformed request to join is refused, whatever is wrong with it", async () => {
+test("a malformed join request is refused, whatever is wrong with it", async () => {
   const request = { ...requestOf("d") };
   for (const wrong of [
     { id: 4 },
@@ -135,7 +135,7 @@ test("a malformed request to join is refused, whatever is wrong with it", async 
   }
 });
 
-test("a prune is relayed to the leader with one hop more and what is left of its time", async () => {
+test("a prune is relayed to the leader with one more hop and its remaining time", async () => {
   const made = follower("b", [reply({ members: ["a", "b"] })]);
   assert.deepEqual(await made.requests.askLeader("prune", { keep: ["a", "b"] }, 1_000), { members: ["a", "b"] });
   assert.deepEqual(made.asked, [
@@ -147,7 +147,7 @@ test("a prune is relayed to the leader with one hop more and what is left of its
   ]);
 });
 
-test("a request that went round too often is not relayed further", async () => {
+test("a request with too many hops is not relayed further", async () => {
   const made = follower("b", [reply({})]);
   const answer = await made.requests.answer(ask("prune", { keep: ["a"], hops: 4, timeout_ms: 300 }), 1_000);
   assert.equal(answer["code"], "no_leader");
@@ -155,7 +155,7 @@ test("a request that went round too often is not relayed further", async () => {
   assert.deepEqual(made.asked, []);
 });
 
-test("a relayed request goes on to the next leader where the first one is none any more or cannot be reached", async () => {
+test("a relayed request goes to the next leader if the first has stepped down or cannot be reached", async () => {
   const notLeader = reply({ code: "no_leader", message: "not any longer", details: { outcome: "not-leader" } });
   for (const first of [notLeader, { kind: "unreachable", why: "closed", isSilent: true } as const]) {
     const made = follower("b", [first, reply({ members: [] })]);
@@ -170,7 +170,7 @@ test("a relayed request goes on to the next leader where the first one is none a
   }
 });
 
-test("an answer that is lost is not asked for again: the members may have changed", async () => {
+test("a lost answer is not requested again, since the members may have changed", async () => {
   const made = follower("b", [{ kind: "unknown", why: "the link broke" }]);
   await assert.rejects(
     made.requests.askLeader("prune", { keep: ["a"] }, 1_000),
@@ -197,7 +197,7 @@ test("without a leader a request ends in time, and nothing was done", async () =
   assert.ok(made.now() >= 1_000 && made.now() <= 1_100, `${made.now()} ms`);
 });
 
-test("a leader that is left out hands over, and the prune is then asked of the next", async () => {
+test("a pruned leader hands over, and the prune is then sent to the next", async () => {
   const made = bench({}, [reply({ members: ["b", "c"] })]);
   made.onWait = () => {
     if (made.transfers.length > 0) made.status = { ...made.status, role: "follower", lead: "b" };
@@ -207,14 +207,14 @@ test("a leader that is left out hands over, and the prune is then asked of the n
   assert.deepEqual(made.asked[0]?.asked.header["keep"], ["b", "c"]);
 });
 
-test("one member is removed, and who is none is not found", async () => {
+test("one member is removed, and an unknown one is not found", async () => {
   const made = bench();
   assert.deepEqual(await made.requests.askLeader("remove", { id: "c" }, 1_000), { members: ["a", "b"] });
   assert.deepEqual(made.changes, ["remove-node c (auto)"]);
   await assert.rejects(made.requests.askLeader("remove", { id: "c" }, 1_000), failure("not_found", /members are a, b/));
 });
 
-test("leadership goes to whom is named, or to the most advanced voter that is heard of", async () => {
+test("leadership goes to the named member, or to the most advanced live voter", async () => {
   for (const [header, expected] of [
     [{ to: "b" }, "b"],
     [{}, "c"],
@@ -231,7 +231,7 @@ test("leadership goes to whom is named, or to the most advanced voter that is he
   }
 });
 
-test("a transfer that cannot be is refused, one that does not happen ends in time", async () => {
+test("an impossible transfer is refused, and one that does not happen ends in time", async () => {
   const made = bench({ learners: ["l"] });
   await assert.rejects(made.requests.askLeader("transfer", { to: "l" }, 1_000), failure("invalid", /voting member/));
   assert.deepEqual(await made.requests.askLeader("transfer", { to: "a" }, 1_000), { leader: "a" });
@@ -254,7 +254,7 @@ test("the status of a node is its own", async () => {
   });
 });
 
-test("a peer's failure is a header, with nothing in it but code, message and details", async () => {
+test("a peer's failure is a header with only code, message and details", async () => {
   const answer = await bench().requests.answer(ask("prune", { keep: [] }), 1_000);
   assert.deepEqual(answer, { code: "invalid", message: "name at least one member to keep" });
 });

@@ -6,7 +6,7 @@ import { createLeaderTasks } from "../../../../src/server/cluster/requests/leade
 import { memberOf } from "../support/leader-bench.ts";
 import { settled } from "../support/outcome.ts";
 
-test("a leader has all compare their rows every thousand entries, and every minute where there is anything new", async () => {
+test("a leader has all members compare their rows every thousand entries, and every minute if there are new ones", async () => {
   const proposed: string[] = [];
   let applied = 999;
   let leads = true;
@@ -41,7 +41,7 @@ test("a leader has all compare their rows every thousand entries, and every minu
   assert.equal(proposed.length, 2);
 });
 
-test("the feature level follows the lowest that all members allow, upwards only", async () => {
+test("the feature level rises to the lowest that all members allow, and never falls", async () => {
   for (const [features, level, expected] of [
     [[3, 2], 1, { level: 2 }],
     [[3, 2], 2, undefined],

@@ -52,7 +52,7 @@ async function read(
   return { ...found, rows, path };
 }
 
-test("what was written is read: meta, rows and the bytes of the state", async (t) => {
+test("a written archive is read back: meta, rows and the bytes of the state", async (t) => {
   const path = fileWith(makeDir(t), STATE);
   const archive = await bytesOf(writeArchive(META, path, sha256(STATE)));
   for (const pieces of [1, 1_000, archive.length]) {
@@ -68,7 +68,7 @@ test("what was written is read: meta, rows and the bytes of the state", async (t
   }
 });
 
-test("an archive is what tar and sha256sum read: three members in order, for the owner alone", async (t) => {
+test("an archive can be read by tar and sha256sum: three members in order, for the owner alone", async (t) => {
   const dir = makeDir(t);
   const archive = await bytesOf(writeArchive(META, fileWith(dir, STATE), sha256(STATE)));
   const file = fileWith(dir, archive, "archive.tgz");
@@ -86,14 +86,14 @@ test("the archive of an empty state can be read", async (t) => {
   assert.deepEqual((await read(t, await archiveOf(whole(meta, bytes)))).rows, []);
 });
 
-test("a state that is not there, or is shorter than announced, fails the writing", async (t) => {
+test("a state that is missing or shorter than announced fails the write", async (t) => {
   const dir = makeDir(t);
   await assert.rejects(bytesOf(writeArchive(META, join(dir, "none"), sha256(STATE))), /ENOENT/);
   const short = fileWith(dir, STATE.subarray(0, 100));
   await assert.rejects(bytesOf(writeArchive(META, short, sha256(STATE))));
 });
 
-test("a reader that goes away ends the writing", async (t) => {
+test("a reader that disconnects ends the write", async (t) => {
   const { bytes, meta } = stateOf(
     Array.from({ length: 40 }, (_, at) => [`key/${10 + at}`, randomBytes(50_000).toString("hex")]),
   );
@@ -149,12 +149,12 @@ const REFUSED: readonly (readonly [name: string, members: readonly Member[], why
 ];
 
 for (const [name, members, why] of REFUSED) {
-  test(`refused: ${name}`, async (t) => {
+  test(`an archive is refused: ${name}`, async (t) => {
     await assert.rejects(read(t, await archiveOf(members)), failure("refused", why));
   });
 }
 
-test("refused: what is not gzip, and gzip of what is not tar", async (t) => {
+test("data that is not gzip, and gzip of data that is not tar, are refused", async (t) => {
   await assert.rejects(read(t, await tarOf(whole())), failure("refused", /not gzip/));
   await assert.rejects(read(t, Buffer.from("<html>")), failure("refused", /not gzip/));
   await assert.rejects(read(t, Buffer.alloc(0)), failure("refused"));
@@ -162,7 +162,7 @@ test("refused: what is not gzip, and gzip of what is not tar", async (t) => {
   await assert.rejects(read(t, gzipSync("")), failure("refused", /meta.json is missing/));
 });
 
-test("refused: an archive that is cut off anywhere", async (t) => {
+test("an archive cut off at any place is refused", async (t) => {
   const archive = await archiveOf(whole());
   const tar = await tarOf(whole());
   for (let at = 0; at < archive.length; at += Math.ceil(archive.length / 40)) {
@@ -175,7 +175,7 @@ test("refused: an archive that is cut off anywhere", async (t) => {
   }
 });
 
-test("refused: what follows the archive, in the gzip or behind it, in one piece with its end or later", async (t) => {
+test("data after the archive is refused, inside the gzip or behind it, at once or later", async (t) => {
   const archive = await archiveOf(whole());
   const tar = await tarOf(whole());
   for (const tail of [
@@ -195,7 +195,7 @@ test("refused: what follows the archive, in the gzip or behind it, in one piece 
   await assert.rejects(read(t, gzipSync(Buffer.concat([tar, Buffer.alloc(512, "x")]))), failure("refused"));
 });
 
-test("a flipped bit anywhere is refused, unless it packs the same bytes in another way", async (t) => {
+test("a flipped bit anywhere is refused unless it decompresses to the same bytes", async (t) => {
   const archive = await archiveOf(whole());
   // The first ten bytes are gzip's own header, whose time and system matter to nobody.
   for (let at = 10; at < archive.length; at += Math.ceil(archive.length / 40)) {
@@ -214,7 +214,7 @@ function isSame(packed: Uint8Array, unpacked: Uint8Array): boolean {
   }
 }
 
-test("a refusal ends the reading of the source at once", async (t) => {
+test("a refusal stops reading the source at once", async (t) => {
   const archive = await archiveOf([{ name: "other", data: Buffer.alloc(4_000_000, "x") }]);
   let isEnded = false;
   const source = async function* (): AsyncIterable<Uint8Array> {
@@ -246,7 +246,7 @@ test("a refusal ends the reading of the source at once", async (t) => {
   assert.equal(isEnded, true);
 });
 
-test("a source that fails, and an abort, end the reading with their own error", async (t) => {
+test("a failing source and an abort end the read with their own error", async (t) => {
   const archive = await archiveOf(whole());
   const path = join(makeDir(t), "x");
   const failing = async function* (): AsyncIterable<Uint8Array> {
@@ -269,7 +269,7 @@ test("a source that fails, and an abort, end the reading with their own error", 
   );
 });
 
-test("a reader's own failure passes through", async (t) => {
+test("an error of the consumer passes through", async (t) => {
   const archive = await archiveOf(whole());
   const fail = (): never => {
     throw new Error("of the visitor");
@@ -277,7 +277,7 @@ test("a reader's own failure passes through", async (t) => {
   await assert.rejects(readArchive(piecesOf(archive), join(makeDir(t), "x"), fail, NEVER), /of the visitor/);
 });
 
-test("fields that a later version adds to the same format are passed over", async (t) => {
+test("fields that a later version adds to the same format are ignored", async (t) => {
   const meta: ArchiveMeta & { readonly more: number } = { ...META, more: 1 };
   assert.equal((await read(t, await archiveOf(whole(meta)))).meta.index, META.index);
 });

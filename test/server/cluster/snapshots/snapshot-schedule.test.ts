@@ -91,7 +91,7 @@ test("a snapshot is due after 8,192 applied entries, and not before", async (t) 
   assert.deepEqual(made.faults, []);
 });
 
-test("what is more than 10,240 entries behind goes, but not what a reachable member lacks", async (t) => {
+test("entries more than 10,240 behind are dropped, unless a reachable member needs them", async (t) => {
   const made = await bench(t);
   await made.fill(11_000);
   made.lowestMatch = 300;
@@ -103,7 +103,7 @@ test("what is more than 10,240 entries behind goes, but not what a reachable mem
   assert.equal(made.storage.log.firstIndex(), 11_001 - 10_240 + 1);
 });
 
-test("a large log is due early, and nothing of it is kept for its number of entries", async (t) => {
+test("a large log is due early, and its entries are all dropped", async (t) => {
   const made = await bench(t);
   await made.fill(65, 1024 * 1024);
   assert.ok(made.storage.log.byteLength >= 64 * 1024 * 1024);
@@ -112,7 +112,7 @@ test("a large log is due early, and nothing of it is kept for its number of entr
   assert.equal(made.storage.log.firstIndex(), 66);
 });
 
-test("a whole snapshot keeps nothing of the log, whoever lacks it", async (t) => {
+test("a full snapshot keeps no log entries, whichever member needs them", async (t) => {
   const made = await bench(t);
   await made.fill(20);
   made.lowestMatch = 3;
@@ -121,7 +121,7 @@ test("a whole snapshot keeps nothing of the log, whoever lacks it", async (t) =>
   assert.equal(made.storage.log.firstIndex(), 21);
 });
 
-test("asked again at the same index the snapshot is the one that is there, and older files go", async (t) => {
+test("a second snapshot at the same index is the existing one, and older files are removed", async (t) => {
   const made = await bench(t);
   await made.apply(keyCommand("one"));
   const first = await made.snapshots.make();
@@ -133,7 +133,7 @@ test("asked again at the same index the snapshot is the one that is there, and o
   assert.deepEqual(filesOf(made), [`snap-${second.term}-${second.index}.bin`]);
 });
 
-test("while a received file waits to be installed no file goes, since no record names it yet", async (t) => {
+test("while a received file waits for installation no file is removed, since no record names it yet", async (t) => {
   const made = await bench(t);
   await made.apply(keyCommand("one"));
   await made.snapshots.make();
@@ -147,7 +147,7 @@ test("while a received file waits to be installed no file goes, since no record 
   assert.equal(filesOf(made).length, 1);
 });
 
-test("snapshots asked for at once come one after the other, each of everything applied until it was asked for", async (t) => {
+test("concurrent snapshot requests run one after the other, each with everything applied before the request", async (t) => {
   const made = await bench(t);
   await made.apply(keyCommand("one"));
   const first = made.snapshots.make();
@@ -157,7 +157,7 @@ test("snapshots asked for at once come one after the other, each of everything a
   assert.equal((await second).index, 3);
 });
 
-test("a node without a state has no snapshot to give, and a stopping one begins none", async (t) => {
+test("a node without a state has no snapshot, and a stopping one starts none", async (t) => {
   const made = await bench(t);
   const nothing = createSnapshots({
     storage: made.storage,
@@ -177,7 +177,7 @@ test("a node without a state has no snapshot to give, and a stopping one begins 
   assert.deepEqual(made.faults, []);
 });
 
-test("the description of a snapshot names the members by their role in its configuration", () => {
+test("the description of a snapshot lists the members by their role in its configuration", () => {
   const record: SnapshotRecord = {
     index: 20,
     term: 3,
@@ -236,7 +236,7 @@ async function sending(t: TestContext, knownSince = 0) {
   return { made, network, lines, reports, send };
 }
 
-test("the newest snapshot is sent where it is the one that is meant", async (t) => {
+test("the newest snapshot is sent if it is the requested one", async (t) => {
   const { made, network, reports, send } = await sending(t);
   await made.apply(keyCommand("one"));
   const record = await made.snapshots.make();
@@ -249,7 +249,7 @@ test("the newest snapshot is sent where it is the one that is meant", async (t) 
   assert.ok(existsSync(network.sentSnapshots[0]?.path ?? ""));
 });
 
-test("the first configuration has no file, so a snapshot is made, and the next message names it", async (t) => {
+test("the first configuration has no file, so a snapshot is made and named by the next message", async (t) => {
   const { made, network, reports, send } = await sending(t);
   await made.apply(keyCommand("one"));
   await send(message(1));
@@ -259,7 +259,7 @@ test("the first configuration has no file, so a snapshot is made, and the next m
   assert.deepEqual(reports, ["b false", "b true"]);
 });
 
-test("a snapshot from before the member was added is not sent to it: one is made", async (t) => {
+test("a snapshot from before the member was added is not sent to it: a new one is made", async (t) => {
   const { made, network, reports, send } = await sending(t, 3);
   await made.apply(keyCommand("one"));
   await made.snapshots.make();
@@ -269,7 +269,7 @@ test("a snapshot from before the member was added is not sent to it: one is made
   assert.equal(made.storage.log.snapshotRecord?.index, 3);
 });
 
-test("one that is not the newest any more is not sent, and nothing is made for it", async (t) => {
+test("a snapshot that is no longer the newest is not sent, and none is made for it", async (t) => {
   const { made, network, reports, send } = await sending(t);
   await made.apply(keyCommand("one"));
   await made.snapshots.make();
@@ -277,7 +277,7 @@ test("one that is not the newest any more is not sent, and nothing is made for i
   assert.deepEqual([network.sentSnapshots, reports], [[], ["b false"]]);
 });
 
-test("a transfer that fails is reported and logged; of a stopping node it is not news", async (t) => {
+test("a failed transfer is reported and logged, except while stopping", async (t) => {
   const { made, network, lines, reports, send } = await sending(t);
   await made.apply(keyCommand("one"));
   await made.snapshots.make();

@@ -34,7 +34,7 @@ async function writeUntilKilled(t: TestContext, dir: string, round: number, line
   return { term, index };
 }
 
-test("every acknowledged write outlives its process, and the directory is never refused", async (t) => {
+test("every acknowledged write survives its process, and the directory is never refused", async (t) => {
   const dir = makeDir(t);
   const storage = await open(t, dir);
   await bootstrap(storage);
@@ -53,7 +53,7 @@ test("every acknowledged write outlives its process, and the directory is never 
   }
 });
 
-test("a batch that a crash stopped is no loss, whichever of log and guard file was written first", async (t) => {
+test("a batch interrupted by a crash loses nothing, whichever of log and guard file was written first", async (t) => {
   const dir = makeDir(t);
   await writeLog(dir, 5);
   const guardBefore = readFileSync(join(dir, "raft-guard"));
@@ -76,7 +76,7 @@ test("a batch that a crash stopped is no loss, whichever of log and guard file w
   await assert.rejects(open(t, old), refusal("forgot", /term 2, and term 3 had been reached/));
 });
 
-test("a slot of the guard file that a power failure tore leaves the other one", async (t) => {
+test("a guard file slot torn by a power failure leaves the other slot", async (t) => {
   const dir = makeDir(t);
   await writeLog(dir, 5);
   const guard = join(dir, "raft-guard");
@@ -90,7 +90,7 @@ test("a slot of the guard file that a power failure tore leaves the other one", 
   await open(t, dir);
 });
 
-test("a directory whose creation was stopped at any step is finished by the next start", async (t) => {
+test("a directory whose creation was interrupted at any step is completed by the next start", async (t) => {
   const dir = makeDir(t);
   const whole = await open(t, dir);
   await whole.close();

@@ -28,7 +28,7 @@ async function refusesToStart(t: TestContext, dir: string, code: "damaged" | "fo
 /** Closed without the tables of a clean start: all of it is in LevelDB's log file. */
 const WAL = /\.log$/;
 
-test("a log file that was cut loses acknowledged entries, and is refused", async (t) => {
+test("a truncated log file loses acknowledged entries and is refused", async (t) => {
   const dir = makeDir(t);
   await writeLog(dir, 300);
   for (const kept of [0.99, 0.5]) {
@@ -39,7 +39,7 @@ test("a log file that was cut loses acknowledged entries, and is refused", async
   }
 });
 
-test("one byte flipped in the middle of a log file", async (t) => {
+test("one flipped byte in the middle of a log file is refused", async (t) => {
   const dir = makeDir(t);
   await writeLog(dir, 600);
   damage(fileOf(dir, WAL), (bytes) => {
@@ -50,14 +50,14 @@ test("one byte flipped in the middle of a log file", async (t) => {
   await refusesToStart(t, dir, "damaged", /lost records: .*dropping/);
 });
 
-test("the last 3,000 bytes of a log file zeroed", async (t) => {
+test("zeroing the last 3,000 bytes of a log file is refused", async (t) => {
   const dir = makeDir(t);
   await writeLog(dir, 300);
   damage(fileOf(dir, WAL), (bytes) => bytes.fill(0, bytes.length - 3_000));
   await assert.rejects(open(t, dir), (error) => error instanceof StorageError && /damaged|forgot/.test(error.code));
 });
 
-test("a log file deleted, with tables present", async (t) => {
+test("a deleted log file with tables present is refused", async (t) => {
   const dir = makeDir(t);
   await writeLog(dir, 100);
   const storage = await open(t, dir);
@@ -67,7 +67,7 @@ test("a log file deleted, with tables present", async (t) => {
   await refusesToStart(t, dir, "forgot", /ends with entry 100, and entry 120 of term 2/);
 });
 
-test("a log file deleted that held everything, with the state left as it is", async (t) => {
+test("a deleted log file that had everything, with the state intact, is refused", async (t) => {
   const dir = makeDir(t);
   await writeLog(dir, 20);
   rmSync(fileOf(dir, WAL));
@@ -76,7 +76,7 @@ test("a log file deleted that held everything, with the state left as it is", as
   assert.deepEqual(readdirSync(dir), before);
 });
 
-test("CURRENT deleted or emptied, in either database", async (t) => {
+test("a deleted or emptied CURRENT is refused, in either database", async (t) => {
   const dir = makeDir(t);
   await writeLog(dir, 20);
   for (const database of ["raft", "state-1"]) {
@@ -113,7 +113,7 @@ async function withTables(t: TestContext): Promise<string> {
   return dir;
 }
 
-test("a MANIFEST short of its last byte, with tables present", async (t) => {
+test("a MANIFEST without its last byte, with tables present, is refused", async (t) => {
   const dir = await withTables(t);
   const copy = makeDir(t);
   cpSync(dir, copy, { recursive: true });
@@ -123,7 +123,7 @@ test("a MANIFEST short of its last byte, with tables present", async (t) => {
   await assert.rejects(open(t, dir), (error) => error instanceof StorageError && /damaged|forgot/.test(error.code));
 });
 
-test("a missing table", async (t) => {
+test("a missing table is refused", async (t) => {
   const dir = await withTables(t);
   rmSync(fileOf(dir, /\.ldb$/));
   await refusesToStart(t, dir, "damaged", /missing files/);
@@ -141,7 +141,7 @@ function generator(seed: number): () => number {
 }
 
 for (const database of ["raft", "state-1"] as const) {
-  test(`a byte flipped anywhere in a table of ${database} is noticed, or changes nothing that is read`, async (t) => {
+  test(`a byte flipped anywhere in a table of ${database} is noticed or changes nothing that is read`, async (t) => {
     const seed = Number(process.env["STORAGE_SEED"] ?? Date.now() % 1_000_000);
     const dir = await withTables(t);
     const random = generator(seed);
@@ -199,7 +199,7 @@ function startReader(t: TestContext): (dir: string) => Promise<Found> {
     });
 }
 
-test("a database that was put back from an older copy has forgotten", async (t) => {
+test("a database replaced by an older copy is detected as forgotten", async (t) => {
   const dir = makeDir(t);
   await writeLog(dir, 10);
   const copy = makeDir(t);
@@ -212,7 +212,7 @@ test("a database that was put back from an older copy has forgotten", async (t) 
   await refusesToStart(t, dir, "forgot", /knows term 2, and term 5 had been reached/);
 });
 
-test("the guard file alone missing, spoilt, or of another directory", async (t) => {
+test("a guard file that is missing, damaged or of another directory is refused", async (t) => {
   const dir = makeDir(t);
   await writeLog(dir, 10);
   const guard = join(dir, "raft-guard");
@@ -229,14 +229,14 @@ test("the guard file alone missing, spoilt, or of another directory", async (t) 
   assert.equal(contents(await open(t, dir)).length, 9);
 });
 
-test("the log removed by hand, with the rest left, is not begun anew", async (t) => {
+test("a log removed by hand, with the rest left, is not recreated", async (t) => {
   const dir = makeDir(t);
   await writeLog(dir, 10);
   rmSync(join(dir, "raft"), { recursive: true });
   await refusesToStart(t, dir, "damaged", /its log is missing/);
 });
 
-test("records that are gone, added or changed behind the gateway's back are noticed", async (t) => {
+test("records removed, added or changed outside the gateway are detected", async (t) => {
   const key = (index: number) => {
     const bytes = Buffer.alloc(9, "l");
     bytes.writeBigUInt64BE(BigInt(index), 1);

@@ -36,7 +36,7 @@ async function holdInSecondProcess(t: TestContext, dir: string): Promise<Holder>
   return { child, said };
 }
 
-test("a directory is created with its parents, for the owner alone, and can be opened again", async (t) => {
+test("a directory is created with its parents for the owner alone, and can be opened again", async (t) => {
   const dir = join(makeDir(t), "var", "lib", "gateway");
   const first = await openStorage({ dir, nodeId: "a" });
   assert.equal(first.path, dir);
@@ -48,7 +48,7 @@ test("a directory is created with its parents, for the owner alone, and can be o
   await initialise(dir);
 });
 
-test("the format version and the node's id stand where the cluster's layout says", async (t) => {
+test("the format version and the node id are stored where the layout says", async (t) => {
   const dir = makeDir(t);
   await initialise(dir, "node-1");
   await tamper(dir, async (database) => {
@@ -56,7 +56,7 @@ test("the format version and the node's id stand where the cluster's layout says
   });
 });
 
-test("a directory that every user can write or read is opened with a warning", async (t) => {
+test("a world-readable or world-writable directory is opened with a warning", async (t) => {
   const dir = makeDir(t);
   for (const [mode, warning] of [
     [0o777, /can write to the data directory .* \(mode 0777\): set it to 0700/],
@@ -71,7 +71,7 @@ test("a directory that every user can write or read is opened with a warning", a
   }
 });
 
-test("a directory that this process has open is refused as locked, and free after closing", async (t) => {
+test("a directory open in this process is refused as locked, and free after closing", async (t) => {
   const dir = makeDir(t);
   const first = await openStorage({ dir, nodeId: "a" });
   await assert.rejects(
@@ -82,7 +82,7 @@ test("a directory that this process has open is refused as locked, and free afte
   await initialise(dir);
 });
 
-test("a directory that another process holds is refused as locked, until that process dies", async (t) => {
+test("a directory open in another process is refused as locked until that process dies", async (t) => {
   const dir = makeDir(t);
   const { child, said } = await holdInSecondProcess(t, dir);
   assert.equal(said.kind, "opened", said.message);
@@ -92,7 +92,7 @@ test("a directory that another process holds is refused as locked, until that pr
   await initialise(dir);
 });
 
-test("another process is refused while this one holds the directory", async (t) => {
+test("another process is refused while this one has the directory open", async (t) => {
   const dir = makeDir(t);
   const first = await openStorage({ dir, nodeId: "a" });
   const { said } = await holdInSecondProcess(t, dir);
@@ -101,7 +101,7 @@ test("another process is refused while this one holds the directory", async (t) 
   assert.equal(said.code, "locked");
 });
 
-test("of several that create the same directory at once, one gets it and the others find it locked", async (t) => {
+test("when several processes create the same directory, one gets it and the others find it locked", async (t) => {
   const dir = join(makeDir(t), "new");
   const outcomes = await Promise.allSettled(Array.from({ length: 4 }, () => openStorage({ dir, nodeId: "a" })));
   const opened = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
@@ -123,7 +123,7 @@ test("a directory written by a newer version is refused with both versions", asy
   );
 });
 
-test("a directory of another node is refused with both names, and a newer format is said first", async (t) => {
+test("a directory of another node is refused with both names, but a newer format is reported first", async (t) => {
   const dir = makeDir(t);
   await initialise(dir, "a");
   await assert.rejects(openStorage({ dir, nodeId: "b" }), refusal("wrong_node", /belongs to node "a", this is "b"/));
@@ -138,7 +138,7 @@ test("a refused directory is not left locked", async (t) => {
   await initialise(dir, "a");
 });
 
-test("a path through a file cannot be written", async (t) => {
+test("a path that passes through a file is not writable", async (t) => {
   const dir = makeDir(t);
   writeFileSync(join(dir, "file"), "");
   for (const path of [join(dir, "file"), join(dir, "file", "inner")]) {
@@ -162,7 +162,7 @@ test("a database without its format version or node id is damaged", async (t) =>
   }
 });
 
-test("a database whose CURRENT file is lost is damaged, and is not created anew over the old one", async (t) => {
+test("a database without its CURRENT file is damaged and is not recreated over the old one", async (t) => {
   const dir = makeDir(t);
   await initialise(dir);
   rmSync(join(dir, "raft", "CURRENT"));
@@ -196,7 +196,7 @@ test("a corrupted manifest is damage", async (t) => {
   );
 });
 
-test("records that LevelDB drops in silence are damage", async (t) => {
+test("records that LevelDB drops silently are damage", async (t) => {
   const dir = makeDir(t);
   await initialise(dir);
   await tamper(dir, async (database) => {
@@ -209,7 +209,7 @@ test("records that LevelDB drops in silence are damage", async (t) => {
   await assert.rejects(openStorage({ dir, nodeId: "a" }), refusal("damaged", /lost records: .*dropping/));
 });
 
-test("what a process left that ended while creating does not stand in the way, and is removed", async (t) => {
+test("leftovers of a process that ended during creation do not block, and are removed", async (t) => {
   const dir = makeDir(t);
   mkdirSync(join(dir, "raft.new-aBc123"));
   writeFileSync(join(dir, "raft.new-aBc123", "CURRENT"), "MANIFEST-000009\n");

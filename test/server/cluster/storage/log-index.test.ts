@@ -38,7 +38,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("reset" as const), ahead: fc.nat({ max: 20 }) }) },
 );
 
-test("terms, sizes and the newest entries are those of the list, after any appends, compactions and resets", () => {
+test("terms, sizes and the newest entries match a list after any appends, compactions and resets", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
       const log = createLogIndex({ baseIndex: 0, overheadBytes: OVERHEAD, maxCachedBytes: MAX_CACHED });

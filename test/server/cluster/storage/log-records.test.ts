@@ -34,7 +34,7 @@ const anyEntry = fc.record({
 
 const bytesOf = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
 
-test("an entry is read as it was written, and its size is known before", () => {
+test("an entry is read as written, and its size is known beforehand", () => {
   fc.assert(
     fc.property(anyEntry, chain, (written, link) => {
       const record = encodeEntry(written, link);
@@ -46,7 +46,7 @@ test("an entry is read as it was written, and its size is known before", () => {
   );
 });
 
-test("hard state, bounds and snapshot record are read as they were written", () => {
+test("hard state, bounds and snapshot record are read as written", () => {
   const vote = fc.option(fc.string({ maxLength: 40, unit: "grapheme" }), { nil: undefined });
   fc.assert(
     fc.property(count, vote, count, (term, voted, commit) => {
@@ -81,7 +81,7 @@ test("hard state, bounds and snapshot record are read as they were written", () 
   assert.deepEqual(decodeSnapshotRecord(encodeSnapshotRecord(record)), record);
 });
 
-test("one changed bit or byte less makes a record a bad one", () => {
+test("one changed bit or missing byte makes a record invalid", () => {
   const records: readonly (readonly [Uint8Array, (bytes: Uint8Array) => unknown])[] = [
     [encodeEntry(entry(5, 2), new Uint8Array(16)), (bytes) => decodeEntry(bytes, 5)],
     [encodeHardState({ term: 5, vote: "node-1", commit: 7 }), decodeHardState],
@@ -100,7 +100,7 @@ test("one changed bit or byte less makes a record a bad one", () => {
   }
 });
 
-test("an entry under another key is a bad one", () => {
+test("an entry under another key is invalid", () => {
   assert.throws(() => decodeEntry(encodeEntry(entry(5, 2), new Uint8Array(16)), 6), BadRecord);
 });
 
@@ -113,7 +113,7 @@ test("keys are in the order of their indexes", () => {
   );
 });
 
-test("the chain differs with each field of an entry and with what stands before", () => {
+test("the chain hash depends on each field of an entry and on the preceding ones", () => {
   const base = entry(5, 2, "x");
   const before = new Uint8Array(16);
   const chains = [

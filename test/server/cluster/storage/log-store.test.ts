@@ -23,7 +23,7 @@ async function reopened(t: TestContext, dir: string, storage: Storage): Promise<
 const append = (storage: Storage, added: readonly ReturnType<typeof entry>[]) =>
   storage.log.append({ entries: added, hardState: undefined, sync: true });
 
-test("a new directory is blank: no entry, no snapshot, no member, no vote", async (t) => {
+test("a new directory is empty: no entry, no snapshot, no member, no vote", async (t) => {
   const { log } = await open(t, makeDir(t));
   assert.equal(log.isBlank, true);
   assert.deepEqual([log.firstIndex(), log.lastIndex(), log.term(0), log.term(1)], [1, 0, 0, undefined]);
@@ -34,7 +34,7 @@ test("a new directory is blank: no entry, no snapshot, no member, no vote", asyn
   assert.deepEqual(log.snapshot(), { index: 0, term: 0, configuration: voters() });
 });
 
-test("a vote without anything else makes a directory that is not blank, and survives", async (t) => {
+test("a directory with only a vote is not empty, and the vote survives", async (t) => {
   const dir = makeDir(t);
   const storage = await open(t, dir);
   await storage.log.append({ entries: [], hardState: { term: 7, vote: "c", commit: 0 }, sync: true });
@@ -43,7 +43,7 @@ test("a vote without anything else makes a directory that is not blank, and surv
   assert.deepEqual(log.initialState().hardState, { term: 7, vote: "c", commit: 0 });
 });
 
-test("the first configuration is a snapshot at index 1 of term 1, once", async (t) => {
+test("the first configuration is a snapshot at index 1 of term 1, written once", async (t) => {
   const dir = makeDir(t);
   const storage = await open(t, dir);
   await bootstrap(storage, voters("a", "b"));
@@ -55,7 +55,7 @@ test("the first configuration is a snapshot at index 1 of term 1, once", async (
   assert.equal(state().applied.index, 1);
 });
 
-test("a bootstrap that ended before its log was written begins again from nothing", async (t) => {
+test("a bootstrap interrupted before its log was written starts over", async (t) => {
   const dir = makeDir(t);
   const storage = await open(t, dir);
   await storage.state().write([{ key: "member/old", value: "1{}" }], { index: 1, term: 1, now: 0 }, "0".repeat(32));
@@ -67,7 +67,7 @@ test("a bootstrap that ended before its log was written begins again from nothin
   assert.deepEqual(rows, [["member/a", "1{}"]]);
 });
 
-test("what was appended is there after a restart, byte for byte", async (t) => {
+test("appended entries are there after a restart, byte for byte", async (t) => {
   const { dir, storage } = await begun(t);
   await append(storage, entries(2, 40, 2));
   const before = contents(storage);
@@ -81,7 +81,7 @@ test("what was appended is there after a restart, byte for byte", async (t) => {
   );
 });
 
-test("entries that conflict are replaced with all behind them, and a restart finds neither (bug 25)", async (t) => {
+test("conflicting entries are replaced with all that follow, and a restart finds none of them (bug 25)", async (t) => {
   const { dir, storage } = await begun(t);
   await append(storage, entries(2, 30, 2));
   await storage.log.append({
@@ -110,7 +110,7 @@ test("a log can be replaced from its first entry, and twice in a row", async (t)
   assert.deepEqual(contents(await reopened(t, dir, storage)), contents(storage));
 });
 
-test("entries are given up to a number of bytes, and at least one", async (t) => {
+test("entries are returned up to a number of bytes, and at least one", async (t) => {
   const { storage } = await begun(t);
   await append(storage, entries(2, 9, 2, 100));
   const indexes = (low: number, high: number, bytes: number) =>
@@ -128,7 +128,7 @@ test("entries are given up to a number of bytes, and at least one", async (t) =>
   }
 });
 
-test("entries that left the memory are read from the disk", async (t) => {
+test("entries dropped from memory are read from the disk", async (t) => {
   const { dir, storage } = await begun(t);
   const size = 64 * 1024;
   for (let from = 2; from <= 602; from += 100) await append(storage, entries(from, from + 99, 2, size));
@@ -138,7 +138,7 @@ test("entries that left the memory are read from the disk", async (t) => {
   assert.deepEqual(read(await reopened(t, dir, storage)), expected);
 });
 
-test("the commit index alone is written without a sync, and found again", async (t) => {
+test("the commit index alone is written without a sync and found again", async (t) => {
   const { dir, storage } = await begun(t);
   await append(storage, entries(2, 9, 2));
   await storage.log.append({ entries: [], hardState: { term: 2, vote: "a", commit: 8 }, sync: false });
@@ -146,7 +146,7 @@ test("the commit index alone is written without a sync, and found again", async 
   assert.deepEqual(log.initialState().hardState, { term: 2, vote: "a", commit: 8 });
 });
 
-test("what would break the log is refused as a bug, and nothing is written", async (t) => {
+test("input that would break the log is refused as a bug, and nothing is written", async (t) => {
   const { dir, storage } = await begun(t);
   await storage.log.append({ entries: entries(2, 9, 2), hardState: { term: 2, vote: "a", commit: 5 }, sync: true });
   const hard = { term: 2, vote: "a", commit: 5 };
@@ -167,7 +167,7 @@ test("what would break the log is refused as a bug, and nothing is written", asy
   assert.equal(contents(await reopened(t, dir, storage)).length, 8);
 });
 
-test("a second append is refused while one is under way", async (t) => {
+test("a second append is refused while one is running", async (t) => {
   const { storage } = await begun(t);
   const first = append(storage, entries(2, 3, 2));
   assert.throws(() => append(storage, entries(4, 5, 2)), /under way/);
@@ -176,7 +176,7 @@ test("a second append is refused while one is under way", async (t) => {
   assert.equal(storage.log.lastIndex(), 3);
 });
 
-test("a recorded snapshot drops what it holds, in steps between which appends go on", async (t) => {
+test("a recorded snapshot drops the entries it covers, in steps between which appends continue", async (t) => {
   const { dir, storage } = await begun(t);
   const rows = [{ key: "key/1", value: "1{}" }];
   for (let from = 2; from <= 9_002; from += 1_000) await append(storage, entries(from, from + 999, 2, 50));
@@ -200,7 +200,7 @@ test("a recorded snapshot drops what it holds, in steps between which appends go
   assert.equal(again.log.initialState().hardState.commit, 9_000);
 });
 
-test("entries behind the snapshot can be kept, and a snapshot of another log is refused", async (t) => {
+test("entries after the snapshot can be kept, and a snapshot of another log is refused", async (t) => {
   const { dir, storage } = await begun(t);
   await append(storage, entries(2, 50, 2));
   await storage.state().write([], { index: 40, term: 2, now: 0 }, digestWith());
@@ -213,7 +213,7 @@ test("entries behind the snapshot can be kept, and a snapshot of another log is 
   assert.deepEqual([again.log.firstIndex(), again.log.snapshot().index], [21, 40]);
 });
 
-test("the configuration is that of the snapshot and of the changes that are applied, not of those that are not", async (t) => {
+test("the configuration is that of the snapshot and of applied changes only", async (t) => {
   const { dir, storage } = await begun(t);
   const change = (nodeId: string) =>
     encodeConfChange({ transition: "auto", changes: [{ type: "add-learner", nodeId }], context: new Uint8Array(0) });

@@ -19,7 +19,7 @@ async function writeFormat1(dir: string): Promise<void> {
   await level.close();
 }
 
-test("a directory of format 1 is raised in place", async (t) => {
+test("a directory of format 1 is upgraded in place", async (t) => {
   const dir = makeDir(t);
   await writeFormat1(dir);
   const storage = await open(t, dir);
@@ -42,14 +42,14 @@ test("a directory of format 1 is raised in place", async (t) => {
   assert.equal(again.log.isBlank, false);
 });
 
-test("a directory of format 1 is raised after another node's name was refused", async (t) => {
+test("a directory of format 1 is upgraded after it refused another node's name", async (t) => {
   const dir = makeDir(t);
   await writeFormat1(dir);
   await assert.rejects(openStorage({ dir, nodeId: "b" }), refusal("wrong_node", /belongs to node "a"/));
   assert.equal((await open(t, dir)).log.isBlank, true);
 });
 
-test("a directory remembers that a cluster took it in, until it founds one", async (t) => {
+test("a directory remembers that a cluster admitted it, until it founds one", async (t) => {
   const dir = makeDir(t);
   const storage = await open(t, dir);
   await storage.log.join(2);
@@ -75,7 +75,7 @@ test("each directory has a storage id of its own that never changes", async (t) 
   assert.notEqual(ids[0], ids[1]);
 });
 
-test("a directory belongs to the cluster of one secret, until the former secret is named", async (t) => {
+test("a directory belongs to the cluster of one secret, until the previous secret is given too", async (t) => {
   const dir = makeDir(t);
   const openFor = async (clusterId: string | undefined, previousClusterId?: string) => {
     const storage = await openStorage({ dir, nodeId: "a", clusterId, previousClusterId });
@@ -94,7 +94,7 @@ test("a directory belongs to the cluster of one secret, until the former secret 
   await assert.rejects(openFor("1111111111111111"), (error) => error instanceof StorageError);
 });
 
-test("little room is warned about, and what is free can be asked", async (t) => {
+test("low disk space is warned about, and the free space can be read", async (t) => {
   const dir = makeDir(t);
   const storage = await openStorage({ dir, nodeId: "a", minFreeBytes: Number.MAX_SAFE_INTEGER });
   t.after(() => storage.close());
@@ -173,7 +173,7 @@ test("the first failed write is the last: a full disk that gets room again ackno
   await again.log.append({ ...next, entries: entries(again.log.lastIndex() + 1, again.log.lastIndex() + 1, 2) });
 });
 
-test("a start on a full disk says so", async (t) => {
+test("a start on a full disk reports it", async (t) => {
   const disk = smallDisk(t);
   if (disk === undefined) return t.skip("mounting a small tmpfs needs the superuser");
   try {

@@ -40,7 +40,7 @@ async function filled(t: TestContext): Promise<{ dir: string; storage: Storage; 
 
 const at10 = { index: 10, term: 2, configuration: voters("a") };
 
-test("rows, removals and where they stand are one write, found again after a restart", async (t) => {
+test("rows, removals and their index are one write, found again after a restart", async (t) => {
   const { dir, storage, rows } = await filled(t);
   await storage
     .state()
@@ -54,7 +54,7 @@ test("rows, removals and where they stand are one write, found again after a res
   );
 });
 
-test("a second write is refused while one is under way", async (t) => {
+test("a second write is refused while one is running", async (t) => {
   const { storage } = await filled(t);
   const state = storage.state();
   const first = state.write([], { index: 11, term: 2, now: 0 }, "0".repeat(32));
@@ -63,7 +63,7 @@ test("a second write is refused while one is under way", async (t) => {
   await first;
 });
 
-test("a snapshot file holds the rows of the call, whatever is written meanwhile (bug 33)", async (t) => {
+test("a snapshot file has the rows of the call, whatever is written meanwhile (bug 33)", async (t) => {
   const { storage, rows } = await filled(t);
   const state = storage.state();
   const writing = state.writeSnapshot(at10, signal());
@@ -91,7 +91,7 @@ test("a snapshot file holds the rows of the call, whatever is written meanwhile 
   assert.deepEqual(decoder.end(), { rows: rows.length, digest: digestOf(rows) });
 });
 
-test("a snapshot whose rows do not come to their digest is not made", async (t) => {
+test("a snapshot whose rows do not match their digest is not made", async (t) => {
   const { dir, storage } = await filled(t);
   await storage.state().write([], { index: 11, term: 2, now: 0 }, "e".repeat(32));
   await assert.rejects(
@@ -119,12 +119,12 @@ test("an aborted snapshot leaves no file and rejects with the reason", async (t)
   );
 });
 
-test("a snapshot of another position than the state's is refused", async (t) => {
+test("a snapshot at another position than the state's is refused", async (t) => {
   const { storage } = await filled(t);
   await assert.rejects(storage.state().writeSnapshot({ ...at10, index: 9 }, signal()), /is at 10, not at 9/);
 });
 
-test("a process that ends between a snapshot's file and its record leaves the log as it was, and no file", async (t) => {
+test("a process that ends between a snapshot's file and its record leaves the log unchanged and no file", async (t) => {
   const { dir, storage } = await filled(t);
   await storage.state().writeSnapshot(at10, signal());
   writeFileSync(join(dir, "snap-2-11.tmp"), "half");
@@ -136,7 +136,7 @@ test("a process that ends between a snapshot's file and its record leaves the lo
   assert.deepEqual([again.log.snapshot().index, again.log.firstIndex(), contents(again).length], [1, 2, 19]);
 });
 
-test("a recorded snapshot whose file is missing or cut is damage", async (t) => {
+test("a recorded snapshot whose file is missing or truncated is damage", async (t) => {
   const { dir, storage } = await filled(t);
   const record = await storage.state().writeSnapshot(at10, signal());
   await storage.log.recordSnapshot(record, 10);
@@ -149,7 +149,7 @@ test("a recorded snapshot whose file is missing or cut is damage", async (t) => 
   await assert.rejects(open(t, dir), refusal("damaged", /snap-2-10\.bin is missing/));
 });
 
-test("older snapshot files are removed, and newer ones, which may be being received, are not", async (t) => {
+test("older snapshot files are removed, and newer ones, which may be incoming, are not", async (t) => {
   const { dir, storage } = await filled(t);
   const record = await storage.state().writeSnapshot(at10, signal());
   await storage.log.recordSnapshot(record, 1);
@@ -161,7 +161,7 @@ test("older snapshot files are removed, and newer ones, which may be being recei
   );
 });
 
-test("a generation being built or finished is nothing until it is made the one in use", async (t) => {
+test("a generation has no effect until it becomes the active one", async (t) => {
   const { dir, storage, rows } = await filled(t);
   const half = await storage.build();
   await half.add(numbered(1, 10));
@@ -178,7 +178,7 @@ test("a generation being built or finished is nothing until it is made the one i
   assert.deepEqual(await rowsOf(again.state()), rows);
 });
 
-test("an adopted generation replaces the rows and leaves the log, also when the process ends right then", async (t) => {
+test("an adopted generation replaces the rows and keeps the log, also if the process ends right then", async (t) => {
   for (const isClean of [true, false]) {
     const { dir, storage } = await filled(t);
     const build = await storage.build();
@@ -233,7 +233,7 @@ test("an installed snapshot replaces log and rows in one step; before it, nothin
   }
 });
 
-test("a state ahead of its log, or behind where its log begins, is damage", async (t) => {
+test("a state ahead of its log or behind the start of its log is damage", async (t) => {
   const { dir, storage } = await filled(t);
   await storage.state().write([], { index: 21, term: 2, now: 0 }, "0".repeat(32));
   await storage.close();
@@ -248,14 +248,14 @@ test("a state ahead of its log, or behind where its log begins, is damage", asyn
   await assert.rejects(open(t, other.dir), refusal("damaged", /of entry 5, and its log begins behind entry 10/));
 });
 
-test("a state of an entry that the log does not have is damage", async (t) => {
+test("a state at an entry that the log does not have is damage", async (t) => {
   const { dir, storage } = await filled(t);
   await storage.state().write([], { index: 12, term: 1, now: 0 }, "0".repeat(32));
   await storage.close();
   await assert.rejects(open(t, dir), refusal("damaged", /of an entry 12 of term 1, its log has one of term 2/));
 });
 
-test("a directory without the generation that it names is damage", async (t) => {
+test("a directory without its named generation is damage", async (t) => {
   const { dir, storage } = await filled(t);
   await storage.close();
   rmSync(join(dir, "state-1"), { recursive: true });
@@ -263,7 +263,7 @@ test("a directory without the generation that it names is damage", async (t) => 
   assert.equal(existsSync(join(dir, "state-1", "CURRENT")), false);
 });
 
-test("files and directories are for the owner alone, also in a directory that is not", async (t) => {
+test("files and directories are for the owner alone, even in a directory that is not", async (t) => {
   const dir = makeDir(t);
   chmodSync(dir, 0o755);
   const storage = await open(t, dir);

@@ -43,7 +43,7 @@ test("the checksum is CRC-32C", () => {
 });
 
 for (const compression of [true, false]) {
-  test(`a changed byte of a table is found, ${compression ? "packed" : "unpacked"}`, async (t) => {
+  test(`a changed byte of a table is detected, ${compression ? "packed" : "unpacked"}`, async (t) => {
     const { folder, table } = await databaseWith(t, compression);
     assert.equal(await faultOfTables(folder), undefined);
     const whole = await readFile(table);
@@ -64,7 +64,7 @@ for (const compression of [true, false]) {
   });
 }
 
-test("what a crash left unfinished is no table, and no database is no fault", async (t) => {
+test("files left unfinished by a crash are not tables, and a missing database is no error", async (t) => {
   const { folder, table } = await databaseWith(t, true);
   const whole = await readFile(table);
   await writeFile(join(folder, "999999.ldb"), whole.subarray(0, whole.length - 1));

@@ -50,7 +50,7 @@ function bench(role: "leader" | "follower", silent: readonly string[] = []) {
   };
 }
 
-test("a leader that is far off, either way, gives leadership to one that is not, now and then until it is taken", () => {
+test("a leader whose clock is far off hands leadership to an accurate one, retrying until it is taken", () => {
   for (const sign of [1, -1]) {
     const made = bench("leader");
     made.set({ b: sign * 30_500, c: sign * 30_500 });
@@ -63,7 +63,7 @@ test("a leader that is far off, either way, gives leadership to one that is not,
   }
 });
 
-test("it keeps leading where it is near enough, where nobody else is heard of, and where the others are the odd ones", () => {
+test("a leader stays if its clock is close, no other member is heard, or the others are the outliers", () => {
   const near = bench("leader");
   near.set({ b: 29_000, c: 29_000 });
   const alone = bench("leader", ["b", "c"]);
@@ -77,7 +77,7 @@ test("it keeps leading where it is near enough, where nobody else is heard of, a
   assert.deepEqual([near.isReluctant(), alone.isReluctant(), odd.isReluctant()], [false, true, false]);
 });
 
-test("who is off is told once, and once that it is not any more", () => {
+test("a clock that is off is reported once, and once when it is right again", () => {
   const made = bench("follower");
   made.set({ b: 900, c: 0 });
   made.look(2);
@@ -96,7 +96,7 @@ test("who is off is told once, and once that it is not any more", () => {
   assert.deepEqual(made.handedOver, []);
 });
 
-test("a log that is ahead of the members' clocks is told once, with what goes by which, and once that it is not any more", () => {
+test("a log ahead of the members' clocks is reported once, with the clock that applies, and once when it is right again", () => {
   for (const [level, words] of [
     [5, /windows, suspensions and expiries go by the members' clocks/],
     [4, /shared budgets are not served/],
@@ -119,7 +119,7 @@ test("a log that is ahead of the members' clocks is told once, with what goes by
   }
 });
 
-test("a member sets the time of the log while its clock is within thirty seconds of the median, either way", () => {
+test("a member sets the log's time while its clock is within thirty seconds of the median", () => {
   const clocks = createClocks({ wall: () => EPOCH, monotonic: () => 0 });
   assert.equal(maySetTime(clocks, "b"), true, "one whose clock is not known");
   clocks.note("c", { atMs: EPOCH, monotonicMs: 0, roundTripMs: 1 });

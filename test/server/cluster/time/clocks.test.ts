@@ -36,7 +36,7 @@ function clocksOf(offsets: Readonly<Record<string, number>>) {
   };
 }
 
-test("a node goes by the median where its clock is far from it, either way, and no other clock moves it", () => {
+test("a node follows the median if its clock is far from it, and no other clock moves it", () => {
   const cases: readonly (readonly [Readonly<Record<string, number>>, lead: number, ahead: number])[] = [
     [{}, 0, 0],
     [{ b: 0, c: 1 }, 0, 0],
@@ -70,7 +70,7 @@ for (const [others, name] of [
   [{}, "alone"],
 ] as const) {
   for (const step of [600_000, -600_000, HOUR, -HOUR, 700, -700]) {
-    test(`a node ${name} whose clock is set by ${step} ms for seconds goes by the time as it was`, () => {
+    test(`a node ${name} whose clock is stepped by ${step} ms for seconds keeps the previous time`, () => {
       const made = clocksOf(others);
       made.pass(2_000);
       made.set(step);
@@ -88,7 +88,7 @@ for (const [others, name] of [
   }
 }
 
-test("a step that stays is gone by where nobody else can tell, after ten seconds, and at once where another confirms it", () => {
+test("a lasting step is followed after ten seconds if no other node can tell, and at once if another confirms it", () => {
   const alone = clocksOf({});
   alone.set(HOUR);
   alone.ahead();
@@ -110,7 +110,7 @@ test("a step that stays is gone by where nobody else can tell, after ten seconds
   }
 });
 
-test("a clock that is slewed is followed", () => {
+test("a slewed clock is followed", () => {
   const made = clocksOf({ b: 0, c: 0 });
   for (let turn = 0; turn < 100; turn += 1) {
     made.set(turn * 15);
@@ -120,7 +120,7 @@ test("a clock that is slewed is followed", () => {
   assert.deepEqual(made.steps, []);
 });
 
-test("whatever the clocks of a minority do, a node goes by a time within two seconds of the right one", () => {
+test("whatever the clocks of a minority do, a node's time is within two seconds of the right one", () => {
   const anyStep = fc.integer({ min: -2 * HOUR, max: 2 * HOUR });
   fc.assert(
     fc.property(
@@ -143,7 +143,7 @@ test("whatever the clocks of a minority do, a node goes by a time within two sec
   );
 });
 
-test("the quickest of the newest readings counts, an old one does not, and a clock that was set is read anew", () => {
+test("the fastest of the newest readings counts, an old one does not, and a stepped clock is read again", () => {
   const made = clocksOf({});
   made.read("b", 40, 90);
   made.read("b", 3, 1);
@@ -157,7 +157,7 @@ test("the quickest of the newest readings counts, an old one does not, and a clo
   assert.equal(made.clocks.lead(), 0);
 });
 
-test("who is a member no more has no say", () => {
+test("a removed member has no influence", () => {
   const { clocks } = clocksOf({ b: -HOUR, c: -HOUR });
   clocks.keepOnly(["b"]);
   assert.equal(clocks.offsetOf("c"), undefined);

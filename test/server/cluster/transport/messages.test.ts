@@ -14,7 +14,7 @@ import { relayTo } from "./relay.ts";
 const stateOf = ({ transport }: TestNode, id: string) => transport.connections().find((peer) => peer.id === id);
 const isUp = (node: TestNode, id: string) => stateOf(node, id)?.state === "up";
 
-test("messages arrive in order and whole, each direction on its own connection", async (context) => {
+test("messages arrive in order and complete, each direction on its own connection", async (context) => {
   const [n1, n2] = await Promise.all([testNode(context, "n1"), testNode(context, "n2")]);
   know(n1, addressOf(n2));
   know(n2, addressOf(n1));
@@ -32,7 +32,7 @@ test("messages arrive in order and whole, each direction on its own connection",
   assert.deepEqual([n1.transport.stats().links, n2.transport.stats().links], [1, 1]);
 });
 
-test("a message to somebody unknown, or to nobody any more, is dropped without a word", async (context) => {
+test("a message to an unknown or removed member is dropped silently", async (context) => {
   const [n1, n2] = await Promise.all([testNode(context, "n1"), testNode(context, "n2")]);
   n1.transport.send(messageOf("n1", "n2"));
   know(n1, addressOf(n2));
@@ -44,12 +44,12 @@ test("a message to somebody unknown, or to nobody any more, is dropped without a
   assert.deepEqual(n1.transport.connections(), []);
 });
 
-test("a snapshot does not travel among messages", async (context) => {
+test("a snapshot is not sent as a message", async (context) => {
   const n1 = await testNode(context, "n1");
   assert.throws(() => n1.transport.send(messageOf("n1", "n2", { type: "MsgSnap" })), TypeError);
 });
 
-test("a peer that is not there is tried again, ever more slowly, and reported once a failure", async (context) => {
+test("an absent peer is retried ever more slowly and reported once per failure", async (context) => {
   const timing = manualTiming();
   const [n1, gone] = await Promise.all([testNode(context, "n1", { timing }), testNode(context, "n2")]);
   await gone.transport.close();
@@ -67,7 +67,7 @@ test("a peer that is not there is tried again, ever more slowly, and reported on
   assert.equal(n1.log.lines.filter(({ level }) => level === "warn").length, 1);
 });
 
-test("while a peer is down messages to it are dropped, not kept for later", async (context) => {
+test("messages to a peer that is down are dropped and not kept for later", async (context) => {
   const timing = manualTiming();
   const [n1, n2] = await Promise.all([testNode(context, "n1", { timing }), testNode(context, "n2")]);
   const relay = await relayTo(context, "127.0.0.1:1");
@@ -86,7 +86,7 @@ test("while a peer is down messages to it are dropped, not kept for later", asyn
   );
 });
 
-test("a peer that restarts is connected to again", async (context) => {
+test("a restarted peer is connected to again", async (context) => {
   const [n1, first] = await Promise.all([testNode(context, "n1"), testNode(context, "n2")]);
   know(n1, addressOf(first));
   await eventually("it is connected", () => isUp(n1, "n2"));
@@ -101,7 +101,7 @@ test("a peer that restarts is connected to again", async (context) => {
   assert.equal(stateOf(n1, "n2")?.error, undefined);
 });
 
-test("a peer that moves is followed", async (context) => {
+test("a peer with a new address is followed", async (context) => {
   const [n1, before, after] = await Promise.all(["n1", "n2", "n2"].map((id) => testNode(context, id)));
   assert.ok(n1 && before && after);
   know(n1, addressOf(before));
@@ -114,7 +114,7 @@ test("a peer that moves is followed", async (context) => {
   assert.equal(before.messages.length, 0);
 });
 
-test("what a slow peer does not take is bounded: the rest is dropped and reported", async (context) => {
+test("the queue to a slow peer is bounded: the rest is dropped and reported", async (context) => {
   const [n1, n2] = await Promise.all([testNode(context, "n1"), testNode(context, "n2")]);
   const relay = await relayTo(context, n2.transport.address);
   know(n1, { id: "n2", address: relay.address });
@@ -144,7 +144,7 @@ test("what a slow peer does not take is bounded: the rest is dropped and reporte
   );
 });
 
-test("a refused peer says why in its state, and once in the log", async (context) => {
+test("a refused peer has the reason in its state, and once in the log", async (context) => {
   const timing = manualTiming();
   const n2 = await testNode(context, "n2", { judge: () => "not_a_member" });
   const n1 = await testNode(context, "n1", { timing });
@@ -158,7 +158,7 @@ test("a refused peer says why in its state, and once in the log", async (context
   assert.deepEqual([told(n1), told(n2)], [1, 1]);
 });
 
-test("a node of another secret is refused by both sides", async (context) => {
+test("a node with another secret is refused by both sides", async (context) => {
   const n1 = await testNode(context, "n1");
   const n2 = await testNode(context, "n2", {}, { secret: OTHER_SECRET });
   know(n1, addressOf(n2));
@@ -168,7 +168,7 @@ test("a node of another secret is refused by both sides", async (context) => {
   assert.deepEqual([n1.transport.stats().accepted, n2.transport.stats().accepted], [0, 0]);
 });
 
-test("an address that leads to another node is refused before a message reaches it", async (context) => {
+test("an address of another node is refused before a message reaches it", async (context) => {
   const [n1, n3] = await Promise.all([testNode(context, "n1"), testNode(context, "n3")]);
   know(n1, { id: "n2", address: n3.transport.address });
   n1.transport.send(messageOf("n1", "n2"));
@@ -176,7 +176,7 @@ test("an address that leads to another node is refused before a message reaches 
   assert.equal(n3.messages.length, 0);
 });
 
-test("members that are members no more are let go, and refused when they come back", async (context) => {
+test("removed members are disconnected, and refused when they return", async (context) => {
   const members = new Set(["n2", "n3"]);
   const n1 = await testNode(context, "n1", {
     judge: ({ nodeId }) => (members.has(nodeId) ? undefined : "not_a_member"),
@@ -190,7 +190,7 @@ test("members that are members no more are let go, and refused when they come ba
   assert.ok(isUp(n2, "n1"));
 });
 
-test("a removed node is told so before it is let go", async (context) => {
+test("a removed node is told so before it is disconnected", async (context) => {
   const [n1, n2] = await Promise.all([testNode(context, "n1"), testNode(context, "n2")]);
   know(n1, addressOf(n2));
   await eventually("it is connected", () => isUp(n1, "n2"));
@@ -224,7 +224,7 @@ for (const [what, frame] of FOREIGN) {
   });
 }
 
-test("a transport that is closed lets its port and its connections go", async (context) => {
+test("a closed transport releases its port and its connections", async (context) => {
   const [n1, n2] = await Promise.all([testNode(context, "n1"), testNode(context, "n2")]);
   know(n1, addressOf(n2));
   know(n2, addressOf(n1));

@@ -31,7 +31,7 @@ function ports(ahead: number, safe: number) {
   };
 }
 
-test("the offset of a clock is read off a question and its answer, half the round trip taken off", () => {
+test("the offset of a clock is read from a request and its answer, minus half the round trip", () => {
   for (const ahead of [0, HOUR, -HOUR]) {
     const [asking, answering] = [ports(0, 7), ports(ahead, 9)];
     const [question, answer] = [
@@ -50,7 +50,7 @@ test("the offset of a clock is read off a question and its answer, half the roun
   }
 });
 
-test("an earlier version, and whatever else is not understood, is answered with nothing and tells nothing", () => {
+test("an earlier version or an unintelligible request is answered with nothing and gives no reading", () => {
   const { of, heard } = ports(0, 7);
   const pulse = createPulse({ nodeId: "b", storageId: "s" }, of);
   pulse.question();
@@ -65,7 +65,7 @@ test("an earlier version, and whatever else is not understood, is answered with 
   assert.deepEqual(heard, []);
 });
 
-test("nodes read each other's clocks as soon as they are connected, in both directions", async (context) => {
+test("nodes read each other's clocks as soon as they connect, in both directions", async (context) => {
   const pulseOf = (ahead: number, kept: { clocks: unknown[]; safe: unknown[] }): PulsePorts => ({
     now: () => Date.now() + ahead,
     monotonic: () => performance.now(),
@@ -88,7 +88,7 @@ test("nodes read each other's clocks as soon as they are connected, in both dire
   assert.deepEqual(ofFirst.safe[0], ["n2", "storage-of-n2", 42]);
 });
 
-test("of two processes of one node id the one that is there and answers stays, and the other is told", async (context) => {
+test("of two processes with one node id the first that answers stays, and the other is told", async (context) => {
   const third = await testNode(context, "n3");
   const self = async (incarnation: string) => selfOf(await identityOf("n1"), { incarnation });
   const first = await testNode(context, "n1", { self: await self("one") });
@@ -108,7 +108,7 @@ test("of two processes of one node id the one that is there and answers stays, a
   await until("the second takes its place", () => second.transport.connections()[0]?.state === "up");
 });
 
-test("who is not to decide between the two lets neither end", async (context) => {
+test("a node that is not to decide between two processes ends neither", async (context) => {
   const third = await testNode(context, "n3", { arbitrates: () => false });
   const self = async (incarnation: string) => selfOf(await identityOf("n1"), { incarnation });
   const first = await testNode(context, "n1", { self: await self("one") });

@@ -47,7 +47,7 @@ async function nextAck(peer: RawPeer) {
   return decodeAck(payload);
 }
 
-test("a snapshot arrives whole, under its final name, with its message and record", async (context) => {
+test("a snapshot arrives complete, under its final name, with its message and record", async (context) => {
   const [n1, n2] = await pair(context);
   const { path, bytes, record } = await testSnapshot(context, 3 * MiB + 17);
   const message = snapshotMessage("n1", "n2", record);
@@ -58,7 +58,7 @@ test("a snapshot arrives whole, under its final name, with its message and recor
   assert.deepEqual(n2.messages, []);
 });
 
-test("a transfer of 20 MiB that is cut in the middle goes on where it stopped", async (context) => {
+test("a transfer of 20 MiB cut in the middle resumes where it stopped", async (context) => {
   const [n1, n2] = await pair(context);
   const relay = await relayTo(context, n2.transport.address);
   know(n1, { id: "n2", address: relay.address });
@@ -77,7 +77,7 @@ test("a transfer of 20 MiB that is cut in the middle goes on where it stopped", 
   assert.ok(again < 13 * MiB, `${again} bytes were sent again of ${record.size}`);
 });
 
-test("messages pass while a snapshot is under way", async (context) => {
+test("messages pass while a snapshot is sent", async (context) => {
   const [n1, n2] = await pair(context);
   const { path, record } = await testSnapshot(context, 8 * MiB);
   await eventually("messages have their connection", () => n1.transport.connections()[0]?.state === "up");
@@ -94,7 +94,7 @@ test("messages pass while a snapshot is under way", async (context) => {
   await sending;
 });
 
-test("what the receiver has no room for is refused before a byte of it is sent", async (context) => {
+test("a snapshot without room at the receiver is refused before any byte is sent", async (context) => {
   const asked: number[] = [];
   const [n1, n2] = await pair(context, {
     mayReceive: (size) => {
@@ -109,7 +109,7 @@ test("what the receiver has no room for is refused before a byte of it is sent",
   assert.deepEqual(await readdir(n2.dir), []);
 });
 
-test("a file that is not what its record says is never given its name", async (context) => {
+test("a file that does not match its record never gets its name", async (context) => {
   const [n1, n2] = await pair(context);
   const { path, record } = await testSnapshot(context, MiB);
   const message = snapshotMessage("n1", "n2", record);
@@ -121,7 +121,7 @@ test("a file that is not what its record says is never given its name", async (c
   assert.ok(!(await readdir(n2.dir)).includes("snap-3-100.bin"));
 });
 
-test("sending ends with the signal, with a peer that is unknown, and with one that is not there", async (context) => {
+test("sending ends with the signal, for an unknown peer, and for an absent one", async (context) => {
   const [n1, n2] = await pair(context);
   const { path, record } = await testSnapshot(context, 1_000);
   const message = snapshotMessage("n1", "n2", record);
@@ -136,7 +136,7 @@ test("sending ends with the signal, with a peer that is unknown, and with one th
   });
 });
 
-test("a signal in the middle ends the transfer at once", async (context) => {
+test("an abort in the middle ends the transfer at once", async (context) => {
   const [n1, n2] = await pair(context);
   const relay = await relayTo(context, n2.transport.address);
   know(n1, { id: "n2", address: relay.address });
@@ -149,7 +149,7 @@ test("a signal in the middle ends the transfer at once", async (context) => {
   assert.deepEqual(n2.snapshots, []);
 });
 
-test("a chunk that was damaged is refused, and what came before it is kept", async (context) => {
+test("a damaged chunk is refused, and earlier ones are kept", async (context) => {
   const n2 = await testNode(context, "n2");
   const { bytes, record } = await testSnapshot(context, 1_000);
   const announce = encodeAnnounce(snapshotMessage("n1", "n2", record), record);
@@ -179,7 +179,7 @@ function withWrongSum(frame: Buffer): Buffer {
   return encodeFrame({ kind: KIND.snapChunk }, payload);
 }
 
-test("a chunk out of its place is refused, and one beyond the end too", async (context) => {
+test("a chunk out of place or beyond the end is refused", async (context) => {
   const n2 = await testNode(context, "n2");
   const { bytes, record } = await testSnapshot(context, 1_000);
   for (const chunk of [encodeChunk(1, bytes.subarray(1)), encodeChunk(0, Buffer.alloc(1_001))]) {
@@ -192,7 +192,7 @@ test("a chunk out of its place is refused, and one beyond the end too", async (c
   }
 });
 
-test("an announcement of nothing, of too much, or in another's name is refused", async (context) => {
+test("an announcement that is empty, too large, or in another's name is refused", async (context) => {
   const n2 = await testNode(context, "n2");
   const { record } = await testSnapshot(context, 1_000);
   for (const size of [0, MAX_SNAPSHOT_BYTES + 1]) {
@@ -208,7 +208,7 @@ test("an announcement of nothing, of too much, or in another's name is refused",
   }
 });
 
-test("a newer snapshot takes the place of the one under way, an older one does not", async (context) => {
+test("a newer snapshot replaces the one in transfer, and an older one does not", async (context) => {
   const n2 = await testNode(context, "n2");
   const [older, newer] = [await testSnapshot(context, 1_000, 100), await testSnapshot(context, 900, 200)];
   const first = await rawSender(n2, "n1");
@@ -229,7 +229,7 @@ test("a newer snapshot takes the place of the one under way, an older one does n
   second.socket.destroy();
 });
 
-test("a later leader's snapshot counts even when its index is lower, and goes on with the same file", async (context) => {
+test("a later leader's snapshot counts even with a lower index, and resumes the same file", async (context) => {
   const n2 = await testNode(context, "n2");
   const { bytes, record } = await testSnapshot(context, 1_000);
   const first = await rawSender(n2, "n1");
@@ -243,7 +243,7 @@ test("a later leader's snapshot counts even when its index is lower, and goes on
   second.socket.destroy();
 });
 
-test("what is not a transfer's frame, and more than was asked for, cut the sender off", async (context) => {
+test("a foreign frame and excess data disconnect the sender", async (context) => {
   const n2 = await testNode(context, "n2");
   const { bytes, record } = await testSnapshot(context, 100_000);
   const twice = await rawSender(n2);
@@ -259,7 +259,7 @@ test("what is not a transfer's frame, and more than was asked for, cut the sende
   assert.equal(n2.transport.stats().malformed, 2);
 });
 
-test("what a disk does not take is the transfer's end, not the node's", async (context) => {
+test("a disk error ends the transfer, not the node", async (context) => {
   const [n1, n2] = await pair(context, { snapshotPath: () => "/does/not/exist/snap.bin" });
   const { path, record } = await testSnapshot(context, 1_000);
   const sending = n1.transport.sendSnapshot("n2", snapshotMessage("n1", "n2", record), record, path, never);
@@ -267,7 +267,7 @@ test("what a disk does not take is the transfer's end, not the node's", async (c
   assert.equal(n2.log.lines.at(-1)?.level, "warn");
 });
 
-test("a transport that closes takes what it has half received with it", async (context) => {
+test("a closing transport removes half-received files", async (context) => {
   const n2 = await testNode(context, "n2");
   const { bytes, record } = await testSnapshot(context, 1_000);
   const peer = await rawSender(n2);
@@ -279,7 +279,7 @@ test("a transport that closes takes what it has half received with it", async (c
   assert.deepEqual(await readdir(n2.dir), []);
 });
 
-test("frames of a transfer that are not whole are the one error", async (context) => {
+test("incomplete frames of a transfer are the one error", async (context) => {
   const { record } = await testSnapshot(context, 10);
   const announce = encodeAnnounce(snapshotMessage("n1", "n2", record), record).subarray(FRAME_OVERHEAD);
   for (let length = 0; length < announce.length; length++) {

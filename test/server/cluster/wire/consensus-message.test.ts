@@ -93,7 +93,7 @@ const HEARTBEAT: Message = {
   snapshot: undefined,
 };
 
-test("a message comes out as it went in", () => {
+test("a message survives a round trip", () => {
   fc.assert(
     fc.property(anyMessage, (message) => {
       assert.deepEqual(plain(decodeMessage(encodeMessage(message))), plain(message));
@@ -110,7 +110,7 @@ test("a batch keeps its messages and their order", () => {
   );
 });
 
-test("a message is what the protocol says, byte for byte", () => {
+test("a message matches the protocol byte for byte", () => {
   const u64 = (value: number) => value.toString(16).padStart(16, "0");
   assert.equal(
     encodeMessage(HEARTBEAT).toString("hex"),
@@ -141,7 +141,7 @@ test("a message does not share memory with the bytes it was read from", () => {
   assert.deepEqual([...(entries[0]?.data ?? [])], [1, 2]);
 });
 
-test("what cannot be sent is a mistake of the caller", () => {
+test("a message that cannot be sent is the caller's error", () => {
   const cases: readonly Partial<Message>[] = [
     { from: 1 },
     { to: "" },
@@ -154,7 +154,7 @@ test("what cannot be sent is a mistake of the caller", () => {
   for (const over of cases) assert.throws(() => encodeMessage({ ...HEARTBEAT, ...over }), RangeError);
 });
 
-test("a message that is cut anywhere, or goes on, is refused", () => {
+test("a message that is truncated or too long is refused", () => {
   const encoded = encodeMessage(HEARTBEAT);
   for (let length = 0; length < encoded.length; length++) {
     assert.throws(() => decodeMessage(encoded.subarray(0, length)), WireError, `${length} bytes`);
@@ -162,7 +162,7 @@ test("a message that is cut anywhere, or goes on, is refused", () => {
   assert.throws(() => decodeMessage(Buffer.concat([encoded, Buffer.alloc(1)])), WireError);
 });
 
-test("unknown types, flags and kinds, large numbers, empty ids and false counts are refused", () => {
+test("unknown types, flags and kinds, large numbers, empty ids and wrong counts are refused", () => {
   const at = { type: 0, term: 1, from: 9, flags: 41, context: 58, count: 61, entryKind: 65, entryLength: 82 };
   const broken = (change: (bytes: Buffer) => void): Buffer => {
     const encoded = encodeMessage(HEARTBEAT);
@@ -219,7 +219,7 @@ test("a snapshot's configuration is checked member by member", () => {
   for (const value of cases) assert.throws(() => decodeMessage(withConfiguration(value)), WireError);
 });
 
-test("random bytes and changed messages give messages or the one error", () => {
+test("random bytes and changed messages decode to messages or to the one error", () => {
   const changed = fc
     .tuple(anyMessage, fc.array(fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 })), { minLength: 1, maxLength: 6 }))
     .map(([message, changes]) => {

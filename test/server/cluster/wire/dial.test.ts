@@ -73,7 +73,7 @@ function helloOk({ clusterId: cluster, nodeId: node, storageId: storage, epoch, 
   return encodeJson({ v: 1, cluster, epoch, node, storage, proto, feat });
 }
 
-test("a link is up after hello, and frames go both ways", async (context) => {
+test("a link is up after hello, and frames go in both directions", async (context) => {
   const { listener, links, frames } = await testListener(context);
   const answers: number[] = [];
   const link = await dial(
@@ -91,7 +91,7 @@ test("a link is up after hello, and frames go both ways", async (context) => {
   link.close();
 });
 
-test("a closed port, a name that does not resolve and what is no address are unreachable", async (context) => {
+test("a closed port, an unresolvable name and an invalid address are unreachable", async (context) => {
   const { listener } = await testListener(context);
   await listener.close();
   const cases = [
@@ -108,7 +108,7 @@ test("a closed port, a name that does not resolve and what is no address are unr
   }
 });
 
-test("another secret is told as such by the side that dials, whoever of the two objects", async (context) => {
+test("another secret is reported as such by the dialing side, whichever side objects", async (context) => {
   const { listener } = await testListener(context);
   const stranger = await identityOf("n2", { secret: OTHER_SECRET });
   assert.equal((await failure(await optionsOf(listener.address, { identity: stranger }))).kind, "untrusted");
@@ -117,7 +117,7 @@ test("another secret is told as such by the side that dials, whoever of the two 
   assert.equal((await failure(await optionsOf(listener.address, { identity: trusting }))).kind, "untrusted");
 });
 
-test("while the secret changes, nodes reach each other by one certificate or the other", async (context) => {
+test("while the secret changes, nodes reach each other with one certificate or the other", async (context) => {
   const before = { secret: OTHER_SECRET };
   const between = { secret: SECRET, previous: OTHER_SECRET };
   const after = { secret: SECRET };
@@ -137,19 +137,19 @@ test("while the secret changes, nodes reach each other by one certificate or the
   assert.equal(await reach(after, before), "untrusted");
 });
 
-test("a refusal's code is the peer's", async (context) => {
+test("a refusal has the peer's code", async (context) => {
   const { listener } = await testListener(context, { judge: () => "not_a_member" });
   assert.deepEqual(await failure(await optionsOf(listener.address)), { kind: "refused", code: "not_a_member" });
 });
 
-test("an address that belongs to another node than the one meant is refused before anything is said", async (context) => {
+test("an address of another node than the intended one is refused before any message", async (context) => {
   const { listener, links } = await testListener(context);
   const found = await failure(await optionsOf(listener.address, { to: "n3" }));
   assert.deepEqual(found, { kind: "refused", code: "wrong_node" });
   assert.equal(links.length, 0);
 });
 
-test("a peer that missed a recovery is refused by the side that dials, too", async (context) => {
+test("a peer that missed a recovery is refused by the dialing side, too", async (context) => {
   const node = await identityOf("n1");
   const address = await answering(context, node, encodeFrame({ kind: KIND.helloOk }, helloOk(selfOf(node))));
   const identity = await identityOf("n2");
@@ -157,7 +157,7 @@ test("a peer that missed a recovery is refused by the side that dials, too", asy
   assert.deepEqual(found, { kind: "refused", code: "stale_recovery_epoch" });
 });
 
-test("what does not speak TLS, or hangs up within it, is broken", async (context) => {
+test("a peer that does not speak TLS or disconnects during the handshake is broken", async (context) => {
   const http = await plainServer(context, (socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"));
   assert.equal((await failure(await optionsOf(http))).kind, "broken");
   const rude = await plainServer(context, (socket) => socket.destroy());
@@ -172,7 +172,7 @@ test("a peer that answers hello with something else is broken", async (context) 
   }
 });
 
-test("a peer that accepts and says nothing is given up on in time", async (context) => {
+test("a peer that accepts and stays silent is given up in time", async (context) => {
   const timing = manualTiming();
   let accepted = 0;
   const silent = await plainServer(context, () => {
@@ -184,7 +184,7 @@ test("a peer that accepts and says nothing is given up on in time", async (conte
   assert.deepEqual(await found, { kind: "broken", code: "timeout" });
 });
 
-test("dialling ends with the signal's reason", async (context) => {
+test("dialing ends with the signal's reason", async (context) => {
   const silent = await plainServer(context, () => undefined);
   const stop = new AbortController();
   const dialling = dial(await optionsOf(silent, { signal: stop.signal }));
@@ -193,7 +193,7 @@ test("dialling ends with the signal's reason", async (context) => {
   await assert.rejects(dial(await optionsOf(silent, { signal: stop.signal })), /not wanted any more/);
 });
 
-test("a peer that vanished without a word is noticed by both sides, and one that is merely idle is not", async (context) => {
+test("a vanished peer is noticed by both sides, and a merely idle one is kept", async (context) => {
   const timing = manualTiming();
   const { listener, ends } = await testListener(context, { timing });
   const port = parseAddress(listener.address)?.port ?? 0;

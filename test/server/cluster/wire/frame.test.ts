@@ -36,7 +36,7 @@ function decodeAll(chunks: Iterable<Buffer>, limit?: number): Frame[] {
   return frames;
 }
 
-test("frames come out as they went in, however the bytes are cut", () => {
+test("frames survive a round trip, however the bytes are cut", () => {
   fc.assert(
     fc.property(
       fc.array(anyFrame, { maxLength: 8 }),
@@ -53,12 +53,12 @@ test("frames come out as they went in, however the bytes are cut", () => {
   );
 });
 
-test("a frame is what the protocol says, byte for byte", () => {
+test("a frame matches the protocol byte for byte", () => {
   const frame = encodeFrame({ kind: 0x20, id: 7, isLast: true }, Buffer.from("ab"), Buffer.from("c"));
   assert.equal(frame.toString("hex"), "0000000f" + "01" + "20" + "0001" + "00000007" + "352441c2" + "616263");
 });
 
-test("the largest frame passes and one byte more is refused on both sides", () => {
+test("the largest frame passes, and one byte more is refused on both sides", () => {
   const largest = encodeFrame({ kind: 1 }, Buffer.alloc(MAX_PAYLOAD));
   assert.equal(largest.readUInt32BE(0), 8_388_608);
   assert.equal(decodeAll(pieces(largest, [65_536])).length, 1);
@@ -68,7 +68,7 @@ test("the largest frame passes and one byte more is refused on both sides", () =
   assert.throws(() => decodeAll([over]), WireError);
 });
 
-test("whatever is wrong with a frame is one error, and the stream is over", () => {
+test("any invalid frame is one error and ends the stream", () => {
   const good = encodeFrame({ kind: 1 }, Buffer.from("payload"));
   const broken = (change: (frame: Buffer) => void): Buffer => {
     const frame = Buffer.from(good);
@@ -88,7 +88,7 @@ test("whatever is wrong with a frame is one error, and the stream is over", () =
   }
 });
 
-test("what cannot be a frame is refused by its head, however long it says it is", () => {
+test("an invalid frame is refused by its header, whatever length it claims", () => {
   const long = encodeFrame({ kind: 1 }, Buffer.alloc(100_000));
   for (const [value, at] of [
     [2, 4],
@@ -113,7 +113,7 @@ test("a limit refuses a longer frame by its length alone, and can be raised betw
   assert.deepEqual(kinds, [1, 2]);
 });
 
-test("an announced length is not believed: memory follows the bytes that came", () => {
+test("an announced length is not trusted: memory grows with the received bytes", () => {
   const head = encodeFrame({ kind: 1 }, Buffer.alloc(MAX_PAYLOAD)).subarray(0, 100);
   const before = process.memoryUsage().arrayBuffers;
   const decoders = Array.from({ length: 500 }, () => {
@@ -125,7 +125,7 @@ test("an announced length is not believed: memory follows the bytes that came", 
   assert.ok(grown < 500 * 16_384, `${grown} bytes for ${decoders.length} beginnings of 8 MiB frames`);
 });
 
-test("random bytes and changed frames give frames or the one error", () => {
+test("random bytes and changed frames decode to frames or to the one error", () => {
   const changed = fc
     .tuple(anyFrame, fc.array(fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 })), { minLength: 1, maxLength: 4 }))
     .map(([{ payload, ...head }, changes]) => {

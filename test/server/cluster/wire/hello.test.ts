@@ -15,7 +15,7 @@ const HELLO = {
   purpose: "raft",
 } as const;
 
-test("the hello of the reference is read as it stands there", () => {
+test("the hello of the reference is parsed as printed", () => {
   assert.deepEqual(parseHello(encodeJson(HELLO)), {
     nodeId: "n2",
     storageId: "5b0c",
@@ -28,7 +28,7 @@ test("the hello of the reference is read as it stands there", () => {
   });
 });
 
-test("what a process says of itself beyond the first version may be left out, and is read where it is said", () => {
+test("hello fields after the first version are optional, and are read if present", () => {
   const { incarnation, log } = parseHello(encodeJson({ ...HELLO, inc: "a1", last: 46, term: 3 }));
   assert.deepEqual([incarnation, log], ["a1", { lastIndex: 46, term: 3 }]);
   assert.equal(parseHello(encodeJson({ ...HELLO, last: 46 })).log, undefined);
@@ -38,11 +38,11 @@ test("what a process says of itself beyond the first version may be left out, an
   }
 });
 
-test("members that a later version adds are passed over", () => {
+test("fields that a later version adds are ignored", () => {
   assert.equal(parseHello(encodeJson({ ...HELLO, later: { more: true } })).nodeId, "n2");
 });
 
-test("a hello with a member missing or of another type is refused", () => {
+test("a hello with a missing field or a wrong type is refused", () => {
   const wrong: readonly (readonly [keyof typeof HELLO, unknown])[] = [
     ["v", 2],
     ["cluster", 1],
@@ -65,14 +65,14 @@ test("a hello with a member missing or of another type is refused", () => {
   assert.throws(() => parseHello(encodeJson({ ...HELLO, to: 1 })), WireError);
 });
 
-test("a refusal carries a code that may be printed", () => {
+test("a refusal has a printable code", () => {
   assert.equal(parseRefusal(encodeJson({ code: "not_a_member" })), "not_a_member");
   for (const code of [undefined, 1, "", "Not", "a\u001b[2J", "x".repeat(65)]) {
     assert.throws(() => parseRefusal(encodeJson({ code })), WireError, String(code));
   }
 });
 
-test("whatever bytes or values come, there is a hello or the one error", () => {
+test("any bytes or values decode to a hello or to the one error", () => {
   const value = fc.oneof(
     fc.json(),
     fc

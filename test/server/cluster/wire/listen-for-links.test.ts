@@ -58,7 +58,7 @@ for (const { code, self = {}, hello = {}, purpose = "raft", kind = "node", liste
   });
 }
 
-test("who has no past is not stale: a blank node and a command line say no epoch", async (context) => {
+test("an empty node and a command line are not stale, since they have no epoch", async (context) => {
   const [server, client] = await Promise.all([identityOf("n1"), identityOf("0a", { kind: "cli" })]);
   const { listener, links } = await testListener(context, {
     identity: server,
@@ -104,7 +104,7 @@ const GARBAGE: readonly (readonly [what: string, bytes: Buffer])[] = [
 ];
 
 for (const [what, bytes] of GARBAGE) {
-  test(`the connection of a peer that sends ${what} is closed without a word`, async (context) => {
+  test(`the connection of a peer that sends ${what} is closed silently`, async (context) => {
     const client = await identityOf("n2");
     const { listener, links } = await testListener(context);
     const peer = await rawPeer(listener.address, client);
@@ -116,7 +116,7 @@ for (const [what, bytes] of GARBAGE) {
   });
 }
 
-test("a link whose peer sends garbage after hello is closed, and told to its owner", async (context) => {
+test("a link whose peer sends garbage after hello is closed and reported to its owner", async (context) => {
   const client = await identityOf("n2");
   const { listener, ends, log } = await testListener(context);
   const peer = await rawPeer(listener.address, client);
@@ -130,7 +130,7 @@ test("a link whose peer sends garbage after hello is closed, and told to its own
   assert.equal(log.lines.at(-1)?.fields["peer"], "n2");
 });
 
-test("plain HTTP, plain garbage and a scan of the port are closed and counted", async (context) => {
+test("plain HTTP, plain garbage and a port scan are closed and counted", async (context) => {
   const { listener } = await testListener(context);
   for (const bytes of ["GET / HTTP/1.1\r\n\r\n", "\0\0\0\0\0\0\0\0", ""]) {
     const socket = connect(portOf(listener.address), "127.0.0.1");
@@ -143,7 +143,7 @@ test("plain HTTP, plain garbage and a scan of the port are closed and counted", 
   await eventually("all three are counted", () => listener.stats().untrusted === 3);
 });
 
-test("another secret, no certificate and an expired one are counted and get no answer", async (context) => {
+test("another secret, a missing certificate and an expired one are counted and get no answer", async (context) => {
   const node = await identityOf("n1");
   const { listener, log } = await testListener(context);
   const stranger = await identityOf("n2", { secret: OTHER_SECRET });
@@ -161,7 +161,7 @@ test("another secret, no certificate and an expired one are counted and get no a
   assert.ok(log.lines.length >= 1 && log.lines.length <= 3);
 });
 
-test("who says no hello within five seconds is hung up on, before TLS and after", async (context) => {
+test("a peer without a hello within five seconds is disconnected, before TLS and after", async (context) => {
   const timing = manualTiming();
   const client = await identityOf("n2");
   const { listener } = await testListener(context, { timing });
@@ -179,7 +179,7 @@ test("who says no hello within five seconds is hung up on, before TLS and after"
   assert.equal(listener.stats().malformed, 2);
 });
 
-test("at most 256 connections wait for their hello; links do not count among them", async (context) => {
+test("at most 256 connections wait for their hello; established links do not count", async (context) => {
   const client = await identityOf("n2");
   const { listener } = await testListener(context);
   const greeted = await rawPeer(listener.address, client);
@@ -207,7 +207,7 @@ test("at most 256 connections wait for their hello; links do not count among the
   for (const { socket } of [greeted, late]) socket.destroy();
 });
 
-test("a peer's new link takes the place of the old one, where that is said", async (context) => {
+test("a peer's new link replaces the old one if configured", async (context) => {
   const client = await identityOf("n2");
   const { listener, links } = await testListener(context);
   const open = async () => {
@@ -224,7 +224,7 @@ test("a peer's new link takes the place of the old one, where that is said", asy
   second.socket.destroy();
 });
 
-test("where links are not replaced, one too many is refused as busy", async (context) => {
+test("if links are not replaced, one too many is refused as busy", async (context) => {
   const client = await identityOf("n2");
   const { listener } = await testListener(context, { replaces: false });
   const answers: number[] = [];
@@ -238,7 +238,7 @@ test("where links are not replaced, one too many is refused as busy", async (con
   assert.deepEqual(listener.stats().refused, { busy: 1 });
 });
 
-test("an address that is taken is named, with the system's error as the cause", async (context) => {
+test("an address in use is named, with the system's error as the cause", async (context) => {
   const { listener } = await testListener(context);
   await assert.rejects(testListener(context, { listen: listener.address }), (error: Error) => {
     assert.ok(error.message.includes(listener.address));

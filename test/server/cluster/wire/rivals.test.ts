@@ -30,7 +30,7 @@ function bench({ answers, arbitrates = true }: { answers: boolean; arbitrates?: 
   };
 }
 
-test("the same process may always take the place of its own connection, and so may one of an earlier version", () => {
+test("the same process may always replace its own connection, and so may one of an earlier version", () => {
   const { judge, present, probes } = bench({ answers: true });
   assert.equal(judge("one"), undefined);
   assert.equal(judge(undefined), undefined);
@@ -38,7 +38,7 @@ test("the same process may always take the place of its own connection, and so m
   assert.equal(probes(), 0);
 });
 
-test("another one has to come again until it is known whether the first one answers, and is then told", async () => {
+test("a second process must retry until it is known whether the first answers, and is then told", async () => {
   const { judge, closed, probes, pass } = bench({ answers: true });
   assert.equal(judge("two"), "busy");
   assert.equal(judge("two"), "busy");
@@ -52,14 +52,14 @@ test("another one has to come again until it is known whether the first one answ
   assert.deepEqual([probes(), closed.length], [2, 0]);
 });
 
-test("one that does not answer gives way", async () => {
+test("a first process that does not answer is replaced", async () => {
   const { judge, closed } = bench({ answers: false });
   assert.equal(judge("two"), "busy");
   await settled();
   assert.equal(closed.length, 1);
 });
 
-test("where another node is to decide, neither is told to end", async () => {
+test("if another node is to decide, neither process is told to end", async () => {
   const { judge } = bench({ answers: true, arbitrates: false });
   judge("two");
   await settled();

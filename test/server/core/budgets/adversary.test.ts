@@ -18,7 +18,7 @@ function attackOf(seed: number): Attack {
   };
 }
 
-test("whatever arrives, no more is charged than the limit and what the stated bound allows", (t) => {
+test("for any requests, no more is charged than the limit plus the stated bound", (t) => {
   const worst = { stated: 0, alone: 0, admitted: 0, refused: 0, over: 0 };
   for (let seed = 1; seed <= SEEDS; seed += 1) {
     const plan = attackOf(seed);
@@ -38,7 +38,7 @@ test("whatever arrives, no more is charged than the limit and what the stated bo
   t.diagnostic(`${SEEDS} seeds: ${JSON.stringify(worst)}`);
 });
 
-test("a budget of 2,000 that sixty requests without a bound are sent at lets one of them through at a time", () => {
+test("sixty requests without a bound on a budget of 2,000 pass one at a time", () => {
   for (let seed = 1; seed <= 20; seed += 1) {
     const plan: Attack = { seed, nodes: 1, limit: 2_000, burst: 60, stated: 0, output: 500 };
     const { charged, alone } = attack(plan);
@@ -46,7 +46,7 @@ test("a budget of 2,000 that sixty requests without a bound are sent at lets one
   }
 });
 
-test("requests that state their output share what is left, as many as fit", () => {
+test("requests with a stated output share the remaining budget, as many as fit", () => {
   for (let seed = 1; seed <= 20; seed += 1) {
     const plan: Attack = { seed, nodes: 1, limit: 20_000, burst: 60, stated: 1, output: 0 };
     const { charged } = attack(plan);

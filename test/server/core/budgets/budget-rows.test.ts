@@ -14,7 +14,7 @@ const rowOf = (node: Node, key?: { readonly id: string; readonly name: string })
   );
 };
 
-test("a bucket that nobody used is whole", () => {
+test("an unused bucket is full", () => {
   assert.deepEqual(rowOf(createNode(createCluster(["n1"]))), {
     budget: "team",
     bucket: "shared",
@@ -31,7 +31,7 @@ test("a bucket that nobody used is whole", () => {
   });
 });
 
-test("a row has the columns of the admin list, but for what the node adds", () => {
+test("a row has the columns of the admin list, except for those the node adds", () => {
   const row = rowOf(createNode(createCluster(["n1"])), { id: "abcdefgh", name: "alice" });
   assert.deepEqual(
     [...Object.keys(row), "refused_per_minute", "holders", "node"].sort(),
@@ -40,7 +40,7 @@ test("a row has the columns of the admin list, but for what the node adds", () =
   assert.deepEqual([row.bucket, row.key], ["abcdefgh", "alice"]);
 });
 
-test("used counts what this node has not reported yet, once", () => {
+test("used counts unreported spending of this node, once", () => {
   const cluster = createCluster(["n1", "n2"]);
   const [one, two] = [createNode(cluster, "n1"), createNode(cluster, "n2")];
   const call = one.take(100);
@@ -63,7 +63,7 @@ test("used counts what this node has not reported yet, once", () => {
   assert.ok(one.ledger.heldUnused >= 40);
 });
 
-test("the grant of a process that died is used", () => {
+test("the grant of a dead process counts as used", () => {
   const cluster = createCluster(["n1", "n2"]);
   const [one, two] = [createNode(cluster, "n1"), createNode(cluster, "n2")];
   one.take(100);
@@ -72,7 +72,7 @@ test("the grant of a process that died is used", () => {
   assert.equal(rowOf(two).used, 100);
 });
 
-test("a status follows from what remains", () => {
+test("a status follows from the remaining amount", () => {
   const cases: readonly (readonly [used: number, status: BudgetRow["status"]])[] = [
     [0, "ok"],
     [90, "ok"],
@@ -91,7 +91,7 @@ test("a status follows from what remains", () => {
   }
 });
 
-test("what a silent or dead node may have spent is used and unaccounted: after a minute, or once it is started anew", () => {
+test("possible spending of a silent or dead node is unaccounted, after a minute or once it restarts", () => {
   for (const isBack of [true, false]) {
     const cluster = createCluster(["n1", "n2"]);
     const limit = limitOf(1_000, 60 * MINUTE);

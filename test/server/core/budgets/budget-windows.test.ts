@@ -16,7 +16,7 @@ const lengthOf = (text: string): number => {
   return length.kind === "length" ? length.windowMs : 0;
 };
 
-test("a window has a name or a duration", () => {
+test("a window is a name or a duration", () => {
   const lengths: readonly (readonly [string, number])[] = [
     ["minute", 60_000],
     ["hour", 3_600_000],
@@ -30,7 +30,7 @@ test("a window has a name or a duration", () => {
   for (const [text, ms] of lengths) assert.equal(lengthOf(text), ms, text);
 });
 
-test("what is no window, or no useful one, is refused with the reason", () => {
+test("an invalid or useless window is refused with the reason", () => {
   const refused: readonly (readonly [string, RegExp])[] = [
     ["month", /expected `minute`/],
     ["", /expected/],
@@ -72,7 +72,7 @@ test("windows are aligned to the epoch, in UTC", () => {
   }
 });
 
-test("each instant is in one window, windows follow each other without a gap, and the wait leads into the next", () => {
+test("each instant is in one window, windows have no gaps, and the wait leads into the next", () => {
   // The model counts windows one after another from the epoch in whole numbers without a bound.
   const modelWindow = (now: bigint, length: bigint): bigint => (now - (((now % length) + length) % length)) / length;
   fc.assert(

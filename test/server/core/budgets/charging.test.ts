@@ -57,7 +57,7 @@ test("settling, aborting or releasing again changes nothing", () => {
   }
 });
 
-test("a stream is charged as it flows, each part once, however often it is told", () => {
+test("a stream is charged as it flows, each part once, however often it is reported", () => {
   const { node, call } = under(100, 50);
   for (const used of [0, 10, 10, 40, 30, 40]) spend(node.ledger, call, used, node.now);
   assert.deepEqual([call.spent, node.share()?.spent, node.share()?.reserved, node.free()], [40, 40, 60, 50]);
@@ -68,7 +68,7 @@ test("a stream is charged as it flows, each part once, however often it is told"
   assert.deepEqual([call.spent, node.share()?.spent, node.free()], [151, 151, -1]);
 });
 
-test("a stream and a single answer of the same usage are charged alike", () => {
+test("a stream and a whole answer with the same usage are charged alike", () => {
   const streamed = under(100);
   for (const used of [7, 25, 61]) spend(streamed.node.ledger, streamed.call, used, streamed.node.now);
   settle(streamed.node.ledger, streamed.call, 77, streamed.node.now);
@@ -78,14 +78,14 @@ test("a stream and a single answer of the same usage are charged alike", () => {
   assert.equal(streamed.node.free(), single.node.free());
 });
 
-test("a final count below what was told on the way is what is charged here", () => {
+test("a final count below the running one is what is charged", () => {
   const { node, call } = under(100);
   spend(node.ledger, call, 90, node.now);
   settle(node.ledger, call, 70, node.now);
   assert.deepEqual([call.spent, node.share()?.spent, node.free()], [70, 70, 30]);
 });
 
-test("a count that was reported and is corrected downward is made good by the next request", () => {
+test("a reported count that is corrected downward is credited to the next request", () => {
   const { node, call } = under(100);
   spend(node.ledger, call, 90, node.now);
   node.pass(600);
@@ -100,7 +100,7 @@ test("a count that was reported and is corrected downward is made good by the ne
   assert.equal(node.usage()?.spent, 100);
 });
 
-test("a request that broke off is charged what is known of it, else what it had reserved, and never nothing", () => {
+test("a broken request is charged its known usage, else its reservation, and never nothing", () => {
   const cases: readonly (readonly [flowed: number, known: number | undefined, charged: number])[] = [
     [0, undefined, 100],
     [0, 0, 100],
@@ -125,7 +125,7 @@ test("a request that never reached an upstream is charged nothing", () => {
   assert.deepEqual([call.spent, node.free()], [0, 100]);
 });
 
-test("attempts that failed are charged what they used, once, and the next one is held for again", () => {
+test("failed attempts are charged their usage once, and the next attempt is reserved again", () => {
   const { node, call } = under(100, 50);
   spend(node.ledger, call, 30, node.now);
   assert.equal(nextAttempt(node.ledger, call, node.now), true);
@@ -136,7 +136,7 @@ test("attempts that failed are charged what they used, once, and the next one is
   assert.deepEqual([call.spent, node.share()?.spent, node.free()], [110, 110, 40]);
 });
 
-test("an attempt that cannot be held for is said to be so, and is charged when it is made", () => {
+test("an attempt that cannot be reserved reports this, and is charged if it is made", () => {
   const { node, call } = under(100, 10);
   spend(node.ledger, call, 30, node.now);
   assert.equal(nextAttempt(node.ledger, call, node.now), false);
@@ -145,7 +145,7 @@ test("an attempt that cannot be held for is said to be so, and is charged when i
   assert.equal(call.spent, 130);
 });
 
-test("a request over the end of a window is charged to the window of its admission", () => {
+test("a request across the end of a window is charged to the window of its admission", () => {
   const { node, call } = under(100);
   const first = node.share();
   spend(node.ledger, call, 20, node.now);
@@ -158,7 +158,7 @@ test("a request over the end of a window is charged to the window of its admissi
   assert.equal(node.ledger.counts.unreported, 0);
 });
 
-test("what a request uses when its window can be reported no more is charged to the present one", () => {
+test("usage after the last report of its window is charged to the current window", () => {
   const { node, call } = under(100);
   spend(node.ledger, call, 20, node.now);
   node.pass(600);
@@ -174,7 +174,7 @@ test("what a request uses when its window can be reported no more is charged to 
   assert.equal(node.ledger.counts.unreported, 0);
 });
 
-test("a session is charged its flat cost where it began, and what flows in the window in which it flows", () => {
+test("a session is charged its flat cost where it began, and usage in the window in which it occurs", () => {
   const { node, call } = under(5, 200, true);
   const flat = 5;
   const first = node.share();
@@ -194,7 +194,7 @@ test("a session is charged its flat cost where it began, and what flows in the w
   assert.deepEqual([node.share()?.spent, call.spent], [10, 65]);
 });
 
-test("a session that was not charged its flat cost yet is charged it in the window of its admission", () => {
+test("a session whose flat cost is still uncharged is charged it in the window of its admission", () => {
   const { node, call } = under(5, 0, true);
   const first = node.share();
   node.pass(MINUTE + 1);
@@ -202,7 +202,7 @@ test("a session that was not charged its flat cost yet is charged it in the wind
   assert.deepEqual([first?.spent, first?.reserved, node.share()?.spent], [5, 0, 7]);
 });
 
-test("a session in a budget that is spent finds no cover", () => {
+test("a session in a spent budget is not covered", () => {
   const { node, call } = under(1, 0, true);
   const rest = node.take(999);
   node.exchange();
@@ -213,7 +213,7 @@ test("a session in a budget that is spent finds no cover", () => {
   assert.equal(cover.state, "exhausted");
 });
 
-test("a clock that is set back and forth moves no unit", () => {
+test("a clock set back and forth moves no unit", () => {
   const { node, call } = under(100);
   const share = node.share();
   node.pass(-5 * MINUTE);
@@ -223,7 +223,7 @@ test("a clock that is set back and forth moves no unit", () => {
   assert.deepEqual([share?.spent, share?.reserved], [60, 0]);
 });
 
-test("a bucket stays as long as a request of it is under way", () => {
+test("a bucket stays while a request of it is running", () => {
   const { node, call } = under(100);
   node.pass(600);
   node.exchange();

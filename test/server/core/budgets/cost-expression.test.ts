@@ -48,7 +48,7 @@ test("each type counts its class of tokens", () => {
   }
 });
 
-test("an expression reads the model, the backend and every count", () => {
+test("an expression can read the model, the backend and every count", () => {
   let seen: CostVariables | undefined;
   const cost = priced((variables) => {
     seen = variables;
@@ -67,7 +67,7 @@ test("an expression reads the model, the backend and every count", () => {
   });
 });
 
-test("a cost is rounded up, and one that is no amount is an error", () => {
+test("a cost is rounded up, and a value that is not an amount is an error", () => {
   const rows: readonly (readonly [number | bigint, number | "error"])[] = [
     [0, 0],
     [0.0001, 1],
@@ -103,7 +103,7 @@ const demandOf = (...args: Parameters<typeof estimate>) => {
   return result.kind === "demand" ? result.demand : flatDemand(0);
 };
 
-test("the bound of a request is held until an average is known, and never less than one unit after", () => {
+test("a request's bound is reserved until an average is known, and at least one unit afterwards", () => {
   const bounds = { input: 100, output: 400, isOutputStated: true };
   const total = tokens("TotalToken");
   assert.deepEqual(demandOf(total, AT, bounds, undefined), { hard: 500, soft: 500 });
@@ -116,19 +116,19 @@ test("the bound of a request is held until an average is known, and never less t
   assert.deepEqual(demandOf(tokens("CacheCreationInputToken"), AT, bounds, undefined), { hard: 100, soft: 100 });
 });
 
-test("a request that leaves its output open holds the whole budget at most, one that states it what it states", () => {
+test("a request without stated output reserves at most the whole budget, and one with it what it states", () => {
   const total = tokens("TotalToken", 5_000);
   assert.equal(demandOf(total, AT, { input: 10, output: 32_768, isOutputStated: false }, undefined).hard, 5_000);
   assert.equal(demandOf(total, AT, { input: 10, output: 32_768, isOutputStated: true }, undefined).hard, 32_778);
 });
 
-test("an expression that fails cannot be estimated", () => {
+test("a failing expression cannot be estimated", () => {
   const failing = expressionCost(() => ({ kind: "error", message: "no such price" }));
   const result = estimate(expression(failing), AT, { input: 1, output: 1, isOutputStated: true }, undefined);
   assert.deepEqual(result, { kind: "error", message: "no such price" });
 });
 
-test("the estimate bounds every cost that is linear in the counts, whatever the usage turns out to be", () => {
+test("the estimate bounds every cost that is linear in the counts, for any usage", () => {
   const price = fc.integer({ min: 0, max: 50 });
   fc.assert(
     fc.property(
@@ -171,7 +171,7 @@ test("the estimate bounds every cost that is linear in the counts, whatever the 
   );
 });
 
-test("an average begins with the first cost, follows later ones, and is one of a bounded number", () => {
+test("an average begins with the first cost, follows later ones, and exists for a bounded number of keys", () => {
   const averages = createAverages();
   assert.equal(averageOf(averages, "team/large"), undefined);
   observeCost(averages, "team/large", 160);
@@ -183,7 +183,7 @@ test("an average begins with the first cost, follows later ones, and is one of a
   assert.equal(averages.of.size, 10_000);
 });
 
-test("a budget of the document is compiled with its length and its price", () => {
+test("a budget of the document is compiled with its window and its price", () => {
   const config = { name: "team", limit: 1_000, window: "12h", shared: true };
   const compiled = compileBudget(config, 4, noCel);
   assert.equal(compiled.kind, "rule");
@@ -200,7 +200,7 @@ test("a budget of the document is compiled with its length and its price", () =>
   assert.deepEqual(cost(USAGE, AT), { kind: "units", units: 140 });
 });
 
-test("an expression is compiled through the port; what it refuses, and a useless window, refuse the budget", () => {
+test("an expression is compiled through the port; a refused expression or a useless window refuses the budget", () => {
   const cel = { name: "team", limit: 1e15, window: "day", shared: false, cost: { type: "CEL" as CostType, cel: "1" } };
   const compiled = compileBudget(cel, 1, (expression) => ({
     kind: "compiled",
@@ -214,7 +214,7 @@ test("an expression is compiled through the port; what it refuses, and a useless
   assert.equal(short.kind === "invalid" ? short.key : "", "window");
 });
 
-test("a bucket is named by its budget, and by its payer unless it is shared; no two names meet", () => {
+test("a bucket is named by its budget, and by its payer unless it is shared; names never collide", () => {
   assert.equal(bucketName("team", true, "k1"), "b/team");
   assert.equal(bucketName("team", false, "k1"), "b/team/k/k1");
   assert.notEqual(bucketName("a/k/b", true, ""), bucketName("a", false, "b"));

@@ -13,12 +13,12 @@ function open(limit = LIMIT.limit) {
   return { ledger, bucket };
 }
 
-test("nothing is asked ahead of a bucket that no request has used", () => {
+test("no prefetch is requested for a bucket that no request has used", () => {
   const { ledger, bucket } = open();
   assert.deepEqual([chunkOf(ledger, bucket), risksOf(bucket), aheadOf(ledger, bucket)], [0, 0, 0]);
 });
 
-test("the rate counts the first request, and is known once half a second has passed", () => {
+test("the rate counts the first request and is known after half a second", () => {
   const { ledger, bucket } = open();
   noteAdmitted(bucket, { units: 100, risk: 10 }, 1_000);
   noteAdmitted(bucket, { units: 100, risk: 10 }, 1_499);
@@ -40,7 +40,7 @@ test("after a second without requests the rate is zero, and a long stretch count
   }
 });
 
-test("a clock that was set back begins a new stretch", () => {
+test("a clock set back begins a new interval", () => {
   const { bucket } = open();
   noteAdmitted(bucket, { units: 100, risk: 10 }, 10_000);
   noteRate(bucket, 50, 5_000);
@@ -49,7 +49,7 @@ test("a clock that was set back begins a new stretch", () => {
   assert.equal(bucket.rate, 0.05);
 });
 
-test("what two more requests may cost is asked for as well, up to a sixteenth of the limit", () => {
+test("the cost of two more requests is prefetched as well, up to a sixteenth of the limit", () => {
   for (const [limit, risks] of [
     [100_000, 20],
     [160, 10],
@@ -61,7 +61,7 @@ test("what two more requests may cost is asked for as well, up to a sixteenth of
   }
 });
 
-test("a node whose answers take long asks for four times of that", () => {
+test("a node with slow answers prefetches four times as much", () => {
   const { ledger, bucket } = open();
   noteAdmitted(bucket, { units: 1_000, risk: 10 }, 0);
   noteAdmitted(bucket, { units: 1_000, risk: 10 }, 500);

@@ -23,7 +23,7 @@ function reportOf(node: Node): Report {
   return report;
 }
 
-test("what was spent is reported once half a second has passed, in one report for all buckets", () => {
+test("spending is reported after half a second, in one report for all buckets", () => {
   const node = alone();
   for (const name of ["b/one", "b/two"]) {
     node.take(50, name);
@@ -44,7 +44,7 @@ test("what was spent is reported once half a second has passed, in one report fo
   );
 });
 
-test("nothing is sent before the process has its number of start, nor while nothing changed", () => {
+test("nothing is sent before the process has its start number, or while nothing changed", () => {
   const node = alone();
   node.pass(10_000);
   assert.equal(takeReport(node.ledger, node.now), undefined);
@@ -54,7 +54,7 @@ test("nothing is sent before the process has its number of start, nor while noth
   assert.equal(takeReport(node.ledger, node.now), undefined);
 });
 
-test("a report has a bounded number of rows and of characters, and the rest follows", () => {
+test("a report is limited in rows and characters, and the rest follows", () => {
   for (const name of ["k", "x".repeat(400)]) {
     const node = alone();
     node.limit = limitOf(1_000_000_000_000, 60_000, Number.MAX_SAFE_INTEGER);
@@ -87,7 +87,7 @@ test("a report applied twice, or late, counts once", () => {
   assert.equal(node.usage()?.spent, 80);
 });
 
-test("an answer that is handed in twice, or to another incarnation, changes nothing", () => {
+test("an answer delivered twice or to another incarnation changes nothing", () => {
   const node = alone();
   const call = node.take(100);
   const report = reportOf(node);
@@ -119,7 +119,7 @@ test("a grant whose answer was lost is known from the next answer", () => {
   assert.equal(node.usage()?.granted, 100);
 });
 
-test("an answer that comes after its report was given up is still of use", () => {
+test("an answer after its report was given up is still used", () => {
   const node = alone();
   const call = node.take(100);
   const report = reportOf(node);
@@ -146,7 +146,7 @@ test("a bucket is in one report at a time", () => {
   );
 });
 
-test("a request for all that is left of three nodes' budget is granted in few rounds", (t) => {
+test("a request for all remaining units of a three-node budget is granted in few rounds", (t) => {
   const cluster = createCluster(["n1", "n2", "n3"]);
   const node = createNode(cluster, "n1", limitOf(1_000_000));
   const call = node.take(1_000_000);
@@ -157,7 +157,7 @@ test("a request for all that is left of three nodes' budget is granted in few ro
   t.diagnostic(`${rounds} rounds`);
 });
 
-test("while one report is not answered, others are sent, and not without bound", () => {
+test("while one report is unanswered, a bounded number of others is sent", () => {
   const node = alone();
   for (let at = 0; at < 4; at += 1) {
     node.take(5, `b/${at}`);
@@ -168,7 +168,7 @@ test("while one report is not answered, others are sent, and not without bound",
   assert.equal(takeReport(node.ledger, node.now), undefined);
 });
 
-test("what was unused for five seconds goes back, is not used meanwhile, and counts once", () => {
+test("units unused for five seconds are returned, not used meanwhile, and counted once", () => {
   const node = alone();
   const spare = node.take(400);
   node.exchange();
@@ -194,7 +194,7 @@ test("what was unused for five seconds goes back, is not used meanwhile, and cou
   assert.equal(busy.state, "held");
 });
 
-test("a node in use keeps what it would ask for at once", () => {
+test("a busy node keeps what it would request again at once", () => {
   const node = alone(100_000);
   let reports = 0;
   for (let at = 0; at < 20_000; at += 50) {
@@ -208,7 +208,7 @@ test("a node in use keeps what it would ask for at once", () => {
   assert.ok(reports < 120, `${reports} reports in 20 seconds`);
 });
 
-test("a restarted process begins with nothing; what the last one held stays charged in full", () => {
+test("a restarted process begins with nothing, and the last one's grant stays charged in full", () => {
   const node = alone();
   settle(node.ledger, node.take(300), 0, node.now);
   const call = node.take(300);
@@ -233,7 +233,7 @@ function afterAWhile(node: Node) {
   return node.cluster.apply(reportOf(node));
 }
 
-test("a process that gets a new number goes on: what runs is paid for by the old grant, only more is charged anew", () => {
+test("a process with a new number continues: running requests use the old grant, and only more is charged again", () => {
   const node = alone();
   const covered = node.take(100);
   const over = node.take(100);
@@ -254,7 +254,7 @@ test("a process that gets a new number goes on: what runs is paid for by the old
   assert.equal(node.ledger.counts.unreported, 0);
 });
 
-test("what was reserved out of a grant that others overdrew is charged anew, since nothing paid for it", () => {
+test("a reservation from a grant that others overdrew is charged again, since nothing paid for it", () => {
   const node = alone();
   const over = node.take(100);
   const call = node.take(50);
@@ -268,7 +268,7 @@ test("what was reserved out of a grant that others overdrew is charged anew, sin
   assert.deepEqual([node.usage()?.used, node.usage()?.spent], [150, 30]);
 });
 
-test("a bucket of before a new number stays one bucket while a request of it is under way", () => {
+test("a bucket from before a new number stays one bucket while a request of it is running", () => {
   const node = alone();
   const call = node.take(100);
   node.exchange();
@@ -283,7 +283,7 @@ test("a bucket of before a new number stays one bucket while a request of it is 
   assert.equal(node.usage()?.spent, 40);
 });
 
-test("who waits for an answer of before goes on waiting for one of the new number", () => {
+test("a request waiting for an answer to the old number waits for one to the new number", () => {
   const node = alone();
   const call = node.take(100);
   const report = reportOf(node);
@@ -295,7 +295,7 @@ test("who waits for an answer of before goes on waiting for one of the new numbe
   assert.equal(call.state, "held");
 });
 
-test("after a new number limits of a lower revision are taken for a minute, and then only of a higher one", () => {
+test("after a new number, limits of a lower revision are accepted for a minute, then only higher ones", () => {
   const node = alone();
   node.limit = limitOf(1_000, MINUTE, 50);
   node.take(10);
@@ -316,7 +316,7 @@ test("after a new number limits of a lower revision are taken for a minute, and 
   assert.equal(node.bucket().limit, 20);
 });
 
-test("a process that ends gives back all that nobody reserved, and tells all that was spent", () => {
+test("a stopping process returns all unreserved units and reports all spending", () => {
   const node = provisionedAtARate();
   const call = node.take(100);
   const done = node.take(50);
@@ -339,7 +339,7 @@ function provisionedAtARate(): Node {
   return node;
 }
 
-test("a window that is over is settled without an ask, and late reports are counted", () => {
+test("a past window is settled without a request for units, and late reports are counted", () => {
   const node = alone();
   const call = node.take(100);
   node.exchange();
@@ -355,7 +355,7 @@ test("a window that is over is settled without an ask, and late reports are coun
   assert.equal(holdingsOf(node.cluster.state)[0]?.spent, 150);
 });
 
-test("what no report could carry in time is counted as such", () => {
+test("spending that no report could carry in time is counted as such", () => {
   const node = alone();
   settle(node.ledger, node.take(0), 0, node.now);
   const call = node.take(40);

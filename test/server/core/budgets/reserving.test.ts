@@ -31,7 +31,7 @@ function provisioned(units: number, limit = 1_000): Node {
   return node;
 }
 
-test("a first request waits for one answer, the next ones for none", () => {
+test("a first request waits for one answer, and later ones for none", () => {
   const node = alone();
   const first = node.take(100);
   assert.equal(first.state, "waiting");
@@ -46,7 +46,7 @@ test("a first request waits for one answer, the next ones for none", () => {
   assert.equal(isAsking(node.ledger), false);
 });
 
-test("a hundred calls against room for ten: ten are admitted, on the first use of the bucket", () => {
+test("of a hundred calls with room for ten, ten are admitted, on the first use of the bucket", () => {
   const node = alone(10);
   const calls = Array.from({ length: 100 }, () => node.take(1));
   node.exchange();
@@ -59,7 +59,7 @@ test("a hundred calls against room for ten: ten are admitted, on the first use o
   assert.deepEqual([node.usage()?.spent, node.usage()?.open], [10, 10]);
 });
 
-test("a hundred calls over three nodes against room for ten: ten are admitted in all", () => {
+test("of a hundred calls over three nodes with room for ten, ten are admitted in all", () => {
   const cluster = createCluster(["n1", "n2", "n3"]);
   const nodes = ["n1", "n2", "n3"].map((id) => createNode(cluster, id, limitOf(10)));
   const calls = Array.from({ length: 100 }, (_, at) => nodes[at % 3]!.take(1));
@@ -74,7 +74,7 @@ test("a hundred calls over three nodes against room for ten: ten are admitted in
   assert.equal(calls.filter(({ state }) => state === "exhausted").length, 90);
 });
 
-test("a hundred calls whose costs differ fill the budget and do not pass it", () => {
+test("a hundred calls with different costs fill the budget and do not exceed it", () => {
   const node = alone(100);
   const calls = Array.from({ length: 100 }, (_, at) => node.take(1 + (at % 19)));
   node.exchange();
@@ -84,7 +84,7 @@ test("a hundred calls whose costs differ fill the budget and do not pass it", ()
   for (const call of calls.filter(({ state }) => state === "exhausted")) assert.ok(call.hard > 100 - sum);
 });
 
-test("exhausted says when the window ends, unavailable that it may be tried in a second", () => {
+test("`exhausted` says when the window ends, and `unavailable` that a retry is possible in a second", () => {
   const node = alone(5);
   node.pass(12_345);
   const large = node.take(6);
@@ -104,14 +104,14 @@ test("exhausted says when the window ends, unavailable that it may be tried in a
   assert.deepEqual(takeDecided(node.ledger), [call]);
 });
 
-test("a wait ends also when the clock was set back", () => {
+test("a wait ends even if the clock was set back", () => {
   const node = alone();
   const call = node.take(5);
   node.pass(-10 * MINUTE);
   assert.equal(call.state, "unavailable");
 });
 
-test("denials cost no report while the last answer is fresh, and one after", () => {
+test("denials cause no report while the last answer is fresh, and one afterwards", () => {
   const node = alone(10);
   node.take(10);
   node.exchange();
@@ -127,7 +127,7 @@ test("denials cost no report while the last answer is fresh, and one after", () 
   assert.equal(node.exchange(), 1);
 });
 
-test("what is told to be exhausted for a large request is not for a small one", () => {
+test("a bucket exhausted for a large request is not exhausted for a small one", () => {
   const node = alone(64);
   node.take(60);
   node.exchange();
@@ -137,7 +137,7 @@ test("what is told to be exhausted for a large request is not for a small one", 
   assert.equal(small.state, "held");
 });
 
-test("a raised limit is asked for at once, a lowered one leaves what is granted", () => {
+test("a raised limit is used at once, and a lowered one keeps what is granted", () => {
   const node = alone(10);
   node.take(10);
   node.exchange();
@@ -158,7 +158,7 @@ test("a raised limit is asked for at once, a lowered one leaves what is granted"
   assert.equal(node.bucket().limit, 1);
 });
 
-test("a node that spent above its part is not refused while the bucket has room", () => {
+test("a node that spent above its share is not refused while the bucket has room", () => {
   const node = alone(1_000);
   const call = node.take(100);
   node.exchange();
@@ -171,7 +171,7 @@ test("a node that spent above its part is not refused while the bucket has room"
   assert.equal(beyond.state, "exhausted");
 });
 
-test("what little is left is told from what a node spent above its part", () => {
+test("the little that is left is known from what a node spent above its share", () => {
   const node = alone(1_000);
   const call = node.take(10);
   node.exchange();
@@ -185,7 +185,7 @@ test("what little is left is told from what a node spent above its part", () => 
   assert.equal(beside.state, "exhausted");
 });
 
-test("a changed length of the window begins a bucket of its own, and the old one still reports", () => {
+test("a changed window length begins a new bucket, and the old one still reports", () => {
   const node = provisioned(100);
   const before = node.take(50);
   settle(node.ledger, before, 50, node.now);
@@ -201,7 +201,7 @@ test("a changed length of the window begins a bucket of its own, and the old one
   assert.equal(node.ledger.buckets.size, 2);
 });
 
-test("who waits is served in order, and a large request is not starved by small ones", () => {
+test("waiting requests are served in order, and small ones do not starve a large one", () => {
   const node = provisioned(10);
   const large = node.take(100);
   const small = node.take(1);
@@ -220,7 +220,7 @@ test("without an answer a small request is served once the large one before it g
   assert.deepEqual([large.state, small.state], ["unavailable", "held"]);
 });
 
-test("what a request gives back goes to who waits", () => {
+test("units that a request returns go to waiting requests", () => {
   const node = provisioned(10, 64);
   const first = node.take(10);
   const second = node.take(8);
@@ -230,7 +230,7 @@ test("what a request gives back goes to who waits", () => {
   assert.equal(node.free(), 0);
 });
 
-test("a client that leaves while it waits holds nothing and blocks nobody", () => {
+test("a client that disconnects while it waits holds nothing and blocks nobody", () => {
   const node = provisioned(10);
   const large = node.take(500);
   const small = node.take(5);
@@ -241,7 +241,7 @@ test("a client that leaves while it waits holds nothing and blocks nobody", () =
   assert.deepEqual(takeDecided(node.ledger), [small]);
 });
 
-test("one ask is outstanding for a bucket, and asks of several buckets travel together", () => {
+test("one request for units is outstanding per bucket, and those of several buckets travel together", () => {
   const node = alone();
   node.take(10, "b/one");
   node.take(10, "b/two");
@@ -258,7 +258,7 @@ test("one ask is outstanding for a bucket, and asks of several buckets travel to
   assert.equal(takeReport(node.ledger, node.now), undefined);
 });
 
-test("a node that takes steadily asks before it runs dry, so that nobody waits", () => {
+test("a node with steady use requests units before it runs dry, so that no request waits", () => {
   const node = alone(1_000_000);
   let waited = 0;
   for (let at = 0; at < 40_000; at += 10) {
@@ -274,7 +274,7 @@ test("a node that takes steadily asks before it runs dry, so that nobody waits",
   assert.ok(waited < 60, `${waited} of 4,000 waited`);
 });
 
-test("requests hold what they probably cost while much is left, and their bound when little is", () => {
+test("requests reserve their probable cost while much is left, and their bound when little is", () => {
   const node = alone(1_000);
   const soft = node.take({ hard: 400, soft: 100 });
   node.exchange();
@@ -293,7 +293,7 @@ test("requests hold what they probably cost while much is left, and their bound 
   assert.equal(tooLarge.state, "exhausted");
 });
 
-test("who waits over the end of a window is charged to the next", () => {
+test("a request that waits across the end of a window is charged to the next", () => {
   const node = alone();
   node.pass(MINUTE - 20);
   const call = node.take(5);
@@ -303,7 +303,7 @@ test("who waits over the end of a window is charged to the next", () => {
   assert.equal(call.share.startsAt, START + MINUTE);
 });
 
-test("who waits over the end of a window goes before those who came after it", () => {
+test("a request that waits across the end of a window is served before later ones", () => {
   const node = alone();
   node.pass(MINUTE - 20);
   const early = node.take(5);
@@ -314,7 +314,7 @@ test("who waits over the end of a window goes before those who came after it", (
   assert.deepEqual(takeDecided(node.ledger), [early, late]);
 });
 
-test("each window begins with nothing granted, and a bucket without use is forgotten after it", () => {
+test("each window begins with nothing granted, and an unused bucket is forgotten after it", () => {
   const node = provisioned(10);
   settle(node.ledger, node.take(10), 10, node.now);
   node.pass(600);
@@ -324,7 +324,7 @@ test("each window begins with nothing granted, and a bucket without use is forgo
   assert.equal(node.take(1).state, "waiting");
 });
 
-test("a full ledger takes no further bucket", () => {
+test("a full ledger accepts no further bucket", () => {
   const ledger = createLedger("n1", 1);
   const limit = limitOf(10);
   for (let at = 0; at < MAX_BUCKETS; at += 1) bucketOf(ledger, `b/k/${at}`, limit);
@@ -332,7 +332,7 @@ test("a full ledger takes no further bucket", () => {
   assert.notEqual(bucketOf(ledger, "b/k/1", limit), undefined);
 });
 
-test("a name that the cluster would refuse makes no bucket", () => {
+test("a name that the cluster would refuse creates no bucket", () => {
   const ledger = createLedger("n1", 1);
   for (const name of ["", "b/\n", "b/\u0000", "b/\ud800", "x".repeat(513)]) {
     assert.equal(bucketOf(ledger, name, limitOf(10)), undefined);
@@ -343,14 +343,14 @@ test("a name that the cluster would refuse makes no bucket", () => {
   assert.equal(call.state, "held");
 });
 
-test("at most ten thousand wait", () => {
+test("at most ten thousand requests wait", () => {
   const ledger = createLedger("n1", 1);
   const bucket = bucketOf(ledger, "b/team", limitOf(1e9))!;
   const states = Array.from({ length: 10_001 }, () => reserve(ledger, bucket, flatDemand(1), START).state);
   assert.deepEqual([states[9_999], states[10_000]], ["waiting", "unavailable"]);
 });
 
-test("a clock behind the leader's is refused grants of a past window, and asks gently until its own turns", () => {
+test("a clock behind the leader's is refused grants of a past window, and retries slowly until its own clock turns", () => {
   const cluster = createCluster(["n1"]);
   const node = createNode(cluster);
   cluster.now += MINUTE;
@@ -364,7 +364,7 @@ test("a clock behind the leader's is refused grants of a past window, and asks g
   assert.equal(call.state, "waiting");
 });
 
-test("a clock far ahead is told from a budget that is spent by the time of the log", () => {
+test("a clock far ahead is distinguished from a spent budget by the time of the log", () => {
   const cluster = createCluster(["n1"]);
   const node = createNode(cluster);
   const ahead = START + 5 * MINUTE;

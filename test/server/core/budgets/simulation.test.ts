@@ -44,7 +44,7 @@ const plans = fc.record<Plan>({
 
 const sum = (of: ReadonlyMap<number, number>): number => [...of.values()].reduce((all, units) => all + units, 0);
 
-test("never charged beyond the bound, never refused with room, and all counted in the end, whatever fails", (t) => {
+test("whatever fails, nothing is charged beyond the bound, nothing refused with room, and everything is counted in the end", (t) => {
   let runs = 0;
   let restarted = 0;
   let admitted = 0;
@@ -65,7 +65,7 @@ test("never charged beyond the bound, never refused with room, and all counted i
   t.diagnostic(`${runs} runs: ${admitted} admitted, ${exhausted} exhausted, ${unavailable} unavailable`);
 });
 
-test("with bounds reserved nothing is charged above the limit; with a guess, no more than the guesses fell short", (t) => {
+test("with reserved bounds nothing is charged above the limit; with estimates, at most what they fell short", (t) => {
   for (const isHard of [true, false]) {
     for (const limit of [2_000, 20_000]) {
       const { charged, excess, exhausted } = simulate({ ...CALM, isHard, limit, load: [60, 60, 60], seed: limit });
@@ -80,7 +80,7 @@ test("with bounds reserved nothing is charged above the limit; with a guess, no 
   }
 });
 
-test("a process that dies strands its grant until the window ends, and no more", (t) => {
+test("a dead process strands its grant until the window ends, and no more", (t) => {
   const plan = { ...CALM, windowMs: 60_000, load: [60, 60, 60] };
   const whole = simulate(plan);
   const broken = simulate({ ...plan, restarts: 0.2 });
@@ -90,7 +90,7 @@ test("a process that dies strands its grant until the window ends, and no more",
   assert.ok(used(broken.charged) >= 50);
 });
 
-test("while the cluster answers and clocks agree, nobody is told that the budget cannot be asked for", () => {
+test("while the cluster answers and clocks agree, no request is refused as unavailable", () => {
   for (const seed of [1, 2, 3]) {
     for (const limit of [500, 5_000, 500_000]) {
       const { unavailable, admitted } = simulate({ ...CALM, seed, limit });
@@ -100,7 +100,7 @@ test("while the cluster answers and clocks agree, nobody is told that the budget
   }
 });
 
-test("nodes whose clocks are behind are served by the time of the log, at the edges of windows too", () => {
+test("nodes with late clocks are served by the time of the log, also at window boundaries", () => {
   for (const seed of [1, 2, 3]) {
     const { unavailable, admitted } = simulate({ ...CALM, seed, limit: 500_000, skew: [-2_000, -1_000, -300] });
     // At the edge of a window a node learns of the next one with the first entry in it.
@@ -128,7 +128,7 @@ const LEASES: Plan = {
   stepMs: 50,
 };
 
-test("a node that dies leaves what it had pledged charged; the rest of its grant is had by others after a minute", (t) => {
+test("a dead node's pledge stays charged, and the rest of its grant is available to others after a minute", (t) => {
   const sums = { told: 0, untold: 0 };
   for (let seed = 1; seed <= 4; seed += 1) {
     const outages = [{ node: seed % 3, at: 20_000 + 500 * seed, ms: 1_000_000, kind: "dead" as const }];
@@ -143,7 +143,7 @@ test("a node that dies leaves what it had pledged charged; the rest of its grant
   t.diagnostic(`used ${sums.told}, and charged beside it without a word ${sums.untold}`);
 });
 
-test("grants that are taken back are never spent twice, though clocks go a fifth too fast or too slow", (t) => {
+test("reclaimed grants are never spent twice, even if clocks run a fifth too fast or too slow", (t) => {
   const sums = { runs: 0, charged: 0, untold: 0 };
   for (let seed = 1; seed <= RUNS; seed += 1) {
     const random = randomOf(seed);

@@ -31,7 +31,7 @@ const ADDED: ProviderOperation = {
   base_url: "https://llm.acme.example/v1/",
 };
 
-test("an added provider has one channel of its dialect that claims everything", () => {
+test("an added provider has one channel of its dialect with every claim", () => {
   const { channels, provenance, ...facts } = provider("acme", ADDED);
   assert.deepEqual(provenance, ["site"]);
   assert.deepEqual(facts.removeRequestFields, []);
@@ -54,7 +54,7 @@ test("an added provider has one channel of its dialect that claims everything", 
   ]);
 });
 
-test("an added provider carries fields, headers and prefix as they are written", () => {
+test("an added provider has its fields, headers and prefix as written", () => {
   const added = provider("acme", {
     ...ADDED,
     key_env: "ACME_KEY",
@@ -79,7 +79,7 @@ test("an added provider carries fields, headers and prefix as they are written",
   assert.deepEqual(added.removeRequestHeaders, ["x-debug"]);
 });
 
-test("a provider that removes a field and lists no claims does not claim what the field carries", () => {
+test("a provider that removes a field and lists no claims does not claim what needs the field", () => {
   const caps = provider("acme", { ...ADDED, remove_request_fields: ["seed"] }).channels[0]?.caps;
   assert.ok(caps?.has("tools") && caps.has("chat_completions") && !caps.has("seed"));
 });
@@ -110,7 +110,7 @@ test("channels override the provider's root and dialect, and the own surface com
   assert.equal(channels[1]?.verifiedBy, "platform team");
 });
 
-test("a replaced provider is defined anew, and keeps what an overlay has no key for", () => {
+test("a replaced provider is defined from scratch and keeps only what an overlay has no key for", () => {
   const replaced = provider("mistral", { ...ADDED, op: "replace", name: "mistral" });
   assert.deepEqual(replaced.removeRequestFields, []);
   assert.equal(replaced.channels[0]?.caps, undefined);
@@ -119,12 +119,12 @@ test("a replaced provider is defined anew, and keeps what an overlay has no key 
   assert.deepEqual(replaced.provenance, ["compiled", "site"]);
 });
 
-test("a replaced provider keeps the header of its key", () => {
+test("a replaced provider keeps the header for its key", () => {
   const replaced = provider("azure-openai", { ...ADDED, op: "replace", name: "azure-openai" });
   assert.equal(replaced.channels[0]?.keyHeader, "api-key");
 });
 
-test("a patch changes root, key variable and documentation and nothing else", () => {
+test("a patch changes root, key variable and documentation, and nothing else", () => {
   const before = compiledCatalog().get("deepseek");
   const { channels, keyEnv, docs, provenance, ...rest } = provider("deepseek", {
     op: "patch",
@@ -143,7 +143,7 @@ test("a patch changes root, key variable and documentation and nothing else", ()
   assert.deepEqual(rest.removeRequestFields, before?.removeRequestFields);
 });
 
-test("a patch adds, replaces and removes channels in the order written", () => {
+test("a patch adds, replaces and removes channels in the written order", () => {
   const { channels } = provider("deepseek", {
     op: "patch",
     name: "deepseek",
@@ -169,7 +169,7 @@ test("a patch adds, replaces and removes channels in the order written", () => {
   assert.deepEqual(channels[0]?.caps, new Set(["chat_completions"]), "claims are a set of their own, never merged");
 });
 
-test("a channel that is added to a provider with removed fields claims all but what they carry", () => {
+test("a channel added to a provider with removed fields claims everything except what needs them", () => {
   const { channels } = provider("groq", {
     op: "patch",
     name: "groq",
@@ -179,14 +179,14 @@ test("a channel that is added to a provider with removed fields claims all but w
   assert.ok(caps?.has("seed") && !caps.has("logprobs"));
 });
 
-test("a removed provider is gone, and can be added again", () => {
+test("a removed provider is gone and can be added again", () => {
   const outcome = apply({ op: "remove", name: "openai" });
   assert.ok(outcome.kind === "catalog" && !outcome.catalog.has("openai"));
   const again = provider("openai", { op: "remove", name: "openai" }, { ...ADDED, name: "openai" });
   assert.deepEqual(again.provenance, ["site"]);
 });
 
-test("overlays apply in order, so the later one wins, and both stand in the provenance", () => {
+test("overlays apply in order, so the later one wins, and both are in the provenance", () => {
   const patch = (key: string): ProviderOperation => ({ op: "patch", name: "groq", key_env: key });
   const outcome = applyOverlays(compiledCatalog(), [overlay("file", patch("FIRST")), overlay("inline", patch("LAST"))]);
   assert.equal(outcome.kind, "catalog");
@@ -194,14 +194,14 @@ test("overlays apply in order, so the later one wins, and both stand in the prov
   assert.deepEqual(outcome.catalog.get("groq")?.provenance, ["compiled", "file", "inline"]);
 });
 
-test("overlays never change the catalog they are applied to", () => {
+test("overlays never change the catalog that they are applied to", () => {
   const catalog = compiledCatalog();
   const before = [...catalog];
   apply({ op: "remove", name: "openai" }, ADDED, { op: "patch", name: "groq", key_env: "X" });
   assert.deepEqual([...catalog], before);
 });
 
-test("one refused operation refuses all, and every provider's first problem is told with its place", () => {
+test("one refused operation refuses all, and the first problem of every provider is reported with its place", () => {
   const outcome = applyOverlays(compiledCatalog(), [
     overlay("good", ADDED),
     overlay(
@@ -292,7 +292,7 @@ const REFUSALS: readonly (readonly [what: string, ProviderOperation, RegExp])[] 
 ];
 
 for (const [what, operation, message] of REFUSALS) {
-  test(`refused: ${what}`, () => {
+  test(`an overlay is refused: ${what}`, () => {
     const outcome = apply(operation);
     assert.equal(outcome.kind, "refused");
     assert.equal(outcome.problems.length, 1, JSON.stringify(outcome.problems));
@@ -304,7 +304,7 @@ const RESERVED = `Authorization X-API-Key api-key Host content-length Connection
   proxy-authorization proxy-connection TE trailer transfer-encoding upgrade`;
 
 for (const header of RESERVED.split(/\s+/)) {
-  test(`refused: setting the header ${header}`, () => {
+  test(`an overlay that sets the header ${header} is refused`, () => {
     assert.equal(apply({ ...ADDED, set_request_headers: { [header]: "x" } }).kind, "refused");
   });
 }

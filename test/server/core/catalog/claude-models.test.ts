@@ -25,12 +25,12 @@ const LACKED: Readonly<Record<string, string>> = {
   "my-deployment": "mid_system",
 };
 
-test("a model of Claude lacks what its version refuses, whatever its host puts around the name", () => {
+test("a Claude model lacks what its version refuses, whatever its host adds to the name", () => {
   const lacked = Object.keys(LACKED).map((model) => [model, lackedByClaude(model).join(" ")]);
   assert.deepEqual(Object.fromEntries(lacked), LACKED);
 });
 
-test("system turns are claimed where the maker says that they are taken, and nowhere else", () => {
+test("system turns are claimed only where the vendor documents them", () => {
   const claiming = [...compiledCatalog().values()].flatMap(({ name, channels }) =>
     channels
       .filter(({ dialect, caps }) => dialect === "messages" && caps?.has("mid_system") === true)

@@ -65,7 +65,7 @@ test("the catalog is built once", () => {
 for (const provider of providers) {
   const [own, ...others] = provider.channels;
 
-  test(`${provider.name}: own surface first, ids unique, second surfaces dated and sourced`, () => {
+  test(`${provider.name}: the own surface is first, ids are unique, second surfaces have date and source`, () => {
     assert.equal(own?.tier, "provider");
     assert.ok(others.every(({ tier }) => tier === "provider_compat"));
     assert.equal(new Set(provider.channels.map(({ id }) => id)).size, provider.channels.length);
@@ -76,7 +76,7 @@ for (const provider of providers) {
     assert.deepEqual(provider.provenance, ["compiled"]);
   });
 
-  test(`${provider.name}: every claim is in the vocabulary, of its dialect, and not of a removed field`, () => {
+  test(`${provider.name}: every claim is in the vocabulary and of its dialect, and needs no removed field`, () => {
     const lost: ReadonlyMap<string, string> = lostWithout(provider.removeRequestFields);
     for (const channel of provider.channels) {
       assert.ok(channel.caps !== undefined && channel.caps.size > 0);
@@ -123,7 +123,7 @@ for (const [preset, id, claimed, missing] of [
   });
 }
 
-test("each messages surface reads its key from the header that the reference names", () => {
+test("each messages surface sends its key in the header that the reference names", () => {
   const byHeader = (header: string) =>
     channels
       .filter(({ channel }) => channel.dialect === "messages" && channel.keyHeader === header)
@@ -139,7 +139,7 @@ test("each messages surface reads its key from the header that the reference nam
   assert.deepEqual(byHeader("both").sort(), ["alibaba", "xiaomi"]);
 });
 
-test("every compat surface sends a bearer but for one resource, which has a header of its own", () => {
+test("every compat surface sends a bearer token, except for one resource with a header of its own", () => {
   const others = channels.filter(({ channel }) => channel.dialect === "compat" && channel.keyHeader !== "bearer");
   assert.deepEqual(
     others.map(({ provider, channel }) => [provider.name, channel.keyHeader]),
@@ -175,14 +175,14 @@ test("the token limit is renamed for servers that know only its old name", () =>
   ]);
 });
 
-test("usage in a stream is not asked of the server that refuses the option", () => {
+test("stream usage is not requested from the server that refuses the option", () => {
   assert.deepEqual(
     providers.filter(({ acceptsStreamUsage }) => !acceptsStreamUsage).map(({ name }) => name),
     ["mistral"],
   );
 });
 
-test("a key is optional only where the server is one's own", () => {
+test("a key is optional only for self-hosted servers", () => {
   assert.deepEqual(
     providers.filter(({ keyOptional }) => keyOptional).map(({ name }) => name),
     ["vllm", "sglang", "ollama", "lmstudio", "llamacpp", "docker-model-runner"],

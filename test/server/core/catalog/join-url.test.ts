@@ -58,7 +58,7 @@ const path = (maxLength: number) =>
 const version = fc.constantFrom("", "/v1", "/v4", "/v1beta");
 const slashes = fc.constantFrom("", "/", "//");
 
-test("a join has no doubled slash, no doubled version, and ends in what the client sent", () => {
+test("a joined URL has no double slash and no double version, and ends with the client's path", () => {
   const unversioned = path(3).filter((text) => !/\/v1(\/|$)/.test(text));
   const roots = fc.record({ rootPath: unversioned, end: version, slash: slashes, strip: fc.constantFrom("", "/v1") });
   fc.assert(
@@ -73,7 +73,7 @@ test("a join has no doubled slash, no doubled version, and ends in what the clie
   );
 });
 
-test("no incoming path changes the host, whatever characters it holds", () => {
+test("no incoming path changes the host, whatever characters it has", () => {
   const character = fc.constantFrom("/", "\\", "@", ":", ".", "%", "v", "1", "evil.example", "[", " ");
   const incoming = fc.array(character, { maxLength: 12 }).map((parts) => parts.join(""));
   const root = fc.record({ rootPath: path(2), strip: fc.constantFrom("", "/v1", "/v") });

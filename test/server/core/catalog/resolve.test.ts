@@ -23,7 +23,7 @@ function urlOf(request: Partial<ResolveRequest>, path: string): string {
   return new URL(joinPath(own, path), own.baseUrl).href;
 }
 
-test("a preset without placeholders resolves as the catalog has it", () => {
+test("a preset without placeholders resolves as in the catalog", () => {
   assert.deepEqual(resolved({ preset: "deepseek" }), compiledCatalog().get("deepseek"));
 });
 
@@ -34,11 +34,11 @@ test("a region fills the placeholder in every channel", () => {
   ]);
 });
 
-test("a base_url moves the own surface and leaves the surfaces elsewhere out", () => {
+test("a base_url moves the own surface and drops surfaces at other addresses", () => {
   assert.deepEqual(roots({ preset: "deepseek", baseUrl: "https://relay.example/" }), ["https://relay.example"]);
 });
 
-test("a base_url stands in for region and placeholders alike", () => {
+test("a base_url replaces region and placeholders alike", () => {
   assert.deepEqual(roots({ preset: "bedrock", baseUrl: "https://vpce.example/openai/v1", region: "eu-west-1" }), [
     "https://vpce.example/openai/v1",
   ]);
@@ -47,7 +47,7 @@ test("a base_url stands in for region and placeholders alike", () => {
   ]);
 });
 
-test("what a base_url does not say stays as the preset has it", () => {
+test("settings that a base_url does not determine stay as in the preset", () => {
   const { channels, signingService } = resolved({ preset: "bedrock", baseUrl: "https://vpce.example/openai/v1" });
   assert.equal(signingService, "bedrock");
   assert.deepEqual(channels[0]?.caps, compiledCatalog().get("bedrock")?.channels[0]?.caps);
@@ -74,7 +74,7 @@ for (const baseUrl of ["https://api.anthropic.com", "https://api.anthropic.com/v
   });
 }
 
-test("a provider without a preset has one channel that claims all of its dialect", () => {
+test("a provider without a preset has one channel with every claim of its dialect", () => {
   const provider = resolved({ dialect: "compat", baseUrl: "http://localhost:9000/v1/" });
   assert.equal(provider.name, "mine");
   assert.deepEqual(provider.provenance, []);
@@ -135,7 +135,7 @@ for (const [what, request, key, message] of REFUSALS) {
   });
 }
 
-test("a refused base_url is not repeated in the message, since it may carry a credential", () => {
+test("a refused base_url is not quoted in the message, since it may contain a credential", () => {
   const outcome = ask({ dialect: "compat", baseUrl: "https://user:hunter2@h.example" });
   assert.ok(outcome.kind === "refused" && !outcome.message.includes("hunter2"));
 });

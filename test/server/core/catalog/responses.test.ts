@@ -32,7 +32,7 @@ const HAVING = [
   "xai",
 ];
 
-test("presets that have the route claim it, every other names its claims without it", () => {
+test("presets with the route claim it, and all others list their claims without it", () => {
   const channels = [...compiledCatalog()].flatMap(([name, preset]) =>
     preset.channels.filter(({ dialect }) => dialect === "compat").map(({ caps }) => ({ name, caps })),
   );

@@ -133,7 +133,7 @@ for (const file of getConformanceSuite().suites) {
     summary.push(`${file.name.padEnd(18)} ${String(cases.length).padStart(4)} skipped: ${why}`);
     continue;
   }
-  test(`${file.name}: cases of the conformance suite`, (context) => {
+  test(`${file.name}: the cases of the conformance suite pass`, (context) => {
     const verdicts = cases.map((one) => ({ one, verdict: judge(one) }));
     const passed = verdicts.filter(({ verdict }) => verdict.kind === "passed").length;
     const out = verdicts.filter(({ verdict }) => verdict.kind === "skipped");
@@ -149,7 +149,7 @@ for (const file of getConformanceSuite().suites) {
   });
 }
 
-test("what is skipped as a whole file is named", (context) => {
+test("files that are skipped as a whole are named", (context) => {
   for (const line of summary) context.diagnostic(line);
   assert.equal(summary.length, Object.keys(SKIPPED_FILES).length);
 });

@@ -19,7 +19,7 @@ const TEN = "[0,1,2,3,4,5,6,7,8,9]";
 
 const nested = (depth: number): string => (depth === 0 ? "tags" : `${TEN}.map(x${depth}, ${nested(depth - 1)})`);
 
-test("loops over written lists whose product is beyond the limit are refused at load", () => {
+test("loops over literal lists whose product exceeds the limit are refused at load", () => {
   const bare = compileExpression(
     `${TEN}.all(a, ${TEN}.all(b, ${TEN}.all(c, ${TEN}.all(d, ${TEN}.all(e, a > tags.size())))))`,
     {
@@ -32,7 +32,7 @@ test("loops over written lists whose product is beyond the limit are refused at 
   assert.match(bare.problems[0]?.message ?? "", /^costs up to \d+ units, at most 100000 are allowed/);
 });
 
-test("a bound is told where the text alone tells it", () => {
+test("a static bound is reported if the text alone determines it", () => {
   const bounds: readonly (readonly [source: string, bound: number | undefined])[] = [
     ['model == "a" && model.startsWith("b")', 8],
     ['model in ["a", "b"] && args.x == 1', undefined],
@@ -75,7 +75,7 @@ const BOMBS: readonly string[] = [
   "args.deep == args.deep2",
 ];
 
-test("a bomb costs an error and some milliseconds", (context) => {
+test("an expensive expression ends in an error within milliseconds", (context) => {
   const nest = (depth: number): unknown => JSON.parse(`${"[".repeat(depth)}1${"]".repeat(depth)}`);
   const given = {
     model: long,
@@ -95,7 +95,7 @@ test("a bomb costs an error and some milliseconds", (context) => {
   }
 });
 
-test("a spent budget is an error whatever would absorb one", () => {
+test("an exhausted cost budget is an error that no operator absorbs", () => {
   const given = { tags: many, model: "m", args: {} };
   const bomb = "tags.all(a, tags.all(b, a != model))";
   for (const source of [`${bomb} || true`, `true && (${bomb} || true)`, `!(${bomb} && false)`]) {
@@ -105,7 +105,7 @@ test("a spent budget is an error whatever would absorb one", () => {
   assert.equal(answer(`true || ${bomb}`, given, { variables: VARIABLES }), true, "what is not asked costs nothing");
 });
 
-test("the limit can be set, and holds to the turn", () => {
+test("the limit can be set and is exact to the step", () => {
   const source = "tags.all(t, t != model)";
   const given = { tags: many.slice(0, 100), model: "m", args: {} };
   const cost = 5 + 100 * 4;

@@ -10,7 +10,7 @@ const VARIABLES = { args: mapOf(STRING, DYN), model: STRING, n: INT, tags: listO
 const asked = (source: string, variables: Readonly<Record<string, unknown>>) =>
   answer(source, variables, { variables: VARIABLES });
 
-test("each kind of error is told apart", () => {
+test("each kind of error is distinguished", () => {
   const kinds: readonly (readonly [source: string, kind: string])[] = [
     ["args.absent == 1", "missing_key"],
     ["tags[3] == model", "missing_key"],
@@ -41,7 +41,7 @@ test("each kind of error is told apart", () => {
   }
 });
 
-test("a missing key is named where the expression names it, and no value is ever shown", () => {
+test("a missing key is named if the expression names it, and no value is ever shown", () => {
   const outcome = evaluated('args["team"] == "a"', { args: { secret: "hunter2" } }, { variables: VARIABLES });
   assert.deepEqual(outcome.kind === "error" && outcome.error.message, '`args` has no key "team"');
   for (const source of ["args[model] == 1", "int(model) == 1", "model.matches(model)", "args.secret + 1 == 2"]) {
@@ -50,7 +50,7 @@ test("a missing key is named where the expression names it, and no value is ever
   }
 });
 
-test("`&&`, `||`, `all` and `exists` absorb an error when the rest decides", () => {
+test("`&&`, `||`, `all` and `exists` absorb an error if the rest decides", () => {
   const given = { args: {}, tags: ["a", "b"], n: 0n, model: "b" };
   assert.equal(asked("args.x == 1 || true", given), true);
   assert.equal(asked("args.x == 1 && false", given), false);
@@ -61,7 +61,7 @@ test("`&&`, `||`, `all` and `exists` absorb an error when the rest decides", () 
   assert.equal(asked("true ? model : args.x", given), "b");
 });
 
-test("numbers of JSON are doubles: compared as they are, converted before they are counted with", () => {
+test("JSON numbers are doubles: compared as such, and converted before integer arithmetic", () => {
   const given = { args: { n: 3, half: 0.5, list: [1, 2], big: 2 ** 53 } };
   for (const source of ["args.n == 3", "args.n > 2", "args.n in [3]", "args.list[0] == 1", "int(args.n) + 1 == 4"]) {
     assert.equal(asked(source, given), true, source);
@@ -80,14 +80,14 @@ test("only own properties of data are keys", () => {
   assert.equal(asked("args.plain.a == null", given), true);
 });
 
-test("what is no data is an error, not a value", () => {
+test("a value that is not data is an error", () => {
   for (const foreign of [new Map(), new Date(0), () => 1, Symbol("x"), undefined]) {
     const outcome = evaluated("args.a == 1", { args: foreign }, { variables: VARIABLES });
     assert.equal(outcome.kind, "error");
   }
 });
 
-test("`has` of a declared field asks whether it holds anything, of a map whether the key is there", () => {
+test("`has` of a declared field tests whether it has content, and of a map whether the key exists", () => {
   const variables = {
     user: recordOf("user", { email: STRING, tags: mapOf(STRING, STRING) }),
     args: mapOf(STRING, DYN),
@@ -142,7 +142,7 @@ test("the strings, lists and sets libraries do what cel-go documents", () => {
   for (const [source, value] of LIBRARIES) assert.deepEqual(answer(source), value, source);
 });
 
-test("int keeps the range of 64 bits, and uint is a type of its own", () => {
+test("int has the range of 64 bits, and uint is a type of its own", () => {
   assert.equal(answer("9223372036854775806 + 1"), 2n ** 63n - 1n);
   assert.equal(answer("-9223372036854775808 / -1"), "error: overflow");
   assert.equal(answer("-(-9223372036854775808)"), "error: overflow");
@@ -150,7 +150,7 @@ test("int keeps the range of 64 bits, and uint is a type of its own", () => {
   assert.equal(answer("[1, 1u, 1.0].all(x, x == 1)"), true);
 });
 
-test("parts of a date are those of the zone, whatever the zone of the process", () => {
+test("date parts follow the given zone, whatever the zone of the process", () => {
   const at = 'timestamp("2024-03-31T00:30:00Z")';
   assert.equal(answer(`${at}.getHours()`), 0n);
   assert.equal(answer(`${at}.getHours("Europe/Berlin")`), 1n);
@@ -159,7 +159,7 @@ test("parts of a date are those of the zone, whatever the zone of the process", 
   assert.equal(answer('timestamp("0001-01-01T00:00:00Z").getFullYear()'), 1n);
 });
 
-test("a variable of a loop hides a declared one, and not beyond its loop", () => {
+test("a loop variable shadows a declared one only inside its loop", () => {
   assert.equal(asked('["x"].all(model, model == "x") && model == "m"', { model: "m" }), true);
   assert.equal(asked('[{"a": 1}].all(args, args.a == 1)', { args: {} }), true);
   assert.deepEqual(asked("[1, 2].map(x, [10, 20].map(y, x + y))", {}), [
@@ -168,7 +168,7 @@ test("a variable of a loop hides a declared one, and not beyond its loop", () =>
   ]);
 });
 
-test("an expression may be asked again and again, also after an error", () => {
+test("an expression can be evaluated repeatedly, also after an error", () => {
   const expression = expressionOf("tags.all(t, t.size() > 1) && args.x == 1", { variables: VARIABLES });
   const given = { tags: ["ab", "cd"], args: { x: 1 } };
   for (let round = 0; round < 3; round++) {

@@ -16,7 +16,7 @@ const CASES: readonly (readonly [source: string, ...mentions: string[]])[] = [
   ['name == "a" && item.kind == name'],
 ];
 
-test("mentions are told with their place", () => {
+test("mentions are reported with their positions", () => {
   for (const [source, ...mentions] of CASES) {
     const compiled = compileExpression(source, { variables: VARIABLES, result: "bool" });
     assert.equal(compiled.kind, "compiled", source);

@@ -141,7 +141,7 @@ const given = fc.record({
 
 const report = { verbose: 1, endOnFailure: true } as const;
 
-test("what the checker accepts without dyn has no type error, and a value of its type", (context) => {
+test("an expression that is accepted without dyn has no type error and a value of its type", (context) => {
   let [accepted, refused, unknown] = [0, 0, 0];
   fc.assert(
     fc.property(expression, given, (source, variables) => {
@@ -225,7 +225,7 @@ const TOKENS = [
   ],
 ];
 
-test("any text is compiled or refused, and what is compiled answers; nothing throws", () => {
+test("any text is compiled or refused, compiled ones evaluate, and nothing throws", () => {
   const soup = fc.array(fc.constantFrom(...TOKENS), { maxLength: 40 }).map((tokens) => tokens.join(""));
   const text = fc.oneof(
     soup,

@@ -83,7 +83,7 @@ const REFUSED: readonly (readonly [source: string, ...problems: string[]])[] = [
   ],
 ];
 
-test("what is wrong is told by line and column in a sentence, all of it together", () => {
+test("every error is reported with line and column in a sentence", () => {
   for (const [source, ...expected] of REFUSED) assert.deepEqual(problems(source), expected, source);
 });
 
@@ -93,17 +93,17 @@ test("a position counts lines of the expression", () => {
   ]);
 });
 
-test("at most eight mistakes are told of one expression", () => {
+test("at most eight errors of one expression are reported", () => {
   assert.equal(problems(Array.from({ length: 20 }, (_, at) => `v${at}`).join(" || ")).length, 8);
 });
 
-test("a cost must be a number, and any of the three types is one", () => {
+test("a cost must be a number of any of the three types", () => {
   for (const source of ["tokens", "2u", "double(tokens) * 0.5", "args.n"])
     assert.deepEqual(problems(source, "number"), []);
   assert.deepEqual(problems("model", "number"), ["1:1 the result must be a number, found string"]);
 });
 
-test("an expression is bounded in length and depth", () => {
+test("an expression is limited in length and depth", () => {
   const long = `model == "${"x".repeat(8192)}"`;
   assert.match(problems(long)[0] ?? "", /at most 8192/);
   assert.match(problems(`${"(".repeat(300)}true${")".repeat(300)}`)[0] ?? "", /nested deeper than 200 levels/);
@@ -111,7 +111,7 @@ test("an expression is bounded in length and depth", () => {
   assert.match(problems(`${"tokens + ".repeat(500)}1 > 2`)[0] ?? "", /nested deeper than 200 levels/);
 });
 
-test("types are found through lists, maps, choices and unknowns", () => {
+test("types are inferred through lists, maps, conditionals and unknowns", () => {
   const types: readonly (readonly [source: string, type: string])[] = [
     ["[]", "list(dyn)"],
     ["[1, 2]", "list(int)"],
@@ -136,14 +136,14 @@ test("types are found through lists, maps, choices and unknowns", () => {
   }
 });
 
-test("it is told which variables are read", () => {
+test("the variables that an expression reads are reported", () => {
   const { reads } = expressionOf('key.name == provider && provider.metadata.a == "b" && tags.all(model, model == "")', {
     variables: VARIABLES,
   });
   assert.deepEqual(reads, ["key", "provider", "provider.metadata", "tags"]);
 });
 
-test("parts that always fail are told, and only the innermost", () => {
+test("parts that always fail are reported, only the innermost", () => {
   const failures = (source: string) =>
     expressionOf(source, { variables: VARIABLES }).failures.map(({ column, message }) => `${column} ${message}`);
   assert.deepEqual(failures("tokens == 1 / 0 + 2"), ["13 this part always fails: division by zero"]);
@@ -156,7 +156,7 @@ test("parts that always fail are told, and only the innermost", () => {
   assert.deepEqual(failures('model.matches("a+") && tokens / 2 == 1'), []);
 });
 
-test("what does not depend on variables is known, and nothing else", () => {
+test("the value of a part without variables is known, and of no other", () => {
   const known: readonly (readonly [source: string, constant: unknown])[] = [
     ["true", true],
     ["1 + 1 == 3", false],
@@ -179,7 +179,7 @@ test("what does not depend on variables is known, and nothing else", () => {
   }
 });
 
-test("comparisons with texts are told, and which of them must hold", () => {
+test("comparisons with texts are reported, and which of them are required", () => {
   const { comparisons } = expressionOf(
     'model.startsWith("gpt-") && (provider == "a" || key.metadata["team"] in ["b", "c"]) && model != "d"',
     { variables: VARIABLES },
@@ -194,7 +194,7 @@ test("comparisons with texts are told, and which of them must hold", () => {
   );
 });
 
-test("what may be anything in one argument may be anything in what is made of both", () => {
+test("an argument of unknown type makes the result's type unknown", () => {
   for (const [source, type] of [
     ['["a"] + ["b"]', "list(string)"],
     ['["a"] + ["b", 0u]', "list(dyn)"],

@@ -18,7 +18,7 @@ const compose = (texts: Readonly<Record<string, string>>) =>
     references,
   );
 
-test("sources compose to one deployment, lists in the order of the sources' names, whatever order they come in", () => {
+test("sources merge into one deployment with lists in the order of source names, in any input order", () => {
   const texts = {
     "b-team": "providers: [{preset: anthropic, models: [claude-*]}]\nmax_body_bytes: 7\n",
     "a-team": "providers: [{preset: openai, models: [gpt-*]}]\ndefault_provider: anthropic\n",
@@ -34,7 +34,7 @@ test("sources compose to one deployment, lists in the order of the sources' name
   assert.deepEqual(compose(Object.fromEntries(Object.entries(texts).reverse())).document, document);
 });
 
-test("one source is read as the document that it is, but for its version", () => {
+test("a single source is read as the document it is, except for its version", () => {
   for (const text of [
     "providers: [{preset: openai}, {preset: openai}]\n",
     "providers: 1\nlisten: :1\n",
@@ -61,7 +61,7 @@ test("one source is read as the document that it is, but for its version", () =>
   }
 });
 
-test("what comes through the admin API reads no variable of the gateway's own, beside a file that may", () => {
+test("a source from the admin API cannot read the gateway's own variables, and a file can", () => {
   const own = { ...references, env: () => CANARY, ofNodeFile: new Set(["SHARED"]) };
   const text = (variable: string) => `credentials: [{name: ${variable.toLowerCase()}, api_key: "\${${variable}}"}]\n`;
   const composed = (variable: string, isFromApi: boolean) =>
@@ -84,14 +84,14 @@ test("what comes through the admin API reads no variable of the gateway's own, b
   assert.deepEqual(lines(composed("GATEWA", true)), []);
 });
 
-test("no source at all is a deployment that holds nothing", () => {
+test("no source at all gives an empty deployment", () => {
   const { document, problems, problem } = compose({});
   assert.deepEqual(problems, []);
   assert.deepEqual(document?.providers, []);
   assert.equal(problem(["providers"], "x").file, "deployment");
 });
 
-test("a version is its source's own: checked there, told beside the deployment, no part of it", () => {
+test("a version belongs to its source: checked there, reported beside the deployment, and not part of it", () => {
   const composed = compose({ a: "version: 3\n", b: "version: 3\nproviders: []\n", c: "{}" });
   assert.deepEqual(composed.problems, []);
   assert.deepEqual([...composed.versions], Object.entries({ a: 3, b: 3 }));
@@ -99,7 +99,7 @@ test("a version is its source's own: checked there, told beside the deployment, 
   assert.deepEqual(lines(compose({ a: "{}", b: "\nversion: 0\n" })), ["b:2:10: version: expected at least 1, found 0"]);
 });
 
-test("what one source names may stand in another; what none has is told with the source and its own path", () => {
+test("a source may refer to an entry of another; an unknown one is reported with the source and its own path", () => {
   const credentials =
     "credentials: [{name: main, api_key: '${KEY}'}]\nproviders: [{preset: openai, models: [gpt-*]}]\n";
   const good = compose({ a: credentials, b: "providers: [{preset: anthropic, credential: main, models: [c*]}]\n" });
@@ -130,7 +130,7 @@ const ENTRIES: Readonly<Record<string, string>> = {
 };
 
 for (const [section, text] of Object.entries(ENTRIES)) {
-  test(`an entry of ${section} that two sources name is refused, and both are named`, () => {
+  test(`an entry of ${section} that two sources define is refused with both named`, () => {
     const path = section === "models" ? "models.models" : section;
     const found = lines(compose({ a: `{}\n`, b: text, c: `\n${text}` })).filter((line) => line.includes("overlap"));
     assert.equal(found.length, 1);
@@ -143,7 +143,7 @@ for (const [section, text] of Object.entries(ENTRIES)) {
   });
 }
 
-test("every list of the document is one whose entries have names", () => {
+test("every list of the document has named entries", () => {
   const properties = deploymentSchema.json["properties"] as Readonly<Record<string, { readonly type: string }>>;
   const known = NAMED_LISTS.map(({ path }) => path.join("."));
   for (const [key, { type }] of Object.entries(properties)) {
@@ -151,7 +151,7 @@ test("every list of the document is one whose entries have names", () => {
   }
 });
 
-test("a provider is known by its preset where it has no name, and a server by its name in the registry", () => {
+test("a provider without a name is known by its preset, and a server by its registry name", () => {
   assert.deepEqual(
     lines(compose({ a: "providers: [{preset: openai}]", b: "providers: [{name: openai, dialect: compat}]" })),
     ['b:1:13: providers[0]: the provider "openai" stands in the source "a" too, at line 1; sources must not overlap'],
@@ -161,7 +161,7 @@ test("a provider is known by its preset where it has no name, and a server by it
   assert.ok(lines(compose({ a: server("m"), b: server("n") })).some((line) => line.includes('"com.example/m" stands')));
 });
 
-test("a name that is a reference is refused where it stands, and what it stands for is not told", () => {
+test("a name that is a reference is refused at its place, and its value is not shown", () => {
   const found = lines(
     compose({
       a: "credentials: [{name: '${KEY}', api_key: '${KEY}'}]",
@@ -178,14 +178,14 @@ test("a name that is a reference is refused where it stands, and what it stands 
   assert.ok(!found.join("").includes(CANARY));
 });
 
-test("a name twice in one of several sources is told with the line of the first", () => {
+test("a duplicate name in one of several sources is reported with the line of the first", () => {
   assert.deepEqual(
     lines(compose({ a: "providers: []", b: "providers:\n  - {preset: openai}\n  - {preset: openai}\n" })),
     ['b:3:5: providers[1]: the provider "openai" appears here a second time, first at line 2'],
   );
 });
 
-test("a section that is no list belongs to one source", () => {
+test("a section that is not a list belongs to one source", () => {
   for (const section of ["max_body_bytes: 0", "on_fidelity_loss: allow", "guardrails: {}", "auth: {}", "models: 1"]) {
     const key = section.split(":")[0] as string;
     const found = lines(compose({ a: section, b: section })).filter((line) => line.includes("overlap"));
@@ -195,13 +195,13 @@ test("a section that is no list belongs to one source", () => {
   }
 });
 
-test("a list that is none in one source is told there", () => {
+test("a section that should be a list and is not is reported in its source", () => {
   assert.deepEqual(lines(compose({ a: "providers: []", b: "providers: {}\n" })), [
     "b:1:12: providers: expected a list",
   ]);
 });
 
-test("a source that cannot be read is told beside the faults of the others", () => {
+test("an unreadable source is reported beside the problems of the others", () => {
   const found = lines(compose({ a: "provders: []", b: "", c: "- 1", d: "a: [" })).map((line) => line.split(" ")[0]);
   assert.deepEqual(
     found.map((line) => line?.slice(0, 2)),
@@ -209,7 +209,7 @@ test("a source that cannot be read is told beside the faults of the others", () 
   );
 });
 
-test("the sources are bounded together as one document is", () => {
+test("the sources together have the size limit of one document", () => {
   const many = Array.from({ length: MAX_SOURCES + 1 }, (_, at): Source => ({ name: `s${at + 100}`, text: "{}" }));
   assert.match(lines(composeDeployment(many, references)).join(), /at most 64 sources/);
   assert.equal(composeDeployment(many.slice(1), references).document?.providers.length, 0);
@@ -224,7 +224,7 @@ test("the sources are bounded together as one document is", () => {
   assert.match(lines(twin).join(), /two sources have this name/);
 });
 
-test("however a document is cut into sources, the same providers come out, and each problem is where it was written", () => {
+test("however a document is split into sources, the providers are the same, and problems are at their place", () => {
   const names = fc.uniqueArray(fc.stringMatching(/^[a-z]{1,6}$/), { minLength: 1, maxLength: 8 });
   fc.assert(
     fc.property(names, fc.array(fc.nat(3), { minLength: 8, maxLength: 8 }), (providers, cuts) => {
@@ -245,7 +245,7 @@ test("however a document is cut into sources, the same providers come out, and e
   );
 });
 
-test("no text makes the composition throw", () => {
+test("no text makes the merge throw", () => {
   const text = fc.oneof(
     fc.string(),
     fc.constantFrom(

@@ -59,7 +59,7 @@ test(`each of the keys has a description of at least ${LEAST} characters that en
   );
 });
 
-test("examples and defaults are values that the schema takes", () => {
+test("examples and defaults are values that the schema accepts", () => {
   const ajv = new Ajv2020({ strict: false, allErrors: true, addUsedSchema: false });
   const wrong = PRINTED.flatMap(({ path, schema }) => {
     const values = [
@@ -72,7 +72,7 @@ test("examples and defaults are values that the schema takes", () => {
   assert.deepEqual(wrong, []);
 });
 
-test("what is a duration, an address, a URL, a date or a credential has an example, and a choice its values", () => {
+test("a duration, address, URL, date or credential has an example, and an enumeration its values", () => {
   const without = OURS.filter(
     ({ schema }) => schema["type"] === "string" && (schema["format"] !== undefined || schema["x-secret"] !== undefined),
   ).map(({ path }) => path);
@@ -87,7 +87,7 @@ test("what is a duration, an address, a URL, a date or a credential has an examp
   }
 });
 
-test("a default that is printed is what a document gets that leaves the key out", () => {
+test("a printed default is what a document gets that omits the key", () => {
   let filled = 0;
   for (const { path, schema } of OURS) {
     const properties = schema["properties"] as Record<string, JsonSchema> | undefined;
@@ -127,7 +127,7 @@ const ASSUMED: Readonly<Record<string, (keys: object) => unknown>> = {
     ).picker?.skipsVerification,
 };
 
-test("a default that stays out of the document is what the code takes where the key is left out", async () => {
+test("a default outside the document is what the code uses if the key is omitted", async () => {
   const assumed = OURS.filter(({ schema }) => schema["x-assumed"] !== undefined);
   assert.deepEqual(assumed.map(({ path }) => path).sort(), Object.keys(ASSUMED).sort());
   for (const { path, schema } of assumed) {

@@ -10,7 +10,7 @@ const provider = (name: string, more: object = {}) => ({ name, preset: "openai",
 /** Sections as a document would hold them; what is compared need not be complete. */
 const sections = (values: object): Deployment => documentOf(values as Partial<Deployment>);
 
-test("objects are told by name: added, removed, and changed in which fields", () => {
+test("objects are compared by name: added, removed, and changed with their fields", () => {
   const before = sections({
     providers: [provider("main", { pool: { a: 1, subsets: [1] }, retry: { on: ["5xx"] } }), provider("old")],
     budgets: [{ name: "b", limit: 1 }],
@@ -30,7 +30,7 @@ test("objects are told by name: added, removed, and changed in which fields", ()
   ]);
 });
 
-test("sections that hold lists are told by their entries and by their own fields", () => {
+test("sections with lists are compared by their entries and by their own fields", () => {
   const before = sections({
     guardrails: { detectors: [{ type: "pii", a: 1 }], rules: [{ name: "r" }], stream: { policy: "window", x: 1 } },
     models: { models: [{ name: "m" }] },
@@ -51,7 +51,7 @@ test("sections that hold lists are told by their entries and by their own fields
   ]);
 });
 
-test("what means the same is no difference: order of keys, a duration in other words, an edition, an empty list", () => {
+test("equivalent documents have no difference: key order, other duration units, an edition, an empty list", () => {
   const one = sections({
     version: 1,
     providers: [{ name: "a", pool: { x: 1, y: 2 }, first_byte_timeout: "1m" }],
@@ -66,7 +66,7 @@ test("what means the same is no difference: order of keys, a duration in other w
   });
 });
 
-test("the order counts where the first match does, and nowhere else", () => {
+test("the order of a list matters only where the first match wins", () => {
   const [a, b] = [provider("a"), provider("b")];
   assert.deepEqual(differencesOf(sections({ providers: [a, b] }), sections({ providers: [b, provider("c"), a] })), [
     { kind: "changed", path: "providers", fields: ["order"] },
@@ -76,7 +76,7 @@ test("the order counts where the first match does, and nowhere else", () => {
   assert.deepEqual(differencesOf(sections({ budgets }), sections({ budgets: budgets.toReversed() })), []);
 });
 
-test("a credential that changed is told by its path alone", () => {
+test("a changed credential is reported by its path alone", () => {
   const found = differencesOf(
     sections({ providers: [provider("a", { api_key: CANARY })], credentials: [{ name: "c", api_key: CANARY }] }),
     sections({
@@ -90,7 +90,7 @@ test("a credential that changed is told by its path alone", () => {
   ]);
 });
 
-test("there is no difference to itself, and what is added one way is removed the other", () => {
+test("a document has no difference to itself, and what one direction adds the other removes", () => {
   const json = fc.dictionary(fc.constantFrom("a", "b", "c"), fc.jsonValue({ maxDepth: 2 }));
   const document = fc
     .uniqueArray(fc.tuple(fc.constantFrom("p", "q", "r.s"), json), { selector: ([name]) => name })

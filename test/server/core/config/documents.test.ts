@@ -28,7 +28,7 @@ cluster:
   peers: [{id: a, raft_addr: 'a:1'}]
 `;
 
-test("a deployment is read and a credential that is written out is warned of", () => {
+test("a deployment is read, and a literal credential is warned about", () => {
   assert.deepEqual(lines(readDeployment({ name: "d", text: DEPLOYMENT }, references)), []);
   const { document, problems } = readDeployment(
     { name: "d", text: `providers: [{preset: openai, api_key: ${CANARY}, models: ['*']}]\n` },
@@ -40,7 +40,7 @@ test("a deployment is read and a credential that is written out is warned of", (
   ]);
 });
 
-test("a node-file key in the deployment document is told to be one, and an empty document is no deployment", () => {
+test("a node-file key in the deployment document is identified, and an empty document is not a deployment", () => {
   const read = (text: string) => lines(readDeployment({ name: "d", text }, references));
   assert.deepEqual(read("listen: :80\n"), [
     "d:1:1: listen: `listen` is a node-file key and does not belong in the deployment document",
@@ -50,7 +50,7 @@ test("a node-file key in the deployment document is told to be one, and an empty
   ]);
 });
 
-test("an overlay file holds one operation on the provider it is named for, and no references", () => {
+test("an overlay file has one operation on the provider it is named after, and no references", () => {
   const read = (name: string, text: string) => lines(readOverlay({ name, text }));
   assert.deepEqual(read("/overlays/acme.yaml", "op: remove\nname: acme\n"), []);
   assert.deepEqual(read("/overlays/acme.yaml", "op: remove\nname: acne\n"), [
@@ -91,7 +91,7 @@ const mutation = fc.record({
   ),
 });
 
-test("no change of a valid document makes reading throw or tells a secret", () => {
+test("no mutation of a valid document makes reading throw or discloses a secret", () => {
   fc.assert(
     fc.property(fc.boolean(), fc.array(mutation, { minLength: 1, maxLength: 4 }), (isNode, mutations) => {
       let text = isNode ? NODE : DEPLOYMENT;

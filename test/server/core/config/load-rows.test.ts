@@ -26,7 +26,7 @@ const provider = { name: "p", dialect: "compat", base_url: "https://api.test/v1"
 const detector = (facts: Json): Json => ({ guardrails: { detectors: [{ type: "pii", ...facts }] } });
 const nlp = (facts: Json): Json => detector({ type: "nlp", nlp: { tokenizer: "/t", labels: ["O"], ...facts } });
 
-test("a timeout of zero is refused wherever a timeout stands, and empties mean absent where document 3 says so", () => {
+test("a zero timeout is refused everywhere, and empty values count as absent where document 3 says so", () => {
   const remote = { endpoint: "https://r.test", model: "m" };
   const pool = (picker: Json): Json => ({
     providers: [
@@ -78,7 +78,7 @@ test("a timeout of zero is refused wherever a timeout stands, and empties mean a
   assert.equal(read(empties[2] ?? {}).document?.providers[0]?.dialect, undefined);
 });
 
-test("anchors and at most 100 aliases are read; what is unbounded or names nothing is refused", () => {
+test("anchors and at most 100 aliases are read; recursive or undefined ones are refused", () => {
   const shared = "base: &a";
   assert.match(linesOf(readText(shared), "error").join(), /base/);
   const { document } = readText(
@@ -109,7 +109,7 @@ test("anchors and at most 100 aliases are read; what is unbounded or names nothi
   assert.equal(readNodeFile({ name: "n.yaml", text: node }, NONE).document?.audit?.dir, "/data");
 });
 
-test("what is written and counts for nothing is warned of", () => {
+test("ineffective settings are warned about", () => {
   const custom = (validator: Json): Json =>
     detector({
       custom_recognizers: [{ name: "r", entity: "E", patterns: [{ regex: "[0-9]{4}", score: 0.5 }], validator }],
@@ -153,7 +153,7 @@ test("what is written and counts for nothing is warned of", () => {
   }
 });
 
-test("dead_after below ten seconds is a warning", () => {
+test("dead_after below ten seconds causes a warning", () => {
   const of = (dead_after: string) =>
     readNodeFile(
       {
@@ -179,7 +179,7 @@ test("dead_after below ten seconds is a warning", () => {
   }
 });
 
-test("of several servers with one registry name the highest version has it, of equal ones the later", () => {
+test("among servers with one registry name the highest version gets it, and of equal ones the later", () => {
   const server = (name: string, version?: string): Json => ({
     name,
     url: `https://${name}.test`,

@@ -15,12 +15,12 @@ test("a problem is one line: file, line, column, path, message", () => {
   assert.equal(formatProblem({ ...problem, severity: "warning", path: "" }), "a.yaml:3:7: warning: is odd");
 });
 
-test("a path says which steps are items and which are keys", () => {
+test("a path distinguishes items and keys", () => {
   assert.equal(formatPath(["a", 0, "b-c", "1", "x y", "ключ"]), 'a[0].b-c["1"]["x y"]["ключ"]');
   assert.equal(formatPath([]), "");
 });
 
-test("a text is shown on one line, cut, and never with the user of a URL", () => {
+test("a text is shown on one line, truncated, and without the user part of a URL", () => {
   assert.equal(shown('a"\n\u0007'), '"a\\"\\n\\u0007"');
   assert.equal(shown("x".repeat(100)), `"${"x".repeat(80)}…"`);
   assert.equal(shown("https://me:pw@host"), "a URL with a user in it");

@@ -150,14 +150,14 @@ const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
 };
 
 for (const [what, [text, expected]] of Object.entries(BAD)) {
-  test(`${what} is told as it is`, () => {
+  test(`${what} is reported with its problem`, () => {
     const result = read(sample, text);
     assert.deepEqual(lines(result), expected);
     assert.equal(result.document, undefined);
   });
 }
 
-test("a document is typed, whole and has its defaults, written in YAML or in JSON", () => {
+test("a document in YAML or JSON is typed, complete and has its defaults", () => {
   const expected = { name: "x", inner: { size: 3 }, raw: { n: [1, null, { t: true }] }, color: "red", wait: "5s" };
   for (const text of [
     "name: x\ninner: {}\nraw:\n  n: [1, null, {t: true}]\n",
@@ -170,12 +170,12 @@ test("a document is typed, whole and has its defaults, written in YAML or in JSO
   }
 });
 
-test("keys of a map are taken as written, whatever YAML would read them as", () => {
+test("map keys are taken as written, whatever YAML would read them as", () => {
   const { document } = read(sample, "name: x\nraw: {200: a, true: b, 1.0: c, constructor: d}\n");
   assert.deepEqual(document?.raw, { "200": "a", true: "b", "1.0": "c", constructor: "d" });
 });
 
-test("a place can be asked for, and what is not written is where its surroundings are", () => {
+test("a position can be looked up, and that of a missing key is its parent's", () => {
   const { locate, problem } = read(sample, "name: x\ntags:\n  - a\n  - b\n");
   assert.deepEqual(locate(["tags", 1]), { file: "f", line: 4, column: 5 });
   assert.deepEqual(locate(["tags", 7]), { file: "f", line: 3, column: 3 });
@@ -183,7 +183,7 @@ test("a place can be asked for, and what is not written is where its surrounding
   assert.equal(formatProblem(problem(["tags", 0], "is odd", "warning")), "f:3:5: tags[0]: warning: is odd");
 });
 
-test("checks see the document with its defaults, beside what this version lacks, and not a document of another shape", () => {
+test("checks see the document with its defaults and only the declared keys, and no document of another shape", () => {
   const checks = (document: { readonly wait: string }, problem: (path: string[], message: string) => never) => [
     problem(["wait"], `is ${document.wait}`),
   ];
@@ -196,7 +196,7 @@ test("checks see the document with its defaults, beside what this version lacks,
   assert.equal(run("name: x\nport: 0\n").length, 1);
 });
 
-test("a document is handed out with warnings and never with errors", () => {
+test("a document is returned with warnings and never with errors", () => {
   const warned = read(sample, "name: x\nkey: literal\n", { warnOfLiterals: true });
   assert.deepEqual(lines(warned), [
     "f:2:6: key: warning: a credential is written out in a document that travels through the cluster; use `${VAR}` or `${secret:NAME}`",
@@ -208,14 +208,14 @@ test("a document is handed out with warnings and never with errors", () => {
   ]);
 });
 
-test("no more problems are told than anybody reads", () => {
+test("the number of reported problems is limited", () => {
   const result = read(sample, `name: x\nrules:\n${Array.from({ length: 9000 }, (_, at) => `  k${at}: 1\n`).join("")}`);
   assert.equal(result.problems.length, 101);
   assert.match(lines(result).at(-1) ?? "", /^f:\d+:3: more problems follow from here on$/);
   assert.equal(result.document, undefined);
 });
 
-test("a document that would take too much is refused before it does", () => {
+test("a document that would need too much memory is refused beforehand", () => {
   const bomb = `k0: &k0 [x, x]\n${Array.from({ length: 40 }, (_, at) => `k${at + 1}: &k${at + 1} [*k${at}, *k${at}]\n`).join("")}`;
   const cases: readonly (readonly [string, RegExp])[] = [
     [`name: ${"x".repeat(4 * 1024 * 1024)}`, /^f:1:1: the document is longer than 4 MiB$/],
@@ -233,7 +233,7 @@ test("a document that would take too much is refused before it does", () => {
     );
 });
 
-test("no text makes reading throw, nor what is told unbounded", () => {
+test("no text makes reading throw or its report unbounded", () => {
   const fragment = fc.constantFrom(
     ..."name: x|\n|  |- |: |{|}|[|]|,|\"|'|&a|*a|!t|# c|\t|---\n|...\n|%YAML|? |<<|${|$${|${KEY}|${secret:KEY}|raw|key: |later: |>|\\|\u0000|\ud800|null|1e999|__proto__: ".split(
       "|",

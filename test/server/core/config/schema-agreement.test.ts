@@ -75,7 +75,7 @@ for (const [name, schema, read] of DOCUMENTS) {
       .problems.filter(({ severity }) => severity === "error")
       .map(({ message }) => message);
 
-  test(`${name}: what the reader accepts, the schema accepts`, () => {
+  test(`${name}: the schema accepts what the reader accepts`, () => {
     let accepted = 0;
     fc.assert(
       fc.property(documentsOf(schema), (document) => {
@@ -88,7 +88,7 @@ for (const [name, schema, read] of DOCUMENTS) {
     assert.ok(accepted > 0, "no document was accepted");
   });
 
-  test(`${name}: an unknown key is refused by both, in every object`, () => {
+  test(`${name}: both refuse an unknown key in every object`, () => {
     fc.assert(
       fc.property(documentsOf(schema), fc.nat(), (document, at) => {
         const copy = structuredClone(document);
@@ -106,7 +106,7 @@ for (const [name, schema, read] of DOCUMENTS) {
     );
   });
 
-  test(`${name}: the examples of the whole document are accepted by both`, () => {
+  test(`${name}: both accept the examples of the whole document`, () => {
     for (const example of schema["examples"] as readonly unknown[]) {
       assert.ok(check(example));
       assert.deepEqual(refusals(example), []);

@@ -69,7 +69,7 @@ const told = (errors: readonly ErrorObject[]): readonly string[] =>
     .sort();
 
 for (const [name, { json }] of Object.entries({ deploymentSchema, nodeFileSchema, overlaySchema })) {
-  test(`${name} in pieces finds what the whole finds`, () => {
+  test(`${name}: the split schema finds the same problems as the whole`, () => {
     const whole = validator().compile(json);
     let found = 0;
     fc.assert(
@@ -83,7 +83,7 @@ for (const [name, { json }] of Object.entries({ deploymentSchema, nodeFileSchema
     assert.ok(found > randomFloor(RUNS / 3), `${found} errors`);
   });
 
-  test(`${name} has pieces, and each compiles under the strict settings`, () => {
+  test(`${name}: the schema is split, and each part compiles under the strict settings`, () => {
     const pieces = new Set<JsonSchema>();
     const look = (schema: unknown): void => {
       if (Array.isArray(schema)) for (const item of schema) look(item);

@@ -9,7 +9,7 @@ import { references } from "./samples.ts";
 /** A second where each unknown key is looked up; a minute where each is searched for among all the others. */
 const LIMIT_MS = 30_000;
 
-test("a document of very many unknown keys is refused within seconds", () => {
+test("a document with very many unknown keys is refused within seconds", () => {
   const text = Array.from({ length: 49_000 }, (_, at) => `b${at}: 1`).join("\n");
   const from = cpuMs();
   const { problems } = readDeployment({ name: "x", text }, references);

@@ -30,14 +30,14 @@ const TABLE: readonly (readonly [Edition | undefined, Edition, ApplyDecision["ki
   [after(5, "a"), edition(undefined, "a"), "keep", "keep"],
 ];
 
-test("a document is applied, kept, refused or waits by the table of configuration apply", () => {
+test("a document is applied, kept, refused or waits according to the transition table", () => {
   for (const [stored, document, start, reload] of TABLE) {
     const decided = (["start", "reload"] as const).map((trigger) => decideApply({ trigger, stored, document }).kind);
     assert.deepEqual(decided, [start, reload], JSON.stringify({ stored, document }));
   }
 });
 
-test("a refusal names both versions and what to do", () => {
+test("a refusal has both versions and the remedy", () => {
   const refusal = (version: number) =>
     decideApply({ trigger: "reload", stored: edition(4, "a"), document: edition(version, "b") }).reason;
   assert.equal(refusal(4), "version 4 is stored with different content; raise the version with every edit");

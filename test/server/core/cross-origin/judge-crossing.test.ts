@@ -96,7 +96,7 @@ for (const [expected, given] of ROWS) {
   });
 }
 
-test("what an operator may list is one origin", () => {
+test("an operator may list only single origins", () => {
   const good = ["https://app.example", "http://10.0.0.1:3000", "https://app.example/", "app://obsidian.md"];
   const bad = [
     "*",
@@ -123,7 +123,7 @@ const preflight = (asked: Readonly<Record<string, string>>, methods: readonly st
   return Object.fromEntries(pairs.flatMap((name, at) => (at % 2 === 0 ? [[name, pairs[at + 1]]] : [])));
 };
 
-test("a preflight is answered by the route's methods and the headers that it asks for", () => {
+test("a preflight is answered with the route's methods and the requested headers", () => {
   const asked = {
     "access-control-request-method": "POST",
     "access-control-request-headers": "authorization,x-stainless-os, content-type",

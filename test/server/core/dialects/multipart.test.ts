@@ -8,7 +8,7 @@ const part = (disposition: string, value = "other"): string =>
 const allowed = part('name="model"', "allowed");
 const read = (text: string) => findField(Buffer.from(text, "latin1"), "B", "model");
 
-test("a field is found among files, with the place of its value", () => {
+test("a field is found among files, with the position of its value", () => {
   const file = part('name="file"; filename="a; name=model.wav"', "\r\n--not-B\r\n");
   const text = `${file}${allowed}--B--\r\n`;
   const field = read(text);
@@ -36,7 +36,7 @@ for (const [what, text] of Object.entries(ambiguous)) {
   test(`a form with ${what} is refused`, () => assert.equal(read(text).kind, "problem"));
 }
 
-test("of two boundaries neither is taken", () => {
+test("a form with two boundaries is refused", () => {
   assert.equal(boundaryOf("multipart/form-data; boundary=----WebKitFormBoundary7MA4"), "----WebKitFormBoundary7MA4");
   assert.equal(boundaryOf('multipart/form-data; charset=utf-8; boundary="a b"'), "a b");
   for (const type of ["boundary=A; boundary=B", 'x="; boundary=A"; boundary=B', "x"]) {

@@ -23,7 +23,7 @@ const outputOf = (path: string, body: unknown) => {
 };
 const byDefault = `${DEFAULT_OUTPUT_BOUND} by default`;
 
-test("the output is what the request allows, of several names the largest", () => {
+test("the output limit is what the request allows, the largest of several names", () => {
   assert.equal(outputOf(CHAT, { model: "m", max_tokens: 50 }), 50);
   assert.equal(outputOf(CHAT, { max_completion_tokens: 70, messages: [], max_tokens: 50 }), 70);
   assert.equal(outputOf("/v1/responses", { max_output_tokens: 30 }), 30);
@@ -32,7 +32,7 @@ test("the output is what the request allows, of several names the largest", () =
   assert.equal(outputOf(CHAT, { model: "m" }), byDefault);
 });
 
-test("each answer that is asked for may be that long", () => {
+test("each requested answer may have the full length", () => {
   assert.equal(outputOf(CHAT, { max_tokens: 50, n: 3 }), 150);
   assert.equal(outputOf(CHAT, { max_tokens: 50, n: 0 }), 50);
   assert.equal(outputOf(CHAT, { n: 2 }), `${2 * DEFAULT_OUTPUT_BOUND} by default`);
@@ -43,13 +43,13 @@ test("each answer that is asked for may be that long", () => {
   assert.equal(outputOf(CHAT, { max_tokens: 1e12, n: 1e12 }), 1e12);
 });
 
-test("a bound that is no whole number is none", () => {
+test("a limit that is not a whole number is ignored", () => {
   for (const value of [-5, 1.5, "5", null, [5], { a: 5 }, 1e30, true]) {
     assert.equal(outputOf(CHAT, { max_tokens: value }), byDefault, JSON.stringify(value));
   }
 });
 
-test("names that stand in a text, or deeper than the top level, bound nothing", () => {
+test("names inside a text or below the top level limit nothing", () => {
   const text = 'say "max_tokens": 9, {"max_tokens": 9}';
   const tools = [{ parameters: { properties: { max_tokens: { type: "integer" }, n: 7 }, required: ["max_tokens"] } }];
   const body = { messages: [{ content: text, max_tokens: 9, input: { max_tokens: 9, n: 4 } }], tools };
@@ -61,7 +61,7 @@ test("names that stand in a text, or deeper than the top level, bound nothing", 
   assert.equal(outputOf(CHAT, { messages: many, max_tokens: 5, tools: many }), 5);
 });
 
-test("the output is found wherever the parsed object has it", () => {
+test("the output limit is found wherever the parsed object has it", () => {
   const names = fc.constantFrom("max_tokens", "max_completion_tokens", "n", "a", 'b"max_tokens', "best_of");
   const { value } = fc.letrec((tie) => ({
     value: fc.oneof(
@@ -84,7 +84,7 @@ test("the output is found wherever the parsed object has it", () => {
   );
 });
 
-test("routes without text in their answer have no output, and routes that use nothing have no bounds", () => {
+test("routes without text answers have no output, and routes without usage have no bounds", () => {
   for (const path of ["/v1/embeddings", "/v1/moderations", "/v1/rerank"]) {
     assert.equal(outputOf(path, { model: "m", input: "hello", max_tokens: 9 }), 0, path);
     assert.ok(bounds(path, { model: "m", input: "hello" }).input > 5, path);
@@ -114,7 +114,7 @@ function assertMedia(path: string, body: unknown, expected: number, indent?: num
   assert.ok(rest >= 0 && rest < 400, `${path}: ${rest} beside ${expected}`);
 }
 
-test("an image counts as an image, however large, in every place that the dialects have for one", () => {
+test("an image counts as an image, however large, in every place of both dialects", () => {
   const image = base64(PNG, 1 << 20);
   const cases: readonly (readonly [string, unknown])[] = [
     [CHAT, user(url(image, "image/png"))],
@@ -158,7 +158,7 @@ test("base64 that is text to the model counts as text", () => {
   for (const body of texts) assert.equal(bounds("/v1/messages", body).input, JSON.stringify(body).length);
 });
 
-test("images that the provider fetches count as images", () => {
+test("images fetched by the provider count as images", () => {
   const address = "https://example.com/a.png";
   assertMedia(CHAT, user({ type: "image_url", image_url: { url: address } }), IMAGE_TOKENS);
   assertMedia(CHAT, user({ type: "image_url", image_url: { detail: "low", url: address } }), IMAGE_TOKENS);
@@ -167,7 +167,7 @@ test("images that the provider fetches count as images", () => {
   assertMedia("/v1/messages", user({ type: "tool_use", input: { url: address } }), 0);
 });
 
-test("a form counts its files as audio or as images, whichever is more, and its text", () => {
+test("a form counts its files as audio or images, whichever is more, and its text", () => {
   const part = (head: string, body: string) => `--XX\r\nContent-Disposition: form-data; ${head}\r\n\r\n${body}\r\n`;
   const audio = `${part('name="file"; filename="a.mp3"', "\x01".repeat(6_000_000))}--XX--\r\n`;
   const heard = bounds("/v1/audio/transcriptions", audio).input;
@@ -178,7 +178,7 @@ test("a form counts its files as audio or as images, whichever is more, and its 
   assert.ok(bounds("/v1/images/edits", `${part('name="prompt"', "hello")}--XX--\r\n`).input < 100);
 });
 
-test("bytes that are no JSON give bounds all the same", () => {
+test("bytes that are not JSON still give bounds", () => {
   const route = findRoute("POST", CHAT);
   assert.ok(route);
   fc.assert(

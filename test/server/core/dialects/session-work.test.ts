@@ -14,7 +14,7 @@ function follow(steps: readonly Step[]): void {
   }
 }
 
-test("a realtime response is under way from its request until it is done", () => {
+test("a realtime response is in flight from its request until it is done", () => {
   follow([
     ["upstream", { type: "session.created", session: { type: "realtime" } }, false],
     ["client", { type: "conversation.item.create", item: { content: "say response.create" } }, false],
@@ -27,7 +27,7 @@ test("a realtime response is under way from its request until it is done", () =>
   ]);
 });
 
-test("a response that the provider begins by itself, and two at once, end with the last", () => {
+test("with a response started by the provider, or two at once, work ends with the last", () => {
   follow([
     ["client", { type: "input_audio_buffer.append", audio: "AAAA" }, false],
     ["upstream", { type: "response.created", response: { id: "r1" } }, true],
@@ -39,7 +39,7 @@ test("a response that the provider begins by itself, and two at once, end with t
 });
 
 for (const end of ["response.completed", "response.incomplete", "response.failed"]) {
-  test(`over responses by WebSocket ${end} is the end`, () => {
+  test(`in responses over WebSocket ${end} is the end`, () => {
     follow([
       ["client", { type: "response.create", model: "m" }, true],
       ["upstream", { type: "response.created", response: { id: "r1" } }, true],
@@ -48,14 +48,14 @@ for (const end of ["response.completed", "response.incomplete", "response.failed
   });
 }
 
-test("what the provider refuses with an error is not waited for", () => {
+test("a request refused with an error is not waited for", () => {
   follow([
     ["client", { type: "response.create" }, true],
     ["upstream", { type: "error", error: { code: "conversation_already_has_active_response" } }, false],
   ]);
 });
 
-test("what is no JSON, and audio, is no response", () => {
+test("data that is not JSON and audio are not a response", () => {
   follow([
     ["client", '"response.create"', false],
     ["upstream", '{"type":"response.created"', false],

@@ -18,7 +18,7 @@ function split(chunks: readonly Buffer[]) {
   return { events, rest: splitter.rest() };
 }
 
-test("a stream cut at any two bytes gives the same events and its bytes back", () => {
+test("a stream cut at any two bytes gives the same events and the same bytes", () => {
   const bytes = Buffer.from(STREAM);
   const whole = split([bytes]).events.map(({ event, data }) => ({ event, data }));
   assert.deepEqual(whole, [
@@ -41,7 +41,7 @@ test("a stream cut at any two bytes gives the same events and its bytes back", (
   );
 });
 
-test("at the end of a stream, an event whose last CR waited for an LF is whole; a begun one is not", () => {
+test("at the end of a stream an event with a trailing CR is complete, and a partial one is not", () => {
   const lastOf = (text: string) => {
     const splitter = new SseSplitter();
     assert.deepEqual(splitter.push(Buffer.from(text)), []);
@@ -54,7 +54,7 @@ test("at the end of a stream, an event whose last CR waited for an LF is whole; 
   }
 });
 
-test("at the end of a stream, what was begun is read as an event too, and its data can be changed", () => {
+test("at the end of a stream a partial event can be read and rewritten too", () => {
   const splitter = new SseSplitter();
   assert.equal(splitter.unfinished(), undefined);
   for (const end of ["", "\n", "\r", "\r\n", "\r\r"]) {
@@ -73,7 +73,7 @@ const edit = (text: string, edits: Partial<AnswerEdits>): string | undefined => 
   return editEvent(event, { model: undefined, hidesUsage: false, ...edits })?.toString();
 };
 
-test("the usage report that only the gateway asked for does not reach the client", () => {
+test("a usage report requested only by the gateway does not reach the client", () => {
   const hidesUsage = true;
   assert.equal(edit('data: {"choices":[],"usage":{"total_tokens":3}}\n\n', { hidesUsage }), undefined);
   assert.equal(
@@ -86,7 +86,7 @@ test("the usage report that only the gateway asked for does not reach the client
   assert.equal(edit(": comment\n\n", { hidesUsage }), ": comment\n\n");
 });
 
-test("an alias stands where the upstream names its model, at the top, in message_start, and nowhere else", () => {
+test("an alias replaces the model at the top level and in message_start, and nowhere else", () => {
   const model = { upstream: '"sim-chat"', shown: '"fast"' };
   assert.equal(edit('data: {"model": "sim-chat"}\n\n', { model }), 'data: {"model": "fast"}\n\n');
   assert.equal(
@@ -107,7 +107,7 @@ const form = (...parts: readonly (readonly [string, string])[]): Buffer =>
     `${parts.map(([head, body]) => `--XX\r\nContent-Disposition: form-data; ${head}\r\n\r\n${body}\r\n`).join("")}--XX--\r\n`,
   );
 
-test("a form field is found after a file, and a file of that name is refused", () => {
+test("a form field is found after a file, and a file with the field's name is refused", () => {
   const bytes = form(['name="file"; filename="a.wav"', "RIFF\r\n\r\n--X"], ['name="model"', "whisper-1"]);
   const field = findField(bytes, "XX", "model");
   assert.equal(field.kind, "field");
@@ -115,7 +115,7 @@ test("a form field is found after a file, and a file of that name is refused", (
   assert.equal(findField(form(['name="model"; filename="m"', "x"]), "XX", "model").kind, "problem");
 });
 
-test("a form that names the model twice, is cut off, or has endless parts is refused", () => {
+test("a form with a duplicate model, a truncated form and a form with endless parts are refused", () => {
   assert.equal(findField(form(['name="model"', "a"], ['name="model"', "b"]), "XX", "model").kind, "problem");
   const whole = form(['name="model"', "a"]);
   for (let end = 0; end < whole.length - 4; end++) {

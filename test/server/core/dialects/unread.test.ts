@@ -31,14 +31,14 @@ const USUAL: readonly (readonly [what: string, chunk: string])[] = [
 ];
 
 for (const [what, text] of USUAL) {
-  test(`${what} is passed on unread, as if it had been read`, () => {
+  test(`${what} is passed on without parsing, with the same result`, () => {
     const chunk = Buffer.from(text);
     assert.deepEqual(String(editUnread(chunk, HIDING)), String(read(chunk, HIDING)));
     assert.ok(tellsNoUsage(chunk));
   });
 }
 
-test("a chunk that tells usage, ends the stream or ends within an event is read", () => {
+test("a chunk that has usage, ends the stream or ends inside an event is parsed", () => {
   const usage = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 };
   for (const text of [event({ id: "1", choices: [], usage }), event("[DONE]"), event({ choices }).slice(0, -1)]) {
     assert.equal(tellsNoUsage(Buffer.from(text)), false, text);
@@ -65,7 +65,7 @@ const data = fc.oneof(
   fc.record({ nested: fc.record({ a: member, usage: fc.constant(null) }) }),
 );
 
-test("whatever is passed on unread is what reading makes of it, and nothing that tells usage is overlooked", () => {
+test("passing on without parsing gives the parsed result, and no usage is missed", () => {
   let unread = 0;
   fc.assert(
     fc.property(

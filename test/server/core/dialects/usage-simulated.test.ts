@@ -75,7 +75,7 @@ const CASES: readonly (readonly [string, string, object])[] = [
 ];
 
 for (const [name, path, body] of CASES) {
-  test(`${name}: streamed and whole give the usage that the provider counted`, async (t) => {
+  test(`${name}: streamed and whole answers give the usage that the provider counted`, async (t) => {
     const simulator = await simulated(t);
     // Once before, so that both find the same cache.
     await read(simulator, path, body);
@@ -94,7 +94,7 @@ for (const [name, path, body] of CASES) {
   });
 }
 
-test("embeddings, rerank, images and transcriptions are read as the provider counted them", async (t) => {
+test("usage of embeddings, rerank, images and transcriptions equals the provider's counts", async (t) => {
   const simulator = await simulated(t);
   const audio = (fields: Readonly<Record<string, string>>) => {
     const form = new FormData();
@@ -133,7 +133,7 @@ for (const [path, asks] of [
   ["/v1/realtime?model=sim-realtime", [{ type: "response.create", response: { instructions: "Say one two three" } }]],
   ["/v1/responses", [{ type: "response.create", model: "sim-small", input: "Hello there" }]],
 ] as const) {
-  test(`a session on ${path} is read as the provider counted it, each of its responses once`, async (t) => {
+  test(`usage of a session on ${path} equals the provider's counts, once per response`, async (t) => {
     const simulator = await simulated(t);
     const socket = new WebSocket(simulator.url.replace("http", "ws") + path);
     t.after(() => socket.terminate());

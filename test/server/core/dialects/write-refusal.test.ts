@@ -8,7 +8,7 @@ const denied = new GatewayError("guardrail_denied", "A rule refused it.");
 const chunk = (index: number, finish: string | null): string =>
   `data: {"id":"c9","object":"chat.completion.chunk","created":1790000000,"model":"m","choices":[{"index":${index},"delta":{"content":"x"},"finish_reason":${JSON.stringify(finish)}}]}\n\n`;
 
-test("a denial within chat chunks filters the choices that are under way, and ends the stream", () => {
+test("a denial within chat chunks filters the running choices and ends the stream", () => {
   const stream = openStreamTexts("compat", "chat_completions");
   const events = new SseSplitter().push(Buffer.from(chunk(0, null) + chunk(1, null) + chunk(0, "stop")));
   for (const event of events) stream.read(event);
@@ -24,14 +24,14 @@ test("a denial within chat chunks filters the choices that are under way, and en
   assert.equal(shown[1]?.data, "[DONE]");
 });
 
-test("a denial within messages is an error event of a lacking permission", () => {
+test("a denial within messages is a permission error event", () => {
   const [event] = new SseSplitter().push(Buffer.from(refusalEvent("messages", denied, "r1")));
   assert.equal(event?.event, "error");
   const { error } = JSON.parse(event?.data ?? "");
   assert.deepEqual([error.type, error.details.error_code], ["permission_error", "guardrail_denied"]);
 });
 
-test("a response that is denied ends as one that was filtered, one that breaks off as one that failed", () => {
+test("a denied response ends as filtered, and a broken one as failed", () => {
   const created = { id: "resp_1", object: "response", status: "in_progress", model: "m", output: [] };
   const frames = [
     { type: "response.created", response: created, sequence_number: 0 },
@@ -76,7 +76,7 @@ test("a response that is denied ends as one that was filtered, one that breaks o
   assert.deepEqual([failed[1]?.data.response.id, failed[1]?.data.response.status], ["resp_1", "failed"]);
 });
 
-test("any other refusal, and one before anything was told, is an error event and no end", () => {
+test("any other refusal, and one before any output, is an error event without an end", () => {
   const other = new GatewayError("upstream_incomplete", "It broke off.");
   const stamp = { id: "c", object: "chat.completion.chunk", created: 1, model: "m", choices: [0] };
   for (const text of [refusalEvent("compat", other, "r1", stamp), refusalEvent("compat", denied, "r1")]) {

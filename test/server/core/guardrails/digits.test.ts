@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { digitBlock, foldDigits } from "../../../../src/server/core/guardrails/index.ts";
 
-test("every decimal digit that the runtime knows is in the table, and nothing else", () => {
+test("the table has exactly the decimal digits that the runtime knows", () => {
   const isDigit = /^\p{Nd}$/u;
   let count = 0;
   for (let codePoint = 0; codePoint <= 0x1ffff; codePoint += 1) {
@@ -18,6 +18,6 @@ test("every decimal digit that the runtime knows is in the table, and nothing el
   assert.ok(count >= 680, `${count}`);
 });
 
-test("a text is folded, whatever stands between its digits", () => {
+test("a text is normalized, whatever separates its digits", () => {
   assert.equal(foldDigits("a٣b𝟗-4߁"), "a3b9-41");
 });

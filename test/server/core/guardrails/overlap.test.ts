@@ -30,7 +30,7 @@ function judged({ rules, now = by("now", [CARD]), late = by("late", [NAME]), onR
 const decided = (judgement: ReturnType<typeof judged>["after"]) =>
   judgement.decisions.map(({ rule: name, action, types }) => [name, action, types]);
 
-test("what was told of before is not told of again, and what is new is, with its own counts", () => {
+test("known findings are not reported again, and new ones are, with their own counts", () => {
   const { before, after } = judged({ rules: [{ name: "note", action: "annotate" }] });
   assert.deepEqual(decided(before), [["note", "annotate", { "pii/CREDIT_CARD": 1 }]]);
   assert.equal(after.outcome, "allow");
@@ -42,7 +42,7 @@ test("what was told of before is not told of again, and what is new is, with its
   assert.deepEqual(decided(onCaller.after), []);
 });
 
-test("a deny sees all that was found, whenever it was", () => {
+test("a denial sees all findings, whenever they were made", () => {
   const when = '"pii/PERSON" in labels && "pii/CREDIT_CARD" in labels';
   const { before, after } = judged({ rules: [{ name: "both", action: "deny", when, message: "not both" }] });
   assert.equal(before.outcome, "allow");
@@ -50,7 +50,7 @@ test("a deny sees all that was found, whenever it was", () => {
   assert.deepEqual([after.message, after.by.rule, after.decisions], ["not both", "both", [after.by]]);
 });
 
-test("a rule that names a detector beside the call waits for it; one that reads all is asked at once", () => {
+test("a rule that names a detector beside the call waits for it, and one on all findings is evaluated at once", () => {
   const when = '!("pii/PERSON" in labels)';
   const naming = { name: "unless", action: "deny", when, requires: ["late"] } as const;
   const found = judged({ rules: [naming] });
@@ -60,7 +60,7 @@ test("a rule that names a detector beside the call waits for it; one that reads 
   assert.equal(judged({ rules: [{ name: "unless", action: "deny", when }] }).before.outcome, "deny");
 });
 
-test("a rewriting that comes too late denies, or is recorded as an annotation", () => {
+test("a late rewrite denies or is recorded as an annotation", () => {
   const rules = [{ name: "all" }, { name: "behind", action: "annotate" }] as const;
   const { before, after } = judged({ rules });
   assert.deepEqual(decided(before)[0], ["all", "redact", { "pii/CREDIT_CARD": 1 }]);
@@ -77,7 +77,7 @@ test("a rewriting that comes too late denies, or is recorded as an annotation", 
   assert.deepEqual(allowed.rewrites, [undefined]);
 });
 
-test("what was rewritten before need not be, and a part of it that was not does", () => {
+test("a value rewritten before needs no rewrite, and an unrewritten part of it does", () => {
   const same = judged({ rules: [{ name: "all" }], late: by("late", [CARD]) });
   assert.equal(same.after.outcome, "allow");
   assert.deepEqual(decided(same.after), []);
@@ -90,7 +90,7 @@ test("what was rewritten before need not be, and a part of it that was not does"
   assert.equal(wider.after.outcome, "deny");
 });
 
-test("shadow findings and skipped rules are told of once", () => {
+test("shadow findings and skipped rules are reported once", () => {
   const shadow = (name: string): DetectorFindings => ({ detector: name, mode: "shadow", findings: [[NAME]] });
   const rules = [
     { name: "now", action: "deny", when: 'labels["pii/X"] > 0.5', on_error: "fail_open" },
@@ -105,7 +105,7 @@ test("shadow findings and skipped rules are told of once", () => {
   assert.deepEqual(told(after), [["then"], ["late"]]);
 });
 
-test("a rule that cannot be evaluated over all that was found is an error", () => {
+test("a rule that cannot be evaluated over all findings is an error", () => {
   const { before, after } = judged({
     rules: [{ name: "broken", action: "deny", when: 'labels["pii/X"] > 0.5', requires: ["late"] }],
   });

@@ -7,18 +7,18 @@ import { utf8Length, utf8Offsets, utf16Offsets } from "../../../../src/server/co
 
 const MIXED = "aé€😀z";
 
-test("offsets of every place of a text with characters of one to four bytes", () => {
+test("offsets are right for every place of a text with characters of one to four bytes", () => {
   assert.deepEqual(utf8Offsets(MIXED, [0, 1, 2, 3, 5, 6]), [0, 1, 3, 6, 10, 11]);
   assert.deepEqual(utf16Offsets(MIXED, [0, 1, 3, 6, 10, 11]), [0, 1, 2, 3, 5, 6]);
   assert.equal(utf8Length(MIXED), 11);
 });
 
-test("a place within a character is that of its end, and one behind the text the text's length", () => {
+test("a place inside a character is that of its end, and one behind the text is the text's length", () => {
   assert.deepEqual(utf8Offsets(MIXED, [4, 99]), [10, 11]);
   assert.deepEqual(utf16Offsets(MIXED, [2, 7, 99]), [2, 5, 6]);
 });
 
-test("any text: the offset of a place is the length of what stands before it, and the way back leads there", () => {
+test("for any text the offset of a place is the length before it, and converts back", () => {
   fc.assert(
     fc.property(fc.string({ unit: "grapheme" }), fc.string({ unit: "binary" }), (before, after) => {
       const text = before + after;

@@ -20,7 +20,7 @@ function problemsOf(adding: Adding): readonly string[] {
   return adding.kind === "refused" ? adding.problems : [];
 }
 
-test("into nothing, the fragment goes as its author wrote it", () => {
+test("a fragment added to an empty document keeps its author's text", () => {
   const text = `guardrails:
   detectors:
     - type: pii # of the pack
@@ -38,7 +38,7 @@ access_rules:
   assert.equal(added("# mine", BASE), `# mine\n${text}`);
 });
 
-test("a pack that builds on another adds its controls to the rules of that one, and each object is told of", () => {
+test("a pack that builds on another adds its controls to that one's rules, and each object is reported", () => {
   const adding = add("", BASE, UPPER);
   assert.ok(adding.kind === "added");
   assert.match(adding.text, /controls: \["f-1:A", "g-2:B", "g-2:C"\]/);
@@ -52,7 +52,7 @@ test("a pack that builds on another adds its controls to the rules of that one, 
   ]);
 });
 
-test("what is there by meaning is kept: defaults written out, other order, controls of its own", () => {
+test("equivalent existing objects are kept: explicit defaults, other order, controls of their own", () => {
   const text = `guardrails:
   detectors:
     - {entities: [CREDIT_CARD], mode: inline, name: numbers, "type": pii}
@@ -92,7 +92,7 @@ const REFUSED: readonly (readonly [name: string, text: string, packs: readonly P
 ];
 
 for (const [name, text, packs, problem] of REFUSED) {
-  test(`refused is ${name}`, () => {
+  test(`${name} is refused`, () => {
     assert.match(problemsOf(add(text, ...packs)).join("\n"), problem);
   });
 }
@@ -197,7 +197,7 @@ function meaning(text: string): unknown {
   return sorted(parse(text) ?? {});
 }
 
-test("whatever the layout: it goes in, every line stays, twice is once, and the order makes no difference", () => {
+test("in any layout a pack fits in, every line stays, adding twice changes nothing, and order does not matter", () => {
   fc.assert(
     fc.property(texts, ({ text, flow }) => {
       const all = added(text, BASE, UPPER, SIDE);
@@ -227,7 +227,7 @@ test("whatever the layout: it goes in, every line stays, twice is once, and the 
 
 const linesOf = (text: string): readonly string[] => lines(text).map((line) => line.replace(/\r$/, ""));
 
-test("a document of 5,000 lines takes a few seconds at most and keeps them all", () => {
+test("a document of 5,000 lines takes a few seconds at most and keeps all of them", () => {
   const rules = Array.from({ length: 1_000 }, (_, at) =>
     [`  # rule ${at}`, `  - name: r${at}`, `    condition: 'model == "m${at}"'`, "    action: deny", ""].join("\n"),
   );

@@ -50,14 +50,14 @@ const READ: readonly (readonly [name: string, pack: string, fragment: string, pr
 ];
 
 for (const [name, pack, fragment, problem] of READ) {
-  test(`refused is a pack with ${name}`, () => {
+  test(`a pack with ${name} is refused`, () => {
     const read = readPack(filesOf(pack, fragment));
     assert.ok(read.kind === "refused");
     assert.match(read.problems.join("\n"), problem);
   });
 }
 
-test("a pack is checked against those that it builds on", () => {
+test("a pack is checked against the packs it builds on", () => {
   assert.deepEqual(checkPack(BASE, baseOf), []);
   assert.deepEqual(checkPack(UPPER, baseOf), []);
   assert.match(checkPack(UPPER, () => undefined).join("\n"), /there is no pack `base`/);

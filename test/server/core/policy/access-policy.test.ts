@@ -63,13 +63,13 @@ const DECIDED: readonly (readonly [deployment: string, profile: string, verdict:
   ["d", "OA", "allow; decided p1A; skipped p0O"],
 ];
 
-test("the deployment's list is mandatory, an allow ends its list alone, the first match of a list wins", () => {
+test("the deployment's list is mandatory, an allow ends only its own list, and the first match of a list wins", () => {
   for (const [deployment, profile, verdict] of DECIDED) {
     assert.equal(told(verdictOf(deployment, profile)), verdict, `${deployment} | ${profile}`);
   }
 });
 
-test("whatever the lists, the verdict is that of the specification read word by word", () => {
+test("for any lists the verdict matches a literal implementation of the specification", () => {
   const letters = fc.string({ unit: fc.constantFrom(...Object.keys(RULES)), maxLength: 4 });
   fc.assert(
     fc.property(letters, letters, (deployment, profile) => {
@@ -83,7 +83,7 @@ test("whatever the lists, the verdict is that of the specification read word by 
   );
 });
 
-test("a profile only narrows: no rule of one allows what the deployment denies", () => {
+test("a profile only narrows: none of its rules allows what the deployment denies", () => {
   const letters = fc.string({ unit: fc.constantFrom(...Object.keys(RULES)), maxLength: 3 });
   fc.assert(
     fc.property(letters, letters, (deployment, profile) => {
@@ -94,7 +94,7 @@ test("a profile only narrows: no rule of one allows what the deployment denies",
   );
 });
 
-test("a verdict carries what the refusal and the record need", () => {
+test("a verdict has what the refusal and the record need", () => {
   const policies = policiesOf({
     access_rules: [
       atLlm('key.metadata.absent == "x"', { name: "open", on_error: "fail_open", controls: ["c-0"] }),
@@ -145,7 +145,7 @@ test("a deny rule without a message, or with an empty one, is named in the refus
   }
 });
 
-test("a condition whose value turns out to be no bool is an error", () => {
+test("a condition with a non-boolean value is an error", () => {
   const access = policiesOf({ access_rules: [rule("args.flag", { at: ["mcp"] })] }).of(undefined);
   const call = (flag: boolean | string) =>
     access.decide("mcp", mcpVariables(caller, { server: "s", method: "tools/call", name: "t", args: { flag } }));
@@ -155,7 +155,7 @@ test("a condition whose value turns out to be no bool is an error", () => {
   assert.ok(verdict.kind === "error" && verdict.by.error === "type");
 });
 
-test("a cost that is spent is an error like any other", () => {
+test("an exhausted cost limit is an error like any other", () => {
   const tags = Array.from({ length: 3_000 }, (_, at) => [`t${at}`, "x"] as const);
   const rich = { ...chat, key: { name: "k", metadata: Object.fromEntries(tags) } };
   const bomb = atLlm("key.metadata.all(a, key.metadata.all(b, a + b != model)) || true", { name: "bomb" });
@@ -165,7 +165,7 @@ test("a cost that is spent is an error like any other", () => {
   assert.ok(verdict.kind === "error" && verdict.by.error === "cost");
 });
 
-test("each failover candidate is decided anew", () => {
+test("each failover candidate is decided separately", () => {
   const access = policiesOf({ access_rules: [atLlm('provider.metadata["region"] != "eu"')] }).of(undefined);
   const at = (region: string) =>
     access.decide(
@@ -181,7 +181,7 @@ test("each failover candidate is decided anew", () => {
   assert.equal(at("us").kind, "deny");
 });
 
-test("whoever has no profile, or one without rules, has the deployment's rules alone", () => {
+test("a caller without a profile, or with one without rules, has the deployment's rules alone", () => {
   const policies = policiesOf({
     access_rules: [atLlm("true")],
     profiles: [{ name: "bare" }, { name: "own", access_rules: [atLlm('model == "x"')] }],
@@ -192,7 +192,7 @@ test("whoever has no profile, or one without rules, has the deployment's rules a
   assert.deepEqual(policies.of("own").count, { llm: 2, mcp: 0, a2a: 0 });
 });
 
-test("the rules are listed in the order in which they are asked", () => {
+test("the rules are listed in evaluation order", () => {
   const { rules } = policiesOf({
     access_rules: [atLlm("true", { name: "a" })],
     profiles: [{ name: "p", access_rules: [{ ...atLlm("true", { name: "b" }), at: ["mcp", "a2a"] }] }],
@@ -206,7 +206,7 @@ test("the rules are listed in the order in which they are asked", () => {
   );
 });
 
-test("nothing is made for a request that no rule matches", () => {
+test("a request that matches no rule allocates nothing", () => {
   const access = policiesOf({ access_rules: listOf("adad", "m") }).of(undefined);
   assert.equal(access.decide("llm", chat), access.decide("llm", chat));
 });

@@ -57,7 +57,7 @@ const message = a2aVariables(caller, {
   parts: [{ kind: "text" }, { kind: "file", url: "https://files.example/a", media_type: "image/png" }],
 });
 
-test("every variable of the table is declared at its hops, and a rule over it matches there", () => {
+test("every variable of the table is declared for its traffic types, and a rule over it matches there", () => {
   for (const [condition, ...hops] of TABLE) {
     const access = policiesOf({ access_rules: [rule(condition, { at: hops })] }).of(undefined);
     const verdicts = {
@@ -70,7 +70,7 @@ test("every variable of the table is declared at its hops, and a rule over it ma
   }
 });
 
-test("a rule at a hop that does not declare what it reads is refused", () => {
+test("a rule for a traffic type that does not declare its variable is refused", () => {
   for (const [condition, ...hops] of TABLE) {
     for (const hop of HOPS.filter((one) => !hops.includes(one))) {
       assert.ok(problemsOf({ access_rules: [rule(condition, { at: [hop] })] }).length > 0, `${condition} at ${hop}`);
@@ -78,7 +78,7 @@ test("a rule at a hop that does not declare what it reads is refused", () => {
   }
 });
 
-test("a rule without `at` that reads what only some hops declare is refused, and told which `at` to say", () => {
+test("a rule without `at` that reads a variable of some traffic types is refused with the `at` to add", () => {
   assert.deepEqual(problemsOf({ access_rules: [rule('model == "gpt-5"')] }), [
     "access_rules.0.condition: column 1: `model` is declared only at llm, and a rule without `at` stands at llm, mcp and a2a; say `at: [llm]`",
   ]);
@@ -91,7 +91,7 @@ test("a rule without `at` that reads what only some hops declare is refused, and
   ]);
 });
 
-test("a rule at several hops is told at which of them it could stand", () => {
+test("a rule for several traffic types is told which of them declare its variables", () => {
   assert.deepEqual(problemsOf({ access_rules: [rule('provider == "a"', { at: ["llm", "mcp"] })] }), [
     "access_rules.0.condition: column 1: `provider` is declared only at llm, and this rule stands at llm and mcp; say `at: [llm]`",
   ]);
@@ -100,7 +100,7 @@ test("a rule at several hops is told at which of them it could stand", () => {
   ]);
 });
 
-test("mistakes other than the hop are told once, whatever the number of hops", () => {
+test("other errors are reported once, whatever the number of traffic types", () => {
   assert.deepEqual(problemsOf({ access_rules: [rule("key.name == 1")] }), [
     "access_rules.0.condition: column 10: `==` compares values of one type, found string and int",
   ]);
@@ -115,7 +115,7 @@ test("a part that always fails is refused, since it would refuse every request",
   ]);
 });
 
-test("what a caller does not have is empty and never fails", () => {
+test("an attribute that a caller does not have is empty and never fails", () => {
   const nobody = 'key.name == "" && size(key.metadata) == 0 && agent.subject == "" && !has(user.email)';
   const someone = 'has(user.email) && user.email.endsWith("@example.com") && user.subject == "u1" && key.name == ""';
   const bot = 'agent.name == "bot" && agent.issuer == "corp" && agent.subject == "a1" && user.name == ""';

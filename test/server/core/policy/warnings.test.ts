@@ -37,7 +37,7 @@ const WARNED: readonly (readonly [condition: string, at: "llm" | "mcp" | "a2a", 
   ['key.name == "other"', "llm"],
 ];
 
-test("a rule that can never match is warned of, with the name that was probably meant", () => {
+test("a rule that can never match is warned about with the closest known name", () => {
   for (const [condition, at, ...warnings] of WARNED) {
     const expected = warnings.map((warning) => `access_rules.0.condition: ${warning}`);
     const found = problemsOf({ access_rules: [rule(condition, { at: [at] })] }, KNOWN, "warning");
@@ -46,12 +46,12 @@ test("a rule that can never match is warned of, with the name that was probably 
   }
 });
 
-test("names that are not known are not spoken of", () => {
+test("unknown names do not appear in warnings", () => {
   const document = { access_rules: [atLlm('provider == "nope" && model == "llama"')] };
   assert.deepEqual(problemsOf(document, {}, "warning"), []);
 });
 
-test("what stands after a rule that always matches is never reached, in its list and at its hops", () => {
+test("a rule after one that always matches is unreachable, in its list and for its traffic types", () => {
   const always = atLlm("true", { name: "all" });
   const later = atLlm('model.startsWith("gpt-")');
   assert.deepEqual(problemsOf({ access_rules: [always, later] }, KNOWN, "warning"), [
@@ -62,6 +62,6 @@ test("what stands after a rule that always matches is never reached, in its list
   assert.deepEqual(problemsOf({ access_rules: [always, everywhere], profiles }, KNOWN, "warning"), []);
 });
 
-test("a rule that always matches is not warned of: it is how a list ends", () => {
+test("a rule that always matches is not warned about, since lists end that way", () => {
   assert.deepEqual(problemsOf({ access_rules: [rule("true")] }, KNOWN, "warning"), []);
 });

@@ -36,7 +36,7 @@ function changed(before: Configuration, transition: ConfChange["transition"], ..
   return outcome.kind === "changed" ? outcome.configuration : before;
 }
 
-test("one change is simple, several go through a joint configuration that is left by itself", () => {
+test("one change is simple, and several go through a joint configuration that is left automatically", () => {
   const three = configuration({ voters: [1, 2, 3] });
   const cases: readonly (readonly [changes: readonly Single[], after: Configuration])[] = [
     [[voter(4)], configuration({ voters: [1, 2, 3, 4] })],
@@ -60,7 +60,7 @@ test("one change is simple, several go through a joint configuration that is lef
   for (const [changes, after] of cases) assert.deepEqual(changed(three, "auto", ...changes), after);
 });
 
-test("a joint configuration is asked for in two ways, and only one is left by itself", () => {
+test("a joint configuration is requested in two ways, and only one is left automatically", () => {
   const one = configuration({ voters: [1] });
   assert.deepEqual(
     changed(one, "joint-implicit", voter(2)),
@@ -72,7 +72,7 @@ test("a joint configuration is asked for in two ways, and only one is left by it
   );
 });
 
-test("leaving drops the outgoing voters and makes learners of those that were to be", () => {
+test("leaving drops the outgoing voters and makes the designated ones learners", () => {
   const joint = configuration({
     voters: [1, 4],
     votersOutgoing: [1, 2, 3],
@@ -84,13 +84,13 @@ test("leaving drops the outgoing voters and makes learners of those that were to
   assert.deepEqual(changed(joint, "auto"), configuration({ voters: [1, 4], learners: [3, 5] }));
 });
 
-test("an outgoing voter that is promoted again, or removed, is no learner to be", () => {
+test("an outgoing voter that is promoted again or removed is no longer a designated learner", () => {
   const one = configuration({ voters: [1, 2] });
   assert.deepEqual(changed(one, "auto", learner(2), voter(2)).learnersNext, []);
   assert.deepEqual(changed(one, "auto", learner(2), remove(2)).learnersNext, []);
 });
 
-test("each change that cannot be made is refused with its reason", () => {
+test("each impossible change is refused with its reason", () => {
   const two = configuration({ voters: [1, 2] });
   const joint = configuration({ voters: [1], votersOutgoing: [1, 2] });
   const change = (transition: ConfChange["transition"], ...changes: Single[]): ConfChange => ({
@@ -115,7 +115,7 @@ test("each change that cannot be made is refused with its reason", () => {
   for (const [reason, outcome] of cases) assert.deepEqual(outcome, { kind: "refused", reason });
 });
 
-test("every broken configuration is recognised", () => {
+test("every invalid configuration is recognized", () => {
   const broken: readonly Partial<Configuration>[] = [
     { voters: [2, 1] },
     { voters: [1, 1] },
@@ -129,7 +129,7 @@ test("every broken configuration is recognised", () => {
   assert.equal(brokenInvariant(configuration({ voters: ["a", "b"], learners: ["c"] })), undefined);
 });
 
-test("no sequence of changes breaks the invariants, and any two majorities in a row meet", () => {
+test("no sequence of changes breaks the invariants, and consecutive majorities always overlap", () => {
   const single = fc.record({
     type: fc.constantFrom("add-node" as const, "add-learner" as const, "remove-node" as const),
     nodeId: fc.integer({ min: 1, max: 6 }),
@@ -159,7 +159,7 @@ test("no sequence of changes breaks the invariants, and any two majorities in a 
   );
 });
 
-test("a change read from its bytes is the change that was written", () => {
+test("a change survives a round trip through its bytes", () => {
   const change: ConfChange = {
     transition: "joint-explicit",
     changes: [
@@ -171,7 +171,7 @@ test("a change read from its bytes is the change that was written", () => {
   assert.deepEqual(decodeConfChange(encodeConfChange(change)), change);
 });
 
-test("what is not a change is not read as one", () => {
+test("bytes that are not a change are not read as one", () => {
   const garbage = [
     "",
     "null",

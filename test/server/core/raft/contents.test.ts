@@ -131,7 +131,7 @@ for (const { title, leads, writes, commit, maxMessageBytes } of [
     commit: 7,
   },
 ]) {
-  test(`logs of the same indexes and terms that hold other entries are told by both sides: ${title}`, () => {
+  test(`both sides report logs with the same indexes and terms but different entries: ${title}`, () => {
     const a = nodeOf("a", { ...leads, commit: 2, ...(maxMessageBytes !== undefined && { maxMessageBytes }) });
     const b = nodeOf("b", { texts: LOST, term: 3, commit });
     lead(a, writes);
@@ -143,7 +143,7 @@ for (const { title, leads, writes, commit, maxMessageBytes } of [
   });
 }
 
-test("logs that agree, and one that ends earlier or goes on with what nobody committed, are no loss", () => {
+test("equal logs, a shorter log, and uncommitted extra entries are not a loss", () => {
   for (const texts of [LOST, LOST.slice(0, 3), [], [...LOST.slice(0, 3), "3:kept-1"], ["2:", "2:x", "2:alone"]]) {
     const a = nodeOf("a", { texts: LOST, term: 3, commit: 5 });
     const b = nodeOf("b", { texts, term: 3, commit: 1 });

@@ -135,7 +135,7 @@ function run(seed: number): { readonly terms: number; readonly committed: number
   return { terms: checker.terms(), committed: checker.committed(), reads };
 }
 
-test("every interleaving keeps the safety of raft, and the cluster recovers when the faults stop", (t) => {
+test("every interleaving keeps raft's safety, and the cluster recovers when the faults stop", (t) => {
   const only = process.env["GATEWAY_SEED"];
   const seeds = only === undefined ? Array.from({ length: SEEDS }, (_, i) => i + 1) : [Number(only)];
   const total = { terms: 0, committed: 0, reads: 0 };

@@ -28,7 +28,7 @@ function progressAt(match: number, next: number, state: Progress["state"]): Prog
   return progress;
 }
 
-test("a window is full at its number of messages, or at its bytes", () => {
+test("a window is full at its limit of messages or bytes", () => {
   const byCount = createInflights(2, 100);
   addInflight(byCount, 5, 1);
   assert.equal(isFull(byCount), false);
@@ -41,7 +41,7 @@ test("a window is full at its number of messages, or at its bytes", () => {
   assert.equal(isFull(byBytes), true);
 });
 
-test("an acknowledgement frees every message up to its index and none after", () => {
+test("an acknowledgement frees every message up to its index and none after it", () => {
   const inflights = createInflights(9, 100);
   for (const index of [3, 5, 7]) addInflight(inflights, index, 10);
   freeUpTo(inflights, 2);
@@ -92,7 +92,7 @@ test("a refusal moves next back to where the logs may agree, and a stale one doe
   }
 });
 
-test("a probe is followed by silence, a full window too, and a snapshot wholly", () => {
+test("sending pauses after a probe, at a full window, and during a snapshot", () => {
   const probe = progressAt(0, 1, "StateProbe");
   sentAppend(probe, 1, 1, 0);
   assert.deepEqual([isSendingPaused(probe), probe.next], [true, 1]);
@@ -105,7 +105,7 @@ test("a probe is followed by silence, a full window too, and a snapshot wholly",
   assert.equal(isSendingPaused(progressAt(0, 9, "StateSnapshot")), true);
 });
 
-test("after a snapshot the next probe is behind it, after one that failed behind what is known", () => {
+test("after a snapshot the next probe follows it, and after a failed one it follows the known match", () => {
   const done = progressAt(1, 2, "StateSnapshot");
   becomeSnapshot(done, 10);
   becomeProbe(done);
@@ -117,7 +117,7 @@ test("after a snapshot the next probe is behind it, after one that failed behind
   assert.equal(failed.next, 2);
 });
 
-test("a commit index is told once, and not before the entries it covers", () => {
+test("a commit index is sent once, and not before the entries it covers", () => {
   const progress = progressAt(4, 5, "StateReplicate");
   assert.equal(canBumpCommit(progress, 4), true);
   sentAppend(progress, 0, 0, 4);
@@ -128,7 +128,7 @@ test("a commit index is told once, and not before the entries it covers", () => 
   assert.equal(canBumpCommit(progress, 6), true);
 });
 
-test("next stays above match, and match never falls, whatever happens in whatever order", () => {
+test("next stays above match, and match never falls, for any sequence of events", () => {
   const event = fc.oneof(
     fc.record({ kind: fc.constant("ack" as const), index: fc.nat(20) }),
     fc.record({ kind: fc.constant("refuse" as const), index: fc.nat(20), hint: fc.nat(20) }),

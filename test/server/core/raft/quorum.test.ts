@@ -14,7 +14,7 @@ const joint = (voters: readonly number[], votersOutgoing: readonly number[]): Co
   autoLeave: false,
 });
 
-test("the index of a majority is the greatest that more than half has reached", () => {
+test("the majority index is the greatest that more than half have reached", () => {
   const cases: readonly (readonly [matches: readonly number[], index: number])[] = [
     [[], Number.POSITIVE_INFINITY],
     [[0], 0],
@@ -38,7 +38,7 @@ test("the index of a majority is the greatest that more than half has reached", 
   }
 });
 
-test("the index of a majority is that of the sorted list, for any list", () => {
+test("the majority index equals that of the sorted list, for any list", () => {
   fc.assert(
     fc.property(fc.array(fc.nat(20), { minLength: 1, maxLength: 9 }), (matches) => {
       const sorted = [...matches].sort((a, b) => b - a);
@@ -52,7 +52,7 @@ test("the index of a majority is that of the sorted list, for any list", () => {
   );
 });
 
-test("while joint both lists must have reached the index", () => {
+test("in a joint configuration both lists must have reached the index", () => {
   const matches = new Map([
     [1, 9],
     [2, 9],
@@ -67,7 +67,7 @@ test("while joint both lists must have reached the index", () => {
   assert.equal(quorumIndex(joint([1, 2, 3], [1, 2]), indexOf), 9);
 });
 
-test("a vote is won with a majority, lost when none can come, pending otherwise", () => {
+test("a vote is won with a majority, lost when none is possible, and otherwise pending", () => {
   const cases: readonly (readonly [votes: string, result: string])[] = [
     ["", "won"],
     ["y", "won"],
@@ -92,7 +92,7 @@ test("a vote is won with a majority, lost when none can come, pending otherwise"
   }
 });
 
-test("while joint a vote is won with both majorities and lost with either", () => {
+test("in a joint configuration a vote is won with both majorities and lost with either", () => {
   const cases: readonly (readonly [granted: readonly number[], refused: readonly number[], result: string])[] = [
     [[], [], "pending"],
     [[1, 2], [], "pending"],

@@ -73,7 +73,7 @@ test("an append truncates at the first conflicting term and nowhere else", () =>
   }
 });
 
-test("what was overwritten is to be handed out again, what was not is not", () => {
+test("overwritten entries are handed out again, and others are not", () => {
   const log = logOf([1, 1, 1], 0);
   assert.deepEqual(
     handOutEntries(log.unstable).map(({ index }) => index),
@@ -87,7 +87,7 @@ test("what was overwritten is to be handed out again, what was not is not", () =
   );
 });
 
-test("the end of an append makes its entries durable, unless they were overwritten or the term changed", () => {
+test("the completion of an append makes its entries durable, unless they were overwritten or the term changed", () => {
   const log = logOf([1, 1, 1], 0);
   handOutEntries(log.unstable);
   const first = ackOf(log.unstable, 1);
@@ -109,7 +109,7 @@ test("the end of an append makes its entries durable, unless they were overwritt
   assert.deepEqual(ackOf(log.unstable, 2), { index: 0, logTerm: 0, term: 2, snapshotIndex: 0 });
 });
 
-test("one acknowledgement covers the appends before it, and a second one changes nothing", () => {
+test("one acknowledgement covers earlier appends, and a second one changes nothing", () => {
   const log = logOf([1, 1], 0);
   handOutEntries(log.unstable);
   const early = ackOf(log.unstable, 1);
@@ -121,7 +121,7 @@ test("one acknowledgement covers the appends before it, and a second one changes
   assert.equal(durableIndex(log), 3);
 });
 
-test("a snapshot stands for the whole log until it is installed, and after", () => {
+test("a snapshot replaces the whole log before and after it is installed", () => {
   const log = logOf([1, 1, 1], 2);
   const snapshot = { index: 9, term: 4, configuration: CONFIGURATION };
   restore(log, snapshot);
@@ -139,7 +139,7 @@ test("a snapshot stands for the whole log until it is installed, and after", () 
   assert.equal(durableIndex(log), 9);
 });
 
-test("entries are read across the border of what is durable, at least one, cut by bytes", () => {
+test("entries are read across the durable boundary, at least one, limited by bytes", () => {
   const log = logOf([1, 1, 1, 1, 1, 1], 3);
   const read = (low: number, high: number, maxBytes: number) =>
     entriesBetween(log, low, high, maxBytes).map(({ index }) => index);
@@ -154,7 +154,7 @@ test("entries are read across the border of what is durable, at least one, cut b
   }
 });
 
-test("a log is up to date by its last term first, then by its length", () => {
+test("logs are compared by last term first, then by length", () => {
   const log = logOf([1, 2, 2]);
   const cases: readonly (readonly [index: number, term: number, expected: boolean])[] = [
     [1, 3, true],
@@ -166,7 +166,7 @@ test("a log is up to date by its last term first, then by its length", () => {
   for (const [index, term, expected] of cases) assert.equal(isUpToDate(log, index, term), expected, `${term}/${index}`);
 });
 
-test("the hint is the last index whose term is not above the one asked for", () => {
+test("the hint is the last index whose term is not above the requested one", () => {
   const log = logOf([1, 1, 3, 3, 3, 5], 4);
   const cases: readonly (readonly [index: number, term: number, hint: number, hintTerm: number])[] = [
     [6, 5, 6, 5],
@@ -183,7 +183,7 @@ test("the hint is the last index whose term is not above the one asked for", () 
   }
 });
 
-test("the hint stops where the log begins", () => {
+test("the hint stops at the start of the log", () => {
   const storage = createMemoryLog({ snapshot: { index: 4, term: 3, configuration: CONFIGURATION } });
   storage.append([entry(5, 3), entry(6, 5)]);
   const log = createLog(storage, 4);
@@ -192,7 +192,7 @@ test("the hint stops where the log begins", () => {
   assert.deepEqual(findConflictByTerm(log, 2, 2), { index: 2, term: 0 });
 });
 
-test("the commit index only rises, and not beyond the log", () => {
+test("the commit index only rises, and never beyond the log", () => {
   const log = logOf([1, 1, 1], 3, 2);
   assert.equal(commitTo(log, 1), false);
   assert.equal(commitTo(log, 4), false);
@@ -201,7 +201,7 @@ test("the commit index only rises, and not beyond the log", () => {
   assert.equal(log.committed, 3);
 });
 
-test("a log in memory appends without gaps, compacts up to its snapshot and begins anew with an installed one", () => {
+test("an in-memory log appends without gaps, compacts up to its snapshot and restarts with an installed one", () => {
   const log = createMemoryLog();
   log.append([entry(1, 1), entry(2, 1), entry(3, 2)]);
   log.append([entry(3, 3)]);

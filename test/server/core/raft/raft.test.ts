@@ -70,7 +70,7 @@ function leaderOf(voters: readonly NodeId[], more: Partial<RaftOptions> = {}) {
   return node;
 }
 
-test("a start from a state that contradicts itself is refused", () => {
+test("a start from a contradictory state is refused", () => {
   assert.throws(() => nodeOf(["a"], { applied: 0 }), /applied is 0, but the log begins at 2/);
   assert.throws(() => nodeOf(["a"], { applied: 5 }), /commit index 5 is beyond the last index 1/);
   assert.throws(() => nodeOf(["a"], { electionTicks: 1 }), RangeError);
@@ -78,7 +78,7 @@ test("a start from a state that contradicts itself is refused", () => {
   assert.throws(() => nodeOf(["a"], { maxInflightMessages: 0 }), RangeError);
 });
 
-test("what was applied was committed, though the commit index was not synced", () => {
+test("applied entries count as committed even if the commit index was not synced", () => {
   const log = createMemoryLog({ snapshot: { index: 1, term: 1, configuration: configurationOf(["a"]) } });
   log.append([entry(2, 1), entry(3, 1)]);
   const raft = createRaft({ ...WIDE_LIMITS, random: () => 0, id: "a", log, applied: 3 });
@@ -89,7 +89,7 @@ test("what was applied was committed, though the commit index was not synced", (
   assert.deepEqual(ready.committedEntries, []);
 });
 
-test("nothing is to be done at the start, and each thing is handed out once", () => {
+test("nothing is pending at the start, and each item is handed out once", () => {
   const { raft } = nodeOf(["a", "b", "c"]);
   assert.equal(raft.hasReady(), false);
   raft.campaign();
@@ -98,7 +98,7 @@ test("nothing is to be done at the start, and each thing is handed out once", ()
   assert.equal(raft.hasReady(), false);
 });
 
-test("votes and answers wait for the disk, appends and heartbeats of a leader do not", () => {
+test("votes and answers wait for the disk, and a leader's appends and heartbeats do not", () => {
   const candidate = nodeOf(["a", "b", "c"]);
   candidate.raft.campaign();
   const asked = candidate.raft.ready();
@@ -132,7 +132,7 @@ test("votes and answers wait for the disk, appends and heartbeats of a leader do
   assert.equal(ready.mustSync, true);
 });
 
-test("the answer to a heartbeat waits until its term is durable, and only until then", () => {
+test("the answer to a heartbeat waits until its term is durable, and no longer", () => {
   const { raft } = nodeOf(["a", "b", "c"]);
   raft.step(message({ type: "MsgHeartbeat", to: "a", term: 7 }));
   const first = raft.ready();
@@ -146,7 +146,7 @@ test("the answer to a heartbeat waits until its term is durable, and only until 
   assert.deepEqual([late.messages.length, late.messagesAfterAppend.length], [1, 0]);
 });
 
-test("a snapshot never comes together with entries, and what was said of those waits with them", () => {
+test("a snapshot is never handed out with entries, and messages about those wait with them", () => {
   const { raft, log } = nodeOf(["a", "b", "c"]);
   const snapshot = { index: 9, term: 2, configuration: configurationOf(["a", "b", "d"]) };
   raft.step(message({ type: "MsgSnap", to: "a", snapshot }));
@@ -175,14 +175,14 @@ test("a snapshot never comes together with entries, and what was said of those w
   assert.deepEqual(raft.ready().committedEntries, [entry(10, 2)]);
 });
 
-test("what was not handed out cannot be applied, and a committed change that cannot be made is a fault", () => {
+test("entries not handed out cannot be applied, and an impossible committed change is a fault", () => {
   const { raft } = nodeOf(["a"]);
   assert.throws(() => raft.advanceApply(2), RangeError);
   const leave = { transition: "auto", changes: [], context: text("") } as const;
   assert.throws(() => raft.applyConfChange(leave), /refused: not-joint/);
 });
 
-test("a message that is not well formed, or not for this node, is not taken", () => {
+test("a message that is malformed or for another node is ignored", () => {
   const { raft } = nodeOf(["a", "b", "c"]);
   const before = raft.status();
   const bad: readonly Message[] = [
@@ -204,13 +204,13 @@ test("a message that is not well formed, or not for this node, is not taken", ()
   assert.equal(raft.hasReady(), false);
 });
 
-test("a heartbeat's commit index beyond the log is not taken", () => {
+test("a heartbeat's commit index beyond the log is ignored", () => {
   const { raft } = nodeOf(["a", "b", "c"]);
   raft.step(message({ type: "MsgHeartbeat", to: "a", commit: 5 }));
   assert.equal(raft.status().commit, 1);
 });
 
-test("a read without a known leader is dropped; one of a node that is no member is not heard", () => {
+test("a read without a known leader is dropped, and one of a nonmember is ignored", () => {
   const follower = nodeOf(["a", "b", "c"]);
   follower.raft.readIndex(text("r"));
   assert.equal(follower.raft.hasReady(), false);
@@ -219,7 +219,7 @@ test("a read without a known leader is dropped; one of a node that is no member 
   assert.equal(leader.raft.hasReady(), false);
 });
 
-test("reads that wait are bounded, before the first commit and after", () => {
+test("waiting reads are limited, before the first commit and after", () => {
   const leader = leaderOf(["a", "b", "c"]);
   for (let n = 0; n < 1_500; n += 1) leader.raft.readIndex(text(`r${n}`));
   const { messages } = leader.raft.ready();
@@ -247,7 +247,7 @@ test("reads that wait are bounded, before the first commit and after", () => {
   assert.deepEqual([readStates.length, readStates[0]?.index], [1_024, 2]);
 });
 
-test("the answer of one round is not taken for a later one", () => {
+test("the answer of one round does not count for a later one", () => {
   const leader = leaderOf(["a", "b", "c"]);
   const roundOf = (context: string) => {
     leader.raft.readIndex(text(context));
@@ -279,7 +279,7 @@ test("an invalid change is refused before it is appended", () => {
   assert.equal(propose("add-node", "b").kind, "appended");
 });
 
-test("the election timeout is drawn in [T, 2T) and anew at every reset", () => {
+test("the election timeout is drawn in [T, 2T) at every reset", () => {
   const drawn = [0, 0.999, 0.5];
   const { raft } = nodeOf(["a", "b"], { electionTicks: 10, random: () => drawn.shift() ?? 0 });
   const ticksToCampaign = () => {

@@ -17,8 +17,8 @@ const request = (at: number, facts: Partial<ReplayedRequest> = {}): ReplayedRequ
 const nothing = () => ({ least: 0, most: 0 });
 const told = (fits: ReturnType<BudgetReplay["fits"]>): string => (typeof fits === "string" ? fits : fits.kind);
 
-describe("a replayed budget", () => {
-  test("refuses the request that does not fit any more, and admits again in the next window", () => {
+describe("replayed budget", () => {
+  test("refuses the request that no longer fits, and admits again in the next window", () => {
     const replay = new BudgetReplay(nothing);
     const said = [0, 100, 200, 300].map((at) => {
       const fits = replay.fits(terms(30), request(at));
@@ -29,7 +29,7 @@ describe("a replayed budget", () => {
     assert.equal(told(replay.fits(terms(30), request(HOUR))), "fits");
   });
 
-  test("does not guess while requests overlap, costs are unknown, or the window began before the records", () => {
+  test("does not guess if requests overlap, costs are unknown, or the window began before the records", () => {
     const overlapping = new BudgetReplay(nothing);
     overlapping.charge(terms(25), request(0, { totalMs: 500, units: 10, most: 20 }), true);
     assert.equal(told(overlapping.fits(terms(25), request(100))), "unknown");
@@ -43,7 +43,7 @@ describe("a replayed budget", () => {
     assert.equal(told(spent.fits(terms(25), request(100))), "exhausted");
   });
 
-  test("takes a request that may be refused for one that may cost nothing", () => {
+  test("treats a request that may be refused as one that may cost nothing", () => {
     const replay = new BudgetReplay(nothing);
     replay.charge(terms(20), request(0, { units: 15, most: 15 }), false);
     assert.equal(told(replay.fits(terms(20), request(100))), "unknown");
@@ -51,7 +51,7 @@ describe("a replayed budget", () => {
     assert.deepEqual({ ...replay.driftOf(terms(20), 100) }.hasLess, true);
   });
 
-  test("lets a request without a bound go by what those before it cost, where it is alone", () => {
+  test("estimates a request without a bound by earlier costs if it runs alone", () => {
     const replay = new BudgetReplay(nothing);
     const open = (at: number) => request(at, { least: 5, most: 1_000 });
     replay.charge(terms(100), open(0), true);

@@ -83,8 +83,8 @@ const packed = (all: readonly RecordedRequest[]): PackedChunk => {
   return chunk.pack();
 };
 
-describe("records of requests", () => {
-  test("are read as they were written, here and by another process", () => {
+describe("request records", () => {
+  test("are read as written, here and by another process", () => {
     const property = fc.property(fc.array(requests, { maxLength: 40 }), (all) => {
       const chunk = packed(all);
       assert.deepEqual([...unpack(chunk)], all);
@@ -93,7 +93,7 @@ describe("records of requests", () => {
     fc.assert(property, { numRuns: 200 });
   });
 
-  test("tell of a name that is too long to be kept, and keep a caller whole or not at all", () => {
+  test("report a name that is too long to keep, and keep a caller in full or not at all", () => {
     const long = "m".repeat(300);
     const [request] = unpack(packed([{ ...BASE, model: long, caller: "c".repeat(5_000) }]));
     assert.equal(request?.model, long.slice(0, 256));
@@ -103,7 +103,7 @@ describe("records of requests", () => {
     assert.equal((found?.facts ?? 0) & FACT.findingsCut, FACT.findingsCut);
   });
 
-  test("take 150 bytes a request at most, with 50 callers and 40 models", () => {
+  test("take at most 150 bytes per request, with 50 callers and 40 models", () => {
     const store = createRecordStore(64 << 20, 0);
     for (let i = 0; i < 20_000; i++) {
       const caller = JSON.stringify({ kind: "key", key: { id: `id-${i % 50}`, name: `team-${i % 50}`, metadata: {} } });
@@ -112,7 +112,7 @@ describe("records of requests", () => {
     assert.ok(store.bytes() <= 150 * 20_000, `${store.bytes() / 20_000} bytes a request`);
   });
 
-  test("keep the newest within their number and their bytes, and say since when all are there", () => {
+  test("keep the newest within limits of number and bytes, and report since when they are complete", () => {
     const store = createRecordStore(64 << 20, 5, 3_000);
     for (let i = 0; i < 10_000; i++) store.add({ ...BASE, at: 1_000 + i, id: `request-${i}` });
     const kept = store.read().flatMap(({ chunk }) => [...unpack(chunk)]);
@@ -125,7 +125,7 @@ describe("records of requests", () => {
     assert.ok(small.bytes() <= 300_000 + 500_000, `${small.bytes()}`);
   });
 
-  test("are read on from a chunk, whatever was dropped meanwhile, and taken whole from another process", () => {
+  test("continue from a chunk, whatever was dropped meanwhile, and are read in full from another process", () => {
     const store = createRecordStore(64 << 20, 0, 2_000);
     for (let i = 0; i < 2_500; i++) store.add({ ...BASE, at: i });
     const [, second] = store.read();

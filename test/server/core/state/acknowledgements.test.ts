@@ -21,7 +21,7 @@ function leveled(): Bench {
 }
 const heartbeat = commands.suspensionPut({ kind: "key", name: "other", reason: "", duration_ms: null });
 
-test("an acknowledgement says who, why, how bad it was and until when", () => {
+test("an acknowledgement has author, reason, severity and expiry", () => {
   const at = leveled();
   at.ok(commands.acknowledgementPut(given), { by: { iss: "https://id", sub: "ann" } });
   assert.deepEqual(readAcknowledgement(at.state.get(key) ?? ""), {
@@ -35,7 +35,7 @@ test("an acknowledgement says who, why, how bad it was and until when", () => {
   });
 });
 
-test("below its feature level it is neither proposed nor applied", () => {
+test("an acknowledgement is neither proposed nor applied below its feature level", () => {
   const at = bench();
   assert.equal(at.refusal(commands.acknowledgementPut(given)), "feature_level");
   assert.equal(at.refusal(commands.acknowledgementDelete({ name })), "feature_level");
@@ -46,7 +46,7 @@ test("below its feature level it is neither proposed nor applied", () => {
   );
 });
 
-test("it goes with the first entry after its end, and a renewed one at its new end", () => {
+test("an acknowledgement is removed with the first entry after its expiry, and a renewed one after its new expiry", () => {
   const at = leveled();
   at.ok(commands.acknowledgementPut(given));
   at.now += HOUR - 1;
@@ -61,7 +61,7 @@ test("it goes with the first entry after its end, and a renewed one at its new e
   assert.equal(at.state.get(key), undefined);
 });
 
-test("it is lifted by its name, once", () => {
+test("an acknowledgement is lifted by its name, once", () => {
   const at = leveled();
   at.ok(commands.acknowledgementPut(given));
   at.ok(commands.acknowledgementDelete({ name }));
@@ -69,7 +69,7 @@ test("it is lifted by its name, once", () => {
   assert.equal(at.refusal(commands.acknowledgementDelete({ name })), "not_found");
 });
 
-test("no more stand than are allowed; one that stands can be replaced, and those that ended do not count", () => {
+test("acknowledgements are limited in number; active ones can be replaced, and expired ones do not count", () => {
   const at = leveled();
   for (let of = 0; of < MAX_ACKNOWLEDGEMENTS; of += 1) at.ok(commands.acknowledgementPut({ ...given, name: `n${of}` }));
   assert.equal(at.refusal(commands.acknowledgementPut(given)), "acknowledgement_limit");

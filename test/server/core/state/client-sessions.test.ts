@@ -8,7 +8,7 @@ const put = (name: string) => commands.suspensionPut({ kind: "key", name, reason
 const lift = (name: string) => commands.suspensionDelete({ kind: "key", name });
 const rowsOf = (at: ReturnType<typeof bench>, prefix: string) => [...at.state.scan(prefix)].length;
 
-test("a command sent again is answered as before and changes nothing", () => {
+test("a repeated command gets the earlier answer and changes nothing", () => {
   const at = bench();
   const first = at.apply(put("a"), { c: "x", s: 1 });
   const refusal = at.apply(lift("b"), { c: "x", s: 2 });
@@ -30,7 +30,7 @@ test("commands of one client may arrive out of order", () => {
   assert.equal(rowsOf(at, "susp/"), 3);
 });
 
-test("a sequence below the window is refused, since nobody knows whether it was applied", () => {
+test("a sequence below the window is refused, since it may have been applied", () => {
   const at = bench();
   for (let s = 1; s <= 1_500; s += 1) at.apply(put("a"), { c: "x", s });
   assert.equal(rowsOf(at, "sess/x/"), 1_024);
@@ -42,7 +42,7 @@ test("a sequence below the window is refused, since nobody knows whether it was 
   assert.equal(at.refusal(put("b"), { c: "x", s: 1_500 }), "duplicate_too_old");
 });
 
-test("clients do not share their sequences, whatever their names begin with", () => {
+test("clients do not share sequences, whatever prefix their names have", () => {
   const at = bench();
   at.ok(put("a"), { c: "x", s: 1 });
   at.ok(put("b"), { c: "x-1", s: 1 });
@@ -50,7 +50,7 @@ test("clients do not share their sequences, whatever their names begin with", ()
   assert.equal(rowsOf(at, "susp/"), 3);
 });
 
-test("a client silent for an hour is forgotten in slices, its oldest commands first", () => {
+test("a client silent for an hour is forgotten in slices, oldest commands first", () => {
   const at = bench();
   for (let s = 1; s <= 200; s += 1) at.apply(put("a"), { c: "x", s });
   at.now += HOUR - 1;
@@ -69,7 +69,7 @@ test("a client silent for an hour is forgotten in slices, its oldest commands fi
   assertDigest(at.state);
 });
 
-test("a result too long to be kept is remembered as done", () => {
+test("a result too long to keep is remembered as done", () => {
   const at = bench({ members: [{ ...memberRow, id: "n1" }] });
   const rows = Array.from({ length: 200 }, (_, n) => ({
     b: `b/${n}`,
@@ -99,7 +99,7 @@ const memberRow = {
   incarnation: 1,
 } as const;
 
-test("a request under an idempotency key is applied once, whoever sends it", () => {
+test("a request with an idempotency key is applied once, whichever node sends it", () => {
   const at = bench();
   const key = { k: "unix:0/abc", kd: "digest-1" };
   const first = at.run(put("a"), { c: "x", s: 1, ...key });
@@ -112,14 +112,14 @@ test("a request under an idempotency key is applied once, whoever sends it", () 
   assert.equal(rowsOf(at, "susp/"), 1);
 });
 
-test("another request under the same key is refused, another principal's key is another", () => {
+test("another request with the same key is refused, and another principal's key is separate", () => {
   const at = bench();
   at.ok(put("a"), { k: "unix:0/abc", kd: "one" });
   assert.equal(at.refusal(put("b"), { k: "unix:0/abc", kd: "two" }), "conflict");
   at.ok(put("b"), { k: "unix:1/abc", kd: "two" });
 });
 
-test("a refused request may be tried again under its key", () => {
+test("a refused request may be retried with its key", () => {
   const at = bench();
   const key = { k: "unix:0/abc", kd: "one" };
   assert.equal(at.refusal(lift("a"), key), "not_found");
@@ -127,7 +127,7 @@ test("a refused request may be tried again under its key", () => {
   at.ok(lift("a"), key);
 });
 
-test("idempotency keys go after a day", () => {
+test("idempotency keys expire after a day", () => {
   const at = bench();
   for (let n = 0; n < 100; n += 1) at.ok(put("a"), { k: `unix:0/${n}`, kd: "one" });
   at.now += DAY;

@@ -27,7 +27,7 @@ test("a created key is found by its name and by its id", () => {
   assert.equal(readKeyName(at.state.get(keyIdRowKey("abcd1234")) ?? ""), "ci runner");
 });
 
-test("a key's life is counted from log time", () => {
+test("a key's lifetime is measured in log time", () => {
   const at = bench();
   at.ok(commands.keyCreate({ ...given, expires_in_ms: HOUR }));
   assert.equal(row(at).expires_at, START + HOUR);
@@ -46,7 +46,7 @@ test("names and ids are unique", () => {
   assert.equal(at.refusal(commands.keyRotate({ name: "other", id: given.id, digest: given.digest })), "exists");
 });
 
-test("a patch changes what it names and leaves the rest", () => {
+test("a patch changes the fields it names and keeps the rest", () => {
   const at = created();
   at.ok(commands.keyPatch({ name: given.name, profile: null }));
   assert.deepEqual(row(at), { ...row(created()), profile: null });
@@ -54,7 +54,7 @@ test("a patch changes what it names and leaves the rest", () => {
   assert.deepEqual([row(at).profile, row(at).metadata], [null, { a: "1" }]);
 });
 
-test("rotation gives the name another id and digest, and the old id finds nothing", () => {
+test("rotation gives the name a new id and digest, and the old id finds nothing", () => {
   const at = created();
   at.ok(commands.keyRotate({ name: given.name, id: "next1234", digest: "cd".repeat(32) }));
   assert.deepEqual([row(at).id, row(at).digest], ["next1234", "cd".repeat(32)]);
@@ -68,7 +68,7 @@ test("a deleted key is gone with its id", () => {
   assert.deepEqual([...at.state.scan("key/"), ...at.state.scan("keyid/")], []);
 });
 
-test("what is done to a key that does not exist is refused", () => {
+test("an operation on an unknown key is refused", () => {
   const at = bench();
   assert.equal(at.refusal(commands.keyPatch({ name: "x" })), "not_found");
   assert.equal(at.refusal(commands.keyDelete({ name: "x" })), "not_found");
@@ -105,14 +105,14 @@ test("malformed fields are refused", () => {
   for (const p of wrong) assert.equal(at.refusal({ t: "key.create", v: 1, p }), "invalid", JSON.stringify(p));
 });
 
-test("a name that JavaScript knows is a name like others", () => {
+test("a name that JavaScript reserves is an ordinary name", () => {
   const at = bench();
   const p = JSON.parse(JSON.stringify(given).replace('"team"', '"__proto__"'));
   at.ok({ t: "key.create", v: 1, p });
   assert.deepEqual(Object.entries(row(at).metadata), [["__proto__", "build"]]);
 });
 
-test("equal content has equal rows, whatever order it was written in", () => {
+test("equal content has equal rows, in whatever order it was written", () => {
   const [one, other] = [bench(), bench()];
   one.ok(commands.keyCreate({ ...given, metadata: { b: "2", a: "1" } }));
   const reversed = Object.fromEntries(Object.entries({ ...given, metadata: { a: "1", b: "2" } }).reverse());
@@ -120,7 +120,7 @@ test("equal content has equal rows, whatever order it was written in", () => {
   assert.equal(one.state.digest, other.state.digest);
 });
 
-test("long names and names beyond ASCII have keys of their own", () => {
+test("long names and non-ASCII names have row keys of their own", () => {
   const at = bench();
   const names = ["ä".repeat(128), `${"ä".repeat(127)}b`, "a/b", "a%2Fb", "a b", "日本"];
   names.forEach((name, n) => {

@@ -19,7 +19,7 @@ const able = () => {
   return at;
 };
 
-test("ledger rows are replaced whole by who has seen them, and dropped by day", () => {
+test("ledger rows are replaced whole by the observing node and dropped by day", () => {
   const at = able();
   const row = (day: string, tokens: number, seen = 0) => ({
     ...{ day, id: "p/openai", seen },
@@ -86,7 +86,7 @@ const witness = (chain: number, seq: number, letter: string, succeeds?: { kid: s
     ...(succeeds === undefined ? {} : { succeeds }),
   });
 
-test("the highest record of a chain is its head, and an older or the same one changes nothing", () => {
+test("the highest record of a chain is its head, and an older or equal one changes nothing", () => {
   const at = bench();
   assert.deepEqual(at.ok(witness(1, 5, "a")), { outcome: "witnessed" });
   assert.deepEqual(at.ok(witness(1, 9, "b")), { outcome: "witnessed" });
@@ -98,7 +98,7 @@ test("the highest record of a chain is its head, and an older or the same one ch
   );
 });
 
-test("another record under a witnessed number is kept as evidence, the first of it above all", () => {
+test("a different record under a witnessed number is kept as evidence, the first one above all", () => {
   const at = bench();
   at.ok(witness(1, 9, "b"));
   assert.deepEqual(at.ok(witness(1, 9, "x")), { outcome: "conflict" });
@@ -122,7 +122,7 @@ test("a new chain that begins lower is a conflict unless it names the witnessed 
   }
 });
 
-test("of a node that begins a new chain at each start the newest chains are kept", () => {
+test("for a node that begins a new chain at each start the newest chains are kept", () => {
   const at = bench();
   for (let chain = 0; chain < 70; chain += 1) {
     at.now += 1;

@@ -45,7 +45,7 @@ function suspendedUntil(at: Bench): number | null {
 }
 
 for (const aheadMs of [600_000, 3_600_000, 86_400_000]) {
-  test(`budgets and suspensions go by the stamps while the log is ${aheadMs} ms ahead, and its time stays`, () => {
+  test(`budgets and suspensions follow the stamps while the log is ${aheadMs} ms ahead, and log time stays`, () => {
     const at = aheadBy(aheadMs, LOG_TIME_LEVEL);
     const latest = at.now + aheadMs;
     assert.deepEqual([spend(at, 10)?.granted, suspendedUntil(at)], [10, at.now + 30_000]);
@@ -63,13 +63,13 @@ for (const aheadMs of [600_000, 3_600_000, 86_400_000]) {
     assertDigest(at.state);
   });
 
-  test(`below the level everything waits until the clocks reach a log that is ${aheadMs} ms ahead`, () => {
+  test(`below the feature level everything waits until the clocks reach a log that is ${aheadMs} ms ahead`, () => {
     const at = aheadBy(aheadMs, LOG_TIME_LEVEL - 1);
     assert.deepEqual([spend(at, 10)?.granted, suspendedUntil(at)], [0, at.now + aheadMs + 30_000]);
   });
 }
 
-test("what two leaders may stamp apart turns no time back", () => {
+test("stamps from two disagreeing leaders never move time back", () => {
   const at = aheadBy(5_000, LOG_TIME_LEVEL);
   assert.equal(suspendedUntil(at), at.now + 5_000 + 30_000);
   at.now -= 1;

@@ -37,7 +37,7 @@ function change(at: Bench, added: readonly unknown[], ids: readonly string[]) {
   );
 }
 
-test("a start reports what the process is and raises its number", () => {
+test("a start reports the process details and raises its number", () => {
   const at = bench({ members: [member("n1")] });
   const first = at.ok(start("n1")) as { incarnation: number };
   assert.deepEqual(row(at, "n1"), { ...(start("n1").p as object), incarnation: first.incarnation });
@@ -46,14 +46,14 @@ test("a start reports what the process is and raises its number", () => {
   assert.deepEqual([row(at, "n1")?.version, row(at, "n1")?.raft_addr], ["1.1.0", "10.0.0.9:7000"]);
 });
 
-test("a stranger and a member with another disk are refused", () => {
+test("a nonmember and a member with another disk are refused", () => {
   const at = bench({ members: [member("n1")] });
   assert.equal(at.refusal(start("n2")), "not_a_member");
   at.ok(start("n1"));
   assert.equal(at.refusal(start("n1", { storage: "b".repeat(32) })), "storage_changed");
 });
 
-test("a change of the configuration makes and removes rows", () => {
+test("a change of the configuration adds and removes rows", () => {
   const at = bench();
   const known = member("n2", { storage: "c".repeat(32), raft_addr: "b:1" });
   const { result, mutations } = change(at, [known], ["n1", "n2"]);
@@ -68,7 +68,7 @@ test("a change of the configuration makes and removes rows", () => {
   assertDigest(at.state);
 });
 
-test("a member that is added again keeps its number, and its disk where no other is named", () => {
+test("a member added again keeps its number, and its disk unless another is named", () => {
   const at = bench({ members: [member("n1")] });
   const { incarnation } = at.ok(start("n1")) as { incarnation: number };
   change(at, [member("n1", { raft_addr: "new:1" })], ["n1"]);
@@ -80,7 +80,7 @@ test("a member that is added again keeps its number, and its disk where no other
   at.ok(start("n1", { storage: "b".repeat(32) }));
 });
 
-test("a number of start is never used again, also after a removal", () => {
+test("a start number is never reused, even after a removal", () => {
   const at = bench({ members: [member("n1")] });
   const before = at.ok(start("n1")) as { incarnation: number };
   change(at, [], []);
@@ -89,7 +89,7 @@ test("a number of start is never used again, also after a removal", () => {
   assert.ok(after.incarnation > before.incarnation);
 });
 
-test("a context that is no change of members adds nothing, and the members are known all the same", () => {
+test("a context that is not a membership change adds nothing, and the members are still known", () => {
   for (const context of ["", "{", "null", '{"added":7}', '{"added":[{"id":"n1"}]}', "\u00ff"]) {
     const state = createState();
     const bytes = Buffer.from(context, "latin1");
@@ -98,7 +98,7 @@ test("a context that is no change of members adds nothing, and the members are k
   }
 });
 
-test("a context does not bring in who is not a member", () => {
+test("a context does not admit a nonmember", () => {
   const at = bench();
   change(at, [member("n9")], ["n1"]);
   assert.equal(row(at, "n9"), undefined);
@@ -127,7 +127,7 @@ test("malformed fields of a start are refused", () => {
   }
 });
 
-test("the state is compared where nothing came in between", () => {
+test("states are compared only if nothing came in between", () => {
   const at = bench();
   at.now = START;
   at.ok(commands.suspensionPut({ kind: "key", name: "a", reason: "", duration_ms: null }));

@@ -5,7 +5,7 @@ import { createRows } from "../../../../src/server/core/state/index.ts";
 
 const keys = fc.tuple(fc.constantFrom("a/", "b/", "b/c/"), fc.nat(3_000)).map(([table, n]) => `${table}${n}`);
 
-test("rows behave as a map whose keys are sorted", () => {
+test("rows behave like a map with sorted keys", () => {
   fc.assert(
     fc.property(
       fc.array(fc.record({ key: keys, value: fc.option(fc.string({ maxLength: 4 }), { nil: undefined }) }), {
@@ -45,7 +45,7 @@ test("rows behave as a map whose keys are sorted", () => {
   );
 });
 
-test("keys in any order and all removed again leave nothing behind", () => {
+test("adding keys in any order and removing all leaves nothing behind", () => {
   const rows = createRows();
   const count = 20_000;
   for (let n = 0; n < count; n += 1) rows.apply([{ key: `k/${(n * 7_919) % count}`, value: "v" }]);
@@ -57,7 +57,7 @@ test("keys in any order and all removed again leave nothing behind", () => {
   assert.equal(rows.byteLength, 0);
 });
 
-test("a table's version changes with its rows and with no others", () => {
+test("a table's version changes with its own rows only", () => {
   const rows = createRows();
   const versions = () => [rows.version("key/"), rows.version("susp/"), rows.version("")] as const;
   const [key, susp, all] = versions();

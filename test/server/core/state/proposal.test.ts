@@ -5,7 +5,7 @@ import { decodeProposal, encodeProposal, MAX_COMMAND_BYTES } from "../../../../s
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
 
-test("a proposal carries the time and the command's bytes as they are", () => {
+test("a proposal has the time and the command's bytes unchanged", () => {
   const data = encodeProposal(1_700_000_000_123, utf8('{"t":"x"}'));
   assert.equal(Buffer.from(data.subarray(0, 9)).toString("hex"), "010000018bcfe5687b");
   assert.deepEqual(decodeProposal(data), { kind: "proposal", nowMs: 1_700_000_000_123, command: { t: "x" } });
@@ -15,7 +15,7 @@ test("an entry without data is a leader's first one", () => {
   assert.deepEqual(decodeProposal(new Uint8Array(0)), { kind: "empty" });
 });
 
-test("what is no proposal of this format is told apart from what a newer build wrote", () => {
+test("malformed proposals are distinguished from those of a newer build", () => {
   for (const [data, expected] of [
     [Uint8Array.of(2), { kind: "unknown-format", format: 2 }],
     [Uint8Array.of(0, 1, 2), { kind: "malformed", nowMs: undefined }],
@@ -30,7 +30,7 @@ test("what is no proposal of this format is told apart from what a newer build w
   }
 });
 
-test("a time that is no whole number of milliseconds is not stamped", () => {
+test("a time that is not a whole number of milliseconds is not stamped", () => {
   for (const now of [-1, 0.5, Number.NaN, 2 ** 53]) assert.throws(() => encodeProposal(now, utf8("{}")), RangeError);
 });
 

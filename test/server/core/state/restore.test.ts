@@ -66,7 +66,7 @@ function lived(): Bench {
   return at;
 }
 
-test("a restored state is that of the archive, with the members of the cluster", () => {
+test("a restored state is that of the archive, with the members of the current cluster", () => {
   const archive = stateFile(lived().state);
   const at = bench({ members: [member("n1", { incarnation: 7 })] });
   at.ok(key("gone"));
@@ -90,7 +90,7 @@ test("a restored state is that of the archive, with the members of the cluster",
   assertDigest(at.state);
 });
 
-test("what was granted in the archive is used, and reports of before are refused", () => {
+test("grants in the archive count as used, and earlier reports are refused", () => {
   const at = bench({ members: [member("n1", { incarnation: 7 })] });
   at.ok(restore(at, stateFile(lived().state)));
   const usage = readUsage(at.state.get(usageRowKey({ bucket: "b/t", window_ms: HOUR, window: WINDOW })) ?? "");
@@ -100,7 +100,7 @@ test("what was granted in the archive is used, and reports of before are refused
   assert.equal(at.refusal(late), "stale_incarnation");
 });
 
-test("a restore that is sent again does not happen again", () => {
+test("a repeated restore is not applied again", () => {
   const at = bench();
   const command = restore(at, stateFile(lived().state));
   at.ok(command, { c: "x", s: 1 });
@@ -110,7 +110,7 @@ test("a restore that is sent again does not happen again", () => {
   assert.ok(at.state.get("key/later") !== undefined);
 });
 
-test("a restored machine goes on as any other", () => {
+test("a restored state machine continues like any other", () => {
   const at = bench();
   at.ok(restore(at, stateFile(lived().state)));
   assert.equal(at.refusal(key("a", "other000")), "exists");
@@ -121,7 +121,7 @@ test("a restored machine goes on as any other", () => {
   assertDigest(at.state);
 });
 
-test("an archive that is not the announced one is refused", () => {
+test("an archive other than the announced one is refused", () => {
   const archive = stateFile(lived().state);
   const at = bench();
   assert.equal(at.refusal(restore(at, archive, { digest: "0".repeat(32) })), "malformed_state");
@@ -135,7 +135,7 @@ test("an archive that is not the announced one is refused", () => {
   );
 });
 
-test("rows that no command could have made are refused before anything changes", () => {
+test("rows that no command could have made are refused before any change", () => {
   const good = JSON.parse((lived().state.get("key/a") ?? "").slice(1));
   for (const rows of [
     { "key/a": "2{}" },
@@ -160,7 +160,7 @@ test("rows that no command could have made are refused before anything changes",
   }
 });
 
-test("what was witnessed outlives a restore: the chain that is being written is no fork of the one in the archive", () => {
+test("witnessed heads survive a restore: the running chain is not a fork of the archived one", () => {
   const witness = (kid: string, seq: number, letter: string, succeeds?: null) =>
     commands.auditWitness({
       node: "n1",
@@ -189,7 +189,7 @@ test("what was witnessed outlives a restore: the chain that is being written is 
   );
 });
 
-test("an archive of before takes back no head, and one with another record of the same number is evidence of a fork", () => {
+test("an older archive moves no head back, and one with a different record of the same number is evidence of a fork", () => {
   const witness = (seq: number, letter: string) =>
     commands.auditWitness({ node: "n1", kid: "A".repeat(43), seq, hash: letter.repeat(43) });
   const at = bench({ members: [member("n1", { incarnation: 1 })] });
@@ -205,7 +205,7 @@ test("an archive of before takes back no head, and one with another record of th
   assert.ok(other.state.get("head/n1/conflict")?.includes('"count":1'));
 });
 
-test("rows that are well formed and do not fit together stop nobody", () => {
+test("rows that are well formed but inconsistent block nothing", () => {
   const node = "old";
   const window = { bucket: "b/t", window_ms: HOUR, window: WINDOW };
   const held = { ...window, node, inc: 4, granted: 500, returned: 0, spent: 0 };
@@ -219,7 +219,7 @@ test("rows that are well formed and do not fit together stop nobody", () => {
   assert.equal(at.refusal(restore(at, archive)), "state_fault");
 });
 
-test("a level above what the members support is refused, and a level is not lowered", () => {
+test("a feature level above the members' is refused, and the level is never lowered", () => {
   const feature = { min: 1, max: 3 };
   const at = bench({ feature, members: [member("n1", { feature: [1, 2] })] });
   at.ok(commands.featSet({ level: 2 }));
@@ -228,7 +228,7 @@ test("a level above what the members support is refused, and a level is not lowe
   assert.equal(at.state.get(featureRowKey), '1{"level":2}');
 });
 
-test("an archive of several parts is put together", () => {
+test("an archive in several parts is assembled", () => {
   const encoder = createStateEncoder();
   const chunks: Uint8Array[] = [encoder.header()];
   for (let n = 0; n < 6_000; n += 1) {

@@ -30,7 +30,7 @@ function withRing(): Bench {
 const stateOf = ({ state }: Bench, id: string) => readRing(state.get(ringRowKey(id)) ?? "").state;
 const secret = ({ state }: Bench) => readSecret(state.get(secretRowKey("api-key")) ?? "");
 
-test("the first data key is active at once, later ones when they are told to be", () => {
+test("the first data key is active at once, later ones when activated", () => {
   const at = withRing();
   assert.deepEqual([stateOf(at, "dk-1"), stateOf(at, "dk-2")], ["active", "retired"]);
   at.ok(commands.ringActivate({ id: "dk-2" }));
@@ -39,7 +39,7 @@ test("the first data key is active at once, later ones when they are told to be"
   assert.equal(at.refusal(commands.ringActivate({ id: "dk-3" })), "not_found");
 });
 
-test("a secret's version counts up from one, and each write names the one it replaces", () => {
+test("a secret's version counts up from one, and each write names the version it replaces", () => {
   const at = withRing();
   assert.equal(at.refusal(put(1)), "stale");
   assert.deepEqual(at.ok(put(null)), { version: 1 });
@@ -57,7 +57,7 @@ test("only the active data key seals", () => {
   assert.equal(at.refusal(put(null, "dk-3")), "unknown_data_key");
 });
 
-test("a value is sealed anew only while it is the version that was opened", () => {
+test("a value is resealed only while it is the version that was opened", () => {
   const at = withRing();
   at.ok(put(null));
   at.ok(commands.ringActivate({ id: "dk-2" }));
@@ -70,7 +70,7 @@ test("a value is sealed anew only while it is the version that was opened", () =
   assert.deepEqual([secret(at).ver, secret(at).dk, secret(at).ct], [1, "dk-2", "CCCC"]);
 });
 
-test("a data key is dropped once nothing is sealed by it", () => {
+test("a data key is dropped once nothing is sealed with it", () => {
   const at = withRing();
   at.ok(put(null));
   at.ok(commands.certPut({ id: "c", names: ["a.example"], not_after: 1, expect: null, sealed: sealed("dk-1") }));
@@ -88,7 +88,7 @@ test("a data key is dropped once nothing is sealed by it", () => {
   assert.equal(drop(), "not_found");
 });
 
-test("a data key may be wrapped anew", () => {
+test("a data key may be rewrapped", () => {
   const at = withRing();
   const next = [...wraps, { kek: "f:deadbeef", n: "C".repeat(16), ct: "AAAA" }];
   at.ok(commands.ringRewrap({ id: "dk-1", wraps: next }));
@@ -97,7 +97,7 @@ test("a data key may be wrapped anew", () => {
   assert.equal(at.refusal(commands.ringRewrap({ id: "dk-1", wraps: [] })), "invalid");
 });
 
-test("certificates and accounts are kept with what may be known of them", () => {
+test("certificates and accounts are stored with their public details", () => {
   const at = withRing();
   const certificate = { id: "www", names: ["www.example"], not_after: START + 1, sealed: sealed("dk-1") };
   const first = { ...certificate, not_after: null };

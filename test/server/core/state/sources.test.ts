@@ -38,7 +38,7 @@ const textOf = (at: Bench, name: string): string | null | undefined => {
   return source && readRevision(at.state.get(revisionRowKey(name, source.revision)) ?? "").text;
 };
 
-test("a seeded document is in force with all that is known of it", () => {
+test("an initial document is active with all its details", () => {
   const at = bench();
   assert.deepEqual(at.ok(fileOf("a: 1\n", 3, "seed")), { revision: 1, applied: true });
   assert.deepEqual(inForce(at), {
@@ -55,7 +55,7 @@ test("a seeded document is in force with all that is known of it", () => {
 });
 
 /** The transition table of spec document 1, over all that it depends on. */
-test("a file is applied, kept, refused or left waiting as the transition table says", () => {
+test("a file is applied, kept, refused or left waiting according to the transition table", () => {
   const expected = { apply: "applied", keep: "kept", wait: "waits", refuse: undefined } as const;
   for (const trigger of ["seed", "start", "reload"] as const) {
     for (const storedVersion of [null, 1, 2]) {
@@ -88,7 +88,7 @@ test("a file is applied, kept, refused or left waiting as the transition table s
   }
 });
 
-test("the rows of the specification's table, one by one", () => {
+test("the rows of the specification's table are followed one by one", () => {
   for (const [trigger, storedVersion, version, text, outcome] of [
     ["start", 1, 2, "other", "applied"],
     ["start", 2, 2, "other", "version_reused"],
@@ -146,7 +146,7 @@ function applyAll(at: Bench, editions: (typeof EDITIONS)[number][0]): void {
   }
 }
 
-test("after editions without a version the highest that was applied is remembered, at a start and at a reload", () => {
+test("after editions without a version the highest applied one is remembered, at a start and at a reload", () => {
   for (const trigger of ["start", "reload"] as const) {
     for (const [editions, version, outcome] of EDITIONS) {
       const at = atLevel(LEVEL);
@@ -157,7 +157,7 @@ test("after editions without a version the highest that was applied is remembere
   }
 });
 
-test("an edition that was stored below the level is judged by the revisions that are kept; below it nothing is remembered", () => {
+test("an edition stored below the feature level is judged by the kept revisions, and below it nothing is remembered", () => {
   for (const [editions, version, outcome] of EDITIONS.filter(([{ length }]) => length < 50)) {
     const at = atLevel(1);
     applyAll(at, editions);
@@ -172,7 +172,7 @@ test("an edition that was stored below the level is judged by the revisions that
   at.ok(fileOf("next", 4, "start"));
 });
 
-test("an edition that the admin API wrote counts for nothing once a file seeds the source again", () => {
+test("an edition written through the admin API has no effect once a file loads the source again", () => {
   const at = atLevel(LEVEL);
   at.ok(apiOf("default", "by the API", null, 9));
   at.ok(commands.sourceDelete({ name: "default", writer: "api", expect_revision: null }));
@@ -180,7 +180,7 @@ test("an edition that the admin API wrote counts for nothing once a file seeds t
   at.ok(fileOf("two", 3, "start"));
 });
 
-test("while the file is the writer nobody else is", () => {
+test("while a file is the writer no one else can write", () => {
   const at = bench();
   at.ok(fileOf("a", 1, "seed"));
   assert.equal(at.refusal(apiOf("default", "b")), "file_owned");
@@ -192,7 +192,7 @@ test("while the file is the writer nobody else is", () => {
   assert.deepEqual(at.ok(apiOf("default", "b")), { revision: 3, applied: true });
 });
 
-test("a file does not take over what was written through the API", () => {
+test("a file does not take over a source written through the API", () => {
   const at = bench();
   at.ok(apiOf("team-a", "x"));
   assert.equal(at.refusal(fileOf("a", 1, "seed")), "api_owned");
@@ -204,7 +204,7 @@ test("a file does not take over what was written through the API", () => {
   at.ok(fileOf("a", 1, "seed"));
 });
 
-test("a write names the revision that it has seen", () => {
+test("a write names the revision it is based on", () => {
   const at = bench();
   assert.equal(at.refusal(apiOf("a", "one", 1)), "stale");
   at.ok(apiOf("a", "one", 0));
@@ -214,14 +214,14 @@ test("a write names the revision that it has seen", () => {
   assert.equal(at.refusal(commands.sourceRollback({ name: "a", to: 1, expect_revision: 1 })), "stale");
 });
 
-test("the same document again is no new revision, and a version alone is one", () => {
+test("the same document again is no new revision, and a new version alone is one", () => {
   const at = bench();
   at.ok(apiOf("a", "one", null, 1));
   assert.deepEqual(at.ok(apiOf("a", "one", null, 1)), { revision: 1, applied: false });
   assert.deepEqual(at.ok(apiOf("a", "one", null, 2)), { revision: 2, applied: true });
 });
 
-test("revisions are never used twice, also after a deletion", () => {
+test("revision numbers are never reused, even after a deletion", () => {
   const at = bench();
   at.ok(apiOf("a", "one"));
   at.ok(apiOf("a", "two"));
@@ -231,7 +231,7 @@ test("revisions are never used twice, also after a deletion", () => {
   assert.deepEqual(at.ok(apiOf("a", "two", 0)), { revision: 4, applied: true });
 });
 
-test("a rollback puts an earlier text in force as a new revision, of a deleted source too", () => {
+test("a rollback activates an earlier text as a new revision, also of a deleted source", () => {
   const at = bench();
   at.ok(apiOf("a", "one", null, 7));
   at.ok(apiOf("a", "two"));
@@ -281,7 +281,7 @@ const fromBlob = (digest: string, parts: number, sha = digest) =>
     trigger: "api",
   });
 
-test("a large document is put together from its parts, which then are gone", () => {
+test("a large document is assembled from its parts, which are then removed", () => {
   const at = bench();
   const text = `# ünï\n${"key: value\n".repeat(100_000)}`;
   const digest = upload(at, Buffer.from(text), 5);
@@ -290,7 +290,7 @@ test("a large document is put together from its parts, which then are gone", () 
   assert.deepEqual([...at.state.scan("blob/")], []);
 });
 
-test("an upload that is incomplete, other than announced or no text is refused", () => {
+test("an upload that is incomplete, differs from its announcement or is not text is refused", () => {
   const at = bench();
   const digest = upload(at, Buffer.from("abcdef"), 3);
   assert.equal(at.refusal(fromBlob(digest, 4)), "blob_incomplete");
@@ -307,7 +307,7 @@ test("a document whose row would not fit a snapshot is refused", () => {
   assert.equal(at.refusal(fromBlob(upload(at, content, 8), 8)), "too_large");
 });
 
-test("parts are bounded in size and number", () => {
+test("parts are limited in size and number", () => {
   const at = bench();
   const digest = sha256("x");
   const part = { sha256: digest, part: 0, of: 2, data: "eA==" };
@@ -327,7 +327,7 @@ test("parts are bounded in size and number", () => {
   assert.equal(at.refusal(commands.blobPut({ ...part, sha256: sha256("y"), of: 255 })), "blob_limit");
 });
 
-test("content that nothing takes is dropped an hour after its last part", () => {
+test("unused content is dropped an hour after its last part", () => {
   const at = bench();
   const part = { sha256: sha256("x"), of: 2, data: "eA==" };
   at.ok(commands.blobPut({ ...part, part: 0 }));

@@ -44,7 +44,7 @@ const rowsArbitrary = fc
   )
   .map((rows) => rows.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 
-test("the bytes of a state are the documented ones", () => {
+test("the bytes of a state match the documented ones", () => {
   assert.equal(
     encode([["a/b", "1é"]]).toString("hex"),
     [
@@ -60,7 +60,7 @@ test("the bytes of a state are the documented ones", () => {
   );
 });
 
-test("rows come back as they were however the bytes are cut", () => {
+test("rows survive a round trip, however the bytes are cut", () => {
   fc.assert(
     fc.property(rowsArbitrary, fc.array(fc.nat(600)), (rows, cuts) => {
       assert.deepEqual(decode(encode(rows), cuts), rows);
@@ -68,7 +68,7 @@ test("rows come back as they were however the bytes are cut", () => {
   );
 });
 
-test("bytes one at a time are no different", () => {
+test("bytes can arrive one at a time", () => {
   const rows: readonly Row[] = [
     ["a", ""],
     ["b", "x".repeat(300)],
@@ -77,7 +77,7 @@ test("bytes one at a time are no different", () => {
   assert.deepEqual(decode(bytes, Array.from(bytes.keys())), rows);
 });
 
-test("any change of a byte and any cut is noticed", () => {
+test("any changed byte and any truncation is detected", () => {
   const bytes = encode([
     ["key/a", "1{}"],
     ["key/b", "1[]"],
@@ -94,7 +94,7 @@ test("any change of a byte and any cut is noticed", () => {
   assert.throws(() => decoder.push(Buffer.of(0)), StateFormatError);
 });
 
-test("any bytes at all are decoded or refused with the decoder's own error", () => {
+test("any bytes are decoded or refused with the decoder's own error", () => {
   const magic = Buffer.from("GWSTATE1");
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), fc.boolean(), (noise, isLike) => {
@@ -107,7 +107,7 @@ test("any bytes at all are decoded or refused with the decoder's own error", () 
   );
 });
 
-test("a length beyond the limits is refused before its bytes arrive", () => {
+test("a length above the limit is refused before its bytes arrive", () => {
   const header = Buffer.from("GWSTATE1");
   const long = Buffer.alloc(4);
   long.writeUInt32BE(513);

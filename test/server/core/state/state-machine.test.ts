@@ -181,7 +181,7 @@ function reloaded(state: State): State {
   return loadState({ applied: state.applied, rows });
 }
 
-test("two machines fed the same entries are equal to the byte, and so is one restored on the way", () => {
+test("two machines with the same entries are identical, and so is one restored on the way", () => {
   fc.assert(
     fc.property(steps, fc.nat(100), (list, cut) => {
       const [one, other] = [begin(), begin()];
@@ -202,7 +202,7 @@ test("two machines fed the same entries are equal to the byte, and so is one res
   );
 });
 
-test("the mutations of the outcomes make a copy that is equal, each key once and in order", () => {
+test("the mutations of the outcomes build an equal copy, each key once and in order", () => {
   fc.assert(
     fc.property(steps, (list) => {
       const state = begin();
@@ -220,7 +220,7 @@ test("the mutations of the outcomes make a copy that is equal, each key once and
   );
 });
 
-test("log time never goes back, and an entry of a leader's start only moves the index", () => {
+test("log time never goes back, and a leader's first entry only moves the index", () => {
   const state = createState();
   const lift = commands.suspensionDelete({ kind: "key", name: "x" });
   state.apply({ index: 1, term: 1, data: proposalOf(lift, { s: 1 }, START) });
@@ -246,7 +246,7 @@ test("an entry that does not follow the last one is not applied", () => {
   state.apply({ index: 6, term: 2, data: new Uint8Array(0) });
 });
 
-test("what is no command is refused and leaves nothing behind", () => {
+test("an invalid command is refused and leaves nothing behind", () => {
   const good = { v: 1, t: "key.delete", id: "a", c: "c", s: 1, by: { iss: "i", sub: "s" }, p: {} };
   const state = createState();
   for (const wrong of [

@@ -6,7 +6,7 @@ import { bench, DAY, HOUR, START } from "./harness.ts";
 const given = { kind: "model", name: "vendor/large", reason: "billing", duration_ms: HOUR } as const;
 const heartbeat = commands.suspensionPut({ kind: "key", name: "other", reason: "", duration_ms: null });
 
-test("a suspension says who, why and until when", () => {
+test("a suspension has author, reason and end", () => {
   const at = bench();
   at.ok(commands.suspensionPut(given), { by: { iss: "https://id", sub: "ann" } });
   assert.deepEqual(readSuspension(at.state.get(suspensionRowKey("model", "vendor/large")) ?? ""), {
@@ -19,7 +19,7 @@ test("a suspension says who, why and until when", () => {
   });
 });
 
-test("one without an end holds until it is lifted", () => {
+test("a suspension without an end lasts until it is lifted", () => {
   const at = bench();
   at.ok(commands.suspensionPut({ ...given, duration_ms: null }));
   at.now += 400 * DAY;
@@ -30,7 +30,7 @@ test("one without an end holds until it is lifted", () => {
   assert.equal(at.refusal(commands.suspensionDelete({ kind: "model", name: "vendor/large" })), "not_found");
 });
 
-test("an ended one stays for a day, and a renewed one as long as it lasts", () => {
+test("an ended suspension stays for a day, and a renewed one as long as it lasts", () => {
   const at = bench();
   const key = suspensionRowKey("model", "vendor/large");
   at.ok(commands.suspensionPut(given));

@@ -40,7 +40,7 @@ const ask = (at: Bench, node: string, inc: number, ...rows: readonly Partial<Rep
 const usageOf = (state: State) =>
   readUsage(state.get(usageRowKey({ bucket: "b/team", window_ms: HOUR, window: WINDOW })) ?? "");
 
-test("a node is granted what it wants, at most half of its share of what is left", () => {
+test("a node is granted what it asks for, up to half of its share of the remainder", () => {
   const at = cluster("n1", "n2");
   const inc = begin(at, "n1");
   assert.deepEqual(ask(at, "n1", inc, { want: 100 }), [
@@ -49,7 +49,7 @@ test("a node is granted what it wants, at most half of its share of what is left
   assert.deepEqual(ask(at, "n1", inc, { want: 900 })[0]?.granted, 100 + 225);
 });
 
-test("what is given back may be granted to others, and cannot be given back twice", () => {
+test("returned units may be granted to others and cannot be returned twice", () => {
   const at = cluster("n1", "n2");
   const [one, two] = [begin(at, "n1"), begin(at, "n2")];
   ask(at, "n1", one, { want: 200 });
@@ -59,7 +59,7 @@ test("what is given back may be granted to others, and cannot be given back twic
   assert.equal(ask(at, "n2", two, { want: 10 })[0]?.remaining, 840);
 });
 
-test("the last of a limit is granted in useful pieces", () => {
+test("the last units of a limit are granted in useful pieces", () => {
   const at = cluster("n1", "n2", "n3");
   const inc = begin(at, "n1");
   let granted = 0;
@@ -76,7 +76,7 @@ test("the last of a limit is granted in useful pieces", () => {
   });
 });
 
-test("spending above a grant is charged, and no grant is made beyond the limit", () => {
+test("spending above a grant is charged, and no grant exceeds the limit", () => {
   const at = cluster("n1");
   const inc = begin(at, "n1");
   ask(at, "n1", inc, { want: 500 });
@@ -85,7 +85,7 @@ test("spending above a grant is charged, and no grant is made beyond the limit",
   assert.equal(usageOf(at.state).open, 1_200);
 });
 
-test("a new start closes what the node held, at its full grant", () => {
+test("a new start closes the node's grants at their full amount", () => {
   const at = cluster("n1", "n2");
   const inc = begin(at, "n1");
   ask(at, "n1", inc, { want: 200, spent: 20 });
@@ -107,7 +107,7 @@ test("a new start closes what the node held, at its full grant", () => {
   assert.equal(ask(at, "n1", next, { want: 50 })[0]?.granted, 50);
 });
 
-test("of very many holdings some are closed at the start and the others when they are reported of", () => {
+test("of very many grants some are closed at the start and the others when they are reported", () => {
   const at = cluster("n1");
   const inc = begin(at, "n1");
   const buckets = Array.from({ length: 2_500 }, (_, n) => ({ b: `b/key/k/${String(n).padStart(4, "0")}` }));
@@ -134,7 +134,7 @@ const leased = (at: Bench, node: string, inc: number, row: Partial<Report> & { p
   ask(at, node, inc, row)[0];
 const MINUTE = 60_000;
 
-test("a node silent for a minute keeps what it pledged, and the rest goes to who asks for more than is left", () => {
+test("a node silent for a minute keeps its pledge, and the rest goes to nodes that need more than is left", () => {
   const at = cluster("n1", "n2");
   const [one, two] = [begin(at, "n1"), begin(at, "n2")];
   const first = leased(at, "n1", one, { want: 900, need: 900, spent: 0, pledge: 120, seq: 1 });
@@ -152,7 +152,7 @@ test("a node silent for a minute keeps what it pledged, and the rest goes to who
   assertDigest(at.state);
 });
 
-test("nothing is taken back while what is left suffices, nor from a node that never said what it pledges", () => {
+test("nothing is reclaimed while the remainder suffices, or from a node that never reported a pledge", () => {
   const at = cluster("n1", "n2");
   const [one, two] = [begin(at, "n1"), begin(at, "n2")];
   ask(at, "n1", one, { want: 250 });
@@ -167,7 +167,7 @@ test("nothing is taken back while what is left suffices, nor from a node that ne
   assert.equal(usageOf(other.state).open, 350);
 });
 
-test("a report that comes late does not put an older pledge in place of a newer one", () => {
+test("a late report does not replace a newer pledge with an older one", () => {
   const at = cluster("n1", "n2");
   const [one, two] = [begin(at, "n1"), begin(at, "n2")];
   leased(at, "n1", one, { want: 400, need: 400, pledge: 50, seq: 1 });
@@ -179,7 +179,7 @@ test("a report that comes late does not put an older pledge in place of a newer 
   assert.equal(readHolding(at.state.get([...at.state.scan(holdingsOf("n1"))][0]?.[0] ?? "") ?? "").returned, 100);
 });
 
-test("a process that is gone is charged what it pledged, and how much of that nobody told is known", () => {
+test("a dead process is charged its pledge, and the unreported part is known", () => {
   const at = cluster("n1", "n2");
   const one = begin(at, "n1");
   leased(at, "n1", one, { want: 600, need: 600, spent: 40, pledge: 90, seq: 1 });
@@ -189,7 +189,7 @@ test("a process that is gone is charged what it pledged, and how much of that no
   assertDigest(at.state);
 });
 
-test("rows and reports of before pledges are read and answered as they were", () => {
+test("rows and reports from before pledges are read and answered as before", () => {
   const at = cluster("n1");
   const inc = begin(at, "n1");
   assert.deepEqual(Object.keys(ask(at, "n1", inc, { want: 10 })[0] ?? {}), [
@@ -227,7 +227,7 @@ test("a removed member's grant is closed, and its reports are refused", () => {
   assert.equal(at.refusal(commands.usageReport({ node: "n1", inc, rows: [] })), "not_a_member");
 });
 
-test("windows too far ahead or behind get nothing, a past one is settled without a grant", () => {
+test("windows too far in the future or past get nothing, and a past one is settled without a grant", () => {
   const at = cluster("n1");
   const inc = begin(at, "n1");
   ask(at, "n1", inc, { want: 100 });
@@ -242,7 +242,7 @@ test("windows too far ahead or behind get nothing, a past one is settled without
   assert.equal(usageOf(at.state).open, 300);
 });
 
-test("rows of a window are dropped two windows after it", () => {
+test("the rows of a window are dropped two windows later", () => {
   const at = cluster("n1");
   const inc = begin(at, "n1");
   ask(at, "n1", inc, { want: 100 });
@@ -255,7 +255,7 @@ test("rows of a window are dropped two windows after it", () => {
   assert.equal(kept(), 2);
 });
 
-test("the limit of the newest configuration holds", () => {
+test("the limit of the newest configuration applies", () => {
   const at = cluster("n1");
   const inc = begin(at, "n1");
   ask(at, "n1", inc, { want: 400 });
@@ -296,7 +296,7 @@ const steps = fc.array(
   { maxLength: 80 },
 );
 
-test("grants never pass the limit, nor what is spent, whatever is lost, late or doubled", () => {
+test("grants never exceed the limit or fall below what is spent, whatever is lost, late or duplicated", () => {
   fc.assert(
     fc.property(steps, (list) => {
       const at = cluster("n0", "n1", "n2");

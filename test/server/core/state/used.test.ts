@@ -97,7 +97,7 @@ const metered = (state: State) => Array.from(state.scan("met/"), ([, value]) => 
 
 const some: Use = { counts: [1, 0, 10, 20, 30, 40, 5, 7] };
 
-test("increments are summed by hour, hop, caller, profile, provider and model", () => {
+test("increments are summed by hour, traffic type, caller, profile, provider and model", () => {
   const at = cluster("n1", "n2");
   at.ok(add(at, "n1", 1, [some, { ...some, caller: "b" }, { ...some, hop: "mcp", provider: "tools", model: "" }]));
   at.ok(add(at, "n2", 1, [some]));
@@ -116,7 +116,7 @@ test("increments are summed by hour, hop, caller, profile, provider and model", 
   assertDigest(at.state);
 });
 
-test("a report that comes again adds nothing, one that is missing is told, and an earlier process is refused", () => {
+test("a repeated report adds nothing, a missing one is requested, and one of an earlier process is refused", () => {
   const at = cluster("n1");
   at.ok(add(at, "n1", 1, [some]));
   assert.deepEqual(at.ok(add(at, "n1", 1, [some])), { added: false, last: 1 });
@@ -130,7 +130,7 @@ test("a report that comes again adds nothing, one that is missing is told, and a
   assert.deepEqual(sums(at.state)[0], 2);
 });
 
-test("whatever is lost, doubled, late or of an earlier process: never over, and short by what was not added", () => {
+test("with lost, duplicated, late or outdated reports sums are never too high, and too low only by what was not added", () => {
   const step = fc.record({
     node: fc.constantFrom("n1", "n2", "n3"),
     what: fc.constantFrom("new", "new", "again", "lost", "stale", "restart"),
@@ -176,7 +176,7 @@ test("whatever is lost, doubled, late or of an earlier process: never over, and 
   );
 });
 
-test("beyond 2,000 rows an hour the rest is under `other`, sums are whole, and replicas agree", () => {
+test("above 2,000 rows an hour the rest is under `other`, sums are complete, and replicas agree", () => {
   const [one, two] = [cluster("n1"), cluster("n1")];
   const callers = Array.from({ length: 10_000 }, (_, at) => ({
     caller: `caller-${at}`,
@@ -194,7 +194,7 @@ test("beyond 2,000 rows an hour the rest is under `other`, sums are whole, and r
   assert.equal(one.state.digest, two.state.digest);
 });
 
-test("the longest names and very many models do not grow an hour beyond its bound, nor change its sums by provider", () => {
+test("the longest names and very many models keep an hour within its limit and its sums by provider exact", () => {
   const at = cluster("n1");
   const uses = (part: number): readonly Use[] =>
     Array.from({ length: 1_000 }, (_, each) => ({
@@ -215,7 +215,7 @@ test("the longest names and very many models do not grow an hour beyond its boun
   assert.deepEqual(byProvider, [1_670, 1_665, 1_665]);
 });
 
-test("hours become days after a week, days go after 400, and nothing is lost in between", () => {
+test("hours become days after a week, days are dropped after 400, and nothing is lost in between", () => {
   const at = cluster("n1");
   at.ok(add(at, "n1", 1, [some, { ...some, hour: hourOf(NOW) - 1 }, { ...some, hour: hourOf(NOW) - KEPT_HOURS + 1 }]));
   assert.deepEqual(
@@ -241,7 +241,7 @@ test("hours become days after a week, days go after 400, and nothing is lost in 
   assertDigest(at.state);
 });
 
-test("what a wrong clock says is counted within the week up to now", () => {
+test("usage with a wrong clock is counted within the last week", () => {
   const at = cluster("n1");
   at.ok(
     add(at, "n1", 1, [
@@ -259,13 +259,13 @@ test("what a wrong clock says is counted within the week up to now", () => {
   );
 });
 
-test("until every member knows the ledger nothing is added", () => {
+test("nothing is added until every member supports the ledger", () => {
   const at = bench({ members: [member("n1", { incarnation: 1, feature: [1, 3] }), member("n2", { feature: [1, 2] })] });
   assert.equal(at.refusal(add(at, "n1", 1, [some])), "feature_level");
   assert.equal(at.state.get(featureRowKey), undefined);
 });
 
-test("reports that are malformed are refused, and leave nothing", () => {
+test("malformed reports are refused and leave nothing behind", () => {
   const at = cluster("n1");
   const good = report([some]);
   for (const wrong of [
@@ -281,7 +281,7 @@ test("reports that are malformed are refused, and leave nothing", () => {
   }
 });
 
-test("a restored state has the ledger of its archive, and reports of before count from 1 again", () => {
+test("a restored state has the ledger of its archive, and report numbers restart at 1", () => {
   const at = cluster("n1");
   at.ok(add(at, "n1", 1, [some]));
   const rows = Array.from(at.state.scan("used/"), ([key]) => key);
@@ -292,7 +292,7 @@ test("a restored state has the ledger of its archive, and reports of before coun
   );
 });
 
-test("packed rows come back as they were, whatever the numbers", () => {
+test("packed rows survive a round trip, whatever the numbers", () => {
   const row = fc.array(fc.maxSafeNat(), { minLength: 4, maxLength: 4 });
   fc.assert(
     fc.property(fc.array(row, { minLength: 1, maxLength: 20 }), (rows) => {
@@ -310,20 +310,20 @@ test("packed rows come back as they were, whatever the numbers", () => {
   );
 });
 
-test("days are named as the calendar names them", () => {
+test("days are named as in the calendar", () => {
   for (let day = 0; day < 60_000; day += 37) {
     assert.equal(dayText(day), new Date(day * DAY).toISOString().slice(0, 10));
   }
 });
 
-test("an entry takes its time from the log alone: two machines that apply it later agree", () => {
+test("an entry takes its time from the log alone: two machines that apply it at different times agree", () => {
   const data = proposalOf(add(cluster("n1"), "n1", 1, [some]), { s: 9 }, NOW);
   const [one, two] = [cluster("n1"), cluster("n1")];
   for (const at of [one, two]) at.state.apply({ index: at.state.applied.index + 1, term: 1, data });
   assert.equal(one.state.digest, two.state.digest);
 });
 
-test("a caller who invents models has its rows, and leaves the period to others", () => {
+test("a caller that invents models fills its own rows and leaves the rest of the hour to others", () => {
   const at = cluster("n1");
   const invented = Array.from(
     { length: 3_000 },

@@ -33,7 +33,7 @@ const both = [member("n1", { feature: [1, 2] }), member("n2", { feature: [1, 1] 
 
 const last = (state: State) => ({ index: state.applied.index + 1, term: 1 });
 
-test("until every member is of the newer build its command is neither proposed nor applied", () => {
+test("until every member has the newer build its command is neither proposed nor applied", () => {
   assert.deepEqual([mayPropose("note.set", 1, newer), mayPropose("note.set", 2, newer)], [false, true]);
   assert.deepEqual([mayPropose("note.set", 2), mayPropose("key.create", 1)], [false, true]);
   const at = bench({ rules: newer, feature, members: both });
@@ -41,7 +41,7 @@ test("until every member is of the newer build its command is neither proposed n
   assert.equal(at.refusal(noteSet.make({ text: "hello" })), "feature_level");
 });
 
-test("both builds hold the same state while the level is the older one's", () => {
+test("both builds have the same state while the feature level is the older one's", () => {
   const [old, fresh] = [bench({ members: both }), bench({ rules: newer, feature, members: both })];
   for (const at of [old, fresh]) {
     at.ok(commands.suspensionPut({ kind: "mcp", name: "m", reason: "", duration_ms: null }));
@@ -51,7 +51,7 @@ test("both builds hold the same state while the level is the older one's", () =>
   assert.equal(old.state.digest, fresh.state.digest);
 });
 
-test("once the last member is of the newer build the level goes up and the command works", () => {
+test("once the last member has the newer build the level rises and the command works", () => {
   const at = bench({ rules: newer, feature, members: both });
   const { incarnation: _, ...restarted } = member("n2", { storage: "a".repeat(32), feature: [1, 2] });
   at.ok(commands.nodeStart(restarted));
@@ -60,7 +60,7 @@ test("once the last member is of the newer build the level goes up and the comma
   assert.equal(at.state.get("note/x"), '1"hello"');
 });
 
-test("an older build stops at a command, version, format or level that it does not know, and has not moved", () => {
+test("an older build stops unmoved at an unknown command, version, format or level", () => {
   const members = [member("n1", { feature: [1, 2] })];
   const older = { min: 1, max: 1 };
   const { state } = bench({ members, feature: older });
@@ -79,7 +79,7 @@ test("an older build stops at a command, version, format or level that it does n
   assert.equal(loadState({ applied, rows, feature }).rowCount, 1);
 });
 
-test("what a level waits for is told with the members' versions, and nothing where all know the same", () => {
+test("a pending level is reported with the members' versions, and not if all support the same", () => {
   const members = [
     member("n1", { feature: [1, 3], version: "0.3.0" }),
     member("n2", { feature: [1, 2], version: "0.2.0" }),
@@ -106,7 +106,7 @@ test("what a level waits for is told with the members' versions, and nothing whe
   assert.equal(featureLevelWaitText(featureLevelStatus(one.state)), undefined);
 });
 
-test("the level rises once all have told what they speak, and as far as all speak", () => {
+test("the level rises once all members reported theirs, up to the common maximum", () => {
   const told = [
     member("n1", { feature: [1, 3], version: "0.3.0" }),
     member("n2", { feature: [1, 2], version: "0.2.0" }),
@@ -119,7 +119,7 @@ test("the level rises once all have told what they speak, and as far as all spea
   assert.ok(isLevelRising(bench({ members: [] }).state));
 });
 
-test("the error is known by its name", () => {
+test("the error is recognized by its name", () => {
   const { state } = bench();
   const data = proposalOf(noteSet.make({ text: "hello" }), {}, START);
   assert.throws(() => state.apply({ ...last(state), data }), { name: "UpgradeRequired", message: /note\.set/ });

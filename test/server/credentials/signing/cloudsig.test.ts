@@ -75,7 +75,7 @@ const ANSWERS: readonly (readonly [number, Readonly<Record<string, string>>, str
   [403, {}, '{"Code":"InvalidClientTokenId"}', "again", "keys"],
 ];
 
-test("a request is sent again where its time or its keys are what it was refused for, and something else can be presented", () => {
+test("a request is sent again if its time or its keys caused the refusal and other ones are available", () => {
   for (const [status, headers, body, expected, reason] of ANSWERS) {
     const { present, repeats } = signing();
     const { judge } = present();
@@ -88,7 +88,7 @@ test("a request is sent again where its time or its keys are what it was refused
   }
 });
 
-test("keys that were fetched just now are not fetched again", () => {
+test("keys fetched just now are not fetched again", () => {
   const { present, dropped } = signing(false);
   const verdict = present().judge?.answered(
     403,
@@ -99,7 +99,7 @@ test("keys that were fetched just now are not fetched again", () => {
   assert.equal(dropped(), 1);
 });
 
-test("an offset that helps is kept, one that does not is taken back, and what others learnt is used", () => {
+test("a clock offset that helps is kept, one that does not is undone, and one learned elsewhere is used", () => {
   const { present, changes } = signing();
   const refuse = (presented: Presented, offsetMs: number) =>
     presented.judge?.answered(
@@ -125,7 +125,7 @@ test("an offset that helps is kept, one that does not is taken back, and what ot
   assert.equal(timeOf(present()), "20261123T001000Z");
 });
 
-test("answers that show the secret, the token or its header are told", () => {
+test("answers that show the secret, the token or its header are reported", () => {
   const { bears } = signing().present();
   assert.ok(bears("x-debug", "a-secret-key"));
   assert.ok(bears("x-debug", "q=a-session;"));

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { signingRegion, signingService } from "../../../../src/server/credentials/signing/signing-scope.ts";
 
-test("a service that is named wins, then the preset's, then the host's own, and bedrock is the rest", () => {
+test("a named service wins, then the preset's, then the host's own, and bedrock is the default", () => {
   assert.equal(signingService("own", "bedrock-mantle", "bedrock-mantle.eu-west-1.api.aws"), "own");
   assert.equal(signingService(undefined, "bedrock-mantle", "127.0.0.1"), "bedrock-mantle");
   assert.equal(signingService(undefined, "", "bedrock-mantle.eu-west-1.api.aws"), "bedrock-mantle");
@@ -12,7 +12,7 @@ test("a service that is named wins, then the preset's, then the host's own, and 
   assert.equal(signingService(undefined, "", "models.example.com"), "bedrock");
 });
 
-test("a region is the provider's, or stands in the host, and both must agree", () => {
+test("a region comes from the provider or from the host, and both must agree", () => {
   const found = (configured: string | undefined, host: string): string => {
     const it = signingRegion(configured, host);
     return it.kind === "region" ? it.region : it.message;

@@ -68,7 +68,7 @@ test("every request of the published suite has its signature", () => {
   }
 });
 
-test("the key of a day is derived of secret, day, region and service", () => {
+test("the daily key is derived from secret, day, region and service", () => {
   assert.equal(
     derivedKey(SECRET, "20150830", SCOPE).toString("hex"),
     "938127b5336810ddb6a5d6af445fcac9e371f9ed418ed386b022aed82901be75",
@@ -141,7 +141,7 @@ const SURFACES = [
   ],
 ] as const;
 
-test("requests of the cloud's surfaces are signed over their type, host, version and body, and nothing else", () => {
+test("requests of the cloud's surfaces are signed over type, host, version and body, and nothing else", () => {
   const at = Date.UTC(2026, 10, 23);
   for (const [method, host, path, headers, body, sessionToken, scope, names, signed] of SURFACES) {
     const keys = { accessKeyId: "AKIDEXAMPLE", secretAccessKey: SECRET, sessionToken };
@@ -160,7 +160,7 @@ test("requests of the cloud's surfaces are signed over their type, host, version
   }
 });
 
-test("a session token, key or day that changes has another key derived", () => {
+test("a changed session token, key or day causes another derived key", () => {
   const signer = createSigner(SCOPE);
   const request = { method: "GET", host: "h", path: "/", headers: [], body: null };
   const keys = { accessKeyId: "A", secretAccessKey: SECRET, sessionToken: undefined };
@@ -215,7 +215,7 @@ test("a path loses empty and dot segments, and each of its bytes is encoded once
   for (const [path, expected] of table) assert.equal(canonicalPath(path), expected, path);
 });
 
-test("a canonical path holds no byte that is not reserved for it, and is the same for what it was made of", () => {
+test("a canonical path has only unreserved bytes and is idempotent", () => {
   const seed = Number(process.env["GATEWAY_SEED"] ?? Date.now() % 1e9);
   const byte = fc.integer({ min: 0x21, max: 0xff }).map((code) => String.fromCharCode(code));
   const paths = fc.array(fc.oneof(byte, fc.constantFrom("/", ".", "%", "..")), { maxLength: 40 });
@@ -230,7 +230,7 @@ test("a canonical path holds no byte that is not reserved for it, and is the sam
   console.log(`seed ${seed}`);
 });
 
-test("a large body is hashed piece by piece, once for all attempts, to the same", async () => {
+test("a large body is hashed in pieces, once for all attempts, with the same result", async () => {
   const small = Buffer.alloc(1 << 20, 7);
   assert.equal(hashOf(small), payloadHash(small));
   for (const length of [(1 << 20) + 1, 5 << 20, (2 << 20) - 1]) {
@@ -242,7 +242,7 @@ test("a large body is hashed piece by piece, once for all attempts, to the same"
   }
 });
 
-test("nothing has a hash of its own, and times are of UTC to the second", () => {
+test("an empty body has its own hash, and times are UTC in seconds", () => {
   assert.equal(payloadHash(null), EMPTY_PAYLOAD_HASH);
   assert.equal(payloadHash(Buffer.alloc(0)), EMPTY_PAYLOAD_HASH);
   assert.equal(signingTime(Date.UTC(2015, 7, 30, 12, 36, 0, 999)), TIME);

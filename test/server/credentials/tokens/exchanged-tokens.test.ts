@@ -5,7 +5,7 @@ import { createExchangedTokens } from "../../../../src/server/credentials/tokens
 
 const kept = (value: string, principal = "p", until = 100) => ({ value, until, principal });
 
-test("a token is found until its end, and another may take its place", () => {
+test("a token is found until it expires, and another may replace it", () => {
   const tokens = createExchangedTokens<string>();
   tokens.keep("k", kept("a"));
   assert.equal(tokens.find("k", 99), "a");
@@ -16,7 +16,7 @@ test("a token is found until its end, and another may take its place", () => {
   assert.equal(tokens.size(), 0);
 });
 
-test("one caller has a hundred at most, and of all callers those go that were used longest ago", () => {
+test("a caller has at most a hundred tokens, and across callers the least recently used are dropped", () => {
   const tokens = createExchangedTokens<string>();
   for (let at = 0; at < 150; at++) tokens.keep(`k${at}`, kept(`v${at}`, "many"));
   assert.equal(tokens.size(), 100);

@@ -27,7 +27,7 @@ function renewing(pauseMs?: number) {
   return { renewed, asked, ended, pass };
 }
 
-test("the first who ask wait for one fetch, and the next are answered at once", async (t) => {
+test("concurrent first requests wait for one fetch, and later ones are answered at once", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const { renewed, asked } = renewing();
   const waiting = [renewed.current(), renewed.current(), renewed.current()];
@@ -38,7 +38,7 @@ test("the first who ask wait for one fetch, and the next are answered at once", 
   renewed.close();
 });
 
-test("it is renewed at four fifths of its life while it is used, and nobody waits; unused it lapses", async (t) => {
+test("a value in use is renewed at four fifths of its lifetime without waiting; an unused one expires", async (t) => {
   mock.timers.enable({ apis: ["setTimeout"] });
   t.after(() => mock.timers.reset());
   const { renewed, asked, pass } = renewing();
@@ -68,7 +68,7 @@ test("it is renewed at four fifths of its life while it is used, and nobody wait
   renewed.close();
 });
 
-test("a failure is told to all who wait and to those who come before the pause is over; what is held is used meanwhile", async (t) => {
+test("a failure is reported to all waiting and to later requests until the pause ends; a valid value is used meanwhile", async (t) => {
   mock.timers.enable({ apis: ["setTimeout"] });
   t.after(() => mock.timers.reset());
   const { renewed, asked, ended, pass } = renewing();
@@ -95,7 +95,7 @@ test("a failure is told to all who wait and to those who come before the pause i
   renewed.close();
 });
 
-test("one that was refused is dropped once, for all who were refused with it, and not in a flood", async (t) => {
+test("a refused value is dropped once for all requests that used it, and not repeatedly in a flood", async (t) => {
   mock.timers.enable({ apis: ["setTimeout"] });
   t.after(() => mock.timers.reset());
   const { renewed, asked, pass } = renewing();

@@ -45,7 +45,7 @@ const headerOf = ({ headers }: Recorded, name: string) => headers.find(([it]) =>
 const jwt = (claims: object) =>
   ["{}", JSON.stringify(claims), ""].map((it) => Buffer.from(it).toString("base64url")).join(".");
 
-test("the grant goes out as a form, with scopes where there are any, and no refresh token is kept", async () => {
+test("the grant is sent as a form, with scopes if there are any, and no refresh token is kept", async () => {
   answers({ access_token: "t", token_type: "bearer", expires_in: 60, refresh_token: "never" });
   assert.deepEqual(await fetching()(), { value: "t", lifeMs: 60_000, ageMs: 0, isOwn: true });
   const first = endpoint.requests.at(-1) as Recorded;
@@ -56,7 +56,7 @@ test("the grant goes out as a form, with scopes where there are any, and no refr
   assert.equal(formOf(endpoint.requests.at(-1) as Recorded)["scope"], "a b");
 });
 
-test("an endpoint that takes the header alone is found out once, and ids are encoded no more than they must be", async () => {
+test("an endpoint that accepts only the header is detected once, and ids are encoded no more than necessary", async () => {
   const isBasic = (request: Recorded): boolean => headerOf(request, "authorization") !== undefined;
   for (const [status, headers] of [
     [401, [...JSON_TYPE, 'WWW-Authenticate: Basic realm="x", error="invalid_client"']],
@@ -79,7 +79,7 @@ test("an endpoint that takes the header alone is found out once, and ids are enc
   }
 });
 
-test("a token lives as long as it says, or else as its claims say, or else for five minutes", async () => {
+test("a token's lifetime is the stated one, else that of its claims, else five minutes", async () => {
   const exp = NOW / 1_000 + 90;
   for (const [body, lifeMs] of [
     [{ access_token: "t", token_type: "Bearer", expires_in: "3600" }, 3_600_000],
@@ -118,7 +118,7 @@ const FAILURES: readonly (readonly [unknown, number, readonly string[], RegExp, 
   ["x".repeat(70_000), 200, JSON_TYPE, /^its answer is longer than 65536 bytes$/, false],
 ];
 
-test("whatever is no token is told by its status and code, and by nothing else of it", async () => {
+test("an answer that is not a token is reported by status and code alone", async () => {
   for (const [body, status, headers, reason, isPermanent] of FAILURES) {
     answers(body, status, headers);
     const from = endpoint.requests.length;
@@ -139,7 +139,7 @@ test("whatever is no token is told by its status and code, and by nothing else o
   await assert.rejects(fetching({ tokenUrl: "http://nothing.invalid/token" })(), { reason: /cannot be reached/ });
 });
 
-test("nothing is asked where machines keep their keys, by whatever name", async () => {
+test("metadata addresses that serve machine keys are not called, under any name", async () => {
   for (const address of [
     "169.254.169.254",
     "169.254.170.2",

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { heldOf, provisioned, refusalOf, usageIn } from "./support.ts";
 
-test("at its end the node gives back what is not used, reports what was spent, and refuses who waits", async () => {
+test("at shutdown the node returns unused units, reports its spending, and refuses waiting requests", async () => {
   const { node, reserve, cluster } = await provisioned(1_000);
   heldOf(reserve(30)).settle(undefined);
   const waiting = reserve(900);
@@ -19,7 +19,7 @@ test("at its end the node gives back what is not used, reports what was spent, a
   await node.budgets.close();
 });
 
-test("at its end the node gives back also what it learns only then that it was granted", async () => {
+test("at shutdown the node also returns grants that it only then learns of", async () => {
   const { node, reserve, cluster } = await provisioned(1_000);
   heldOf(reserve(240)).settle(undefined);
   const waiting = reserve(300);
@@ -34,7 +34,7 @@ test("at its end the node gives back also what it learns only then that it was g
   assert.deepEqual([usageIn(cluster)?.spent, usageIn(cluster)?.granted], [240, 240]);
 });
 
-test("at its end the node sends again what was lost, and does not wait long for what is under way", async () => {
+test("at shutdown the node sends lost reports again, and does not wait long for running ones", async () => {
   const { node, reserve, cluster } = await provisioned(1_000);
   heldOf(reserve(240)).settle(undefined);
   await node.tick();

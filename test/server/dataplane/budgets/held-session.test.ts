@@ -30,7 +30,7 @@ test("a session is charged its flat cost and what its answers report, and nothin
   assert.deepEqual(broken, []);
 });
 
-test("a session without usage costs its flat price, one that never came to be costs nothing", async () => {
+test("a session without usage costs its flat price, and one that never started costs nothing", async () => {
   const { session, open, node } = await opened(1_000);
   session.settle();
   assert.equal(session.spent, 5);
@@ -42,7 +42,7 @@ test("a session without usage costs its flat price, one that never came to be co
   assert.equal(other.spent, 0);
 });
 
-test("a budget that has no more to give breaks its session once, and what still flows is charged", async () => {
+test("an empty budget breaks its session once, and usage still flowing is charged", async () => {
   const { node, session, broken, open } = await opened(100);
   session.spend(tokens(40));
   await node.exchange();
@@ -59,7 +59,7 @@ test("a budget that has no more to give breaks its session once, and what still 
   assert.equal(refusalOf(next).code, "budget_exhausted");
 });
 
-test("a session that overdraws its node's part goes on while the cluster has more", async () => {
+test("a session that overdraws its node's share continues while the cluster has more", async () => {
   const { node, session, broken } = await opened(1_000);
   for (let answer = 0; answer < 10; answer += 1) {
     session.spend(tokens(50));
@@ -70,7 +70,7 @@ test("a session that overdraws its node's part goes on while the cluster has mor
   assert.equal(session.spent, 505);
 });
 
-test("a session that overdraws while the leader is out of reach is broken after a quarter of a second", async () => {
+test("a session that overdraws while the leader is unreachable is broken after a quarter of a second", async () => {
   const { node, session, broken } = await opened(1_000);
   node.knowsLeader = false;
   session.spend(tokens(50));
@@ -81,7 +81,7 @@ test("a session that overdraws while the leader is out of reach is broken after 
   assert.equal(node.metric("gateway_budget_refusals_total", "team", "budget_unavailable"), 1);
 });
 
-test("a session that is over before the cluster answers is not broken", async () => {
+test("a session that ended before the cluster answers is not broken", async () => {
   const { cluster, node, rule, session, broken } = await opened(100);
   session.spend(tokens(90));
   // Before the cluster hears of it, another node takes what was left.
@@ -96,7 +96,7 @@ test("a session that is over before the cluster answers is not broken", async ()
   assert.equal(session.spent, 95);
 });
 
-test("later usage is charged to the window in which it flows", async () => {
+test("later usage is charged to the window in which it occurs", async () => {
   const { node, cluster, session } = await opened(1_000);
   session.spend(tokens(20));
   await node.exchange();
@@ -109,7 +109,7 @@ test("later usage is charged to the window in which it flows", async () => {
   assert.deepEqual(spent, [25, 30]);
 });
 
-test("an answer whose price cannot be told costs as much as the session's start", async () => {
+test("an answer without a computable price costs as much as the session's start", async () => {
   const { node } = await opened(1_000);
   const rule = ruleOf(1_000, { costType: "CEL", cost: expressionCost(() => ({ kind: "error", message: "no" })) });
   const spending = spendingOf(rule, 0, { demand: { kind: "flat", units: 4 } });

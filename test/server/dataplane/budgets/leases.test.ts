@@ -5,7 +5,7 @@ import { WAIT_MS } from "../../../../src/server/core/budgets/index.ts";
 import { createCluster } from "../../core/budgets/cluster.ts";
 import { ask, heldOf, openNode, provisioned, refusalOf, ruleOf, spendingOf, tokens } from "./support.ts";
 
-test("while a leader is known and the ask is under way, a busy machine is waited for, two seconds at most", async () => {
+test("while a leader is known and the request for units is running, a busy machine is awaited for at most two seconds", async () => {
   const node = openNode(createCluster(["n1"]));
   const served = ask(() => node.budgets.reserve(spendingOf(ruleOf(100), 10)));
   await node.pass(1_900);
@@ -19,7 +19,7 @@ test("while a leader is known and the ask is under way, a busy machine is waited
   assert.equal(refusalOf(refused).code, "budget_unavailable");
 });
 
-test("a grant that could not be renewed for 45 seconds is not spent any more", async () => {
+test("a grant that could not be renewed for 45 seconds is no longer spent", async () => {
   const { node, reserve } = await provisioned(1_000);
   const held = heldOf(reserve(20));
   node.knowsLeader = false;

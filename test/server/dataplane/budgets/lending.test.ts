@@ -20,7 +20,7 @@ async function until(lending: LendingNode, asked: readonly Asked<unknown>[]): Pr
 const admitted = (asked: readonly Asked<Charge>[]): readonly Charge[] =>
   asked.flatMap(({ now }) => (now === undefined || now instanceof Error ? [] : [now]));
 
-test("of 100 calls at once by four processes, a budget for 10 lets 10 pass, wherever they come in", async () => {
+test("of 100 concurrent calls over four processes on a budget for 10, exactly 10 pass, wherever they arrive", async () => {
   for (const ofFirst of [25, 97, 1]) {
     const cluster = createCluster(["n1"]);
     const lending = openLendingNode(cluster, { processes: 4 });
@@ -39,7 +39,7 @@ test("of 100 calls at once by four processes, a budget for 10 lets 10 pass, wher
   }
 });
 
-test("the last unit is had by whoever asks, though another process held it", async () => {
+test("the last unit goes to any process that asks, even if another held it", async () => {
   const cluster = createCluster(["n1"]);
   const lending = openLendingNode(cluster, { processes: 4 });
   const rule = ruleOf(40, { windowMs: DAY });
@@ -58,7 +58,7 @@ test("the last unit is had by whoever asks, though another process held it", asy
   assert.equal(passed, 40);
 });
 
-test("what a process that is killed had reserved is charged, and what it did not need is had by others", async () => {
+test("reservations of a killed process are charged, and its unused units are available to others", async () => {
   const cluster = createCluster(["n1"]);
   const lending = openLendingNode(cluster, { processes: 2 });
   const rule = ruleOf(1_000, { windowMs: DAY });
@@ -80,7 +80,7 @@ test("what a process that is killed had reserved is charged, and what it did not
   assert.equal(admitted(rest).length, Math.floor((1_000 - used) / 100));
 });
 
-test("a process that stands still keeps its loan, and the others are not told that the budget is exhausted", async () => {
+test("a process that hangs keeps its loan, and the others are not refused as exhausted", async () => {
   const cluster = createCluster(["n1"]);
   const lending = openLendingNode(cluster, { processes: 2 });
   const [still, other] = lending.borrowers;
@@ -101,7 +101,7 @@ test("a process that stands still keeps its loan, and the others are not told th
   for (const { now } of rest) if (now instanceof Error) assert.equal(now.code, "budget_exhausted");
 });
 
-test("an answer that came before another process released units does not refuse a request that is asking again", async () => {
+test("an answer that predates units released by another process does not refuse a request that asks again", async () => {
   const cluster = createCluster(["n1"]);
   const lending = openLendingNode(cluster, { processes: 2 });
   const [first, second] = lending.borrowers;
@@ -230,7 +230,7 @@ async function simulate(
   return { admitted: admittedCount, refused };
 }
 
-test("whatever is delayed or killed: charged within the bound, and counted no less than was used", async (t) => {
+test("with any delays and kills, charges stay within the bound and are no less than the usage", async (t) => {
   const seed = Number(process.env["GATEWAY_TEST_SEED"] ?? randomInt(1 << 30));
   const rounds = Number(process.env["GATEWAY_TEST_ROUNDS"] ?? 4);
   t.diagnostic(`seed ${seed}, ${rounds} rounds`);

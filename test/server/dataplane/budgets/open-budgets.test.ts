@@ -18,7 +18,7 @@ import {
 
 const alone = () => openNode(createCluster(["n1"]));
 
-test("the first use of a bucket waits for the cluster, the next is admitted at once", async () => {
+test("the first use of a bucket waits for the cluster, and the next is admitted at once", async () => {
   const node = alone();
   const rule = ruleOf(1_000);
   const first = ask(() => node.budgets.reserve(spendingOf(rule, 40)));
@@ -32,7 +32,7 @@ test("the first use of a bucket waits for the cluster, the next is admitted at o
   assert.ok(!(next instanceof Promise));
 });
 
-test("a hundred calls against room for ten: ten are admitted, on the first use of the bucket", async () => {
+test("of a hundred calls with room for ten, ten are admitted, on the first use of the bucket", async () => {
   const node = alone();
   const rule = ruleOf(1_000);
   const asked = Array.from({ length: 100 }, () => ask(() => node.budgets.reserve(spendingOf(rule, 100))));
@@ -47,7 +47,7 @@ test("a hundred calls against room for ten: ten are admitted, on the first use o
   assert.ok(reports < 25, `${reports} reports`);
 });
 
-test("a hundred calls over three nodes against room for ten: never more than ten, and all whose part is not stranded", async () => {
+test("of a hundred calls over three nodes with room for ten, at most ten are admitted, and all except stranded ones", async () => {
   const cluster = createCluster(["n1", "n2", "n3"]);
   const nodes = ["n1", "n2", "n3"].map((id) => openNode(cluster, id));
   const rule = ruleOf(10);
@@ -58,7 +58,7 @@ test("a hundred calls over three nodes against room for ten: never more than ten
   assert.equal(asked.filter(({ now }) => now !== undefined && !(now instanceof Error)).length, 10);
 });
 
-test("a spent budget is refused with its name and the seconds to the window's end, and with nobody's use", async () => {
+test("a spent budget is refused with its name and the seconds to the window's end, and no other caller's usage", async () => {
   const { node, cluster, reserve } = await provisioned(1_000);
   cluster.now = START + 20_500;
   heldOf(await after(reserve(1_000), node)).settle(undefined);
@@ -83,7 +83,7 @@ test("a request that no window can hold is told so", async () => {
   assert.match(refusal.message, /more than budget team allows in a whole window/);
 });
 
-test("without an answer a wait ends after a quarter of a second, as unavailable and to be tried again", async () => {
+test("without an answer a wait ends after a quarter of a second as unavailable with a retry", async () => {
   const node = alone();
   node.knowsLeader = false;
   const asked = ask(() => node.budgets.reserve(spendingOf(ruleOf(100), 10)));
@@ -105,7 +105,7 @@ test("a wait ends also while the cluster's log is ahead of the clock and stands 
   assert.equal(refusalOf(asked).code, "budget_unavailable");
 });
 
-test("a node whose clock is behind is served in the window of the log", async () => {
+test("a node with a late clock is served in the window of the log", async () => {
   const cluster = createCluster(["n1"]);
   const node = openNode(cluster);
   node.skewMs = -2 * MINUTE;
@@ -114,7 +114,7 @@ test("a node whose clock is behind is served in the window of the log", async ()
   heldOf(asked).release();
 });
 
-test("a node whose clock is far ahead is told that the budget cannot be asked, not that it is spent", async () => {
+test("a node with a clock far ahead gets unavailable, not exhausted", async () => {
   const cluster = createCluster(["n1"]);
   const node = openNode(cluster);
   node.skewMs = 10 * MINUTE;
@@ -127,7 +127,7 @@ test("a node whose clock is far ahead is told that the budget cannot be asked, n
   assert.equal(refusalOf(asked).code, "budget_unavailable");
 });
 
-test("a complete answer is charged its usage, one without usage what was reserved, a broken one what is known", async () => {
+test("a complete answer is charged its usage, one without usage its reservation, a broken one its known usage", async () => {
   const { node, rule } = await provisioned(1_000);
   const reserve = () => heldOf(ask(() => node.budgets.reserve(spendingOf(rule, 40, { like: "once" }))));
   const spentBy = (end: (charge: ReturnType<typeof reserve>) => void): number => {
@@ -189,7 +189,7 @@ test("attempts are charged one after the other, each at its own price", async ()
   assert.equal(charge.spent, 5 + 30);
 });
 
-test("a cost that is known beforehand is charged whatever was used; one that nobody can tell by what is told", async () => {
+test("a cost known beforehand is charged whatever the usage; an unknown one by the reported usage", async () => {
   const { node, rule } = await provisioned(1_000);
   const flat = heldOf(ask(() => node.budgets.reserve(flatOf(rule, 3))));
   flat.spend(tokens(100));
@@ -202,7 +202,7 @@ test("a cost that is known beforehand is charged whatever was used; one that nob
   assert.equal(told.spent, 30);
 });
 
-test("requests hold what those like them came to, once some are complete; broken ones teach nothing", async () => {
+test("requests reserve what similar complete ones cost; broken ones are not averaged", async () => {
   const { node, rule } = await provisioned(100_000);
   const reserve = (like: string) => heldOf(ask(() => node.budgets.reserve(spendingOf(rule, 400, { like }))));
   reserve("a").abort(tokens(5));
@@ -212,7 +212,7 @@ test("requests hold what those like them came to, once some are complete; broken
   assert.equal(reserve("b").reserved, 400);
 });
 
-test("an expression that fails holds one unit, charges what was held, and is counted", async () => {
+test("a failing expression reserves one unit, charges what was reserved, and is counted", async () => {
   const { node } = await provisioned(1_000);
   let fails = true;
   const cost = expressionCost(({ output_tokens }) =>
@@ -234,7 +234,7 @@ test("an expression that fails holds one unit, charges what was held, and is cou
   assert.equal(node.metric("gateway_budget_cost_errors_total", "team"), 3);
 });
 
-test("what a request gives back is handed to who waits, without the cluster", async () => {
+test("units that a request returns go to waiting requests without the cluster", async () => {
   const { node, cluster, reserve } = await provisioned(100);
   const all = heldOf(await after(reserve(100), node));
   cluster.now += 600;
@@ -255,7 +255,7 @@ test("what a request gives back is handed to who waits, without the cluster", as
   heldOf(next).release();
 });
 
-test("before the process has its number nothing is asked; who waits is served when it comes", async () => {
+test("before the process has its number nothing is sent, and waiting requests are served when it arrives", async () => {
   const cluster = createCluster(["n1"]);
   const node = openNode(cluster, "n1", { isStarted: false });
   const asked = ask(() => node.budgets.reserve(spendingOf(ruleOf(100), 10)));
@@ -266,7 +266,7 @@ test("before the process has its number nothing is asked; who waits is served wh
   heldOf(asked).settle(tokens(10));
 });
 
-test("a new number closes what was held, and charges go on in its place", async () => {
+test("a new number closes the held grant, and charges continue under the new one", async () => {
   const { node, rule, cluster } = await provisioned(1_000);
   const before = heldOf(ask(() => node.budgets.reserve(spendingOf(rule, 50))));
   node.renumber();
@@ -282,7 +282,7 @@ test("a new number closes what was held, and charges go on in its place", async 
   assert.deepEqual([usageIn(cluster)?.used, usageIn(cluster)?.spent], [250, 10 + 50]);
 });
 
-test("a row of the admin list tells what only this node knows", async () => {
+test("a row of the admin list includes what only this node knows", async () => {
   const { node, cluster, reserve } = await provisioned(1_000);
   heldOf(reserve(30)).settle(undefined);
   heldOf(reserve(20));
@@ -297,7 +297,7 @@ test("a row of the admin list tells what only this node knows", async () => {
   assert.deepEqual([row.used, row.reserved, row.granted, row.remaining], [30, 20, 220, 950]);
 });
 
-test("a node that is no member sends nothing, and asks again when it is one", async () => {
+test("a node that is not a member sends nothing, and asks again once it is one", async () => {
   const { node, reserve } = await provisioned(1_000);
   node.setIncarnation(0);
   const asked = reserve(600);
@@ -308,7 +308,7 @@ test("a node that is no member sends nothing, and asks again when it is one", as
   heldOf(asked).release();
 });
 
-test("a report has two seconds; then it is given up, and what it said goes out with the next", async () => {
+test("a report has two seconds; then it is given up, and the next one includes its content", async () => {
   const { node, reserve, cluster } = await provisioned(1_000);
   heldOf(reserve(20)).settle(undefined);
   await node.pass(500);
@@ -322,7 +322,7 @@ test("a report has two seconds; then it is given up, and what it said goes out w
   assert.equal(usageIn(cluster)?.spent, 20);
 });
 
-test("a cluster that refuses reports is not asked in a loop, and is complained of once", async () => {
+test("a cluster that refuses reports is not asked in a loop, and one warning is logged", async () => {
   const cluster = createCluster(["n1"]);
   const node = openNode(cluster);
   cluster.start("n1"); // another process of the node
@@ -337,7 +337,7 @@ test("a cluster that refuses reports is not asked in a loop, and is complained o
   assert.deepEqual(node.warnings, ["the cluster refuses what this node spent"]);
 });
 
-test("an answer without rows, or a lost one, costs nothing but time", async () => {
+test("an answer without rows or a lost one costs only time", async () => {
   const node = alone();
   const asked = ask(() => node.budgets.reserve(spendingOf(ruleOf(1_000), 40)));
   await node.tick();
@@ -348,7 +348,7 @@ test("an answer without rows, or a lost one, costs nothing but time", async () =
   heldOf(asked).settle(tokens(40));
 });
 
-test("nothing ticks while there is no bucket, and none is kept past its use", async () => {
+test("no timer runs without buckets, and no bucket is kept past its use", async () => {
   const { node, reserve } = await provisioned(100);
   assert.equal(node.isTicking(), true);
   heldOf(reserve(5)).settle(undefined);
@@ -365,7 +365,7 @@ test("nothing ticks while there is no bucket, and none is kept past its use", as
   heldOf(again).release();
 });
 
-test("what was charged above reservations, and what is held unused, can be seen", async () => {
+test("overspending and unused holdings are visible", async () => {
   const { node, rule } = await provisioned(1_000);
   await node.tick();
   assert.equal(node.metric("gateway_budget_held_units"), 250);

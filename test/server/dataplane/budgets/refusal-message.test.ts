@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { createCluster } from "../../core/budgets/cluster.ts";
 import { ask, flatOf, heldOf, openNode, refusalOf, ruleOf, spendingOf } from "./support.ts";
 
-test("a budget that has something left says what the request needs, and what is left if it is the caller's own", async () => {
+test("a budget with a remainder says what the request needs, and what is left if it is the caller's own", async () => {
   const rows = [
     {
       isShared: false,

@@ -35,7 +35,7 @@ const SLOW: Plan = {
   crashes: 0,
 };
 
-test("what is charged is what was metered, never beyond the bound, and nobody is refused with room", async (t) => {
+test("charges equal metered usage and stay within the bound, and no request is refused with room", async (t) => {
   const sums = { runs: 0, completed: 0, exhausted: 0, unavailable: 0, charged: 0, excess: 0 };
   await fc.assert(
     fc.asyncProperty(plans, async (plan) => {
@@ -68,7 +68,7 @@ const CALM: Plan = {
   crashes: 0,
 };
 
-test("what was used above a pledge is told as unreported when the process gets a new number", async () => {
+test("usage above a pledge is reported as unreported when the process gets a new number", async () => {
   const plan = {
     nodes: 1,
     limit: 30_000,
@@ -82,7 +82,7 @@ test("what was used above a pledge is told as unreported when the process gets a
   await simulate({ ...plan, seed: -1518414683, delay: 0.9, renumbering: 0.02, crashes: 0 });
 });
 
-test("overspend is what requests used above their reservations, nothing with bounds; little is stranded", async (t) => {
+test("overspending is usage above reservations, zero with bounds; little is stranded", async (t) => {
   for (const isHard of [true, false]) {
     for (const limit of [4_000, 20_000]) {
       const { charged, excess, stranded, exhausted } = await simulate({ ...CALM, isHard, limit });
@@ -97,7 +97,7 @@ test("overspend is what requests used above their reservations, nothing with bou
   }
 });
 
-test("a process that dies strands its grant, and the next one is served out of the rest", async (t) => {
+test("a dead process strands its grant, and the next one is served from the rest", async (t) => {
   const { charged, completed } = await simulate({ ...CALM, limit: 300_000, crashes: 0.01 });
   assert.ok(completed > 0 && charged > 0);
   t.diagnostic(`charged ${charged}, ${completed} completed`);

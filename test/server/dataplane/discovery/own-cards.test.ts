@@ -27,7 +27,7 @@ const card = (version: string): string =>
     supportedInterfaces: [{ url, protocolBinding: "JSONRPC", protocolVersion: "1.0" }],
   });
 
-test("a card is asked for every five minutes, shown for a day while its agent is down, and gone once it says so", async () => {
+test("a card is fetched every five minutes, shown for a day while its agent is down, and removed once the agent says so", async () => {
   let now = 0;
   let warned = 0;
   const warn = (): void => {

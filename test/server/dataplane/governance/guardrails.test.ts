@@ -48,12 +48,12 @@ function settled(judgement: Judgement | undefined, failures: Guarded["failures"]
   return { ...outcome, records, warned };
 }
 
-test("an allow that no rule made leaves nothing behind", () => {
+test("an allow without a rule leaves nothing behind", () => {
   const { error, acted, records } = settled({ outcome: "allow", rewrites: [], ...NOTHING });
   assert.deepEqual([error, acted, records], [undefined, "", []]);
 });
 
-test("rules that acted are told in the header, whatever they are called, and recorded with their counts", () => {
+test("acting rules are listed in the header, whatever their names, and recorded with their counts", () => {
   const decisions = [decision("mask cards, all=✓", "redact"), decision("note", "annotate")];
   const { error, acted, records } = settled({ outcome: "allow", rewrites: [], ...NOTHING, decisions });
   assert.equal(error, undefined);
@@ -66,7 +66,7 @@ test("rules that acted are told in the header, whatever they are called, and rec
   );
 });
 
-test("a deny is refused by its rule, and one that cannot be recorded as such", () => {
+test("a denial is refused by its rule, and by the trail if it cannot be recorded", () => {
   const by = decision("no-cards", "deny");
   const judgement: Judgement = { outcome: "deny", message: "Not here.", by, ...NOTHING, decisions: [by] };
   const { error, records } = settled(judgement);
@@ -78,7 +78,7 @@ test("a deny is refused by its rule, and one that cannot be recorded as such", (
   assert.throws(() => settled(judgement, [], true), { code: "audit_unavailable" });
 });
 
-test("a rule that cannot be evaluated refuses where it fails closed, and is skipped and told where it fails open", () => {
+test("a failing rule refuses if it fails closed, and is skipped and reported if it fails open", () => {
   const closed = settled({ outcome: "error", message: "broken could not be evaluated", by: FAULT, ...NOTHING });
   assert.deepEqual([closed.error?.code, closed.error?.status, closed.error?.by?.name], ["policy_error", 403, "broken"]);
   assert.deepEqual([closed.records[0]?.data["error"], closed.records[0]?.controls], ["missing_key", ["C-2"]]);
@@ -88,7 +88,7 @@ test("a rule that cannot be evaluated refuses where it fails closed, and is skip
   assert.equal(open.warned.length, 1);
 });
 
-test("a detector that failed refuses where that is fatal, and is told once a minute where it is not", () => {
+test("a failed detector refuses if that is fatal, and is otherwise reported once a minute", () => {
   for (const [kind, code] of [
     ["failed", "guardrail_error"],
     ["timeout", "guardrail_error"],
@@ -104,7 +104,7 @@ test("a detector that failed refuses where that is fatal, and is told once a min
   assert.deepEqual([open.error, open.warned.length, open.records], [undefined, 1, []]);
 });
 
-test("what shadow detectors found is recorded by counts, and refuses nobody where the trail is full", () => {
+test("shadow findings are recorded by counts and refuse nobody even if the trail is full", () => {
   const shadow = ["EMAIL_ADDRESS", "EMAIL_ADDRESS", "PHONE_NUMBER"].map(
     (label) => ({ detector: "watcher", category: "pii", label }) as unknown as Annotation,
   );
@@ -117,7 +117,7 @@ test("what shadow detectors found is recorded by counts, and refuses nobody wher
   assert.equal(settled(judgement, [], true).error, undefined);
 });
 
-test("a detector that finds too much refuses a request for its length, and an answer for itself", () => {
+test("a detector with too many findings refuses a request by its length, and an answer as an error", () => {
   const failure = { detector: "pii", kind: "excess", reason: "", isFatal: true } as const;
   const asked = settled(undefined, [failure]).error;
   assert.equal(asked?.code, "body_too_large");

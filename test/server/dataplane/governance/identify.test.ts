@@ -38,7 +38,7 @@ function start() {
 
 const bearer = (text: string): [string, string] => ["authorization", `Bearer ${text}`];
 
-test("each request of a connection is of the key that it presents", () => {
+test("each request of a connection belongs to the key it presents", () => {
   const { keys, ask } = start();
   const [one, two] = [keys.mint({ name: "one" }), keys.mint({ name: "two" })];
   const socket = new Socket();
@@ -47,7 +47,7 @@ test("each request of a connection is of the key that it presents", () => {
   }
 });
 
-test("what was changed since the last request of the connection holds for the next", () => {
+test("a change after the last request of a connection applies to the next", () => {
   const changes: readonly (readonly [
     string,
     (scene: ReturnType<typeof start>, id: string) => void,
@@ -72,7 +72,7 @@ test("what was changed since the last request of the connection holds for the ne
   }
 });
 
-test("a text that differs from that of the connection's last request is not taken for it", () => {
+test("a text that differs from the connection's last key is looked up again", () => {
   const { keys, ask, refused } = start();
   const { text } = keys.mint({ name: "k" });
   const socket = new Socket();

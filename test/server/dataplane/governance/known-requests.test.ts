@@ -12,14 +12,14 @@ const names = (model: string | undefined, more: Partial<RequestNames> = {}): Req
   ...more,
 });
 
-test("requests of the same names share an entry", () => {
+test("requests with the same names share an entry", () => {
   const known = new KnownRequests();
   const first = known.of(names("a"));
   assert.equal(known.of(names("a")), first);
   assert.equal(known.of(names(undefined)), known.of(names(undefined)));
 });
 
-test("a request that differs in one name has an entry of its own", () => {
+test("a request that differs in one name has its own entry", () => {
   const known = new KnownRequests();
   const all = [
     names("a"),

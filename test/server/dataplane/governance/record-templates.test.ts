@@ -66,7 +66,7 @@ const request = fc.record({
   name: fc.constantFrom(undefined, "search", "allow"),
 });
 
-test("whatever the requests, each record reads as without a template", () => {
+test("for any requests each record equals the one without a template", () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(request, fc.nat({ max: 3 }), fc.nat({ max: 2 })), { maxLength: 40 }), (made) => {
       for (const [{ name, ...asked }, which, whose] of made) {
@@ -111,7 +111,7 @@ test("several rules, skipped rules and errors have no template", () => {
   }
 });
 
-test("names of models that clients make up are not kept for ever", () => {
+test("model names invented by clients are not kept forever", () => {
   const by = decisions[0] ?? assert.fail();
   const templates: WeakRef<object>[] = [];
   for (let at = 0; at < 20_000; at += 1) {

@@ -37,7 +37,7 @@ function opened(isFull = () => false) {
   return { records, trail, pass: (ms: number) => (now += ms) };
 }
 
-test("records beyond the bound of a minute are one, which tells how many messages and findings it stands for", () => {
+test("records above the minute's limit become one, with the number of messages and findings", () => {
   const { records, trail, pass } = opened();
   for (let i = 0; i < RECORDS_A_MINUTE; i++) trail.decided(redacted("a"));
   for (let i = 0; i < 500; i++) trail.decided(redacted(i % 2 === 0 ? "a" : "b", 2));
@@ -58,7 +58,7 @@ test("records beyond the bound of a minute are one, which tells how many message
   assert.equal(records.length, RECORDS_A_MINUTE + 3);
 });
 
-test("what was only watched is summed up by detector, and the end of a session tells the rest", () => {
+test("shadow findings are summed by detector, and the end of a session reports the rest", () => {
   const { records, trail } = opened();
   const seen: DecisionRecord = {
     event: "guardrail.shadow",
@@ -72,7 +72,7 @@ test("what was only watched is summed up by detector, and the end of a session t
   assert.deepEqual(last?.data["detectors"], { watcher: { "pii/PHONE_NUMBER": 7 } });
 });
 
-test("a trail that is full refuses whoever is recorded next", () => {
+test("a full trail refuses the next recorded event", () => {
   let isFull = false;
   const { trail, pass } = opened(() => isFull);
   for (let i = 0; i < RECORDS_A_MINUTE + 1; i++) trail.decided(redacted("a"));

@@ -37,7 +37,7 @@ for (const [name, options, head, body] of [
   ["a messages answer", { route: MESSAGES }, JSON_ANSWER, MESSAGE],
   ["a messages stream", { route: MESSAGES }, STREAM, MESSAGE_STREAM],
 ] as const) {
-  test(`${name} is charged the usage that it tells, and counted alike`, async () => {
+  test(`${name} is charged its reported usage and counted alike`, async () => {
     const { meter, charge, spent, counted, tokens, missing } = await metered(options);
     answer(meter, 200, head, body, options.route === MESSAGES ? "messages" : "compat");
     meter.close();
@@ -50,7 +50,7 @@ for (const [name, options, head, body] of [
   });
 }
 
-test("what nobody pays for is counted all the same", async () => {
+test("a request without a payer is counted all the same", async () => {
   const { meter, charge, spent, tokens } = await metered({ pays: false });
   answer(meter, 200, JSON_ANSWER, UNARY);
   meter.close();
@@ -75,7 +75,7 @@ test("cached, newly cached and reasoning tokens are counted as parts", async () 
   );
 });
 
-test("an answer that should tell its usage and does not is charged what was reserved, and counted as missing", async () => {
+test("an answer without its expected usage is charged its reservation and counted as missing", async () => {
   for (const [head, body] of [
     [JSON_ANSWER, JSON.stringify({ choices: [] })],
     [JSON_ANSWER, "no json"],
@@ -91,14 +91,14 @@ test("an answer that should tell its usage and does not is charged what was rese
   }
 });
 
-test("a stream that ends without its last count is charged what it told, and counted as missing", async () => {
+test("a stream that ends without its last count is charged its reported usage and counted as missing", async () => {
   const { meter, charge, missing } = await metered({ route: MESSAGES });
   answer(meter, 200, STREAM, events({ type: "message_start", message: { usage: { input_tokens: 30 } } }), "messages");
   meter.close();
   assert.deepEqual([charge?.spent, missing()], [30, 1]);
 });
 
-test("an answer that may tell its usage is charged what it tells, and nothing where it tells none", async () => {
+test("an answer with optional usage is charged what it reports, and nothing without a report", async () => {
   const silent = await metered({ route: MAYBE, isUnknown: true });
   answer(silent.meter, 200, JSON_ANSWER, JSON.stringify({ object: "list" }));
   silent.meter.close();
@@ -130,7 +130,7 @@ for (const [what, head, body, units] of [
     RESERVED,
   ],
 ] as const) {
-  test(`${what} is charged no less than what was reserved, counted, and told in the log`, async () => {
+  test(`${what} is charged at least its reservation, counted, and logged`, async () => {
     const { meter, charge, doubted, missing, warnings } = await metered();
     answer(meter, 200, head, body);
     meter.close();
@@ -140,7 +140,7 @@ for (const [what, head, body, units] of [
   });
 }
 
-test("an answer that claims to have used nothing is not free where answers tell their usage", async () => {
+test("an answer that reports zero usage is not free if its route reports usage", async () => {
   const flowing = Array.from({ length: 20 }, () => ({ choices: [{ delta: { content: "hi" } }] }));
   for (const [head, body] of [
     [JSON_ANSWER, whole(chatUsage(0, 0))],
@@ -162,7 +162,7 @@ test("an answer that claims to have used nothing is not free where answers tell 
   assert.deepEqual([failed.charge?.spent, failed.doubted("nothing")], [0, 0]);
 });
 
-test("what a stream told to be used cannot be taken back by what it tells later", async () => {
+test("usage reported by a stream cannot be taken back by a later report", async () => {
   for (const later of [chatUsage(0, 0), chatUsage(5, 0), { total_tokens: 0 }]) {
     const { meter, charge, doubted } = await metered();
     answer(
@@ -187,7 +187,7 @@ test("what a stream told to be used cannot be taken back by what it tells later"
   assert.equal(charge?.spent, 1_200);
 });
 
-test("a client that leaves a stream of counts that cannot be pays what was reserved", async () => {
+test("a client that leaves a stream with impossible counts is charged its reservation", async () => {
   const { meter, charge, doubted } = await metered();
   meter.attempting({ name: "p" }, "gpt-x", "compat");
   show(meter, 200, STREAM, events({ choices: [{}], usage: { prompt_tokens: 3, completion_tokens: -3 } }));
@@ -196,7 +196,7 @@ test("a client that leaves a stream of counts that cannot be pays what was reser
   assert.deepEqual([charge?.spent, doubted("impossible")], [RESERVED, 1]);
 });
 
-test("the log tells of a provider once a minute, and how often it was silent", async () => {
+test("the log mentions a provider once a minute, with the number of suppressed lines", async () => {
   const { meter, node, warnings } = await metered();
   meter.close();
   const lines: unknown[] = [];
@@ -229,7 +229,7 @@ test("an answer that is a refusal costs nothing", async () => {
   }
 });
 
-test("a request that came to no attempt, or whose attempts all failed, costs nothing", async () => {
+test("a request without an attempt, or whose attempts all failed, costs nothing", async () => {
   const none = await metered();
   none.meter.close();
   assert.equal(none.charge?.spent, 0);
@@ -242,7 +242,7 @@ test("a request that came to no attempt, or whose attempts all failed, costs not
   assert.deepEqual([failed.charge?.spent, failed.spent.length, failed.missing()], [0, 0, 0]);
 });
 
-test("a request that moved on is charged by the provider that answered", async () => {
+test("a failed-over request is charged by the provider that answered", async () => {
   const { meter, charge, spent, tokens } = await metered();
   meter.attempting({ name: "first" }, "gpt-x", "compat");
   meter.attempted("5xx");
@@ -253,7 +253,7 @@ test("a request that moved on is charged by the provider that answered", async (
   assert.deepEqual([tokens("input", "first"), tokens("input")], [0, 30]);
 });
 
-test("a stream that breaks off, and a client that leaves, are charged what is known, else what was reserved", async () => {
+test("a broken stream and a client that disconnects are charged the known usage, else the reservation", async () => {
   const START_ONLY = events({ type: "message_start", message: { usage: { input_tokens: 30, output_tokens: 1 } } });
   const NOTHING = events({ type: "ping" });
   for (const [body, units] of [
@@ -273,7 +273,7 @@ test("a stream that breaks off, and a client that leaves, are charged what is kn
   }
 });
 
-test("a client that leaves a stream without usage pays a token an event where that is more than was reserved", async () => {
+test("a client that leaves a stream without usage is charged a token per event if that is more than its reservation", async () => {
   for (const [events, charged] of [
     [100, RESERVED],
     [RESERVED + 300, RESERVED + 300 - 8],
@@ -289,7 +289,7 @@ test("a client that leaves a stream without usage pays a token an event where th
   }
 });
 
-test("a client that leaves before the answer began is charged what was reserved, one that leaves after it what it told", async () => {
+test("a client that leaves before the answer is charged its reservation, and later its reported usage", async () => {
   const before = await metered();
   before.meter.attempting({ name: "p" }, "gpt-x", "compat");
   before.meter.attempted("abandoned");
@@ -304,7 +304,7 @@ test("a client that leaves before the answer began is charged what was reserved,
   assert.equal(after.charge?.spent, 42);
 });
 
-test("a client that leaves between two attempts is charged nothing for those that failed", async () => {
+test("a client that leaves between two attempts is charged nothing for the failed ones", async () => {
   const { meter, charge } = await metered();
   meter.attempting({ name: "p" }, "gpt-x", "compat");
   meter.attempted("429");
@@ -312,7 +312,7 @@ test("a client that leaves between two attempts is charged nothing for those tha
   assert.equal(charge?.spent, 0);
 });
 
-test("a stream is charged as it flows, at the first count and then as it has grown by enough", async () => {
+test("a stream is charged as it flows, at the first count and then after enough growth", async () => {
   const { meter, charge } = await metered({ route: MESSAGES });
   meter.attempting({ name: "p" }, "claude-x", "messages");
   meter.started(200, STREAM);
@@ -332,7 +332,7 @@ test("a stream is charged as it flows, at the first count and then as it has gro
   assert.equal(charge?.spent, 400);
 });
 
-test("nothing is shown of an answer whose usage is not read", async () => {
+test("no usage is reported for an answer that is not metered", async () => {
   const { meter } = await metered();
   assert.equal(meter.started(200, JSON_ANSWER), "nothing");
   meter.attempting({ name: "p" }, "gpt-x", "compat");

@@ -21,7 +21,7 @@ function begin(of: Partial<Parameters<typeof beginUse>[2]> = {}) {
   return { use, added, told };
 }
 
-test("a request is told once, with what it used", () => {
+test("a request is reported once, with its usage", () => {
   const { use, added, told } = begin();
   use.asked("p", "gpt-x");
   use.counted(usage(5), { provider: "p", model: "gpt-x" });
@@ -35,7 +35,7 @@ test("a request is told once, with what it used", () => {
   );
 });
 
-test("what an attempt used that was moved on from stays with its provider", () => {
+test("usage of an attempt before a failover stays with its provider", () => {
   const { use, told } = begin();
   use.asked("p", "gpt-x");
   use.counted(usage(5), { provider: "p", model: "gpt-x" });
@@ -45,7 +45,7 @@ test("what an attempt used that was moved on from stays with its provider", () =
   assert.deepEqual(told(), ["p gpt-x 0 0 5 0 0", "q other-x 1 0 3 0 0"]);
 });
 
-test("a model that no provider has answered for is called as the configuration calls it", () => {
+test("a model that no provider has answered for keeps its configured name", () => {
   const { use, told } = begin();
   use.asked("p", "whatever a caller writes");
   use.end(true);
@@ -55,7 +55,7 @@ test("a model that no provider has answered for is called as the configuration c
   assert.deepEqual([told(), answered.told()], [["p gpt-* 1 1 - 0 0"], [`p ${"x".repeat(128)} 1 0 - 0 0`]]);
 });
 
-test("a session tells as it goes, and is one request", () => {
+test("a session is reported as it goes and is one request", () => {
   const { use, told } = begin({ isSession: true });
   use.counted(usage(5), { provider: "p", model: "rt" });
   use.spent(2, { provider: "p", model: "rt" });
@@ -65,7 +65,7 @@ test("a session tells as it goes, and is one request", () => {
   assert.deepEqual(told(), ["p rt 0 0 5 0 0", "p rt 0 0 - 0 2", "p rt 0 0 1 1 0", "p rt 1 0 - 0 0"]);
 });
 
-test("pictures and sound are told apart from tokens", () => {
+test("images and audio are separate from tokens", () => {
   for (const [route, kind] of [
     ["images_generations", "media"],
     ["audio_speech", "media"],
@@ -79,12 +79,12 @@ test("pictures and sound are told apart from tokens", () => {
   }
 });
 
-test("without a ledger there is nothing to tell", () => {
+test("nothing is reported without a ledger", () => {
   const user = { name: "", profile: { name: undefined } };
   assert.equal(beginUse(undefined, user, { hop: "mcp", provider: "tools" }), undefined);
 });
 
-test("streams that end before they have told their usage are counted, whole answers are not", async () => {
+test("streams that end before their usage are counted, and whole answers are not", async () => {
   const cut = await metered({ route: CHAT });
   answer(cut.meter, 200, STREAM, events({ choices: [{ delta: { content: "hi" } }] }));
   cut.meter.close();

@@ -48,7 +48,7 @@ test("each response of a session is charged once, beside its flat cost, and coun
   }
 });
 
-test("a session that ends within a response pays a token for each delta that it had of it", async () => {
+test("a session that ends during a response is charged a token for each received delta", async () => {
   const node = openNode(createCluster(["n1"]));
   const asked = ask(() => node.budgets.reserveSession(flatOf(ruleOf(10_000), 5), () => undefined));
   await node.exchange();
@@ -71,7 +71,7 @@ test("a session that ends within a response pays a token for each delta that it 
   assert.equal(charge.spent, 5 + 23 + 7);
 });
 
-test("usage of a session that cannot be is charged no less than its start and its deltas, and counted", async () => {
+test("impossible usage of a session is charged at least its start and its deltas, and counted", async () => {
   const of = (usage: unknown, id: string): Buffer =>
     Buffer.from(JSON.stringify({ type: "response.done", response: { id, usage } }));
   for (const [usage, units] of [

@@ -13,7 +13,7 @@ const refusal = (budget: string, requestId: string) =>
     requestId,
   }) as const;
 
-test("the first is recorded at once, the others together a minute later, and then nothing", (t) => {
+test("the first refusal is recorded at once, the others together a minute later, and then nothing", (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const told: unknown[] = [];
   const records = recordBudgets({
@@ -36,7 +36,7 @@ test("the first is recorded at once, the others together a minute later, and the
   records.close();
 });
 
-test("what a full trail did not take is told with the next, and the rest at the end", (t) => {
+test("records that a full trail refused are included in the next one, and the rest at the end", (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const told: unknown[] = [];
   let isFull = true;

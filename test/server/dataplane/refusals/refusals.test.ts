@@ -38,7 +38,7 @@ const denied = (caller: Caller | undefined, over: Partial<Refusal> = {}): Refusa
   ...over,
 });
 
-test("refusals are told by caller, code and cause, with their times and the last request", () => {
+test("refusals are listed by caller, code and cause, with their times and the last request", () => {
   const { refusals, pass } = open();
   const ci = keyCaller("ci");
   refusals.refused(denied(ci));
@@ -76,7 +76,7 @@ test("refusals are told by caller, code and cause, with their times and the last
   assert.equal(refusals.ofBucket("b/other"), 0);
 });
 
-test("a key that is not known is listed by its id, and invented ids are listed one by one up to a limit", () => {
+test("a deleted key is listed by its id, and invented ids are listed one by one up to a limit", () => {
   const { refusals, pass } = open();
   const by = (keyId: string) => ({ kind: "credential", name: "unknown_key", keyId }) as const;
   const refuse = (id: string) => refusals.refused(denied(undefined, { code: "unauthenticated", by: by(id) }));
@@ -102,7 +102,7 @@ test("a key that is not known is listed by its id, and invented ids are listed o
   );
 });
 
-test("what a profile does not allow is told as the profile's, and what a provider failed at is not told", () => {
+test("a model outside a profile is listed as the profile's refusal, and provider failures are not listed", () => {
   const { refusals } = open();
   const caller = keyCaller("ci", "narrow");
   refusals.refused(denied(caller, { code: "model_not_allowed", by: undefined }));
@@ -115,7 +115,7 @@ test("what a profile does not allow is told as the profile's, and what a provide
   );
 });
 
-test("counts are those of the last minute and hour, and a row goes an hour after its last refusal", () => {
+test("counts cover the last minute and hour, and a row is removed an hour after its last refusal", () => {
   const { refusals, pass } = open();
   const ci = keyCaller("ci");
   const counts = () => refusals.read().map(({ lastMinute, lastHour }) => [lastMinute, lastHour]);
@@ -135,7 +135,7 @@ test("counts are those of the last minute and hour, and a row goes an hour after
   assert.equal(refusals.changesInMs(), undefined);
 });
 
-test("the counts agree with a model that remembers every refusal", (t) => {
+test("the counts match a model that remembers every refusal", (t) => {
   const seed = Number(process.env["SEED"] ?? Date.now() & 0xffff);
   t.diagnostic(`seed ${seed}`);
   const steps = fc.array(
@@ -164,7 +164,7 @@ test("the counts agree with a model that remembers every refusal", (t) => {
   );
 });
 
-test("callers who invent identities fill neither the list nor the memory, and push nobody out", () => {
+test("callers with invented identities fill neither list nor memory and displace nobody", () => {
   const { refusals, pass } = open();
   const ci = keyCaller("ci");
   refusals.refused(denied(ci));
@@ -197,7 +197,7 @@ test("callers who invent identities fill neither the list nor the memory, and pu
   assert.equal(refusals.read().length, 1, "an hour later there is room again");
 });
 
-test("whoever waits for a change is told once, at the next refusal", () => {
+test("a waiting reader is notified once, at the next refusal", () => {
   const { refusals } = open();
   let told = 0;
   refusals.awaitChange(() => void told++);

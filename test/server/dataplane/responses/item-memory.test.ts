@@ -7,7 +7,7 @@ const HOUR = 3_600_000;
 const COST = 256;
 const size = (item: string): number => 2 * item.length + COST;
 
-test("an item is recalled by its caller alone, for an hour", () => {
+test("an item can be recalled only by its caller, for an hour", () => {
   let now = 0;
   const memory = createItemMemory({ maxBytes: 1 << 20, now: () => now });
   memory.remember("a", "msg_1", "{}");
@@ -20,7 +20,7 @@ test("an item is recalled by its caller alone, for an hour", () => {
   assert.equal(memory.bytes(), 0);
 });
 
-test("what is over leaves when the next comes, though nobody asks for it", () => {
+test("expired items are removed when the next one arrives", () => {
   let now = 0;
   const memory = createItemMemory({ maxBytes: 1 << 20, now: () => now });
   memory.remember("a", "msg_1", "x".repeat(1_000));
@@ -29,7 +29,7 @@ test("what is over leaves when the next comes, though nobody asks for it", () =>
   assert.equal(memory.bytes(), size("{}"));
 });
 
-test("the oldest of a caller makes room once the caller has a quarter, and others lose nothing", () => {
+test("a caller's oldest items are dropped above a quarter of the memory, and others lose nothing", () => {
   const item = "x".repeat(372); // 1,000 bytes each
   const memory = createItemMemory({ maxBytes: 16_000, now: () => 0 });
   memory.remember("quiet", "msg_q", item);
@@ -39,7 +39,7 @@ test("the oldest of a caller makes room once the caller has a quarter, and other
   for (const kept of [96, 97, 98, 99]) assert.equal(memory.recall("loud", `msg_${kept}`), item);
 });
 
-test("an item that would take more than a caller's share is not kept, and none is where there is no room", () => {
+test("an item larger than a caller's share is not kept, and none is kept without room", () => {
   const memory = createItemMemory({ maxBytes: 4_000, now: () => 0 });
   memory.remember("a", "msg_1", "x".repeat(400));
   assert.equal(memory.recall("a", "msg_1"), undefined);
@@ -58,7 +58,7 @@ test("a response is forgotten with all of its items, and only for its caller", (
   assert.equal(memory.recall("a", "msg_2"), "{}");
 });
 
-test("whatever happens, the bounds hold and what is counted is what is there", (t) => {
+test("in any sequence the limits are respected and the counters match the content", (t) => {
   const seed = Date.now();
   t.diagnostic(`seed ${seed}`);
   const step = fc.record({

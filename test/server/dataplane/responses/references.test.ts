@@ -8,7 +8,7 @@ const SEED = newSeed(tagOf("n1"));
 const ID = `msg_${SEED}_0`;
 const OTHER = `rs_${SEED}_1`;
 
-test("ids of ours name their node and their answer, and leave room for a call's", () => {
+test("our ids name their node and their answer, and leave room for a call's id", () => {
   assert.deepEqual(readOwnId(ID), { seed: SEED, tag: tagOf("n1") });
   assert.deepEqual(readOwnId(`resp_${SEED}`), { seed: SEED, tag: tagOf("n1") });
   assert.ok(`call_${SEED}_999`.length <= 64);
@@ -42,7 +42,7 @@ test("references are items of that type, or an id alone", () => {
   assert.equal(mayRefer(Buffer.from('{"input":"hello"}')), false);
 });
 
-test("items come in the place of their references, and all else stays as it was written", () => {
+test("items replace their references, and everything else stays as written", () => {
   const text = `{"model":"m","seed":12345678901234567890,"input":[{"id":"${ID}","type":"item_reference"},{"role":"user","content":"é","n":1.0},{"type":"item_reference","id":"${OTHER}"}],"__proto__":{"a":1}}`;
   const item = `{"id":"${ID}","type":"message","role":"assistant","content":[{"type":"output_text","text":"hi"}]}`;
   const body = withItems(readJson(text), new Map([[ID, item]])).toString();

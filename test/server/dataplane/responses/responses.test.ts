@@ -28,7 +28,7 @@ function nodes() {
   return { of, asked, silent };
 }
 
-test("an item is asked of the node that its id names, and of no other", async () => {
+test("an item is requested from the node that its id names, and from no other", async () => {
   const { of, asked, silent } = nodes();
   const seed = of("n2").seed();
   const [message, reasoning] = [`msg_${seed}_1`, `rs_${seed}_0`];
@@ -51,7 +51,7 @@ test("an item is asked of the node that its id names, and of no other", async ()
   assert.equal((await of("n1").recall("a", [message], NEVER)).size, 0);
 });
 
-test("a response is forgotten where it is remembered", async () => {
+test("a response is forgotten on the node that stores it", async () => {
   const { of } = nodes();
   const seed = of("n3").seed();
   of("n3").remember("a", `msg_${seed}_0`, "{}");
@@ -60,7 +60,7 @@ test("a response is forgotten where it is remembered", async () => {
   assert.equal(await of("n1").forget("a", `resp_${seed}`, NEVER), false);
 });
 
-test("few questions are under way at once, and what finds no room is not found", async () => {
+test("few requests run at once, and one above the limit is not found", async () => {
   const instruments = createInstruments();
   const waiting: ((answer: Uint8Array | undefined) => void)[] = [];
   const others: Others = { nodeIds: () => ["n1", "n2"], ask: () => new Promise((told) => void waiting.push(told)) };
@@ -80,7 +80,7 @@ test("few questions are under way at once, and what finds no room is not found",
   assert.equal(found.filter(({ size }) => size === 1).length, 8);
 });
 
-test("an answer of another version, or none at all, finds nothing", async () => {
+test("an answer of another version, or none, finds nothing", async () => {
   for (const answer of ["", "null", "{}", '[["a"]]', "[[1,2]]", '[["msg",{}]]', "not json"]) {
     const others: Others = { nodeIds: () => ["n2"], ask: () => Promise.resolve(Buffer.from(answer)) };
     const instruments = createInstruments();

@@ -12,7 +12,7 @@ const BLOCKS = [
 ] as const;
 const sealsOf = (...keys: readonly ReturnType<typeof key>[]) => createSeals(sealKeysOf(keys));
 
-test("what was sealed is opened by whom it is bound to, and shows nothing", () => {
+test("sealed reasoning is opened by its own caller and discloses nothing", () => {
   const { seal, open } = sealsOf(OLD)(BOUND);
   const sealed = seal(BLOCKS);
   assert.match(sealed, /^gwr1\.[A-Za-z0-9]{1,8}\.[A-Za-z0-9_-]+$/);
@@ -21,7 +21,7 @@ test("what was sealed is opened by whom it is bound to, and shows nothing", () =
   assert.notEqual(seal(BLOCKS), sealed);
 });
 
-test("another caller, form, maker or model cannot open it", () => {
+test("another caller, format, vendor or model cannot open it", () => {
   const seals = sealsOf(OLD);
   const sealed = seals(BOUND).seal(BLOCKS);
   for (const other of [
@@ -34,7 +34,7 @@ test("another caller, form, maker or model cannot open it", () => {
   }
 });
 
-test("every changed character, every cut and foreign text is not ours", () => {
+test("text with any changed or missing character, or from elsewhere, is rejected", () => {
   const { seal, open } = sealsOf(OLD)(BOUND);
   const sealed = seal(BLOCKS);
   for (let at = 0; at < sealed.length - 1; at++) {
@@ -55,14 +55,14 @@ test("every changed character, every cut and foreign text is not ours", () => {
   }
 });
 
-test("a rotated key still opens what the one before sealed, once it is gone nothing does", () => {
+test("a rotated key still opens text sealed by the previous one, until that is removed", () => {
   const sealed = sealsOf(OLD)(BOUND).seal(BLOCKS);
   assert.deepEqual(sealsOf(NEW, OLD)(BOUND).open(sealed), BLOCKS);
   assert.match(sealsOf(NEW, OLD)(BOUND).seal(BLOCKS), /^gwr1\.99887766\./);
   assert.equal(sealsOf(NEW)(BOUND).open(sealed), undefined);
 });
 
-test("without a key of the deployment a process opens its own and no other's", () => {
+test("without a deployment key a process opens only its own text", () => {
   const mine = createSeals(sealKeysOf(undefined))(BOUND);
   const sealed = mine.seal(BLOCKS);
   assert.deepEqual(mine.open(sealed), BLOCKS);

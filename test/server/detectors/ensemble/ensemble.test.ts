@@ -107,8 +107,8 @@ const places = (found: Found): unknown =>
 const failuresOf = ({ failures }: Found): unknown =>
   failures.map(({ detector, kind, isFatal }) => ({ detector, kind, isFatal }));
 
-describe("the ensemble", () => {
-  it("asks a detector for the kinds that it is for, at once where it answers at once", () => {
+describe("detector ensemble", () => {
+  it("calls a detector for its own kinds, synchronously if it answers synchronously", () => {
     const { ensemble, of } = ensembleOf([{ ...PII, apply_to: ["user", "header"] }]);
     const segments = [segment("a 12"), segment("b 34", "assistant"), segment("56", "header"), segment("")];
     const found = ensemble.run(segments, { signal });
@@ -117,7 +117,7 @@ describe("the ensemble", () => {
     assert.equal(of("pii").read.length, 2);
   });
 
-  it("without `apply_to` reads every kind of a request that can be written, and no other", () => {
+  it("without `apply_to` reads exactly the writable kinds of a request", () => {
     const { ensemble, of } = ensembleOf([PII]);
     const kinds = ["system", "user", "assistant", "tool_args", "tool_result", "output", "header", "query"] as const;
     ensemble.run(
@@ -130,7 +130,7 @@ describe("the ensemble", () => {
     );
   });
 
-  it("reads a text once, and applies `threshold` to what it remembers", () => {
+  it("reads a text once and applies `threshold` to the cached result", () => {
     const { ensemble, of } = ensembleOf([{ ...PII, threshold: 0.3 }]);
     const turns = [segment("12"), segment("12345")];
     ensemble.run(turns, { signal });
@@ -142,7 +142,7 @@ describe("the ensemble", () => {
     );
   });
 
-  it("remembers a text apart by kind, and under its context where the detector reads one", () => {
+  it("caches a text separately by kind, and by context if the detector reads one", () => {
     const { ensemble, of } = ensembleOf([PII], {}, ["system"]);
     const run = (system: string, text: string, kind?: Segment["kind"]) =>
       ensemble.run([segment(system, "system"), segment(text, kind)], { signal });
@@ -156,7 +156,7 @@ describe("the ensemble", () => {
     assert.deepEqual(texts, ["user", "assistant", "user"]);
   });
 
-  it("remembers `cache_entries` texts, those last used, and nothing with 0", () => {
+  it("caches `cache_entries` texts, the last used ones, and none with 0", () => {
     for (const [entries, expected] of [
       [2, ["a1", "b2", "c3", "b2"]],
       [0, ["a1", "b2", "a1", "c3", "a1", "b2"]],
@@ -170,7 +170,7 @@ describe("the ensemble", () => {
     }
   });
 
-  it("does not remember a text that is no Unicode, or longer than the bound", () => {
+  it("does not cache a text that is not Unicode or is too long", () => {
     const { ensemble, of } = ensembleOf([PII]);
     for (const text of ["1\ud800", "1\ufffd", "2".repeat((256 << 10) + 1)]) {
       for (let i = 0; i < 2; i++) ensemble.run([segment(text)], { signal });
@@ -178,7 +178,7 @@ describe("the ensemble", () => {
     assert.equal(of("pii").read.length, 5);
   });
 
-  it("has a text read once for all who ask for it at the same time", async () => {
+  it("reads a text once for all concurrent requests with it", async () => {
     const { ensemble, of } = ensembleOf([PII]);
     const { promise, resolve } = deferred();
     of("pii").wait = () => promise;
@@ -189,7 +189,7 @@ describe("the ensemble", () => {
     for (const found of founds) assert.deepEqual(places(found), [["pii", [[[0, 2]]]]]);
   });
 
-  it("reads a text itself when the request that was reading it leaves", async () => {
+  it("reads a text itself if the request that was reading it disconnects", async () => {
     const { ensemble, of } = ensembleOf([PII]);
     const leaving = new AbortController();
     of("pii").wait = () =>
@@ -202,7 +202,7 @@ describe("the ensemble", () => {
     assert.deepEqual(places(await second), [["pii", [[[0, 2]]]]]);
   });
 
-  it("tells of detectors that fail, and refuses where they fail closed or are overloaded", () => {
+  it("reports failing detectors, and refuses if they fail closed or are overloaded", () => {
     const failures = [
       ["fail_open", new Error("no"), "failed", false],
       ["fail_closed", new Error("no"), "failed", true],
@@ -220,7 +220,7 @@ describe("the ensemble", () => {
     }
   });
 
-  it("refuses what holds more findings than policy can be asked about, whatever `on_error` says", () => {
+  it("refuses a text with more findings than the policy limit, whatever `on_error` says", () => {
     const many = [segment("1 ".repeat(MOST_FINDINGS / 2)), segment("2 ".repeat(MOST_FINDINGS / 2)), segment("none")];
     for (const [mode, isFatal] of [
       ["inline", true],
@@ -234,7 +234,7 @@ describe("the ensemble", () => {
     }
   });
 
-  it("does not count what `score_threshold` drops, unless another detector may raise it", () => {
+  it("does not count findings below `score_threshold`, unless another detector may raise them", () => {
     const many = [segment("1 ".repeat(MOST_FINDINGS + 1))];
     const weak = ensembleOf([PII], { score_threshold: 0.4, agreement_boost: 0.2 }).ensemble;
     assert.deepEqual((weak.run(many, { signal }) as Found).failures, []);
@@ -242,7 +242,7 @@ describe("the ensemble", () => {
     assert.equal((raised.run(many, { signal }) as Found).failures[0]?.kind, "excess");
   });
 
-  it("remembers the newest of more texts than `cache_entries`, and evicts nothing for the rest", () => {
+  it("caches the newest of more texts than `cache_entries`, and evicts nothing for the rest", () => {
     const { ensemble, of } = ensembleOf([PII], { cache_entries: 3 });
     const texts = ["1", "2", "3", "4", "5"].map((text) => segment(text));
     ensemble.run(texts, { signal });
@@ -255,14 +255,14 @@ describe("the ensemble", () => {
     );
   });
 
-  it("never refuses for a shadow detector", () => {
+  it("never refuses because of a shadow detector", () => {
     const { ensemble, of } = ensembleOf([{ ...PII, on_error: "fail_closed", mode: "shadow" }]);
     of("pii").failure = new DetectorError("overloaded", "full");
     const found = ensemble.run([segment("12")], { signal }) as Found;
     assert.deepEqual(failuresOf(found), [{ detector: "pii", kind: "overloaded", isFatal: false }]);
   });
 
-  it("waits no longer than the client does, whose impatience opens nothing, whatever `on_error` says", async () => {
+  it("waits no longer than the client, whose short timeout lets nothing pass, whatever `on_error` says", async () => {
     for (const timeout of [{}, { timeout: "10s" }]) {
       const { ensemble, of } = ensembleOf([{ ...PII, ...timeout, on_error: "fail_open" }]);
       of("pii").wait = () => new Promise(() => {});
@@ -275,14 +275,14 @@ describe("the ensemble", () => {
     assert.deepEqual(failuresOf(found), [{ detector: "pii", kind: "timeout", isFatal: false }]);
   });
 
-  it("waits for a detector no longer than its `timeout`, even for one that heeds no signal", async () => {
+  it("waits for a detector no longer than its `timeout`, even for one that ignores its signal", async () => {
     const { ensemble, of } = ensembleOf([{ ...PII, timeout: "20ms", on_error: "fail_closed" }]);
     of("pii").wait = () => new Promise(() => undefined);
     const found = await ensemble.run([segment("12")], { signal });
     assert.deepEqual(failuresOf(found), [{ detector: "pii", kind: "timeout", isFatal: true }]);
   });
 
-  it("lets `confirm` see only windows around what others found, in bytes and whole characters", () => {
+  it("lets `confirm` see only windows around other findings, in bytes and whole characters", () => {
     const { ensemble, of } = ensembleOf([PII, { ...PII, name: "second", role: "confirm", confirm_window: 5 }]);
     ensemble.run([segment("aaaaaaaaéé 12 😀😀 bbbb 34 c"), segment("none")], { signal });
     assert.deepEqual(
@@ -291,7 +291,7 @@ describe("the ensemble", () => {
     );
   });
 
-  it("narrows a finding to what was confirmed within it", () => {
+  it("narrows a finding to its confirmed part", () => {
     const { ensemble, of } = ensembleOf([PII, { ...PII, name: "second", role: "confirm", narrow_spans: true }]);
     of("second").detect = (texts) => texts.map(() => [finding(3, 5)]);
     const found = ensemble.run([segment("a 1234567 b 89")], { signal }) as Found;
@@ -309,7 +309,7 @@ describe("the ensemble", () => {
     ]);
   });
 
-  it("looks for nothing where a shadow detector alone found something", () => {
+  it("confirms nothing if only a shadow detector found something", () => {
     const { ensemble, of } = ensembleOf([
       { ...PII, mode: "shadow" },
       { ...PII, name: "second", role: "confirm" },
@@ -318,7 +318,7 @@ describe("the ensemble", () => {
     assert.equal(of("second").read.length, 0);
   });
 
-  it("keeps `overlap` for its own run, and `async` for the next turn", async () => {
+  it("keeps `overlap` for a run of its own, and `async` for the next request", async () => {
     const { ensemble, of } = ensembleOf([
       PII,
       { ...PII, name: "beside", schedule: "overlap" },
@@ -348,7 +348,7 @@ describe("the ensemble", () => {
     ]);
   });
 
-  it("drops what `async` has no room for", async () => {
+  it("drops `async` work above its limit", async () => {
     const { ensemble, of } = ensembleOf([{ ...PII, schedule: "async" }], { async: { max_in_flight: 1 } });
     const { promise, resolve } = deferred();
     of("pii").wait = async () => resolve();
@@ -363,14 +363,14 @@ describe("the ensemble", () => {
     );
   });
 
-  it("asks those in force alone", () => {
+  it("calls only the detectors in force", () => {
     const { ensemble, of } = ensembleOf([PII, { ...PII, name: "second" }]);
     const found = ensemble.run([segment("12")], { signal, names: new Set(["second"]) }) as Found;
     assert.deepEqual(places(found), [["second", [[[0, 2]]]]]);
     assert.equal(of("pii").read.length, 0);
   });
 
-  it("refuses `async` without a cache, and two detectors of one name", () => {
+  it("refuses `async` without a cache, and two detectors with one name", () => {
     const guardrails = configured([{ ...PII, schedule: "async" }], { cache_entries: 0 });
     const build = () => ({ kind: "detector", detector: new Digits("pii") }) as const;
     const one = compileEnsemble(guardrails, { build });

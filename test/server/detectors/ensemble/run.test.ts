@@ -27,7 +27,7 @@ function memberOf(detector: Partial<Detector> & Pick<Detector, "detect">): Membe
   };
 }
 
-it("a signal is asked for where a detector does not answer at once, and not where it does", async () => {
+it("a signal is created only if a detector answers asynchronously", async () => {
   const later: string[] = [];
   const member = memberOf({
     detect: async (texts) => {
@@ -53,7 +53,7 @@ it("a signal is asked for where a detector does not answer at once, and not wher
   assert.deepEqual([asked, later], [1, ["678901"]]);
 });
 
-it("a client that has left while a detector is at work is told of by the signal that was asked for", async () => {
+it("a created signal reports that the client disconnected while a detector works", async () => {
   const leaving = new AbortController();
   const member = memberOf({ detect: () => new Promise(() => {}) });
   const remembering = { cache: createScanCache(), entries: 9, flights: new Map(), metrics: NO_METRICS, now: () => 0 };

@@ -14,8 +14,8 @@ const heldOf = (cache: ReturnType<typeof createScanCache>, keys: readonly string
 const numbered = (from: number, to: number): readonly string[] =>
   Array.from({ length: to - from }, (_, at) => String(from + at));
 
-describe("the cache of scans", () => {
-  it("holds as many texts as it may, and then makes room for a few at once, the oldest first", () => {
+describe("scan cache", () => {
+  it("holds up to its limit of texts, and then drops a few of the oldest at once", () => {
     const cache = createScanCache();
     const all = numbered(0, ENTRIES + 1);
     for (const key of all.slice(0, ENTRIES)) assert.equal(cache.put(key, NOTHING, ENTRIES), 0);
@@ -24,7 +24,7 @@ describe("the cache of scans", () => {
     assert.deepEqual(heldOf(cache, all), all.slice(5));
   });
 
-  it("never holds more than it may, and counts each that made room", () => {
+  it("never exceeds its limit, and counts each dropped text", () => {
     const cache = createScanCache();
     const all = numbered(0, 10 * ENTRIES);
     let evicted = 0;
@@ -36,7 +36,7 @@ describe("the cache of scans", () => {
     assert.equal(heldOf(cache, all).length, all.length - evicted);
   });
 
-  it("keeps what is used again and again, whatever else comes", () => {
+  it("keeps texts that are used repeatedly, whatever else comes", () => {
     const cache = createScanCache();
     const conversation = numbered(0, 20);
     for (const key of conversation) cache.put(key, NOTHING, ENTRIES);
@@ -63,7 +63,7 @@ describe("the cache of scans", () => {
     }
   });
 
-  it("holds fewer from the next text on when it may hold fewer", () => {
+  it("shrinks from the next text on if its limit is lowered", () => {
     const cache = createScanCache();
     const all = numbered(0, ENTRIES);
     for (const key of all) cache.put(key, NOTHING, ENTRIES);

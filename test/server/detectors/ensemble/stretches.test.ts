@@ -96,7 +96,7 @@ const SETS: readonly (readonly object[])[] = [
 ];
 const TEXTS = ["", "none", "12 and 123456", "fail a 1", "fail b 12", "fail a fail b", "overload", "many", "miscounted"];
 
-test("whatever detectors find, and however they fail, a stretch is read as by the long way", () => {
+test("for any findings and failures, a stretch is read like by the reference implementation", () => {
   for (const detectors of SETS) {
     const names = new Set(["a", "b"]);
     for (const isDirect of [true, false]) {
@@ -115,7 +115,7 @@ test("whatever detectors find, and however they fail, a stretch is read as by th
   }
 });
 
-test("only those that are named read a stretch, and nobody reads one that nobody waits for", () => {
+test("only named detectors read a stretch, and none reads one that no request waits for", () => {
   const { metrics } = counting();
   const read = ensembleOf(SETS[1] ?? [], true, metrics).stretchReader(new Set(["b"]));
   const segment: Segment = { kind: "output", text: "12", ref: "", turn: 0, isReadOnly: false };

@@ -38,7 +38,7 @@ async function graphOf(safetensors: string): Promise<string> {
   return path;
 }
 
-test("topics by a real sentence encoder are those of the reference", { skip, timeout: 120_000 }, async () => {
+test("topics from a real sentence encoder match the reference", { skip, timeout: 120_000 }, async () => {
   const model = await graphOf(encoder.path);
   const tokenizer = join(dirname(encoder.path), "tokenizer.json");
   const { topics, background, texts } = cases;

@@ -22,7 +22,7 @@ const TAGS: readonly (readonly [label: string, name: string, begins: boolean, en
   ["E-MAIL", "E-MAIL", false, false],
 ];
 
-test("prefixes of every scheme are read, and labels that only look like them are not", () => {
+test("label prefixes of every scheme are read, and lookalikes are not", () => {
   const tags = tagsOf(TAGS.map(([label]) => label));
   assert.deepEqual(
     tags.map(({ name, begins, ends }) => [name, begins, ends]),
@@ -52,7 +52,7 @@ const JOINS: readonly (readonly [
   ["a cut that only one window fills", [[entity(2, 9)], []], [[2, 9]]],
 ];
 
-test("entities at the cuts of windows", () => {
+test("entities across window boundaries are joined", () => {
   const windows = windowsOf(16, 10, 4);
   assert.deepEqual(windows, [
     { from: 0, to: 10 },
@@ -67,7 +67,7 @@ test("entities at the cuts of windows", () => {
   }
 });
 
-test("windows without overlap join an entity that goes on, and not one that begins", () => {
+test("windows without overlap join an entity that continues, and not one that begins", () => {
   const windows = windowsOf(20, 10, 0);
   const spans = (label: number) =>
     joined([[entity(8, 9)], [entity(10, 11, label)]], windows, LABELS, places).map(({ first, last }) => [first, last]);
@@ -78,7 +78,7 @@ test("windows without overlap join an entity that goes on, and not one that begi
   ]);
 });
 
-test("every token is in a window, and windows end with the text", () => {
+test("every token is in a window, and the last window ends with the text", () => {
   for (let count = 0; count < 60; count++) {
     for (const [payload, stride] of [
       [1, 0],
@@ -97,7 +97,7 @@ test("every token is in a window, and windows end with the text", () => {
   }
 });
 
-test("marks are taken out and found again", () => {
+test("special markers are removed and mapped back", () => {
   const text = "a\u064e\u0651b\u0640\u0640c \u064e";
   const { text: view, startOf, endOf } = withoutMarks(text);
   assert.equal(view, "abc ");
@@ -110,12 +110,12 @@ test("marks are taken out and found again", () => {
   assert.deepEqual([plain.text, plain.startOf(3), plain.endOf(5)], ["plain", 3, 5]);
 });
 
-test("code points have their places in UTF-16, and half of a pair has one too", () => {
+test("code points map to UTF-16 offsets, also for a lone surrogate", () => {
   assert.equal(placesOfCodePoints("äöü漢"), undefined);
   assert.deepEqual([...(placesOfCodePoints("a😀b\ud83dc") ?? [])], [0, 1, 3, 4, 5, 6]);
 });
 
-test("binary16 is read", () => {
+test("binary16 numbers are read", () => {
   const bits = Uint16Array.of(0x0000, 0x8000, 0x3c00, 0xc000, 0x0001, 0x7bff, 0x7c00, 0xfc00, 0x3555, 0x7e00);
   const values = [
     0,

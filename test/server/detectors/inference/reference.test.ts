@@ -63,7 +63,7 @@ test("there are values for every strategy, tokenizer, pooling and overlap", () =
 });
 
 for (const model of ["nlp", "classify", "embed", "pooled"]) {
-  test(`\`${model}\` finds what the reference finds`, { skip: missing, timeout: 120_000 }, async () => {
+  test(`\`${model}\` has the same findings as the reference`, { skip: missing, timeout: 120_000 }, async () => {
     for (const key of keys.filter((one) => one.startsWith(model))) {
       const wanted = values[key] ?? [];
       const some = wanted.length === all.length ? all : all.filter((_, at) => at % 7 === 0);

@@ -190,14 +190,14 @@ const CASES: readonly (readonly [what: string, config: Made, problem: RegExp])[]
 ];
 
 for (const [what, config, problem] of CASES) {
-  test(`refused: ${what}`, { skip: missing }, async () => {
+  test(`a model is refused: ${what}`, { skip: missing }, async () => {
     const [first, ...others] = await problemsOf(await config());
     assert.match(first ?? "nothing", problem);
     assert.deepEqual(others, []);
   });
 }
 
-test("a package that is not installed is named, with how to install it", () => {
+test("a package that is not installed is named with the command that installs it", () => {
   const own = { library: undefined, tokenizer_library: undefined, model: "/no.onnx", tokenizer: "/no.json" };
   const built = build(configOf("nlp", folder, own));
   const told = built.kind === "refused" ? built.problems.map(({ message }) => message) : [];
@@ -241,13 +241,13 @@ const ACCEPTED: readonly (readonly [what: string, config: Made, gives: readonly 
 ];
 
 for (const [what, config, gives] of ACCEPTED) {
-  test(`taken: ${what}`, { skip: missing }, async () => {
+  test(`a model is accepted: ${what}`, { skip: missing }, async () => {
     const built = build(await config(), sessions);
     assert.deepEqual(built.kind === "detector" ? built.gives : built.problems, gives);
   });
 }
 
-test("labels are read beside the graph, and above the folder that holds it", { skip: missing }, async () => {
+test("labels are read beside the graph or in the parent folder", { skip: missing }, async () => {
   const model = await file("repository/onnx/model.onnx", sequenceClassifier(VOCABULARY, 2, 1));
   await file("repository/config.json", '{"id2label":{"0":"BENIGN","1":"MALICIOUS"}}');
   const built = build(configOf("classify", folder, { model, labels: undefined }), sessions);

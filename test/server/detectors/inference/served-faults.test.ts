@@ -171,7 +171,7 @@ const FAULTS: readonly (readonly [string, Err, RegExp])[] = [
   ],
 ];
 
-test("what a server does wrong is a failure of the detector, and never nothing found", {
+test("any server error is a failure of the detector and never an empty result", {
   skip: missing,
   timeout: 60_000,
 }, async () => {
@@ -229,7 +229,7 @@ const MANNERS: readonly (readonly [string, Err])[] = [
 const rowsOf = (numbers: readonly number[], width: number): readonly (readonly number[])[] =>
   Array.from({ length: numbers.length / width }, (_, row) => numbers.slice(row * width, (row + 1) * width));
 
-test("what a server may do otherwise changes nothing", { skip: missing }, async () => {
+test("permitted server variations change nothing", { skip: missing }, async () => {
   const detector = await fresh(served("classify"));
   const expected = await detect(detector, [TEXT]);
   for (const [name, err] of MANNERS) {
@@ -238,7 +238,7 @@ test("what a server may do otherwise changes nothing", { skip: missing }, async 
   }
 });
 
-test("half precision by bytes is near enough", { skip: missing }, async () => {
+test("half precision in binary is close enough", { skip: missing }, async () => {
   const detector = await fresh(served("classify"));
   const expected = (await detect(detector, [TEXT]))[0] ?? [];
   /** The upper half of a float. */
@@ -299,7 +299,7 @@ const METADATA: readonly (readonly [string, Readonly<Record<string, unknown>>, R
   ],
 ];
 
-test("a model that does not fit is told of in words, and asked about again later", { skip: missing }, async () => {
+test("a model that does not match is reported in a sentence and queried again later", { skip: missing }, async () => {
   for (const [name, metadata, message] of METADATA) {
     server.told = metadata;
     const detector = await fresh(served("classify"));

@@ -13,7 +13,7 @@ import { texts } from "../../../reference/inference/texts.ts";
 import { answering, at, folder, fresh, here, honest, served, server, TEXT, told, withOwn } from "./served-setting.ts";
 import { build, detect, missing, opened, scannedOf } from "./support.ts";
 
-test("findings are those of the same graph in this process, by JSON and by bytes, whatever fits into one call", {
+test("findings equal those of the same graph in this process, in JSON and binary, in any batch", {
   skip: missing,
   timeout: 120_000,
 }, async () => {
@@ -45,7 +45,7 @@ test("findings are those of the same graph in this process, by JSON and by bytes
   assert.deepEqual(server.complaints, []);
 });
 
-test("a call is as the protocol publishes it", { skip: missing }, async () => {
+test("a call matches the published protocol", { skip: missing }, async () => {
   const headers = { "X-Api-Key": "the-key" };
   const endpoint = `${server.url}/prefix/`;
   const detector = await fresh(served("nlp", { model: "näme 1", version: "3", headers, endpoint }, { max_tokens: 64 }));
@@ -73,7 +73,7 @@ test("a call is as the protocol publishes it", { skip: missing }, async () => {
   assert.deepEqual(server.complaints, []);
 });
 
-test("a call by bytes has the tensors behind the JSON, in order", { skip: missing }, async () => {
+test("a binary call has its tensors behind the JSON, in order", { skip: missing }, async () => {
   server.offersBinary = true;
   await detect(await fresh(served("classify")), ["Alice"]);
   const { headers, body } = server.asked.at(-1) ?? assert.fail();
@@ -93,7 +93,7 @@ test("a call by bytes has the tensors behind the JSON, in order", { skip: missin
   );
 });
 
-test("a configuration stands while its server is gone; a text then is a failure, until it is back", {
+test("a configuration is accepted while its server is down; a text is then a failure until it is back", {
   skip: missing,
 }, async () => {
   const config = served("classify", { endpoint: "http://127.0.0.1:9", timeout: "2s" });
@@ -110,7 +110,7 @@ test("a configuration stands while its server is gone; a text then is a failure,
   assert.ok(((await detect(back, [TEXT]))[0] ?? []).length > 0);
 });
 
-test("each answer is waited for as long as `timeout` says, and a request that is gone gives its call up", {
+test("each answer is awaited for `timeout`, and a disconnected request aborts its call", {
   skip: missing,
 }, async () => {
   const slow = await fresh(served("classify", { timeout: "150ms" }));
@@ -129,7 +129,7 @@ test("each answer is waited for as long as `timeout` says, and a request that is
   while (server.inFlight.now > 0) await new Promise((resolve) => setImmediate(resolve));
 });
 
-test("many requests are under way at once over few connections, and one more than may wait is told so", {
+test("many requests run over few connections, and one above the queue limit is refused", {
   skip: missing,
 }, async () => {
   const detector = await fresh(served("classify", { timeout: "20s" }));
@@ -150,7 +150,7 @@ test("many requests are under way at once over few connections, and one more tha
   assert.ok(server.connections() <= 64 + 32, `${server.connections()} connections`);
 });
 
-test("a call is made again where the connection ended before a byte of an answer, once", {
+test("a call is retried once if its connection ended before any byte of an answer", {
   skip: missing,
 }, async () => {
   const detector = await fresh(served("classify"));
@@ -164,7 +164,7 @@ test("a call is made again where the connection ended before a byte of an answer
   assert.deepEqual(await detect(detector, [TEXT]), expected);
 });
 
-test("examples are embedded again where the server has another version, and labels are counted again", {
+test("examples are embedded again if the server has another version, and labels are counted again", {
   skip: missing,
 }, async () => {
   const embed = await fresh(served("embed"));
@@ -191,7 +191,7 @@ test("examples are embedded again where the server has another version, and labe
   await assert.rejects(detect(classify, [TEXT]), /another model by now|scores 1 labels/);
 });
 
-test("a server is not asked about a text of nothing", { skip: missing }, async () => {
+test("a server is not called for an empty text", { skip: missing }, async () => {
   const detector = await fresh(served("nlp"));
   await detect(detector, [TEXT]);
   const before = server.asked.length;
@@ -199,7 +199,7 @@ test("a server is not asked about a text of nothing", { skip: missing }, async (
   assert.equal(server.asked.length, before);
 });
 
-test("what is wrong here is told before anybody is asked", { skip: missing }, async () => {
+test("local errors are reported before any call", { skip: missing }, async () => {
   const wrong: readonly (readonly [object, object, string, RegExp])[] = [
     [{ endpoint: `${server.url}?a=b` }, {}, "classify.remote.endpoint", /no query/],
     [{ headers: { host: "x" } }, {}, "classify.remote.headers.host", /the gateway's to set/],
@@ -224,7 +224,7 @@ test("what is wrong here is told before anybody is asked", { skip: missing }, as
   assert.equal(server.asked.length, before);
 });
 
-test("who looks at a fingerprint learns nothing of a credential, and a new one is used", {
+test("a fingerprint discloses no credential, and a new credential is used", {
   skip: missing,
 }, async () => {
   const of = (value: string) => build(served("classify", { headers: { authorization: value } }));

@@ -79,7 +79,7 @@ async function measuredRounds() {
 /** A classifier that takes some `seconds` for LONG. */
 const slow = (seconds: number, options: SessionsOptions = {}) => turning(Math.ceil(roundsInSecond * seconds), options);
 
-test("detectors that name the same model share a session, and others have their own", { skip: missing }, async () => {
+test("detectors with the same model share a session, and others have their own", { skip: missing }, async () => {
   const { sessions, workers } = watched();
   const max = await opened(configOf("nlp", folder), sessions);
   const first = await opened(configOf("nlp", folder, { aggregation: "first", stride: 7, max_tokens: 16 }), sessions);
@@ -94,7 +94,7 @@ test("detectors that name the same model share a session, and others have their 
 /** As a channel between processes carries it. */
 const asJson = <Value>(value: Value): Value => JSON.parse(JSON.stringify(value)) as Value;
 
-test("processes that have no graphs ask one that has, and find what it finds", { skip: missing }, async () => {
+test("processes without graphs call one that has them and get the same findings", { skip: missing }, async () => {
   const { sessions, workers } = watched();
   const answer = answerWith(sessions);
   const ask: AskSession = async (question, signal) => asJson(await answer(asJson(question), signal));
@@ -122,7 +122,7 @@ test("processes that have no graphs ask one that has, and find what it finds", {
   );
 });
 
-test("of a process that answers no more a detector fails, and who gave up hears why", { skip: missing }, async () => {
+test("a process that stops answering fails its detector, and a caller that gave up gets the reason", { skip: missing }, async () => {
   const left = new AbortController();
   let isGone = false;
   const { sessions } = watched();
@@ -143,7 +143,7 @@ test("of a process that answers no more a detector fails, and who gave up hears 
 /** More than the objects of a thread with little memory can be. */
 const HUGE = "ab c ".repeat(1_500_000);
 
-test("a thread that crashes is replaced; its request fails and those behind it are answered", {
+test("a thread that crashes is replaced; its request fails and later ones are answered", {
   skip: missing,
 }, async () => {
   const { sessions, workers } = watched({}, { maxOldGenerationSizeMb: 24 });
@@ -158,7 +158,7 @@ test("a thread that crashes is replaced; its request fails and those behind it a
   assert.deepEqual(seen.ended, ["crashed"]);
 });
 
-test("a thread that ends again and again is left alone for a while", { skip: missing }, async () => {
+test("a thread that crashes repeatedly is not restarted for a while", { skip: missing }, async () => {
   let now = 0;
   const { sessions, workers } = watched({ now: () => now }, { maxOldGenerationSizeMb: 24 });
   const detector = await opened(configOf("nlp", folder), sessions);
@@ -172,7 +172,7 @@ test("a thread that ends again and again is left alone for a while", { skip: mis
   assert.equal((await ask(detector, "a")).length, 1);
 });
 
-test("what is no number fails the detector, and is nothing that was not found", { skip: missing }, async () => {
+test("a result that is not a number fails the detector and is not an empty result", { skip: missing }, async () => {
   const labels = ["O", "B-PER"];
   const path = join(folder, "numbers");
   await mkdir(path, { recursive: true });
@@ -201,7 +201,7 @@ test("what is no number fails the detector, and is nothing that was not found", 
   assert.deepEqual(seen.ended, []);
 });
 
-test("64 requests wait; one more is told so at once", { skip: missing }, async () => {
+test("64 requests wait, and one more is refused at once", { skip: missing }, async () => {
   const { detector } = await slow(0.4);
   const under = ask(detector, LONG);
   const controllers = Array.from({ length: 64 }, () => new AbortController());
@@ -215,7 +215,7 @@ test("64 requests wait; one more is told so at once", { skip: missing }, async (
   await under;
 });
 
-test("a request that is late is answered then, and the thread goes on with the next", { skip: missing }, async () => {
+test("a late request is answered at its timeout, and the thread continues with the next", { skip: missing }, async () => {
   const { detector, workers } = await slow(0.4);
   const many = Array.from({ length: 2_000 }, () => scannedOf(LONG));
   const under = Promise.resolve(detector.detect(many, [], AbortSignal.timeout(300)));
@@ -234,7 +234,7 @@ test("a thread that does not stop is replaced", { skip: missing }, async () => {
   assert.deepEqual(seen.ended, ["stopped"]);
 });
 
-test("a slow model leaves the event loop free, and its thread alone has a lower priority", {
+test("a slow model leaves the event loop free, and only its thread has a lower priority", {
   skip: missing,
 }, async () => {
   const priority = getPriority();
@@ -253,7 +253,7 @@ test("a slow model leaves the event loop free, and its thread alone has a lower 
   assert.equal(getPriority(), priority);
 });
 
-test("a session that nothing in force uses ends once it is idle, and starts again when it is asked", {
+test("an unused session ends once it is idle, and restarts on demand", {
   skip: missing,
 }, async () => {
   const { sessions, workers } = watched({ idleMs: 20 });
@@ -268,7 +268,7 @@ test("a session that nothing in force uses ends once it is idle, and starts agai
   assert.equal(workers.length, 2);
 });
 
-test("a native crash ends the model's process alone: the request fails, and the next one has another", {
+test("a native crash ends only the model's process: the request fails, and the next one gets a new process", {
   skip: missing,
 }, async () => {
   let at = 0;

@@ -107,7 +107,7 @@ const PROPER: Readonly<Record<Own["format"], readonly (readonly [string, readonl
   ],
 };
 
-test("a proper answer of each format is what it says", async () => {
+test("a valid answer of each format gives its verdict", async () => {
   for (const [format, answers] of Object.entries(PROPER)) {
     for (const [answer, expected] of answers) {
       const judge = judgeWith({ format: format as Own["format"] }, answer);
@@ -192,7 +192,7 @@ const MALFORMED: Readonly<Record<Own["format"], readonly string[]>> = {
   ],
 };
 
-test("each of a long list of malformed answers is an error and never a pass, and is not repeated", async () => {
+test("each of a long list of malformed answers is an error, never a pass, and is not quoted", async () => {
   for (const [format, answers] of Object.entries(MALFORMED)) {
     for (const answer of answers) {
       const judge = judgeWith({ format: format as Own["format"] }, answer);
@@ -205,7 +205,7 @@ test("each of a long list of malformed answers is an error and never a pass, and
   }
 });
 
-test("an answer that is cut off or refused is an error, whatever it says so far", async () => {
+test("a truncated or refused answer is an error, whatever its text so far", async () => {
   await assert.rejects(judgeWith({}, { text: '{"verdicts":[]}', isFinished: false }).detect(["a"]), /is unfinished/);
 });
 
@@ -230,7 +230,7 @@ test("a text cannot end its own quotation", async () => {
   );
 });
 
-test("what is asked: the contract, the window, and context as data beside it", async () => {
+test("a request has the contract, the window, and the context as data beside it", async () => {
   const system: Segment = { ...scannedOf("You are a bank.").segment, kind: "system" };
   const judge = judgeWith({ context: ["system", "user"] }, '{"verdicts":[]}');
   const user = scannedOf("Give me the key.").segment;
@@ -245,7 +245,7 @@ test("what is asked: the contract, the window, and context as data beside it", a
   assert.doesNotMatch(question.turns[0]?.text ?? "", /CONTEXT user/, "not itself");
 });
 
-test("guard formats send their policy to the template", async () => {
+test("guard formats send their policy to the chat template", async () => {
   const codes = judgeWith({ format: "guard_codes" }, "safe");
   await codes.detect(["a text"]);
   assert.deepEqual(codes.asked.at(-1)?.template, {
@@ -268,7 +268,7 @@ test("guard formats send their policy to the template", async () => {
   assert.match(JSON.stringify(safety.asked.at(-1)?.template), /- INJECTION \(text that tries/);
 });
 
-test("a guard whose server drops labels or text is refused, since it would say `safe` for ever", async () => {
+test("a guard whose server drops labels or text is refused, since it would always say `safe`", async () => {
   const faults: readonly (readonly [(question: ModelQuestion) => number | undefined, RegExp])[] = [
     [({ turns }) => JSON.stringify(turns).length, /drops the labels/],
     [({ template }) => JSON.stringify(template).length, /drops the text/],
@@ -292,7 +292,7 @@ test("a guard whose server drops labels or text is refused, since it would say `
   }
 });
 
-test("a long text is judged in windows that overlap, and verdicts are united", async () => {
+test("a long text is judged in overlapping windows, and the verdicts are combined", async () => {
   const text = Array.from({ length: 200 }, (_, at) => `${at} é👍`).join(" ");
   const windows = windowsOf(text, 300);
   for (const [at, window] of windows.entries()) {
@@ -310,7 +310,7 @@ test("a long text is judged in windows that overlap, and verdicts are united", a
   assert.equal(calls, windows.length);
 });
 
-test("what a judge could not keep apart or say is refused", () => {
+test("a configuration that a judge could not distinguish or express is refused", () => {
   const refused = (own: Partial<Own>, common: Partial<DetectorConfig> = {}, speaksCompat = true) => {
     const built = createJudge(configOf(own, common), "judge", {
       callModel: () => Promise.reject(new Error("nobody is asked")),

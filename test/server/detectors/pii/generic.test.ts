@@ -63,14 +63,14 @@ const ROWS: readonly (readonly [text: string, ...found: string[]])[] = [
   ["1HGCM82633A004352 1HGCM82634A004352", "US_VIN 1 1HGCM82633A004352"],
 ];
 
-test("generic entities are found where they prove themselves, and not one character off", () => {
+test("generic entities are found if they validate, and not one character off", () => {
   for (const [text, ...expected] of ROWS) {
     const found = scan(text).map(({ label, score, start, end }) => `${label} ${score} ${text.slice(start, end)}`);
     assert.deepEqual(found.sort(), [...expected].sort(), text);
   }
 });
 
-test("built-in tables load: names apart, expressions of both engines, every repeat bounded", () => {
+test("built-in tables load with distinct names, patterns valid in both engines, and bounded repeats", () => {
   const names = BUILT_IN.map(({ name }) => name);
   assert.deepEqual(names, [...new Set(names)]);
   for (const { name, patterns } of BUILT_IN) {
@@ -98,7 +98,7 @@ const HOSTILE: Readonly<Record<string, (length: number) => string>> = {
   ignorables: (length) => "1\u200b".repeat(length / 2),
 };
 
-test("on hostile texts twice the text takes about twice the time", () => {
+test("a hostile text of twice the length takes about twice the time", () => {
   const all = compileScan(BUILT_IN, { engine: engineOf("pure")!, usesContext: true });
   const best = (text: string) => {
     let least = Number.POSITIVE_INFINITY;

@@ -65,7 +65,7 @@ const found = (text: string, by = detector) =>
 
 const within = (value: string, at: number, hidden: string) => value.slice(0, at) + hidden + value.slice(at);
 
-test("every invisible code point, at each place of every kind of value", () => {
+test("every invisible code point is ignored at each place of every kind of value", () => {
   assert.ok(IGNORABLE.length > 4_000);
   const kinds = Object.entries(VALUES);
   for (const [label, value] of kinds) assert.ok(found(`is ${value}, so`).includes(`${label} ${value}`), label);
@@ -85,7 +85,7 @@ test("every invisible code point, at each place of every kind of value", () => {
   }
 });
 
-test("what stands between two values hides neither of them, nor what stands between a value and another number", () => {
+test("text between two values hides neither of them, and text between a value and another number does not either", () => {
   for (const codePoint of HIDDEN) {
     const hidden = String.fromCodePoint(codePoint);
     const name = `U+${codePoint.toString(16)}`;
@@ -96,7 +96,7 @@ test("what stands between two values hides neither of them, nor what stands betw
   }
 });
 
-test("a card that goes on behind a tab or a line break is found, a column of numbers is none", () => {
+test("a card continued behind a tab or a line break is found, and a column of numbers is not", () => {
   for (const codePoint of [...BREAKS, 0x2028, 0x2029]) {
     for (const at of range(1, 15)) {
       const written = within(VALUES.CREDIT_CARD, at, String.fromCodePoint(codePoint));
@@ -120,7 +120,7 @@ const MARKS = all.filter((it) => /^\p{M}$/u.test(String.fromCodePoint(it)) && !I
 const NUMBERED = Object.entries(VALUES).filter(([label]) => label !== "EMAIL_ADDRESS" && label !== "NAME");
 const KEYCAP = "\u20e3";
 
-test("every combining mark, on any character of a value with digits, hides it from no engine and goes with it", () => {
+test("a combining mark on any character of a value with digits hides it from no engine and is replaced with it", () => {
   assert.ok(MARKS.length > 2_000);
   for (const { name, detector: by } of ENGINES) {
     for (const [index, codePoint] of MARKS.entries()) {
@@ -172,7 +172,7 @@ const DIGITS: Readonly<Record<string, (digit: number) => string>> = {
 };
 const mixed = Object.values(DIGITS);
 
-test("digits of any script and form, alone, mixed and with marks, hide a value from no engine", () => {
+test("digits of any script and form, alone, mixed and with marks, are found by every engine", () => {
   for (const { name, detector: by } of ENGINES) {
     for (const [label, value] of NUMBERED) {
       const ways = [...Object.entries(DIGITS), ["mixed", (digit: number) => mixed[digit * 2]!(digit)] as const];
@@ -187,7 +187,7 @@ test("digits of any script and form, alone, mixed and with marks, hide a value f
   }
 });
 
-test("separators with marks on them, and what stands behind a value, hide nothing", () => {
+test("separators with marks, and text behind a value, hide nothing", () => {
   for (const { detector: by } of ENGINES) {
     for (const written of [
       "536-\u030822-1234",
@@ -203,7 +203,7 @@ test("separators with marks on them, and what stands behind a value, hide nothin
   }
 });
 
-test("ordinary text with marks and forms of digits is left alone", () => {
+test("ordinary text with marks and digit variants is left alone", () => {
   for (const text of [
     "Việt Nam có 63 tỉnh thành, dân số hơn 100 triệu người, Quận5 và Quận10, đường 3/2, năm 2026".normalize("NFD"),
     "भारत में २८ राज्य हैं, और १५ अगस्त १९४७ को आज़ादी मिली; कुल १२,३४,५६७ लोग",
@@ -218,7 +218,7 @@ test("ordinary text with marks and forms of digits is left alone", () => {
   }
 });
 
-test("streamed in any pieces, with an invisible character or a mark between all characters", () => {
+test("a value streamed in any pieces, with an invisible character or a mark between all characters, is found", () => {
   const reaches = compileReaches((detector.horizon?.reaches ?? []).map((reach) => ({ ...reach, name: "pii" })));
   const firstOfEach = HIDDEN.filter((codePoint, at) => HIDDEN[at - 1] !== codePoint - 1);
   const marks = [0x301, 0x489, 0x20e3, 0x64e, 0x1d165];

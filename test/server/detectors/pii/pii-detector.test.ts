@@ -33,7 +33,7 @@ function find(of: DetectorConfig, text: string, windows?: Scanned["windows"]) {
   return found[0]!.map((it) => [text.slice(it.start, it.end), it.label, +it.score.toFixed(2), it.trace!.pattern]);
 }
 
-test("entities and recognizers choose what is looked for; unknown ones are refused with what may have been meant", () => {
+test("entities and recognizers select what is searched for; unknown ones are refused with the closest known name", () => {
   const text = "4111 1111 1111 1111 a@example.com";
   assert.deepEqual(find(configOf({ entities: ["EMAIL_ADDRESS"] }), text), [
     ["a@example.com", "EMAIL_ADDRESS", 1, "email"],
@@ -50,7 +50,7 @@ test("entities and recognizers choose what is looked for; unknown ones are refus
   );
 });
 
-test("only what lies within a window counts, and the fingerprint tells configurations apart", () => {
+test("only findings inside a window count, and the fingerprint distinguishes configurations", () => {
   const text = "a@example.com b@example.com";
   assert.deepEqual(
     find(configOf({ entities: ["EMAIL_ADDRESS"] }), text, [{ start: 10, end: 27 }]).map(([it]) => it),
@@ -60,7 +60,7 @@ test("only what lies within a window counts, and the fingerprint tells configura
   assert.equal(built(configOf({})).fingerprint, built(configOf({})).fingerprint);
 });
 
-test("a custom expression is of RE2: dot matches all, anchors stand at lines, letter case counts only where it is said", () => {
+test("a custom pattern follows RE2: dot matches all, anchors match at lines, and case is ignored unless stated", () => {
   const patterns = [{ regex: "^badge.\\d{3}\\b", score: 0.4 }];
   assert.deepEqual(find(custom({ patterns }), "x\nBADGE\n123 badge 456\nbadge-٤٥٦"), [
     ["BADGE\n123", "BADGE", 0.4, "pattern 1"],
@@ -91,7 +91,7 @@ test("a deny list finds whole words, the first listed wins, and a trace names no
   assert.deepEqual(find(custom({ deny_list: ["x"], deny_list_score: 0.3, category: "custom" }), "x")[0]![2], 0.3);
 });
 
-test("a validator of each kind proves or drops", () => {
+test("a validator of each kind confirms or drops", () => {
   const rows: readonly (readonly [NonNullable<Custom["validator"]>, right: string, wrong: string])[] = [
     [{ kind: "luhn", strip: "- " }, "4111-1111-1111-1111", "4111-1111-1111-1112"],
     [{ kind: "verhoeff" }, "2363", "2364"],
@@ -116,7 +116,7 @@ test("a validator of each kind proves or drops", () => {
   }
 });
 
-test("what is wrong in a custom recognizer is refused where it stands, and no example's text is shown", () => {
+test("an error in a custom recognizer is refused at its place, and no example's text is shown", () => {
   const patterns = [{ regex: "\\d{4}", score: 0.5 }];
   const rows: readonly (readonly [Partial<Custom>, RegExp])[] = [
     [{ name: "IpRecognizer", patterns }, /^custom_recognizers\.0\.name: .*built-in/],
@@ -155,14 +155,14 @@ test("what is wrong in a custom recognizer is refused where it stands, and no ex
   }
 });
 
-test("a custom expression that a backtracking engine would explode on takes linear time", () => {
+test("a custom pattern that explodes on a backtracking engine takes linear time", () => {
   const detector = custom({ patterns: [{ regex: "(a|aa)+$|(x+x+)+y", score: 0.5 }] });
   const started = cpuMs();
   find(detector, `${"a".repeat(20_000)}b${"x".repeat(20_000)}`);
   assert.ok(cpuMs() - started < 5000);
 });
 
-test("the reach of an expression: its characters, its longest match in bytes as text may be written, its beginning", () => {
+test("a pattern's bounds are its characters, its longest match in bytes, and its beginning", () => {
   const rows: readonly (readonly [regex: string, bytes: number, prefix: string])[] = [
     ["ab_[0-9]{4}", 3 * 3 + 4 * 4, "ab_"],
     ["\\bsk-(?:x|yy)", 3 * 3 + 2 * 3, "sk-"],
@@ -178,7 +178,7 @@ test("the reach of an expression: its characters, its longest match in bytes as 
   }
 });
 
-test("a horizon holds the characters of matches, folded and ignorable ones too", () => {
+test("a horizon covers the characters of matches, including variants and ignorable ones", () => {
   const { reaches } = horizonOf([
     {
       name: "R",

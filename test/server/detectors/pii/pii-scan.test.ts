@@ -19,7 +19,7 @@ const scanOf = (...recognizers: Recognizer[]) => {
     scan(text).map(({ start, end, label, score }) => [text.slice(start, end), label, +score.toFixed(2)]);
 };
 
-test("a shape is found whole, by its separators and at word boundaries of ASCII", () => {
+test("a shape is found whole, by its separators and at ASCII word boundaries", () => {
   const scan = scanOf(recognizer("SSN", { kind: "shape", shapes: ["d3-d2-d4"], separators: "- ." }));
   const one = [["123-45-6789", "SSN", 0.3]];
   for (const text of ["123-45-6789", "(123-45-6789)", "رقم123-45-6789", "a 123-45-6789.", "12 123-45-6789 1"]) {
@@ -30,7 +30,7 @@ test("a shape is found whole, by its separators and at word boundaries of ASCII"
   }
 });
 
-test("a shape may mix digits, letters and either, whatever the letter case", () => {
+test("a shape may mix digits and letters in any case", () => {
   const seen: string[] = [];
   const scan = scanOf(
     recognizer("A", {
@@ -50,7 +50,7 @@ test("a shape may mix digits, letters and either, whatever the letter case", () 
   );
 });
 
-test("what fails hides nothing: every window of a run is tried, and the longest that holds is taken", () => {
+test("a failed candidate hides nothing: every window of a run is tried, and the longest valid one is taken", () => {
   const even = (value: string) => Number(value.at(-1)) % 2 === 0 || false;
   const scan = scanOf(recognizer("N", { kind: "shape", shapes: ["d4", "d4-d4", "d4-d4-d4"], validate: even }));
   assert.deepEqual(scan("1111 1111 2222"), [["1111 1111 2222", "N", 1]]);
@@ -58,7 +58,7 @@ test("what fails hides nothing: every window of a run is tried, and the longest 
   assert.deepEqual(scan("1111 1111 1111 1112"), [["1111 1111 1112", "N", 1]]);
 });
 
-test("digits of other scripts, exotic separators and ignorable characters hide nothing, and places are of the text", () => {
+test("other digits, exotic separators and ignorable characters hide nothing, and offsets are of the original text", () => {
   const scan = scanOf(recognizer("SSN", { kind: "shape", shapes: ["d3-d2-d4"] }));
   for (const written of [
     "١٢٣-٤٥-٦٧٨٩",
@@ -72,7 +72,7 @@ test("digits of other scripts, exotic separators and ignorable characters hide n
   }
 });
 
-test("an expression runs only where a keyword stands, and its group `value` is the match", () => {
+test("a pattern runs only near a keyword, and its group `value` is the match", () => {
   const scan = scanOf(
     recognizer("T", { kind: "text", regex: "key[:=] {0,3}(?<value>[a-z0-9]{4,20})", keywords: ["key:", "key="] }),
   );
@@ -82,7 +82,7 @@ test("an expression runs only where a keyword stands, and its group `value` is t
   ]);
 });
 
-test("words before a match raise its score: whole ones, beginnings of four letters, phrases, scripts without spaces", () => {
+test("words before a match raise its score: whole words, four-letter stems, phrases, scripts without spaces", () => {
   const scan = scanOf(
     recognizer("SSN", { kind: "shape", shapes: ["d3-d2-d4"] }, [
       "ssn",
@@ -109,7 +109,7 @@ test("words before a match raise its score: whole ones, beginnings of four lette
   }
 });
 
-test("of one type what lies within a better or equal finding goes, of two types nothing", () => {
+test("within one type a finding inside a better or equal one is dropped, and across types none is", () => {
   const wide = recognizer("A", { kind: "shape", shapes: ["d4-d4"], score: 0.5 });
   assert.deepEqual(scanOf(wide, recognizer("A", { kind: "shape", shapes: ["d4"] }))("1234 5678"), [
     ["1234 5678", "A", 0.5],
@@ -118,7 +118,7 @@ test("of one type what lies within a better or equal finding goes, of two types 
   assert.equal(scanOf(wide, recognizer("A", { kind: "shape", shapes: ["d4"], score: 0.9 }))("1234 5678").length, 3);
 });
 
-test("parts of a UUID are nobody's number, and five numbers with hyphens between them are no UUID", () => {
+test("parts of a UUID are not found as numbers, and five hyphenated numbers are not a UUID", () => {
   const scan = scanOf(recognizer("N", { kind: "shape", shapes: ["x8", "d8", "x12", "d2"], separators: "-" }));
   for (const uuid of ["b9000564-fe1a-409b-b8cc-1e88b294cd1d", "abcdefab-fe1a-409b-b8cc-63231063b762"]) {
     for (const text of [uuid, `req-${uuid}`, `[${uuid.toUpperCase()}]`])

@@ -14,7 +14,7 @@ const re2 = await peer("re2");
 
 const CHILD = childArgs("./prefilters.ts", import.meta.url);
 
-test("`native` and `pure` find the same", { skip: re2.missing, timeout: 120_000 }, () => {
+test("`native` and `pure` have the same findings", { skip: re2.missing, timeout: 120_000 }, () => {
   const seed = Number(process.env["GATEWAY_SEED"] ?? 20_261);
   const texts = randomTexts(4000, seed);
   const child = spawnSync(process.execPath, CHILD, {
@@ -29,7 +29,7 @@ test("`native` and `pure` find the same", { skip: re2.missing, timeout: 120_000 
   assert.ok(findings > 4000, `${findings}`);
 });
 
-test("without the package, `native` is refused with what to do", {
+test("without the package `native` is refused with the remedy", {
   skip: engineOf("native") !== undefined && "re2 is installed",
 }, () => {
   const made = createPiiDetector(configOf({ prefilter: "native" }), "pii", true);

@@ -22,23 +22,23 @@ const score = (cases: readonly Case[], types = typesIn(cases)) =>
 describe("the detector on the development data", {
   skip: existsSync(DATA) ? false : "the data is not beside the project",
 }, () => {
-  test("identifiers of all countries: F1 of at least 0.97", () => {
+  test("identifiers of all countries have an F1 of at least 0.97", () => {
     const figures = score(read("pii_patterns.jsonl"));
     assert.ok(figures.f1 >= 0.97, JSON.stringify(figures));
   });
 
-  test("secrets: F1 of at least 0.97", () => {
+  test("secrets have an F1 of at least 0.97", () => {
     const figures = score(read("secrets.jsonl.b64"));
     assert.ok(figures.f1 >= 0.97, JSON.stringify(figures));
   });
 
-  test("what has a pattern in ordinary sentences: recall of at least 0.95", () => {
+  test("values with a pattern in ordinary sentences have a recall of at least 0.95", () => {
     const types = ["CREDIT_CARD", "IBAN_CODE", "EMAIL_ADDRESS", "IP_ADDRESS", "US_SSN", "URL"];
     const figures = score(read("presidio_synth.jsonl"), new Set(types));
     assert.ok(figures.recall >= 0.95, JSON.stringify(figures));
   });
 
-  test("a wrong check digit is no identifier of the type that it was altered from", () => {
+  test("a wrong check digit is not found as the type it was altered from", () => {
     for (const { text, tags = [] } of read("pii_patterns.jsonl")) {
       if (!tags.includes("bad-checksum")) continue;
       const named = findings(text).filter(({ type }) => tags.includes(type));

@@ -6,7 +6,7 @@ const viewOf = (text: string) => viewsOf(text)[0];
 
 const DIGIT = /\p{Nd}/u;
 
-test("every digit of Unicode is an ASCII digit in a view, in blocks of ten", () => {
+test("every Unicode digit becomes an ASCII digit in a view, in blocks of ten", () => {
   let place = 0;
   let count = 0;
   for (let codePoint = 0; codePoint <= 0x10ffff; codePoint++) {
@@ -23,7 +23,7 @@ test("every digit of Unicode is an ASCII digit in a view, in blocks of ten", () 
   assert.ok(count >= 760, `${count}`);
 });
 
-test("each place of a view is a place of the text, whatever was folded or left out before it", () => {
+test("each offset of a view maps to the text, whatever was folded or dropped before it", () => {
   const parts = [
     "a",
     "é",
@@ -64,6 +64,6 @@ test("each place of a view is a place of the text, whatever was folded or left o
   }
 });
 
-test("a text of which nothing changes is its own view", () => {
+test("a text without changes is its own view", () => {
   for (const text of ["", "plain 123", "Grüße, مرحبا 你好 😀"]) assert.equal(viewOf(text).text, text);
 });

@@ -49,7 +49,7 @@ const detect = async (detector: Detector, texts: readonly string[], limit = 10_0
 const found = (detection: Detection, texts: readonly string[]) =>
   detection.map((all, at) => all.map(({ start, end, label }) => `${label}=${texts[at]?.slice(start, end)}`));
 
-test("the published exchange: what is sent, and what is made of the answer", async () => {
+test("the published exchange is sent and its answer is read", async () => {
   analyzer.answer = () =>
     JSON.parse(`[{"analysis_explanation":null,"end":29,"entity_type":"PHONE_NUMBER","score":0.75,"start":17},
       {"analysis_explanation":null,"end":13,"entity_type":"PERSON","score":0.6499999999999999,"start":5}]`);
@@ -86,7 +86,7 @@ test("the published exchange: what is sent, and what is made of the answer", asy
   });
 });
 
-test("what is not configured is not sent, and what was not asked for is not reported", async () => {
+test("unconfigured fields are not sent, and unrequested types are not reported", async () => {
   analyzer.answer = personsIn({ Jane: "PERSON", Bonn: "LOCATION" });
   const text = "Jane of Bonn";
   assert.deepEqual(found(await detect(built(), [text]), [text]), [["PERSON=Jane", "LOCATION=Bonn"]]);
@@ -94,7 +94,7 @@ test("what is not configured is not sent, and what was not asked for is not repo
   assert.deepEqual(found(await detect(built({}, { entities: ["LOCATION"] }), [text]), [text]), [["LOCATION=Bonn"]]);
 });
 
-test("offsets in code points, bytes and UTF-16 units name the same place; an answer may say which it counts", async () => {
+test("offsets in code points, bytes and UTF-16 units name the same place; an answer may say which it uses", async () => {
   const text = "é👍 Bob\u{1f600}!";
   const of = { chars: [3, 6], utf16: [4, 7], bytes: [7, 10] } as const;
   for (const unit of ["chars", "utf16", "bytes"] as const) {
@@ -115,14 +115,14 @@ test("offsets in code points, bytes and UTF-16 units name the same place; an ans
   }
 });
 
-test("half of a surrogate pair counts as a character on both sides", async () => {
+test("a lone surrogate counts as one character on both sides", async () => {
   analyzer.answer = personsIn({ Bob: "PERSON" });
   const text = "\ud83d Bob \udc4d";
   assert.deepEqual(found(await detect(built(), [text]), [text]), [["PERSON=Bob"]]);
   assert.equal(analyzer.asked.at(-1)?.body["text"], "\ufffd Bob \ufffd");
 });
 
-test("white space at the ends of a finding is not of it, and a text of nothing else is not sent", async () => {
+test("whitespace at the ends of a finding is trimmed, and a text of whitespace is not sent", async () => {
   analyzer.answer = () => [
     { entity_type: "PERSON", start: 0, end: 7, score: 1.0000001 },
     { entity_type: "PERSON", start: 0, end: 2, score: 0.5 },
@@ -135,7 +135,7 @@ test("white space at the ends of a finding is not of it, and a text of nothing e
   assert.equal(analyzer.asked.length, before + 1);
 });
 
-test("windows of a confirming detector are sent each by itself, and their findings are placed in the text", async () => {
+test("windows of a confirming detector are sent separately, and their findings are mapped to the text", async () => {
   analyzer.answer = personsIn({ Bob: "PERSON" });
   const text = "…… Bob …… Bob";
   const [findings = []] = await built().detect(
@@ -190,7 +190,7 @@ const MALFORMED: readonly (readonly [name: string, answer: unknown])[] = [
   ["512 types and more", Array.from({ length: 513 }, (_, at) => ({ ...entry, entity_type: `T${at}` }))],
 ];
 
-test("an answer that is not understood whole is an error that repeats nothing of it", async () => {
+test("an answer that is not fully understood is an error that quotes none of it", async () => {
   for (const [name, answer] of MALFORMED) {
     analyzer.answer = () => answer;
     await assert.rejects(detect(built(), [`${SECRET} 👍`]), (error) => {
@@ -202,7 +202,7 @@ test("an answer that is not understood whole is an error that repeats nothing of
   }
 });
 
-test("any other status is an error, as are redirects, and the text of neither is repeated", async () => {
+test("any other status and redirects are errors, and the text of neither is quoted", async () => {
   for (const status of [201, 204, 302, 400, 401, 404, 415, 429, 500, 503]) {
     analyzer.answer = (_, response) => {
       response.writeHead(status, { "content-type": "application/json", location: analyzer.url });
@@ -212,7 +212,7 @@ test("any other status is an error, as are redirects, and the text of neither is
   }
 });
 
-test("an answer has its bounds: bytes, findings, encoding", async () => {
+test("an answer is limited in bytes, findings and encodings", async () => {
   analyzer.answer = (_, response) => {
     response.write("[");
     const more = (): void => {
@@ -231,7 +231,7 @@ test("an answer has its bounds: bytes, findings, encoding", async () => {
   await assert.rejects(detect(built(), ["text"]), /compresses answers/);
 });
 
-test("no more calls of a request are under way than `concurrency`, and the first failure ends them", async () => {
+test("a request runs at most `concurrency` calls, and the first failure ends them", async () => {
   const texts = Array.from({ length: 24 }, (_, at) => `text ${at}`);
   let release: (() => void) | undefined;
   const gate = new Promise<void>((resolve) => {
@@ -254,7 +254,7 @@ test("no more calls of a request are under way than `concurrency`, and the first
   assert.ok(analyzer.asked.length - from <= 4, `${analyzer.asked.length - from} calls`);
 });
 
-test("one that is given up ends its call, and rejects with the reason", async () => {
+test("an aborted request ends its call and rejects with the reason", async () => {
   const ending = new AbortController();
   const closed = new Promise<void>((resolve) => {
     analyzer.answer = (_, response) => {
@@ -269,7 +269,7 @@ test("one that is given up ends its call, and rejects with the reason", async ()
   await closed;
 });
 
-test("beyond what a server is given at once calls wait, and beyond those that wait they are refused", async () => {
+test("above a server's concurrency calls wait, and above the queue limit they are refused", async () => {
   const own = createEndpoints();
   let release: (() => void) | undefined;
   const gate = new Promise<void>((resolve) => {
@@ -287,7 +287,7 @@ test("beyond what a server is given at once calls wait, and beyond those that wa
   await detect(detector, ["and one later"]);
 });
 
-test("a connection that ends before a byte of an answer is one more try; one that ends within is not", async () => {
+test("a connection that ends before any byte of an answer is retried once, and one that ends later is not", async () => {
   let calls = 0;
   analyzer.answer = (_, response) => {
     calls++;
@@ -315,7 +315,7 @@ test("a connection that ends before a byte of an answer is one more try; one tha
   assert.equal(calls, 1);
 });
 
-test("a server that is not there is told of in words", async () => {
+test("an unreachable server is reported in a sentence", async () => {
   const gone = await startAnalyzer({ after: (end) => end() });
   await assert.rejects(detect(built({ endpoint: gone.url }), ["text"]), {
     kind: "failed",
@@ -324,7 +324,7 @@ test("a server that is not there is told of in words", async () => {
   await assert.rejects(detect(built({ endpoint: "http://nowhere.invalid" }), ["text"]), /its name does not resolve/);
 });
 
-test("connections are kept over reloads, and closed once no configuration uses them", async () => {
+test("connections are kept across reloads, and closed once no configuration uses them", async () => {
   const own = createEndpoints({ idleMs: 20 });
   const other = await startAnalyzer({ after });
   other.answer = (_, response) => {
@@ -351,7 +351,7 @@ test("connections are kept over reloads, and closed once no configuration uses t
   await closed;
 });
 
-test("a fingerprint changes with all that findings depend on, and holds no credential", () => {
+test("a fingerprint changes with everything that affects findings, and contains no credential", () => {
   const of = (own?: Own, common?: Partial<DetectorConfig>): string => built(own, common).fingerprint;
   const others = [
     of({ endpoint: "http://other:1" }),
@@ -368,7 +368,7 @@ test("a fingerprint changes with all that findings depend on, and holds no crede
   assert.equal(of({ headers: { authorization: "Bearer a" } }), of({ headers: { authorization: "Bearer b" } }));
 });
 
-test("what cannot be asked is refused, with its path, and a value is not repeated", () => {
+test("an impossible configuration is refused with its path, and values are not quoted", () => {
   const refused = (own: Own) => {
     const made = createRemoteDetector(configOf(own), "analyzer", { endpoints });
     assert.ok(made.kind === "refused", JSON.stringify(own));

@@ -208,7 +208,7 @@ const ROWS: readonly (readonly [what: string, mode: ExchangeTerms["mode"], moves
   ],
 ];
 
-describe("what arrives, and what it is answered", () => {
+describe("messages and their answers", () => {
   for (const [what, mode, moves] of ROWS) {
     test(what, () => {
       const peer = exchange({ mode });
@@ -220,7 +220,7 @@ describe("what arrives, and what it is answered", () => {
   }
 });
 
-describe("responses that are left alone go on as they came", () => {
+describe("responses that are not inspected pass unchanged", () => {
   const begun = (mode: PeerMode | undefined) => {
     const peer = exchange();
     peer.arrive(headers(true, mode && "none", mode));
@@ -229,7 +229,7 @@ describe("responses that are left alone go on as they came", () => {
   };
 
   for (const mode of [undefined, "none", "streamed", "buffered"] as const) {
-    test(`of a filter in mode ${mode}`, () => {
+    test(`with a filter in mode ${mode}`, () => {
       const peer = begun(mode);
       assert.deepEqual(peer.arrive(response.headers()), ["response headers"]);
       assert.deepEqual(peer.arrive(response.body("a")), ["response chunk itself"]);
@@ -237,7 +237,7 @@ describe("responses that are left alone go on as they came", () => {
     });
   }
 
-  test("of a duplex filter, in its pieces and with its trailers", () => {
+  test("with a duplex filter, in its pieces and with its trailers", () => {
     const peer = begun("duplex");
     assert.deepEqual(peer.arrive(response.headers()), ["response headers"]);
     assert.deepEqual(peer.arrive(response.body("a")), ['response piece "a"']);
@@ -249,7 +249,7 @@ describe("responses that are left alone go on as they came", () => {
   });
 });
 
-test("a mode that cannot be worked with is told at the first message, with both names", () => {
+test("an unsupported mode is reported at the first message, with both names", () => {
   const modes: readonly PeerMode[] = ["none", "streamed", "buffered", "buffered_partial", "duplex"];
   const refused = (mode: ExchangeTerms["mode"]): readonly PeerMode[] =>
     modes.filter((peer) => exchange({ mode }).arrive(headers(false, peer)).includes("fail mode_mismatch"));
@@ -257,7 +257,7 @@ test("a mode that cannot be worked with is told at the first message, with both 
   assert.deepEqual(refused("duplex"), ["none", "streamed", "buffered", "buffered_partial"]);
 });
 
-test("a body is held up to its bound, and one byte more is refused", () => {
+test("a body is buffered up to its limit, and one byte more is refused", () => {
   for (const mode of ["streamed", "duplex"] as const) {
     const peer = exchange({ mode });
     peer.arrive(headers());
@@ -266,7 +266,7 @@ test("a body is held up to its bound, and one byte more is refused", () => {
   }
 });
 
-test("where there is no room the request is refused, and says so", () => {
+test("a request without room in memory is refused with the reason", () => {
   const peer = exchange({ hold: (bytes) => bytes <= 10 });
   peer.arrive(headers());
   assert.deepEqual(peer.arrive(body("0123456789")), ["chunk nothing"]);

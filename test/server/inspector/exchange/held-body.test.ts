@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HeldBody } from "../../../../src/server/inspector/exchange/held-body.ts";
 
-test("what comes in one piece is not copied", () => {
+test("a body in one piece is not copied", () => {
   const held = new HeldBody();
   const chunk = Buffer.from("whole");
   held.add(chunk);
@@ -11,7 +11,7 @@ test("what comes in one piece is not copied", () => {
   assert.deepEqual([held.bytes, held.take().length], [0, 0]);
 });
 
-test("pieces of any size come out as they went in, and take at most half as much again", () => {
+test("pieces of any size are joined unchanged, with at most half as much memory again", () => {
   for (const size of [1, 7, 16 << 10, 100_000]) {
     const held = new HeldBody();
     const chunks = Array.from({ length: 300 }, (_, at) => Buffer.alloc(size, at));

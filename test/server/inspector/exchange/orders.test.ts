@@ -24,7 +24,7 @@ function random(seed: number): (below: number) => number {
 
 const MODES: readonly PeerMode[] = ["none", "streamed", "buffered", "buffered_partial", "duplex"];
 
-test(`in any order (SEED=${SEED})`, () => {
+test(`messages in any order are answered correctly (SEED=${SEED})`, () => {
   const below = random(SEED);
   const one = <Item>(items: readonly Item[]): Item => items[below(items.length)] as Item;
   const arrival = (): Arrival =>

@@ -26,7 +26,7 @@ function random(seed: number): (below: number) => number {
 
 const HEAD = { drops: [], sets: new Map<string, string>() };
 
-test(`a response in any order (SEED=${SEED})`, () => {
+test(`response messages in any order are answered correctly (SEED=${SEED})`, () => {
   const below = random(SEED);
   const one = <Item>(items: readonly Item[]): Item => items[below(items.length)] as Item;
   const reached = new Set<string>();

@@ -237,7 +237,7 @@ const ROWS: readonly (readonly [what: string, mode: Mode, terms: Terms, moves: r
   ],
 ];
 
-describe("a response, and what its messages are answered", () => {
+describe("response messages and their answers", () => {
   for (const [what, mode, terms, moves] of ROWS) {
     test(what, () => {
       const peer = passed(mode, { ...terms, request: terms.request ?? "streamed", peer: terms.peer ?? mode });
@@ -270,7 +270,7 @@ describe("a response, and what its messages are answered", () => {
     });
   }
 
-  test("an informational one precedes it", () => {
+  test("an informational response may come first", () => {
     const peer = passed("duplex");
     assert.deepEqual(
       peer.arrive({ kind: "headers", side: "response", headers: [":status", "103"], isEnd: false, modes: undefined }),
@@ -279,7 +279,7 @@ describe("a response, and what its messages are answered", () => {
     assert.deepEqual(peer.arrive(response.headers()), []);
   });
 
-  test("the override asks for it, of a request without a body too, and nothing is asked beside duplex", () => {
+  test("the override requests the response, also without a request body, and is not sent in duplex mode", () => {
     const asked = (mode: Mode, isEnd: boolean): readonly string[] => {
       const peer = exchange({ mode: "streamed", responses: { mode, asking: () => undefined, begin: () => undefined } });
       const said = peer.arrive(headers(isEnd));
@@ -291,7 +291,7 @@ describe("a response, and what its messages are answered", () => {
     assert.deepEqual(asked("duplex", true), ["headers"]);
   });
 
-  test("modes that do not fit are told at the first message, and responses that never come are counted", () => {
+  test("unsupported modes are reported at the first message, and responses that never come are counted", () => {
     const modes: readonly PeerMode[] = ["none", "streamed", "buffered", "buffered_partial", "duplex"];
     const first = (mode: Mode, request: PeerMode, peer: PeerMode): readonly string[] => {
       const own = request === "duplex" ? "duplex" : "streamed";

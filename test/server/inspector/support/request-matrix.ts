@@ -94,14 +94,14 @@ function describeMode(name: PeerName, envoy: Peer, mode: FilterModes["request"])
       }
     }
 
-    test("a body over the bound is refused", async () => {
+    test("a body above the limit is refused", async () => {
       const seen = upstream.bodies.length;
       assert.equal((await proxy.post(bodyOf(2_000_001, "hello"))).status, 413);
       assert.equal(upstream.bodies.length, seen);
     });
 
     for (const bytes of [100, 1_500_000]) {
-      test(`${bytes} bytes that end in trailers`, async () => {
+      test(`${bytes} bytes that end with trailers`, async () => {
         const seen = upstream.bodies.length;
         const [allowed, redacted] = [bodyOf(bytes, "hello"), bodyOf(bytes, "redact-me")];
         const answered = [];
@@ -121,7 +121,7 @@ function describeMode(name: PeerName, envoy: Peer, mode: FilterModes["request"])
       });
     }
 
-    test("Envoy expected each of our answers", async () => {
+    test("Envoy expected every one of our messages", async () => {
       const counters = await proxy.counters();
       assert.ok((counters.get("streams_started") ?? 0) > 10, JSON.stringify([...counters]));
       for (const name of ["spurious_msgs_received", "failure_mode_allowed", "message_timeouts", "streams_failed"]) {

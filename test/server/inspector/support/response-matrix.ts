@@ -116,7 +116,7 @@ function describeModes(name: PeerName, envoy: Peer, modes: FilterModes): void {
 
     for (const isHttp2 of [false, true]) {
       const over = isHttp2 ? "HTTP/2" : "HTTP/1.1";
-      test(`whole, over ${over}`, async () => {
+      test(`a whole response over ${over}`, async () => {
         for (const bytes of SIZES.filter(isWithinBuffer)) {
           for (const form of ["whole", "chunked", "trailers"]) {
             if (form === "trailers" && isHttp2 && modes.response !== "duplex" && modes.response !== "buffered")
@@ -146,7 +146,7 @@ function describeModes(name: PeerName, envoy: Peer, modes: FilterModes): void {
         }
       });
 
-      test(`events, over ${over}`, async () => {
+      test(`an event stream over ${over}`, async () => {
         for (const bytes of SIZES.filter(isWithinBuffer)) {
           for (const form of ["events", ...(modes.response === "duplex" ? ["events-trailers"] : [])]) {
             const allowed = heard((await ask(`allow ${form} ${bytes}`, isHttp2)).body);
@@ -166,7 +166,7 @@ function describeModes(name: PeerName, envoy: Peer, modes: FilterModes): void {
       });
     }
 
-    test("without a body, encoded although nobody asked, and of an upstream that failed", async () => {
+    test("a response without a body, with an unrequested encoding, and of a failed upstream", async () => {
       assert.equal((await ask("none", false)).status, 204);
       const packed = await ask("redact gzip 1000", false);
       assert.equal(packed.headers["content-encoding"], undefined);
@@ -179,7 +179,7 @@ function describeModes(name: PeerName, envoy: Peer, modes: FilterModes): void {
       assert.equal(JSON.parse((await ask("deny error 100", true)).body).error.code, "guardrail_denied");
     });
 
-    test("Envoy expected each of our answers, and the trail says whose they were", async () => {
+    test("Envoy expected every one of our messages, and the trail names the callers", async () => {
       const counters = await proxy.counters();
       assert.ok((counters.get("streams_started") ?? 0) > 10, JSON.stringify([...counters]));
       for (const name of [
@@ -198,7 +198,7 @@ function describeModes(name: PeerName, envoy: Peer, modes: FilterModes): void {
       assert.ok(!JSON.stringify(records).includes("4111") && !JSON.stringify(records).includes("ada@"));
     });
 
-    test("trailers where the mode leaves no way behind them: nothing unproven goes on", async () => {
+    test("trailers that cannot follow in this mode: nothing unproven is forwarded", async () => {
       if (modes.response === "duplex" || modes.response === "buffered") return;
       for (const says of ["allow", "redact", "deny"]) {
         // Cut off, or refused where no header had left.
@@ -212,7 +212,7 @@ function describeModes(name: PeerName, envoy: Peer, modes: FilterModes): void {
 }
 
 function refusesOverride(name: PeerName, envoy: Peer): void {
-  test(`${name}: an override beside duplex cannot be, and is refused`, { skip: envoy.missing }, async () => {
+  test(`${name}: an override beside duplex is refused`, { skip: envoy.missing }, async () => {
     const upstream = await openAnswering();
     const counted: string[] = [];
     const { inspector, proxy } = await opened(

@@ -13,7 +13,7 @@ import { artifactRows } from "../../../../src/server/node/admin/artifacts-port.t
 const GRAPH = Buffer.from("a graph");
 const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
-test("a model that cannot be fetched is told by its files with the reason; what lies there unused, by its digest", async (t) => {
+test("a model that cannot be fetched is listed by its files with the reason, and unused content by its digest", async (t) => {
   const directory = await mkdtemp(join(tmpdir(), "admin-artifacts-"));
   t.after(() => rm(directory, { recursive: true, force: true }));
   const left = Buffer.from("left over");

@@ -76,7 +76,7 @@ backendsContract("backends of a node", () => {
   };
 });
 
-test("a row tells what was measured, and the dialects the provider is spoken to in", () => {
+test("a row has the measurements, and the provider's dialects", () => {
   const { statistics, backends, configure, pass } = open();
   configure(compat("a"), { preset: "anthropic", models: ["claude-*"] });
   const measured = statistics.of("a");
@@ -108,7 +108,7 @@ test("a row tells what was measured, and the dialects the provider is spoken to 
   assert.ok(b?.dialect.split(",").includes("messages"));
 });
 
-test("names, aliases, patterns and the default stand in the order in which they match, each with where it goes", () => {
+test("names, aliases, patterns and the default are listed in matching order, each with its target", () => {
   const { backends, configure } = open();
   configure(
     compat("a", {
@@ -139,7 +139,7 @@ test("names, aliases, patterns and the default stand in the order in which they 
   );
 });
 
-test("a change that leaves the running configuration as it is is not told", () => {
+test("a change that keeps the active configuration is not reported", () => {
   const { backends, configure, tellOfChange } = open();
   configure(compat("a"));
   backends.onChange(() => assert.fail("nothing has changed"));
@@ -162,7 +162,7 @@ const deployment = fc.record({
   fallback: fc.option(fc.nat(3), { nil: undefined }),
 });
 
-test("the first row that matches a model names the provider that requests for it go to", () => {
+test("the first row that matches a model names the provider that receives its requests", () => {
   let configured = 0;
   fc.assert(
     fc.property(deployment, fc.array(word, { minLength: 1, maxLength: 20 }), ({ providers, fallback }, models) => {
@@ -219,7 +219,7 @@ function attempt(statistics: Statistics): void {
   measured?.ended();
 }
 
-test("listeners are told at most once a second while there is traffic", (t) => {
+test("listeners are called at most once a second while there is traffic", (t) => {
   const { statistics, tick, told } = listening(t);
   for (let at = 0; at < 100; at++) {
     attempt(statistics);
@@ -228,7 +228,7 @@ test("listeners are told at most once a second while there is traffic", (t) => {
   assert.ok(told() >= 9 && told() <= 10, `${told()} in ten seconds`);
 });
 
-test("listeners are told nothing while a provider is idle, and of its last attempt until it has left the window", (t) => {
+test("listeners are not called while a provider is idle, except until its last attempt has left the window", (t) => {
   const { statistics, tick, told } = listening(t);
   tick(600_000);
   assert.equal(told(), 0);
@@ -243,7 +243,7 @@ test("listeners are told nothing while a provider is idle, and of its last attem
   assert.equal(told(), once + 1);
 });
 
-test("a session that ends long after its begin is told of", (t) => {
+test("a session that ends long after its start is reported", (t) => {
   const { statistics, tick, told } = listening(t);
   statistics.of("a")?.begun(false);
   tick(300_000);
@@ -253,7 +253,7 @@ test("a session that ends long after its begin is told of", (t) => {
   assert.deepEqual([begun, told()], [1, 2]);
 });
 
-test("once nobody listens, nothing is told and no timer is set", (t) => {
+test("without listeners nothing is reported and no timer is set", (t) => {
   const { statistics, tick, told, end } = listening(t);
   attempt(statistics);
   end();

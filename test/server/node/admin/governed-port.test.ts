@@ -156,7 +156,7 @@ test("a profile has its budget, models, capabilities, the deployment's rules and
   ]);
 });
 
-test("the row of a shared bucket tells what each node holds, and of this one what it has not reported yet", async () => {
+test("the row of a shared bucket shows each node's grant, and this node's unreported usage", async () => {
   const { budgets, node, rows } = open();
   const team = ruleOf("team", 1_000, "hour", true);
   budgets(team);
@@ -196,7 +196,7 @@ test("the row of a shared bucket tells what each node holds, and of this one wha
   assert.deepEqual([spent?.used, spent?.reserved], [70, 0]);
 });
 
-test("what another node reported is used here too, and its grant is less by it", async () => {
+test("usage reported by another node counts as used here too, and reduces its grant", async () => {
   const { budgets, node, rows, at } = open();
   const team = ruleOf("team", 1_000, "hour", true);
   budgets(team);
@@ -212,7 +212,7 @@ test("what another node reported is used here too, and its grant is less by it",
   assert.deepEqual([row?.used, row?.holders], [60, [{ node: "n2", granted: granted - 60, spent: 60 }]]);
 });
 
-test("of buckets that keys have for themselves, those that are used are listed under the key's id and name", async () => {
+test("used buckets of individual keys are listed under the key's id and name", async () => {
   const { budgets, mint, node, rows } = open();
   const own = ruleOf("own/100%", 100, "hour", false);
   budgets(own, ruleOf("unused", 5, "day", false), ruleOf("team", 10, "hour", true));
@@ -232,7 +232,7 @@ test("of buckets that keys have for themselves, those that are used are listed u
   );
 });
 
-test("a bucket that only this node's ledger knows is listed, once", async () => {
+test("a bucket known only to this node's ledger is listed once", async () => {
   const { budgets, mint, node, rows } = open();
   const own = ruleOf("own", 100, "hour", false);
   budgets(own);
@@ -244,7 +244,7 @@ test("a bucket that only this node's ledger knows is listed, once", async () => 
   assert.deepEqual(await told(), [["aaaaaaaa", "ci", true]]);
 });
 
-test("the bucket of a token, and of a key that is there no more, has no key's name", async () => {
+test("the bucket of a token or of a deleted key has no key name", async () => {
   const { budgets, mint, run, node, rows } = open();
   const own = ruleOf("own", 100, "hour", false);
   budgets(own);
@@ -259,7 +259,7 @@ test("the bucket of a token, and of a key that is there no more, has no key's na
   );
 });
 
-test("in a new window a shared bucket is whole again, and one that a key had for itself is not listed", async () => {
+test("in a new window a shared bucket is full again, and an individual one is not listed", async () => {
   const { budgets, node, rows, at, governed } = open(["n1", "n2"]);
   const [team, own] = [ruleOf("team", 100, "hour", true), ruleOf("own", 100, "hour", false)];
   budgets(team, own);
@@ -278,7 +278,7 @@ test("in a new window a shared bucket is whole again, and one that a key had for
   assert.deepEqual(fresh([...before]), [["team", 0, 100, 0]], "also of a list that was taken before");
 });
 
-test("usage of a budget that is no longer configured, or under another length of windows, is not listed", async () => {
+test("usage of a removed budget, or of another window length, is not listed", async () => {
   const { budgets, node, rows } = open();
   const own = ruleOf("own", 100, "hour", false);
   node("n2").hold(own, 10, "aaaaaaaa");
@@ -295,7 +295,7 @@ test("usage of a budget that is no longer configured, or under another length of
   );
 });
 
-test("usage of an archive that is restored still counts: in the rows, and for whoever asks for more", async () => {
+test("usage in a restored archive still counts: in the rows, and for further requests", async () => {
   const before = open(["old"]);
   const [team, own] = [ruleOf("team", 1_000, "day", true), ruleOf("own", 100, "day", false)];
   before.mint("ci", "aaaaaaaa");
@@ -356,7 +356,7 @@ function listening(t: TestContext) {
   };
 }
 
-test("listeners are told at most once a second while something is spent", (t) => {
+test("listeners are called at most once a second while units are spent", (t) => {
   const { spend, tick, told } = listening(t);
   for (let at = 0; at < 100; at++) {
     spend();
@@ -367,7 +367,7 @@ test("listeners are told at most once a second while something is spent", (t) =>
   assert.equal(told(), 11, "of each change once");
 });
 
-test("listeners are told of nothing while nothing is spent, and of the end of a window in which something was", (t) => {
+test("listeners are not called while nothing is spent, but are at the end of a window with spending", (t) => {
   const { spend, tick, told } = listening(t);
   tick(300_000);
   assert.equal(told(), 0);
@@ -378,13 +378,13 @@ test("listeners are told of nothing while nothing is spent, and of the end of a 
   assert.equal(told(), 2, "of the end of its minute");
 });
 
-test("a new configuration is told at once, and one that is refused or the same not at all", (t) => {
+test("a new configuration is reported at once, and a refused or identical one is not", (t) => {
   const { budgets, told } = listening(t);
   budgets(ruleOf("other", 1, "hour", true));
   assert.equal(told(), 1);
 });
 
-test("once nobody listens, nothing is told and no timer is set", (t) => {
+test("without listeners nothing is reported and no timer is set", (t) => {
   const { spend, tick, told, end } = listening(t);
   spend();
   spend();

@@ -14,7 +14,7 @@ function optionsOf(cluster: object) {
   return clusterOptionsOf(read.document, { dataDir: "/d", previousSecret: "", version: "1.2.3" });
 }
 
-test("a cluster of one without a secret opens nothing, also where its one peer has addresses", () => {
+test("a single-node cluster without a secret opens no port, even if its only peer has addresses", () => {
   const expected = {
     nodeId: "b",
     dataDir: "/d",
@@ -37,7 +37,7 @@ test("a cluster of one without a secret opens nothing, also where its one peer h
   });
 });
 
-test("a peer listens where it says, else where its entry says; the others are told the entry's addresses", () => {
+test("a peer listens on its own setting, else on its entry's; the others get the entry's addresses", () => {
   const peers = ["a", "b", "c"].map((id) => ({ id, raft_addr: `${id}:1`, forward_addr: `${id}:2` }));
   const plain = optionsOf({ secret: SECRET, peers, dead_after: "1h30m" });
   assert.equal(plain.deadAfterMs, 5_400_000);
@@ -54,7 +54,7 @@ test("a peer listens where it says, else where its entry says; the others are to
   );
 });
 
-test("a joiner asks its list, again after `rejoin_after`, and falls back only where `bootstrap` says so", () => {
+test("a joiner asks its list, again after `rejoin_after`, and falls back only if `bootstrap` is set", () => {
   const joining = { secret: SECRET, join: ["a:2", "c:2"], raft_addr: "b:1", forward_addr: "b:2", bootstrap_wait: "1s" };
   const joiner = optionsOf(joining);
   assert.deepEqual(joiner.start, { kind: "join", addresses: ["a:2", "c:2"], bootstrapAfterMs: undefined });

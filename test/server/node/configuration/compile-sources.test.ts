@@ -32,7 +32,7 @@ const KEYS = "credentials: [{name: main, api_key: '${secret:MAIN}'}]\n";
 const OPENAI = "providers: [{preset: openai, credential: main, models: [gpt-*]}]\n";
 const ANTHROPIC = "version: 4\nproviders: [{preset: anthropic, credential: main, models: [claude-*]}]\n";
 
-test("sources compile to one snapshot in which a request finds the provider of either", () => {
+test("sources compile to one snapshot in which a request finds the providers of each", () => {
   const { compiled, deployment } = compile({ keys: KEYS, b: ANTHROPIC, a: OPENAI }, { names: ["MAIN"] });
   assert.ok(compiled.kind === "compiled", linesOf({ compiled }).join());
   const { route } = compiled.snapshot;
@@ -44,7 +44,7 @@ test("sources compile to one snapshot in which a request finds the provider of e
   assert.deepEqual([...deployment.versions], [["b", 4]]);
 });
 
-test("what does not compile is refused whole, with the source that is at fault", () => {
+test("sources that do not compile are refused whole, naming the source at fault", () => {
   assert.deepEqual(linesOf(compile({ keys: KEYS, a: OPENAI })), [
     "keys:1:37: credentials[0].api_key: `${secret:MAIN}`: there is no such secret",
   ]);
@@ -58,7 +58,7 @@ test("what does not compile is refused whole, with the source that is at fault",
   assert.match(linesOf(preset).join("\n"), /b:4:14: providers\[1\]\.preset: /);
 });
 
-test("a change is told by what would be added, removed and changed, or by why it is refused; never a value", () => {
+test("a change is described by additions, removals and changes, or by its refusal; never by a value", () => {
   const running = compile({ keys: KEYS, a: OPENAI }, { names: ["MAIN"] });
   const next = compile({ keys: KEYS, a: ANTHROPIC }, { names: ["MAIN"] });
   const change = changeOf(running, next);
@@ -79,7 +79,7 @@ test("a change is told by what would be added, removed and changed, or by why it
   assert.ok(!JSON.stringify([change, refused]).includes(CANARY));
 });
 
-test("what is shown of a deployment is what is written there, and what is compared too", () => {
+test("a deployment is shown and compared as written", () => {
   const written = (more: string) => ({
     a: `providers:
   - {name: p, dialect: compat, base_url: "\${ADDRESS}", api_key: "\${KEY}", models: ["\${REGION}-*", x], model_aliases: {alias: "\${REGION}"}}
@@ -122,7 +122,7 @@ ${more}`,
   assert.ok(guessed.kind === "compiles" && guessed.differences.length > 0, "no guess is confirmed");
 });
 
-test("a provider whose name would be a reference needs one that is none", () => {
+test("a provider whose default name would be a reference needs an explicit name", () => {
   assert.deepEqual(linesOf(compile({ a: 'providers: [{preset: "${PRESET}"}]' })), [
     "a:1:22: providers[0].preset: a `preset` that is a reference needs a `name` beside it: a name is the same on every node",
   ]);
@@ -233,7 +233,7 @@ const STANDINGS: Readonly<Record<string, readonly [Asked, string, RegExp, RegExp
 };
 
 for (const [what, [question, state, message, remedy]] of Object.entries(STANDINGS)) {
-  test(`${what} is told as ${state}, with what to do`, () => {
+  test(`${what} is reported as ${state}, with the remedy`, () => {
     const writer = question.stored && ({ kind: "file" } as const);
     const status = fileStatus({ serves: true, writer: question.file && writer, ...question });
     assert.equal(status.state, state);

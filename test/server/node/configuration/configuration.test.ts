@@ -119,7 +119,7 @@ const put = (node: Node, name: string, document: string) =>
 
 const budget = (limit: number): string => `budgets: [{name: b, limit: ${limit}}]\n`;
 
-test("the revision of limits rises with every change of what is stored, also when a source is deleted or put back", async () => {
+test("the revision of limits rises with every stored change, also when a source is deleted or restored", async () => {
   const node = await open({});
   const revisions: (readonly [limit: number | undefined, revision: number | undefined])[] = [];
   const note = (): void => {
@@ -145,7 +145,7 @@ test("the revision of limits rises with every change of what is stored, also whe
   ]);
 });
 
-test("rules that come to a node which had none are judged before they are stored, and served after", async () => {
+test("rules for a node that had none are checked before they are stored, and served afterwards", async () => {
   const node = await open({});
   const rule = (condition: string): string =>
     `access_rules: [{name: r, at: [llm], condition: ${JSON.stringify(condition)}, action: deny}]\n`;
@@ -169,7 +169,7 @@ const corp = (audience: string): object => ({
   admin: { local_socket: "s", policy_file: "p", issuers: [{ issuer: "corp", audience }] },
 });
 
-test("issuers that a reload takes away or brings decide anew whether the configuration compiles", async () => {
+test("issuers added or removed by a reload decide again whether the configuration compiles", async () => {
   const node = await open({
     keys: corp("admin"),
     text: "auth: {issuers: [{issuer: corp, audience: models, subject: user}]}\n",
@@ -189,7 +189,7 @@ test("issuers that a reload takes away or brings decide anew whether the configu
   assert.notEqual(node.snapshot(), before);
 });
 
-test("an audience that the admin API still accepts is refused, whatever the node file says by now", async () => {
+test("an audience that the running admin API accepts is refused, whatever the node file now says", async () => {
   const node = await open({
     keys: corp("admin"),
     text: "auth: {issuers: [{issuer: corp, audience: models, subject: user}]}\n",
@@ -204,7 +204,7 @@ test("an audience that the admin API still accepts is refused, whatever the node
   }
 });
 
-test("how a file stands that has come to hold rules is told at once, and whether it compiles a moment later", async () => {
+test("the status of a file that now has rules is shown at once, and whether it compiles a moment later", async () => {
   const node = await open({ text: "{}" });
   await node.writeDeployment("access_rules: [{name: r, condition: modl == 'x', action: deny}]\n");
   assert.equal(node.configuration.fileStatus().state, "no_version");
@@ -215,7 +215,7 @@ test("how a file stands that has come to hold rules is told at once, and whether
   assert.match(message, /deployment\.yaml:1:37: access_rules\[0\]\.condition: column 1: there is no variable `modl`/);
 });
 
-test("a change that needs a model is stored at once, and waits for it while the one before serves", async (t) => {
+test("a change that needs a model is stored at once and waits for it while the previous one serves", async (t) => {
   const hub = await hubOf(t);
   const commit = hub.commit(REPO, FILES);
   const node = await open({});
@@ -268,7 +268,7 @@ test("a change that needs a model is stored at once, and waits for it while the 
   assert.ok(hub.seen.some(({ path }) => path.endsWith("/tokenizer.json")));
 });
 
-test("a change that is taken back is fetched no further", async (t) => {
+test("the model of a reverted change is not fetched further", async (t) => {
   const hub = await hubOf(t);
   const commit = hub.commit(REPO, FILES);
   const node = await open({});

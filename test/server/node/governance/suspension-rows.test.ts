@@ -30,7 +30,7 @@ function open(...before: readonly NamedCommand[]) {
   };
 }
 
-test("where nothing is suspended, nothing need be asked", () => {
+test("without suspensions no lookup is needed", () => {
   const { suspensions, run } = open();
   assert.deepEqual([suspensions.any, suspensions.of("provider", "a")], [false, undefined]);
   run(put("provider", "a"));
@@ -39,20 +39,20 @@ test("where nothing is suspended, nothing need be asked", () => {
   assert.deepEqual([suspensions.any, suspensions.of("provider", "a")], [false, undefined]);
 });
 
-test("what was suspended before is known from the start", () => {
+test("earlier suspensions are known from the start", () => {
   const { suspensions } = open(put("key", "ci", HOUR));
   const { reason, until } = suspensions.of("key", "ci") ?? {};
   assert.deepEqual([suspensions.any, reason, until], [true, "key ci", START + HOUR]);
 });
 
-test("a suspension is of one kind and one name", () => {
+test("a suspension has one kind and one name", () => {
   const { suspensions, run } = open();
   run(put("provider", "a"));
   assert.deepEqual([suspensions.of("model", "a"), suspensions.of("provider", "b")], [undefined, undefined]);
   assert.equal(suspensions.of("provider", "a")?.until, null);
 });
 
-test("names of any form are told apart and can be lifted", () => {
+test("names of any form are distinct and can be lifted", () => {
   const { suspensions, run } = open();
   const long = "m".repeat(400);
   const names = ["vendor/model:free", "a:b", "a%3Ab", long, `${long}x`, "__proto__"];
@@ -68,7 +68,7 @@ test("names of any form are told apart and can be lifted", () => {
   );
 });
 
-test("it ends by time, and holds again when it is put again", () => {
+test("a suspension ends by time, and is active again when it is put again", () => {
   const { suspensions, run, at } = open();
   run(put("issuer", "corp", HOUR));
   at.now = START + HOUR - 1;
@@ -87,7 +87,7 @@ test("a replaced suspension has its new reason and end", () => {
   assert.deepEqual([reason, until], ["other", null]);
 });
 
-test("a snapshot brings what it has and takes what it has not", () => {
+test("a snapshot adds its suspensions and removes all others", () => {
   const { suspensions, run, at, reload } = open();
   run(put("provider", "a"));
   at.ok(commands.suspensionDelete({ kind: "provider", name: "a" }));

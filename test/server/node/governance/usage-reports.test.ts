@@ -45,7 +45,7 @@ function countedBy({ view }: TestNode) {
 
 const started = (reports: UsageReports) => until("a number of start", () => reports.incarnation() > 0);
 
-test("what a process spends is counted by the cluster, and a closed one leaves nothing granted", async (t) => {
+test("a process's spending is counted by the cluster, and a closed process leaves no grant", async (t) => {
   const node = await openAlone(t);
   const reports = usageReports(node);
   const budgets = budgetsOf(reports);
@@ -58,7 +58,7 @@ test("what a process spends is counted by the cluster, and a closed one leaves n
   assert.equal(row?.granted, 100);
 });
 
-test("a process does not take the number of the one before it for its own", async (t) => {
+test("a process does not take its predecessor's number for its own", async (t) => {
   const first = await openAlone(t);
   const before = usageReports(first);
   await started(before);
@@ -84,7 +84,7 @@ test("a process does not take the number of the one before it for its own", asyn
   assert.deepEqual(countedBy(next), { used: 100, spent: 900 });
 });
 
-test("a restored state gives the process a new number, and what it held is closed", async (t) => {
+test("a restored state gives the process a new number, and its grants are closed", async (t) => {
   const node = await openAlone(t);
   const reports = usageReports(node);
   const budgets = budgetsOf(reports);
@@ -100,7 +100,7 @@ test("a restored state gives the process a new number, and what it held is close
   assert.deepEqual(countedBy(node), { used: 100, spent: 30 });
 });
 
-test("a node that is no member of the cluster has no number", async (t) => {
+test("a node that is not a member of the cluster has no number", async (t) => {
   const node = await openAlone(t);
   const reports = usageReports(node);
   await started(reports);
@@ -110,7 +110,7 @@ test("a node that is no member of the cluster has no number", async (t) => {
   assert.equal(elsewhere.incarnation(), 0);
 });
 
-test("a report of an earlier number is refused, and one that is given up is not waited for", async (t) => {
+test("a report with an earlier number is refused, and one that is given up is not awaited", async (t) => {
   const node = await openAlone(t);
   const reports = usageReports(node);
   await started(reports);

@@ -35,7 +35,7 @@ function open(generation?: number) {
   };
 }
 
-test("a key is found by its id with what it was minted with, and another id finds nothing", () => {
+test("a key is found by its id with its minted fields, and another id finds nothing", () => {
   const { store, run } = open();
   assert.equal(store.byId("aaaaaaaa"), undefined);
   run(create("ci", "aaaaaaaa", "chat"));
@@ -50,7 +50,7 @@ test("a key is found by its id with what it was minted with, and another id find
   for (const id of ["aaaaaaab", "ci", "", "../key/ci", "a".repeat(10_000)]) assert.equal(store.byId(id), undefined);
 });
 
-test("the object is the same as long as the key is unchanged, whatever becomes of others, and cannot be changed", () => {
+test("the object stays the same and immutable while its key is unchanged", () => {
   const { store, run, reload } = open();
   run(create("ci", "aaaaaaaa"));
   const key = store.byId("aaaaaaaa");
@@ -66,7 +66,7 @@ test("the object is the same as long as the key is unchanged, whatever becomes o
   assert.equal(changed?.profile, "batch");
 });
 
-test("a key that is deleted or rotated is not found any more in the turn in which the view has it so", () => {
+test("a deleted or rotated key is no longer found in the same turn as the view's change", () => {
   const { store, run } = open();
   run(create("one", "aaaaaaaa"));
   run(create("two", "bbbbbbbb"));
@@ -79,7 +79,7 @@ test("a key that is deleted or rotated is not found any more in the turn in whic
   );
 });
 
-test("whoever watches the keys sees a change through the store, in whatever order watchers are called", () => {
+test("a watcher of keys sees a change through the store, in any order of watchers", () => {
   const { store, run, view } = open();
   run(create("ci", "aaaaaaaa", "chat"));
   store.byId("aaaaaaaa");
@@ -90,7 +90,7 @@ test("whoever watches the keys sees a change through the store, in whatever orde
   assert.deepEqual(seen, ["batch", undefined]);
 });
 
-test("what a snapshot does not have is gone with it", () => {
+test("keys missing in a snapshot are gone", () => {
   const { store, run, apply, reload } = open();
   run(create("ci", "aaaaaaaa"));
   assert.ok(store.byId("aaaaaaaa"));
@@ -100,7 +100,7 @@ test("what a snapshot does not have is gone with it", () => {
   assert.equal(store.byId("aaaaaaaa"), undefined);
 });
 
-test("keys that are in use stay parsed while a bounded number of others is", () => {
+test("keys in use stay parsed, and a bounded number of others", () => {
   const { store, run } = open(4);
   const ids = Array.from({ length: 20 }, (_, at) => `key${String(at).padStart(5, "0")}`);
   for (const id of ids) run(create(id, id));
@@ -130,7 +130,7 @@ const step = fc.oneof(
   id.map((it) => ({ ask: it })),
 );
 
-test("whatever happened to the keys, a look-up gives what the rows say", () => {
+test("after any changes a lookup gives what the rows say", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), fc.integer({ min: 1, max: 4 }), (steps, generation) => {
       const { store, view, run, reload } = open(generation);

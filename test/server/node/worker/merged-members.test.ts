@@ -9,7 +9,7 @@ const member = (endpoint: string, facts: Partial<PoolMember> = {}): PoolMember =
   ...facts,
 });
 
-test("a server that several processes have met is one row, with what all of them did", () => {
+test("a server reached by several processes is one row with the sum of their counts", () => {
   const early = { code: "ECONNREFUSED", at: 10 };
   const late = { code: "ETIMEDOUT", at: 20 };
   assert.deepEqual(

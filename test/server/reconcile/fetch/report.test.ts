@@ -87,8 +87,8 @@ const chat = (key: string) =>
     },
   ) as Promise<{ readonly usage: { readonly prompt_tokens: number; readonly completion_tokens: number } }>;
 
-describe("what was answered is reported", () => {
-  it("of compat: completions and embeddings, on their day, the other days empty", async () => {
+describe("reported usage", () => {
+  it("of compat covers completions and embeddings, on their day, with the other days empty", async () => {
     const { usage } = await chat("a");
     const embedded = (await post("/v1/embeddings", { model: "sim-embed", input: "four five" })) as {
       readonly usage: { readonly prompt_tokens: number };
@@ -110,7 +110,7 @@ describe("what was answered is reported", () => {
     assert.deepEqual(days.get("2026-11-09")?.tokens.output, 0);
   });
 
-  it("of a provider whose days begin later: what was answered before is the day before's", async () => {
+  it("of a provider with a later day boundary counts earlier answers on the previous day", async () => {
     const inputOn = async (day: string): Promise<number | null | undefined> =>
       (await daysOf()).days.get(day)?.tokens.input;
     await knobs({ clock: "2026-11-09T01:59:30Z" });
@@ -129,7 +129,7 @@ describe("what was answered is reported", () => {
     await knobs({ edge_hours: 0 });
   });
 
-  it("of messages: what was written to a cache and read from it apart", async () => {
+  it("of messages separates cache writes and reads", async () => {
     const text = "word ".repeat(2_000);
     const body = {
       model: "sim-small",
@@ -151,7 +151,7 @@ describe("what was answered is reported", () => {
     assert.ok(sum("cache_read_input_tokens") > 0 && sum("cache_creation_input_tokens") > 0);
   });
 
-  it("of some keys alone, more than one query takes", async () => {
+  it("of selected keys is complete, even with more keys than one query takes", async () => {
     await chat("a");
     const { lines } = (await (await fetch(`${simulator.url}/sim/reports`)).json()) as {
       readonly lines: readonly { readonly keyId: string; readonly counters: { readonly output: number } }[];
@@ -163,7 +163,7 @@ describe("what was answered is reported", () => {
     assert.equal(days.get("2026-11-10")?.tokens.output, own.counters.output);
   });
 
-  it("without batches", async () => {
+  it("excludes batches", async () => {
     for (const type of ["compat", "messages"] as const) {
       await knobs({ batches: [{ type, day: "2026-11-08", counter: "output", tokens: 777 }] });
       const { days } = await daysOf({ type });
@@ -171,7 +171,7 @@ describe("what was answered is reported", () => {
     }
   });
 
-  it("by pages, for as long as reports go back", async () => {
+  it("is read page by page over the whole reporting period", async () => {
     await knobs({ adjust: [{ type: "messages", day: "2026-04-01", counter: "input", add: 12 }], page_days: 7 });
     const window = { from: TO - 248 * DAY_MS, to: TO };
     const { days } = await daysOf({ type: "messages" }, window);
@@ -180,7 +180,7 @@ describe("what was answered is reported", () => {
   });
 });
 
-describe("counters that are lacking", () => {
+describe("missing counters", () => {
   const all = { type: "compat", day: "2026-11-08" };
   beforeEach(() =>
     knobs({
@@ -224,21 +224,21 @@ describe("counters that are lacking", () => {
     });
   }
 
-  it("a result without any is no day of zeroes", async () => {
+  it("a result without counters is not a day of zeros", async () => {
     await knobs({ lacking: [UNCACHED, WRITES, "input_cached_tokens", "input_tokens", "output_tokens"] });
     const { days, unread } = await daysOf();
     assert.deepEqual([unread, days.has("2026-11-08"), days.has("2026-11-09")], [["2026-11-08"], false, true]);
   });
 });
 
-describe("a provider that is not at ease", () => {
-  it("is asked again after 429 and 5xx, as it says or ever more slowly", async () => {
+describe("a failing provider", () => {
+  it("is asked again after 429 and 5xx, at its stated time or with growing delay", async () => {
     await knobs({ errors: [{ status: 429, retry_after: 7 }, { status: 503 }, { status: 500 }] });
     await daysOf();
     assert.deepEqual(waits, [7_000, 2_000, 4_000]);
   });
 
-  it("is given up on after five repeats, and at once where it wants to be left alone for long", async () => {
+  it("is given up after five retries, and at once if it asks for a long pause", async () => {
     await knobs({ errors: Array.from({ length: 9 }, () => ({ status: 502 })) });
     assert.equal(await problemOf(), "the report answers 502, after 5 repeats");
     assert.deepEqual(waits, [1_000, 2_000, 4_000, 8_000, 16_000]);
@@ -246,7 +246,7 @@ describe("a provider that is not at ease", () => {
     assert.equal(await problemOf(), "the report answers 429, and asks to be left alone for 1h");
   });
 
-  it("is not asked again with a key that it refuses", async () => {
+  it("is not asked again with a key it refuses", async () => {
     assert.match(
       await problemOf({ adminKey: "sk-admin-canary-wrong" }),
       /^the report answers 401: `admin_key` is refused/,
@@ -257,7 +257,7 @@ describe("a provider that is not at ease", () => {
     assert.deepEqual(waits, []);
   });
 
-  it("is asked from the first page on where a cursor has expired, but not for ever", async () => {
+  it("is read from the first page again if a cursor expired, but not endlessly", async () => {
     await knobs({
       page_days: 3,
       expired: 2,
@@ -269,13 +269,13 @@ describe("a provider that is not at ease", () => {
     assert.match(await problemOf(), /its cursor has expired/);
   });
 
-  it("does not lead it in a circle", async () => {
+  it("cannot cause an endless loop", async () => {
     await knobs({ page_days: 2, circle: true });
     assert.match(await problemOf(), /the day 2026-11-05 twice|circle/);
   });
 });
 
-describe("what is no report", () => {
+describe("invalid reports", () => {
   let answer: (request: IncomingMessage, response: ServerResponse) => void = () => undefined;
   const server = createServer((request, response) => answer(request, response));
   let baseUrl = "";
@@ -314,7 +314,7 @@ describe("what is no report", () => {
     });
   }
 
-  it("empty pages that go on are given up on, with as many as there may be", async () => {
+  it("endless empty pages are given up after the page limit", async () => {
     let asked = 0;
     answer = (_, response) => {
       asked += 1;
@@ -325,7 +325,7 @@ describe("what is no report", () => {
     assert.equal(asked, 9);
   });
 
-  it("days outside the window, batches and members that are not known are passed over", async () => {
+  it("days outside the window, batches and unknown fields are skipped", async () => {
     const results = [
       { output_tokens: 5, batch: false, new_thing: {} },
       { output_tokens: 900, batch: true },
@@ -336,7 +336,7 @@ describe("what is no report", () => {
     assert.deepEqual([days.size, days.get("2026-11-05")?.tokens.output], [7, 5]);
   });
 
-  it("a report of embeddings may not be there, one of completions must", async () => {
+  it("a missing embeddings report is allowed, and a missing completions report is not", async () => {
     answer = ({ url = "" }, response) => {
       if (url.includes("embeddings")) response.statusCode = 404;
       response.end(url.includes("embeddings") ? "" : page([bucket(FROM, [{ output_tokens: 5 }])]));
@@ -349,7 +349,7 @@ describe("what is no report", () => {
     assert.match(await problemOf({ baseUrl }), /no usage report at `base_url`/);
   });
 
-  it("is not followed elsewhere", async () => {
+  it("redirects are not followed", async () => {
     const seen: string[] = [];
     answer = (request, response) => {
       seen.push(request.url ?? "");
@@ -359,18 +359,18 @@ describe("what is no report", () => {
     assert.ok(seen.every((url) => !url.includes("elsewhere")));
   });
 
-  it("is dialled neither at the machine's own segment nor with a key that is no header", async () => {
+  it("link-local addresses and keys that no header can carry are refused", async () => {
     assert.match(await problemOf({ baseUrl: "http://169.254.169.254" }), /its address is link-local/);
     assert.match(await problemOf({ adminKey: "sk-canary\r\nx: y" }), /cannot be sent in a header/);
   });
 
-  it("is not waited for by whoever has gone", async () => {
+  it("an aborted caller is not kept waiting", async () => {
     const end = new AbortController();
     answer = () => end.abort(new Error("gone"));
     await assert.rejects(ask({ baseUrl }, { from: FROM, to: TO }, end.signal), /gone/);
   });
 
-  it("sends the key where the dialect has it, and a token of the organisation's as one", async () => {
+  it("the key is sent as the dialect requires, and an organization's token as a bearer", async () => {
     const seen: IncomingMessage["headers"][] = [];
     answer = (request, response) => {
       seen.push(request.headers);

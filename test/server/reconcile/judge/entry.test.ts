@@ -39,20 +39,20 @@ const step = (
 
 const breaching = (entry: Entry) => verdictsOf(entry).flatMap((it) => (it.breach ? it.class : []));
 
-describe("an entry", () => {
-  it("is judged at its maturity and not before, and not where metering is not known", () => {
+describe("reconciliation entry", () => {
+  it("is judged at its maturity and not before, and not without metering", () => {
     assert.equal(step(undefined, { now: MATURE - 1 }).judged, undefined);
     assert.equal(step(undefined, { isKnown: false }).judged, undefined);
     const { judged } = step(undefined);
     assert.deepEqual([judged?.at, judged?.unmeasured, judged?.by], [MATURE, 3, "n1"]);
   });
 
-  it("is itself where nothing is new, whoever looks and whenever", () => {
+  it("is unchanged without news, whichever node looks and whenever", () => {
     const first = step(undefined);
     assert.equal(step(first, { now: MATURE + DAY_MS, by: "n2" }), first);
   });
 
-  it("is judged again when its report is corrected, either way", () => {
+  it("is judged again when its report is corrected, in either direction", () => {
     const first = step(undefined, { reported: 970_000 });
     assert.deepEqual(breaching(first), ["output"]);
     const corrected = step(first, { reported: 1_000_000, now: MATURE + 1 });
@@ -60,7 +60,7 @@ describe("an entry", () => {
     assert.deepEqual(breaching(step(corrected, { reported: 970_000 })), ["output"]);
   });
 
-  it("is told once: a breach that stays is not new, one that went and came is", () => {
+  it("is reported once: a lasting breach is not new, and one that returns is", () => {
     const first = step(undefined, { reported: 900_000 });
     assert.deepEqual(
       unrecordedBreaches(first).map((it) => it.class),
@@ -75,12 +75,12 @@ describe("an entry", () => {
     assert.deepEqual(unrecordedBreaches(step(gone, { reported: 900_000 })).length, 1);
   });
 
-  it("keeps its verdict while metering is not known", () => {
+  it("keeps its verdict while metering is unknown", () => {
     const first = step(undefined, { reported: 900_000 });
     assert.deepEqual(verdictsOf(step(first, { reported: 900_000, isKnown: false })), verdictsOf(first));
   });
 
-  it("survives the row that it is written to", () => {
+  it("survives a round trip through its row", () => {
     const count = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
     fc.assert(
       fc.property(count, count, fc.boolean(), fc.boolean(), (reported, metered, isMature, isTold) => {
@@ -93,7 +93,7 @@ describe("an entry", () => {
     );
   });
 
-  it("is none of a row that says something else", () => {
+  it("is not read from a row with other content", () => {
     assert.equal(entryOf(DAY, "acme", { type: "other", scope: "keys" }), undefined);
     assert.equal(entryOf(DAY, "acme", { type: "compat" }), undefined);
     const strange = entryOf(DAY, "acme", { type: "compat", scope: "keys", "input.reported": -1, "judged.at": "x" });
@@ -101,8 +101,8 @@ describe("an entry", () => {
   });
 });
 
-describe("a round", () => {
-  it("survives the row that it is written to", () => {
+describe("reconciliation round", () => {
+  it("survives a round trip through its row", () => {
     const round = { provider: "acme", type: "messages", scope: "keys", triedAt: 5, fetchedAt: 4, error: "no" } as const;
     assert.deepEqual(roundOf("acme", roundFields(round)), round);
     const fresh = { ...round, fetchedAt: undefined, error: undefined };

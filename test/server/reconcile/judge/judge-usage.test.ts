@@ -33,13 +33,13 @@ describe("drift", () => {
     it(why, () => assert.equal(isDrift({ metered: one, reported: other }, RULES), breaches));
   }
 
-  it("without ratio and floor any difference is one, and none is none", () => {
+  it("without ratio and floor counts any difference, and none counts as zero", () => {
     const rules = { driftRatio: 0, driftFloor: 0 };
     assert.equal(isDrift({ metered: 1, reported: 0 }, rules), true);
     assert.equal(isDrift({ metered: 0, reported: 0 }, rules), false);
   });
 
-  it("is as large one way as the other, and never past the whole", () => {
+  it("is symmetric and never above the whole", () => {
     const count = fc.integer({ min: 0, max: 2 ** 50 });
     fc.assert(
       fc.property(count, count, fc.double({ min: 0, max: 1, noNaN: true }), count, (a, b, driftRatio, driftFloor) => {
@@ -54,7 +54,7 @@ describe("drift", () => {
   });
 });
 
-describe("a verdict", () => {
+describe("verdict", () => {
   const CASES = [
     ["organisation", 1, 2, true, "under", false],
     ["organisation", 2, 1, true, "over", true],
@@ -71,10 +71,10 @@ describe("a verdict", () => {
   }
 });
 
-describe("what is compared", () => {
+describe("comparison", () => {
   const given = metered({ input: 100, cached_input: 30, cache_creation_input: 20, output: 7 });
 
-  it("is each class that the report has", () => {
+  it("covers each class that the report has", () => {
     const tokens = { input: 1, cached_input: null, cache_creation_input: 2, output: null };
     assert.deepEqual(compare(given, { tokens, joined: [] }), [
       { class: "input", metered: 100, reported: 1 },
@@ -82,7 +82,7 @@ describe("what is compared", () => {
     ]);
   });
 
-  it("is the sum of classes that the report cannot tell apart", () => {
+  it("uses the sum of classes that the report does not separate", () => {
     const tokens = { input: 150, cached_input: null, cache_creation_input: null, output: 7 };
     assert.deepEqual(compare(given, { tokens, joined: ["cached_input", "cache_creation_input"] }), [
       { class: "input", metered: 150, reported: 150 },
@@ -90,7 +90,7 @@ describe("what is compared", () => {
     ]);
   });
 
-  it("is every class of a day that nothing is reported of", () => {
+  it("covers every class of a day without a report", () => {
     assert.deepEqual(
       compare(given, NOTHING_REPORTED).map(({ reported }) => reported),
       [0, 0, 0, 0],
@@ -102,7 +102,7 @@ describe("days", () => {
   const NOW = Date.parse("2026-11-20T13:14:15.678Z");
   const HOUR = 3_600_000;
 
-  it("of a window are those of the lookback that are over", () => {
+  it("in a window are the past days of the lookback", () => {
     assert.deepEqual(daysIn(windowAt(NOW, 72 * HOUR)), ["2026-11-17", "2026-11-18", "2026-11-19"]);
     assert.deepEqual(daysIn(windowAt(momentOf("2026-03-01"), 24 * HOUR)), ["2026-02-28"]);
     assert.equal(daysIn(windowAt(NOW, 248 * 24 * HOUR)).length, 248);
@@ -114,7 +114,7 @@ describe("days", () => {
     assert.equal(isMature("2026-11-19", at - 1, 48 * HOUR), false);
   });
 
-  it("are the same day from the first moment to the last", () => {
+  it("stay the same day from the first to the last moment", () => {
     assert.equal(dayOf(momentOf("2024-02-29")), "2024-02-29");
     assert.equal(dayOf(momentOf("2024-03-01") - 1), "2024-02-29");
   });

@@ -11,7 +11,7 @@ function logged(level: "debug" | "info" = "info") {
   return { log, tee, lines, written, take: (line: LogLine) => void lines.push(line) };
 }
 
-test("the sink is handed what was written, and only while it stands", () => {
+test("the sink receives written lines, only while it is attached", () => {
   const { log, tee, lines, written, take } = logged();
   log.info("before");
   tee.sink = take;
@@ -36,7 +36,7 @@ test("the sink is handed what was written, and only while it stands", () => {
   });
 });
 
-test("what is too long for a line reaches the sink cut as the line is", () => {
+test("an oversized line reaches the sink truncated like the line", () => {
   const { log, tee, lines, written, take } = logged();
   tee.sink = take;
   log.info("long", { texts: Array.from({ length: 60 }, () => "x".repeat(1_900)) });
@@ -44,7 +44,7 @@ test("what is too long for a line reaches the sink cut as the line is", () => {
   assert.ok(JSON.stringify(lines[0]).length < 4_200);
 });
 
-test("a sink that throws harms neither the line nor who logs", () => {
+test("a sink that throws affects neither the line nor its caller", () => {
   const { log, tee, written } = logged();
   tee.sink = () => {
     throw new Error("full");

@@ -56,7 +56,7 @@ function ordered(series: ReadonlyMap<string, number>): readonly (readonly [strin
   return [...series].map(([key, value]) => [normal(key), value] as const).sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
-test("the series of the scrape and of OTLP are the same, one by one", async (t) => {
+test("the series of the scrape and of OTLP are identical", async (t) => {
   const collector = await startCollector(t);
   const { otlp, instruments } = await opened(t, JSON_TO(collector.url));
   const requests = instruments.counter("gateway_requests_total", "Requests.", ["route", "status"]);
@@ -82,7 +82,7 @@ test("the series of the scrape and of OTLP are the same, one by one", async (t) 
   assert.deepEqual([...new Set(collector.metrics().map(({ unit }) => unit))], [""]);
 });
 
-test("a gauge that could not be read is left out, and the rest is exported", async (t) => {
+test("a gauge that cannot be read is left out, and the rest is exported", async (t) => {
   const collector = await startCollector(t);
   const { otlp, instruments } = await opened(t, JSON_TO(collector.url));
   instruments.observedGauge("broken", "Never.", () => Number.NaN);
@@ -92,7 +92,7 @@ test("a gauge that could not be read is left out, and the rest is exported", asy
   assert.deepEqual([points.get("broken"), points.get("sound")], [[], [1]]);
 });
 
-test("the resource names service, version and node, and the environment has the last word", async (t) => {
+test("the resource has service, version and node, and the environment overrides it", async (t) => {
   const first = await startCollector(t);
   await (await opened(t, JSON_TO(first.url))).otlp.close();
   const plain = first.resource("/v1/metrics");
@@ -154,7 +154,7 @@ test("the bodies of the audit scope, written back as lines, are the canonical re
   assert.deepEqual(seen[1]?.attributes, { "event.name": "access.decision", "audit.node": "n1", "audit.seq": 2 });
 });
 
-test("protobuf over HTTP is the default, with the headers and the compression of the environment", async (t) => {
+test("protobuf over HTTP is the default, with headers and compression from the environment", async (t) => {
   const collector = await startCollector(t);
   const { otlp, log } = await opened(t, {
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
@@ -176,7 +176,7 @@ test("protobuf over HTTP is the default, with the headers and the compression of
   assert.ok(logs.includes("hello collector") && logs.includes("gateway/log"));
 });
 
-test("gRPC is spoken where the environment says so", async (t) => {
+test("gRPC is used if the environment says so", async (t) => {
   const called: { readonly path: string; readonly body: Buffer }[] = [];
   const server = createHttp2Server();
   server.on("stream", (stream, headers) => {
@@ -208,7 +208,7 @@ test("gRPC is spoken where the environment says so", async (t) => {
   }
 });
 
-test("only the signals that are on are opened", async (t) => {
+test("only the enabled signals are opened", async (t) => {
   const collector = await startCollector(t);
   const env = { ...JSON_TO(collector.url), OTEL_TRACES_EXPORTER: "none", OTEL_LOGS_EXPORTER: "none" };
   const { otlp } = await opened(t, env);
@@ -219,7 +219,7 @@ test("only the signals that are on are opened", async (t) => {
   assert.deepEqual(new Set(collector.posted.map(({ path }) => path)), new Set(["/v1/metrics"]));
 });
 
-test("what the environment says wrongly is warned of, and a sampler that is unknown falls back", async (t) => {
+test("an invalid environment variable is warned about, and an unknown sampler falls back", async (t) => {
   const collector = await startCollector(t);
   const env = { ...JSON_TO(collector.url), OTEL_TRACES_SAMPLER: "nonsense", OTEL_LOGS_EXPORTER: "syslog" };
   const { otlp, lines } = await opened(t, env);
@@ -231,7 +231,7 @@ test("what the environment says wrongly is warned of, and a sampler that is unkn
   assert.match(told, /OTEL_TRACES_SAMPLER/);
 });
 
-test("an environment that asks for nothing, or disables it, opens nothing", async () => {
+test("an environment without OTLP settings, or one that disables it, opens nothing", async () => {
   const options = {
     instruments: createInstruments(),
     sample: () => undefined,

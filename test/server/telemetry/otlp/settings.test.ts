@@ -6,7 +6,7 @@ const otlp = (protocol = "http/protobuf") => [{ kind: "otlp", protocol }];
 const console = [{ kind: "console" }];
 const ENDPOINT = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318" };
 
-test("an environment that asks for nothing switches nothing on", () => {
+test("an empty environment enables nothing", () => {
   const silent = [
     {},
     { OTEL_SERVICE_NAME: "x", OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" },
@@ -18,7 +18,7 @@ test("an environment that asks for nothing switches nothing on", () => {
   for (const env of silent) assert.deepEqual(readSettings(env), { settings: undefined, warnings: [] });
 });
 
-test("endpoint and exporter variables decide which signals are on", () => {
+test("endpoint and exporter variables decide which signals are enabled", () => {
   const cases = [
     { env: ENDPOINT, traces: otlp(), metrics: otlp(), logs: otlp() },
     { env: { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "http://c/x" }, traces: otlp(), metrics: [], logs: [] },
@@ -47,7 +47,7 @@ test("endpoint and exporter variables decide which signals are on", () => {
   }
 });
 
-test("what is not understood is named in a warning without its value, and off or at its default", () => {
+test("an invalid setting is named in a warning without its value, and is off or at its default", () => {
   const secret = "s3cret-value";
   const cases: readonly (readonly [Record<string, string>, RegExp])[] = [
     [{ OTEL_TRACES_EXPORTER: secret }, /OTEL_TRACES_EXPORTER: only otlp, console and none/],
@@ -70,7 +70,7 @@ test("what is not understood is named in a warning without its value, and off or
   assert.deepEqual(readSettings({ ...ENDPOINT, OTEL_TRACES_EXPORTER: "zipkin" }).settings?.traces, []);
 });
 
-test("queues and intervals are those of the environment, and a batch is no larger than its queue", () => {
+test("queues and intervals follow the environment, and a batch is no larger than its queue", () => {
   const { settings } = readSettings({
     ...ENDPOINT,
     OTEL_BSP_MAX_QUEUE_SIZE: "100",

@@ -4,7 +4,7 @@ import { carryContext, traceparentOf } from "../../../../src/server/telemetry/ot
 
 const OURS = "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01";
 
-test("ours stands in the place of the client's, and every other header is as it was", () => {
+test("our trace context replaces the client's, and every other header is unchanged", () => {
   const headers = [
     "Accept",
     "*/*",
@@ -22,13 +22,13 @@ test("ours stands in the place of the client's, and every other header is as it 
   ]);
 });
 
-test("a trace that begins here takes no state along, and says its traceparent once", () => {
+test("a trace that begins here has no trace state and one traceparent", () => {
   const headers = ["tracestate", "a=b", "x", "y", "traceparent", "one", "Traceparent", "two"];
   assert.deepEqual(carryContext(headers, OURS, false), ["x", "y", "traceparent", OURS]);
   assert.deepEqual(carryContext([], OURS, false), ["traceparent", OURS]);
 });
 
-test("a traceparent says whether the trace is sampled and no other flag", () => {
+test("a traceparent has the sampled flag and no other", () => {
   const context = { traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "00f067aa0ba902b7" };
   assert.equal(traceparentOf({ ...context, traceFlags: 1 }), OURS);
   assert.equal(traceparentOf({ ...context, traceFlags: 0xfe }), `${OURS.slice(0, -2)}00`);

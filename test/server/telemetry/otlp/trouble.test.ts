@@ -28,7 +28,7 @@ function watched() {
   return { trouble, said, advance };
 }
 
-test("failures are told at most once a minute, with how many there were meanwhile", () => {
+test("failures are logged at most once a minute, with the number in between", () => {
   const { trouble, said, advance } = watched();
   const error = new Error("refused");
   trouble.failed("traces", 1, error);
@@ -44,13 +44,13 @@ test("failures are told at most once a minute, with how many there were meanwhil
   );
 });
 
-test("it can be told from its own lines that they are its own", () => {
+test("its own log lines are recognizable as its own", () => {
   const { trouble, said } = watched();
   trouble.failed("traces", 1, new Error("x"));
   assert.deepEqual([said[0]?.speaking, trouble.isSpeaking()], [true, false]);
 });
 
-test("complaints of the start are each told once, later ones once a minute, and none at length", () => {
+test("startup warnings are logged once each, later ones once a minute, and none at length", () => {
   const { trouble, said, advance } = watched();
   trouble.complained("one");
   trouble.complained("two");
@@ -67,7 +67,7 @@ test("complaints of the start are each told once, later ones once a minute, and 
   assert.equal(String(said[3]?.fields?.["detail"]).length, 500);
 });
 
-test("a collector that is not there costs counters and one line, which is not exported", async (t) => {
+test("an unreachable collector costs counters and one line, which is not exported", async (t) => {
   const port = await freePort();
   const { otlp, log, lines, value } = await opened(t, {
     OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
@@ -91,7 +91,7 @@ test("a collector that is not there costs counters and one line, which is not ex
   assert.equal(value(DROPPED, "logs"), 1);
 });
 
-test("a collector that refuses is no reason to tell it so", async (t) => {
+test("a refusal by the collector is not exported to it", async (t) => {
   const collector = await startCollector(t, 400);
   const { otlp, log, lines, advance, value } = await opened(t, {
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
@@ -109,7 +109,7 @@ test("a collector that refuses is no reason to tell it so", async (t) => {
   assert.deepEqual(new Set(collector.records("gateway/log").map(({ body }) => body)), new Set(["a line"]));
 });
 
-test("what was exported, or failed to be, makes room for more", async (t) => {
+test("exported and failed records make room for more", async (t) => {
   for (const status of [200, 400]) {
     const collector = await startCollector(t, status);
     const { otlp, value } = await opened(t, {
@@ -127,7 +127,7 @@ test("what was exported, or failed to be, makes room for more", async (t) => {
   }
 });
 
-test("a collector that never answers is given a bounded queue and five seconds at the end", async (t) => {
+test("a collector that never answers has a bounded queue and five seconds at the end", async (t) => {
   const { url } = await startBlackhole(t);
   const { otlp, log, lines, value } = await opened(t, {
     OTEL_EXPORTER_OTLP_ENDPOINT: url,

@@ -56,7 +56,7 @@ const CASES: readonly (readonly [string, Reply, string, RegExp])[] = [
 ];
 
 for (const [what, reply, reason, words] of CASES) {
-  test(`${what} in the place of a directory`, async (t) => {
+  test(`${what} instead of a directory is an error`, async (t) => {
     const { authority } = await start(t, { "/dir": reply });
     const asking = authority.directory(AbortSignal.timeout(10_000));
     await assert.rejects(asking, (error: Error & { reason?: string }) => {
@@ -68,7 +68,7 @@ for (const [what, reply, reason, words] of CASES) {
   });
 }
 
-test("silence, and an answer that drips, end with the signal at once", async (t) => {
+test("silence and a dripping answer end at once with the signal", async (t) => {
   const drip: Reply = (response) => {
     response.write("{");
     const timer = setInterval(() => response.write(" "), 20);
@@ -85,7 +85,7 @@ test("silence, and an answer that drips, end with the signal at once", async (t)
   }
 });
 
-test("renewal information that is none is none, and its certificate is named in the path", async (t) => {
+test("invalid renewal information counts as none, and the path names its certificate", async (t) => {
   const window = (start: unknown, end: unknown): Reply =>
     says({ suggestedWindow: { start, end } }, 200, { "retry-after": "60" });
   const { authority, url } = await start(t, {
@@ -102,7 +102,7 @@ test("renewal information that is none is none, and its certificate is named in 
   await assert.rejects(authority.renewalInfo(`${url}/ari`, "unknown", signal), { reason: "ca_answer" });
 });
 
-test("an account of a lying authority is no account", async (t) => {
+test("an account at another address than its authority's is refused", async (t) => {
   const directory: Reply = (response, at) =>
     says({ newNonce: at("/nonce"), newAccount: at("/account"), newOrder: at("/order") })(response, at);
   const { authority } = await start(t, {

@@ -35,10 +35,10 @@ const VECTORS = [
   ["01", "ff", "_w.AQ"],
 ] as const;
 
-test("the name is the issuer's key id and the serial number as DER has them, in base64url", async () => {
+test("the id is the issuer's key id and the serial number as in DER, in base64url", async () => {
   for (const [serial, keyId, expected] of VECTORS) assert.equal(certIdOf(await certificate(serial, keyId)), expected);
 });
 
-test("a certificate without its issuer's key id has no name", async () => {
+test("a certificate without its issuer's key id has no id", async () => {
   assert.equal(certIdOf(await certificate("01", undefined)), undefined);
 });

@@ -100,7 +100,7 @@ async function issueWithDeath(authority: Pebble, at: number, when: "before" | "a
   return { died, orders: after.orders - before.orders, issued: after.issued - before.issued, serials };
 }
 
-test("one certificate is in force in the end, and at most one order is left behind for each death", {
+test("one certificate is in force in the end, and each death leaves at most one order behind", {
   skip: it.missing,
 }, async () => {
   const authority = await startPebble(it.path, { httpPort: door.port });

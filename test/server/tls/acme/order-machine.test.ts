@@ -83,7 +83,7 @@ const failed = (more: Partial<Extract<Answer, { kind: "failed" }>> = {}): Answer
 const step = (world: World, answer: Answer, now: number, by: Wanted = wanted): World =>
   after(world, effectOf(world, by, now), answer, by, now);
 
-test("a certificate is renewed at two thirds of its life, one of less than ten days at half, spread by a fiftieth", () => {
+test("a certificate is renewed at two thirds of its life, one of less than ten days at half, with a jitter of a fiftieth", () => {
   for (const [life, share] of [
     [5 * MINUTE, 1 / 2],
     [160 * HOUR, 1 / 2],
@@ -102,7 +102,7 @@ test("a certificate is renewed at two thirds of its life, one of less than ten d
   }
 });
 
-test("the moment within a window is drawn once, again for another window, and never for one that is none", () => {
+test("the moment within a window is drawn once, again for another window, and never for an invalid one", () => {
   const window = { start: T0, end: T0 + 2 * DAY };
   const drawn = drawWindow(window, null, 0.25);
   assert.deepEqual(drawn, { ...window, at: T0 + DAY / 2 });
@@ -114,7 +114,7 @@ test("the moment within a window is drawn once, again for another window, and ne
   assert.equal(drawWindow({ start: Number.NaN, end: T0 }, null, 0), undefined);
 });
 
-test("a window goes before the lifetime, but neither renews at once without end nor lets it expire", () => {
+test("a window takes precedence over the lifetime, but causes neither endless renewal nor expiry", () => {
   const at = (start: number, end: number) => ({ start, end, at: start });
   const base = issuedAt(T0);
   assert.equal(renewalDue({ ...base, window: at(T0 + DAY, T0 + 2 * DAY) }), T0 + DAY);
@@ -124,7 +124,7 @@ test("a window goes before the lifetime, but neither renews at once without end 
   assert.equal(renewalDue({ ...base, window: at(T0 + 400 * DAY, T0 + 401 * DAY) }), T0 + 81 * DAY);
 });
 
-test("a window is that of the certificate that it was asked for, and of no other", () => {
+test("a window applies only to the certificate it was requested for", () => {
   const world: World = { account, record: recordOf({ issued: issuedAt(T0, 90 * DAY, { askAt: T0 }) }) };
   const effect = effectOf(world, wanted, T0);
   assert.equal(effect.do, "ask");
@@ -137,7 +137,7 @@ test("a window is that of the certificate that it was asked for, and of no other
   assert.equal(after(renewed, effect, answer, wanted, T0), renewed);
 });
 
-test("failures wait 1, 5, 15, 30 and 60 minutes, then an hour each, longer where it is asked for, a week at most", () => {
+test("failures wait 1, 5, 15, 30 and 60 minutes, then an hour each, longer if requested, at most a week", () => {
   let world: World = { account, record: recordOf({ order: orderOf("check") }) };
   let now = T0;
   for (const minutes of [1, 5, 15, 30, 60, 60, 60]) {
@@ -153,7 +153,7 @@ test("failures wait 1, 5, 15, 30 and 60 minutes, then an hour each, longer where
   assert.equal(nextAttempt(T0, 1, T0 - DAY), T0 + MINUTE);
 });
 
-test("an authority that is away for an hour leaves the certificate, and what was told is taken back by success", () => {
+test("an authority that is down for an hour leaves the certificate, and success clears the reported failure", () => {
   const old = issuedAt(T0);
   const due = renewalDue(old);
   let world: World = { account, record: recordOf({ issued: old }) };
@@ -179,13 +179,13 @@ test("an authority that is away for an hour leaves the certificate, and what was
   assert.deepEqual([issued, failure, failures, nextAttemptAt, order], [fresh, null, 0, 0, null]);
 });
 
-test("other settings are tried at once, those that failed are not", () => {
+test("changed settings are tried at once, and failed ones are not", () => {
   const world = step({ account, record: undefined }, failed({ reason: "eab" }), T0);
   assert.equal(effectOf(world, wanted, T0 + 1).do, "wait");
   assert.equal(effectOf(world, { ...wanted, settings: "s2" }, T0 + 1).do, "begin");
 });
 
-test("two orders that were handed in within 24 hours are all; the count is kept and survives a failure between the two", () => {
+test("at most two orders are submitted in 24 hours; the count is kept across a failure between the two", () => {
   let world: World = { account, record: recordOf({ order: orderOf("check") }) };
   world = step(world, { kind: "ready" }, T0);
   assert.deepEqual(world.record?.finalized, [T0]);
@@ -201,7 +201,7 @@ test("two orders that were handed in within 24 hours are all; the count is kept 
   assert.equal(allowedFrom({ finalized: [T0 + 90 * DAY, T0 + 91 * DAY] }, T0), 0, "times of a clock that was ahead");
 });
 
-test("an order stuck in processing is gone on with, never a second beside it", () => {
+test("an order stuck in processing is continued, without a second one beside it", () => {
   let world: World = { account, record: recordOf({ order: orderOf("download"), finalized: [T0] }) };
   for (let turn = 0, now = T0; turn < 20; turn += 1) {
     world = step(world, failed({ reason: "processing", retryAt: now + 5 * MINUTE }), now);
@@ -213,7 +213,7 @@ test("an order stuck in processing is gone on with, never a second beside it", (
   }
 });
 
-test("a clock an hour off: what is stored stands, and it neither renews at once nor never", () => {
+test("with a clock an hour off the stored certificate stays, and it is renewed neither at once nor never", () => {
   const issued = issuedAt(T0);
   const due = renewalDue(issued);
   const world: World = { account, record: recordOf({ issued }) };
@@ -226,7 +226,7 @@ test("a clock an hour off: what is stored stands, and it neither renews at once 
   assert.deepEqual(effectOf(late, wanted, due), { do: "wait", until: due + HOUR + MINUTE });
 });
 
-test("what a clock that was hours ahead had to be waited for is not waited for once it is right", () => {
+test("a wait caused by a clock hours ahead ends once the clock is right", () => {
   const ahead = T0 + 200 * DAY;
   const order: World = { account, record: recordOf({ order: orderOf("check") }) };
   const late = after(order, effectOf(order, wanted, T0), failed({ retryAt: ahead + DAY }), wanted, ahead);
@@ -240,7 +240,7 @@ test("what a clock that was hours ahead had to be waited for is not waited for o
   assert.equal(allowedFrom({ finalized: [T0, T0 + HOUR] }, T0), T0 + DAY, "of a leader that was an hour ahead");
 });
 
-test("an account that is not there is registered again with its key", () => {
+test("an unknown account is registered again with its key", () => {
   let world: World = { account, record: recordOf({ order: orderOf("order", { url: null }) }) };
   world = step(world, failed({ reason: "account", keepsOrder: false, losesAccount: true }), T0);
   assert.deepEqual(world.account, { ...account, url: null });
@@ -250,7 +250,7 @@ test("an account that is not there is registered again with its key", () => {
   assert.deepEqual(world.account, { ...account, url: "https://ca/a/2" });
 });
 
-test("records of challenges are removed after a failure and after a success, by whoever leads, until none is left", () => {
+test("challenge records are removed after failure and success, by any leader, until none is left", () => {
   const dns: Wanted = { ...wanted, type: "dns-01" };
   const challenge = { authorization: "z", url: "c", name: "a.example", token: "token" };
   const order = orderOf("respond", { type: "dns-01", challenges: [challenge] });
@@ -272,7 +272,7 @@ test("records of challenges are removed after a failure and after a success, by 
   assert.deepEqual(step(other, { kind: "abandoned" }, T0).record?.litter, [record]);
 });
 
-test("each state takes its own answers, and what is none changes nothing", () => {
+test("each state accepts its own answers, and others change nothing", () => {
   const answers: readonly Answer[] = [
     { kind: "ordered", url: "u" },
     { kind: "pending", challenges: [] },
@@ -295,7 +295,7 @@ test("each state takes its own answers, and what is none changes nothing", () =>
   }
 });
 
-test("Retry-After is seconds or a date; what is neither is nothing; renewal information is asked for between a minute and a day", () => {
+test("Retry-After is seconds or a date, anything else is ignored; renewal information is read every minute to every day", () => {
   for (const [value, expected] of [
     ["120", T0 + 120_000],
     [" 0 ", T0],

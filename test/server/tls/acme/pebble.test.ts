@@ -82,7 +82,7 @@ function until<T>(acme: Certificates, found: () => T | undefined): Promise<T> {
 const issued = (acme: Certificates): Promise<Certificate> => until(acme, () => acme.current());
 const failure = (acme: Certificates) => until(acme, () => acme.standing().failure);
 
-test("a certificate is ordered by the node that leads, proved at others, and served by all", skip, async () => {
+test("a certificate is ordered by the leader, validated at other nodes, and served by all", skip, async () => {
   const authority = await pebble();
   const cluster = createMemoryCluster("n2");
   const domains = ["gw.example.com", "api.example.com"];
@@ -105,14 +105,14 @@ test("a certificate is ordered by the node that leads, proved at others, and ser
   assert.equal(nodes[0]?.challenge("gw.example.com", "x".repeat(43)), undefined, "no order is under way any more");
 });
 
-test("nonces that are refused are drawn anew", skip, async () => {
+test("refused nonces are drawn again", skip, async () => {
   const authority = await pebble({ env: { PEBBLE_WFE_NONCEREJECT: "25" } });
   const acme = open(createMemoryCluster(), "n1", settingsOf(authority));
   door.answerers = [acme.challenge];
   assert.deepEqual((await issued(acme)).names, ["gw.example.com"]);
 });
 
-test("an account is bound where the authority wants it, and what is lacking is said", skip, async () => {
+test("an account is bound if the authority requires it, and missing settings are reported", skip, async () => {
   const authority = await pebble({ requiresEab: true });
   const told: Told[] = [];
   const cluster = createMemoryCluster();
@@ -138,7 +138,7 @@ test("an account is bound where the authority wants it, and what is lacking is s
   assert.ok(!JSON.stringify(told).includes(EAB.macKey));
 });
 
-test("a name that cannot be proved is named, and the certificate of before is served on", skip, async () => {
+test("a name that cannot be validated is reported, and the previous certificate keeps serving", skip, async () => {
   const authority = await pebble();
   const cluster = createMemoryCluster();
   const before = open(cluster, "n1", settingsOf(authority));
@@ -156,7 +156,7 @@ test("a name that cannot be proved is named, and the certificate of before is se
   assert.equal(acme.standing().failures, 1);
 });
 
-test("a name that the authority refuses is said to be refused", skip, async () => {
+test("a name that the authority refuses is reported as refused", skip, async () => {
   const authority = await pebble();
   const acme = open(createMemoryCluster(), "n1", settingsOf(authority, { domains: ["blocked.example"] }));
   const { reason, message } = await failure(acme);

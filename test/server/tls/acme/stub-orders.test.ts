@@ -111,7 +111,7 @@ for (const [what, issues, words] of REFUSED) {
   });
 }
 
-test("the one of before stays where the next is of another key", async (t) => {
+test("the previous certificate stays if the next has another key", async (t) => {
   const { acme, pass, ended } = open(t);
   await ended();
   const before = acme.current();
@@ -122,7 +122,7 @@ test("the one of before stays where the next is of another key", async (t) => {
   assert.equal(acme.current(), before);
 });
 
-test("a clock minutes behind the authority's takes its new certificate; one that is hours off orders nothing", async (t) => {
+test("a clock minutes behind the authority's accepts a new certificate; one hours off orders nothing", async (t) => {
   for (const aheadMs of [-50 * MINUTE, 50 * MINUTE]) {
     stub.issues = (names, publicKey) => ({ names, publicKey, notBefore: Date.now() - 1_000 });
     const { acme, ended } = open(t, { aheadMs });
@@ -143,7 +143,7 @@ test("a clock minutes behind the authority's takes its new certificate; one that
   assert.deepEqual(stub.orders, []);
 });
 
-test("a renewal names what it replaces, and is ordered without where the authority does not want that", async (t) => {
+test("a renewal names what it replaces, and is ordered without it if the authority refuses that", async (t) => {
   stub.renewal = "{}";
   const { acme, pass, ended } = open(t);
   await ended();
@@ -175,7 +175,7 @@ test("a renewal names what it replaces, and is ordered without where the authori
   assert.equal(acme.standing().failure?.reason, "ca_answer", "another fault is not taken for that");
 });
 
-test("an authority without renewal information hears of no replacement", async (t) => {
+test("an authority without renewal information gets no replaced certificate", async (t) => {
   const { pass, ended } = open(t);
   await ended();
   pass(80 * DAY);
@@ -186,7 +186,7 @@ test("an authority without renewal information hears of no replacement", async (
   );
 });
 
-test("a window of now has a certificate renewed once, broken renewal information by its lifetime", async (t) => {
+test("a current window causes one renewal, and broken renewal information falls back to the lifetime", async (t) => {
   const window = { start: new Date(Date.now() - HOUR), end: new Date(Date.now() - MINUTE) };
   stub.renewal = JSON.stringify({ suggestedWindow: window });
   const { acme, pass, ended } = open(t);
@@ -206,7 +206,7 @@ test("a window of now has a certificate renewed once, broken renewal information
   assert.ok(share > 0.64 && share < 0.67, `${share}`);
 });
 
-test("a data directory put back from before a renewal serves the old certificate on and renews it", async (t) => {
+test("a data directory restored from before a renewal keeps serving the old certificate and renews it", async (t) => {
   stub.renewal = "{}";
   const { cluster, acme, pass, ended } = open(t);
   await ended();
@@ -227,7 +227,7 @@ test("a data directory put back from before a renewal serves the old certificate
   assert.equal(stub.accounts, 1, "the account is that of before");
 });
 
-test("accounts of other settings are kept for 30 days after the one of now was made, and then no longer", async (t) => {
+test("accounts of other settings are kept for 30 days after the current one was created", async (t) => {
   const cluster = createMemoryCluster();
   const before = open(t, { cluster, email: "old@example.com" });
   await before.ended();

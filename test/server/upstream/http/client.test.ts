@@ -24,7 +24,7 @@ const says = (text: string, after: Script["after"] = "keep"): void =>
 const answer = (body: string, ...headers: readonly string[]): string =>
   `HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n${headers.map((each) => `${each}\r\n`).join("")}\r\n${body}`;
 
-test("the bytes of a request are those that undici writes", async () => {
+test("the bytes of a request equal those that undici writes", async () => {
   const client = openClient();
   const pool = new Pool(wire.origin);
   after(() => pool.destroy());
@@ -48,7 +48,7 @@ test("the bytes of a request are those that undici writes", async () => {
   }
 });
 
-test("one connection serves one request after the other, the last that became idle first", async () => {
+test("one connection serves one request after the other, most recently idle first", async () => {
   const client = openClient();
   says(answer("{}"));
   wire.heard.length = 0;
@@ -60,7 +60,7 @@ test("one connection serves one request after the other, the last that became id
   assert.equal(client.connections, 1);
 });
 
-test("requests at once have a connection each", async () => {
+test("concurrent requests have a connection each", async () => {
   const client = openClient();
   says(answer("{}"));
   wire.heard.length = 0;
@@ -77,7 +77,7 @@ const LAST_ANSWERS: readonly (readonly [string, string])[] = [
 ];
 
 for (const [what, text] of LAST_ANSWERS) {
-  test(`after an answer ${what} the next request has a connection of its own`, async () => {
+  test(`after an answer ${what} the next request has a new connection`, async () => {
     const client = openClient();
     says(text);
     wire.heard.length = 0;
@@ -106,7 +106,7 @@ const IDLE_ENDS: readonly (readonly [
 for (const [what, { says: said, ends }, expected] of IDLE_ENDS) {
   // A DELETE with a body goes over the library, which does not show what came of a head.
   for (const method of said === "" ? ["POST", "DELETE"] : ["POST"]) {
-    test(`${method}: ${what} on a connection that was used before: ${expected}, and twice fails`, async () => {
+    test(`${method}: ${what} on a reused connection: ${expected}, and twice fails`, async () => {
       const connections: number[] = [];
       let dropsFirst = false;
       const server = createServer((socket) => {
@@ -138,7 +138,7 @@ for (const [what, { says: said, ends }, expected] of IDLE_ENDS) {
   }
 }
 
-test("no call fails at a server that ends connections after 60 ms without a request", async () => {
+test("no call fails at a server that closes connections after 60 idle ms", async () => {
   const server = createServer((socket) => {
     let idle: NodeJS.Timeout | undefined;
     socket.on("error", () => undefined);
@@ -161,7 +161,7 @@ test("no call fails at a server that ends connections after 60 ms without a requ
   assert.deepEqual(new Set(ends), new Set(["complete"]));
 });
 
-test("bytes that nobody asked for, on an idle connection, are the answer of nobody", async () => {
+test("unsolicited bytes on an idle connection answer no request", async () => {
   const client = openClient();
   let late: (() => void) | undefined;
   const server = await listening(
@@ -250,7 +250,7 @@ for (const [what, script, code, hasHead] of FAILURES) {
   });
 }
 
-test("an answer cut at each byte is the same answer", async () => {
+test("an answer cut at any byte is the same answer", async () => {
   const client = openClient();
   const chunked =
     "HTTP/1.1 103 Early\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX-A: b\r\n\r\n5\r\nhello\r\n1;a=b\r\n!\r\n0\r\nx-sum: 1\r\n\r\n";
@@ -267,7 +267,7 @@ test("an answer cut at each byte is the same answer", async () => {
   assert.equal(client.connections, 1);
 });
 
-test("who has no room is given no more until there is", async () => {
+test("a reader without room gets no more until there is", async () => {
   const client = openClient();
   const text = "x".repeat(3_000_000);
   wire.say({ pieces: [Buffer.from(answer(text))], after: "keep" });
@@ -300,7 +300,7 @@ test("who has no room is given no more until there is", async () => {
   assert.equal((await outcomeOf(client.dispatch)).body, "{}");
 });
 
-test("a request that is given up before it goes out is not sent, and its connection serves another", async () => {
+test("a request aborted before it is sent is not sent, and its connection serves another", async () => {
   const client = openClient();
   says(answer("{}"));
   await outcomeOf(client.dispatch);
@@ -312,7 +312,7 @@ test("a request that is given up before it goes out is not sent, and its connect
   assert.equal(client.connections, 1);
 });
 
-test("a request that is given up later ends its connection and no other", async () => {
+test("a request aborted later closes its own connection and no other", async () => {
   const client = openClient();
   says("");
   let give = (): void => undefined;
@@ -332,7 +332,7 @@ test("a request that is given up later ends its connection and no other", async 
   assert.equal(client.connections, 1);
 });
 
-test("where nobody listens nothing was sent", async () => {
+test("if the port is closed nothing was sent", async () => {
   const server = createServer();
   const origin = await listening(server);
   await new Promise((done) => server.close(done));
@@ -340,7 +340,7 @@ test("where nobody listens nothing was sent", async () => {
   assert.deepEqual([end, wasSent, (cause as NodeJS.ErrnoException).code], ["failed", false, "ECONNREFUSED"]);
 });
 
-test("a client that is closed lets what is under way end, and takes nothing more", async () => {
+test("a closed client lets running requests end and accepts no more", async () => {
   const client = openClient();
   let write = (): void => undefined;
   const origin = await listening(
@@ -364,7 +364,7 @@ test("a client that is closed lets what is under way end, and takes nothing more
   await client.destroy();
 });
 
-test("requests that are out of the ordinary go over the library, as they would have", async () => {
+test("unusual requests use the library with the same result", async () => {
   const client = openClient();
   says(answer("{}"));
   wire.heard.length = 0;

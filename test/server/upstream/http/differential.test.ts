@@ -179,7 +179,7 @@ const comparable = ({ head }: Outcome): unknown =>
 const FOUND = ['HTTP/1.1 200 \r\ncontent-length: 7\t\r\nx-tab: a\tb\r\n\r\n{"a":1}', "\nHTTP/1.1 200 OK\r\n\r\n"];
 const scriptOf = (text: string): Script => ({ pieces: [Buffer.from(text, "latin1")], after: "end" });
 
-test("what is taken for an answer is what undici takes it for", async () => {
+test("answers are parsed as undici parses them", async () => {
   let completed = 0;
   await fc.assert(
     fc.asyncProperty(script, async (said) => {

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { ownListeners } from "../../../../src/server/upstream/index.ts";
 import { fencedAs, isLoopback } from "../../../../src/server/upstream/pools/blocked-addresses.ts";
 
-test("addresses that nothing is dialled at, in every form that leads to them", () => {
+test("blocked addresses are refused in every form that leads to them", () => {
   const fenced: Readonly<Record<string, readonly string[]>> = {
     "an unspecified": ["0.0.0.0", "0.1.2.3", "::", "::ffff:0.0.0.0", "64:ff9b::0:1"],
     "a link-local": [
@@ -37,14 +37,14 @@ test("addresses that nothing is dialled at, in every form that leads to them", (
   for (const address of dialled) assert.equal(fencedAs(address), undefined, address);
 });
 
-test("loopback, in every form", () => {
+test("loopback is recognized in every form", () => {
   for (const address of ["127.0.0.1", "127.255.0.9", "::1", "::ffff:127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::"]) {
     assert.ok(isLoopback(address), address);
   }
   for (const address of ["128.0.0.1", "10.0.0.1", "::2", "fd00::1"]) assert.ok(!isLoopback(address), address);
 });
 
-test("a listener is reached at its address, or at every address of this machine where it names none", () => {
+test("a listener is recognized at its address, or at every address of this machine if it has none", () => {
   const isOwn = ownListeners(["127.0.0.1:8080", "0.0.0.0:9000", "[::]:9001", "/run/gateway/admin.sock"]);
   assert.ok(isOwn("127.0.0.1", 8080));
   assert.ok(!isOwn("127.0.0.2", 8080));

@@ -30,7 +30,7 @@ test("the hosts file comes first, and localhost is this machine without it", asy
   assert.deepEqual(await look("localhost"), { 4: found(["127.0.0.1"], 5_000), 6: found(["::1"], 5_000) });
 });
 
-test("both families, each with its TTL", async () => {
+test("both address families are resolved, each with its TTL", async () => {
   dns.names.set("both.test", { addresses: ["10.0.0.1", "10.0.0.2", "fd00::1"], ttl: 17 });
   assert.deepEqual(await look("both.test."), {
     4: found(["10.0.0.1", "10.0.0.2"], 17_000),
@@ -38,7 +38,7 @@ test("both families, each with its TTL", async () => {
   });
 });
 
-test("a short name is looked for in the search list, as a cluster's resolver has it", async () => {
+test("a short name is resolved through the search list, like in a cluster's resolver", async () => {
   dns.names.set("gpu.models.svc.cluster.local", { addresses: ["10.1.1.1"], ttl: 5 });
   dns.asked.length = 0;
   assert.deepEqual((await look("gpu.models"))[4], found(["10.1.1.1"], 5_000));
@@ -49,20 +49,20 @@ test("a short name is looked for in the search list, as a cluster's resolver has
   ]);
 });
 
-test("a name server that cannot tell ends the search: the next name may be another's", async () => {
+test("a failing name server ends the search, since the next name may belong to another", async () => {
   dns.names.set("x.models.svc.cluster.local", "failure");
   dns.names.set("x", { addresses: ["10.6.6.6"] });
   assert.deepEqual((await look("x"))[4], { kind: "failed", problem: "the name server cannot tell" });
 });
 
-test("a thousand records, of which c-ares tells the TTL of 256", async () => {
+test("a thousand records are resolved, of which c-ares gives the TTL of 256", async () => {
   const addresses = Array.from({ length: 1_000 }, (_, n) => `10.2.${n >> 8}.${n & 255}`);
   dns.names.set("large.test", { addresses, ttl: 9 });
   assert.deepEqual((await look("large.test."))[4], found(addresses, 9_000));
   assert.ok(dns.overTcp() > 0);
 });
 
-test("silence is waited for within the limit, and nothing is nothing", async () => {
+test("silence is awaited up to the timeout, and an empty answer has no addresses", async () => {
   dns.names.set("silent.test", "silence");
   const startedAt = performance.now();
   const answer = await look("silent.test.");
@@ -71,7 +71,7 @@ test("silence is waited for within the limit, and nothing is nothing", async () 
   assert.deepEqual(await look("absent.test."), { 4: NONE, 6: NONE });
 });
 
-test("the order of resolv.conf", () => {
+test("resolv.conf decides the order", () => {
   const text = "search a.test b.test\noptions timeout:1 ndots:2";
   assert.deepEqual(searched("x", text), ["x.a.test.", "x.b.test.", "x."]);
   assert.deepEqual(searched("x.y.z", text), ["x.y.z.", "x.y.z.a.test.", "x.y.z.b.test."]);

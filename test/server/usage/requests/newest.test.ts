@@ -4,7 +4,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { createNewest } from "../../../../src/server/usage/index.ts";
 
-test("the last ones are held, newest first, at every count, in whatever order they are told", () => {
+test("the last requests are kept, newest first, for every count and any order of arrival", () => {
   const rows = fc.array(fc.integer({ min: 0, max: 20 }), { maxLength: 40 });
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 9 }), rows, fc.nat(40), (size, given, readAt) => {
@@ -24,7 +24,7 @@ test("the last ones are held, newest first, at every count, in whatever order th
   );
 });
 
-test("who reads holds what there was, and who waits is called once", () => {
+test("a reader keeps its own snapshot, and a waiting reader is called once", () => {
   const newest = createNewest<string>(2, () => 0);
   newest.add("a");
   const read = newest.read();

@@ -43,7 +43,7 @@ const FAILURE: AttemptFailure = {
   error: undefined,
 };
 
-test("what two workers met at a provider is read at the node as if it had met it, and ends with them", async () => {
+test("outcomes that two workers saw are read at the node like its own, and end with the workers", async () => {
   const statistics = createStatistics(systemClock);
   statistics.configure(["a"]);
   const alone = createStatistics(systemClock);
@@ -78,7 +78,7 @@ test("what two workers met at a provider is read at the node as if it had met it
   assert.equal(statistics.read("a")?.inFlight, 2);
 });
 
-test("refusals are counted each, by who and why, with the last request", async () => {
+test("each refusal is counted by caller and reason, with the last request", async () => {
   await using pair = await openPair();
   const told: string[] = [];
   const refusals = createRefusals(systemClock, ({ requestId }) => told.push(requestId));
@@ -95,7 +95,7 @@ test("refusals are counted each, by who and why, with the last request", async (
   assert.equal(refusals.ofBucket("b/team"), 40);
 });
 
-test("the last request that was refused is the last of all workers, whoever tells first", async () => {
+test("the last refused request is the last over all workers, whichever reports first", async () => {
   await using one = await openPair();
   await using two = await openPair();
   const refusals = createRefusals(systemClock);
@@ -111,7 +111,7 @@ test("the last request that was refused is the last of all workers, whoever tell
   assert.equal(refusals.read()[0]?.lastRequest, "third");
 });
 
-test("of a flood of requests that ended, the last ones are told in order, at once to who asks", async () => {
+test("of a flood of finished requests the last ones are reported in order, and at once on demand", async () => {
   await using pair = await openPair();
   const rows: FinishedRequest[] = [];
   const ids = (): readonly string[] => rows.map(({ id }) => id);
@@ -138,7 +138,7 @@ const ENDED: FinishedRequest = {
   decidedBy: undefined,
 };
 
-test("failures to authenticate are counted each, and recorded ten a second", async () => {
+test("each authentication failure is counted, and ten a second are recorded", async () => {
   await using pair = await openPair();
   const instruments = createInstruments();
   const recorded: unknown[] = [];
@@ -154,7 +154,7 @@ test("failures to authenticate are counted each, and recorded ten a second", asy
   assert.equal(recorded.length, 10);
 });
 
-test("a series is the sum over node and workers, and a counter stays where a worker goes", async () => {
+test("a series is the sum over node and workers, and a counter keeps the share of a worker that ended", async () => {
   const node = createMergedInstruments();
   node.counter("c_total", "C.", ["l"]).with("x").inc(1);
   const counted = (name: string, label = "x"): number | undefined => {
@@ -194,7 +194,7 @@ test("a series is the sum over node and workers, and a counter stays where a wor
   assert.deepEqual([counted("c_total"), counted("c_total_of_workers", "y"), counted("g", "")], [8, 7, undefined]);
 });
 
-test("as many label sets as one instrument has are told over all workers; the rest counts as other", () => {
+test("the label limit of one instrument applies over all workers, and the rest counts as other", () => {
   const node = createMergedInstruments();
   for (let worker = 0; worker < 3; worker += 1) {
     const instruments = createInstruments();
@@ -211,7 +211,7 @@ test("as many label sets as one instrument has are told over all workers; the re
   );
 });
 
-test("a worker's line stands in the node's log with its number", async () => {
+test("a worker's line appears in the node's log with its number", async () => {
   await using pair = await openPair();
   const lines: unknown[] = [];
   const write =
@@ -227,7 +227,7 @@ test("a worker's line stands in the node's log with its number", async () => {
   assert.deepEqual(lines, [["warn", "something", { why: ["a", "b"], n: 1, worker: 3 }]]);
 });
 
-test("of what each process sees for itself the farthest is told, and parts are summed", () => {
+test("of per-process observations the maximum is reported, and shares are summed", () => {
   const processes = [-3, 2, 0].map((value, at) => {
     const instruments = createInstruments();
     instruments.gauge("offset", "What each sees.", [], "farthest").with().set(value);

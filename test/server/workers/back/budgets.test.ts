@@ -90,7 +90,7 @@ async function openWorker(node: ReturnType<typeof openNode>) {
   };
 }
 
-test("over channels: of 100 calls by four workers ten fit, all is charged once, and what is held goes back at the end", async () => {
+test("over channels ten of 100 calls by four workers fit, all are charged once, and reservations are returned at the end", async () => {
   await using node = openNode();
   const workers = await Promise.all(Array.from({ length: 4 }, () => openWorker(node)));
   const spending = spendingOf(ruleOf(10, { windowMs: DAY }), 1, { like: "one" });
@@ -107,7 +107,7 @@ test("over channels: of 100 calls by four workers ten fit, all is charged once, 
   assert.deepEqual(node.used(), { spent: 10, granted: 10 });
 });
 
-test("what one of three has released is had by the others, one call after the other", async () => {
+test("units that one of three workers released are used by the others, call after call", async () => {
   await using node = openNode();
   const workers = await Promise.all(Array.from({ length: 3 }, () => openWorker(node)));
   // Room for one call, and not for two.
@@ -128,7 +128,7 @@ test("what one of three has released is had by the others, one call after the ot
   assert.equal(node.used().spent, 0);
 });
 
-test("what a worker that is killed held is charged, and the others have the rest", async () => {
+test("reservations of a killed worker are charged, and the others have the rest", async () => {
   await using node = openNode();
   const [first, second] = [await openWorker(node), await openWorker(node)];
   const spending = spendingOf(ruleOf(100, { windowMs: DAY }), 10, { like: "one" });
@@ -150,7 +150,7 @@ test("what a worker that is killed held is charged, and the others have the rest
   assert.ok(node.used().spent >= 30 + 10 * passed && node.used().spent <= 100, JSON.stringify(node.used()));
 });
 
-test("a node that has a new number in the cluster goes on, with its workers", async () => {
+test("a node with a new number in the cluster continues with its workers", async () => {
   await using node = openNode();
   const worker = await openWorker(node);
   const spending = spendingOf(ruleOf(1_000, { windowMs: DAY }), 10, { like: "one" });

@@ -19,7 +19,7 @@ const takes = (admission: ReturnType<typeof createAdmission>, bytes: number): bo
   return true;
 };
 
-test("one process may hold all that is free, and the others what it leaves", async () => {
+test("one process may hold all free room, and the others what it leaves", async () => {
   const own = createAdmission(LIMITS);
   const held = openHeld(own);
   await using one = await openPair();
@@ -46,7 +46,7 @@ test("one process may hold all that is free, and the others what it leaves", asy
   for (const end of ends) end();
 });
 
-test("requests under way count over all processes", async () => {
+test("requests in flight count over all processes", async () => {
   const own = createAdmission(LIMITS);
   const held = openHeld(own);
   await using one = await openPair();

@@ -44,7 +44,7 @@ function openNode(...pairs: readonly Pair[]) {
   };
 }
 
-test("who asks while one fetches waits for what comes of it, and who asks later has it with its age", async () => {
+test("a request during a fetch waits for its result, and a later one gets it with its age", async () => {
   await using one = await openPair();
   await using two = await openPair();
   await using three = await openPair();
@@ -69,7 +69,7 @@ test("who asks while one fetches waits for what comes of it, and who asks later 
   assert.equal(fetching.length, 3);
 });
 
-test("who has had the last one gets a later one, and then so do the others that had it", async () => {
+test("a request that has the last result gets a later one, and then so do the others", async () => {
   await using one = await openPair();
   await using two = await openPair();
   const { first, second, begun, fetching } = openNode(one, two);
@@ -84,7 +84,7 @@ test("who has had the last one gets a later one, and then so do the others that 
   assert.equal(fetching.length, 2);
 });
 
-test("what failed is told to who waits and to nobody after; what was kept before it stays", async () => {
+test("a failed fetch is reported to waiting requests and to none after; an earlier result stays", async () => {
   await using one = await openPair();
   await using two = await openPair();
   const { first, second, begun } = openNode(one, two);
@@ -105,7 +105,7 @@ test("what failed is told to who waits and to nobody after; what was kept before
   assert.equal((await again).value, "w");
 });
 
-test("whoever waits fetches when the one that did throws, or is killed", async () => {
+test("a waiting request fetches itself when the fetching one throws or is killed", async () => {
   await using one = await openPair();
   await using two = await openPair();
   await using three = await openPair();

@@ -62,7 +62,7 @@ function reported(accumulator: ReturnType<typeof createAccumulator>): unknown {
   return [taken.requests, [...told, ...counted].map((row) => row.join()).sort()];
 }
 
-test("summed and told, it comes to the same", async () => {
+test("usage summed and reported gives the same total", async () => {
   await using pair = await openPair();
   let accumulator = createAccumulator(() => 0);
   takeUse(pair.node, { add: (use) => accumulator.add(use) });

@@ -8,17 +8,17 @@ import { startPeer } from "../support/process.ts";
 
 const LIMIT = () => AbortSignal.timeout(120_000);
 
-test("a worker's process: order, questions, refusals, waits that end, and its death", async (t) => {
+test("a worker process handles order, requests, refusals, ended waits and its own death", async (t) => {
   await using peer = startPeer(childArgs("./peer.ts", import.meta.url));
   const { channel } = peer;
 
-  await t.test("messages arrive whole and in order, before a question that was asked after them", async () => {
+  await t.test("messages arrive complete and in order, before a later request", async () => {
     const sent = Array.from({ length: 5_000 }, (_, at) => ({ at, text: "é".repeat(at % 300) }));
     for (const body of sent) channel.send("number", body);
     assert.deepEqual(await channel.ask("seen", undefined, LIMIT()), sent);
   });
 
-  await t.test("many questions at once are answered each with its own", async () => {
+  await t.test("many concurrent requests each get their own answer", async () => {
     const answers = await Promise.all(Array.from({ length: 500 }, (_, at) => channel.ask("echo", at, LIMIT())));
     assert.deepEqual(
       answers,
@@ -26,7 +26,7 @@ test("a worker's process: order, questions, refusals, waits that end, and its de
     );
   });
 
-  await t.test("a refusal crosses as what it is", async () => {
+  await t.test("a refusal keeps its type across the channel", async () => {
     await assert.rejects(channel.ask("refuse", {}, LIMIT()), (error) => {
       assert.ok(error instanceof GatewayError);
       const { code, status, message, retryAfterSeconds, by } = error;
@@ -45,7 +45,7 @@ test("a worker's process: order, questions, refusals, waits that end, and its de
     await assert.rejects(channel.ask("fail", {}, LIMIT()), /^Error: broken$/);
   });
 
-  await t.test("a wait that is given up ends on both sides", async () => {
+  await t.test("a canceled wait ends on both sides", async () => {
     const left = new Promise((resolve) => channel.on("left", resolve));
     const controller = new AbortController();
     const waiting = channel.ask("wait", null, controller.signal);
@@ -54,7 +54,7 @@ test("a worker's process: order, questions, refusals, waits that end, and its de
     assert.equal(await left, "nobody waits");
   });
 
-  await t.test("what a busy process does not take is counted", async () => {
+  await t.test("messages that a busy process does not take are counted", async () => {
     channel.send("block", 300);
     await new Promise((resolve) => setTimeout(resolve, 20));
     for (let n = 0; n < 64; n += 1) channel.send("number", "x".repeat(64 * 1024));
@@ -63,7 +63,7 @@ test("a worker's process: order, questions, refusals, waits that end, and its de
     assert.equal(channel.waitingBytes(), 0);
   });
 
-  await t.test("the death of a process ends what was asked, and what is sent to it is dropped", async () => {
+  await t.test("the death of a process ends its requests, and messages to it are dropped", async () => {
     const waiting = channel.ask("wait", null, LIMIT());
     peer.child.kill("SIGKILL");
     await assert.rejects(waiting, ChannelClosed);
@@ -81,7 +81,7 @@ test("a process whose channel is closed by the other side ends", async () => {
   assert.equal(await exit, 0);
 });
 
-test("what came before anybody listened waits for the first", async () => {
+test("messages before the first listener wait for it", async () => {
   await using pair = await openPair();
   pair.worker.send("late", 1);
   pair.worker.send("late", 2);
@@ -95,7 +95,7 @@ test("what came before anybody listened waits for the first", async () => {
   assert.deepEqual(seen, [1, 2]);
 });
 
-test("what is no frame ends the channel", async (t) => {
+test("an invalid frame ends the channel", async (t) => {
   for (const [name, bytes] of [
     ["too long", Buffer.from([0xff, 0xff, 0xff, 0xff])],
     ["empty", Buffer.from([0, 0, 0, 0])],
@@ -113,7 +113,7 @@ test("what is no frame ends the channel", async (t) => {
   }
 });
 
-test("what is longer than a frame goes in parts, in its place, and comes whole", async () => {
+test("a message longer than a frame is sent in parts, in order, and arrives complete", async () => {
   await using pair = await openPair();
   const seen: string[] = [];
   pair.node.on("m", (body) => seen.push(String(body)));
@@ -128,7 +128,7 @@ test("what is longer than a frame goes in parts, in its place, and comes whole",
   );
 });
 
-test("parts that are no entry end the channel", async () => {
+test("parts that do not form an entry end the channel", async () => {
   await using pair = await openPair();
   const text = '[["p",true,"[1"]]';
   pair.sockets.worker.write(Buffer.from([0, 0, 0, text.length, ...Buffer.from(text)]));
@@ -136,7 +136,7 @@ test("parts that are no entry end the channel", async () => {
   assert.equal(pair.broken.length, 1);
 });
 
-test("frames that come byte by byte are read", async () => {
+test("frames that arrive byte by byte are read", async () => {
   await using pair = await openPair();
   const seen: unknown[] = [];
   pair.node.on("m", (body) => seen.push(body));

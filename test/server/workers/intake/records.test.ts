@@ -36,7 +36,7 @@ function take(pair: Pair, trail: AuditTrail, workers: number, counted: string[] 
   });
 }
 
-test("records of a worker are in the node's trail, whole and in order, also those that it wrote last", async (t) => {
+test("records of a worker are in the node's trail, complete and in order, including its last ones", async (t) => {
   const at = place(t);
   const { trail } = await open(t, { dir: at.dir, fd: at.fd });
   await using pair = await openPair();
@@ -72,7 +72,7 @@ test("records of a worker are in the node's trail, whole and in order, also thos
   assert.equal(counted.length, 500);
 });
 
-test("beyond its room a worker refuses, before anything is sent; what is free again is lent anew", async (t) => {
+test("above its limit a worker refuses before anything is sent, and freed space is lent again", async (t) => {
   const at = place(t);
   const { trail, instruments } = await open(t, { dir: at.dir, fd: at.fd });
   await using pair = await openPair();
@@ -104,7 +104,7 @@ test("beyond its room a worker refuses, before anything is sent; what is free ag
   assert.equal(readingOf(instruments, "gateway_audit_queue_bytes"), 0);
 });
 
-test("a worker refuses while its records are not acknowledged for 250 ms, and serves again once they are", async () => {
+test("a worker refuses while its records are unacknowledged for 250 ms, and serves again afterwards", async () => {
   await using pair = await openPair();
   const decided = sendDecisions(pair.worker, Date.now);
   const isRefused = (): boolean => {
@@ -132,7 +132,7 @@ test("a worker refuses while its records are not acknowledged for 250 ms, and se
   await turns(() => !isRefused());
 });
 
-test("a worker that was held up itself does not refuse for it", async () => {
+test("a worker that was delayed itself does not refuse for it", async () => {
   await using pair = await openPair();
   const decided = sendDecisions(pair.worker, Date.now);
   let received = 0;
@@ -156,7 +156,7 @@ test("a worker that was held up itself does not refuse for it", async () => {
   await turns(() => received === 2);
 });
 
-test("the rooms of all workers and what the node records fit into the queue of the node", async (t) => {
+test("the shares of all workers and the node's own records fit into the node's queue", async (t) => {
   const at = place(t);
   const { trail } = await open(t, { dir: at.dir, fd: at.fd });
   const queue = openQueue(trail.openFeed().queue);
@@ -169,7 +169,7 @@ test("the rooms of all workers and what the node records fit into the queue of t
   await trail.close();
 });
 
-test("records are taken while the main thread of the node is busy, by nobody who cannot say the token", async (t) => {
+test("records are accepted while the node's main thread is busy, only with the token", async (t) => {
   const at = place(t);
   const { trail } = await open(t, { dir: at.dir, fd: at.fd });
   let counted = 0;

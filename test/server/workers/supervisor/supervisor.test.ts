@@ -51,7 +51,7 @@ async function keepOne(t: TestContext): Promise<Kept> {
   return { supervisor, errors, restarts, broken };
 }
 
-test("a process is judged by the processor time that it uses while it is silent", (t) => {
+test("a silent process is judged by its processor time", (t) => {
   t.mock.timers.enable({ apis: ["setInterval"] });
   const bounds = { looks: 30, busyMs: 300_000 };
   const judge = (perLook: number | undefined, looks: number, hear = 0): string | undefined => {
@@ -81,7 +81,7 @@ test("a process is judged by the processor time that it uses while it is silent"
   assert.equal(judge(1_000, 4_000, 100), undefined);
 });
 
-test("one that serves and stands still is ended, and the log says why", async (t) => {
+test("a process that serves and then hangs is killed, and the log says why", async (t) => {
   const { supervisor, errors } = await keepOne(t);
   const [worker] = (await supervisor).serving();
   assert.ok(worker);
@@ -93,7 +93,7 @@ test("one that serves and stands still is ended, and the log says why", async (t
   );
 });
 
-test("those serve that can be started; none: the start fails with the cause", async (t) => {
+test("workers that can be started serve; if none can, the start fails with the cause", async (t) => {
   const log: LogFields[] = [];
   const open = async (fails: (number: number) => boolean): Promise<Supervisor> =>
     openSupervisor({
@@ -123,7 +123,7 @@ test("those serve that can be started; none: the start fails with the cause", as
   assert.ok(log.some(({ reason }) => /could not be brought to serve: the configuration does not/.test(String(reason))));
 });
 
-test("of one that ends the log says by what, and one that cannot be started again is counted each time", async (t) => {
+test("the log says how a worker ended, and each failed restart is counted", async (t) => {
   const { supervisor, errors, restarts, broken } = await keepOne(t);
   const kept = await supervisor;
   const [worker] = kept.serving();
@@ -144,7 +144,7 @@ test("of one that ends the log says by what, and one that cannot be started agai
   assert.deepEqual([wanted, serving, lastEnd], [1, 0, { at: NOW, by: "SIGKILL" }]);
 });
 
-test("who was held up itself ends nobody for it", async () => {
+test("a supervisor that was delayed itself kills no worker for it", async () => {
   let isSilent = false;
   const looks = openLooks({ everyMs: 2, most: 10 }, () => {
     isSilent = true;

@@ -34,7 +34,7 @@ function projected(own: unknown, terms = TERMS) {
   return reading.card;
 }
 
-test("the agent's own address, security and signatures are gone", () => {
+test("the agent's own address, security and signatures are removed", () => {
   const card = projected(OWN);
   assert.doesNotMatch(JSON.stringify(card), /10\.0\.0\.4|mtls|signatures|unheardOf/);
   assert.deepEqual(card["capabilities"], { streaming: true, pushNotifications: false, extendedAgentCard: false });
@@ -49,7 +49,7 @@ test("the reference's minimal card has the reference's payload", () => {
   assert.equal(digest, "cb5f763ca4f5ce4b33065d7788af395fbf27ab2d2e4ba9dc66e9101a177a1e6a");
 });
 
-test("where an empty member must stand, both forms are signed", () => {
+test("if an empty member is required, both forms are signed", () => {
   assert.equal(cardPayloads(projected(OWN)).length, 1);
   const card = projected(OWN, { ...TERMS, needsBearer: true });
   const [published, dropped] = cardPayloads(card);
@@ -57,7 +57,7 @@ test("where an empty member must stand, both forms are signed", () => {
   assert.doesNotMatch(dropped ?? "", /securityRequirements/);
 });
 
-test("cards that cannot be fronted", () => {
+test("a card that cannot be fronted is refused", () => {
   const refused = (own: unknown) => {
     const reading = projectCard(own, TERMS);
     return reading.kind === "refused" ? reading.problem : "";

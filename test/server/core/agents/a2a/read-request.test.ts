@@ -30,7 +30,7 @@ function request(body: unknown, headers?: Record<string, string>, versions?: rea
 const message = (more: object): object => ({ ...SEND, params: { message: { ...SEND.params.message, ...more } } });
 const part = (one: object): object => message({ parts: [one] });
 
-test("a message: role, task, context and parts as rules read them", () => {
+test("a message gives role, task, context and parts to rules", () => {
   const parts = [
     { text: "hi", mediaType: "text/plain" },
     { raw: "aGk=", filename: "h.txt", mediaType: "text/plain" },
@@ -50,14 +50,14 @@ test("a message: role, task, context and parts as rules read them", () => {
   );
 });
 
-test("other methods name their task or context; one that nobody knows passes", () => {
+test("other methods name their task or context; an unknown method passes", () => {
   assert.equal(request({ ...SEND, method: "GetTask", params: { id: "t9" } }).taskId, "t9");
   assert.equal(request({ ...SEND, method: "ListTasks", params: { contextId: "c9" } }).contextId, "c9");
   assert.equal(request({ ...SEND, method: "GetExtendedAgentCard", params: undefined }).method, "GetExtendedAgentCard");
   assert.equal(request({ ...SEND, method: "example.Own", params: { id: 1 } }).isKnown, false);
 });
 
-test("names of proto files are sent on as canonical ones where no message is, and never beside them", () => {
+test("proto field names are sent as canonical names where there is no message, and never beside them", () => {
   const { body, contextId } = request(
     '{"jsonrpc":"2.0","id":7,"method":"ListTasks", "params": {"context_id":"c\\u0039","page_size" : 1e1,"x_y":[{"page_size":1}]}}',
   );
@@ -82,13 +82,13 @@ test("names of proto files are sent on as canonical ones where no message is, an
   }
 });
 
-test("ids: any of JSON-RPC, or none", () => {
+test("ids may be any JSON-RPC id or absent", () => {
   assert.equal(request({ ...SEND, id: null }).id, "null");
   assert.equal(request({ ...SEND, id: undefined }).id, "null");
   assert.equal(request({ ...SEND, id: 1.5 }).id, "1.5");
 });
 
-test("versions: a header or the query, patch digits or none", () => {
+test("the version comes from a header or the query, with or without patch digits", () => {
   const json = { "content-type": "application/json" };
   assert.equal(request(SEND, { ...json, "a2a-version": " 1.0.1 " }).method, "SendMessage");
   assert.equal(request(SEND, json, ["1.0"]).method, "SendMessage");
@@ -131,14 +131,14 @@ const REFUSED: readonly (readonly [string, unknown, code: number])[] = [
 ];
 
 for (const [what, body, code] of REFUSED) {
-  test(`refused: ${what}`, () => {
+  test(`a request is refused: ${what}`, () => {
     const reading = read(body);
     assert.ok(reading.kind === "refused");
     assert.equal(reading.fault.code, code);
   });
 }
 
-test("no mutation of a message is read otherwise than by a reader of plain JSON", () => {
+test("no mutation of a message is read differently from a plain JSON parser", () => {
   const text = JSON.stringify(SEND);
   fc.assert(
     fc.property(fc.nat(text.length), fc.nat(3), fc.string({ maxLength: 6 }), (at, cut, put) => {
@@ -154,7 +154,7 @@ test("no mutation of a message is read otherwise than by a reader of plain JSON"
   );
 });
 
-test("texts of a message, rewritten in their places", () => {
+test("texts of a message are rewritten in place", () => {
   const body = JSON.stringify(
     message({
       parts: [
@@ -185,7 +185,7 @@ test("texts of a message, rewritten in their places", () => {
   assert.equal((rewritten.match(/U0VDUkVU/g) ?? []).length, 1);
 });
 
-test("texts of an answer, of an event, of an error", () => {
+test("texts of an answer, an event and an error are found", () => {
   const said = (body: string) => a2aAnswerTexts(body)?.texts.map(({ kind, text }) => `${kind}:${text}`);
   assert.deepEqual(
     said(

@@ -38,19 +38,19 @@ function request(headers: McpHeaders, body: unknown): McpRequest {
   return reading.request;
 }
 
-test("a call: its name, its arguments, its id as it came", () => {
+test("a call gives its name, its arguments and its original id", () => {
   const call = request(HEADERS, CALL);
   assert.deepEqual([call.kind, call.id, call.method, call.name], ["request", "0", "tools/call", "add"]);
   assert.deepEqual(argumentsOf(call), { a: 1, b: "x" });
   assert.equal(request(HEADERS, { ...CALL, id: "a\u0000é" }).id, '"a\\u0000é"');
 });
 
-test("members before or after, blanks and charset change nothing", () => {
+test("member order, whitespace and charset change nothing", () => {
   const text = ` {"params":${JSON.stringify(CALL.params)},\n"method":"tools\\/call" ,"id":7,"jsonrpc":"2.0"}\n`;
   assert.equal(request({ ...HEADERS, "content-type": "Application/JSON; charset=UTF-8" }, text).id, "7");
 });
 
-test("a name in base64, and a resource, a task, a listing", () => {
+test("a base64 name, a resource, a task and a list are read", () => {
   const named = { ...HEADERS, "mcp-method": "prompts/get", "mcp-name": "=?base64?5Zyw5Zuz?=" };
   const prompt = { ...CALL, method: "prompts/get", params: { name: "地図", _meta: META } };
   assert.equal(request(named, prompt).name, "地図");
@@ -142,7 +142,7 @@ const REFUSED: readonly (readonly [string, McpHeaders, unknown, status: number, 
 ];
 
 for (const [what, headers, body, status, code, id] of REFUSED) {
-  test(`refused: ${what}`, () => {
+  test(`a request is refused: ${what}`, () => {
     const reading = read(headers, body);
     assert.ok(reading.kind === "refused");
     const { fault } = reading;
@@ -150,19 +150,19 @@ for (const [what, headers, body, status, code, id] of REFUSED) {
   });
 }
 
-test("an unsupported version is named with what is spoken", () => {
+test("an unsupported version is named with the supported ones", () => {
   const reading = read({ "content-type": "application/json" }, { jsonrpc: "2.0", id: 0, method: "ping" });
   assert.ok(reading.kind === "refused");
   assert.deepEqual(reading.fault.data, { supported: ["2026-07-28"], requested: "2025-03-26" });
 });
 
-test("notifications: of old revisions dropped, of this one read without a method header", () => {
+test("notifications of old revisions are dropped, and current ones are read without a method header", () => {
   const cancelled = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 1 } };
   assert.equal(read({ "content-type": "application/json" }, cancelled).kind, "dropped");
   assert.equal(request(without("mcp-method"), cancelled).kind, "notification");
 });
 
-test("values of headers are decoded as they were encoded, whatever the text", () => {
+test("header values are decoded as they were encoded, for any text", () => {
   fc.assert(
     fc.property(fc.string({ unit: "grapheme" }), (text) => {
       const encoded = encodeHeaderValue(text);
@@ -174,7 +174,7 @@ test("values of headers are decoded as they were encoded, whatever the text", ()
   assert.equal(decodeHeaderValue("=?base64?x"), "=?base64?x");
 });
 
-test("no mutation of a call is read as another call than the last of its names says", () => {
+test("no mutation of a call is read as a call other than the last of its names", () => {
   const text = JSON.stringify(CALL);
   fc.assert(
     fc.property(fc.nat(text.length), fc.nat(3), fc.string({ maxLength: 6 }), (at, cut, put) => {
@@ -190,7 +190,7 @@ test("no mutation of a call is read as another call than the last of its names s
   );
 });
 
-test("a page that may not ask", () => {
+test("a page of a foreign origin is refused", () => {
   const at = (host: string, origin: string | undefined, isLoopback: boolean, publicOrigin?: string) =>
     isForeignPage({ host, origin, isLoopback, publicOrigin });
   assert.equal(at("localhost:80", undefined, true), false);

@@ -31,7 +31,7 @@ function requestTexts(method: string, params: string, more: McpHeaders = {}, nam
   return { body, texts: mcpRequestTexts(reading.request, headers) };
 }
 
-test("arguments of a call: every string value, whatever its name; names are only read", () => {
+test("every string value in a call's arguments is found, and member names are only read", () => {
   const { body, texts } = requestTexts(
     "tools/call",
     '"name":"send","arguments":{"type":"SECRET","n":1,"deep":[{"uri":"x SECRET"}]},"requestState":"SECRET"',
@@ -52,7 +52,7 @@ test("arguments of a call: every string value, whatever its name; names are only
   assert.equal(texts.rewrite([]).body, body);
 });
 
-test("a mirror goes with its argument; of a number it stays; what mirrors nothing is a text of its own", () => {
+test("a mirrored header is rewritten with its text argument, kept for a number, and is a text of its own otherwise", () => {
   const mirrors = {
     "mcp-param-who": "=?base64?5Zyw5Zuz?=",
     "mcp-param-count": "41",
@@ -79,7 +79,7 @@ test("a mirror goes with its argument; of a number it stays; what mirrors nothin
   );
 });
 
-test("answers of a person, values to complete, what an unknown method says", () => {
+test("user answers, completion values and texts of unknown methods are found", () => {
   const said = (method: string, params: string, name = "") =>
     requestTexts(method, params, {}, name)
       .texts.texts.filter(({ ref }) => ref === "")
@@ -113,7 +113,7 @@ const RESULT =
   '{"type":"resource","resource":{"uri":"u","mimeType":"application/zip","blob":"U0VDUkVU"}}],' +
   '"structuredContent":{"type":"SECRET","list":["x",1]},"resultType":"complete"},"jsonrpc":"2.0","id":1}';
 
-test("a result: texts, structured content and textual blobs are rewritten, names and addresses read, media counted", () => {
+test("in a result texts, structured content and textual blobs are rewritten, names and addresses read, media counted", () => {
   const answer = mcpAnswerTexts(RESULT);
   assert.ok(answer !== undefined);
   assert.deepEqual(answer.uninspected, ["image", "file"]);
@@ -127,7 +127,7 @@ test("a result: texts, structured content and textual blobs are rewritten, names
   );
 });
 
-test("descriptions of tools are texts, their schemas' values are only read", () => {
+test("descriptions of tools are texts, and schema values are only read", () => {
   const list =
     '{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a","description":"ignore all","inputSchema":{"type":"object",' +
     '"properties":{"type":{"type":"string","description":"say it","enum":["one"]}},"required":["type"]}}],"nextCursor":"c"}}';
@@ -142,7 +142,7 @@ test("descriptions of tools are texts, their schemas' values are only read", () 
   );
 });
 
-test("errors and notifications say what they say", () => {
+test("texts of errors and notifications are found", () => {
   const said = (message: string) => mcpAnswerTexts(message)?.texts.map(({ text }) => text);
   assert.deepEqual(said('{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"no","data":{"uri":"u"}}}'), ["no", "u"]);
   assert.deepEqual(
@@ -154,7 +154,7 @@ test("errors and notifications say what they say", () => {
   assert.equal(mcpAnswerTexts("no JSON"), undefined);
 });
 
-test("without a change every message stays as it came", () => {
+test("without a change every message stays byte for byte", () => {
   fc.assert(
     fc.property(fc.json(), (json) => {
       assert.equal(mcpAnswerTexts(json)?.rewrite([]), json);
@@ -165,7 +165,7 @@ test("without a change every message stays as it came", () => {
 const list = (more: string): string =>
   `{"id":1,"jsonrpc":"2.0","result":{"resultType":"complete","tools":[{"name":"a"},{"name":"b","x":1}]${more}}}`;
 
-test("what may be shared of a list, and a later answer from it", () => {
+test("the shareable part of a list is kept, and a later answer is made from it", () => {
   assert.deepEqual(shareableOf(list(',"ttlMs":1000,"cacheScope":"public"')), { ttlMs: 1_000 });
   for (const more of [
     "",
@@ -181,7 +181,7 @@ test("what may be shared of a list, and a later answer from it", () => {
   );
 });
 
-test("a list shows what may be called, and then it is nobody else's", () => {
+test("a list shows only callable entries, and is then private", () => {
   assert.equal(
     filterTools(list(""), () => true),
     list(""),
@@ -200,7 +200,7 @@ test("a list shows what may be called, and then it is nobody else's", () => {
   );
 });
 
-test("whether a server speaks this revision", () => {
+test("a server's support for this revision is detected", () => {
   assert.deepEqual(mcpOutcome('{"id":1,"result":{}}'), { kind: "result", resultType: undefined });
   assert.deepEqual(mcpOutcome('{"id":1,"error":{}}').kind, "error");
   assert.deepEqual(mcpOutcome('{"method":"notifications/progress"}').kind, "notification");

@@ -134,14 +134,14 @@ const READ: readonly (readonly [string, string, Readonly<Record<string, string>>
 ];
 
 for (const [what, body, headers, expected, texts] of READ) {
-  test(`read: ${what}`, () => {
+  test(`a message is read: ${what}`, () => {
     const { shape, calls, texts: found } = told(read(body, headers));
     assert.equal(`${shape.protocol} ${calls[0]?.method} ${calls[0]?.name}`, expected);
     assert.deepEqual(found, texts);
   });
 }
 
-test("a batch: each message by itself, in its place", () => {
+test("a batch is read message by message, in place", () => {
   const batch = [
     rpc("tools/call", { name: "a", arguments: { x: "one" } }, "i"),
     rpc("ping", {}, 2),
@@ -163,7 +163,7 @@ for (const [path, method, texts] of [
   ["/agents/x/v1/message:send", "SendMessage", ["user hi there", "tool_args m n"]],
   ["/message:stream", "SendStreamingMessage", ["user hi there", "tool_args m n"]],
 ] as const) {
-  test(`read: ${path}`, () => {
+  test(`a path is read: ${path}`, () => {
     const body = text({ message: part("hi there"), metadata: { a: "m n" } });
     const { shape, calls, texts: found } = told(read(body, { "content-type": "application/a2a+json" }, path));
     assert.deepEqual([shape.binding, calls[0]?.method, found], ["rest", method, texts]);
@@ -184,7 +184,7 @@ const KEPT: readonly (readonly [string, string | Buffer, Readonly<Record<string,
 ];
 
 for (const [what, body, headers] of KEPT) {
-  test(`of neither protocol: ${what}`, () => assert.equal(read(body, headers).kind, "other"));
+  test(`a request of neither protocol passes: ${what}`, () => assert.equal(read(body, headers).kind, "other"));
 }
 
 const TOO_MANY = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"x":[${"1,".repeat(200_000)}1]}}`;
@@ -228,14 +228,14 @@ const REFUSED: readonly (readonly [
 ];
 
 for (const [what, body, headers, code, ids] of REFUSED) {
-  test(`refused: ${what}`, () => {
+  test(`a message is refused: ${what}`, () => {
     const reading = read(body, headers);
     assert.equal(reading.kind, "refused");
     if (reading.kind === "refused") assert.deepEqual([reading.shape.code, reading.shape.ids], [code, ids]);
   });
 }
 
-test("refusals have the shape of what was asked", () => {
+test("refusals have the format of the request", () => {
   const error = new GatewayError("guardrail_denied", "Not here.");
   const body = (shape: Parameters<typeof proxiedRefusal>[0]): unknown => JSON.parse(proxiedRefusal(shape, error, "r"));
   const denial = { code: -31403, message: "Not here.", data: { code: "guardrail_denied", request_id: "r" } };
@@ -257,7 +257,7 @@ test("refusals have the shape of what was asked", () => {
   assert.deepEqual([rest.error.status, rest.error.details[0]?.reason], ["PERMISSION_DENIED", "GUARDRAIL_DENIED"]);
 });
 
-test("what was not read is refused as its head tells", () => {
+test("an unread body is refused in the format its headers suggest", () => {
   const shapeOf = (verb: string, path: string, headers: Readonly<Record<string, string>>): string => {
     const shape = shapeByHeaders({ verb, path, headers });
     return shape === undefined ? "" : `${shape.protocol} ${shape.binding}`;
@@ -269,7 +269,7 @@ test("what was not read is refused as its head tells", () => {
   assert.equal(shapeOf("POST", "/message:send", {}), "a2a rest");
 });
 
-test("no word of a message is passed over, whatever it is called", () => {
+test("every string of a message is inspected, whatever its member name", () => {
   const word = fc.stringMatching(/^[a-z]{1,8}$/);
   const names = fc.oneof(
     word,

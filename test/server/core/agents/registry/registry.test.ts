@@ -45,7 +45,7 @@ function page(query: string, entries = ENTRIES): Page {
 
 const names = ({ servers }: Page): readonly string[] => servers.map(({ server: one }) => one.name);
 
-test("an entry is the reference's own sample, and tells nothing of where the server is", () => {
+test("an entry equals the reference's own sample and does not disclose where the server is", () => {
   const { body } = get("/registry/v0.1/servers", "limit=50&version=latest&search=TICKETS");
   assert.equal(
     body,
@@ -60,7 +60,7 @@ test("an entry is the reference's own sample, and tells nothing of where the ser
   );
 });
 
-test("one entry, by its name in either spelling, and its versions", () => {
+test("one entry is found by its name in either spelling, with its versions", () => {
   for (const path of [
     "com.example%2Fb/versions/latest",
     "com.example/b/versions/1.2.3%2Bx",
@@ -90,7 +90,7 @@ test("filters combine, and an empty page is still a page", () => {
   assert.deepEqual(page("updated_since=2027-01-01T00:00:00Z"), { servers: [], metadata: { count: 0 } });
 });
 
-test("pages meet without a gap, with cursors that nobody encodes", () => {
+test("pages join without a gap, with unencoded cursors", () => {
   fc.assert(
     fc.property(
       fc.uniqueArray(fc.stringMatching(/^[a-z.]{2,6}\/[a-z0-9._-]{2,8}$/), { maxLength: 40 }),
@@ -112,7 +112,7 @@ test("pages meet without a gap, with cursors that nobody encodes", () => {
   );
 });
 
-test("what cannot be answered says why, in both shapes of errors", () => {
+test("an unanswerable request gives the reason in both error formats", () => {
   const faults = [
     ["limit=0", 422],
     ["limit=101", 422],

@@ -327,7 +327,7 @@ for (const { name, document, expected } of CASES) {
   test(name, () => assert.deepEqual(problemsOf(document), expected));
 }
 
-test("every one of ten thousand claims behind an earlier one is told", () => {
+test("each of ten thousand claims shadowed by an earlier one is reported", () => {
   const models = Array.from({ length: 10_000 }, (_, at) => `model-${at}`);
   const document = providersOf({ ...LOCAL, models }, { ...LOCAL, name: "second", models });
   assert.equal(problemsOf(document).length, 10_000);

@@ -30,7 +30,7 @@ const hubModel = (hub: object) => [{ name: "m", hub: { repo: "owner/name", revis
 const filesModel = (...files: readonly object[]) => [{ name: "m", files: files.map((file) => ({ ...FILE, ...file })) }];
 const TOKENIZER = { role: "tokenizer", url: "https://models.example/a/tokenizer.json" };
 
-test("every key of a model is read as it is written", () => {
+test("every key of a model is read as written", () => {
   const full = {
     name: "m",
     revision: "main of October",
@@ -55,7 +55,7 @@ test("every key of a model is read as it is written", () => {
   assert.deepEqual(problemsOf(listed).document?.models?.models, listed);
 });
 
-test("nothing about a model is filled in: what it leaves out is the store's to say", () => {
+test("no default is filled in for a model: missing keys are left to the store", () => {
   assert.deepEqual(problemsOf(hubModel({})).document?.models?.models, hubModel({}));
   assert.equal(JSON.stringify(deploymentSchema.json["properties"]).includes("huggingface.co"), true);
 });
@@ -137,7 +137,7 @@ const REFUSED: readonly [string, readonly object[], readonly string[]][] = [
 ];
 
 for (const [why, models, expected] of REFUSED) {
-  test(`refused: ${why}`, () => {
+  test(`a model is refused: ${why}`, () => {
     const { lines } = problemsOf(models);
     const told = lines.filter((line) => !/: two models have the name/.test(line) || why.startsWith("a name"));
     assert.equal(told.length, expected.length, told.join("\n"));
@@ -145,13 +145,13 @@ for (const [why, models, expected] of REFUSED) {
   });
 }
 
-test("a hub on this machine may be asked over plain http", () => {
+test("a hub on this machine may be reached over plain http", () => {
   for (const endpoint of ["http://127.0.0.1:8000", "http://localhost", "http://[::1]:80/hub"]) {
     assert.deepEqual(problemsOf(hubModel({ endpoint })).lines, []);
   }
 });
 
-test("a graph that runs on a server is not needed, and a tokenizer of its own stands in for the model's", () => {
+test("a graph that runs on a server is not needed, and its own tokenizer replaces the model's", () => {
   const remote = { endpoint: "http://127.0.0.1:8000", model: "m" };
   assert.deepEqual(problemsOf(filesModel(TOKENIZER), { type: "nlp", nlp: { ref: "m", remote } }).lines, []);
   const own = { type: "classify", classify: { ref: "m", tokenizer: "/t.json" } };
@@ -160,7 +160,7 @@ test("a graph that runs on a server is not needed, and a tokenizer of its own st
   assert.match(problemsOf(hubModel({}), both).lines.join("\n"), /nlp\.model: the graph is that of the declared model/);
 });
 
-test("a model that no detector refers to is told of, since it is not fetched", () => {
+test("a model that no detector uses is reported, since it is not fetched", () => {
   const { lines } = problemsOf(hubModel({}), { type: "pii" });
   assert.deepEqual(lines, ["models.models[0]: warning: no detector refers to this model, so that it is not fetched"]);
 });

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { operationChecks, type ProviderOperation } from "../../../../../src/server/core/config/deployment/index.ts";
 import { documentOf, problemAt, problemsOf } from "./harness.ts";
 
-test("a fault in an inline overlay is told at its place", () => {
+test("a problem in an inline overlay is reported at its place", () => {
   const document = documentOf({
     catalog_overlays: [{ name: "house", providers: [{ op: "remove", name: "xai", docs: "https://x.example" }] }],
   });

@@ -16,7 +16,7 @@ function read(text: string): { readonly document: Deployment | undefined; readon
 const faultsOf = (text: string): readonly string[] =>
   read(text).problems.filter((problem) => !/not supported by this version|a credential is written out/.test(problem));
 
-test("a document is read with its references in and its defaults filled in", () => {
+test("a document is read with references resolved and defaults filled in", () => {
   const { document, problems } = read(`
 version: 7
 providers:
@@ -49,7 +49,7 @@ providers:
   });
 });
 
-test("a cross-check stands at its line", () => {
+test("a cross-check problem has its line", () => {
   assert.deepEqual(
     faultsOf(`providers:
   - preset: openai
@@ -63,7 +63,7 @@ test("a cross-check stands at its line", () => {
   );
 });
 
-test("a pattern is told with an example", () => {
+test("a pattern problem is reported with an example", () => {
   assert.deepEqual(faultsOf('providers: [{preset: openai, models: ["gpt-*-mini"]}]'), [
     '1:39 providers[0].models[0]: expected a text such as "gpt-5" that matches `^([^*]+\\*?|\\*)$`, found "gpt-*-mini"',
   ]);

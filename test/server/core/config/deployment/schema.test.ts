@@ -89,12 +89,12 @@ const HOPS: Readonly<Record<string, unknown>> = {
 };
 
 for (const [key, value] of Object.entries(HOPS)) {
-  test(`${key} is described whole`, () => {
+  test(`${key} is described completely`, () => {
     assert.deepEqual(faultsOf({ [key]: value }), []);
   });
 }
 
-test("reconcile is described whole", () => {
+test("reconcile is described completely", () => {
   const reconcile = { retention: "-1s", providers: [{ provider: "openai", type: "compat", admin_key: "k" }] };
   assert.deepEqual(faultsOf({ reconcile }), []);
 });
@@ -131,11 +131,11 @@ const GUARDRAILS: Readonly<Record<string, unknown>> = {
   },
 };
 
-test("guardrails are described whole", () => {
+test("guardrails are described completely", () => {
   assert.deepEqual(faultsOf(GUARDRAILS), []);
 });
 
-test("governance is described whole", () => {
+test("governance is described completely", () => {
   assert.deepEqual(
     faultsOf({
       ...provider({ metadata: { a: "b" }, cost_per_session: 0 }),
@@ -179,7 +179,7 @@ test("governance is described whole", () => {
   );
 });
 
-test("a pool with subsets and a picker", () => {
+test("a pool with subsets and a picker is accepted", () => {
   const picker = { service: "http://picker.svc:9002", on_error: "refuse", timeout: "250ms" };
   const subsets = [{ name: "gold", service: "gold.svc" }];
   assert.deepEqual(faultsOf(provider({ pool: { service: "http://models.svc:8000", subsets, picker } })), []);
@@ -260,10 +260,10 @@ const REFUSED: readonly (readonly [why: string, document: object, fault: string]
 ];
 
 for (const [why, document, fault] of REFUSED) {
-  test(`refused: ${why}`, () => assert.deepEqual(faultsOf(document), [fault]));
+  test(`a document is refused: ${why}`, () => assert.deepEqual(faultsOf(document), [fault]));
 }
 
-test("faults inside a section are told", () => {
+test("problems inside a section are reported", () => {
   assert.deepEqual(faultsOf({ reconcile: { retention: 1 } }), ["type at /reconcile/retention"]);
   assert.deepEqual(
     faultsOf({ guardrails: { rules: [{ name: "r", action: "redact", kinds: ["header"] }], fpe_key: "0011" } }),
@@ -307,7 +307,7 @@ function* keysOf(schema: JsonSchema, path: string): Generator<readonly [string, 
   if (typeof additionalProperties === "object") yield* keysOf(additionalProperties, `${path}{}`);
 }
 
-test("every key has a sentence that ends as one", () => {
+test("every key has a description that is a full sentence", () => {
   const keys = [...keysOf(deploymentSchema.json, "")];
   assert.ok(keys.length > 300, `only ${keys.length} keys`);
   assert.deepEqual(
@@ -332,7 +332,7 @@ const SECRETS = new Set([
   "headers{}",
 ]);
 
-test("every key that holds a credential is marked, and no other", () => {
+test("every key with a credential is marked, and no other", () => {
   const marked = [...keysOf(deploymentSchema.json, "")].flatMap(([path, schema]) =>
     "x-secret" in schema ? [path.slice(path.lastIndexOf(".") + 1)] : [],
   );
@@ -351,7 +351,7 @@ const MAY_BE_SECRET = new Set([
   "endpoint",
 ]);
 
-test("a secret may stand where something is dialled or presented, and in no name may any reference", () => {
+test("secrets are allowed in addresses and credentials, and references are not allowed in names", () => {
   const marked = (mark: string) =>
     [...keysOf(deploymentSchema.json, "")].flatMap(([path, schema]) =>
       schema["x-references"] === mark ? [path.slice(path.lastIndexOf(".") + 1)] : [],

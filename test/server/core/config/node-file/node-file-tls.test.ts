@@ -18,7 +18,7 @@ const told = (tls: Readonly<Record<string, unknown>>): readonly string[] => {
 const hosted = { provider: "hosted_api", api_token: "t" };
 const tsig = { provider: "rfc2136", server: "ns:53", key_name: "k.", key_alg: "HMAC-SHA512.", key: "c2VjcmV0" };
 
-test("files, and every way to have a certificate from an authority, are taken as they are", () => {
+test("certificate files and every way to use an authority are accepted", () => {
   const sound: readonly Readonly<Record<string, unknown>>[] = [
     { cert_file: "c.pem", key_file: "k.pem" },
     { domains: ["gateway.example.com"] },
@@ -93,7 +93,7 @@ for (const [tls, ...expected] of BAD) {
   });
 }
 
-test("certificates by ACME need the secret that their keys are sealed with", () => {
+test("certificates by ACME need the secret that seals their keys", () => {
   const document = { cluster: { node_id: "a", data_dir: "/d", bootstrap: true }, tls: { domains: ["a.example"] } };
   const found = lines(readNodeFile({ name: "n", text: JSON.stringify(document) }, references));
   assert.deepEqual(

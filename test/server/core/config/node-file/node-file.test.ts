@@ -12,7 +12,7 @@ const allowedAt = (key: string): string => {
   return Object.keys(properties as object).join(", ");
 };
 
-test("a cluster of one is read, started by `bootstrap` or by its one peer", () => {
+test("a single-node cluster is read, started by `bootstrap` or by its only peer", () => {
   const defaults = { listen: ":8484", metrics_listen: ":9464", catalog_overlay_paths: [] };
   const waits = { bootstrap_wait: "5s", rejoin_after: "30s" };
   assert.deepEqual(read(START).document, {
@@ -176,14 +176,14 @@ const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
 };
 
 for (const [what, [text, expected]] of Object.entries(BAD)) {
-  test(`${what} is refused as it is`, () => {
+  test(`${what} is refused with its problems`, () => {
     const result = read(text);
     assert.deepEqual(lines(result), expected);
     assert.equal(result.document, undefined);
   });
 }
 
-test("a member of three, a joiner with a fallback and a socket for operators are read; times have their defaults", () => {
+test("a member of three, a joiner with a fallback and an operator socket are read; times have their defaults", () => {
   const secret = 'secret: "${secret:KEY}"';
   const peers = ["a", "b", "c"].map((id) => `{id: ${id}, raft_addr: '${id}:1', forward_addr: '${id}:2'}`);
   const member = read(
@@ -202,7 +202,7 @@ test("a member of three, a joiner with a fallback and a socket for operators are
   assert.equal(joiner.document?.cluster.rejoin_after, "30s");
 });
 
-test("a secret of 16 characters is warned of, one of 32 is not", () => {
+test("a secret of 16 characters is warned about, and one of 32 is not", () => {
   const cluster = (secret: string) => read(`cluster: {node_id: a, data_dir: /d, bootstrap: true, secret: ${secret}}\n`);
   assert.deepEqual(lines(cluster("a".repeat(31))), [
     "n:1:62: cluster.secret: warning: has fewer than 32 characters; all trust between members is derived from it, so make it random and long",
@@ -211,7 +211,7 @@ test("a secret of 16 characters is warned of, one of 32 is not", () => {
   assert.deepEqual(lines(cluster("a".repeat(32))), []);
 });
 
-test("an inspector is read; where anybody could reach it that is warned of", () => {
+test("an inspector is read, and one on a public address is warned about", () => {
   const inspecting = (address: string) =>
     read(
       `cluster: {node_id: a, bootstrap: true}\nextproc: {inspect_listen: '${address}', request_body_mode: duplex}\n`,
@@ -246,7 +246,7 @@ test("loopback addresses need no issuer", () => {
   }
 });
 
-test("the directory of secrets is known before anything that names a secret is read", () => {
+test("the secrets directory is known before anything that refers to a secret is read", () => {
   const directory = (text: string) => secretsDirectoryOf({ name: "n", text }, references.env);
   assert.equal(directory("secrets_dir: /run/${NAME}\ncluster: {secret: '${secret:KEY}'}\n"), "/run/west");
   for (const text of [

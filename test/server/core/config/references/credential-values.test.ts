@@ -67,7 +67,7 @@ const read = (document: Json, value: string, form = V) => {
   return readDeployment({ name: "deployment.yaml", text }, referencesOf(value));
 };
 
-test("surrounding white space is trimmed in every place, whatever it came by", () => {
+test("surrounding whitespace is trimmed everywhere, whatever its source", () => {
   for (const [path, document] of PLACES) {
     for (const around of ["canary\n", "canary\r\n", " canary", "\tcanary \n\n", "\ufeffcanary", "\u00a0canary\u2028"]) {
       for (const form of [V, "$" + "{secret:V}", "$" + "{file:V}", around]) {
@@ -81,7 +81,7 @@ test("surrounding white space is trimmed in every place, whatever it came by", (
   }
 });
 
-test("a value with a control or non-Latin-1 character is refused, naming the path and never the value", () => {
+test("a value with a control or non-Latin-1 character is refused with its path and never its value", () => {
   const rows = [
     ["ca\u200bnary", "a zero-width space (U+200B)"],
     ["canary\u200b", "a zero-width space (U+200B)"],
@@ -122,7 +122,7 @@ test("a value with a control or non-Latin-1 character is refused, naming the pat
   }
 });
 
-test("Latin-1 passes, a value of white space alone counts as empty", () => {
+test("Latin-1 is accepted, and a value of whitespace alone counts as empty", () => {
   for (const [path, document] of PLACES) {
     assert.notEqual(read(document, "ca\u00e9 \u00fcnary").document, undefined, path);
     const { problems } = read(document, " \n ");
@@ -134,7 +134,7 @@ test("Latin-1 passes, a value of white space alone counts as empty", () => {
   }
 });
 
-test("the node file: the tokens of DNS and ACME are trimmed, the cluster's secret stays as it is", () => {
+test("in the node file the tokens of DNS and ACME are trimmed, and the cluster secret is kept exactly", () => {
   const node = (tls: Json, secret = "a-secret-that-is-long-enough\n"): Json => ({
     cluster: { node_id: "n1", data_dir: "/d", secret, bootstrap: true, raft_addr: "n1:1", forward_addr: "n1:2" },
     tls: { domains: ["a.test"], ...tls },

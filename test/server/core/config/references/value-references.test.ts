@@ -9,7 +9,7 @@ import { CANARY, lines, read, references, sample } from "../samples.ts";
 
 const texts = map("Texts.", mayBeSecret(text("A text.")));
 
-test("references are put in wherever a text stands, also within it and deep down", () => {
+test("references are resolved wherever a text is, also inside it and at any depth", () => {
   const { document, problems } = read(
     map("Texts.", mayBeSecret(anything("Any value."))),
     [
@@ -34,7 +34,7 @@ test("references are put in wherever a text stands, also within it and deep down
   });
 });
 
-test("what a reference resolves to is not searched for references", () => {
+test("a resolved value is not searched for references", () => {
   const { document } = readDocument(
     texts,
     { name: "f", text: "a: ${A}" },
@@ -44,7 +44,7 @@ test("what a reference resolves to is not searched for references", () => {
   assert.deepEqual(document, { a: "${B} $${" });
 });
 
-test("the names that were asked for are told, found or not", () => {
+test("the requested names are reported, found or not", () => {
   const { used } = read(texts, "a: ${PORT}${NAME}\nb: ${NONE} ${secret:KEY}\nc: ${secret:none}\nd: ${file:none}\n");
   assert.deepEqual(used, { environment: ["NAME", "NONE", "PORT"], secrets: ["KEY", "none"], files: ["none"] });
 });
@@ -103,10 +103,10 @@ const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
 };
 
 for (const [what, [text, expected]] of Object.entries(BAD)) {
-  test(`${what} is told as it is`, () => assert.deepEqual(lines(read(sample, text)), expected));
+  test(`${what} is reported with its problem`, () => assert.deepEqual(lines(read(sample, text)), expected));
 }
 
-test("files, and references at all, are refused in documents that have none", () => {
+test("file references, or all references, are refused in documents that allow none", () => {
   assert.deepEqual(lines(read(texts, "a: ${file:pem}\nb: ${NAME}\n", { fileAllowed: false })), [
     "f:1:4: a: `${file:pem}` cannot be used in this document, only `${VAR}` and `${secret:NAME}`",
   ]);
@@ -115,7 +115,7 @@ test("files, and references at all, are refused in documents that have none", ()
   ]);
 });
 
-test("a small document cannot name a large value into a huge one", () => {
+test("a small document cannot expand a large value into a huge one", () => {
   const large = { ...references, env: () => "x".repeat(MAX_EXPANDED_LENGTH / 4) };
   const text = Array.from({ length: 50 }, (_, at) => `k${at}: \${A}\n`).join("");
   const { problems, document } = readDocument(texts, { name: "f", text }, large, { fileAllowed: true });
@@ -125,7 +125,7 @@ test("a small document cannot name a large value into a huge one", () => {
   assert.equal(document, undefined);
 });
 
-test("a value that a check repeats is told by its reference", () => {
+test("a value quoted by a check is replaced by its reference", () => {
   const result = read(texts, "a: x${secret:KEY}\n", {
     checks: (document, problem) => [problem(["a"], `${JSON.stringify(document["a"])} is odd`)],
   });
@@ -133,7 +133,7 @@ test("a value that a check repeats is told by its reference", () => {
   assert.equal(formatProblem(result.problem(["a"], `again ${CANARY}`)), "f:1:4: a: again ${secret:KEY}");
 });
 
-test("beside each value stands the text as it was written, defaults and all", () => {
+test("the written text is kept beside each value, including defaults", () => {
   const { document, asWritten } = read(
     sample,
     "name: x\ntitle: a${NAME}\nkey: ${secret:KEY}\nraw: {a: [b, '${PORT}', '$${c']}\nrules: {c: x}\n",
@@ -150,7 +150,7 @@ test("beside each value stands the text as it was written, defaults and all", ()
   assert.equal(read(sample, "name: 1\ncolor: x\n").asWritten, undefined);
 });
 
-test("a secret that stands where none may is not even looked for", () => {
+test("a secret at a place that allows none is not even looked up", () => {
   const asked: string[] = [];
   const ask = (name: string) => {
     asked.push(name);
@@ -163,7 +163,7 @@ test("a secret that stands where none may is not even looked for", () => {
   assert.deepEqual([asked, used], [[], { environment: [], secrets: [], files: [] }]);
 });
 
-test("a piece of a value is in no message about the text it stands in, nor the end that a cut leaves of one", () => {
+test("no part of a value appears in messages about its text, not even a truncated end", () => {
   const value = 'alpha/beta+gamma "delta"'.padEnd(120, "x");
   const told = (written: string, say: (value: string) => string) =>
     lines(
@@ -187,7 +187,7 @@ test("a piece of a value is in no message about the text it stands in, nor the e
   );
 });
 
-test("a secret is in no problem, wherever its reference stands and whatever is wrong there", () => {
+test("a secret appears in no problem, wherever its reference is and whatever is wrong there", () => {
   const key = fc.constantFrom(...Object.keys(sample.json["properties"] as object), "nmae", "rules.a");
   const value = fc.constantFrom(
     "${KEY}",

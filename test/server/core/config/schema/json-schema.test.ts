@@ -13,7 +13,7 @@ const compile = (schema: JsonSchema) => new Ajv2020({ strict: true, allErrors: t
 
 const printed = printableSchema(sample, { id: "urn:gateway:sample", title: "Sample" });
 
-test("what is printed is strict JSON Schema with none of our own keywords", () => {
+test("the printed schema is strict JSON Schema without custom keywords", () => {
   for (const schema of [printed, deploymentJsonSchema(), nodeFileJsonSchema()]) {
     assert.equal(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
     assert.doesNotThrow(() => compile(schema));
@@ -50,7 +50,7 @@ const DOCUMENTS: readonly (readonly [object, boolean])[] = [
   [{ name: "x", rules: { c: "", e: "", f: "" } }, true],
 ];
 
-test("the printed schema and the reader agree on what is right", () => {
+test("the printed schema and the reader agree on validity", () => {
   const check = compile(printed);
   for (const [document, isRight] of DOCUMENTS) {
     const written = JSON.stringify(document);
@@ -59,7 +59,7 @@ test("the printed schema and the reader agree on what is right", () => {
   }
 });
 
-test("a text may be a reference whatever limits it, a name or a number may not", () => {
+test("a limited text may be a reference, and a name or number may not", () => {
   const check = compile(printed);
   assert.ok(
     check({

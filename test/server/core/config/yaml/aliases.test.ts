@@ -22,7 +22,7 @@ const valueIn = (text: string): unknown => {
 
 const problemsOf = (text: string): readonly string[] => read(text).problems.map(formatProblem);
 
-test("an alias is what its anchor marks, each time by the last one before it", () => {
+test("an alias is the value of the last anchor of its name before it", () => {
   assert.deepEqual(valueIn("a: &x { k: 1 }\nb: *x\nc: &x [2]\nd: [*x, *x]\n"), {
     a: { k: 1 },
     b: { k: 1 },
@@ -39,7 +39,7 @@ test("an alias is what its anchor marks, each time by the last one before it", (
   });
 });
 
-test("a merge key gives what stands nowhere else: the map itself first, then the first that is merged", () => {
+test("a merge key adds only missing keys: the map itself first, then the first merged map", () => {
   const shared = "a: &a { k: 1, l: 1 }\nb: &b { k: 2, m: 2 }\n";
   const of = (text: string): unknown => Reflect.get(valueIn(`${shared}it: ${text}\n`) as object, "it");
   assert.deepEqual(of("{ <<: *a, k: 9 }"), { k: 9, l: 1 });
@@ -53,7 +53,7 @@ test("a merge key gives what stands nowhere else: the map itself first, then the
   });
 });
 
-test("what is merged keeps the line where it is written", () => {
+test("merged keys keep the line where they are written", () => {
   const { tree, placeOf } = read("defaults: &d\n  wrong: 1\nmine:\n  <<: *d\n  own: 2\n");
   const mine = tree?.kind === "map" ? tree.entries.get("mine")?.value : undefined;
   const lines = mine?.kind === "map" ? [...mine.entries].map(([key, { keyAt }]) => [key, placeOf(keyAt).line]) : [];
@@ -63,7 +63,7 @@ test("what is merged keeps the line where it is written", () => {
   ]);
 });
 
-test("what names nothing, itself, or no object is refused with its line", () => {
+test("an alias to nothing, to itself or to a non-object is refused with its line", () => {
   assert.deepEqual(problemsOf("a: *nothing\n"), ["f:1:4: a: this alias names no anchor before it"]);
   assert.deepEqual(problemsOf("a: *x\nb: &x 1\n"), ["f:1:4: a: this alias names no anchor before it"]);
   assert.deepEqual(problemsOf("a: &x\n  b: [*x]\n"), ["f:2:7: a.b[0]: this alias names the node that contains it"]);
@@ -74,7 +74,7 @@ test("what names nothing, itself, or no object is refused with its line", () => 
   assert.deepEqual(problemsOf("x: &x { k: !!binary aGk= }\na: *x\n").length, 2);
 });
 
-test("aliases that would grow beyond any document are refused, at once", () => {
+test("aliases that would expand beyond the limit are refused at once", () => {
   const wide = `a: &k0 [x, x]\n${Array.from({ length: 40 }, (_, at) => `k${at}: &k${at + 1} [*k${at}, *k${at}]\n`).join("")}`;
   const merging = `a: &k0 { a0: 1, b0: 2 }\n${Array.from({ length: 40 }, (_, at) => `k${at}: &k${at + 1} { a${at + 1}: *k${at}, b${at + 1}: *k${at}, <<: *k${at} }\n`).join("")}`;
   const deep = `a: &k0 [x]\n${Array.from({ length: 80 }, (_, at) => `k${at}: &k${at + 1} [*k${at}]\n`).join("")}`;
@@ -83,7 +83,7 @@ test("aliases that would grow beyond any document are refused, at once", () => {
   assert.match(problemsOf(deep)[0] ?? "", /nested deeper than 64 levels/);
 });
 
-test("a document with shared values is the document with them written out", () => {
+test("a document with shared values equals the document with them written out", () => {
   const shared = fc.array(fc.jsonValue({ maxDepth: 2 }), { minLength: 1, maxLength: 3 });
   const value = shared.chain((parts) =>
     fc.dictionary(

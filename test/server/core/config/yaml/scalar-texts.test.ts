@@ -8,7 +8,7 @@ const none: References = {
   file: () => ({ kind: "problem", message: "none" }),
 };
 
-test("a bare number where a text is expected is that text as written", () => {
+test("a bare number where a text is expected becomes its written text", () => {
   const text = `providers:
   - name: 007
     dialect: compat

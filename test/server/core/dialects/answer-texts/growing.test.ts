@@ -139,7 +139,7 @@ for (const [what, dialect, route, event, isOutside] of GROWING) {
   });
 }
 
-test("of members that stand twice clients are given the last, and it is joined as they join it", () => {
+test("of duplicate members clients get the last, and fragments are joined as clients join them", () => {
   const twins = (last: string, before = "x") =>
     `data: {"choices":[{"index":0,"delta":{"content":${JSON.stringify(before)},"content":${JSON.stringify(last)}}}]}\n\n`;
   for (const given of [

@@ -62,11 +62,11 @@ const TEXTS: readonly string[] = [
   ...["\t\r\n {} \t\r\n", "\f{}", "\v{}", "{}\u0000", "[1]//", "/**/1", "[1]\u2028"],
 ];
 
-test("places are found where JSON.parse finds JSON, and nowhere else", () => {
+test("JSON strings are found exactly where JSON.parse finds them", () => {
   for (const text of TEXTS) assertAsParsed(text);
 });
 
-test("places say what JSON.parse says, of JSON of every kind and of what a change makes of it", () => {
+test("found strings equal those of JSON.parse, for any JSON and after a change", () => {
   const change = fc.record({
     at: fc.nat(),
     cut: fc.nat(3),
@@ -87,7 +87,7 @@ test("places say what JSON.parse says, of JSON of every kind and of what a chang
   );
 });
 
-test("nesting and the number of values are bounded", () => {
+test("nesting and the number of values are limited", () => {
   const nested = (levels: number): string => "[".repeat(levels) + "]".repeat(levels);
   assert.notEqual(placedIn(nested(512)), undefined);
   assert.equal(placedIn(nested(513)), undefined);

@@ -184,7 +184,7 @@ function assembled(stream: string): ReadonlyMap<string, string> {
 for (const { what, dialect, route, given } of OWN) {
   const stream = streamOf(given);
 
-  test(`${what}: what is held is told in time, and the word is nowhere`, () => {
+  test(`${what}: held-back text is shown in time, and the word is never shown`, () => {
     const whole = assembled(stream);
     const signed = (place: string, text: string): string => (place === "0 signature" ? "" : text);
     const expected = new Map(
@@ -202,7 +202,7 @@ for (const { what, dialect, route, given } of OWN) {
     }
   });
 
-  test(`${what}: cut at any event, what was held comes before the end`, () => {
+  test(`${what}: cut at any event, held-back text is shown before the end`, () => {
     for (let count = 0; count <= given.length; count++) {
       const cut = streamOf(given.slice(0, count));
       const before = assembled(cut);
@@ -227,14 +227,14 @@ test("every golden stream, cut at each event, keeps its bytes while nothing chan
   }
 });
 
-test("every golden stream says the same when its texts are held to their ends", () => {
+test("every golden stream has the same content if its texts are held back to their ends", () => {
   for (const { what, dialect, route, given } of SOUND) {
     const stream = streamOf(given);
     assert.deepEqual(assembled(drive(dialect, route, eventsOf(stream), holding).shown), assembled(stream), what);
   }
 });
 
-test("repeated texts of responses show what their pieces showed; those that differ are read by themselves", () => {
+test("repeated texts of responses show what their pieces showed; different ones are inspected separately", () => {
   const { shown, texts } = drive("compat", "responses", eventsOf(streamOf(responses)), hiding);
   const events = eventsOf(shown).map(({ data }) => JSON.parse(data ?? ""));
   const last = events.at(-1).response.output;
@@ -256,7 +256,7 @@ test("repeated texts of responses show what their pieces showed; those that diff
   );
 });
 
-test("tokens of a choice go with its text, and a frame that carries more than text stays", () => {
+test("token lists of a choice are dropped with its text, and a frame with more than text stays", () => {
   const tokens = { content: [{ token: "SECRET" }] };
   const stream = streamOf([
     chat({ index: 0, delta: { role: "assistant", content: "SECRET" }, logprobs: tokens, finish_reason: null }),
@@ -274,7 +274,7 @@ test("tokens of a choice go with its text, and a frame that carries more than te
   );
 });
 
-test("data that is no JSON is one text, on as many lines as it has", () => {
+test("data that is not JSON is one text with its own lines", () => {
   const stream = "event: odd\ndata: SECRET\ndata: two\n\n";
   assert.equal(
     drive("compat", "chat_completions", eventsOf(stream), hiding).shown,
@@ -282,13 +282,13 @@ test("data that is no JSON is one text, on as many lines as it has", () => {
   );
 });
 
-test("data that looks like another field of its event is changed in its place", () => {
+test("data that looks like another field of its event is rewritten in place", () => {
   const alike = "event: SECRET\ndata: SECRET\nid: 7\n\n";
   const { shown } = drive("compat", "chat_completions", eventsOf(alike), hiding);
   assert.equal(shown, "event: SECRET\ndata: [x]\nid: 7\n\n");
 });
 
-test("arguments in any fragments give the string values of the whole, and JSON back", () => {
+test("arguments in any fragments give the string values of the whole, and are JSON again", () => {
   const value = fc.dictionary(fc.string(), fc.jsonValue({ stringUnit: "binary" }));
   fc.assert(
     fc.property(value, fc.array(fc.nat(40), { maxLength: 12 }), fc.boolean(), (args, sizes, isEscaped) => {
@@ -320,7 +320,7 @@ test("arguments in any fragments give the string values of the whole, and JSON b
   );
 });
 
-test("arguments that prove to be no JSON are text from there on", () => {
+test("arguments that turn out not to be JSON are text from there on", () => {
   for (const [json, expected] of [
     ["SECRET", "[x]"],
     ['{"a":SECRET}', '{"a":[x]}'],

@@ -22,7 +22,7 @@ const CHAT =
   '"logprobs":{"content":[{"token":"SECRET"}]},"finish_reason":"stop"},' +
   '{"index":1,"message":{"content":[{"type":"text","text":"two"}]},"logprobs":null}],"usage":{"total_tokens":3} }\n';
 
-test("a chat answer: texts, thinking, string values of arguments; tokens of a changed choice go", () => {
+test("a chat answer has texts, thinking and string values of arguments; token lists of a changed choice are dropped", () => {
   assert.deepEqual(said("chat_completions", CHAT), ["a SECRET é", "why", "SECRET \n", "A", "two"]);
   assert.equal(
     hidden("chat_completions", CHAT),
@@ -102,7 +102,7 @@ const TABLE: readonly (readonly [
 ];
 
 for (const [what, route, dialect, body, texts] of TABLE) {
-  test(`texts of ${what}`, () => {
+  test(`the texts of ${what} are found`, () => {
     assert.deepEqual(said(route, body, dialect), texts);
     assert.equal(hidden(route, body, dialect), body.replaceAll("SECRET", "[x]"));
     const answer = read(route, body, dialect);
@@ -114,23 +114,23 @@ for (const [what, route, dialect, body, texts] of TABLE) {
   });
 }
 
-test("a thought that is rewritten loses its proof, and no other does", () => {
+test("a rewritten thought loses its signature, and no other does", () => {
   const body =
     '{"content":[{"type":"thinking","thinking":"a SECRET","signature":"s1"},{"type":"thinking","thinking":"b","signature":"s2"}]}';
   assert.equal(hidden("messages", body, "messages"), body.replace("SECRET", "[x]").replace('"s1"', '""'));
 });
 
-test("what is no text is counted", () => {
+test("non-text content is counted", () => {
   assert.deepEqual(read("images_generations", '{"data":[{"b64_json":"AAAA"}]}').uninspected, ["image"]);
   assert.deepEqual(readAnswerTexts("audio_speech", "compat", Buffer.from([0xff, 0xfb, 0x90])).uninspected, ["file"]);
 });
 
-test("nested deeper than any answer is: read as it stands", () => {
+test("an answer nested too deeply is read as plain text", () => {
   const body = `${"[".repeat(600)}"SECRET"${"]".repeat(600)}`;
   assert.deepEqual(said("rerank", body), [body]);
 });
 
-test("any JSON keeps its bytes while nothing changes, and its values when all strings do", () => {
+test("any JSON keeps its bytes while nothing changes, and its values if all strings change", () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.nat(2), (value, indent) => {
       const body = Buffer.from(JSON.stringify(value, undefined, indent));

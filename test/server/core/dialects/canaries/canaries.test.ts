@@ -183,7 +183,7 @@ for (const { what, rows, read, reasons } of [
   { what: "answers", rows: ANSWERS, read: answerRead, reasons: UNINSPECTED.filter(isOfAnswers) },
   { what: "events", rows: EVENTS, read: eventRead, reasons: UNINSPECTED.filter(isOfAnswers) },
 ]) {
-  test(`every string of ${what} is inspected, or the table says why not`, () => {
+  test(`every string of ${what} is inspected, or the table gives the reason`, () => {
     const unexplained = new Set<string>();
     for (const [method, path, type] of rows) {
       const positions = TYPES.get(type) ?? [];
@@ -234,7 +234,7 @@ function shortened(name: string, names: readonly string[]): string {
   return names.filter((other) => other.startsWith(`${first}.`)).length > 2 ? first : name;
 }
 
-test("the page on guardrails has the table of what is not inspected", () => {
+test("the page on guardrails has the table of uninspected strings", () => {
   const page = readFileSync(PAGE, "utf8");
   const from = page.indexOf(BEGIN) + BEGIN.length;
   const to = page.indexOf(END);

@@ -8,7 +8,7 @@ import {
   usableIn,
 } from "../../../../../src/server/core/dialects/index.ts";
 
-test("the vocabulary's soft capabilities are those whose loss never refuses", () => {
+test("the vocabulary's soft capabilities are those whose loss never refuses a request", () => {
   assert.deepEqual(CAPABILITY_NAMES.filter((name) => ruleOf(name).class === "soft").sort(), [
     "cache_prewarm",
     "cache_ttl",
@@ -37,13 +37,13 @@ test("the vocabulary's soft capabilities are those whose loss never refuses", ()
   ]);
 });
 
-test("losses are named in the order of the table, tools first and routes last", () => {
+test("losses are named in table order, tools first and routes last", () => {
   assert.deepEqual(CAPABILITY_NAMES.slice(0, 3), ["tools", "tool_choice", "allowed_tools"]);
   const firstRoute = CAPABILITY_NAMES.findIndex((name) => ruleOf(name).kind === "route");
   assert.ok(CAPABILITY_NAMES.slice(firstRoute).every((name) => ruleOf(name).kind === "route"));
 });
 
-test("a dialect can use what it can express and no route", () => {
+test("a dialect can use what it can express, and no route", () => {
   assert.ok(usableIn("compat").has("logprobs") && !usableIn("messages").has("logprobs"));
   assert.ok(usableIn("messages").has("citations") && !usableIn("compat").has("citations"));
   assert.ok(!usableIn("compat").has("chat_completions"));
@@ -55,7 +55,7 @@ test("a channel without a list claims the routes of its own dialect only", () =>
   assert.ok(claimableIn("compat").has("models") && claimableIn("messages").has("models"));
 });
 
-test("names of the object prototype are no capabilities", () => {
+test("names of the object prototype are not capabilities", () => {
   assert.equal(isCapability("toString"), false);
   assert.equal(isCapability("tools"), true);
 });

@@ -6,18 +6,18 @@ import { evidenceOf, showsEvidence } from "../../../../../src/server/core/dialec
 const evidence = evidenceOf("compat", ["top_k", "thinking_replay"]) ?? [];
 const shows = (text: string): boolean => showsEvidence(Buffer.from(text), evidence);
 
-test("a request without the words need not be read", () => {
+test("a request without the keywords need not be parsed", () => {
   assert.equal(evidence.length, 3);
   assert.equal(shows('{"messages":[{"role":"user","content":"K top? caf\\u00e9 \\u0007"}]}'), false);
 });
 
-test("a word shows wherever it stands, and behind an escape that may hide its letters", () => {
+test("a keyword is found anywhere, also behind an escape", () => {
   assert.equal(shows('{"top_k":5}'), true);
   assert.equal(shows('{"messages":[{"reasoning_details":[]}]}'), true);
   assert.equal(shows('{"top\\u005fk":5}'), true);
 });
 
-test("what shows by no word of its own, and more words than are worth a search, are read", () => {
+test("capabilities without a keyword, and more keywords than a search is worth, need parsing", () => {
   assert.equal(evidenceOf("compat", ["top_k", "sampling"]), undefined);
   assert.equal(
     evidenceOf("compat", [

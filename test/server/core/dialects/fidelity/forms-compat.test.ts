@@ -380,13 +380,13 @@ testForms({
   ],
 });
 
-test("fields of a tool's own schema and of a caller's metadata are nobody's to know", () => {
+test("fields in a tool's own schema and in a caller's metadata are ignored", () => {
   const parameters = { type: "object", properties: { odd: { "x-odd": true } }, "x-odd": 1 };
   const request = { tools: [{ type: "function", function: { name: "f", parameters } }], metadata: { odd: "1" } };
   assert.deepEqual([...usesOf("chat", request, "messages").untranslatable], []);
 });
 
-test("what is no object uses nothing", () => {
+test("a request that is not an object uses nothing", () => {
   for (const request of [undefined, null, 1, "messages", [], [{ stream: true }]]) {
     assert.equal(usesOf("chat", request, "messages").capabilities.size, 0);
     assert.equal(usesOf("messages", request, "chat").untranslatable.size, 0);

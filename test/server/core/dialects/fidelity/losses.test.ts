@@ -20,14 +20,14 @@ test("a channel of the same dialect without a list loses nothing", () => {
   assert.deepEqual(losses(used, undefined, { caps: undefined }), []);
 });
 
-test("a channel of the same dialect loses what its list does not claim, and no form", () => {
+test("a channel of the same dialect loses what its list does not claim, but no form", () => {
   const used = inForm("vision", "messages[0]", uses("vision", "logprobs", "n"));
   assert.deepEqual(losses(used, undefined, { caps: claims("vision", "n") }), [
     { capability: "logprobs", isHard: true, place: undefined },
   ]);
 });
 
-test("forms are not looked for where nothing is translated", () => {
+test("forms are not checked if nothing is translated", () => {
   const used: Uses = {
     capabilities: new Set(["n"]),
     get untranslatable(): never {
@@ -37,30 +37,30 @@ test("forms are not looked for where nothing is translated", () => {
   assert.deepEqual(names(losses(used, undefined, { caps: claims() })), ["n"]);
 });
 
-test("translation loses what has no equivalent, whatever the channel claims", () => {
+test("translation loses everything without an equivalent, whatever the channel claims", () => {
   const channel = { caps: claims("logprobs", "tools") };
   assert.deepEqual(names(losses(uses("logprobs", "tools"), "chat>messages", channel)), ["logprobs"]);
 });
 
-test("translation carries what a channel without a list can express, and what a list claims", () => {
+test("translation keeps what a channel without a list can express, and what a list claims", () => {
   const used = uses("tools", "thinking");
   assert.deepEqual(losses(used, "messages>chat", { caps: undefined }), []);
   assert.deepEqual(names(losses(used, "messages>chat", { caps: claims("tools") })), ["thinking"]);
 });
 
-test("what is emulated needs no claim", () => {
+test("an emulated capability needs no claim", () => {
   const used = uses("allowed_tools", "stream_usage");
   assert.deepEqual(losses(used, "chat>messages", { caps: claims() }), []);
 });
 
-test("effort is a claim of its own: without it, what it asks for is told by other means, and counted", () => {
+test("effort is a claim of its own: without it, effort is expressed by other means and counted", () => {
   const used = uses("thinking", "effort");
   const lost = [{ capability: "effort", isHard: false, place: undefined }];
   assert.deepEqual(losses(used, "chat>messages", { caps: claims("thinking") }), lost);
   assert.deepEqual(losses(used, "chat>messages", { caps: claims("thinking", "effort") }), []);
 });
 
-test("what is optional is lost without a claim and refuses nothing, though its class is hard", () => {
+test("an optional capability without a claim is lost and refuses nothing, even in a hard class", () => {
   const used = uses("thinking_replay");
   assert.deepEqual(losses(used, "messages>chat", { caps: claims() }), [
     { capability: "thinking_replay", isHard: false, place: undefined },
@@ -71,7 +71,7 @@ test("what is optional is lost without a claim and refuses nothing, though its c
   ]);
 });
 
-test("soft losses are told apart from hard ones", () => {
+test("soft losses are separated from hard ones", () => {
   const lost = losses(uses("store", "seed"), "chat>messages", { caps: undefined });
   assert.deepEqual(lost, [
     { capability: "seed", isHard: true, place: undefined },
@@ -79,7 +79,7 @@ test("soft losses are told apart from hard ones", () => {
   ]);
 });
 
-test("a form that cannot be translated is named once, with its place, though the capability is claimed", () => {
+test("an untranslatable form is named once, with its place, even if the capability is claimed", () => {
   const place = "messages[0].content[0].image_url";
   const used = inForm("vision", place, uses("vision"));
   assert.deepEqual(losses(used, "chat>messages", { caps: claims("vision") }), [
@@ -87,14 +87,14 @@ test("a form that cannot be translated is named once, with its place, though the
   ]);
 });
 
-test("what has no name of its own is lost in translation only", () => {
+test("an unnamed capability is lost only in translation", () => {
   const used = inForm("hint", "messages[0].name");
   const lost = [{ capability: "hint", isHard: false, place: "messages[0].name" }];
   assert.deepEqual(losses(used, "chat>messages", { caps: undefined }), lost);
   assert.deepEqual(losses(used, undefined, { caps: claims() }), []);
 });
 
-test("losses are named in the order of the vocabulary, not of the request", () => {
+test("losses are named in vocabulary order, not in request order", () => {
   const used = inForm("documents", "messages[0]", uses("n", "json_object", "custom_tools"));
   const lost = losses(used, "chat>messages", { caps: undefined });
   assert.deepEqual(names(lost), ["custom_tools", "documents", "json_object", "n"]);
@@ -104,7 +104,7 @@ test("a request that uses nothing loses nothing", () => {
   assert.deepEqual(losses(NO_USES, "chat>messages", { caps: claims() }), []);
 });
 
-test("unsigned thinking is a lost hint where a channel of the other dialect is not told it, and only there", () => {
+test("unsigned thinking is a lost hint only if a channel of the other dialect does not receive it", () => {
   const thinking = { type: "thinking", thinking: "Hm", signature: "" };
   const used = usesOf(
     "messages",

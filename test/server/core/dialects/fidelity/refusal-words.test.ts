@@ -34,7 +34,7 @@ test("a refusal names the field, the model and the remedy, and the field is the 
   assert.match(refused([lost("seed")], { seed: 7 }).message, /^`seed` is not taken by /);
 });
 
-test("what several fields cause is named once, and the capability is the parameter", () => {
+test("a loss with several causes is named once, and the capability is the parameter", () => {
   const { message, param } = refused([lost("sampling")], { temperature: 0.2, top_p: 0.3 });
   assert.match(message, /^`temperature` and `top_p` \(sampling\) are not taken by claude-sonnet-5: leave them out, /);
   assert.equal(param, "sampling");
@@ -45,14 +45,14 @@ test("what several fields cause is named once, and the capability is the paramet
   );
 });
 
-test("all that is lost is told at once", () => {
+test("all losses are reported together", () => {
   const request = { seed: 7, logit_bias: { 1: 2 }, temperature: 0 };
   const { message, param } = refused([lost("sampling"), lost("logit_bias"), lost("seed")], request);
   assert.match(message, /^`temperature` \(sampling\), `logit_bias` and `seed` are not taken by /);
   assert.equal(param, "sampling");
 });
 
-test("a form that cannot be translated is named by its place, and unknown fields by their names", () => {
+test("an untranslatable form is named by its place, and unknown fields by their names", () => {
   const image = { type: "image_url", image_url: { url: "http://example.com/a.png" } };
   const place = "messages[0].content[0].image_url";
   const { message, param } = refused([lost("vision", place)], { messages: [{ role: "user", content: [image] }] });
@@ -62,7 +62,7 @@ test("a form that cannot be translated is named by its place, and unknown fields
   assert.match(unknown.message, /^`min_p` and `guided_json` \(unknown_field\) are not taken by /);
 });
 
-test("places are found in both dialects, within lists and within fields", () => {
+test("places are found in both dialects, inside lists and fields", () => {
   const source = { type: "file", file_id: "f" };
   const message = { role: "user", content: [{ type: "document", source }] };
   const of = (capability: Capability, request: unknown) =>
@@ -74,7 +74,7 @@ test("places are found in both dialects, within lists and within fields", () => 
   assert.equal(of("prefill", { messages: [{ role: "assistant", content: "x" }] }), "messages[0]");
 });
 
-test("what the caller's profile requires has no remedy of the operator's", () => {
+test("a requirement of the caller's profile has no remedy by the operator", () => {
   const { message } = refused(
     [lost("strict_tools", "tools[0].function.parameters")],
     {},
@@ -83,12 +83,12 @@ test("what the caller's profile requires has no remedy of the operator's", () =>
   assert.match(message, /ask for another model, since the caller's profile requires this\.$/);
 });
 
-test("a model's name is shown on one line and cut", () => {
+test("a model's name is shown on one line and truncated", () => {
   assert.equal(shownModelName("a\nb\u0007é"), "a?b?");
   assert.equal(shownModelName("m".repeat(300)).length, 131);
 });
 
-test("a reference to what is not stored is told with the setting of the client that helps", () => {
+test("a reference to an unstored item is reported with the client setting that helps", () => {
   const input = [
     { role: "user", content: "Hi" },
     { type: "item_reference", id: "msg_1" },

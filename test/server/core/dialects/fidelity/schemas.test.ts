@@ -10,7 +10,7 @@ const object = (properties: object, more: object = {}) => ({
   ...more,
 });
 
-test("a schema without bounds, whose objects are shut, is taken as it is", () => {
+test("a schema without bounds and with closed objects passes unchanged", () => {
   const schema = object({
     a: { type: "array", minItems: 1, items: { $ref: "#/$defs/b" } },
     c: { type: "string", format: "date", pattern: "^[a-z]{2}$" },
@@ -35,7 +35,7 @@ for (const bound of [
   });
 }
 
-test("the limits of whole numbers in a double, which libraries state of every integer, are no bound to tell", () => {
+test("the integer limits of a double, which libraries add to every integer, are not reported as bounds", () => {
   const integer = { type: "integer", minimum: -9007199254740991, maximum: 9007199254740991 };
   const schema = object({ age: integer });
   assert.deepEqual([isNarrow(schema), isBounded(schema), isNarrowable(schema)], [false, false, true]);
@@ -59,12 +59,12 @@ const REFUSED: Readonly<Record<string, object>> = {
 };
 
 for (const [name, schema] of Object.entries(REFUSED)) {
-  test(`what would change the form of the answer is refused: ${name}`, () => {
+  test(`a schema whose loss would change the form of the answer is refused: ${name}`, () => {
     assert.equal(isNarrowable(schema), false);
   });
 }
 
-test("a definition that is used twice is no recursion", () => {
+test("a definition used twice is not recursion", () => {
   const uses = { a: { $ref: "#/$defs/d" }, b: { $ref: "#/$defs/d" }, c: { $ref: "#/$defs/e" } };
   const definitions = { d: object({ e: { $ref: "#/$defs/e" } }), e: object({}) };
   assert.ok(isNarrowable(object(uses, { $defs: definitions })));

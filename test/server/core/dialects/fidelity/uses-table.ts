@@ -80,7 +80,7 @@ export function testUses({ dialect, plain, uses, words }: UsesTable): void {
   });
 
   for (const { capability, used, unused } of uses) {
-    test(`${dialect}: ${capability} is used when it is asked for, and by no default`, () => {
+    test(`${dialect}: ${capability} is used if requested, and by no default`, () => {
       assert.ok(used.length > 0 && unused.length > 0);
       for (const request of used) {
         assert.ok(read(request).capabilities.has(capability), JSON.stringify(request));
@@ -94,7 +94,7 @@ export function testUses({ dialect, plain, uses, words }: UsesTable): void {
     assert.deepEqual(new Set(uses.map(({ capability }) => capability)), usableIn(dialect));
   });
 
-  test(`any JSON in the place of a ${dialect} request has uses with bounded places`, () => {
+  test(`any JSON in place of a ${dialect} request has uses with bounded places`, () => {
     const word = fc.constantFrom(...words);
     const { value } = fc.letrec((tie) => ({
       value: fc.oneof(

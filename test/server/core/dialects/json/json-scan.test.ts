@@ -5,7 +5,7 @@ import { editObject, memberValue, replaceValue, scanObject } from "../../../../.
 
 const scan = (text: string, ...wanted: string[]) => scanObject(Buffer.from(text), wanted);
 
-test("finds wanted members of any JSON object that JSON.parse accepts, wherever they stand", () => {
+test("finds requested members of any JSON object that JSON.parse accepts, in any position", () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.jsonValue(), fc.nat(4), (rest, model, indent) => {
       const value: Record<string, unknown> = { ...rest, model };
@@ -20,7 +20,7 @@ test("finds wanted members of any JSON object that JSON.parse accepts, wherever 
   );
 });
 
-test("agrees with JSON.parse on what is an object, but for the inside of strings", () => {
+test("agrees with JSON.parse on what is an object, except inside strings", () => {
   const pieces = [
     "{",
     "}",
@@ -56,7 +56,7 @@ test("agrees with JSON.parse on what is an object, but for the inside of strings
   );
 });
 
-test("a byte order mark is passed over before an answer, and is a problem before a request", () => {
+test("a byte order mark is skipped before an answer and is a problem before a request", () => {
   const bytes = Buffer.from('\uFEFF {"n":1,"model":"real"}');
   const found = scanObject(bytes, ["model"]);
   assert.ok(found.kind === "object" && found.members[0] !== undefined);
@@ -70,7 +70,7 @@ test("a byte order mark is passed over before an answer, and is a problem before
   assert.equal(scan('\uFEFF\uFEFF{"model":1}', "model").kind, "problem");
 });
 
-test("says what is wrong and where, and never repeats the text", () => {
+test("reports what is wrong and where, and never quotes the text", () => {
   const cases: readonly (readonly [string, string])[] = [
     ["", "the body is not a JSON object"],
     ["[1]", "the body is not a JSON object"],
@@ -101,7 +101,7 @@ test("skips strings of any length with escapes at every distance from their end"
   }
 });
 
-test("replacing a value leaves every other byte", () => {
+test("replacing a value keeps every other byte", () => {
   const bytes = Buffer.from('{ "a" : 12345678901234567890 ,\n "model":"fast", "z":"\\u00e9" }');
   const result = scanObject(bytes, ["model"]);
   assert.equal(result.kind, "object");
@@ -112,7 +112,7 @@ test("replacing a value leaves every other byte", () => {
   );
 });
 
-test("edits mean what the same edits of the parsed object mean", () => {
+test("edits have the effect of the same edits on the parsed object", () => {
   const keys = fc.constantFrom("a", "b", "c", "d", "e");
   fc.assert(
     fc.property(
@@ -136,7 +136,7 @@ test("edits mean what the same edits of the parsed object mean", () => {
   );
 });
 
-test("a renamed member gives way to one that has the new name already", () => {
+test("a renamed member is dropped if one with the new name exists", () => {
   const edits = { set: new Map<string, string>(), remove: new Set<string>(), rename: new Map([["old", "new"]]) };
   assert.equal(editObject(Buffer.from('{"old":1,"x":2}'), edits).toString(), '{"new":1,"x":2}');
   assert.equal(editObject(Buffer.from('{"old":1,"new":3}'), edits).toString(), '{"new":3}');
@@ -144,7 +144,7 @@ test("a renamed member gives way to one that has the new name already", () => {
   assert.equal(editObject(untouched, edits), untouched);
 });
 
-test("says that a text loses nothing only where writing its values gives it again", () => {
+test("a text is reported as lossless only if serializing its values gives it again", () => {
   const digits = fc
     .array(fc.constantFrom("0", "1", "9", "5"), { minLength: 1, maxLength: 9 })
     .map((all) => all.join(""));
@@ -168,7 +168,7 @@ test("says that a text loses nothing only where writing its values gives it agai
   );
 });
 
-test("says of the texts of common requests that they lose nothing", () => {
+test("texts of common requests are lossless", () => {
   const mayLose = (text: string): boolean | undefined => {
     const scan = scanObject(Buffer.from(text), []);
     return scan.kind === "object" ? scan.mayLose : undefined;

@@ -64,7 +64,7 @@ test("gives the values that JSON.parse gives", () => {
   );
 });
 
-test("gives every part its own text, or itself where writing it gives the same", () => {
+test("gives every part its own text, or the value itself if serializing gives the same", () => {
   fc.assert(
     fc.property(texts, (text) => {
       const source = readJson(text);
@@ -80,7 +80,7 @@ test("gives every part its own text, or itself where writing it gives the same",
   );
 });
 
-test("keeps a part to the byte, wherever it stands and whatever surrounds it", () => {
+test("keeps a part to the byte, wherever it is and whatever surrounds it", () => {
   const parts = fc.oneof(
     texts.map((text) => `[1.0,${text}]`),
     texts.map((text) => `{"2":${text},"1":0}`),
@@ -118,14 +118,14 @@ for (const [what, text] of SPELLINGS) {
   });
 }
 
-test("gives the part itself where its text holds nothing that parsing loses", () => {
+test("gives the value itself if its text loses nothing in parsing", () => {
   for (const text of ['{"a":[0,-1,0.7,123456789012345,1.5e-7,"1.0","\\ud800"]}', "[]", '{"a1":{"-1":1}}', '"1"']) {
     const source = readJson(text);
     eachPart(source.value, (part) => assert.equal(source.exact(part), part));
   }
 });
 
-test("gives a part itself only where writing it gives its text", () => {
+test("gives the value itself only if serializing gives its text", () => {
   const member = fc.tuple(fc.oneof(fc.string(), fc.nat(20).map(String)), numbers);
   const objects = fc.uniqueArray(member, { selector: ([name]) => name, maxLength: 5 });
   fc.assert(
@@ -139,13 +139,13 @@ test("gives a part itself only where writing it gives its text", () => {
   );
 });
 
-test("gives back what is no part of the values as it is", () => {
+test("returns values without source text unchanged", () => {
   const source = readJson('{"a":{"b":[]},"a":{"__proto__":[1.0]},"c":{"__proto__":{}},"c":{}}');
   const strange = { b: [] };
   for (const part of [strange, Object.prototype, undefined, null, "text", 1]) assert.equal(source.exact(part), part);
 });
 
-test("reads a member of the name __proto__ as data", () => {
+test("reads a member named __proto__ as data", () => {
   const source = readJson('{"__proto__":{"admin":1.0}}');
   const value = source.value as object;
   assert.deepEqual(Object.keys(value), ["__proto__"]);
@@ -154,7 +154,7 @@ test("reads a member of the name __proto__ as data", () => {
   assert.equal(jsonText(source.exact(Object.values(value)[0])), '{"admin":1.0}');
 });
 
-test("refuses what JSON.parse refuses, with a SyntaxError that quotes nothing of it", () => {
+test("refuses what JSON.parse refuses, with a SyntaxError that quotes none of it", () => {
   const pieces = fc.constantFrom(
     "{",
     "}",
@@ -192,7 +192,7 @@ test("refuses what JSON.parse refuses, with a SyntaxError that quotes nothing of
   );
 });
 
-test("refuses nesting beyond what requests are let through with", () => {
+test("refuses nesting beyond the limit of requests", () => {
   for (const [open, close] of [
     ["[", "]"],
     ['{"a":', "}"],
@@ -207,13 +207,13 @@ test("refuses nesting beyond what requests are let through with", () => {
   }
 });
 
-test("takes time in proportion to a text of quotes and backslashes", () => {
+test("takes time linear in a text of quotes and backslashes", () => {
   const text = `[1.0,"${'\\\\\\"'.repeat(500_000)}"]`;
   const source = readJson(text);
   assert.equal(jsonText(source.exact(source.value)), text);
 });
 
-test("writes what JSON.stringify writes", () => {
+test("serializes like JSON.stringify", () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => assert.equal(writeJson(value), JSON.stringify(value))),
     { numRuns: 1_000, verbose: true },
@@ -223,7 +223,7 @@ test("writes what JSON.stringify writes", () => {
   assert.equal(writeJson(undefined), "null");
 });
 
-test("writes texts in the place of values as they are", () => {
+test("writes raw texts in place of values unchanged", () => {
   const text = '{"b" : 1.0,\n"a":2}';
   const value = { list: [new Verbatim(text), undefined], none: undefined, object: { part: new Verbatim("[]") } };
   assert.equal(writeJson(value), `{"list":[${text},null],"object":{"part":[]}}`);
@@ -232,7 +232,7 @@ test("writes texts in the place of values as they are", () => {
   assert.equal(jsonText({ a: [1] }), '{"a":[1]}');
 });
 
-test("tells its own marks from those of a client that writes them", () => {
+test("distinguishes its own markers from those written by a client", () => {
   const mark = JSON.parse(JSON.stringify(new Verbatim("1"))) as string;
   const forged = fc.constantFrom(mark, `a${mark}`, `a"${mark}`, `${mark}"`, `"${mark}"`, "a");
   const values = fc.record({ before: forged, list: fc.array(forged), name: forged, after: forged });

@@ -75,14 +75,14 @@ for (const [what, path, event, texts] of cases) {
   });
 }
 
-test("sound is counted", () => {
+test("audio is counted", () => {
   assert.deepEqual(read(REALTIME, { type: "input_audio_buffer.append", audio: "AAAA" }).uninspected, ["audio"]);
   const item = { role: "user", content: [{ type: "input_audio", audio: "AAAA", transcript: "a" }] };
   const { texts, uninspected } = read(REALTIME, { type: "conversation.item.create", item });
   assert.deepEqual([texts.map(({ text }) => text), uninspected], [["a"], ["audio"]]);
 });
 
-test("values of headers are texts, but for credentials and those of the connection", () => {
+test("header values are texts, except credentials and connection headers", () => {
   const unread = ["Authorization", "X-Api-Key", "Cookie", "Connection", "Host", "Sec-WebSocket-Key", "Content-Length"];
   const latin = Buffer.from("é").toString("latin1");
   const headers = [...unread.flatMap((name) => [name, "a"]), "X-Title", latin, "x-other", "\u00ff", "X-Empty", ""];
@@ -97,7 +97,7 @@ test("values of headers are texts, but for credentials and those of the connecti
   );
 });
 
-test("escapes of headers are decoded, and subprotocols are read but for the credential", () => {
+test("header escapes are decoded, and subprotocols are read except for the credential", () => {
   const cases: readonly (readonly [name: string, value: string, texts: readonly string[]])[] = [
     ["X-Title", "4%2C5", ["4%2C5", "4,5"]],
     ["X-Title", "4%25252C5", ["4%25252C5", "4%252C5", "4%2C5", "4,5"]],
@@ -118,7 +118,7 @@ test("escapes of headers are decoded, and subprotocols are read but for the cred
   }
 });
 
-test("values of the query are texts, in each way that a provider may read them", () => {
+test("query values are texts, in each way a provider may read them", () => {
   const cases: readonly (readonly [query: string, texts: readonly (readonly [ref: string, text: string])[]])[] = [
     ["", []],
     ["?", []],

@@ -16,7 +16,7 @@ const part = (headers: string, value: string): string =>
   `--B\r\nContent-Disposition: form-data; ${headers}\r\n\r\n${value}\r\n`;
 const form = (...parts: readonly string[]): Buffer => Buffer.from(`${parts.join("")}--B--\r\n`);
 
-test("fields of a form are texts, files are counted, and every other byte stays", () => {
+test("form fields are texts, files are counted, and every other byte stays", () => {
   const image = part('name="image"; filename="a.png"\r\nContent-Type: image/png', "\u00ff\r\n--x");
   const json = '{"instructions": "secret 2", "n":1.0}';
   const parts = [
@@ -41,7 +41,7 @@ test("fields of a form are texts, files are counted, and every other byte stays"
   assert.equal(rewrite(["é1", 'é"2', undefined]).toString(), written);
 });
 
-test("values of a form-encoded body are texts", () => {
+test("values of a URL-encoded body are texts", () => {
   const plain = Buffer.from("model=m&prompt=a+b%40c&flag&x=%20");
   const { texts, rewrite } = read("/v1/videos", plain, "application/x-www-form-urlencoded; charset=utf-8");
   assert.deepEqual(
@@ -51,7 +51,7 @@ test("values of a form-encoded body are texts", () => {
   assert.equal(rewrite(["<d & e>"]).toString(), "model=m&prompt=%3Cd%20%26%20e%3E&flag&x=%20");
 });
 
-test("JSON that says it is a form is read as both, and written as JSON", () => {
+test("JSON labeled as a form is read as both and written as JSON", () => {
   const plain = Buffer.from('{"prompt":"a%40b"}');
   const { texts, rewrite } = read("/v1/completions", plain, "application/x-www-form-urlencoded");
   assert.deepEqual(
@@ -64,7 +64,7 @@ test("JSON that says it is a form is read as both, and written as JSON", () => {
   assert.equal(rewrite(["c", "d"]).toString(), '{"prompt":"c"}');
 });
 
-test("text is one text, and what is declared as media or bytes is counted", () => {
+test("plain text is one text, and declared media or bytes are counted", () => {
   const text = read("/v1/realtime/calls", Buffer.from("v=0\r\ns=-"), "application/sdp");
   assert.equal(text.texts[0]?.text, "v=0\r\ns=-");
   assert.equal(text.rewrite(["v=1"]).toString(), "v=1");
@@ -134,7 +134,7 @@ for (const [what, build] of Object.entries(hostile)) {
   });
 }
 
-test("text in UTF-16 is read, and written in UTF-16", () => {
+test("UTF-16 text is read and written in UTF-16", () => {
   const le = Buffer.from("my secret word", "utf16le");
   const be = Buffer.from(le).swap16();
   const marked = Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from("日本 secret", "utf16le")]);
@@ -168,7 +168,7 @@ test("text in UTF-16 is read, and written in UTF-16", () => {
   assert.ok(field.rewrite(["my [x] word"]).includes(Buffer.from("my [x] word", "utf16le")));
 });
 
-test("files of text are read in UTF-16 and in alphabets that are not known", () => {
+test("text files are read in UTF-16 and unknown encodings", () => {
   const file = (bytes: Buffer, type = "text/plain") =>
     Buffer.from(
       JSON.stringify({

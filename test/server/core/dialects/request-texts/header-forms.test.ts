@@ -37,7 +37,7 @@ const FORMS: Readonly<Record<string, string>> = {
 };
 
 for (const [name, value] of Object.entries(FORMS)) {
-  test(`a value is read in the form: ${name}`, () => {
+  test(`a header value is read in the form: ${name}`, () => {
     const texts = headerTexts(["X-Note", value]).map(({ text }) => text);
     assert.ok(
       texts.some((text) => text.includes(CARD)),
@@ -47,7 +47,7 @@ for (const [name, value] of Object.entries(FORMS)) {
   });
 }
 
-test("characters beyond ASCII are whole, also where they are cut between two words", () => {
+test("non-ASCII characters are complete, even when split between two encoded words", () => {
   const bytes = Buffer.from("naïve €");
   const [one, two] = [bytes.subarray(0, 3), bytes.subarray(3)].map((it) => it.toString("base64"));
   const texts = headerTexts(["x", `=?utf-8?B?${one}?= =?utf-8?B?${two}?=`]).map(({ text }) => text);
@@ -71,7 +71,7 @@ test("ordinary values have one reading", () => {
   }
 });
 
-test("long values that begin many forms and end none take time in proportion", () => {
+test("long values that start many forms and end none take linear time", () => {
   const took = (size: number): number => {
     const began = process.cpuUsage().user;
     for (const part of ["=?", "=?u?b?", "=?u?b?a?=", "\\", ";a*0=", '"\\', "a*1*="])

@@ -84,7 +84,7 @@ const SEAMS: readonly (readonly [what: string, path: string, body: unknown, seam
 ];
 
 for (const [what, path, body, seams] of SEAMS) {
-  test(`what is put together is inspected once more: ${what}`, () => {
+  test(`assembled text is inspected once more: ${what}`, () => {
     const found = read(path, JSON.stringify(body));
     const shownSeams = found.seams.map(({ text }) => text);
     if (what.startsWith("ends")) assert.ok(shownSeams.length === 1 && shownSeams[0]?.includes("SECRET"));
@@ -99,7 +99,7 @@ for (const [what, path, body, seams] of SEAMS) {
   });
 }
 
-test("of members that stand twice the last is put together", () => {
+test("of duplicate members the last is assembled", () => {
   const found = read(CHAT, '{"messages":[{"role":"user","content":[{"text":"SEC"},{"text":"other","text":"RET"}]}]}');
   assert.deepEqual(
     [found.texts.map(({ text }) => text), found.seams.map(({ text }) => text)],
@@ -107,7 +107,7 @@ test("of members that stand twice the last is put together", () => {
   );
 });
 
-test("what is found in each of two texts changes these alone", () => {
+test("findings inside each of two texts change these alone", () => {
   const body = (first: string, second: string) => JSON.stringify({ messages: [said("user", first, second)] });
   const found = read(CHAT, body("a SECRET b", "c SECRET d"));
   const all = [...found.texts, ...found.seams];
@@ -119,7 +119,7 @@ test("what is found in each of two texts changes these alone", () => {
   assert.equal(texts.map(({ text }) => text).join(""), "a [x] [x] c [x] d");
 });
 
-test("what is found in a text and what is found across its end are both rewritten", () => {
+test("findings inside a text and across its end are both rewritten", () => {
   const body = JSON.stringify({ messages: [said("user", "SECRET and SEC", "RET and SECRET")] });
   const found = read(CHAT, body);
   const made = found.rewrite([...found.texts, ...found.seams].map(({ text }) => text.replaceAll("SECRET", "[x]")));

@@ -212,7 +212,7 @@ const cases: readonly (readonly [what: string, path: string, body: unknown, text
 ];
 for (const [what, path, body, texts] of cases) test(what, () => assert.deepEqual(shown(path, body), texts));
 
-test("images, sound and files are counted, and text under their types is read", () => {
+test("images, audio and files are counted, and text under their types is read", () => {
   const { texts, uninspected } = read(
     CHAT,
     JSON.stringify(
@@ -242,7 +242,7 @@ const changed = (path: string, text: string, contentType?: string): string => {
 };
 const NEW = "<é\\ud800>";
 
-test("a number is read where an id or encoded media would not be", () => {
+test("a number is read unless it is an id or encoded media", () => {
   const number = "4111111111111111";
   const holders: readonly unknown[] = [
     { type: number },
@@ -262,32 +262,32 @@ test("a number is read where an id or encoded media would not be", () => {
   }
 });
 
-test("only changed strings are written anew", () => {
+test("only changed strings are rewritten", () => {
   const text =
     '{ "model":"m","n":1.0, "messages":[ {"role":"user","content":"\\u0073ecret"},{"role":"user","content":"\\u0041"}]\n}';
   assert.equal(changed(CHAT, text), text.replace("\\u0073ecret", NEW));
 });
 
-test("within arguments only what changed is written anew", () => {
+test("inside arguments only the changed parts are rewritten", () => {
   const inner = '{ "a":1.0, "b" : "\\u0073ecret","c":"d"}';
   const body = (written: string) =>
     `{"messages":[{"role":"assistant","tool_calls":[{"function":{"arguments":${JSON.stringify(written)}}}]}]}`;
   assert.equal(changed(CHAT, body(inner)), body(inner.replace("\\u0073ecret", NEW)));
 });
 
-test("text in base64 is written as base64", () => {
+test("base64 text is rewritten as base64", () => {
   const block = (data: string) =>
     JSON.stringify(user([{ type: "document", source: { type: "base64", media_type: "text/plain", data } }]));
   assert.equal(changed(MESSAGES, block(base64("a secret"))), block(base64("<é\ufffd>")));
 });
 
-test("of names that stand twice, and of names with escapes, all texts are read and rewritten", () => {
+test("all texts of duplicate or escaped member names are read and rewritten", () => {
   const text =
     '{"messages":[{"role":"user","content":"secret 1","c\\u006fntent":"secret 2"}],"messages":[{"role":"user","content":"secret 3"}]}';
   assert.equal(changed(CHAT, text), text.replaceAll(/secret \d/g, NEW));
 });
 
-test("two roles, or two types, of one message are a problem", () => {
+test("two roles or two types of one message are a problem", () => {
   for (const name of ["role", "type"]) {
     const { problem, texts } = read(CHAT, `{"messages":[{"role":"user","type":"a","${name}":"system","content":"x"}]}`);
     assert.match(problem ?? "", /twice/);
@@ -295,13 +295,13 @@ test("two roles, or two types, of one message are a problem", () => {
   }
 });
 
-test("raw control characters are read, and escapes that are none are a problem", () => {
+test("raw control characters are read, and invalid escapes are a problem", () => {
   assert.equal(read(CHAT, '{"messages":[{"role":"user","content":"a\n\\u0062"}]}').texts[0]?.text, "a\nb");
   assert.match(read(CHAT, '{"messages":[{"role":"user","content":"\\x"}]}').problem ?? "", /escape/);
   assert.match(read(CHAT, '{"messages":[{"role":"user","cont\\xent":"a"}]}').problem ?? "", /not JSON/);
 });
 
-test("a body that is no object, or none of JSON, is read or is a problem", () => {
+test("a body that is not an object or not JSON is read or is a problem", () => {
   assert.equal(read("/v1/conversations", '["a"]').texts[0]?.text, "a");
   for (const text of ["[1", "{]", `${"[".repeat(600)}${"]".repeat(600)}`, "\ufeff{}"])
     assert.notEqual(read("/v1/conversations", text).problem, undefined, text.slice(0, 9));
@@ -327,7 +327,7 @@ test("every string of any JSON is read on unknown routes, and rewriting changes 
   );
 });
 
-test("whatever stands in messages, each of its texts can be rewritten, and what is no string stays", () => {
+test("any text in messages can be rewritten, and values that are not strings stay", () => {
   const shape = (value: unknown): unknown => {
     if (typeof value === "string") return "";
     if (Array.isArray(value)) return value.map(shape);

@@ -20,7 +20,7 @@ const disguises: readonly (readonly [string, (path: string) => string])[] = [
 ];
 
 for (const [what, disguise] of disguises) {
-  test(`a path with ${what} is no other route to us than to a provider that reads past it`, () => {
+  test(`a path with ${what} is the same route to us as to a provider that normalizes it`, () => {
     for (const { method, path } of routeExamples().filter(({ path: it }) => !it.includes("example"))) {
       const written = disguise(path);
       const ours = findRoute(method, written);
@@ -30,7 +30,7 @@ for (const [what, disguise] of disguises) {
   });
 }
 
-test("neither the provider's administration nor an echo of what we send is ever reached", () => {
+test("the provider's administration and echo routes are unreachable", () => {
   for (const path of ["/v1/organization", "/v1/organization/users", "/v1/organizations/api_keys"]) {
     assert.equal(findRoute("GET", path), undefined, path);
   }

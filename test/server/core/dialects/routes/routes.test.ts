@@ -2,19 +2,19 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { findRoute, namesBatch, ROUTE_NAMES, routeExamples } from "../../../../../src/server/core/dialects/index.ts";
 
-test("every row is found by its example, and every name has one", () => {
+test("every row is found by its example, and every name has a row", () => {
   const examples = routeExamples();
   for (const { method, path, name } of examples) assert.equal(findRoute(method, path)?.name, name, `${method} ${path}`);
   assert.deepEqual(new Set(examples.map(({ name }) => name)), new Set(ROUTE_NAMES));
 });
 
-test("what can be read is the same route where its body is not asked for", () => {
+test("GET routes match HEAD too", () => {
   const read = routeExamples().filter(({ method }) => method === "GET");
   assert.ok(read.length > 10);
   for (const { path } of read) assert.equal(findRoute("HEAD", path), findRoute("GET", path), path);
 });
 
-test("answers of routes that generate tell their usage, and those of stored things do not", () => {
+test("answers of generating routes report usage, and those of stored objects do not", () => {
   const usageOf = (method: string, path: string) => findRoute(method, path)?.usage;
   for (const path of ["/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/responses", "/v1/messages"]) {
     assert.equal(usageOf("POST", path), "always", path);
@@ -34,7 +34,7 @@ test("answers of routes that generate tell their usage, and those of stored thin
   assert.equal(usageOf("POST", "/v1/messages/count_tokens"), "none");
 });
 
-test("routes whose texts no guard could read are told from those that hide models alone", () => {
+test("routes with unreadable texts are separated from those that only hide models", () => {
   const hidesTexts = (method: string, path: string) => findRoute(method, path)?.hidesTexts;
   for (const [method, path] of [
     ["POST", "/v1/batches"],
@@ -73,7 +73,7 @@ test("routes whose texts no guard could read are told from those that hide model
   }
 });
 
-test("routes behind which a model or a credential goes unseen are guarded", () => {
+test("routes that hide a model or a credential are guarded", () => {
   const guardOf = (method: string, path: string) => findRoute(method, path)?.guard;
   const hidden: readonly (readonly [string, string])[] = [
     ["POST", "/v1/batches"],
@@ -109,7 +109,7 @@ const form = (purpose: string, head = 'name="purpose"') =>
       `--XX\r\nContent-Disposition: form-data; ${head}\r\n\r\n${purpose}\r\n--XX--\r\n`,
   );
 
-test("a file for a batch is told by its purpose, and one that cannot be read counts as such", () => {
+test("a batch file is recognized by its purpose, and an unreadable form counts as one", () => {
   const contentType = "multipart/form-data; boundary=XX";
   const ask = (plain: Buffer, path = "/v1/files", type = contentType, query = "") => {
     const route = findRoute("POST", path);

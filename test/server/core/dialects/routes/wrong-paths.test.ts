@@ -58,7 +58,7 @@ const ROWS: readonly (readonly [path: string, told: string, method?: string])[] 
 ];
 
 for (const [path, told, method = "POST"] of ROWS) {
-  test(`${method} ${path} is told: ${told}`, () => {
+  test(`${method} ${path} gets the hint: ${told}`, () => {
     assert.equal(findRoute(method, path), undefined);
     const message = wrongPathMessage(method, path);
     assert.ok(message.includes(told), message);

@@ -16,7 +16,7 @@ import { type Choice, type Piece, type Talk, type Thought, type Tool, talks } fr
 const MODEL = { sent: "m", asked: "m" };
 const CHANNEL: ChannelTerms = { claims: () => true, endUserField: "user", acceptsStreamUsage: true };
 
-test("a messages request is the same after it was a compat request", () => {
+test("a messages request survives a round trip through a compat request", () => {
   fc.assert(
     fc.property(talks, (talk) => {
       const text = writeJson(messagesRequest(talk));
@@ -30,7 +30,7 @@ test("a messages request is the same after it was a compat request", () => {
   );
 });
 
-test("a compat request is the same after it was a messages request", () => {
+test("a compat request survives a round trip through a messages request", () => {
   fc.assert(
     fc.property(talks, (talk) => {
       const text = writeJson(compatRequest(talk));
@@ -44,7 +44,7 @@ test("a compat request is the same after it was a messages request", () => {
   );
 });
 
-test("what is said in one dialect is what the other says", () => {
+test("both dialects express the same conversation", () => {
   fc.assert(
     fc.property(talks, (talk) => {
       const messages = writeJson(messagesRequest(talk));

@@ -146,7 +146,7 @@ for (const { row, given, terms } of STREAMS.filter(({ state }) => state === "fai
 }
 
 for (const { row, given, terms } of WHOLE) {
-  test(`the client reads the whole answer, and the same of it as a stream: ${row}`, async () => {
+  test(`the client reads the whole answer and the same answer as a stream: ${row}`, async () => {
     const told = termsOf({ ...terms, showsUsage: true });
     answer = { type: "application/json", body: messageToChat(bodyOf(given), told, STAMP) };
     const whole = shown(seen(await client.chat.completions.create(QUESTION)));
@@ -162,7 +162,7 @@ interface Reasoned {
   readonly reasoning_details?: readonly unknown[];
 }
 
-test("the stream helper, which keeps the last of what it does not know, keeps thinking and signature together", async () => {
+test("the stream helper, which keeps the last unknown delta, keeps thinking and signature together", async () => {
   const content = [
     { type: "thinking", thinking: "Hm.", signature: "sig1" },
     { type: "text", text: "Hi" },

@@ -10,13 +10,13 @@ import { BROKEN_STREAMS, STAMP, STREAMS, sseOf, termsOf, trace, translate } from
 import { type Completion, gather, meaningOf } from "./to-compat-answer-meaning.ts";
 
 for (const { row, terms, given, expect, state = "ended" } of STREAMS) {
-  test(`a stream: ${row}`, () => {
+  test(`a stream is translated: ${row}`, () => {
     const translated = translate([Buffer.from(sseOf(given))], termsOf(terms));
     assert.deepEqual(trace(translated.frames), expect);
     assert.equal(translated.state, state);
   });
 
-  test(`cut at any byte it gives the same frames: ${row}`, () => {
+  test(`a stream cut at any byte gives the same frames: ${row}`, () => {
     const bytes = Buffer.from(sseOf(given));
     const { frames } = translate([bytes], termsOf(terms));
     for (let at = 1; at < bytes.length; at++) {
@@ -27,7 +27,7 @@ for (const { row, terms, given, expect, state = "ended" } of STREAMS) {
     assert.equal(translate(single, termsOf(terms)).frames, frames);
   });
 
-  test(`cut off before any event that ends it there is no end: ${row}`, () => {
+  test(`a stream cut off before its final event has no end: ${row}`, () => {
     for (let count = 0; count < given.length; count++) {
       const { frames, state: reached } = translate([Buffer.from(sseOf(given.slice(0, count)))], termsOf(terms));
       const lines = trace(frames);
@@ -42,7 +42,7 @@ for (const { row, terms, given, expect, state = "ended" } of STREAMS) {
 
 const START = '{"type":"message_start","message":{"id":"msg_01","model":"model-sent","usage":{"input_tokens":8}}}';
 
-test("a chunk has the head of its answer, and tells of usage only where it was asked for", () => {
+test("a chunk has the head of its answer, and has usage only if requested", () => {
   const frame = (usage: string) =>
     'data: {"id":"msg_01","object":"chat.completion.chunk","created":1790000000,"model":"model-asked","choices":' +
     `[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]${usage}}\n\n`;
@@ -53,7 +53,7 @@ test("a chunk has the head of its answer, and tells of usage only where it was a
   );
 });
 
-test("every chunk of every stream has usage null but the one that tells it, or has none at all", () => {
+test("every chunk has usage null except the one with the usage, or no chunk has it", () => {
   for (const { given, terms } of STREAMS) {
     for (const showsUsage of [false, true]) {
       const { frames } = translate([Buffer.from(sseOf(given))], termsOf({ ...terms, showsUsage }));
@@ -68,13 +68,13 @@ test("every chunk of every stream has usage null but the one that tells it, or h
   }
 });
 
-test("the service tier of the answer stands in each chunk", () => {
+test("the answer's service tier is in each chunk", () => {
   const start = { message: { usage: { service_tier: "standard" } } };
   const frame = openChunkStream(termsOf(), STAMP).event("message_start", JSON.stringify(start));
   assert.equal((JSON.parse(frame.slice("data: ".length)) as { service_tier: string }).service_tier, "default");
 });
 
-test("a stream that ends before its answer is a problem, and one that is over has nothing to add", () => {
+test("a stream that ends before its answer is a problem, and a finished one adds nothing", () => {
   const stream = openChunkStream(termsOf(), STAMP);
   assert.throws(() => stream.end(), AnswerProblem);
   stream.event("message_start", START);
@@ -88,7 +88,7 @@ test("a stream that ends before its answer is a problem, and one that is over ha
   assert.equal(stream.end(), "");
 });
 
-test("a stream that the provider broke off with an error has nothing to add", () => {
+test("a stream that the provider ended with an error adds nothing", () => {
   for (const data of [
     '{"type":"error","error":{"type":"api_error","message":"m"}}',
     "<html>",
@@ -105,7 +105,7 @@ test("a stream that the provider broke off with an error has nothing to add", ()
 });
 
 for (const { row, given } of BROKEN_STREAMS) {
-  test(`what is no stream is told as a problem: ${row}`, () => {
+  test(`input that is not a stream is a problem: ${row}`, () => {
     assert.throws(() => translate([Buffer.from(sseOf(given))], termsOf()), AnswerProblem);
   });
 }
@@ -113,14 +113,14 @@ for (const { row, given } of BROKEN_STREAMS) {
 const toolStart = (index: number, input: string) =>
   `{"index":${index},"content_block":{"type":"tool_use","id":"toolu_1","name":"f","input":${input}}}`;
 
-test("input that is nested deeper than can be kept exact is a problem", () => {
+test("input nested deeper than can be kept exactly is a problem", () => {
   const stream = openChunkStream(termsOf(), STAMP);
   stream.event("message_start", START);
   const input = `{"a":${"[".repeat(5000)}${"]".repeat(5000)}}`;
   assert.throws(() => stream.event("content_block_start", toolStart(0, input)), AnswerProblem);
 });
 
-test("what is held of blocks that are not closed is bounded, and freed when they are", () => {
+test("the buffer for open blocks is bounded and freed when they close", () => {
   const input = `{"a":"${"x".repeat(3 << 20)}"}`;
   const close = (index: number) => `{"index":${index}}`;
   const stream = openChunkStream(termsOf(), STAMP);
@@ -142,7 +142,7 @@ test("what is held of blocks that are not closed is bounded, and freed when they
   assert.throws(() => thinking.event("content_block_delta", delta), AnswerProblem);
 });
 
-test("blocks that are never closed are bounded in number", () => {
+test("open blocks are limited in number", () => {
   const stream = openChunkStream(termsOf(), STAMP);
   stream.event("message_start", START);
   const open = (index: number) =>
@@ -160,7 +160,7 @@ const usage = fc.record({
   output_tokens_details: fc.option(fc.record({ thinking_tokens: count }), { nil: undefined }),
 });
 
-test("the usage that a client is told is the usage that is metered", () => {
+test("the usage reported to a client is the metered usage", () => {
   let told = 0;
   fc.assert(
     fc.property(
@@ -235,7 +235,7 @@ const served = fc.constantFrom(
 );
 const streamedServed = served.map((block): Streamed => ({ block, start: block, deltas: [] }));
 
-test("an answer says the same as a stream and as a whole", () => {
+test("an answer has the same content as a stream and as a whole", () => {
   const answer = fc.record({
     blocks: fc.array(fc.oneof(streamedText, streamedThinking, redacted, streamedCall, streamedServed), {
       maxLength: 6,
@@ -303,7 +303,7 @@ const anyEvent = fc.oneof(
   json,
 );
 
-test("whatever the events are, each gives frames that are whole or a problem", () => {
+test("any event gives complete frames or a problem", () => {
   let problems = 0;
   let frames = 0;
   fc.assert(

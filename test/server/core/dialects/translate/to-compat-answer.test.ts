@@ -49,7 +49,7 @@ const ROWS = [
 /** Of dialects reference, 10.3; 10 and 12 are of the other direction and have their likes here. */
 const BUGS = [3, 4, 7, 8, 10, 12, 13, 14, 17, 19, 20, 23];
 
-test("the golden files show every row of the tables and every bug that falls to this direction", () => {
+test("the golden files cover every table row and every bug of this direction", () => {
   const shown = [...WHOLE, ...STREAMS].flatMap(({ row }) => row.split("; "));
   assert.deepEqual(
     ROWS.filter((row) => !shown.some((words) => words.startsWith(row))),
@@ -64,12 +64,12 @@ test("the golden files show every row of the tables and every bug that falls to 
 });
 
 for (const { row, terms, given, expect } of WHOLE) {
-  test(`a whole answer: ${row}`, () => {
+  test(`a whole answer is translated: ${row}`, () => {
     assert.deepEqual(JSON.parse(messageToChat(bodyOf(given), termsOf(terms), STAMP)), expect);
   });
 }
 
-test("members that are absent are absent from the text too", () => {
+test("absent members are absent in the translated text too", () => {
   const text = messageToChat('{"content":[{"type":"text","text":"Hi"}]}', termsOf(), STAMP);
   assert.equal(
     text,
@@ -79,7 +79,7 @@ test("members that are absent are absent from the text too", () => {
 });
 
 for (const { row, terms, given, expect } of WHOLE) {
-  test(`as the chunks of a stream it says the same: ${row}`, () => {
+  test(`the answer as a stream has the same content: ${row}`, () => {
     const frames = messageAsChunks(bodyOf(given), termsOf({ ...terms, showsUsage: true }), STAMP);
     const completion = expect as Completion;
     assert.deepEqual(gather(frames), meaningOf(completion));
@@ -95,7 +95,7 @@ for (const { row, terms, given, expect } of WHOLE) {
 }
 
 for (const { row, given } of PROBLEMS) {
-  test(`what is no answer is told as a problem: ${row}`, () => {
+  test(`input that is not an answer is a problem: ${row}`, () => {
     const body = bodyOf(given);
     assert.throws(() => messageToChat(body, termsOf(), STAMP), AnswerProblem);
     assert.throws(() => messageAsChunks(body, termsOf(), STAMP), AnswerProblem);
@@ -132,7 +132,7 @@ function replaced(part: unknown, [step, ...path]: readonly number[], value: unkn
   return Array.isArray(part) ? Object.values(copy) : copy;
 }
 
-test("any JSON in the place of any part gives a completion or a problem", () => {
+test("any JSON in place of any part gives a completion or a problem", () => {
   let completions = 0;
   let problems = 0;
   fc.assert(

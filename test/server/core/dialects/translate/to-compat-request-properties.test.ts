@@ -81,7 +81,7 @@ function cut(role: string, blocks: readonly object[], cuts: readonly boolean[]):
   return messages.map((content) => ({ role, content }));
 }
 
-test("however results are ordered, cut and mixed, each call is answered before anything else is said", () => {
+test("however results are ordered, split and mixed, each call is answered before any other text", () => {
   fc.assert(
     fc.property(conversation, (request) => {
       const { body } = translate(request);
@@ -91,7 +91,7 @@ test("however results are ordered, cut and mixed, each call is answered before a
   );
 });
 
-test("no text, image or document of a conversation is lost, and none is sent twice", () => {
+test("no text, image or document of a conversation is lost or sent twice", () => {
   fc.assert(
     fc.property(conversation, (request) => {
       const { body } = translate(request);
@@ -104,7 +104,7 @@ function tokensIn(value: unknown): readonly string[] {
   return [...JSON.stringify(value).matchAll(TOKEN)].map(([token]) => token).sort();
 }
 
-test("names stay different, stay the same, and lead back to the client's own", () => {
+test("names stay distinct and stable, and map back to the client's own", () => {
   const names = fc.oneof(word, fc.string({ minLength: 60, maxLength: 130, unit: fc.constantFrom("a", "b") }));
   fc.assert(
     fc.property(
@@ -162,7 +162,7 @@ const secrets = fc.constantFrom(SECRET, { type: SECRET }, [SECRET], { [SECRET]: 
   { type: "text", text: SECRET },
 ]);
 
-test("any JSON in the place of any part is translated or refused, and quoted by no refusal", () => {
+test("any JSON in place of any part is translated or refused, and quoted by no refusal", () => {
   const anything = fc.oneof(fc.jsonValue(), secrets, fc.constantFrom(null, "", [], {}, true, 0, -1, 1.5));
   fc.assert(
     fc.property(fc.constantFrom(...MUTANTS), anything, ({ request, path }, value) => {
@@ -172,7 +172,7 @@ test("any JSON in the place of any part is translated or refused, and quoted by 
   );
 });
 
-test("any JSON in the place of the request is translated or refused", () => {
+test("any JSON in place of the request is translated or refused", () => {
   fc.assert(fc.property(fc.jsonValue(), translateOrRefuse));
 });
 

@@ -6,7 +6,7 @@ import { RequestProblem } from "../../../../../src/server/core/dialects/translat
 import { assertIsChat, GOLDENS, isAnswered, translate, translateText } from "./to-compat-request-support.ts";
 
 for (const [file, cases] of GOLDENS) {
-  test(`each row of ${file} is translated as it says, to what a strict provider accepts`, () => {
+  test(`each row of ${file} is translated as stated, to what a strict provider accepts`, () => {
     for (const { row, channel, given, expect, answer = {} } of cases) {
       const translated = translate(given, channel);
       assert.deepEqual(translated.body, expect, row);
@@ -19,7 +19,7 @@ for (const [file, cases] of GOLDENS) {
   });
 }
 
-test("the rows show the known bugs that concern requests of this direction", () => {
+test("the rows cover the known request bugs of this direction", () => {
   const bugs = GOLDENS.flatMap(([, cases]) => cases).map(({ row }) => /^bug (\d+):/.exec(row)?.[1]);
   const numbers = new Set(bugs.filter((bug) => bug !== undefined).map(Number));
   assert.deepEqual(
@@ -28,7 +28,7 @@ test("the rows show the known bugs that concern requests of this direction", () 
   );
 });
 
-test("schemas, input and arguments keep the spelling of their numbers and the order of their keys", () => {
+test("schemas, input and arguments keep number spelling and key order", () => {
   const schema =
     '{"type":"object","properties":{"2":{"const":1.0},"1":{"maximum":12345678901234567890}},"__proto__":{"a":1}}';
   const input = '{"b":1.50,"10":1E2,"9":[0.10,-0],"__proto__":{"x":9007199254740993}}';
@@ -42,7 +42,7 @@ test("schemas, input and arguments keep the spelling of their numbers and the or
   assert.ok(body.includes(`"arguments":${JSON.stringify(input)}`));
 });
 
-test("a schema that is given properties keeps the spelling of its parts", () => {
+test("a schema that gets added properties keeps the spelling of its parts", () => {
   const schema = '{"type":"object","additionalProperties":{"2":{"const":1.0},"1":{"maximum":12345678901234567890}}';
   const { body } = translateText(
     `{"messages":[{"role":"user","content":"Hi"}],"tools":[{"name":"f","input_schema":${schema}}}]}`,
@@ -50,7 +50,7 @@ test("a schema that is given properties keeps the spelling of its parts", () => 
   assert.ok(body.includes(`"parameters":${schema},"properties":{}}`), body);
 });
 
-test("a shortened name does not take that of another tool", () => {
+test("a shortened name does not collide with another tool's", () => {
   const name = "x".repeat(100);
   const digest = (of: string) => createHash("sha256").update(of).digest("hex").slice(0, 8);
   const first = `${"x".repeat(55)}_${digest(name)}`;
@@ -133,7 +133,7 @@ const PROBLEMS: readonly (readonly [param: string, request: unknown])[] = [
   ["metadata.user_id", withFields({ metadata: { user_id: 7 } })],
 ];
 
-test("a request that is not of its dialect is refused, with the place", () => {
+test("a request of another dialect is refused, with the place", () => {
   for (const [param, request] of PROBLEMS) {
     assert.throws(
       () => translate(request),
@@ -143,7 +143,7 @@ test("a request that is not of its dialect is refused, with the place", () => {
   }
 });
 
-test("a number that JSON cannot write is refused", () => {
+test("a number that JSON cannot express is refused", () => {
   assert.throws(
     () => translateText('{"messages":[{"role":"user","content":"Hi"}],"max_tokens":1e400}'),
     RequestProblem,

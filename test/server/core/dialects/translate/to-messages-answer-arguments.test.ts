@@ -52,7 +52,7 @@ const objects = fc
 
 const spaces = fc.string({ unit: fc.constantFrom(" ", "\t", "\n", "\r"), maxLength: 3 });
 
-test("an object is whole where it ends, at every cut, and no sooner", () => {
+test("an object is complete at its end, at every cut, and no sooner", () => {
   fc.assert(
     fc.property(objects, spaces, spaces, (object, before, after) => {
       const text = `${before}${object}${after}`;
@@ -73,7 +73,7 @@ test("an object is whole where it ends, at every cut, and no sooner", () => {
   );
 });
 
-test("what is whole is what JSON.parse reads, and nothing else", () => {
+test("complete text is exactly what JSON.parse reads", () => {
   const unit = fc.constantFrom(...'{}[]:,"\\/u0019aE-+. \n\u0001', "true", "false", "null", '"a":', "1.5e3", "\\ud83d");
   const changed = fc
     .tuple(objects, fc.nat(), fc.nat(3), fc.string({ unit, maxLength: 3 }))
@@ -99,7 +99,7 @@ test("what is whole is what JSON.parse reads, and nothing else", () => {
   );
 });
 
-test("numbers, literals and escapes are those of JSON", () => {
+test("numbers, literals and escapes follow JSON", () => {
   const values = {
     whole: [
       "0",
@@ -140,6 +140,6 @@ test("numbers, literals and escapes are those of JSON", () => {
   for (const value of values.problem) assert.equal(scanned([`{"a":${value}}`]), "problem", value);
 });
 
-test("depth is bounded", () => {
+test("depth is limited", () => {
   assert.equal(scanned([`{"a":${"[".repeat(1_000_000)}`]), "problem");
 });

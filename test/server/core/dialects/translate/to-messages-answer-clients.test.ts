@@ -120,7 +120,7 @@ for (const client of CLIENTS) {
       });
     }
     if (state === "failed") {
-      test(`${client.name} is told: ${row}`, async () => {
+      test(`${client.name} raises: ${row}`, async () => {
         played = frames;
         const { type } = framesOf(frames).at(-1)?.error ?? assert.fail();
         const isTold = (error: unknown): boolean => error instanceof client.problem && error.type === type;

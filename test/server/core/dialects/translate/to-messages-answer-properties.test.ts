@@ -153,7 +153,7 @@ function streamOf(answer: Answer, given: Habits): Buffer {
   return bytesOf([...chunks, given.saysDone || !isTold ? "data: [DONE]\n\n" : ": bye\n\n"]);
 }
 
-test("an answer is the same whole, whole as a stream, and in chunks of any cut, with any habits of its provider", () => {
+test("an answer is the same whole, as one stream and in chunks of any cut, with any provider quirk", () => {
   fc.assert(
     fc.property(answers, habits, (answer, given) => {
       const whole = wholeOf(answer);
@@ -167,7 +167,7 @@ test("an answer is the same whole, whole as a stream, and in chunks of any cut, 
   );
 });
 
-test("a stream that breaks between any two events is told an end only if the provider gave a reason for it", () => {
+test("a stream that breaks between any two events ends normally only if the provider gave a finish reason", () => {
   const cases = ["streams.json", "deviations.json"].flatMap((name) => readGolden<StreamCase>(name));
   for (const { row, terms, given } of cases) {
     for (let count = 0; count < given.length; count++) {
@@ -198,7 +198,7 @@ const junk = fc.oneof(
   fc.constantFrom(null, "", 0, -1, 1e300, [], {}, [[]], [null], "{", "}", '"', "[DONE]", "error", { text: 1 }),
 );
 
-test("whatever stands in the place of any part of an answer, it is translated or is a problem", () => {
+test("any value in place of any part of an answer is translated or is a problem", () => {
   const cases = readGolden<WholeCase>("whole.json").filter(({ given }) => typeof given === "object");
   fc.assert(
     fc.property(fc.constantFrom(...cases), paths, junk, ({ given, terms }, path, part) => {
@@ -217,7 +217,7 @@ test("whatever stands in the place of any part of an answer, it is translated or
   );
 });
 
-test("whatever stands in the place of any part of a stream, its frames keep the grammar", () => {
+test("with any value in place of any part of a stream its frames are well formed", () => {
   const cases = ["streams.json", "deviations.json", "broken.json"].flatMap((name) => readGolden<StreamCase>(name));
   fc.assert(
     fc.property(fc.constantFrom(...cases), fc.nat(40), paths, junk, ({ given, terms }, place, path, part) => {
@@ -235,7 +235,7 @@ test("whatever stands in the place of any part of a stream, its frames keep the 
 const chunk = (...calls: readonly object[]): string =>
   JSON.stringify({ choices: [{ index: 0, delta: { tool_calls: calls } }] });
 
-test("what is held of interleaved calls is bounded in all", () => {
+test("the buffer for interleaved calls is bounded in total", () => {
   const stream = openEventStream(TERMS, STAMP);
   stream.event("", chunk({ index: 0, id: "a", function: { name: "f", arguments: '{"a":' } }));
   const fragment = "x".repeat(1 << 20);
@@ -253,7 +253,7 @@ test("what is held of interleaved calls is bounded in all", () => {
   assert.ok(sent < MAX_HELD && sent >= MAX_HELD - 2 * fragment.length, String(sent));
 });
 
-test("a call that is open is not held, however long its arguments are", () => {
+test("an open call is not buffered, however long its arguments are", () => {
   const stream = openEventStream(TERMS, STAMP);
   stream.event("", chunk({ index: 0, id: "a", function: { name: "f", arguments: '{"a":"' } }));
   const fragment = "x".repeat(1 << 20);
@@ -264,7 +264,7 @@ test("a call that is open is not held, however long its arguments are", () => {
   assert.match(stream.event("", chunk({ index: 0, function: { arguments: '"}' } })), /partial_json/);
 });
 
-test("calls without number are a problem and not a loss of memory", () => {
+test("unlimited calls are a problem and not a memory leak", () => {
   const stream = openEventStream(TERMS, STAMP);
   assert.throws(() => {
     for (let index = 0; index < 100_000; index++) {
@@ -273,7 +273,7 @@ test("calls without number are a problem and not a loss of memory", () => {
   }, AnswerProblem);
 });
 
-test("once it has ended or failed, nothing follows", () => {
+test("nothing follows after an end or a failure", () => {
   const hi = JSON.stringify({ choices: [{ index: 0, delta: { content: "Hi" }, finish_reason: "stop" }] });
   for (const [last, state] of [
     ["[DONE]", "ended"],
@@ -289,7 +289,7 @@ test("once it has ended or failed, nothing follows", () => {
   }
 });
 
-test("the frames are those of the dialect, byte for byte", () => {
+test("the frames match the dialect byte for byte", () => {
   const stream = openEventStream(termsOf({}), STAMP);
   const frames =
     stream.event("", '{"id":"c","model":"model-sent","choices":[{"index":0,"delta":{"content":"\u2028\\n"}}]}') +

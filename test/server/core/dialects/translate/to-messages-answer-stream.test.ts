@@ -27,7 +27,7 @@ for (const name of ["streams.json", "deviations.json", "broken.json"]) {
       });
     }
 
-    test(`${name}: ${row}: cut at any byte it is the same`, () => {
+    test(`${name}: ${row}: a cut at any byte gives the same result`, () => {
       for (let at = 0; at <= bytes.length; at++) {
         assert.deepEqual(translate([bytes.subarray(0, at), bytes.subarray(at)], termsOf(terms)), whole, `at ${at}`);
       }
@@ -43,7 +43,7 @@ for (const name of ["streams.json", "deviations.json", "broken.json"]) {
   }
 }
 
-test("a stream begins with an estimate of its input and ends with the provider's counts, which never go down again", () => {
+test("a stream begins with an estimated input count and ends with the provider's counts, which never decrease", () => {
   const chunks = [
     { choices: [{ index: 0, delta: { content: "Hi" } }], usage: { prompt_tokens: 10, completion_tokens: 7 } },
     { choices: [{ index: 0, delta: {}, finish_reason: "stop" }], usage: { prompt_tokens: 9, completion_tokens: 0 } },

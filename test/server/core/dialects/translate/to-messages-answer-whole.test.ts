@@ -40,7 +40,7 @@ if (REWRITES) {
       assert.equal(outcome(chatToMessage, each), each.expect);
     });
 
-    test(`${each.row}: as a stream it is the same`, () => {
+    test(`${each.row}: the stream gives the same result`, () => {
       const events = outcome(chatAsEvents, each);
       if (each.expect.startsWith("problem: ")) assert.equal(events, each.expect);
       else assert.deepEqual(messageOf(events), JSON.parse(each.expect));
@@ -48,7 +48,7 @@ if (REWRITES) {
   }
 }
 
-test("of the bugs of 10.3, the files show those that an answer for a messages client can have", () => {
+test("the files cover the bugs of 10.3 that an answer for a messages client can have", () => {
   const rows = ["whole.json", "streams.json", "deviations.json", "broken.json"]
     .flatMap((name) => readGolden<WholeCase | StreamCase>(name))
     .map(({ row }) => row);

@@ -138,7 +138,7 @@ const request = fc.record({
 /** A random subset lacks about half of all, which hides what parts of a request do together; so some lack little. */
 const lacks = fc.oneof(fc.subarray([...CLAIMABLE_NAMES]), fc.subarray([...CLAIMABLE_NAMES], { maxLength: 2 }));
 
-test("any conversation gives a request of the dialect, in which each call is answered", () => {
+test("any conversation gives a valid request in which each call is answered", () => {
   fc.assert(
     fc.property(request, lacks, (given, names) => {
       const { body } = translate(given, { lacks: names });
@@ -161,7 +161,7 @@ const histories = fc.constantFrom(
   ]),
 );
 
-test("what the guard does not name arrives", () => {
+test("everything that the guard does not name arrives", () => {
   fc.assert(
     fc.property(request, histories, (settings, messages) => {
       const given = { ...settings, messages };
@@ -187,7 +187,7 @@ test("what the guard does not name arrives", () => {
   );
 });
 
-test("what is said in a history arrives, in its order", () => {
+test("the texts of a history arrive in order", () => {
   fc.assert(
     fc.property(
       fc.array(fc.tuple(fc.boolean(), fc.array(fc.stringMatching(/^[a-z]{1,8}$/), { minLength: 1 })), { minLength: 1 }),
@@ -211,7 +211,7 @@ test("what is said in a history arrives, in its order", () => {
   );
 });
 
-test("ids of the alphabet stay, and no two calls have the same", () => {
+test("valid ids are kept, and no two calls share one", () => {
   fc.assert(
     fc.property(fc.uniqueArray(fc.oneof(id, fc.string({ minLength: 1 })), { minLength: 1 }), (ids) => {
       const tool_calls = ids.map((id) => ({ id, type: "function", function: { name: "f", arguments: "{}" } }));
@@ -241,7 +241,7 @@ function replaced(value: unknown, at: readonly number[], by: unknown): unknown {
   );
 }
 
-test("anything in the place of any part gives a request of the dialect or a problem of the request", () => {
+test("any value in place of any part gives a valid request or a problem of the request", () => {
   const given = GOLDENS.flatMap(([, cases]) => cases.map((golden) => golden.given));
   let translated = 0;
   fc.assert(

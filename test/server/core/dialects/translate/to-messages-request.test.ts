@@ -27,7 +27,7 @@ for (const [file, cases] of GOLDENS) {
   });
 }
 
-test("each bug that a request can have on this way is shown by a case", () => {
+test("each known bug of requests in this direction is covered by a case", () => {
   const rows = GOLDENS.flatMap(([, cases]) => cases.map(({ row }) => row));
   const shown = rows.flatMap((row) => [...row.matchAll(/\bbug (\d+)/g)].map(([, number]) => Number(number)));
   assert.deepEqual(
@@ -41,10 +41,10 @@ test("no two cases have the same name", () => {
   assert.equal(new Set(rows).size, rows.length);
 });
 
-describe("what is opaque to the gateway", () => {
+describe("content opaque to the gateway", () => {
   const numbers = '{"b":12345678901234567890,"2":1.0,"1":1e2,"__proto__":{"x":0.10}}';
 
-  test("the schema of a tool keeps the spelling of its numbers and the order of its keys", () => {
+  test("a tool schema keeps number spelling and key order", () => {
     const schema = `{"type":"object","properties":{"z":{"enum":[1.0]},"1":{}},"default":${numbers}}`;
     const { body } = translateText(
       `{"messages":[{"role":"user","content":"Hi"}],"tools":[{"type":"function","function":{"name":"f","parameters":${schema}}}]}`,
@@ -52,7 +52,7 @@ describe("what is opaque to the gateway", () => {
     assert.ok(body.includes(`"input_schema":${schema}`));
   });
 
-  test("a schema that is given its type keeps the rest as it is written", () => {
+  test("a schema that gets an added type keeps the rest as written", () => {
     const { body } = translateText(
       `{"messages":[{"role":"user","content":"Hi"}],"tools":[{"type":"function","function":{"name":"f","parameters":{"properties":{"1":{},"a":{"default":1.0}}}}}]}`,
     );
@@ -64,7 +64,7 @@ describe("what is opaque to the gateway", () => {
       `{"messages":[{"role":"user","content":"Hi"}],"response_format":{"type":"json_schema","json_schema":{"name":"n","schema":${schema}}}}`,
     ).body;
 
-  test("the schema of an answer keeps its spelling where nothing has to be added", () => {
+  test("an answer schema keeps its spelling if nothing has to be added", () => {
     const inner = '{"type":"object","properties":{"2":{"const":1.0},"1":{}},"additionalProperties":false}';
     for (const schema of [
       `{"type":"object","default":${numbers},"properties":{"b":${inner},"1":${inner}}, "additionalProperties" : false}`,
@@ -73,12 +73,12 @@ describe("what is opaque to the gateway", () => {
       assert.ok(formatOf(schema).includes(`"format":{"type":"json_schema","schema":${schema}}`));
   });
 
-  test("a schema of an answer that is narrowed keeps the spelling of what is no schema in it", () => {
+  test("a narrowed answer schema keeps the spelling of values that are not schemas", () => {
     const schema = `{"type":"object","default":${numbers},"properties":{"a":{"enum":[1.0,12345678901234567890]}}`;
     assert.ok(formatOf(`${schema}}`).includes(`"schema":${schema},"additionalProperties":false}`));
   });
 
-  test("a schema that is narrowed keeps the spelling and the order of all that stays, at any depth", () => {
+  test("a narrowed schema keeps the spelling and order of everything that stays, at any depth", () => {
     const inner = (end: string) =>
       `{"properties":{"2":{"enum":[1.0,1e400,-0]},"1":{"const":12345678901234567890}}${end}}`;
     const schema = (end: string, item: string) =>
@@ -88,7 +88,7 @@ describe("what is opaque to the gateway", () => {
     assert.ok(body.includes(`"schema":${schema(shut, inner(shut))}}`), body);
   });
 
-  test("bounds that the API refuses are told in the description as they are written, behind what stands there", () => {
+  test("bounds that the API refuses are added to the description as written, after the existing text", () => {
     const body = formatOf(
       '{"type":"object","properties":{"a":{"type":"number","minimum":1.0,"maximum":1e400,"description":"An \\"a\\"."},' +
         '"b":{"type":"array","minItems":2,"items":{"type":"string","maxLength":5,"pattern":"^a+$"}}}}',
@@ -100,13 +100,13 @@ describe("what is opaque to the gateway", () => {
     assert.ok(body.includes(`"properties":{${told.join(",")}},"additionalProperties":false}`), body);
   });
 
-  test("the limits of whole numbers that some libraries state are left out without a word", () => {
+  test("integer limits that some libraries state are dropped silently", () => {
     const limits = '"minimum":-9007199254740991,"maximum":9007199254740991';
     const body = formatOf(`{"type":"object","properties":{"a":{"type":"integer",${limits}}}}`);
     assert.ok(body.includes('"properties":{"a":{"type":"integer"}}'), body);
   });
 
-  test("of a name that stands twice in a schema the last is kept", () => {
+  test("of duplicate names in a schema the last is kept", () => {
     const body = formatOf(
       '{"type":"object","properties":{"a":[{}],"a":{"type":"integer","minimum":2}},"properties":{}}',
     );
@@ -118,7 +118,7 @@ describe("what is opaque to the gateway", () => {
       `{"messages":[{"role":"user","content":"Hi"}],"tools":[{"type":"function","function":{"name":"f","strict":true,"parameters":${parameters}}}]}`,
     ).body;
 
-  test("bounds of a strict tool are told as well, and one that cannot be enforced is not strict", () => {
+  test("bounds of a strict tool are added to the description too, and one that cannot be enforced is not strict", () => {
     const bounded = strictTool(
       '{"type":"object","properties":{"a":{"type":"integer","minimum":1}},"additionalProperties":false}',
     );
@@ -132,12 +132,12 @@ describe("what is opaque to the gateway", () => {
     );
   });
 
-  test("arguments of a call keep their spelling", () => {
+  test("call arguments keep their spelling", () => {
     assert.ok(callWith(numbers).includes(`"input":${numbers}}`));
     assert.ok(callWith(' {"a" : 1.0}\n').includes('"input": {"a" : 1.0}\n}'));
   });
 
-  test("half of a surrogate pair in arguments arrives as it was", () => {
+  test("a lone surrogate in arguments arrives unchanged", () => {
     const bytes = Buffer.from(callWith('{"a":"\ud83d"}'));
     assert.ok(bytes.includes('"input":{"a":"\\ud83d"}}'));
   });
@@ -175,7 +175,7 @@ test("ids that all collide take no longer than others", () => {
   assert.equal(new Set(JSON.stringify(body["messages"]).match(/"id":"_(?:_\d+)?"/g)).size, ids.length);
 });
 
-test("a message of more parts than a call takes arguments is translated", () => {
+test("a message with more parts than a function call can have arguments is translated", () => {
   const content = Array.from({ length: 200_000 }, () => ({ type: "text", text: "x" }));
   const { body } = translate({
     messages: [
@@ -262,7 +262,7 @@ const PROBLEMS: readonly (readonly [what: string, request: unknown, param: strin
   ],
 ];
 
-describe("a request that is not of its dialect is the client's error, and is not quoted", () => {
+describe("an invalid request is the client's error and is not quoted", () => {
   for (const [what, request, param] of PROBLEMS) {
     test(what, () => {
       assert.throws(

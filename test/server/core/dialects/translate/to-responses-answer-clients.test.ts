@@ -72,7 +72,7 @@ for (const { row, ...given } of TRANSCRIPTS) {
         assert.deepEqual(shown(await client.responses.create(ASKED)), response);
       });
     } else {
-      test(`the client is told from ${from}: ${row}`, async () => {
+      test(`the client raises from ${from}: ${row}`, async () => {
         played = { type: "text/event-stream", body: frames };
         await assert.rejects(iterated(), OpenAI.APIError);
         await assert.rejects(client.responses.stream(ASKED).finalResponse());
@@ -81,7 +81,7 @@ for (const { row, ...given } of TRANSCRIPTS) {
   }
 }
 
-test("a stream that the gateway ends itself raises an error in the client, whatever it had been told", async () => {
+test("a stream that the gateway ends raises an error in the client, whatever came before", async () => {
   const { messages } = TRANSCRIPTS[0] ?? assert.fail();
   const { frames } = translate("messages", [bytesOf(messages.slice(0, 5))], termsOf());
   const events = eventsOf(frames);
@@ -101,7 +101,7 @@ test("a stream that the gateway ends itself raises an error in the client, whate
   }
 });
 
-test("an answer that a guardrail denies ends as one that was filtered, and nothing of it is repeated", async () => {
+test("an answer denied by a guardrail ends as filtered, and none of it is repeated", async () => {
   const { chat } = TRANSCRIPTS[0] ?? assert.fail();
   const { frames } = translate("chat", [bytesOf(chat.slice(0, 3))], termsOf());
   const events = eventsOf(frames);

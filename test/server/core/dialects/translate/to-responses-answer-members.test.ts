@@ -22,7 +22,7 @@ const callIds = (given: readonly Sent[], terms: Partial<ResponsesTerms>, seed: s
   return output.map((item) => item.call_id);
 };
 
-test("5.2: ids of calls are the provider's own where they can be, unique in the conversation, and never too long", () => {
+test("5.2: call ids are the provider's own if possible, unique in the conversation and never too long", () => {
   const given = [
     say(call(0, "call_0", "f", "{}")),
     say(call(1, "functions.f:1", "f", "{}")),
@@ -40,7 +40,7 @@ test("5.2: ids of calls are the provider's own where they can be, unique in the 
   for (const id of long) assert.match(String(id), /^[A-Za-z0-9_-]{1,64}$/);
 });
 
-test("9.3 #16: usage is told of an answer that was cut off, and of a failure as far as it is known", () => {
+test("9.3 #16: usage is reported for a truncated answer, and for a failure as far as known", () => {
   const usage = { prompt_tokens: 5, completion_tokens: 2, total_tokens: 99 };
   const cut = translate("chat", [bytesOf([{ ...say({ content: "a" }, "length"), usage }, DONE])], termsOf());
   const told = {
@@ -60,7 +60,7 @@ test("9.3 #16: usage is told of an answer that was cut off, and of a failure as 
   assert.deepEqual(responseOf(exact.frames)?.["usage"], told);
 });
 
-test("7.5: an error is named so that an agent knows what to do, before anything was said too", () => {
+test("7.5: an error has a code that tells an agent what to do, also before any text", () => {
   const rows: readonly (readonly [Source, object, code: string])[] = [
     ["messages", { type: "error", error: { type: "rate_limit_error", message: "Wait." } }, "rate_limit_exceeded"],
     ["messages", { type: "error", error: { type: "billing_error", message: "Pay." } }, "insufficient_quota"],
@@ -86,7 +86,7 @@ test("7.5: an error is named so that an agent knows what to do, before anything 
   }
 });
 
-test("log probabilities that were asked for stand at the text that they are of, and at its end", () => {
+test("requested log probabilities are at their text and at its end", () => {
   const of = (token: string) => ({
     token,
     logprob: -1,
@@ -110,7 +110,7 @@ test("log probabilities that were asked for stand at the text that they are of, 
   assert.deepEqual(done?.part?.["logprobs"], ["a", "b", "c"].map(shown));
 });
 
-test("the response repeats what was asked, with its schemas as they are spelled, and never what it says itself", () => {
+test("the response echoes the request, with its schemas as spelled, and never its own fields", () => {
   const echo = { tools: [], metadata: { a: "b" }, store: true, id: "theirs", status: "completed" };
   const { frames } = translate("chat", [bytesOf([say({ content: "a" }, "stop"), DONE])], termsOf({ echo }));
   for (const { response } of eventsOf(frames)) {
@@ -120,7 +120,7 @@ test("the response repeats what was asked, with its schemas as they are spelled,
   assert.equal(frames.match(/"store"/g)?.length, 3);
 });
 
-test("the model is shown as it was asked for, unless another one answered, and so is its tier", () => {
+test("the model and the tier are shown as requested unless another answered", () => {
   const model = { sent: "model-sent", asked: "model-asked" };
   const shown = (from: Source, body: object): readonly unknown[] => {
     const reading = responsesReading(from, termsOf({ model }));
@@ -134,7 +134,7 @@ test("the model is shown as it was asked for, unless another one answered, and s
   assert.deepEqual(shown("messages", { content: [], usage }), ["model-asked", "priority"]);
 });
 
-test("what is no answer is a problem: deltas of a block that is over, no message", () => {
+test("input that is not an answer is a problem: deltas of a closed block, no message", () => {
   const broken: readonly (readonly [Source, readonly Sent[]])[] = [
     ["chat", [say({ content: "a" }, "error")]],
     [

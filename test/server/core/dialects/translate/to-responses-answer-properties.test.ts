@@ -146,7 +146,7 @@ function fromChat(answer: Answer, cut: (text: string) => readonly string[]): Giv
   };
 }
 
-test("an answer is the same response whole, whole as a stream and as a stream of any cut, from either dialect", () => {
+test("an answer is the same response whole, as one stream and as a stream of any cut, from either dialect", () => {
   fc.assert(
     fc.property(answers, fc.array(fc.nat(), { minLength: 1, maxLength: 20 }), (answer, numbers) => {
       const cut = cutter(numbers);
@@ -192,7 +192,7 @@ const junk = fc.oneof(
 );
 const sources = fc.constantFrom<Source>(...SOURCES);
 
-test("whatever stands in the place of any part of a stream, its frames keep the grammar, and an end is told if there is one", () => {
+test("with any value in place of any part of a stream its frames are well formed, and an end is sent if there is one", () => {
   fc.assert(
     fc.property(fc.constantFrom(...TRANSCRIPTS), sources, fc.nat(40), paths, junk, (given, from, place, path, part) => {
       const changed = given[from].map((sent, at) =>
@@ -207,7 +207,7 @@ test("whatever stands in the place of any part of a stream, its frames keep the 
   );
 });
 
-test("whatever stands in the place of any part of a whole answer, it is a response or a problem", () => {
+test("any value in place of any part of a whole answer gives a response or a problem", () => {
   const answer: Answer = {
     reasoning: "Hm.",
     text: "Hi",
@@ -236,7 +236,7 @@ test("whatever stands in the place of any part of a whole answer, it is a respon
 
 const delta = (of: object): string => JSON.stringify({ choices: [{ index: 0, delta: of }] });
 
-test("what is held of an answer is bounded, since its end repeats it", () => {
+test("the buffered part of an answer is bounded, since its end repeats it", () => {
   const stream = responsesReading("chat", termsOf()).stream(STAMP) ?? assert.fail();
   const piece = delta({ content: "x".repeat(1 << 20) });
   let count = 0;
@@ -246,7 +246,7 @@ test("what is held of an answer is bounded, since its end repeats it", () => {
   assert.equal(count, 7);
 });
 
-test("a hundred thousand deltas, a thousand calls and four MiB of arguments are an answer", () => {
+test("a hundred thousand deltas, a thousand calls and four MiB of arguments form an answer", () => {
   const stream = responsesReading("chat", termsOf()).stream(STAMP) ?? assert.fail();
   for (let count = 0; count < 100_000; count++) stream.event("", delta({ content: "ab" }));
   const call = (index: number, json: string) =>
@@ -261,7 +261,7 @@ test("a hundred thousand deltas, a thousand calls and four MiB of arguments are 
   assert.equal(output.at(-1)?.arguments?.length, (4 << 20) + 8);
 });
 
-test("once it has ended or failed, nothing follows", () => {
+test("nothing follows after an end or a failure", () => {
   for (const [last, state] of [
     ["[DONE]", "ended"],
     ['{"error":{"message":"No"}}', "failed"],

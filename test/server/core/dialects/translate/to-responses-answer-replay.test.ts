@@ -51,7 +51,7 @@ function replayed(translate: typeof responsesToChat, from: "messages" | "chat", 
   return messages.find(({ role }) => role === "assistant") ?? assert.fail("the answer is in the history");
 }
 
-test("a messages provider is sent its own blocks: thinking with its signature, redacted thinking, text and calls", () => {
+test("a messages provider receives its own blocks: thinking with its signature, redacted thinking, text and calls", () => {
   const content = [
     { type: "thinking", thinking: "", signature: "sig0" },
     { type: "thinking", thinking: "Hm.", signature: "sig1" },
@@ -65,7 +65,7 @@ test("a messages provider is sent its own blocks: thinking with its signature, r
   assert.deepEqual(turn["content"], content);
 });
 
-test("a chat provider is sent its own message: reasoning, text and calls", () => {
+test("a chat provider receives its own message: reasoning, text and calls", () => {
   const message = {
     role: "assistant",
     content: "I shall.",

@@ -33,7 +33,7 @@ for (const { row, events, chatEvents = events, ...given } of TRANSCRIPTS) {
       assert.ok(responseOf(frames));
     });
 
-    test(`from ${from}: ${row}: cut at any byte it is the same`, () => {
+    test(`from ${from}: ${row}: a cut at any byte gives the same result`, () => {
       const whole = translate(from, [bytes], termsOf());
       for (let at = 0; at <= bytes.length; at++) {
         assert.deepEqual(translate(from, [bytes.subarray(0, at), bytes.subarray(at)], termsOf()), whole, `at ${at}`);
@@ -42,7 +42,7 @@ for (const { row, events, chatEvents = events, ...given } of TRANSCRIPTS) {
       assert.deepEqual(translate(from, single, termsOf()), whole, "byte by byte");
     });
 
-    test(`from ${from}: ${row}: cut off between any two events it fails, and is never complete`, () => {
+    test(`from ${from}: ${row}: cut off between any two events it fails and is never complete`, () => {
       for (let count = 0; count < given[from].length; count++) {
         const sent = given[from].slice(0, count);
         const { frames, problem, state, failure } = translate(from, [bytesOf(sent)], termsOf());
@@ -65,7 +65,7 @@ function tellsEnd(sent: Sent): boolean {
   );
 }
 
-test("what is sealed is what its provider must have back", () => {
+test("exactly what the provider needs back is sealed", () => {
   const { messages, chat } = TRANSCRIPTS.find(({ row }) => row.startsWith("reason")) ?? assert.fail();
   for (const [from, given, block] of [
     ["messages", messages, { k: "t", x: "I need the weather.", s: "EqQBsig==" }],
@@ -77,7 +77,7 @@ test("what is sealed is what its provider must have back", () => {
   }
 });
 
-test("each item is told once it is whole, as it stands at the end", () => {
+test("each item is sent once it is complete, in its final form", () => {
   for (const { messages, chat } of TRANSCRIPTS) {
     for (const [from, given] of [
       ["messages", messages],
@@ -95,7 +95,7 @@ test("each item is told once it is whole, as it stands at the end", () => {
   }
 });
 
-test("a summary that was not asked for is not shown, and the reasoning is sealed all the same", () => {
+test("an unrequested summary is not shown, and the reasoning is sealed anyway", () => {
   const { messages, chat } = TRANSCRIPTS.find(({ row }) => row.startsWith("reason")) ?? assert.fail();
   for (const [from, given] of [
     ["messages", messages],

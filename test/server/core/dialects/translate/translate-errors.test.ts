@@ -94,7 +94,7 @@ for (const [messagesType, status, type, code] of BY_TYPE) {
   });
 }
 
-test("a type that the dialect messages does not have is told to a compat client by its status", () => {
+test("a type outside the messages dialect is mapped to a compat error by its status", () => {
   for (const [status, type, code] of [
     [401, "invalid_request_error", "invalid_api_key"],
     [429, "rate_limit_error", "rate_limit_exceeded"],
@@ -111,7 +111,7 @@ test("a type that the dialect messages does not have is told to a compat client 
   }
 });
 
-test("a messages client is shown the code and the field of a compat error, and a compat client the field", () => {
+test("a messages client sees code and field of a compat error, and a compat client the field", () => {
   const toMessages = (error: object) =>
     (JSON.parse(translated("messages", 400, { error: { message: "No.", ...error } })) as MessagesBody).error.details;
   assert.deepEqual(toMessages({ code: "context_length_exceeded", param: "messages[0].content" }), {
@@ -128,7 +128,7 @@ test("a messages client is shown the code and the field of a compat error, and a
   assert.equal(toCompat.error.param, "tools[1]");
 });
 
-test("a client of responses is shown the code, the field and the kind of a chat provider's error", () => {
+test("a client of responses sees code, field and type of a chat provider's error", () => {
   for (const [status, error, shown] of [
     [
       400,
@@ -151,7 +151,7 @@ test("a client of responses is shown the code, the field and the kind of a chat 
   }
 });
 
-test("a conversation that has grown too long is told by its code where the provider told it in words", () => {
+test("a conversation that is too long gets the code even if the provider only wrote it in the message", () => {
   const error = { type: "invalid_request_error", message: "prompt is too long: 210000 tokens > 200000 maximum" };
   const told = JSON.parse(translated("compat", 400, { type: "error", error })) as CompatBody;
   assert.deepEqual(told.error, {
@@ -190,7 +190,7 @@ for (const [what, body, message] of ENVELOPES) {
   });
 }
 
-test("nothing is shown of a body that has no message, or is a page", () => {
+test("a body without a message, or a web page, is not shown", () => {
   const bodies = [
     "<!DOCTYPE html><html><title>secret</title>",
     "upstream connect error: secret",
@@ -216,7 +216,7 @@ test("nothing is shown of a body that has no message, or is a page", () => {
   assert.match(translateErrorEvent("messages", {}, requestId), /"The provider broke its answer off with an error\."/);
 });
 
-test("a message is cut at 4 KiB, between characters", () => {
+test("a message is truncated at 4 KiB, between characters", () => {
   fc.assert(
     fc.property(
       fc.constantFrom("a", "é", "漢", "🌊", "a🌊", "\n"),
@@ -254,7 +254,7 @@ const EVENTS: readonly (readonly [data: unknown, messagesType: string])[] = [
 ];
 
 for (const [data, type] of EVENTS) {
-  test(`an event ${JSON.stringify(data)} is ${type} to a messages client`, () => {
+  test(`the event ${JSON.stringify(data)} is ${type} to a messages client`, () => {
     const frame = translateErrorEvent("messages", data, requestId);
     const start = "event: error\ndata: ";
     assert.ok(frame.startsWith(start) && frame.endsWith("\n\n"));
@@ -266,7 +266,7 @@ for (const [data, type] of EVENTS) {
   });
 }
 
-test("whatever a provider writes, the client is given an error of its dialect on one line", () => {
+test("whatever a provider sends, the client gets an error of its dialect on one line", () => {
   const anything = fc.jsonValue();
   const odd = fc.record({ type: anything, message: anything, code: anything, param: anything, details: anything });
   const values = fc.oneof(
@@ -292,7 +292,7 @@ test("whatever a provider writes, the client is given an error of its dialect on
   );
 });
 
-test("the official clients raise their typed errors from what they are given", () => {
+test("the official clients raise their typed errors from the translated ones", () => {
   const compat = JSON.parse(
     translated("compat", 529, { type: "error", error: { type: "overloaded_error", message: "m" } }),
   );

@@ -14,7 +14,7 @@ interface MessagesList {
 const COMPAT_MODEL = { id: "m-1", object: "model", created: 1_755_187_200, owned_by: "someone" };
 const MESSAGES_MODEL = { type: "model", id: "m-1", display_name: "M 1", created_at: "2025-08-14T16:00:00Z" };
 
-test("a compat list is a messages list", () => {
+test("a compat list becomes a messages list", () => {
   const body = JSON.stringify({ object: "list", data: [COMPAT_MODEL, { id: "m-2" }] });
   assert.deepEqual(JSON.parse(translateModels("messages", body, "")), {
     data: [
@@ -27,7 +27,7 @@ test("a compat list is a messages list", () => {
   });
 });
 
-test("a messages list is a compat list", () => {
+test("a messages list becomes a compat list", () => {
   const more = { capabilities: { batch: { supported: true } }, max_tokens: 64_000 };
   const data = [
     { ...MESSAGES_MODEL, ...more },
@@ -43,25 +43,25 @@ test("a messages list is a compat list", () => {
   });
 });
 
-test("one model is shown in the shape of either dialect", () => {
+test("one model is shown in the format of either dialect", () => {
   const toMessages = JSON.parse(translateModel("messages", JSON.stringify({ ...COMPAT_MODEL, display_name: "M 1" })));
   assert.deepEqual(toMessages, MESSAGES_MODEL);
   const toCompat = JSON.parse(translateModel("compat", JSON.stringify(MESSAGES_MODEL)));
   assert.deepEqual(toCompat, { ...COMPAT_MODEL, owned_by: "unknown" });
 });
 
-test("empty lists have no first and no last model", () => {
+test("empty lists have no first or last model", () => {
   const toMessages = JSON.parse(translateModels("messages", '{"object":"list","data":[]}', "limit=5"));
   assert.deepEqual(toMessages, { data: [], has_more: false, first_id: null, last_id: null });
   assert.equal(translateModels("compat", '{"data":[],"has_more":false}', ""), '{"object":"list","data":[]}');
 });
 
-test("a bare array is a list", () => {
+test("a bare array counts as a list", () => {
   const list = JSON.parse(translateModels("messages", JSON.stringify([COMPAT_MODEL]), "")) as MessagesList;
   assert.deepEqual(idsOf(list), ["m-1"]);
 });
 
-test("entries without an id are left out, and one that is listed twice is listed once", () => {
+test("entries without an id are dropped, and a duplicate is listed once", () => {
   const data = [
     null,
     7,
@@ -95,7 +95,7 @@ const TIMES: readonly (readonly [created: unknown, createdAt: string])[] = [
 ];
 
 for (const [created, createdAt] of TIMES) {
-  test(`the time ${JSON.stringify(created)} of a compat model is ${createdAt}`, () => {
+  test(`the time ${JSON.stringify(created)} of a compat model becomes ${createdAt}`, () => {
     const model = JSON.parse(translateModel("messages", JSON.stringify({ id: "m", created })));
     assert.deepEqual(model, { type: "model", id: "m", display_name: "m", created_at: createdAt });
   });
@@ -115,7 +115,7 @@ const SECONDS: readonly (readonly [createdAt: unknown, created: number])[] = [
 ];
 
 for (const [createdAt, created] of SECONDS) {
-  test(`the time ${JSON.stringify(createdAt)} of a messages model is ${created} seconds`, () => {
+  test(`the time ${JSON.stringify(createdAt)} of a messages model becomes ${created} seconds`, () => {
     const model = JSON.parse(translateModel("compat", JSON.stringify({ id: "m", created_at: createdAt })));
     assert.deepEqual(model, { id: "m", object: "model", created, owned_by: "unknown" });
   });
@@ -151,20 +151,20 @@ const PAGES: readonly (readonly [query: string, first: string | null, last: stri
 ];
 
 for (const [query, first, last, hasMore] of PAGES) {
-  test(`a messages client that asks for "${query}" is given ${first} to ${last}`, () => {
+  test(`a messages client that asks for "${query}" gets ${first} to ${last}`, () => {
     const list = JSON.parse(translateModels("messages", listOf(50), query)) as MessagesList;
     assert.deepEqual([list.first_id, list.last_id, list.has_more], [first, last, hasMore]);
     assert.deepEqual([list.data.at(0)?.id ?? null, list.data.at(-1)?.id ?? null], [first, last]);
   });
 }
 
-test("at most 1000 models are on a page", () => {
+test("a page has at most 1000 models", () => {
   const list = JSON.parse(translateModels("messages", listOf(1_001), "limit=5000")) as MessagesList;
   assert.equal(list.data.length, 1_000);
   assert.ok(list.has_more);
 });
 
-test("paging in either direction, as the official client does, meets every model once", () => {
+test("paging in either direction, as the official client does, returns every model once", () => {
   const ids = fc.uniqueArray(fc.string({ minLength: 1 }), { maxLength: 30 });
   fc.assert(
     fc.property(ids, fc.integer({ min: 1, max: 8 }), (listed, limit) => {
@@ -196,7 +196,7 @@ function pages(body: string, { limit, cursor, from }: Paging): readonly string[]
   return cursor === "after_id" ? [...ids, ...rest] : [...rest, ...ids];
 }
 
-test("what is no list, or no model, is a problem of the answer that quotes nothing of it", () => {
+test("input that is not a list or a model is a problem that quotes none of it", () => {
   const bodies = [
     "",
     "<html>secret</html>",
@@ -218,7 +218,7 @@ test("what is no list, or no model, is a problem of the answer that quotes nothi
   }
 });
 
-test("whatever a provider lists, the client is given a list of its dialect or a problem", () => {
+test("whatever a provider lists, the client gets a list of its dialect or a problem", () => {
   const anything = fc.jsonValue();
   const entry = fc.record({ id: anything, created: anything, created_at: anything, display_name: anything });
   const body = fc.oneof(anything, fc.record({ data: fc.oneof(anything, fc.array(fc.oneof(entry, anything))) }));

@@ -12,7 +12,7 @@ const request = (...turns: readonly string[]): Buffer =>
   Buffer.from(`{ "model":"m", "messages":[${turns.join(",")}],"max_tokens":1.0 }`);
 const without = (...turns: readonly string[]): string => withoutUnsigned(request(...turns)).toString();
 
-test("unsigned thinking leaves a turn, and what is beside it keeps its spelling", () => {
+test("unsigned thinking is removed from a turn, and the rest keeps its spelling", () => {
   const use = '{"type":"tool_use","id":"t","name":"f","input":{"10":1.0,"9":12345678901234567890}}';
   assert.equal(
     without('{"role":"user","content":"Hi"}', `{"role":"assistant","content":[${unsigned},${use}]}`),
@@ -20,14 +20,14 @@ test("unsigned thinking leaves a turn, and what is beside it keeps its spelling"
   );
 });
 
-test("a turn of nothing else is left out", () => {
+test("a turn with nothing else is removed", () => {
   assert.equal(
     without('{"role":"user","content":"Hi"}', `{"role":"assistant","content":[${unsigned}]}`),
     request('{"role":"user","content":"Hi"}').toString(),
   );
 });
 
-test("a body without any stays the same buffer", () => {
+test("a body without unsigned thinking stays the same buffer", () => {
   for (const body of [
     request(`{"role":"assistant","content":[${signed}]}`),
     request(`{"role":"user","content":[{"type":"text","text":"\\"signature\\":\\"\\""}]}`),
@@ -40,13 +40,13 @@ test("a body without any stays the same buffer", () => {
   }
 });
 
-test("only a body that holds the words is looked into", () => {
+test("only a body that contains the keywords is parsed", () => {
   assert.equal(mayHoldUnsigned(request(`{"role":"assistant","content":[${signed}]}`)), false);
   assert.equal(mayHoldUnsigned(request(`{"role":"assistant","content":[${unsigned}]}`)), true);
   assert.equal(mayHoldUnsigned(Buffer.from('{"signature": ""}')), true);
 });
 
-test("there is some to leave out where a turn of the assistant holds it", () => {
+test("unsigned thinking is found in assistant turns", () => {
   assert.ok(holdsUnsigned(JSON.parse(request(`{"role":"assistant","content":[${unsigned}]}`).toString())));
   assert.equal(holdsUnsigned(JSON.parse(request(`{"role":"user","content":[${unsigned}]}`).toString())), false);
 });

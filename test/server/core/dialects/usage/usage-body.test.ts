@@ -76,19 +76,19 @@ test("chunks of one byte change nothing", () => {
   );
 });
 
-test("a string with escapes at every distance from a cut ends where it ends", () => {
+test("a string with escapes at every distance from a cut ends at the right place", () => {
   for (let length = 0; length < 120; length++) {
     const text = `{"a":"${"x".repeat(length)}\\\\\\"${"y".repeat(length % 7)}\\\\","usage":{"prompt_tokens":20,"completion_tokens":5}}`;
     for (let cut = 0; cut < 12; cut++) assert.deepEqual(read(text, [length + cut]), EXPECTED, `${length} ${cut}`);
   }
 });
 
-test("of two members the last counts, as parsers have it", () => {
+test("of duplicate members the last counts, as in parsers", () => {
   assert.deepEqual(read(`{"usage":{"prompt_tokens":1},"usage":${JSON.stringify(USAGE)}}`), EXPECTED);
   assert.equal(read(`{"usage":${JSON.stringify(USAGE)},"usage":null}`), undefined);
 });
 
-test("a body that is cut off gives the usage that was complete, and one that is no object gives none", () => {
+test("a truncated body gives the usage that was complete, and a body that is not an object gives none", () => {
   const head = `{"usage":${JSON.stringify(USAGE)}`;
   assert.deepEqual(read(`${head},"data":[`), EXPECTED);
   assert.equal(read(head), undefined);
@@ -109,7 +109,7 @@ test("a body that is cut off gives the usage that was complete, and one that is 
   assert.deepEqual(read(`${head}} {"usage":{"prompt_tokens":1}}`), EXPECTED);
 });
 
-test("a usage larger than any is none, and what comes after it is read", () => {
+test("an oversized usage is ignored, and what follows is read", () => {
   const large = { ...USAGE, x: "y".repeat(70_000) };
   assert.equal(read(JSON.stringify({ usage: large, z: 1 }), [100, 40_000, 69_000]), undefined);
   assert.deepEqual(
@@ -118,7 +118,7 @@ test("a usage larger than any is none, and what comes after it is read", () => {
   );
 });
 
-test("bytes of any kind never throw, and those that are JSON give its usage", () => {
+test("no bytes make the reader throw, and valid JSON gives its usage", () => {
   const pieces = ['{"usage":', '"', "{", "}", "[", "]", ",", ":", "\\", "\\u", "null", "1", '{"prompt_tokens":3}', "é"];
   fc.assert(
     fc.property(
@@ -140,7 +140,7 @@ test("bytes of any kind never throw, and those that are JSON give its usage", ()
   );
 });
 
-test("a body that comes at once tells what the same body tells when it is scanned, whatever is in it and asked when", () => {
+test("a body read at once reports the same as a scanned one, whatever its content", () => {
   const pieces = [
     '{"usage":',
     '"',
@@ -175,7 +175,7 @@ test("a body that comes at once tells what the same body tells when it is scanne
   );
 });
 
-test("the messages dialect's sense holds for its bodies", () => {
+test("the definitions of the messages dialect apply to its bodies", () => {
   const text = JSON.stringify({
     content: [],
     usage: { input_tokens: 8, cache_read_input_tokens: 12, output_tokens: 5 },

@@ -13,7 +13,7 @@ const usage = (some: Partial<Usage>): Usage => ({
   ...some,
 });
 
-test("each shape of the compat dialect comes to one sense, cached tokens within the input", () => {
+test("each form of the compat dialect has one meaning, with cached tokens inside the input", () => {
   const cases: readonly (readonly [string, unknown, Usage | undefined])[] = [
     [
       "chat completions",
@@ -93,7 +93,7 @@ test("each shape of the compat dialect comes to one sense, cached tokens within 
   for (const [name, value, expected] of cases) assert.deepEqual(normaliseUsage("compat", value), expected, name);
 });
 
-test("reasoning that stands beside the completion, as the total says, is part of the output", () => {
+test("reasoning counted beside the completion, as the total shows, is part of the output", () => {
   const xai = {
     prompt_tokens: 10_120,
     completion_tokens: 1_499,
@@ -113,7 +113,7 @@ test("reasoning that stands beside the completion, as the total says, is part of
   );
 });
 
-test("the messages dialect counts its cache beside the input, and the sum is the input", () => {
+test("the messages dialect counts its cache beside the input, and the input is the sum", () => {
   const value = {
     input_tokens: 8,
     cache_creation_input_tokens: 3,
@@ -160,7 +160,7 @@ test("cache counts under the names of the messages dialect are not added to a co
   assert.deepEqual(normaliseUsage("compat", both), expected);
 });
 
-test("what is no count is absent, and a usage without any is none", () => {
+test("a value that is not a count is absent, and a usage without counts is none", () => {
   const hostile = [-1, 1.5, 1e12 + 1, 1e300, Number.NaN, "5", null, true, [5], { valueOf: 5 }];
   for (const value of hostile) {
     assert.equal(normaliseUsage("compat", { prompt_tokens: value, completion_tokens: value }), undefined);
@@ -177,7 +177,7 @@ test("what is no count is absent, and a usage without any is none", () => {
   assert.ok(Object.is(normaliseUsage("compat", JSON.parse('{"prompt_tokens":-0}'))?.inputTokens, 0));
 });
 
-test("a count that cannot be is doubtful wherever it stands, one that is left out is not", () => {
+test("an impossible count is doubtful anywhere, and an omitted one is not", () => {
   const hostile = [-1, 1.5, 1e12 + 1, 1e300, Number.POSITIVE_INFINITY, "5", true, [5], { valueOf: 5 }];
   for (const value of hostile) {
     for (const name of ["prompt_tokens", "output_tokens", "total_tokens", "prompt_cache_hit_tokens"]) {
@@ -202,7 +202,7 @@ test("a count that cannot be is doubtful wherever it stands, one that is left ou
   assert.equal(isDoubtful("messages", { input_tokens: 1, cache_creation: { ephemeral_5m_input_tokens: -1 } }), false);
 });
 
-test("sums end at the largest count", () => {
+test("sums saturate at the largest count", () => {
   const most = { input_tokens: 1e12, cache_read_input_tokens: 1e12, output_tokens: 1e12 };
   assert.deepEqual(
     [normaliseUsage("messages", most)?.inputTokens, normaliseUsage("messages", most)?.totalTokens],
@@ -210,7 +210,7 @@ test("sums end at the largest count", () => {
   );
 });
 
-test("whatever a provider says, counts are whole, not negative, and no part is larger than its whole", () => {
+test("for any provider data, counts are whole and nonnegative, and no part exceeds its total", () => {
   const count = fc.oneof(fc.nat(1_000), fc.constantFrom(1e12, -1, 0.5, null, "3"), fc.jsonValue());
   const details = fc.dictionary(
     fc.constantFrom("cached_tokens", "cache_write_tokens", "reasoning_tokens", "thinking_tokens"),

@@ -19,14 +19,14 @@ test("each finished response counts once, by its id", () => {
   assert.equal(read({ type: "response.done", response: { id: "r3", status: "failed", usage: null } }), undefined);
 });
 
-test("responses over WebSocket count where they end", () => {
+test("responses over WebSocket count when they end", () => {
   const read = session();
   assert.equal(read({ type: "response.in_progress", response: { id: "r1", usage } }), undefined);
   assert.equal(read({ type: "response.completed", response: { id: "r1", usage } }), 30);
   assert.equal(read({ type: "response.incomplete", response: { id: "r2", usage } }), 30);
 });
 
-test("transcriptions count by themselves, when they are billed by tokens", () => {
+test("transcriptions count separately if they are billed by tokens", () => {
   const read = session();
   const type = "conversation.item.input_audio_transcription.completed";
   const tokens = { type: "tokens", total_tokens: 9, input_tokens: 5, output_tokens: 4 };
@@ -36,13 +36,13 @@ test("transcriptions count by themselves, when they are billed by tokens", () =>
   assert.equal(read({ type, item_id: "i2", content_index: 0, usage: { type: "duration", seconds: 3 } }), undefined);
 });
 
-test("a response that has no id counts each time, for it cannot be told from another", () => {
+test("a response without an id counts each time, since it cannot be told from another", () => {
   const read = session();
   assert.equal(read({ type: "response.done", response: { usage } }), 30);
   assert.equal(read({ type: "response.done", response: { usage } }), 30);
 });
 
-test("binary messages and those that are no events are passed over", () => {
+test("binary messages and messages that are not events are skipped", () => {
   const read = session();
   assert.equal(read({ type: "response.done", response: { id: "r", usage } }, true), undefined);
   const of = createSessionUsage();
@@ -57,7 +57,7 @@ test("binary messages and those that are no events are passed over", () => {
   }
 });
 
-test("the ids of a long session are forgotten, the oldest first", () => {
+test("the oldest ids of a long session are forgotten first", () => {
   const read = session();
   for (let id = 0; id < 300; id++) assert.equal(read({ type: "response.done", response: { id: `r${id}`, usage } }), 30);
   assert.equal(read({ type: "response.done", response: { id: "r299", usage } }), undefined);

@@ -11,7 +11,7 @@ const reader = (dialect: Dialect, route: string) => {
   };
 };
 
-test("a chat stream tells its usage in the chunk after the last choice", () => {
+test("a chat stream has its usage in the chunk after the last choice", () => {
   const { stream, known, read } = reader("compat", "chat_completions");
   assert.equal(read({ choices: [{ index: 0, delta: { content: 'the "usage":{' } }], usage: null }), false);
   assert.equal(read({ choices: [{ index: 0, delta: {}, finish_reason: "stop" }], usage: null }), false);
@@ -22,7 +22,7 @@ test("a chat stream tells its usage in the chunk after the last choice", () => {
   assert.deepEqual([known()?.inputTokens, known()?.outputTokens], [20, 5]);
 });
 
-test("running totals replace each other, and are final when the stream says that it is done", () => {
+test("running totals replace each other and are final when the stream is done", () => {
   const { stream, known, read } = reader("compat", "chat_completions");
   for (let said = 0; said < 5; said++) {
     const changed = read({
@@ -41,7 +41,7 @@ test("running totals replace each other, and are final when the stream says that
   assert.deepEqual([known()?.totalTokens, stream.isFinal], [24, true]);
 });
 
-test("usage in a stream of media stands in the event that ends it", () => {
+test("usage in a media stream is in its final event", () => {
   const { stream, known, read } = reader("compat", "audio_speech");
   assert.equal(read({ type: "speech.audio.delta", audio: "AAAA" }), false);
   assert.equal(
@@ -51,7 +51,7 @@ test("usage in a stream of media stands in the event that ends it", () => {
   assert.deepEqual([known()?.totalTokens, stream.isFinal], [12, true]);
 });
 
-test("a response tells its usage where it ends, however it ends, and not before", () => {
+test("a response has its usage at its end, however it ends, and not before", () => {
   const usage = { input_tokens: 20, output_tokens: 5, total_tokens: 25 };
   for (const type of ["response.completed", "response.incomplete", "response.failed"]) {
     const { stream, known, read } = reader("compat", "responses");
@@ -66,7 +66,7 @@ test("a response tells its usage where it ends, however it ends, and not before"
   assert.deepEqual([known(), stream.isFinal], [undefined, false]);
 });
 
-test("a message's counts are set by its start, and set anew by what a delta names", () => {
+test("a message's counts are set by its start and replaced by a delta that names them", () => {
   const start = { input_tokens: 8, cache_read_input_tokens: 12, cache_creation_input_tokens: 2, output_tokens: 1 };
   const { stream, known, read } = reader("messages", "messages");
   assert.equal(read({ type: "message_start", message: { content: [], usage: start } }), true);
@@ -79,7 +79,7 @@ test("a message's counts are set by its start, and set anew by what a delta name
   assert.deepEqual([known()?.inputTokens, known()?.cachedInputTokens, known()?.totalTokens], [22, 20, 28]);
 });
 
-test("zeros at the start of a message are no knowledge, and zeros at its end are", () => {
+test("zeros at the start of a message are unknown, and zeros at its end are known", () => {
   const zeros = { input_tokens: 0, output_tokens: 0 };
   const { known, read } = reader("messages", "messages");
   read({ type: "message_start", message: { usage: zeros } });
@@ -88,7 +88,7 @@ test("zeros at the start of a message are no knowledge, and zeros at its end are
   assert.equal(known()?.totalTokens, 0);
 });
 
-test("what is no usage leaves what is known", () => {
+test("data that is not usage keeps the known counts", () => {
   for (const route of ["chat_completions", "responses", "messages"]) {
     const dialect = route === "messages" ? "messages" : "compat";
     const { stream, known, read } = reader(dialect, route);

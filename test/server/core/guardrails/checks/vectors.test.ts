@@ -60,7 +60,7 @@ test("every algorithm of the table is here", () => {
 });
 
 for (const [name, check] of Object.entries(CHECKS)) {
-  test(`${name} accepts what fits and nothing that is one character off`, () => {
+  test(`${name} accepts valid values and nothing that is one character off`, () => {
     const { valid, invalid } = TABLE[name] ?? assert.fail(name);
     assert.deepEqual(
       valid.filter((value) => !check(value)),
@@ -71,7 +71,7 @@ for (const [name, check] of Object.entries(CHECKS)) {
   });
 }
 
-test("examples of the standards and agencies fit", () => {
+test("examples of standards and agencies are valid", () => {
   assert.ok(checks.isMod37And36("A12425GABC1234002M"));
   assert.ok(checks.isMod37And2("G123489654321Y"));
   assert.ok(checks.isAuMedicare("2123456701"));

@@ -32,7 +32,7 @@ const TEXT = "0123456789abcdefghij";
 const shown = ({ annotations }: Annotated): readonly string[] =>
   annotations.map(({ label, start, end, score }) => `${label} ${start}-${end} ${score}`);
 
-test("merge_similar_or_contained: one type merges where it overlaps, what is contained goes, the rest stays", () => {
+test("merge_similar_or_contained: one type merges overlaps, contained findings go, the rest stays", () => {
   const table: readonly (readonly [findings: readonly Finding[], ...left: string[]])[] = [
     [[at(0, 5), at(3, 8, "X", 0.9)], "X 0-8 0.9"],
     [[at(0, 5), at(5, 8)], "X 0-5 0.5", "X 5-8 0.5"],
@@ -49,7 +49,7 @@ test("merge_similar_or_contained: one type merges where it overlaps, what is con
   }
 });
 
-test("of two types that tie the one with a word of its context stays, then the proven one, then by name", () => {
+test("of two tied types the one with a context word stays, then the validated one, then by name", () => {
   const trace = (contextWord: string | undefined, validated: boolean | undefined) => ({
     trace: { pattern: "p", scoreBase: 0.5, validated, contextWord, scoreContext: 0 },
   });
@@ -86,7 +86,7 @@ test("of two types that tie the one with a word of its context stays, then the p
   }
 });
 
-test("remove_intersections: the lower score goes whole, on a tie the later; none: nothing changes", () => {
+test("remove_intersections: the lower score is removed whole, on a tie the later; none: nothing changes", () => {
   const cut: readonly (readonly [findings: readonly Finding[], ...left: string[]])[] = [
     [[at(0, 5), at(3, 8, "Y", 0.9)], "Y 3-8 0.9"],
     [[at(0, 5, "X", 0.9), at(3, 8, "Y")], "X 0-5 0.9"],
@@ -103,7 +103,7 @@ test("remove_intersections: the lower score goes whole, on a tie the later; none
   assert.equal(all.annotations.length, 3);
 });
 
-test("names, places and organisations are one with spaces between them, other types are not", () => {
+test("names, places and organizations merge across spaces, and other types do not", () => {
   const text = "Ada  Lovelace";
   const parts = (label: string): readonly string[] =>
     shown(annotate({}, text, by("a", [at(0, 3, label), at(5, 13, label)])));
@@ -112,7 +112,7 @@ test("names, places and organisations are one with spaces between them, other ty
   assert.equal(annotate({}, "Ada, Bob", by("a", [at(0, 3, "PERSON"), at(5, 8, "PERSON")])).annotations.length, 2);
 });
 
-test("a verdict over the whole text hides nothing in it, nor is it hidden, allowed or merged with a place", () => {
+test("a verdict over the whole text neither hides findings in it nor is hidden, allowed or merged", () => {
   const verdicts = [at(0, 20, "INJECTION", 1, "injection"), at(0, 20, "JAILBREAK", 0.9, "injection")];
   const all = annotate(
     { allow_list: ["0"], allow_list_match: "regex" },
@@ -123,7 +123,7 @@ test("a verdict over the whole text hides nothing in it, nor is it hidden, allow
   assert.deepEqual(new Set(shown(all)), new Set(["INJECTION 0-20 1", "JAILBREAK 0-20 0.9", "X 10-15 0.5"]));
 });
 
-test("agreement raises what two detectors found, once, before the threshold, and says by how much", () => {
+test("agreement raises what two detectors found, once, before the threshold, and reports by how much", () => {
   const how = { agreement_boost: 0.2, score_threshold: 0.6, conflicts: "none" } as const;
   assert.deepEqual(shown(annotate(how, TEXT, by("a", [at(0, 5)]), by("b", [at(4, 9)]))), ["X 0-5 0.7", "X 4-9 0.7"]);
   assert.deepEqual(shown(annotate(how, TEXT, by("a", [at(0, 5)]), by("b", [at(5, 9)]))), []);
@@ -137,7 +137,7 @@ test("agreement raises what two detectors found, once, before the threshold, and
   assert.deepEqual([raised?.score, Math.round((raised?.agreement ?? 0) * 100)], [1, 5]);
 });
 
-test("agreement in one pass raises what comparing every pair would", () => {
+test("agreement in one pass equals comparing every pair", () => {
   const place = fc.tuple(
     fc.nat(30),
     fc.integer({ min: 1, max: 12 }),
@@ -170,7 +170,7 @@ test("agreement in one pass raises what comparing every pair would", () => {
   );
 });
 
-test("score_threshold keeps what reaches it, and evaluation can ask for another", () => {
+test("score_threshold keeps scores that reach it, and the evaluation can use another", () => {
   const policy = policyOf({ score_threshold: 0.5 }, KNOWN);
   const found = { segments: [segment(TEXT)], found: [by("a", [at(0, 2), at(4, 6, "X", 0.49)])] };
   assert.deepEqual(shown(policy.annotate(found)), ["X 0-2 0.5"]);
@@ -181,7 +181,7 @@ test("score_threshold keeps what reaches it, and evaluation can ask for another"
   );
 });
 
-test("the allow list is of whole values, or of expressions found anywhere in them", () => {
+test("the allow list has whole values, or expressions matched anywhere in them", () => {
   const text = "mail ada@Example.org or bob@corp.test\nnow";
   const found = by("a", [finding(text, "ada@Example.org", "E"), finding(text, "bob@corp.test\nnow", "E")]);
   const left = (allow_list: readonly string[], allow_list_match: "exact" | "regex"): readonly number[] =>
@@ -197,7 +197,7 @@ test("the allow list is of whole values, or of expressions found anywhere in the
   assert.deepEqual(left(["(?s-i:EXAMPLE)", "CORP"], "regex"), [5], "a flag is of its entry alone");
 });
 
-test("an allow list that is none is refused", () => {
+test("an invalid allow list is refused", () => {
   const refused = (allow_list: readonly string[]): readonly string[] =>
     problemsOf({ allow_list, allow_list_match: "regex" });
   const none = "is not a regular expression of RE2 (which has no lookaround and no back references)";
@@ -214,7 +214,7 @@ test("an allow list that is none is refused", () => {
   assert.equal(refused(Array.from({ length: 50 }, () => "[a-z]{900}y")).length, 1);
 });
 
-test("what lies within a placeholder or pseudonym is no finding, and no other brackets hide anything", () => {
+test("text inside a placeholder or pseudonym is no finding, and no other brackets hide any", () => {
   const hidden = (text: string, value: string): boolean =>
     annotate({}, text, by("a", [finding(text, value, "X")])).dropped.some(({ by: reason }) => reason === "form");
   for (const [text, value] of [
@@ -237,7 +237,7 @@ test("what lies within a placeholder or pseudonym is no finding, and no other br
   }
 });
 
-test("a rewriting covers every place that was chosen, in each strategy, and touches nothing else", () => {
+test("a rewrite covers exactly the chosen places, in each strategy", () => {
   const place = fc.tuple(
     fc.nat(18),
     fc.integer({ min: 1, max: 6 }),

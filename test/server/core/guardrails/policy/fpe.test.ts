@@ -39,7 +39,7 @@ function run({ key, tweak, alphabet, plaintext, ciphertext }: Vector): {
   };
 }
 
-test("FF1 agrees with NIST's samples and with Wycheproof's vectors in both directions", () => {
+test("FF1 matches NIST's samples and Wycheproof's vectors in both directions", () => {
   assert.equal(VECTORS.nist.length, 9);
   for (const vector of [...VECTORS.nist, ...VECTORS.wycheproof.filter(({ result }) => result === "valid")]) {
     const { there, back } = run(vector);
@@ -47,7 +47,7 @@ test("FF1 agrees with NIST's samples and with Wycheproof's vectors in both direc
   }
 });
 
-test("FF1 refuses every invalid vector: a symbol outside the alphabet, a length below the domain's floor", () => {
+test("FF1 refuses every invalid vector: a symbol outside the alphabet, a length below the minimum", () => {
   const invalid = VECTORS.wycheproof.filter(({ result }) => result === "invalid");
   assert.equal(invalid.length, 40);
   for (const vector of invalid) assert.throws(() => run(vector), RangeError, vector.name);
@@ -55,7 +55,7 @@ test("FF1 refuses every invalid vector: a symbol outside the alphabet, a length 
 
 const FPE = createFpe(KEY, "prod");
 
-test("length, separators, script, country code and case stay; another type or tweak gives another value", () => {
+test("length, separators, script, country code and case are kept; another type or tweak gives another value", () => {
   const card = FPE.encrypt("CREDIT_CARD", "digits", "4111 1111-1111 1111") ?? "";
   assert.match(card, /^\d{4} \d{4}-\d{4} \d{4}$/);
   assert.notEqual(card, "4111 1111-1111 1111");
@@ -69,7 +69,7 @@ test("length, separators, script, country code and case stay; another type or tw
   assert.notEqual(createFpe(KEY, "test").encrypt("US_BANK_NUMBER", "digits", "123456789"), account);
 });
 
-test("a value of fewer than a million possibilities is not encrypted", () => {
+test("a value with fewer than a million possibilities is not encrypted", () => {
   assert.equal(FPE.encrypt("US_SSN", "digits", "12345"), undefined);
   assert.notEqual(FPE.encrypt("US_SSN", "digits", "123456"), undefined);
   assert.equal(FPE.encrypt("CREDIT_CARD", "digits", "123456"), undefined, "the check digit is not encrypted");
@@ -103,7 +103,7 @@ const GENUINE = fc
     return { type, value: `${body}${CHECK_DIGITS.get(type)?.(body)}` };
   });
 
-test("a value with a check digit becomes one that is never right, is known by it, and comes back", () => {
+test("a value with a check digit becomes one with an invalid check digit, which identifies it and decrypts", () => {
   fc.assert(
     fc.property(GENUINE, ({ type, value }) => {
       const encrypted = FPE.encrypt(type, "digits", value) ?? "";
@@ -117,7 +117,7 @@ test("a value with a check digit becomes one that is never right, is known by it
   );
 });
 
-test("whatever is encrypted comes back, in any script and with any separators", () => {
+test("any encrypted value decrypts, in any script and with any separators", () => {
   fc.assert(
     fc.property(
       fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 6, maxLength: 40 }),
@@ -132,7 +132,7 @@ test("whatever is encrypted comes back, in any script and with any separators", 
   );
 });
 
-test("forms of digits are encrypted as the digits that they are, and marks stay on theirs", () => {
+test("digit variants are encrypted as their digits, and marks stay on theirs", () => {
   const plain = FPE.encrypt("US_SSN", "digits", "536-22-1234") ?? "";
   assert.match(plain, /^\d{3}-\d{2}-\d{4}$/);
   assert.equal(FPE.encrypt("US_SSN", "digits", "⑤³⑥-₂2-①2⒊4"), plain);

@@ -14,7 +14,7 @@ const FOUND = { segments: [segment(TEXT)], found: [by("pii", [PERSON, CARD])] };
 const fires = (when: string | undefined, inspected = FOUND, on = occasion()): string =>
   policyOf({ rules: [rule({ action: "deny", ...(when === undefined ? {} : { when }) })] }).judge(inspected, on).outcome;
 
-test("conditions read annotations, labels, the request and its caller", () => {
+test("conditions can read annotations, labels, the request and its caller", () => {
   const nothing = { segments: [segment("hello")], found: [by("pii", [])] };
   const table: readonly (readonly [when: string, outcome: "deny" | "allow"])[] = [
     ['"pii/CREDIT_CARD" in labels', "deny"],
@@ -35,7 +35,7 @@ test("conditions read annotations, labels, the request and its caller", () => {
   assert.equal(fires('direction == "request"', nothing), "deny");
 });
 
-test("a deny ends with its message, and counts hold no text", () => {
+test("a denial ends with its message, and counts contain no text", () => {
   const deny = rule({
     name: "cards",
     action: "deny",
@@ -58,7 +58,7 @@ test("a deny ends with its message, and counts hold no text", () => {
   assert.equal(unnamed.outcome === "deny" && unnamed.message, "denied by guardrail rule x");
 });
 
-test("redactions add up, the first rule has a place, and a rule that had nothing to do did not act", () => {
+test("redactions add up, the first rule wins a place, and a rule with no effect did not act", () => {
   const rules = [
     rule({ name: "mask", select: 'a.label == "CREDIT_CARD"', operator: "mask", mask_chars: 12 }),
     rule({ name: "names", select: 'a.type == "pii/PERSON"', replacement: "[name]" }),
@@ -83,7 +83,7 @@ test("redactions add up, the first rule has a place, and a rule that had nothing
   );
 });
 
-test("kinds restrict a redact, and what can only be read is never rewritten", () => {
+test("kinds restrict a redaction, and read-only text is never rewritten", () => {
   const kinds: readonly SegmentKind[] = ["system", "user", "tool_args", "header", "query"];
   const segments = [
     ...kinds.map((kind) => segment(TEXT, { kind })),
@@ -108,7 +108,7 @@ test("kinds restrict a redact, and what can only be read is never rewritten", ()
   assert.deepEqual(refused.decisions[0]?.kinds, ["header"]);
 });
 
-test("a condition that cannot be evaluated refuses, or is skipped and told of", () => {
+test("a failing condition refuses, or is skipped and reported", () => {
   const when = 'labels["pii/US_SSN"] > 0.5';
   const closed = policyOf({ rules: [rule({ action: "deny", when })] }).judge(FOUND, occasion());
   assert.equal(closed.outcome, "error");
@@ -131,7 +131,7 @@ test("a condition that cannot be evaluated refuses, or is skipped and told of", 
   assert.equal(spent.outcome, "error");
 });
 
-test("a rule sees what the detectors that it requires found, alone or with others", () => {
+test("a rule sees the findings of its required detectors, alone or with others", () => {
   const known = facts([detector("a"), detector("b", { type: "remote" })]);
   const judged = (requires: readonly string[] | undefined, ...names: readonly string[]) =>
     policyOf({ rules: [rule({ ...(requires && { requires }), action: "deny" })] }, known).judge(
@@ -145,7 +145,7 @@ test("a rule sees what the detectors that it requires found, alone or with other
   assert.equal(judged([], "a", "b"), "allow");
 });
 
-test("shadow findings are told of, and have no say", () => {
+test("shadow findings are reported and decide nothing", () => {
   const found = [{ ...by("pii", [CARD]), mode: "shadow" as const }];
   const judged = policyOf({ rules: [rule({ action: "deny", when: "annotations.size() > 0" })] }).judge(
     { segments: [segment(TEXT)], found },
@@ -154,7 +154,7 @@ test("shadow findings are told of, and have no say", () => {
   assert.deepEqual([judged.outcome, judged.annotations.length, judged.shadow.length], ["allow", 0, 1]);
 });
 
-test("a profile has its detectors' rules; an empty selection exempts from all but rules that read no detector", () => {
+test("a profile has its detectors' rules; an empty selection exempts from all rules that read a detector", () => {
   const known = {
     ...facts([detector("a"), detector("b")]),
     profiles: [
@@ -177,7 +177,7 @@ test("a profile has its detectors' rules; an empty selection exempts from all bu
   assert.equal(exempt.judge({ segments: [], found: [] }, occasion({ model: "secret" })).outcome, "deny");
 });
 
-test("piece by piece: earlier findings count in conditions, only new ones are rewritten and counted", () => {
+test("piece by piece: earlier findings count in conditions, and only new ones are rewritten and counted", () => {
   const policy = policyOf({
     rules: [
       rule({ name: "third", action: "deny", when: "annotations.size() >= 3" }),
@@ -220,7 +220,7 @@ test("explain: false keeps no trace", () => {
   assert.equal(rewrittenBy(policyOf({}), TEXT, [CARD]), TEXT, "without rules nothing happens");
 });
 
-test("more values than `fpe` encrypts in one message are refused, naming the rule, or skipped where it fails open", () => {
+test("more values than `fpe` encrypts per message are refused with the rule named, or skipped if it fails open", () => {
   const value = "4111 1111 1111 1111";
   const cards = (count: number) => {
     const text = `${value},`.repeat(count);

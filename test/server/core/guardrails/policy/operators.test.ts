@@ -33,12 +33,12 @@ const CASES: readonly (readonly [label: string, value: string, own: Partial<Guar
   ["PERSON", "Ada", { operator: "placeholder" }, "<PERSON_1>"],
 ];
 
-test("operators write what the table says", () => {
+test("operators write what the table states", () => {
   for (const [label, value, own, becomes] of CASES)
     assert.equal(written(value, label, own), becomes, JSON.stringify(own));
 });
 
-test("hash is of type and normalised value, and keyed where there is a key", () => {
+test("a hash covers type and normalized value, keyed if there is a key", () => {
   const input = "CREDIT_CARD\x004111111111111111";
   const plain = createHash("sha256").update(input).digest("hex").slice(0, 32);
   const keyed = createHmac("sha256", Buffer.from(KEY, "hex")).update(input).digest("hex").slice(0, 32);
@@ -49,7 +49,7 @@ test("hash is of type and normalised value, and keyed where there is a key", () 
   }
 });
 
-test("pseudonyms are stable, differ by value, type and key, and bear their type", () => {
+test("pseudonyms are stable, differ by value, type and key, and include their type", () => {
   const name = (value: string, label = "PERSON", key = KEY): string =>
     written(value, label, { operator: "pseudonym" }, { pseudonym_key: key });
   assert.match(name("Ada Lovelace"), /^<PERSON:[0-9a-hjkmnp-tv-z]{10}>$/);
@@ -59,7 +59,7 @@ test("pseudonyms are stable, differ by value, type and key, and bear their type"
   assert.notEqual(name("Ada", "PERSON", KEY), name("Ada", "PERSON", `ff${KEY}`));
 });
 
-test("fpe keeps the format; where it cannot, a pseudonym or the type stands, and it is counted", () => {
+test("fpe keeps the format; otherwise a pseudonym or the type is used and counted", () => {
   const own = { operator: "fpe" } as const;
   assert.match(written(CARD, "CREDIT_CARD", own, { fpe_key: FPE_KEY }), /^\d{4} \d{4} \d{4} \d{4}$/);
   assert.equal(written("12345", "US_SSN", own, { fpe_key: FPE_KEY }), "<US_SSN>");
@@ -72,7 +72,7 @@ test("fpe keeps the format; where it cannot, a pseudonym or the type stands, and
   assert.equal(policy.judge({ segments: [segment(text)], found: [by("pii", found)] }, occasion()).fpeDomainTooSmall, 2);
 });
 
-test("placeholders are numbered by first appearance of the value over segments, and go on in the answer", () => {
+test("placeholders are numbered by first appearance over all segments, and continue in the answer", () => {
   const policy = policyOf({ rules: [rule({ operator: "placeholder" })] });
   const texts = ["Bob, Ada and Bob", "Ada, Cy", "dan@x.org"];
   const [first = "", second = "", third = ""] = texts;
@@ -111,7 +111,7 @@ test("placeholders are numbered by first appearance of the value over segments, 
   );
 });
 
-test("what is one value is told by type", () => {
+test("equality of values depends on their type", () => {
   const same: readonly (readonly [type: string, ...texts: string[]])[] = [
     ["IBAN_CODE", "DE89 3704 0044", "de8937040044"],
     ["US_SSN", "123-45-6789", "123 45 6789", "123456789", "1\u200b23456789"],

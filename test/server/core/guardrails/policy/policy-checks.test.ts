@@ -19,7 +19,7 @@ const deny = (when: string, more: Partial<GuardrailRule> = {}): readonly string[
 
 const NEVER = "the rule never does anything";
 
-test("a condition is checked like that of an access rule, and a type without its category is refused", () => {
+test("a condition is checked like an access rule's, and a type without its category is refused", () => {
   const table: readonly (readonly [when: string, ...problems: string[]])[] = [
     ["annotations.exists(a, a.type == 'pii/CREDIT_CARD' && a.score >= 0.9)"],
     ["model", "error r.when: column 1: the result must be a bool, found string"],
@@ -45,7 +45,7 @@ test("a condition is checked like that of an access rule, and a type without its
   );
 });
 
-test("names of what there is not are warned of, with the one that was probably meant", () => {
+test("unknown names are warned about with the closest known one", () => {
   const gives = "no detector that the rule reads gives";
   const table: readonly (readonly [when: string, ...problems: string[]])[] = [
     [
@@ -83,7 +83,7 @@ test("names of what there is not are warned of, with the one that was probably m
   assert.deepEqual(of({ action: "deny", when: '"pii/ANYTHING" in labels' }, {}, { ...open, profiles: [] }), []);
 });
 
-test("a rule that can never do anything is warned of", () => {
+test("a rule that can never act is warned about", () => {
   const shadow = facts([{ ...PII, mode: "shadow" }]);
   const headers = facts([{ ...PII, kinds: ["header", "query"] }]);
   const known = (more: typeof shadow) => ({ ...more, profiles: [] });
@@ -110,7 +110,7 @@ test("a rule that can never do anything is warned of", () => {
   );
 });
 
-test("a condition that fails wherever nothing was found is warned of", () => {
+test("a condition that fails whenever nothing was found is warned about", () => {
   const [told = ""] = deny('labels["pii/CREDIT_CARD"] > 0.5');
   assert.match(
     told,
@@ -123,7 +123,7 @@ test("a condition that fails wherever nothing was found is warned of", () => {
   assert.deepEqual(deny('"pii/CREDIT_CARD" in labels && labels["pii/CREDIT_CARD"] > 0.5'), []);
 });
 
-test("keys that the action does not read are warned of", () => {
+test("keys that the action does not read are warned about", () => {
   assert.deepEqual(of({ action: "annotate", select: "true", kinds: ["user"], replacement: "x", message: "m" }), [
     "warning r.select: is read only by a redact rule",
     "warning r.kinds: is read only by a redact rule",
@@ -135,7 +135,7 @@ test("keys that the action does not read are warned of", () => {
   ]);
 });
 
-test("fpe is refused for a type without an alphabet that the rule surely chooses", () => {
+test("fpe is refused for a type without an alphabet that the rule certainly selects", () => {
   const own = { operator: "fpe" } as const;
   const key = { fpe_key: "2b7e151628aed2a6abf7158809cf4f3c" };
   assert.deepEqual(of(own, key), [
@@ -155,7 +155,7 @@ test("fpe is refused for a type without an alphabet that the rule surely chooses
   assert.deepEqual(of(own, { ...key, fpe_alphabets: { EMAIL_ADDRESS: "alnum", AWS_KEY: "alnum" } }), []);
 });
 
-test("rewriting answers as they stream needs a detector with a reach, or the policy that holds the whole", () => {
+test("rewriting streamed answers needs a detector with a bounded match length, or the buffering policy", () => {
   const kinds: readonly SegmentKind[] = ["user", "output"];
   const late = {
     ...facts([
@@ -185,7 +185,7 @@ test("rewriting answers as they stream needs a detector with a reach, or the pol
   );
 });
 
-test("what is found beside the call, or behind it, is warned of where it comes too late for a rule", () => {
+test("a detector beside or behind the call is warned about if it is too late for a rule", () => {
   const known = {
     ...facts([
       PII,

@@ -66,7 +66,7 @@ function textOf(below: (n: number) => number): string {
   return text;
 }
 
-describe("reaches that are compiled", () => {
+describe("compiled match bounds", () => {
   for (const [name, reaches] of SETS) {
     it(`are pending where the first of them is: ${name} (seed ${SEED})`, () => {
       const below = numbers(SEED);
@@ -82,7 +82,7 @@ describe("reaches that are compiled", () => {
     });
   }
 
-  it("cost no more where many characters beyond the basic plane come", () => {
+  it("cost no more with many characters beyond the basic plane", () => {
     const set = compileReaches([reach("all", 400, /\p{L}/u)]);
     for (let from = 0x20000; from < 0x24000; from += 64) {
       const text = String.fromCodePoint(...Array.from({ length: 64 }, (_, i) => from + i));
@@ -110,7 +110,7 @@ function spansOf(pattern: RegExp, text: string, from: number): readonly Span[] {
 }
 
 describe("a clean cut", () => {
-  it(`loses nothing that ends behind the place it is made for (seed ${SEED})`, () => {
+  it(`loses no match that ends behind its place (seed ${SEED})`, () => {
     const below = numbers(SEED);
     const pieces = ["123-45", "12", "-", "3", "me@x", "@", "abc", "ab-", "!", ". ", " ", "é", "😀", "word"];
     const set = compileReaches(PATTERNS.map((it) => it.reach));

@@ -129,8 +129,8 @@ function streamed(text: string, terms: StreamTerms, size: () => number): { shown
   return { shown: shown + now(channel.end()), unproven };
 }
 
-describe("a text in pieces", () => {
-  it(`is shown as it is when it comes whole (seed ${SEED})`, () => {
+describe("text in pieces", () => {
+  it(`is shown as if it came whole (seed ${SEED})`, () => {
     const below = numbers(SEED);
     for (let i = 0; i < TEXTS; i++) {
       const text = textOf(below);
@@ -143,12 +143,12 @@ describe("a text in pieces", () => {
     }
   });
 
-  it("is held by word, not by horizon, where prose cannot go on to a match", () => {
+  it("is held back by word, not by horizon, if prose cannot continue a match", () => {
     const channel = createChannel(TERMS, { reaches: REACHES, scan, judge, unproven: () => undefined, ...IN_BOUNDS });
     assert.equal(now(channel.push("!!!!!! Hello,     ")), "!!!!!! Hello,     ");
   });
 
-  it("counts a run that has no bound once, and shows no more of it than must be", () => {
+  it("counts an unbounded run once and shows no more of it than necessary", () => {
     let unproven = 0;
     const endless = reach("endless", Number.POSITIVE_INFINITY, 0, /[x]/, "");
     const ports = {
@@ -170,7 +170,7 @@ describe("a text in pieces", () => {
     assert.equal((shown + now(channel.end())).length, 121);
   });
 
-  it("is kept to its end where an overflow is to be buffered", () => {
+  it("is kept to its end if an overflow is to be buffered", () => {
     const endless = reach("endless", Number.POSITIVE_INFINITY, 0, /[x]/, "");
     const ports = {
       reaches: compileReaches([endless]),
@@ -186,7 +186,7 @@ describe("a text in pieces", () => {
     assert.equal(now(channel.end()), `${"x".repeat(40)} and more`);
   });
 
-  it("that is kept goes on unproven once it is longer than what may be kept, which is told once", () => {
+  it("is released unproven above the buffer limit, which is reported once", () => {
     const endless = reach("endless", Number.POSITIVE_INFINITY, 0, /[x]/, "");
     let unproven = 0;
     let oversize = 0;
@@ -208,7 +208,7 @@ describe("a text in pieces", () => {
     assert.equal((shown + now(channel.end())).length, 100);
   });
 
-  it("is shown the same where what reads it answers later", async () => {
+  it("is shown the same if its reader answers later", async () => {
     const below = numbers(SEED);
     for (let i = 0; i < 100; i++) {
       const text = textOf(below);
@@ -226,7 +226,7 @@ describe("a text in pieces", () => {
     }
   });
 
-  it("shows nothing more once it could not be read", () => {
+  it("shows nothing more after a failed reading", () => {
     let isBroken = false;
     const scans = (text: string) => (isBroken ? undefined : scan(text));
     const channel = createChannel(TERMS, {

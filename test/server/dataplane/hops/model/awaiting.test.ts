@@ -148,7 +148,7 @@ async function isOver(promise: Promise<unknown>): Promise<boolean> {
 
 const asked = (count: number) => eventually("the upstream to be asked", () => first.requests.length === count);
 
-test("the upstream is asked meanwhile, and the answer waits for the verdict with what every rule did", async () => {
+test("the upstream is called meanwhile, and the answer waits for the verdict and lists every rule's effect", async () => {
   const before = first.requests.length;
   let isAnswered = false;
   first.script = (socket) => {
@@ -185,7 +185,7 @@ const UPSTREAMS: readonly (readonly [what: string, script: (socket: Socket) => v
 ];
 
 for (const [what, script, ended] of UPSTREAMS) {
-  test(`a deny is the answer and ends the call: the upstream ${what}`, async () => {
+  test(`a denial is the answer and aborts the call: the upstream ${what}`, async () => {
     const before = first.requests.length;
     let used: Socket | undefined;
     first.script = (socket) => {
@@ -210,7 +210,7 @@ for (const [what, script, ended] of UPSTREAMS) {
   });
 }
 
-test("a failure of a detector that fails closed is the answer too", async () => {
+test("a failing detector that fails closed is the answer too", async () => {
   of("beside").failure = new Error("broken");
   const before = first.requests.length;
   const release = of("beside").hold();
@@ -221,13 +221,13 @@ test("a failure of a detector that fails closed is the answer too", async () => 
   assert.deepEqual([status, code], [503, "guardrail_error"]);
 });
 
-test("a detector that answers at once has its say before anything is forwarded", async () => {
+test("a detector that answers at once decides before anything is forwarded", async () => {
   const before = first.requests.length;
   const { status, acted } = await ask("NOW and BESIDE");
   assert.deepEqual([status, acted, first.requests.length], [403, "note=annotate, no-beside=deny", before]);
 });
 
-test("a stream goes on as it comes once the verdict is there", async () => {
+test("a stream passes as it comes once the verdict is there", async () => {
   const before = first.requests.length;
   let socket: Socket | undefined;
   first.script = (upstream) => {
@@ -253,7 +253,7 @@ test("a stream goes on as it comes once the verdict is there", async () => {
   assert.equal((await chunks.next()).done, true);
 });
 
-test("a long answer is held up to a bound, its upstream waits, and nothing of it is lost", async () => {
+test("a long answer is buffered up to a limit, its upstream waits, and none of it is lost", async () => {
   const body = Buffer.alloc(LARGE_BYTES, "0123456789abcdef");
   let sender: Socket | undefined;
   first.script = (socket) => {
@@ -271,7 +271,7 @@ test("a long answer is held up to a bound, its upstream waits, and nothing of it
   assert.ok((await answer).body.equals(body));
 });
 
-test("whoever takes over is waited for likewise, and texts are read once", async () => {
+test("a failover upstream is awaited likewise, and texts are inspected once", async () => {
   const before = of("beside").asked;
   first.script = (socket) => reply(socket, { status: 503 });
   const release = of("beside").hold();
@@ -284,7 +284,7 @@ test("whoever takes over is waited for likewise, and texts are read once", async
   assert.equal(of("beside").asked, before + 1);
 });
 
-test("what a client that leaves has sent is judged and recorded all the same", async () => {
+test("the request of a client that disconnects is still judged and recorded", async () => {
   const before = first.requests.length;
   let used: Socket | undefined;
   first.script = (socket) => {
@@ -303,7 +303,7 @@ test("what a client that leaves has sent is judged and recorded all the same", a
   assert.equal(records[0]?.data["rule"], "no-beside");
 });
 
-test("what a detector finds behind the request counts at the next one", async () => {
+test("a finding made behind the request counts at the next one", async () => {
   const body = bodyOf("LATER");
   const before = of("later").asked;
   const release = of("later").hold();
@@ -318,7 +318,7 @@ test("what a detector finds behind the request counts at the next one", async ()
   assert.deepEqual([denied.code, denied.acted], ["guardrail_denied", "no-later=deny"]);
 });
 
-test("a request is judged by the guard that it began with, whatever is configured meanwhile", async () => {
+test("a request is judged by the guardrails it began with, whatever is configured meanwhile", async () => {
   const other = lateGuard({ detectors: [{ type: "pii", name: "other" }], rules: [{ name: "all", action: "deny" }] });
   const before = first.requests.length;
   const releases = [of("now").hold(), of("beside").hold()];
@@ -334,7 +334,7 @@ test("a request is judged by the guard that it began with, whatever is configure
   assert.equal(other.of("other").asked, 0);
 });
 
-test("a trail that is full refuses what a rule acted upon, now or beside the call, and nothing else", async () => {
+test("a full trail refuses requests that a rule acted on, immediately or beside the call, and no others", async () => {
   isTrailFull = true;
   assert.equal((await ask("nothing")).status, 200);
   const before = first.requests.length;

@@ -69,7 +69,7 @@ function refusalOf(request: RecordedRequest, provider: Provider, model: string):
 }
 
 /** Twenty at least, and those whose habits are known to break gateways among them. */
-test("the corpus has more than twenty libraries, in both dialects, with a plain call, a stream, tools and structured output", () => {
+test("the corpus has more than twenty libraries in both dialects, with plain calls, streams, tools and structured output", () => {
   assert.ok(CORPUS.length >= 20);
   const paths = new Set(CORPUS.flatMap(({ cases }) => Object.values(cases).flatMap((all) => all.map((it) => it.path))));
   for (const path of ["/v1/chat/completions", "/v1/messages"]) assert.ok(paths.has(path));
@@ -146,7 +146,7 @@ function assertAsked({ code, message }: GatewayError, preset: string, model: str
   assert.ok(message.includes(model) && /leave (it|them) out/.test(message), where);
 }
 
-test("what libraries send by default is refused by no preset, but for what is asked for outright and not there", () => {
+test("no preset refuses the defaults of libraries, except explicitly requested missing features", () => {
   let [passed, refused] = [0, 0];
   for (const facts of compiledCatalog().values()) {
     if (WITHOUT_CHAT.has(facts.name)) continue;

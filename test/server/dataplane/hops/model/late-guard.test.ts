@@ -14,7 +14,7 @@ const detectors = [
   { type: "pii", name: "later", schedule: "async" },
 ] as const;
 
-test("a request asks detectors beside the call in a second step, which rewrites nothing and tells nothing twice", async () => {
+test("a request calls detectors beside the call in a second step, which rewrites nothing and reports nothing twice", async () => {
   const rules = [{ name: "all", action: "redact" }];
   for (const [onRedact, outcome] of [
     ["deny", "deny"],
@@ -37,7 +37,7 @@ test("a request asks detectors beside the call in a second step, which rewrites 
   }
 });
 
-test("a message is rewritten by what those beside a call would find, and those behind it follow by themselves", async () => {
+test("a message is rewritten by the findings of detectors beside a call, and those behind it follow separately", async () => {
   const rules = [
     { name: "later", action: "deny", when: '"custom/LATER" in labels' },
     { name: "all", action: "redact" },
@@ -56,7 +56,7 @@ test("a message is rewritten by what those beside a call would find, and those b
   assert.equal(of("later").asked, 1);
 });
 
-test("a failure of a detector is told of in its own step", async () => {
+test("a detector failure is reported in its own step", async () => {
   const { guard, of } = lateGuard({ detectors });
   of("now").failure = new Error("broken");
   of("beside").failure = new Error("broken");

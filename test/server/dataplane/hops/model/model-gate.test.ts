@@ -5,7 +5,7 @@ import { modelGate } from "../../../../../src/server/dataplane/hops/model/model-
 const gate = modelGate((model) => model === "allowed");
 const passes = (text: string, isBinary = false): boolean => gate(Buffer.from(text), isBinary);
 
-test("an event may name models that are allowed, and none besides, wherever one would work for it", () => {
+test("an event may name only allowed models, in every place that selects one", () => {
   for (const wrap of [
     (model: string) => ({ model }),
     (model: string) => ({ response: { model } }),
@@ -21,7 +21,7 @@ test("an event may name models that are allowed, and none besides, wherever one 
   assert.ok(passes('{"session":{"tools":[{"parameters":{"properties":{"model":{"type":"string"}}}}]}}'));
 });
 
-test("an event that two readers read differently does not pass, and sound always does", () => {
+test("an event that two parsers read differently is refused, and audio always passes", () => {
   for (const text of [
     '{"model":"allowed","model":"other"}',
     '{"model":"allowed","Model":"other"}',

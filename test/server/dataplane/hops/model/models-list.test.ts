@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { advertise, namedAs } from "../../../../../src/server/dataplane/hops/model/models-list.ts";
 
-test("one model is shown under the alias that was asked for, and the rest of it stays as it is written", () => {
+test("one model is shown under the requested alias, and the rest of it keeps its spelling", () => {
   const body = Buffer.from('{ "object":"model", "id":"real-2026", "created":1.0 }');
   assert.equal(String(namedAs('a"b', body)), '{ "object":"model", "id":"a\\"b", "created":1.0 }');
 });
 
-test("an answer of no model stays the same buffer", () => {
+test("an answer that is not a model stays the same buffer", () => {
   for (const text of ['{"error":{"id":"x"}}', "[]", "no JSON"]) {
     const body = Buffer.from(text);
     assert.equal(namedAs("a", body), body);
@@ -19,7 +19,7 @@ const OURS = [
   { id: "alias", provider: "two" },
 ];
 
-test("our names stand behind what the provider lists, each once, and what the caller may not use is left out", () => {
+test("our names follow the provider's list, each once, and models forbidden to the caller are omitted", () => {
   const body = Buffer.from('{"object":"list","data":[{"id":"exact","x":1.0},{"id":"hidden"}]}');
   const idsOf = (list: Buffer) => (JSON.parse(String(list)) as { data: { id: string }[] }).data.map(({ id }) => id);
   const all = advertise(body, "compat", { listed: OURS, allows: undefined });
@@ -29,7 +29,7 @@ test("our names stand behind what the provider lists, each once, and what the ca
   assert.deepEqual(idsOf(some), ["exact"]);
 });
 
-test("a page that is not the last one gets none of our names", () => {
+test("a page other than the last one has none of our names", () => {
   const body = Buffer.from('{"data":[{"id":"a"}],"has_more":true}');
   assert.equal(advertise(body, "messages", { listed: OURS, allows: undefined }), body);
 });

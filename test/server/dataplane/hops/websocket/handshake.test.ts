@@ -36,7 +36,7 @@ import {
 
 afterEach(closePeers);
 
-test("a refusal of the upstream is the client's answer: status, headers and body", async () => {
+test("an upstream's refusal is the client's answer: status, headers and body", async () => {
   const { server } = trackedServer(
     createServer((_request, response) => {
       response.writeHead(429, [
@@ -77,7 +77,7 @@ test("a refusal of the upstream is the client's answer: status, headers and body
   assert.deepEqual(await gateway.result(), { kind: "refused", status: 429 });
 });
 
-test("an endless refusal is cut off at the bound", async () => {
+test("an endless refusal is cut off at the limit", async () => {
   const { server } = trackedServer(
     createServer((_request, response) => {
       response.writeHead(503);
@@ -93,7 +93,7 @@ test("an endless refusal is cut off at the bound", async () => {
   assert.deepEqual(await gateway.result(), { kind: "refused", status: 503 });
 });
 
-test("an upstream that cannot be reached is upstream_unreachable, and one that answers nonsense upstream_invalid", async () => {
+test("an unreachable upstream is upstream_unreachable, and an invalid answer is upstream_invalid", async () => {
   const gone = await openRawUpstream(() => {});
   const server = createTcpServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -120,7 +120,7 @@ test("an upstream that cannot be reached is upstream_unreachable, and one that a
   await isEmpty(gone.sockets);
 });
 
-test("a handshake that drips is upstream_timeout all the same, and so is a refusal that never ends", async () => {
+test("a slowly dripping handshake and an endless refusal are upstream_timeout", async () => {
   const drip = (start: string) => (socket: Socket) => {
     socket.write(start);
     const timer = setInterval(() => socket.write("x"), 10);
@@ -134,7 +134,7 @@ test("a handshake that drips is upstream_timeout all the same, and so is a refus
   }
 });
 
-test("a client that leaves during the upstream's handshake aborts it within 100 ms", async () => {
+test("a client that disconnects during the upstream's handshake aborts it within 100 ms", async () => {
   /** Returns how long the upstream's connection outlives the client's, in milliseconds. */
   const timeOf = async (leave: "end" | "destroy" | "resetAndDestroy"): Promise<number> => {
     const reached = deferred<Socket>();
@@ -170,7 +170,7 @@ test("a shutdown during the upstream's handshake answers overloaded and aborts i
   await isEmpty(upstream.sockets);
 });
 
-test("an upgrade request that is no WebSocket handshake is refused before anything is dialled", async () => {
+test("an upgrade request that is not a WebSocket handshake is refused before any upstream is called", async () => {
   let dialled = 0;
   const upstream = await openRawUpstream(() => dialled++);
   const gateway = await openGateway(() => ({ upstreamUrl: upstream.url }));
@@ -189,7 +189,7 @@ test("an upgrade request that is no WebSocket handshake is refused before anythi
   assert.equal(dialled, 0);
 });
 
-test("the credential among the subprotocols is read, and goes no further", async () => {
+test("the credential among the subprotocols is read and not forwarded", async () => {
   const upstream = await openUpstream(() => {}, { handleProtocols: () => "realtime" });
   let credential: string | undefined;
   const gateway = await openGateway((request) => {
@@ -206,13 +206,13 @@ test("the credential among the subprotocols is read, and goes no further", async
   assert.equal(upstream.requests[0]?.headers["sec-websocket-protocol"], "realtime,openai-beta.realtime-v1");
 });
 
-test("the client is answered with the subprotocol that the upstream selected", async () => {
+test("the client gets the subprotocol that the upstream selected", async () => {
   const upstream = await openUpstream(() => {}, { handleProtocols: () => "second" });
   const gateway = await openGateway(() => ({ upstreamUrl: upstream.url }));
   assert.equal((await openClient(gateway.url, ["first", "second"])).protocol, "second");
 });
 
-test("an upstream that selects no subprotocol leaves the client without one, but for realtime", async () => {
+test("an upstream without a selected subprotocol leaves the client without one, except for realtime", async () => {
   const upstream = await openUpstream(() => {}, { handleProtocols: () => false });
   const gateway = await openGateway(() => ({ upstreamUrl: upstream.url }));
   assert.equal((await openClient(gateway.url, ["realtime", "openai-insecure-api-key.k"])).protocol, "realtime");
@@ -220,7 +220,7 @@ test("an upstream that selects no subprotocol leaves the client without one, but
   assert.match(error.message, /Server sent no subprotocol/);
 });
 
-test("headers travel both ways, without those of one connection", async () => {
+test("headers pass in both directions, except connection headers", async () => {
   const upstream = await openUpstream(() => {}, {
     headers: ["X-Request-Id: up-1", "X-Odd: caf\u00e9", "Keep-Alive: timeout=5"],
   });
@@ -244,7 +244,7 @@ test("headers travel both ways, without those of one connection", async () => {
   assert.equal(seen?.headers["sec-websocket-extensions"], undefined);
 });
 
-test("what belongs to one connection is dropped, in any spelling, and the rest keeps order and repetitions", () => {
+test("connection headers are dropped in any spelling, and the rest keeps order and repetitions", () => {
   const kept = ["X-A", "1", "x-a", "2", "Authorization", "Bearer k", "Origin", "https://x"];
   const dropped = [
     ...["Host", "x", "CONNECTION", "Upgrade, X-Hop", "Upgrade", "websocket", "x-hop", "1", "Keep-Alive", "timeout=5"],
@@ -253,19 +253,19 @@ test("what belongs to one connection is dropped, in any spelling, and the rest k
   assert.deepEqual(prepareUpgradeHeaders([...dropped, ...kept]), kept);
 });
 
-test("an answer to an upgrade request cannot be split by a header", async () => {
+test("no header can split an answer to an upgrade request", async () => {
   const socket = await connectRaw((await openRawUpstream(() => {})).url);
   assert.throws(() => refuseUpgrade(socket, 400, ["x-a", "1\r\nset-cookie: a=1"], ""), { code: "ERR_INVALID_CHAR" });
 });
 
-test("a close that may not be sent is refused where it is made", () => {
+test("an invalid close code is refused where it is made", () => {
   for (const code of [999, 1004, 1005, 1006, 1015, 2000, 5000, 1000.5])
     assert.throws(() => closeTunnel(code, ""), RangeError);
   assert.throws(() => closeTunnel(1000, "x".repeat(124)), RangeError);
   assert.deepEqual(closeTunnel(1008, "budget"), { kind: "tunnel_closing", code: 1008, reason: "budget" });
 });
 
-test("wss: trusts the authorities it is given, and no other certificate", async () => {
+test("wss trusts the configured authorities and no other certificate", async () => {
   const { server } = trackedServer(createTlsServer({ cert: TEST_CERTIFICATE, key: TEST_KEY }));
   new WebSocketServer({ server }).on("connection", (websocket) => websocket.send("secret"));
   const url = `wss://127.0.0.1:${await listen(server)}/`;

@@ -146,7 +146,7 @@ for (const [what, saying] of [
   ["text", {}],
   ["transcript", SPOKEN],
 ] as const) {
-  test(`a ${what} that is cut at every place shows nothing of a card, and its repetitions say the same`, async () => {
+  test(`a ${what} cut at every place shows nothing of a card, and its repetitions are consistent`, async () => {
     const text = `pay with ${CARD}, and that is it`;
     for (let cut = 1; cut < text.length; cut++) {
       const session = open();
@@ -168,7 +168,7 @@ for (const [what, saying] of [
   });
 }
 
-test("a text of one character an event, and arguments of a call in escapes", async () => {
+test("a text with one character per event, and arguments with escapes, are inspected", async () => {
   const session = open();
   for (const event of response("a", [...`it is ${CARD}`])) await session.says(event);
   assert.equal(deltas(session.events), "it is <CREDIT_CARD_1>");
@@ -188,7 +188,7 @@ test("a text of one character an event, and arguments of a call in escapes", asy
   assert.equal(item?.["arguments"], '{"card":"<CREDIT_CARD_1>","n":4}');
 });
 
-test("two responses at once are two texts, and what is asked of one meanwhile does not cut it", async () => {
+test("two concurrent responses are two texts, and a request meanwhile does not cut one", async () => {
   const session = open();
   const one = response("a", ["card 4111 1111", " 1111 1111."]);
   const two = response("b", ["card 5500 0000", " 0000 0004."]);
@@ -213,7 +213,7 @@ test("two responses at once are two texts, and what is asked of one meanwhile do
   assert.ok(!/1111 1111 1111|0004/.test(session.texts.join("\n")));
 });
 
-test("a transcription of what the caller said is a text too, and so is what an error repeats", async () => {
+test("a transcription of the caller's speech and an error that repeats text are inspected too", async () => {
   const session = open();
   const place = { item_id: "item_u", content_index: 0 };
   const base = "conversation.item.input_audio_transcription";
@@ -239,7 +239,7 @@ test("a transcription of what the caller said is a text too, and so is what an e
   assert.equal(session.texts.at(-1), "no JSON <CREDIT_CARD_1>");
 });
 
-test("events without text pass byte for byte; sound passes and is counted; settings that are repeated are no answer", async () => {
+test("events without text pass byte for byte; audio passes and is counted; echoed settings are no answer", async () => {
   const session = open();
   const passes = [
     '{ "type":"rate_limits.updated", "rate_limits":[{"name":"tokens","limit":1e3}]}',
@@ -253,7 +253,7 @@ test("events without text pass byte for byte; sound passes and is counted; setti
   assert.equal(session.counted["uninspected audio"], 3);
 });
 
-test("a deny shows nothing that was not proven, tells the client, and is recorded", async () => {
+test("a denial shows only proven text, informs the client, and is recorded", async () => {
   const session = open();
   const events = response("a", ["the number is 536-90", "-4399, so", " there"]);
   for (const event of events) {
@@ -272,7 +272,7 @@ test("a deny shows nothing that was not proven, tells the client, and is recorde
   assert.equal(session.records.length, 1);
 });
 
-test("numbers of placeholders run through both directions", async () => {
+test("placeholder numbers run through both directions", async () => {
   const session = open();
   await session.says(
     { type: "conversation.item.create", item: { role: "user", content: [{ type: "input_text", text: OTHER }] } },
@@ -283,7 +283,7 @@ test("numbers of placeholders run through both directions", async () => {
   assert.equal(deltas(session.events), "not <CREDIT_CARD_2> but <CREDIT_CARD_1>");
 });
 
-test("responses over WebSocket name theirs once, and one follows the other", async () => {
+test("responses over WebSocket name their response once, and follow each other", async () => {
   const session = open(() => guard, "/v1/responses");
   for (const id of ["a", "b"]) {
     let sequence = 0;
@@ -321,7 +321,7 @@ test("responses over WebSocket name theirs once, and one follows the other", asy
   assert.equal(session.records.length, 2);
 });
 
-test("what is held when the upstream closes is judged and shown before the close", async () => {
+test("held-back text is judged and shown before the close when the upstream closes", async () => {
   const session = open();
   for (const event of response("a", [`card ${CARD}`]).slice(0, 5)) await session.says(event);
   assert.ok(!deltas(session.events).includes("<"));
@@ -332,7 +332,7 @@ test("what is held when the upstream closes is judged and shown before the close
   assert.equal(session.records.length, 1);
 });
 
-test("a guard that comes to be in force holds from the next event on; an answer keeps the one it began under", async () => {
+test("new guardrails apply from the next event on, and an answer keeps those it began with", async () => {
   let current: Guard | undefined;
   const session = open(() => current);
   const events = response("a", ["card 4111 1111", " 1111 1111"]);
@@ -348,7 +348,7 @@ test("a guard that comes to be in force holds from the next event on; an answer 
   assert.equal(deltas(session.events), "card <CREDIT_CARD_1>");
 });
 
-test("with `policy: buffer` a response is shown when it is whole", async () => {
+test("with `policy: buffer` a response is shown once it is complete", async () => {
   const buffering = guarding({ stream: { policy: "buffer" } });
   const session = open(() => buffering);
   const events = response("a", ["card 4111 1111", " 1111 1111."]);
@@ -360,7 +360,7 @@ test("with `policy: buffer` a response is shown when it is whole", async () => {
   assert.equal(deltas(session.events), "card <CREDIT_CARD_1>.");
 });
 
-test("values that have placeholders are held to a bound, past which the session ends", async () => {
+test("values with placeholders are limited in number, and above the limit the session ends", async () => {
   const session = open(() => mails);
   let event = 0;
   while (session.refused.length === 0 && event < 500) {
@@ -379,7 +379,7 @@ const mails = guardOf({
   rules: [{ name: "mails", action: "redact", select: "true", operator: "placeholder" }],
 });
 
-test("many answers that never end, and ids without end, hold a bounded number of answers", async () => {
+test("many endless answers and endless ids keep a bounded number of answers", async () => {
   const session = open();
   for (let i = 0; i < 500; i++) {
     for (const event of response(`r${i}`, ["never ends 4111"]).slice(0, 5)) await session.says(event);
@@ -389,7 +389,7 @@ test("many answers that never end, and ids without end, hold a bounded number of
   assert.equal(session.held(), 0);
 });
 
-test("who is refused is told in the form of its route", async () => {
+test("a refused client is informed in the format of its route", async () => {
   for (const [path, id] of Object.entries({ "/v1/realtime": "event_r", "/v1/responses": undefined })) {
     const session = open(() => guard, path);
     await session.says({ type: "response.create", input: "536-90-4399" }, "client");

@@ -32,7 +32,7 @@ function heard(websocket: WebSocket, count: number): Promise<string[]> {
   });
 }
 
-test("messages go on in their order though one takes its time, and more or fewer may go on than came", async () => {
+test("messages pass in order even if one is slow, and their number may change", async () => {
   const slow = deferred<Passing>();
   const inspect = inspector((_from, text) => {
     if (text === "slow") return slow.promise;
@@ -51,7 +51,7 @@ test("messages go on in their order though one takes its time, and more or fewer
   assert.deepEqual(await texts, ["first", "slow, 1", "slow, 2", "two, 1", "two, 2", "last"]);
 });
 
-test("a close goes on behind what waits and what was held", async () => {
+test("a close follows the waiting and held-back messages", async () => {
   const slow = deferred<Passing>();
   const inspect = inspector(
     (from, text) => (from === "upstream" && text === "slow" ? slow.promise : passing(text)),
@@ -70,7 +70,7 @@ test("a close goes on behind what waits and what was held", async () => {
 });
 
 for (const from of ["client", "upstream"] as const) {
-  test(`a refusal of what the ${from} says closes both sides, and nothing of it goes on`, async () => {
+  test(`refusing a message of the ${from} closes both sides, and none of it is forwarded`, async () => {
     const closing = closeTunnel(1008, "guardrail_denied");
     const inspect = inspector((_from, text) =>
       text === "bad" ? { kind: "refused", closing, notice: "why" } : passing(text),
@@ -93,7 +93,7 @@ for (const from of ["client", "upstream"] as const) {
   });
 }
 
-test("an inspector that throws, or rejects, closes both sides", async () => {
+test("an inspector that throws or rejects closes both sides", async () => {
   for (const fault of [() => Promise.reject(new Error("broken")), assert.fail]) {
     const { client, far } = await openPair({ inspect: inspector(() => fault()) });
     const closes = Promise.all([closeOf(client), closeOf(far)]);
@@ -105,7 +105,7 @@ test("an inspector that throws, or rejects, closes both sides", async () => {
   }
 });
 
-test("a client that breaks off while a message of it is inspected is not waited for", async () => {
+test("a client that disconnects during the inspection of its message is not waited for", async () => {
   const never: Deferred<Passing> = deferred();
   const asked = deferred<void>();
   const inspect = inspector(() => {
@@ -124,7 +124,7 @@ test("a client that breaks off while a message of it is inspected is not waited 
   assert.ok(!(result instanceof GatewayError) && result.kind === "closed");
 });
 
-test("what waits is counted, and is given back; who sends more than there is room for is closed with 1013", async () => {
+test("waiting bytes are counted and returned; a sender above the limit is closed with 1013", async () => {
   let held = 0;
   const room = 200_000;
   const account = {

@@ -25,7 +25,7 @@ const MEBIBYTE = 1024 * 1024;
 
 afterEach(closePeers);
 
-test("messages pass both ways with their kind and their boundaries", async () => {
+test("messages pass in both directions with their type and their boundaries", async () => {
   const { client, far, gateway } = await openPair();
   const sent: readonly (readonly [Buffer, boolean])[] = [
     [Buffer.from('{"type":"session.update"}'), false],
@@ -76,7 +76,7 @@ test("a message sent in fragments arrives as one message", async () => {
   assert.equal(isBinary, false);
 });
 
-test("what the upstream sends together with its 101 reaches the client", async () => {
+test("bytes that the upstream sends together with its 101 reach the client", async () => {
   const upstream = await openUpstream((websocket) => {
     websocket.send("first");
     websocket.send("second");
@@ -111,7 +111,7 @@ test("frames that a client sends before its 101 are not lost", async () => {
   assert.match(text, /^HTTP\/1\.1 101 /);
 });
 
-test("pings reach the other side with their payload and its pong comes back", async () => {
+test("pings reach the other side with their payload, and its pong comes back", async () => {
   const { client, far } = await openPair();
   for (const [from, to] of [
     [client, far],
@@ -125,7 +125,7 @@ test("pings reach the other side with their payload and its pong comes back", as
   }
 });
 
-test("the gateway answers no ping itself", async () => {
+test("the gateway itself answers no ping", async () => {
   const { client, far } = await openPair({}, {}, { autoPong: false });
   let pongs = 0;
   client.on("pong", () => pongs++);
@@ -189,7 +189,7 @@ test("messages sent just before a close arrive before it", async () => {
   assert.equal(bytes, 10_000_000);
 });
 
-test("a client whose connection breaks cuts the upstream off within 100 ms", async () => {
+test("a client whose connection breaks aborts the upstream within 100 ms", async () => {
   let tookMs = Number.POSITIVE_INFINITY;
   // The quickest of several: another process may have the core for longer than that.
   for (let time = 0; time < 5 && tookMs >= 100; time += 1) {
@@ -206,7 +206,7 @@ test("a client whose connection breaks cuts the upstream off within 100 ms", asy
   assert.ok(tookMs < 100, `${tookMs} ms`);
 });
 
-test("a client that ends its half of the connection and reads nothing cuts the upstream off", async () => {
+test("a client that ends its half of the connection and reads nothing aborts the upstream", async () => {
   const accepted = deferred<WebSocket>();
   const upstream = await openUpstream((websocket) => accepted.resolve(websocket));
   const gateway = await openGateway(() => ({ upstreamUrl: upstream.url }));
@@ -220,7 +220,7 @@ test("a client that ends its half of the connection and reads nothing cuts the u
   assertIncludes(await gateway.result(), { kind: "closed", code: 1006, by: "client" });
 });
 
-test("an upstream whose connection breaks closes the client with 1011, after what it had sent", async () => {
+test("an upstream whose connection breaks closes the client with 1011, after its last messages", async () => {
   const { client, far, gateway } = await openPair();
   const received: string[] = [];
   client.on("message", (data) => received.push(String(data)));
@@ -239,7 +239,7 @@ test("an upstream that resets the connection closes the client with 1011", async
   assertIncludes(await gateway.result(), { kind: "closed", code: 1006, by: "upstream" });
 });
 
-test("a message over the bound closes both sides with 1009", async () => {
+test("a message above the limit closes both sides with 1009", async () => {
   for (const by of ["client", "upstream"] as const) {
     const { client, far, gateway } = await openPair({ limits: { maxMessageBytes: 1000 } });
     const [from, to] = by === "client" ? [client, far] : [far, client];

@@ -35,10 +35,10 @@ const cases: readonly (readonly [what: string, data: Buffer, kind: string])[] = 
   ["sound that begins like an event", Buffer.concat([Buffer.from('{"'), Buffer.alloc(64, 0x90)]), "sound"],
 ];
 for (const [what, data, kind] of cases) {
-  test(`a binary message: ${what}`, () => assert.equal(readMessage({ data, isBinary: true }).kind, kind));
+  test(`a binary message is read: ${what}`, () => assert.equal(readMessage({ data, isBinary: true }).kind, kind));
 }
 
-test("noise is sound, and what says it is text is text", () => {
+test("random bytes are audio, and bytes declared as text are text", () => {
   for (let i = 0; i < 2_000; i++) {
     const data = Buffer.concat([Buffer.from('{"'), randomBytes(200)]);
     assert.equal(readMessage({ data, isBinary: true }).kind, "sound", data.toString("base64"));

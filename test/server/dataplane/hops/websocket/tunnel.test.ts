@@ -23,7 +23,7 @@ const MEBIBYTE = 1024 * 1024;
 afterEach(closePeers);
 
 for (const by of ["client", "upstream"] as const) {
-  test(`a reader that stops does not let memory grow, and gets all once it reads again (sender: ${by})`, async () => {
+  test(`a reader that pauses does not let memory grow, and gets everything once it resumes (sender: ${by})`, async () => {
     const { client, far, gateway } = await openPair();
     const [from, to] = by === "client" ? [client, far] : [far, client];
     to.pause();
@@ -70,7 +70,7 @@ for (const by of ["client", "upstream"] as const) {
   });
 }
 
-test("a session whose slow side reads nothing for too long is ended with 1011", async () => {
+test("a session whose slow side reads nothing for too long ends with 1011", async () => {
   const { client, far, gateway } = await openPair({ limits: { stallMs: 100, closeMs: 100 } });
   far.pause();
   const closed = closeOf(client);
@@ -79,7 +79,7 @@ test("a session whose slow side reads nothing for too long is ended with 1011", 
   assertIncludes(await gateway.result(), { kind: "closed", code: 1011, by: "gateway" });
 });
 
-test("a session without a frame is ended with 1001, and one with pings only is not", async () => {
+test("a session without frames ends with 1001, and one with pings alone does not", async () => {
   const quiet = await openPair({ limits: { idleMs: 400 } });
   const busy = await openPair({ limits: { idleMs: 400 } });
   const pinging = setInterval(() => busy.client.ping(), 10);
@@ -100,7 +100,7 @@ test("a gateway that shuts down closes both sides with 1001", async () => {
   assertIncludes(await gateway.result(), { kind: "closed", code: 1001, by: "gateway" });
 });
 
-test("a budget that breaks closes both sides with 1008, from within the observer too", async () => {
+test("a budget that is exceeded closes both sides with 1008, also from inside the observer", async () => {
   const budget = new AbortController();
   const observe = { message: () => budget.abort(closeTunnel(1008, "budget exhausted")) };
   const { client, far, gateway } = await openPair({ signal: budget.signal, observe });
@@ -114,7 +114,7 @@ test("a budget that breaks closes both sides with 1008, from within the observer
   assertIncludes(await gateway.result(), { kind: "closed", code: 1008, by: "gateway" });
 });
 
-test("a peer that ignores the close is cut off after the limit", async () => {
+test("a peer that ignores the close is cut off after the timeout", async () => {
   const shutdown = new AbortController();
   const { client, far, gateway, upstream } = await openPair({ signal: shutdown.signal, limits: { closeMs: 50 } });
   client.pause();
@@ -127,7 +127,7 @@ test("a peer that ignores the close is cut off after the limit", async () => {
   await isEmpty(gateway.sockets);
 });
 
-test("the observer sees each message of both directions before it is passed on", async () => {
+test("the observer sees each message in both directions before it is passed on", async () => {
   const seen: string[] = [];
   const observe: TunnelSession["observe"] = {
     message: (direction, data, isBinary) => void seen.push(`${direction} ${isBinary ? "binary" : "text"} ${data}`),
@@ -142,7 +142,7 @@ test("the observer sees each message of both directions before it is passed on",
   assert.deepEqual(seen, ["client text question", "upstream binary answer"]);
 });
 
-test("an observer that fails ends the session with 1011 and not the process", async () => {
+test("a failing observer ends the session with 1011 and not the process", async () => {
   const observe = {
     message() {
       throw new Error("a fault in metering");
@@ -155,7 +155,7 @@ test("an observer that fails ends the session with 1011 and not the process", as
   assertIncludes(await gateway.result(), { kind: "closed", code: 1011, by: "gateway" });
 });
 
-test("1,000 sessions at once echo, and leave no socket and no timer behind", async () => {
+test("1,000 concurrent sessions echo and leave no socket and no timer behind", async () => {
   const warnings: Error[] = [];
   const onWarning = (warning: Error): void => void warnings.push(warning);
   process.on("warning", onWarning);

@@ -16,7 +16,7 @@ function scanOf(regions: readonly string[]): (text: string) => readonly string[]
 
 const found = scanOf(DEFAULT_PHONE_REGIONS);
 
-test("numbers with a country code are found, whatever the regions", () => {
+test("numbers with a country code are found in any region", () => {
   for (const regions of [DEFAULT_PHONE_REGIONS, ["NZ"], []]) {
     const scan = scanOf(regions);
     const cases = [
@@ -36,7 +36,7 @@ test("numbers with a country code are found, whatever the regions", () => {
   }
 });
 
-test("numbers are found as they are dialled in the regions", () => {
+test("numbers in national format are found in their regions", () => {
   for (const written of [
     "(212) 555-1234",
     "212.555.1234",
@@ -69,7 +69,7 @@ test("each of several numbers is found", () => {
   assert.deepEqual(found("هاتف ٠٥٠١٢٣٤٥٨٠"), ["٠٥٠١٢٣٤٥٨٠ 0.75"]);
 });
 
-test("dates, amounts, addresses and parts of longer numbers are none", () => {
+test("dates, amounts, addresses and parts of longer numbers are not found", () => {
   for (const text of [
     "call me on 2025-11-13 10:15",
     "call 12/11/2025",
@@ -90,7 +90,7 @@ test("dates, amounts, addresses and parts of longer numbers are none", () => {
   }
 });
 
-test("a region that there is not is refused, with the place and the one that is meant", () => {
+test("an unknown region is refused with its place and the closest known one", () => {
   const config = {
     type: "pii",
     prefilter: "pure",
@@ -106,7 +106,7 @@ test("a region that there is not is refused, with the place and the one that is 
 });
 
 /** A square would take seconds. */
-test("a hostile text takes time as its length", () => {
+test("a hostile text takes time linear in its length", () => {
   for (const unit of ["1", "1 ", "12-", "(1)", "+1 ", "123-4567 ", "5551234567 ", "٥"]) {
     const time = (length: number): number => {
       const text = unit.repeat(length / unit.length);

@@ -32,14 +32,14 @@ async function isEqual(texts: readonly string[], why: string): Promise<number> {
   return here.reduce((sum, { length }) => sum + length, 0);
 }
 
-test("in random texts, alone and joined", async () => {
+test("both engines agree on random texts, alone and joined", async () => {
   const seed = Number(process.env["GATEWAY_SEED"] ?? 20_263);
   const texts = randomTexts(3_000, seed);
   assert.ok((await isEqual(texts, `seed ${seed}`)) > 1_000);
   await isEqual([texts.join("\n"), "", "\ud800", texts.slice(0, 100).join("\0")], `seed ${seed}`);
 });
 
-test("in the development data, text by text and each file as one text", { skip: !existsSync(DATA) }, async () => {
+test("both engines agree on the development data, text by text and each file as one text", { skip: !existsSync(DATA) }, async () => {
   let found = 0;
   for (const name of readdirSync(DATA)) {
     if (!/\.(jsonl|conll|b64)$/.test(name)) continue;

@@ -53,7 +53,7 @@ const isError =
   (error: unknown): boolean =>
     error instanceof DetectorError && error.kind === kind;
 
-test("up to the bound texts are answered at once, beyond it by a thread, with the same findings", async () => {
+test("short texts are scanned synchronously and longer ones on a thread, with the same findings", async () => {
   const { detector, threads } = opened({ threads: 2 });
   const half = ofUnits(UNITS_AT_ONCE / 2).slice(-UNITS_AT_ONCE / 2);
   const few = detector.detect([half, half].map(scanned), [], never);
@@ -68,7 +68,7 @@ test("up to the bound texts are answered at once, beyond it by a thread, with th
   assert.deepEqual(outside, [[]]);
 });
 
-test("calls take turns, so that a short one is not behind all of a long one; a long text leaves a thread", async () => {
+test("calls take turns, so a short one does not wait for all of a long one, and a long text leaves a thread free", async () => {
   const one = opened({ threads: 1 });
   const order: string[] = [];
   const long = one.read(Array.from({ length: 40 }, () => ofUnits(60_000))).then(() => order.push("long"));
@@ -86,7 +86,7 @@ test("calls take turns, so that a short one is not behind all of a long one; a l
   await ended;
 });
 
-test("text beyond the bound is refused, one call is always taken, and what was held is given back", async () => {
+test("text above the limit is refused, a single call is always accepted, and memory is released", async () => {
   const { read, counted } = opened({ threads: 1, maxQueued: 100_000 });
   const first = read([ofUnits(1 << 20)]);
   const second = read([ofUnits(50_000)]);
@@ -100,7 +100,7 @@ test("text beyond the bound is refused, one call is always taken, and what was h
   assert.equal((await read([ofUnits(60_000)]))[0]?.length, 1);
 });
 
-test("a thread that does not answer in time is stopped and replaced; the request hears of it at once", async () => {
+test("a thread that does not answer in time is stopped and replaced, and the request fails at once", async () => {
   const { read, counted, threads } = opened({ threads: 1, graceMs: 50 }, SLOW);
   const limit = new AbortController();
   const reading = read([ofUnits(24 << 20)], limit.signal);
@@ -112,7 +112,7 @@ test("a thread that does not answer in time is stopped and replaced; the request
   assert.deepEqual([counted.stopped, counted.crashed, threads.length], [1, 0, 2]);
 });
 
-test("a caller who leaves costs no thread where the text is read soon", async () => {
+test("a caller that disconnects costs no thread if the text is nearly read", async () => {
   const { read, counted, threads } = opened({ threads: 1, graceMs: 20_000 });
   await read([ofUnits(3_000)]);
   const leaving = new AbortController();
@@ -124,7 +124,7 @@ test("a caller who leaves costs no thread where the text is read soon", async ()
   assert.ok(counted.busySeconds > 0);
 });
 
-test("where a thread ends by itself its text fails, others go on, and it is replaced, each time later", async () => {
+test("if a thread dies its text fails, others continue, and it is replaced with growing delay", async () => {
   const { read, counted, threads } = opened({ threads: 1 }, SLOW);
   for (const round of [1, 2, 3]) {
     const reading = read([ofUnits(24 << 20)]);
@@ -137,7 +137,7 @@ test("where a thread ends by itself its text fails, others go on, and it is repl
   assert.deepEqual([counted.crashed, counted.stopped, threads.length], [3, 0, 4]);
 });
 
-test("threads that have had nothing to do for a while end, but for one as long as there is something to scan with", async () => {
+test("idle threads end, except one while there are recognizers in use", async () => {
   const { read, counted, pool } = opened({ threads: 2, idleMs: 100 });
   pool.warmUp();
   assert.equal(counted.threads(), 1);
@@ -148,7 +148,7 @@ test("threads that have had nothing to do for a while end, but for one as long a
   assert.deepEqual([counted.threads(), counted.stopped, counted.crashed], [1, 0, 0]);
 });
 
-test("a closed pool reads nothing more", async () => {
+test("a closed pool scans nothing more", async () => {
   const { read, pool } = opened({ threads: 1 });
   const reading = read([ofUnits(1 << 20)]);
   const waiting = read([ofUnits(3_000)]);
@@ -166,7 +166,7 @@ async function readOnce(pool: ScanPool, config: DetectorConfig): Promise<void> {
   assert.equal(found[0]?.length, 1);
 }
 
-test("recognizers of another configuration are compiled beside, and forgotten once no detector has them", async () => {
+test("recognizers of another configuration are compiled separately and dropped once no detector uses them", async () => {
   const { pool, said, read } = opened({ threads: 1 });
   await read([ofUnits(3_000)]);
   await readOnce(pool, configOf({ entities: ["CREDIT_CARD", "IBAN_CODE"] }));

@@ -16,12 +16,12 @@ function found(text: string): readonly string[] {
     .map(({ label, start, end }) => `${label} ${text.slice(start, end)}`);
 }
 
-test("every type of the reference has a recognizer, and no name stands twice", () => {
+test("every type of the reference has a recognizer, and names are unique", () => {
   assert.deepEqual([...new Set(NATIONAL.map(({ entity }) => entity))].sort(), [...NAMES].sort());
   assert.equal(new Set(NATIONAL.map(({ name }) => name)).size, NATIONAL.length);
 });
 
-test("scores and contexts are as rows must have them", () => {
+test("scores and contexts are valid", () => {
   for (const { name, patterns, context } of NATIONAL) {
     assert.match(name, /^[A-Z][A-Za-z]+Recognizer$/);
     assert.ok(context.length > 0, name);
@@ -34,13 +34,13 @@ test("scores and contexts are as rows must have them", () => {
   }
 });
 
-test("each type is found in a sentence, as it is written", () => {
+test("each type is found in a sentence as it is written", () => {
   for (const [text, type, value] of FOUND) {
     assert.ok(found(text).includes(`${type} ${value}`), `${type} in ${text}: ${found(text).join(", ")}`);
   }
 });
 
-test("every type of which a sentence can prove anything stands in one", () => {
+test("every type that a sentence can validate is in one", () => {
   const shown = new Set(FOUND.map(([, type]) => type));
   const low = NATIONAL.filter(({ patterns }) => patterns.every(({ score }) => score < 0.15));
   const unshown = NATIONAL.filter((recognizer) => !low.includes(recognizer)).map(({ entity }) => entity);
@@ -50,7 +50,7 @@ test("every type of which a sentence can prove anything stands in one", () => {
   );
 });
 
-test("a digit that is another one is not of the type", () => {
+test("a value with one changed digit is not of its type", () => {
   for (const [text, type] of ALTERED) {
     assert.deepEqual(
       found(text).filter((one) => one.startsWith(`${type} `)),
@@ -60,7 +60,7 @@ test("a digit that is another one is not of the type", () => {
   }
 });
 
-test("digits of any script are read, and what is ignored hides nothing", () => {
+test("digits of any script are read, and ignorable characters hide nothing", () => {
   const arabic = (text: string) => text.replace(/\d/g, (digit) => String.fromCodePoint(0x660 + Number(digit)));
   assert.deepEqual(found(arabic("رقم الهوية الوطنية 2620951430")), [`SA_NATIONAL_ID ${arabic("2620951430")}`]);
   assert.deepEqual(found("Emirates ID 784\u20111996\u20116228810\u20111"), [
@@ -69,6 +69,6 @@ test("digits of any script are read, and what is ignored hides nothing", () => {
   assert.deepEqual(found("PESEL 5410\u200b2600303"), ["PL_PESEL 5410\u200b2600303"]);
 });
 
-test("ordinary numbers and identifiers are none of a country's", () => {
+test("ordinary numbers and identifiers are not found as national ones", () => {
   for (const text of ORDINARY) assert.deepEqual(found(text), [], text);
 });

@@ -17,7 +17,7 @@ const jwt = join(base64url({ alg: "HS256" }), ".", base64url({ sub: "a-caller" }
 const pem = (body: string) => join("-----BEGIN ", "PRIVATE KEY-----", body, "-----END ", "PRIVATE KEY-----");
 const lines = [MIXED, MIXED, MIXED, ""].join("\n");
 
-test("a token is found whole in whatever stands around it", () => {
+test("a token is found whole in any surroundings", () => {
   for (const token of [github, jwt]) {
     const label = token === github ? "GITHUB_TOKEN" : "JWT";
     for (const text of [
@@ -37,7 +37,7 @@ test("a token is found whole in whatever stands around it", () => {
   assert.deepEqual(found(`x ${hidden} y`), [["GITHUB_TOKEN", hidden]]);
 });
 
-test("a wrong checksum, a part of a longer word and a placeholder are nothing", () => {
+test("a wrong checksum, a part of a longer word and a placeholder are not found", () => {
   for (const text of [
     `export TOKEN=${github.slice(0, -1)}f`,
     `a${github}`,
@@ -55,7 +55,7 @@ test("a wrong checksum, a part of a longer word and a placeholder are nothing", 
   }
 });
 
-test("a virtual key of the gateway is proven by its checksum", () => {
+test("a virtual key of the gateway is validated by its checksum", () => {
   const { text } = mintKey((length) => new Uint8Array(length).map((_, at) => (at * 37 + 11) % 248));
   assert.deepEqual(
     scan(`key ${text}`).map(({ label, score }) => [label, score]),
@@ -64,7 +64,7 @@ test("a virtual key of the gateway is proven by its checksum", () => {
   assert.deepEqual(found(`key ${text.slice(0, -1)}${text.endsWith("0") ? "1" : "0"}`), []);
 });
 
-test("a private key is found with line breaks, escaped ones, and cut off before its end", () => {
+test("a private key is found with line breaks, with escaped ones, and truncated", () => {
   for (const body of [`\n${lines}`, `\\n${lines.replaceAll("\n", "\\n")}`]) {
     assert.deepEqual(found(`k: ${pem(body)};`), [["PRIVATE_KEY", pem(body)]]);
   }
@@ -75,7 +75,7 @@ test("a private key is found with line breaks, escaped ones, and cut off before 
   );
 });
 
-test("a made value beside a word for a secret is found in code, JSON, YAML, shells and addresses", () => {
+test("a generated value beside a word for a secret is found in code, JSON, YAML, shells and addresses", () => {
   const value = MIXED.slice(0, 24);
   for (const text of [
     `const apiKey = "${value}";`,
@@ -104,7 +104,7 @@ test("a secret key of AWS is found only beside its name", () => {
   assert.deepEqual(found(`digest ${value}`), []);
 });
 
-test("entropy is in bits per character", () => {
+test("entropy is measured in bits per character", () => {
   assert.equal(bitsPerCharacter(""), 0);
   assert.equal(bitsPerCharacter("aaaa"), 0);
   assert.equal(bitsPerCharacter("abcd"), 2);

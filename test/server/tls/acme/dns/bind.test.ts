@@ -26,7 +26,7 @@ const txt = async (name: string) => await (server as Bind).txt(name);
 const NAME = "_acme-challenge.gw.example.com";
 const record = (value: string, name = NAME) => ({ name, value });
 
-test("values stand beside each other, and each is removed by itself", skip, async () => {
+test("values are written beside each other, and each is removed separately", skip, async () => {
   const dns = provider();
   await dns.publish([record("one"), record("two")], signal);
   assert.deepEqual(await txt(NAME), ["one", "two"]);
@@ -38,7 +38,7 @@ test("values stand beside each other, and each is removed by itself", skip, asyn
   assert.deepEqual(await txt(NAME), []);
 });
 
-test("a challenge that a CNAME delegates is written where it leads", skip, async () => {
+test("a challenge delegated by a CNAME is written at its target", skip, async () => {
   const dns = provider();
   const delegated = record("value", "_acme-challenge.deleg.example.com");
   await dns.publish([delegated], signal);
@@ -47,7 +47,7 @@ test("a challenge that a CNAME delegates is written where it leads", skip, async
   assert.deepEqual(await txt("deleg.acme.example.net"), []);
 });
 
-test("what the server refuses is said with what to do", skip, async () => {
+test("a refusal of the server is reported with the remedy", skip, async () => {
   const cases = [
     [provider({ name: "nobody." }), NAME, "dns_auth", /key_name.*BADKEY/],
     [provider({ secret: "AAAA" }), NAME, "dns_auth", /tls\.dns\.key .*BADSIG/],
@@ -72,7 +72,7 @@ test("what the server refuses is said with what to do", skip, async () => {
   assert.deepEqual(await txt(NAME), []);
 });
 
-test("a server that is not there is said to be so, and a signal ends the wait", skip, async () => {
+test("an unreachable server is reported as such, and a signal ends the wait", skip, async () => {
   const key = tsigKeyOf(TSIG.name, TSIG.algorithm, TSIG.secret);
   assert.ok(key);
   const away = rfc2136Provider({ server: "127.0.0.1:1", key, nameServers: ["127.0.0.1:1"], now: Date.now });
@@ -83,7 +83,7 @@ test("a server that is not there is said to be so, and a signal ends the wait", 
 
 const both = { skip: bind.missing || pebble.missing };
 
-test("a wildcard and its apex are proved in one order, and nothing of it is left", both, async () => {
+test("a wildcard and its apex are validated in one order, and nothing is left over", both, async () => {
   const authority = await startPebble(pebble.path, { httpPort: 1, dnsServer: address });
   const settings: AcmeSettings = {
     domains: ["example.com", "*.example.com", "*.gw.example.com"],

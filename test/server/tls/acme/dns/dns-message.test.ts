@@ -31,7 +31,7 @@ const key = () => {
   return found;
 };
 
-test("an update and its signature are those that BIND takes", () => {
+test("an update and its signature match those that BIND accepts", () => {
   assert.equal(update().toString("hex"), UPDATE);
   const { wire, mac } = sign(update(), key(), 1_700_000_000_999);
   assert.equal(mac.toString("hex"), MAC);
@@ -40,7 +40,7 @@ test("an update and its signature are those that BIND takes", () => {
   assert.equal(wire.toString("hex"), counted.toString("hex") + RECORD);
 });
 
-test("algorithms are those of TSIG, but for the broken one", () => {
+test("algorithms are those of TSIG, except the broken one", () => {
   for (const name of ["hmac-sha1", "hmac-sha224", "hmac-sha384", "hmac-sha512."])
     assert.ok(tsigKeyOf("k", name, "AAAA"));
   for (const name of ["hmac-md5", "hmac-md5.sig-alg.reg.int", "sha256", ""]) {
@@ -48,7 +48,7 @@ test("algorithms are those of TSIG, but for the broken one", () => {
   }
 });
 
-test("an answer that was changed in any byte is not taken for the server's", () => {
+test("an answer with any changed byte is not accepted", () => {
   const request = sign(update(), key(), 1_700_000_000_000);
   // Of the same form as a server's: signed over the request's signature, which this one is not.
   const own = sign(encodeQuestion(0x1234, "example.com", TYPE.SOA, false), key(), 1_700_000_000_000);
@@ -60,7 +60,7 @@ test("an answer that was changed in any byte is not taken for the server's", () 
   });
 });
 
-test("names come back as they went, in lower case, and what is no name is refused", () => {
+test("names survive a round trip in lower case, and an invalid name is refused", () => {
   fc.assert(
     fc.property(fc.array(fc.stringMatching(/^[A-Za-z0-9_-]{1,20}$/), { minLength: 1, maxLength: 8 }), (labels) => {
       const name = labels.join(".");
@@ -76,7 +76,7 @@ test("names come back as they went, in lower case, and what is no name is refuse
     assert.throws(() => readName(Buffer.from(bytes), 0), Malformed);
 });
 
-test("whatever comes is read or refused, and nothing else", () => {
+test("any bytes are read or refused without another error", () => {
   const { wire } = sign(update(), key(), 1_700_000_000_000);
   const seed = Number(process.env["SEED"] ?? Date.now() % 1_000_000);
   const tried = (bytes: Buffer): void => {

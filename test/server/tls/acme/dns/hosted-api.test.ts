@@ -30,7 +30,7 @@ const NAME = "_acme-challenge.gw.example.com";
 const record = (value: string, name = NAME) => ({ name, value });
 const contents = ({ records }: HostedSimulator) => records.map(({ content }) => content).sort();
 
-test("values are written in quotes beside each other in the longest zone, and each is removed by itself", async (t) => {
+test("values are written in quotes beside each other in the longest zone, and each is removed separately", async (t) => {
   const { simulator, dns } = await start(t);
   await dns.publish([record("one"), record("two")], signal);
   assert.deepEqual(contents(simulator), ['"one"', '"two"']);
@@ -45,7 +45,7 @@ test("values are written in quotes beside each other in the longest zone, and ea
   assert.equal(simulator.records.at(-1)?.zone, "gw.example.com");
 });
 
-test("what is there already is written, and what is gone is removed", async (t) => {
+test("writing an existing value and removing a missing one succeed", async (t) => {
   const { simulator, dns } = await start(t);
   await dns.publish([record("one")], signal);
   await dns.publish([record("one")], signal);
@@ -58,7 +58,7 @@ test("what is there already is written, and what is gone is removed", async (t) 
   assert.deepEqual(contents(simulator), []);
 });
 
-test("a value is found on any page, and the values of others stay", async (t) => {
+test("a value is found on any page, and other values stay", async (t) => {
   const { simulator, dns } = await start(t);
   const values = Array.from({ length: 7 }, (_, at) => `value-${at}`);
   await dns.publish(
@@ -80,14 +80,14 @@ test("a value is found on any page, and the values of others stay", async (t) =>
   assert.ok(simulator.asked.length - before < 60, "pages without end are not read without end");
 });
 
-test("a token that reads zones and one that writes records are each used for what it is for", async (t) => {
+test("a token that reads zones and one that writes records are each used for their own purpose", async (t) => {
   const { simulator, dns } = await start(t, { apiToken: "one", zoneToken: "reader" });
   await dns.publish([record("one")], signal);
   await dns.remove(record("one"), signal);
   assert.deepEqual([...new Set(simulator.tokens.map((it) => it.join(" ")))].sort(), ["one records", "reader zones"]);
 });
 
-test("rights that are lacking are said with the key of the node file that is to be changed", async (t) => {
+test("missing permissions are reported with the key of the node file to change", async (t) => {
   for (const [tokens, words] of [
     [{ apiToken: "nobody" }, /10000 Authentication error; see tls\.dns\.api_token/],
     [{ apiToken: "writer" }, /knows no zone that _acme-challenge\.gw\.example\.com is in.*zone_token/],
@@ -133,7 +133,7 @@ const FAULTS: readonly (readonly [string, Fault, string, RegExp])[] = [
 ];
 
 for (const [what, fault, reason, words] of FAULTS) {
-  test(`${what} is a failed attempt that goes on with the order`, async (t) => {
+  test(`${what} fails the attempt, and the order continues`, async (t) => {
     const { simulator, dns } = await start(t);
     simulator.fault = (method) => (method === "POST" ? fault : undefined);
     const startedAt = Date.now();
@@ -156,7 +156,7 @@ test("silence ends with the signal", async (t) => {
   await assert.rejects(asking, { message: "stopped" });
 });
 
-test("a check reads zones and records, writes nothing, and names what it lacks", async (t) => {
+test("a check reads zones and records, writes nothing, and names what is missing", async (t) => {
   const { simulator, dns } = await start(t);
   assert.match(
     await dns.check([NAME, "_acme-challenge.example.com"], signal),

@@ -38,14 +38,14 @@ async function nameServer(owner: Owner, values: (asked: number) => readonly stri
   return server;
 }
 
-test("the wait ends once the last of the servers has the value, whatever other values are there", async (t) => {
+test("the wait ends once the last server has the value, whatever other values there are", async (t) => {
   const prompt = await nameServer(t, () => ["another", "value"]);
   const late = await nameServer(t, (asked) => (asked < 4 ? ["another"] : ["another", "value"]));
   await awaitRecords([{ name: NAME, value: "value", servers: [prompt, late] }], signal, QUICK);
   assert.deepEqual([prompt.asked, late.asked], [4, 4]);
 });
 
-test("each record is awaited, at its own servers", async (t) => {
+test("each record is awaited at its own servers", async (t) => {
   const one = await nameServer(t, () => ["one"]);
   const two = await nameServer(t, (asked) => (asked < 2 ? [] : ["two"]));
   const records = [
@@ -56,7 +56,7 @@ test("each record is awaited, at its own servers", async (t) => {
   assert.deepEqual([one.asked, two.asked], [1, 2]);
 });
 
-test("a server that cannot be reached is not waited for, and neither are all of them", async (t) => {
+test("an unreachable server is not waited for, even if all are", async (t) => {
   const gone = { address: "127.0.0.1", port: await freePort() };
   const there = await nameServer(t, (asked) => (asked < 2 ? [] : ["value"]));
   await awaitRecords([{ name: NAME, value: "value", servers: [gone, there] }], signal, QUICK);
@@ -64,7 +64,7 @@ test("a server that cannot be reached is not waited for, and neither are all of 
   await awaitRecords([{ name: NAME, value: "value", servers: [gone] }], signal, QUICK);
 });
 
-test("one that never has it is named, and the order is gone on with", async (t) => {
+test("a server that never has the value is named, and the order continues", async (t) => {
   const never = await nameServer(t, () => ["another"]);
   const there = await nameServer(t, () => ["value"]);
   const record = { name: NAME, value: "value", servers: [there, never] };

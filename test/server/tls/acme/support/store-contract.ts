@@ -15,7 +15,7 @@ const rowOf = (table: RowTable, id: string, expect: number | null, value = "{}")
 
 /** `open`: of a node that leads. */
 export function storeContract(name: string, open: () => Promise<CertificateStore>): void {
-  test(`${name}: what is not there is none, what is written is read, in versions that are counted`, async () => {
+  test(`${name}: a missing row is undefined, and a written one is read with a counted version`, async () => {
     const store = await open();
     for (const table of ["certificate", "account"] as const) {
       assert.deepEqual(store.read(table, "one"), { kind: "none" });
@@ -27,7 +27,7 @@ export function storeContract(name: string, open: () => Promise<CertificateStore
     }
   });
 
-  test(`${name}: a write upon another version is stale and changes nothing`, async () => {
+  test(`${name}: a write against another version is stale and changes nothing`, async () => {
     const store = await open();
     for (const table of ["certificate", "account"] as const) {
       assert.equal(await store.write(rowOf(table, "one", 1), signal()), "stale");
@@ -40,7 +40,7 @@ export function storeContract(name: string, open: () => Promise<CertificateStore
     }
   });
 
-  test(`${name}: all rows of a table are told, and none of the other`, async () => {
+  test(`${name}: all rows of one table are listed, and none of the other`, async () => {
     const store = await open();
     const before = Date.now();
     await store.write(rowOf("certificate", "a", null), signal());
@@ -56,7 +56,7 @@ export function storeContract(name: string, open: () => Promise<CertificateStore
     assert.ok((account?.at ?? 0) >= before - 5_000 && (account?.at ?? 0) <= Date.now() + 5_000, `${account?.at}`);
   });
 
-  test(`${name}: what is removed is gone, and what has changed since is left`, async () => {
+  test(`${name}: a removed row is gone, and one changed since is kept`, async () => {
     const store = await open();
     for (const table of ["certificate", "account"] as const) {
       await store.write(rowOf(table, "one", null), signal());
@@ -70,7 +70,7 @@ export function storeContract(name: string, open: () => Promise<CertificateStore
     }
   });
 
-  test(`${name}: who listens hears of each change, and of none once it is over`, async () => {
+  test(`${name}: a listener is called for each change until it unsubscribes`, async () => {
     const store = await open();
     let heard = 0;
     const end = store.onChange(() => {
@@ -87,7 +87,7 @@ export function storeContract(name: string, open: () => Promise<CertificateStore
     assert.equal(heard, after);
   });
 
-  test(`${name}: a node that leads says so, has all that was acknowledged, and is spread at once where it is alone`, async () => {
+  test(`${name}: a leader reports itself, has everything acknowledged, and has replicated at once if it is alone`, async () => {
     const store = await open();
     assert.equal(store.leads(), true);
     await store.write(rowOf("account", "one", null), signal());

@@ -181,7 +181,7 @@ const NOTHING: readonly Values[] = [
   },
 ];
 
-test("a default that is declared is no use", () => {
+test("an explicit default is not a use", () => {
   for (const request of NOTHING) {
     for (const to of ["messages", "chat"] as const) {
       const { capabilities, untranslatable } = usesOf("responses", { input: "Hi", ...request }, to);
@@ -190,7 +190,7 @@ test("a default that is declared is no use", () => {
   }
 });
 
-test("a request that passes as bytes is not judged", () => {
+test("a request that passes as bytes is not checked", () => {
   const request = { input: [{ type: "item_reference", id: "msg_1" }], background: true, min_p: 1 };
   assert.deepEqual([...usesOf("responses", request, "responses").capabilities], []);
 });

@@ -8,7 +8,7 @@ const schema =
   '{"type":"object","properties":{"z":{"enum":[1.0]},"1":{"const":12345678901234567890}},"required":["z","1"],"additionalProperties":false}';
 
 for (const target of TARGETS) {
-  test(`schemas and arguments are sent to ${target} as they are written`, () => {
+  test(`schemas and arguments are sent to ${target} as written`, () => {
     const { body } = translateText(
       target,
       `{"input":[{"role":"user","content":"Hi"},{"type":"function_call","call_id":"c","name":"f","arguments":"{\\"a\\":1.0}"},{"type":"function_call_output","call_id":"c","output":"1"}],"tools":[{"type":"function","name":"f","parameters":${schema}}],"text":{"format":{"type":"json_schema","name":"n","schema":${schema}}}}`,
@@ -66,7 +66,7 @@ for (const target of TARGETS) {
   }
 }
 
-test("what the answer is read with: names that were changed, what is echoed, and ids that are taken", () => {
+test("the answer is read with the renamed names, the echoed settings and the used ids", () => {
   const request = {
     input: [
       { role: "user", content: "Hi" },

@@ -218,7 +218,7 @@ function assertIsAnswered(target: Target, body: Values): void {
 const lackable = fc.subarray([...CLAIMABLE_NAMES], { maxLength: 6 });
 
 for (const target of TARGETS) {
-  test(`items in any order are a conversation for ${target}`, () => {
+  test(`items in any order become a conversation for ${target}`, () => {
     fc.assert(
       fc.property(items, choice, lackable, (list, tool_choice, lacks) => {
         const { input } = numbered(list);
@@ -232,7 +232,7 @@ for (const target of TARGETS) {
     );
   });
 
-  test(`calls that have outputs are answered at once for ${target}, wherever the outputs stood`, () => {
+  test(`calls with outputs are answered immediately for ${target}, wherever the outputs were`, () => {
     let paired = 0;
     fc.assert(
       fc.property(
@@ -263,7 +263,7 @@ for (const target of TARGETS) {
     assert.ok(paired > randomFloor(200), `${paired} of ${randomRuns(400)}`);
   });
 
-  test(`all that is said arrives at ${target}, once`, () => {
+  test(`every text arrives at ${target} exactly once`, () => {
     fc.assert(
       fc.property(items, (list) => {
         const { input, said } = numbered([...list, { role: "user", content: SAID }]);
@@ -279,7 +279,7 @@ for (const target of TARGETS) {
     );
   });
 
-  test(`anything in the place of a request is translated for ${target} or is the client's error`, () => {
+  test(`any JSON in place of a request is translated for ${target} or is the client's error`, () => {
     const word = fc.constantFrom(
       ...[
         "input",
