@@ -31,7 +31,7 @@ const REFUSED: readonly (readonly [text: string, why: RegExp])[] = [
 ];
 
 for (const [text, why] of REFUSED) {
-  test(`'${text}' is no URL of a gateway`, () => {
+  test(`'${text}' is not a gateway URL`, () => {
     const parsed = parseAdminUrl(text);
     assert.ok(parsed.kind === "refused");
     assert.match(parsed.why, why);

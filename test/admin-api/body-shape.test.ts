@@ -18,7 +18,7 @@ const SHAPES: readonly (readonly [method: string, path: string, shape: object])[
 ];
 
 for (const [method, path, shape] of SHAPES) {
-  test(`a body of ${method} ${path} is sent as its operation takes it`, () => {
+  test(`a body of ${method} ${path} is sent as its operation expects`, () => {
     assert.deepEqual(bodyShapeOf(method, path), shape);
   });
 }

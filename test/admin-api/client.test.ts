@@ -40,7 +40,7 @@ async function rejection(promise: Promise<unknown>): Promise<AdminError> {
   return error;
 }
 
-test("a call goes out with its method, path, query, headers and body", async (t) => {
+test("a call is sent with its method, path, query, headers and body", async (t) => {
   const seen: unknown[] = [];
   const client = await serveWith(t, async (request, response) => {
     let body = "";
@@ -82,13 +82,13 @@ for (const [title, status, body] of [
   ["an error that is null", 500, "null"],
   ["an answer that is no JSON", 200, "ok"],
 ] as const) {
-  test(`${title} is called unintelligible`, async (t) => {
+  test(`${title} is reported as unintelligible`, async (t) => {
     const error = await rejection((await serveWith(t, answer(status, body))).call("get_status"));
     assert.deepEqual([error.status, error.code], [status, "unintelligible"]);
   });
 }
 
-test("a gateway that is not there is unreachable, by the path of its socket", async (t) => {
+test("a gateway that is down is unreachable, with the path of its socket", async (t) => {
   const client = createAdminClient({ door: { kind: "socket", path: "/nonexistent/gateway.sock" } });
   t.after(() => client.close());
   const error = await rejection(client.call("get_status"));
@@ -104,7 +104,7 @@ test("an answer that breaks off is unreachable", async (t) => {
   assert.equal((await rejection((await serveWith(t, breakOff)).call("get_status"))).code, "unreachable");
 });
 
-test("a gateway that does not answer in time is given up, by the limit of the client or of the call", async (t) => {
+test("a gateway that does not answer in time is given up, by the timeout of the client or of the call", async (t) => {
   const client = await serveWith(t, () => {}, 20);
   assert.equal((await rejection(client.call("get_status"))).code, "timeout");
   const patient = await serveWith(t, () => {});
@@ -116,7 +116,7 @@ test("an answer that does not end in time is given up", async (t) => {
   assert.equal((await rejection((await serveWith(t, dawdle, 50)).call("get_status"))).code, "timeout");
 });
 
-test("a call is given up by its signal, before and after it is sent", async (t) => {
+test("a call is aborted by its signal, before and after it is sent", async (t) => {
   const client = await serveWith(t, () => {});
   assert.equal((await rejection(client.call("get_status", {}, { signal: AbortSignal.abort() }))).code, "aborted");
   const leaving = new AbortController();
@@ -125,7 +125,7 @@ test("a call is given up by its signal, before and after it is sent", async (t) 
   assert.equal((await rejection(call)).code, "aborted");
 });
 
-test("closing ends the calls under way", async (t) => {
+test("closing ends running calls", async (t) => {
   const client = await serveWith(t, () => client.close());
   assert.equal((await rejection(client.call("get_status"))).code, "aborted");
 });
@@ -139,7 +139,7 @@ test("a body that cannot be read ends the call", async (t) => {
   assert.equal((await rejection(client.call("restore_snapshot", { body }))).code, "unreachable");
 });
 
-test("an answer that is streamed may take longer than the limit, and ends with its signal", async (t) => {
+test("a streamed answer may take longer than the timeout, and ends with its signal", async (t) => {
   const client = await serveWith(t, (_request, response) => void response.writeHead(200).write("first"), 100);
   const leaving = new AbortController();
   const archive = await client.call("save_snapshot", {}, { signal: leaving.signal });

@@ -41,7 +41,7 @@ const resolve = (pointer: string): unknown =>
       .map((it) => it.replaceAll("~1", "/")),
   );
 
-test("the document is sound by the official schema of OpenAPI 3.1", async () => {
+test("the document is valid under the official schema of OpenAPI 3.1", async () => {
   const path = new URL("../data/openapi/openapi-3.1-schema-2022-10-07.json", import.meta.url);
   const ajv = new Ajv2020({ strict: false, formats: { uri: true, "uri-reference": true, regex: true } });
   // The dynamic reference lets another dialect of schemas be put in; ajv resolves it wrongly, and none is put in here.
@@ -55,7 +55,7 @@ test("the document is sound by the official schema of OpenAPI 3.1", async () => 
   assert.equal(validate({ ...document, paths: { nowhere: {} } }), false);
 });
 
-test("its schemas are sound by JSON Schema 2020-12", () => {
+test("its schemas are valid JSON Schema 2020-12", () => {
   const ajv = new Ajv2020({ strict: false, formats: {} });
   const schemas = [...nodes(document)].filter((node) => "schema" in node).map((node) => node["schema"]);
   assert.ok(schemas.length > 100, `${schemas.length} schemas`);
@@ -64,7 +64,7 @@ test("its schemas are sound by JSON Schema 2020-12", () => {
   }
 });
 
-test("everything that is referred to is there, and everything that is there is referred to", () => {
+test("every reference has its target, and every target is referenced", () => {
   const refs = new Set(
     [...nodes(document)].flatMap((node) => (typeof node["$ref"] === "string" ? [node["$ref"]] : [])),
   );
@@ -79,7 +79,7 @@ test("everything that is referred to is there, and everything that is there is r
   );
 });
 
-test("every operation stands there once, at its method and path, beside the two probes", () => {
+test("every operation is listed once, at its method and path, beside the two probes", () => {
   assert.deepEqual(
     described.map(({ path, method, operation }) => [operation["operationId"], method, path]).sort(),
     [
@@ -94,7 +94,7 @@ test("the same table gives the same text", () => {
   assert.equal(JSON.stringify(openApiDocument({ version: "1.2.3" })), JSON.stringify(document));
 });
 
-test("an operation carries its action, group and resource, and an open one asks for no credential instead", () => {
+test("an operation has its action, group and resource, and an open one needs no credential", () => {
   for (const [id, { group, isOpen }] of operations) {
     const operation = find(id);
     const policy = [operation["x-policy-action"], operation["x-policy-group"]];
@@ -106,7 +106,7 @@ test("an operation carries its action, group and resource, and an open one asks 
   assert.deepEqual(find("get_login")["security"], []);
 });
 
-test("each code of an operation stands at the status of the table of refusals", () => {
+test("each code of an operation is listed at its status in the table of refusals", () => {
   for (const [id, { codes }] of operations) {
     const responses = part(find(id), "responses");
     for (const code of codes) {
@@ -117,7 +117,7 @@ test("each code of an operation stands at the status of the table of refusals", 
   }
 });
 
-test("a list answers rows of its table with an index, and says so in its ETag", () => {
+test("a list answers rows of its table with an index, and has an ETag", () => {
   for (const table of Object.keys(TABLES)) {
     const ok = part(find(`list_${table}`), "responses", "200");
     assert.deepEqual(part(ok, "headers", "etag"), { $ref: "#/components/headers/Index" }, table);
@@ -127,7 +127,7 @@ test("a list answers rows of its table with an index, and says so in its ETag", 
   }
 });
 
-test("headers stand where the door takes them: a key with writes, a revision with sources", () => {
+test("headers are listed where the API accepts them: a key with writes, a revision with sources", () => {
   const parametersOf = (id: string): readonly string[] =>
     ((find(id)["parameters"] ?? []) as readonly Node[]).map((it) => String(it["$ref"] ?? it["name"]));
   const header = (name: string): string => `#/components/parameters/${name}`;
@@ -148,7 +148,7 @@ test("headers stand where the door takes them: a key with writes, a revision wit
   assert.deepEqual(revised, ["get_source", "put_source", "get_source_revision", "rollback_source"]);
 });
 
-test("bodies are of the types that the door reads", () => {
+test("bodies have the content types that the API reads", () => {
   const typesOf = (id: string): readonly string[] => Object.keys(part(find(id), "requestBody", "content") ?? {});
   assert.deepEqual(typesOf("create_key"), ["application/json"]);
   assert.deepEqual(typesOf("put_source"), ["application/yaml", "application/json"]);
@@ -156,7 +156,7 @@ test("bodies are of the types that the door reads", () => {
   assert.deepEqual(typesOf("rotate_key"), []);
 });
 
-test("a schema with a name stands in one place", () => {
+test("a named schema is defined in one place", () => {
   const whole = JSON.stringify({ ...document, components: {} });
   for (const [name, schema] of Object.entries(document.components["schemas"] ?? {})) {
     assert.ok(!whole.includes(JSON.stringify(schema)), name);

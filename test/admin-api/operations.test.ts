@@ -14,7 +14,7 @@ test("no two operations share a method and a path", () => {
   assert.equal(new Set(places).size, places.length);
 });
 
-test("the name of an operation is a verb and its resource, but for the one that is about the configuration as a whole", () => {
+test("the name of an operation is a verb and its resource, except the one about the configuration as a whole", () => {
   for (const [id] of operations) if (id !== "rehearse") assert.match(id, /^[a-z]+(_[a-z0-9]+)+$/);
 });
 
@@ -24,14 +24,14 @@ test("the parameters of a path are described, and no others", () => {
   }
 });
 
-test("a policy's resource is named by parameters that the path has", () => {
+test("a policy's resource is named by parameters of the path", () => {
   for (const [id, { resource, params }] of operations) {
     if (!("param" in resource)) continue;
     for (const name of [resource.param].flat()) assert.ok(Object.hasOwn(params.keys, name), `${id}: ${name}`);
   }
 });
 
-test("what only reads is a GET but for what asks with a body, and a GET but for the archive is in the group read", () => {
+test("reads are GET unless they need a body, and GETs except the archive are in the group read", () => {
   const asking: ReadonlySet<string> = new Set(["run_query", "inspect_guardrails", "rehearse"]);
   for (const [id, { method, group }] of operations) {
     if (group === "read") assert.equal(method, asking.has(id) ? "POST" : "GET", id);
@@ -46,7 +46,7 @@ test("restore, prune and member removal are dangerous, and nothing else is", () 
   );
 });
 
-test("each table has its list, at its own name", () => {
+test("each table has its list under its own name", () => {
   for (const table of Object.keys(TABLES)) {
     const operation = new Map(operations).get(`list_${table}`);
     assert.deepEqual([operation?.path, operation?.answer], [`/${table}`, { kind: "list", table }]);
@@ -84,13 +84,13 @@ test("every field is described", () => {
   for (const [at, { description }] of schemas) assert.ok(typeof description === "string" && description !== "", at);
 });
 
-test("no object takes fields that are not described", () => {
+test("no object accepts undescribed fields", () => {
   for (const [at, schema] of operations.flatMap(schemasOf)) {
     if (schema["type"] === "object") assert.notEqual(schema["additionalProperties"] ?? true, true, at);
   }
 });
 
-test("every text and list that a caller sends is bounded", () => {
+test("every text and list from a caller has a limit", () => {
   const sent = operations.flatMap((row) => schemasOf(row).filter(([at]) => !at.includes(" answer")));
   for (const [at, schema] of sent) {
     const { type, enum: values, maxLength, pattern, format, maxItems } = schema;

@@ -67,7 +67,7 @@ const sourceOf = (asked: unknown[], ...tokens: readonly (string | undefined)[]):
   };
 };
 
-test("a request goes below the path that the gateway is served at, with its token", async (t) => {
+test("a request goes below the gateway's base path, with its token", async (t) => {
   const seen: unknown[] = [];
   const { url } = await serve(t, (request, response) => {
     seen.push([request.method, request.url, request.headers.authorization]);
@@ -84,7 +84,7 @@ test("a request goes below the path that the gateway is served at, with its toke
   ]);
 });
 
-test("requests one after the other share a connection, also after a refusal", async (t) => {
+test("sequential requests share a connection, even after a refusal", async (t) => {
   const { url, connections } = await serve(t, async (request, response) => {
     await textOf(request);
     response.writeHead(request.url === "/bad" ? 400 : 200).end("{}");
@@ -94,7 +94,7 @@ test("requests one after the other share a connection, also after a refusal", as
   assert.equal(connections(), 1);
 });
 
-test("a token that is refused is renewed once and the request repeated, whatever repeatable body it has", async (t) => {
+test("a refused token is renewed once and the request repeated, with any repeatable body", async (t) => {
   const seen: unknown[] = [];
   const asked: unknown[] = [];
   const { url } = await serve(t, asking("new", seen));
@@ -125,7 +125,7 @@ for (const [title, tokens] of [
   ["there is no other token", ["old", undefined]],
   ["the renewed token is the one that was refused", ["old", "old"]],
 ] as const) {
-  test(`a 401 is the answer when ${title}`, async (t) => {
+  test(`a 401 is returned when ${title}`, async (t) => {
     const seen: unknown[] = [];
     const { url } = await serve(t, asking("new", seen));
     const transport = open(t, url, sourceOf([], ...tokens));
@@ -134,7 +134,7 @@ for (const [title, tokens] of [
   });
 }
 
-test("a renewed token that is refused too is not renewed again", async (t) => {
+test("a renewed token that is refused again is not renewed again", async (t) => {
   const seen: unknown[] = [];
   const asked: unknown[] = [];
   const { url } = await serve(t, asking("another", seen));
@@ -143,7 +143,7 @@ test("a renewed token that is refused too is not renewed again", async (t) => {
   assert.deepEqual([asked, seen.length], [["give", "renew"], 2]);
 });
 
-test("a body that is read only once is not sent twice", async (t) => {
+test("a body that can be read only once is not sent twice", async (t) => {
   const seen: unknown[] = [];
   const asked: unknown[] = [];
   const { url } = await serve(t, asking("new", seen));
@@ -155,7 +155,7 @@ test("a body that is read only once is not sent twice", async (t) => {
   assert.deepEqual([asked, seen], [["give"], [["Bearer old", "once"]]]);
 });
 
-test("calls that are refused together are renewed together", async (t) => {
+test("calls refused at the same time share one renewal", async (t) => {
   let refused = 0;
   const accept = asking("new", []);
   const { url } = await serve(t, (request, response) => {
@@ -185,7 +185,7 @@ test("calls that are refused together are renewed together", async (t) => {
   assert.deepEqual([statuses, renewals], [[200, 200], 1]);
 });
 
-test("a sign-in that yields no token is said in its own words, with its cause", async (t) => {
+test("a sign-in without a token is reported with its own message and cause", async (t) => {
   const { url } = await serve(t, asking("new", []));
   const ended = new Error("the sign-in has ended");
   const before = await rejection(
@@ -197,7 +197,7 @@ test("a sign-in that yields no token is said in its own words, with its cause", 
   assert.deepEqual([after.status, after.code, after.cause], [401, "unauthenticated", ended]);
 });
 
-test("a token source that dawdles is given up with the call", async (t) => {
+test("a slow token source is given up with the call", async (t) => {
   const { url } = await serve(t, asking("new", []));
   const transport = open(t, url, () => new Promise(() => {}));
   const limited = transport.exchange({ method: "GET", path: "/" }, () => undefined, { timeLimitMs: 20 });
@@ -207,7 +207,7 @@ test("a token source that dawdles is given up with the call", async (t) => {
   assert.equal((await rejection(left)).code, "aborted");
 });
 
-test("no redirect is followed, so a token reaches nobody else", async (t) => {
+test("no redirect is followed, so a token reaches no other host", async (t) => {
   const seen: unknown[] = [];
   const other = await serve(t, asking("x", seen));
   const { url } = await serve(t, (_request, response) => response.writeHead(302, { location: other.url }).end());
@@ -216,7 +216,7 @@ test("no redirect is followed, so a token reaches nobody else", async (t) => {
   assert.deepEqual(seen, []);
 });
 
-test("an early refusal of a long body is the answer, and the rest of the body is not asked for", async (t) => {
+test("an early refusal of a long body is the answer, and the rest of the body is not read", async (t) => {
   const { url } = await serve(t, (request, response) => {
     request.resume();
     response
@@ -229,7 +229,7 @@ test("an early refusal of a long body is the answer, and the rest of the body is
   assert.deepEqual([(await rejection(call)).status, (await rejection(call)).code], [413, "body_too_large"]);
 });
 
-test("a raw request goes where it is told and is answered whatever the status", async (t) => {
+test("a raw request is sent as given and answered whatever the status", async (t) => {
   const { url } = await serve(t, async (request, response) => {
     response.writeHead(418, { "x-kind": "teapot" });
     response.end([request.method, request.url, request.headers["x-a"], await textOf(request)].join(" "));
@@ -242,7 +242,7 @@ test("a raw request goes where it is told and is answered whatever the status", 
   assert.equal(await readText(await client.raw("GET", "/readyz")), "GET /readyz  ");
 });
 
-test("a gateway that nobody runs is unreachable, by its URL, with the system's code", async (t) => {
+test("a gateway that is down is unreachable, with its URL and the system's code", async (t) => {
   const { url } = await serve(t, () => {});
   const transport = open(t, url.replace(/\d+$/, "1"));
   const error = await rejection(transport.exchange({ method: "GET", path: "/" }, () => undefined));

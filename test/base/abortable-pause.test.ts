@@ -5,7 +5,7 @@ import { pause } from "../../src/base/index.ts";
 
 const HOUR_MS = 3_600_000;
 
-test("a wait ends after its time, and leaves nothing at the signal", async () => {
+test("a wait ends after its time, and leaves nothing when aborted", async () => {
   const { signal } = new AbortController();
   const begun = performance.now();
   await pause(20, signal);
@@ -13,7 +13,7 @@ test("a wait ends after its time, and leaves nothing at the signal", async () =>
   assert.equal(getEventListeners(signal, "abort").length, 0);
 });
 
-test("a signal ends it, also one that was aborted before", async () => {
+test("a signal ends a wait, also one that was aborted before", async () => {
   const leaving = new AbortController();
   const waiting = pause(HOUR_MS, leaving.signal);
   leaving.abort();
@@ -21,7 +21,7 @@ test("a signal ends it, also one that was aborted before", async () => {
   await pause(HOUR_MS, leaving.signal);
 });
 
-test("no time is no wait", async () => {
+test("a wait of zero ends at once", async () => {
   const { signal } = new AbortController();
   await pause(0, signal);
   await pause(-1, signal);

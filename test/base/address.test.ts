@@ -18,7 +18,7 @@ const ACCEPTED = [
 ] as const;
 
 for (const [text, address] of ACCEPTED) {
-  test(`${text} is read, and written back as it was`, () => {
+  test(`${text} is parsed and formatted unchanged`, () => {
     assert.deepEqual(parseAddress(text), address);
     assert.equal(formatAddress(address), text);
   });
@@ -47,5 +47,5 @@ const REFUSED = [
 ] as const;
 
 for (const [what, text] of REFUSED) {
-  test(`${what} is no address`, () => assert.equal(parseAddress(text), undefined));
+  test(`${what} is not an address`, () => assert.equal(parseAddress(text), undefined));
 }

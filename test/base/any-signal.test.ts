@@ -37,7 +37,7 @@ const MADE: Readonly<Record<string, () => AbortSignal>> = {
 
 for (const [made, make] of Object.entries(MADE)) {
   for (const [what, wait] of Object.entries(WAITS)) {
-    test(`${what} ends by ${made} though the collector has run`, async () => {
+    test(`${what} ends by ${made} even after garbage collection`, async () => {
       // What waits is held by nothing else than its signal.
       let ended = 0;
       const held = new Promise<void>((done) => {
@@ -57,7 +57,7 @@ for (const [made, make] of Object.entries(MADE)) {
   }
 }
 
-test("a request ends by a timeout though the collector has run, and says that it timed out", async (t) => {
+test("a request ends by a timeout even after garbage collection, with a timeout error", async (t) => {
   const server = createServer(() => undefined);
   const port = await listenLocally(server);
   t.after(() => {
@@ -71,7 +71,7 @@ test("a request ends by a timeout though the collector has run, and says that it
   await assert.rejects(answer, { name: "TimeoutError" });
 });
 
-test("the first signal that aborts gives the reason, and one that has aborted gives it at once", () => {
+test("the first signal to abort gives the reason, and an aborted one gives it at once", () => {
   const [one, other] = [new AbortController(), new AbortController()];
   const signal = anySignal([one.signal, other.signal]);
   assert.equal(signal.aborted, false);
@@ -82,7 +82,7 @@ test("the first signal that aborts gives the reason, and one that has aborted gi
   assert.equal(anySignal([]).aborted, false);
 });
 
-test("sources of a signal that nothing listens to are not kept on Node 20", async (t) => {
+test("sources of an unused signal are not kept alive on Node 20", async (t) => {
   if (Number(process.versions.node.split(".")[0]) >= 22) {
     t.skip("from Node 22 on, Node itself keeps a timeout until it fires");
     return;

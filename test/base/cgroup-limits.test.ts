@@ -50,7 +50,7 @@ const cases: readonly (readonly [name: string, files: Readonly<Record<string, st
 ];
 
 for (const [name, files, cores] of cases) {
-  test(`cores of ${name}`, (t) => {
+  test(`the core limit is read from ${name}`, (t) => {
     const root = mkdtempSync(join(tmpdir(), "gateway-allotment-"));
     t.after(() => rmSync(root, { recursive: true }));
     for (const [path, text] of Object.entries(files)) {
@@ -61,7 +61,7 @@ for (const [name, files, cores] of cases) {
   });
 }
 
-test("here, no more than there is", () => {
+test("this machine's limits are no more than its resources", () => {
   assert.ok(allottedCores() >= 1 && allottedCores() <= availableParallelism());
   assert.ok(allottedMemory() > 0 && allottedMemory() <= totalmem());
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { machineMonotonic } from "../../src/base/index.ts";
 
-test("the machine's monotonic clock is that of hrtime", () => {
+test("the monotonic clock equals hrtime", () => {
   const before = Number(process.hrtime.bigint()) / 1e6;
   const between = machineMonotonic();
   const after = Number(process.hrtime.bigint()) / 1e6;

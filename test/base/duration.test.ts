@@ -68,7 +68,7 @@ const REFUSED = [
 ] as const;
 
 for (const [what, text] of REFUSED) {
-  test(`${what} is no duration`, () => assert.equal(parseDuration(text), undefined));
+  test(`${what} is not a duration`, () => assert.equal(parseDuration(text), undefined));
 }
 
 const WRITTEN: readonly (readonly [ms: number, text: string])[] = [
@@ -90,14 +90,14 @@ const WRITTEN: readonly (readonly [ms: number, text: string])[] = [
 ];
 
 for (const [ms, text] of WRITTEN) {
-  test(`${ms} ms is written ${text}`, () => assert.equal(formatDuration(ms), text));
+  test(`${ms} ms is formatted as ${text}`, () => assert.equal(formatDuration(ms), text));
 }
 
-test("what is not finite is refused when written", () => {
+test("a value that is not finite cannot be formatted", () => {
   for (const ms of [Number.NaN, Number.POSITIVE_INFINITY]) assert.throws(() => formatDuration(ms), RangeError);
 });
 
-test("every whole number of milliseconds that is written is read back the same", () => {
+test("every whole number of milliseconds survives a round trip", () => {
   fc.assert(
     fc.property(fc.integer({ min: -9_000_000_000_000, max: 9_000_000_000_000 }), (ms) => {
       assert.equal(parseDuration(formatDuration(ms)), ms === 0 ? 0 : ms);
@@ -105,7 +105,7 @@ test("every whole number of milliseconds that is written is read back the same",
   );
 });
 
-test("no text makes the parser throw, and what it accepts is within the range", () => {
+test("no text makes the parser throw, and parsed values are within the range", () => {
   const piece = fc.constantFrom("0", "7", "99", ".", "-", "+", "h", "m", "s", "ms", "us", "ns", "µs", "x", " ");
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 60 }), (pieces) => {

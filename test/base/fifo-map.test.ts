@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { FifoMap } from "../../src/base/fifo-map.ts";
 
-test("a FIFO map does what a map does, whatever is set and deleted", () => {
+test("a FIFO map behaves like a map, whatever is set and deleted", () => {
   const step = fc.oneof(
     fc.record({ kind: fc.constant("set" as const), key: fc.nat(9), value: fc.nat() }),
     fc.record({ kind: fc.constant("delete" as const), key: fc.nat(9) }),
@@ -32,7 +32,7 @@ test("a FIFO map does what a map does, whatever is set and deleted", () => {
   );
 });
 
-test("values may be deleted while a FIFO map is gone through", () => {
+test("values may be deleted while a FIFO map is iterated", () => {
   const map = new FifoMap<number, number>();
   for (const key of [1, 2, 3, 4]) map.set(key, key);
   const seen: number[] = [];

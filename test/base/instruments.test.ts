@@ -15,7 +15,7 @@ function histogramSeries(reading: Reading): readonly HistogramSeries[] {
   return reading.series;
 }
 
-test("a child is the same for the same label values, and adds up", () => {
+test("equal label values give the same child, which adds up", () => {
   const instruments = createInstruments();
   const requests = instruments.counter("requests_total", "Requests.", ["route", "status"]);
   assert.equal(requests.with("chat", "200"), requests.with("chat", "200"));
@@ -34,12 +34,12 @@ test("a child is the same for the same label values, and adds up", () => {
   });
 });
 
-test("label values that join to the same text are different children", () => {
+test("label values with the same concatenation are different children", () => {
   const counter = createInstruments().counter("c_total", "C.", ["a", "b"]);
   assert.notEqual(counter.with("x", "yz"), counter.with("xy", "z"));
 });
 
-test("a gauge is set and moved", () => {
+test("a gauge is set and incremented", () => {
   const instruments = createInstruments();
   const inFlight = instruments.gauge("in_flight", "In flight.").with();
   inFlight.set(10);
@@ -47,7 +47,7 @@ test("a gauge is set and moved", () => {
   assert.deepEqual(only(instruments.read()).series, [{ labelValues: [], value: 7 }]);
 });
 
-test("an observed gauge is read at each reading", () => {
+test("an observed gauge is read at each collection", () => {
   const instruments = createInstruments();
   let depth = 1;
   instruments.observedGauge("queue_depth", "Depth.", () => depth);
@@ -56,7 +56,7 @@ test("an observed gauge is read at each reading", () => {
   assert.deepEqual(only(instruments.read()).series, [{ labelValues: [], value: 2 }]);
 });
 
-test("past the bound every further label set shares the series `other`, and nothing is lost", () => {
+test("above the limit every further label set shares the series `other`, and nothing is lost", () => {
   const instruments = createInstruments();
   const counter = instruments.counter("c_total", "C.", ["model", "provider"]);
   for (let i = 0; i < 5_000; i++) counter.with(`model-${i}`, "p").inc();
@@ -77,7 +77,7 @@ test("an observation at a bound counts under it, and the last bucket counts all"
   assert.ok(Math.abs((series?.sum ?? 0) - 3.200001) < 1e-9);
 });
 
-test("for any observations the buckets never fall, and the last is their number", () => {
+test("for any observations the buckets never decrease, and the last is their number", () => {
   fc.assert(
     fc.property(fc.array(fc.double({ min: -10, max: 100, noNaN: true })), (values) => {
       const instruments = createInstruments();
@@ -90,7 +90,7 @@ test("for any observations the buckets never fall, and the last is their number"
   );
 });
 
-test("instruments are read in the order of their creation", () => {
+test("instruments are collected in creation order", () => {
   const instruments = createInstruments();
   instruments.counter("b_total", "B.");
   instruments.gauge("a", "A.");

@@ -5,7 +5,7 @@ import { jsonFault } from "../../src/base/index.ts";
 
 const twice = (name: string) => ({ kind: "repeated", name });
 
-test("a member that stands twice in one object is told, however it is spelt and however deep", () => {
+test("a duplicate member is reported, with any escapes and at any depth", () => {
   const rows: readonly (readonly [string, ReturnType<typeof twice> | undefined])[] = [
     ['{"a":1,"a":1}', twice("a")],
     ['{"a":1,"\\u0061":2}', twice("a")],
@@ -20,14 +20,14 @@ test("a member that stands twice in one object is told, however it is spelt and 
   for (const [json, expected] of rows) assert.deepEqual(jsonFault(json, 8), expected, json);
 });
 
-test("nesting is bounded, and a long text costs one pass", () => {
+test("nesting is limited, and a long text takes one pass", () => {
   assert.equal(jsonFault("[[[1]]]", 3), undefined);
   assert.deepEqual(jsonFault('{"a":[{"b":[]}]}', 3), { kind: "deep" });
   assert.deepEqual(jsonFault("[".repeat(1_000_000), 64), { kind: "deep" });
   assert.equal(jsonFault(JSON.stringify({ a: '"\\'.repeat(500_000) }), 1), undefined);
 });
 
-test("what JSON.stringify writes has no fault, and one more member of a name has", () => {
+test("output of JSON.stringify has no duplicate, and one more member with the same name is one", () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 }), { minKeys: 1 }), (object) => {
       const json = JSON.stringify(object);

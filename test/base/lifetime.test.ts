@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Lifetime } from "../../src/base/lifetime.ts";
 
-test("things are closed in reverse order of being owned, each after the one before has ended", async () => {
+test("owned objects are closed in reverse order, each after the previous one has closed", async () => {
   const trace: string[] = [];
   const lifetime = new Lifetime();
   for (const name of ["storage", "cluster", "door"]) {
@@ -25,7 +25,7 @@ test("things are closed in reverse order of being owned, each after the one befo
   ]);
 });
 
-test("own returns the very thing, and its closer is given it", async () => {
+test("own returns the same object, and passes it to its closer", async () => {
   const thing = { isOpen: true };
   const lifetime = new Lifetime();
   assert.equal(
@@ -38,7 +38,7 @@ test("own returns the very thing, and its closer is given it", async () => {
   assert.equal(thing.isOpen, false);
 });
 
-test("the end of an `await using` block closes, also when the block throws, and the block's error is what is seen", async () => {
+test("the end of an `await using` block closes, also if the block throws, and its error is kept", async () => {
   const trace: string[] = [];
   await assert.rejects(async () => {
     await using lifetime = new Lifetime();
@@ -61,7 +61,7 @@ test("closing twice closes once, and both callers wait for the end", async () =>
   assert.equal(closed, 1);
 });
 
-test("failures, thrown or rejected, are reported by name and the others are still closed", async () => {
+test("failures, thrown or rejected, are reported by name, and the others are still closed", async () => {
   const trace: string[] = [];
   const lifetime = new Lifetime({ onFailure: (name, error) => trace.push(`${name}: ${(error as Error).message}`) });
   lifetime.own("storage", undefined, () => trace.push("storage closed"));
@@ -73,7 +73,7 @@ test("failures, thrown or rejected, are reported by name and the others are stil
   assert.deepEqual(trace, ["door: thrown", "cluster: rejected", "storage closed"]);
 });
 
-test("without a callback the failures come together at the end", async () => {
+test("without a callback all failures are thrown together at the end", async () => {
   const lifetime = new Lifetime();
   lifetime.own("storage", undefined, () => Promise.reject(new Error("disk")));
   lifetime.own("door", undefined, () => Promise.reject(new Error("socket")));
@@ -87,7 +87,7 @@ test("without a callback the failures come together at the end", async () => {
   });
 });
 
-test("a callback that throws does not keep the rest from closing, and its error is not lost", async () => {
+test("a callback that throws does not keep the rest from closing, and its error is kept", async () => {
   let isClosed = false;
   const lifetime = new Lifetime({
     onFailure: () => {
@@ -102,7 +102,7 @@ test("a callback that throws does not keep the rest from closing, and its error 
   assert.equal(isClosed, true);
 });
 
-test("a closer that never ends is given up at its limit, told so by its signal, and reported", async () => {
+test("a closer that never ends is given up at its timeout with an aborted signal, and reported", async () => {
   const trace: string[] = [];
   const lifetime = new Lifetime({
     limitMs: 60_000,
@@ -122,7 +122,7 @@ test("a closer that never ends is given up at its limit, told so by its signal, 
   assert.deepEqual(trace, ["door told", "door: closing door took longer than 5 ms", "storage closed"]);
 });
 
-test("a thing that arrives after closing is refused by name, and closed since nobody else will", async () => {
+test("an object owned after closing is refused by name and closed", async () => {
   const lifetime = new Lifetime();
   await lifetime.close();
   let told: () => void = () => {};

@@ -38,7 +38,7 @@ test("on a terminal a line is text with the fields as pairs", () => {
   ]);
 });
 
-test("levels under the chosen one are not written", () => {
+test("levels below the chosen one are not written", () => {
   for (const [level, expected] of [
     ["debug", 4],
     ["info", 3],
@@ -54,12 +54,12 @@ test("levels under the chosen one are not written", () => {
   }
 });
 
-test("GATEWAY_LOG is one of four words", () => {
+test("GATEWAY_LOG accepts four levels", () => {
   for (const level of ["debug", "info", "warn", "error"]) assert.equal(parseLogLevel(level), level);
   for (const text of ["", "INFO", "trace", " info", "constructor"]) assert.equal(parseLogLevel(text), undefined);
 });
 
-test("an error is its name, code and message with the chain of its causes, and no stack", () => {
+test("an error is logged as name, code and message with its causes, and no stack", () => {
   const { log, lines } = logInto();
   const socket = Object.assign(new Error("connect refused"), { code: "ECONNREFUSED" });
   log.error("attempt failed", {
@@ -77,13 +77,13 @@ test("an error is its name, code and message with the chain of its causes, and n
   });
 });
 
-test("at debug an error carries its stack", () => {
+test("at debug an error has its stack", () => {
   const { log, lines } = logInto({ level: "debug" });
   log.error("failed", { error: new Error("boom") });
   assert.match(JSON.parse(lines[0] as string).error.stack, /log\.test\.ts/);
 });
 
-test("a chain of causes that loops ends", () => {
+test("a cyclic chain of causes ends", () => {
   const { log, lines } = logInto();
   const error = new Error("a");
   error.cause = new Error("b", { cause: error });
@@ -91,7 +91,7 @@ test("a chain of causes that loops ends", () => {
   assert.ok((lines[0] as string).length < 1_000);
 });
 
-test("a value that loops, throws or cannot be written still gives a line that parses", () => {
+test("a cyclic, throwing or unserializable value still gives a valid line", () => {
   const loop: Record<string, unknown> = {};
   loop["self"] = loop;
   const throwing = {
@@ -123,7 +123,7 @@ test("a field cannot replace the time, the level or the message", () => {
   assert.deepEqual([line.message, line.level, line._message, line._level], ["real", "info", "forged", "debug"]);
 });
 
-test("a long text is cut, the longest first, so that the line with its newline is one piece for a pipe", () => {
+test("a long text is truncated, the longest first, so that the line fits one pipe write", () => {
   for (const isTerminal of [true, false]) {
     const { log, lines } = logInto({ isTerminal });
     log.info("long", { text: "x".repeat(100_000), short: "kept", note: "y".repeat(300) });
@@ -133,7 +133,7 @@ test("a long text is cut, the longest first, so that the line with its newline i
   }
 });
 
-test("many fields, long lists and a long message are cut to a line's bound, in bytes and as JSON", () => {
+test("many fields, long lists and a long message are truncated to the line limit, in bytes and as JSON", () => {
   const many: readonly LogFields[] = [
     { texts: Array.from({ length: 60 }, () => "y".repeat(1_900)) },
     { wide: Array.from({ length: 60 }, () => "é".repeat(1_900)) },
@@ -154,7 +154,7 @@ test("many fields, long lists and a long message are cut to a line's bound, in b
   }
 });
 
-test("what no cutting makes short enough is left out, with a word on it", () => {
+test("a field that cannot be shortened enough is dropped with a note", () => {
   const { log, lines } = logInto();
   const name = (at: number): string => `${at}${"\u202e".repeat(99)}`;
   log.info(
@@ -165,7 +165,7 @@ test("what no cutting makes short enough is left out, with a word on it", () => 
   assert.equal(JSON.parse(lines[0] as string).message, "names");
 });
 
-test("no text can begin a second line or send a control to a terminal", () => {
+test("no text can start a second line or send a control character to a terminal", () => {
   const hostile = 'a\r\n2026 INFO forged\u001b[2J\u009b\u007f\u2028\u202e"=b';
   for (const isTerminal of [true, false]) {
     const { log, lines } = logInto({ isTerminal });
@@ -175,7 +175,7 @@ test("no text can begin a second line or send a control to a terminal", () => {
   }
 });
 
-test("whatever the fields are, JSON lines are single and parse", () => {
+test("for any fields each JSON line is single and valid", () => {
   fc.assert(
     fc.property(fc.string(), fc.dictionary(fc.string(), fc.anything()), (message, fields) => {
       const { log, lines } = logInto();
@@ -188,7 +188,7 @@ test("whatever the fields are, JSON lines are single and parse", () => {
   );
 });
 
-test("lines that a reader does not take are dropped beyond a mebibyte, and the next one says how many", () => {
+test("lines that a reader does not take are dropped beyond a mebibyte, and the next one has their number", () => {
   const lines: string[] = [];
   const stream = { writableLength: 0, write: (text: string) => lines.push(text) };
   const log = createLogger({ stream, isTerminal: false, level: "info", now: () => NOW });
@@ -209,7 +209,7 @@ test("lines that a reader does not take are dropped beyond a mebibyte, and the n
   );
 });
 
-test("a stream or a clock that fails does not reach the caller", () => {
+test("a failing stream or clock does not reach the caller", () => {
   const failing = {
     write() {
       throw new Error("EPIPE");
@@ -222,6 +222,6 @@ test("a stream or a clock that fails does not reach the caller", () => {
   assert.equal(JSON.parse(lines[0] as string).time, "unknown");
 });
 
-test("the null log takes everything and does nothing", () => {
+test("the null log accepts everything and does nothing", () => {
   for (const level of ["debug", "info", "warn", "error"] as const) assert.equal(nullLog[level]("x"), undefined);
 });

@@ -5,7 +5,7 @@ import { mapWithLimit } from "../../src/base/index.ts";
 
 const { signal: never } = new AbortController();
 
-test("results come in the order of the items, and no more calls run at once than allowed", async () => {
+test("results are in item order, and no more calls run at once than allowed", async () => {
   let running = 0;
   let most = 0;
   const doubled = await mapWithLimit([1, 2, 3, 4, 5, 6, 7], 3, never, async (item) => {
@@ -20,7 +20,7 @@ test("results come in the order of the items, and no more calls run at once than
   assert.deepEqual(await mapWithLimit([], 3, never, async () => 1), []);
 });
 
-test("the first failure aborts the other calls, begins no further one and is the reason", async () => {
+test("the first failure aborts the other calls, starts no further one and is the reason", async () => {
   const begun: number[] = [];
   let aborted: unknown;
   const mapping = mapWithLimit([0, 1, 2, 3], 2, never, async (item, signal) => {
@@ -34,7 +34,7 @@ test("the first failure aborts the other calls, begins no further one and is the
   assert.match(String(aborted), /broken/);
 });
 
-test("an abort of the caller ends all calls with its reason", async () => {
+test("an abort by the caller ends all calls with its reason", async () => {
   const caller = new AbortController();
   const mapping = mapWithLimit([0, 1], 2, caller.signal, async (_, signal) => {
     await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));

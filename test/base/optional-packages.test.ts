@@ -13,17 +13,17 @@ const PLACES: readonly (readonly [root: string, node: string, command: string])[
 ];
 
 for (const [root, node, command] of PLACES) {
-  test(`the command for a program in ${root} is: ${command}`, () => {
+  test(`the install command for a program in ${root} is: ${command}`, () => {
     assert.equal(installCommand("re2", { root, node }), command);
   });
 }
 
-test("packages that need no script are installed without theirs, and a clone finds itself", () => {
+test("packages that need no script are installed without scripts, and a clone is recognized", () => {
   assert.equal(installCommand("onnxruntime-node"), "npm install --no-save --ignore-scripts onnxruntime-node@1.30.0");
   assert.equal(installCommand("tokenizers"), "npm install --no-save --ignore-scripts tokenizers@0.23.2");
 });
 
-test("the table names the optional peers of package.json, at their versions", () => {
+test("the table lists the optional peers of package.json with their versions", () => {
   const about = JSON.parse(readFileSync("package.json", "utf8")) as {
     readonly peerDependencies: Readonly<Record<string, string>>;
     readonly peerDependenciesMeta: Readonly<Record<string, { readonly optional?: boolean }>>;

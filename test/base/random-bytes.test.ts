@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { pooledRandomBytes } from "../../src/base/random-bytes.ts";
 
-test("pooled random bytes are as many as asked for, never the same, and stay what they are", () => {
+test("pooled random bytes have the requested length, are never equal, and do not change", () => {
   const lengths = [0, 1, 12, 32, 64, 65, 5_000];
   const given = Array.from({ length: 3_000 }, (_, at) => pooledRandomBytes(lengths[at % lengths.length] ?? 0));
   const copies = given.map((bytes) => bytes.toString("hex"));

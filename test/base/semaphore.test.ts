@@ -23,7 +23,7 @@ function jobsOf(semaphore: ReturnType<typeof createSemaphore>) {
   return { begun, start, end: (at: number) => ends[at]?.() };
 }
 
-test("two permits let two work, and the others follow in the order in which they came", async () => {
+test("two permits allow two holders, and the others follow in order of arrival", async () => {
   const semaphore = createSemaphore({ permits: 2 });
   const { begun, start, end } = jobsOf(semaphore);
   const all = [0, 1, 2, 3].map((at) => start(at));
@@ -42,7 +42,7 @@ test("two permits let two work, and the others follow in the order in which they
   assert.deepEqual([semaphore.inUse, semaphore.waiting], [0, 0]);
 });
 
-test("a caller that finds the queue full is refused, and one that waited too long leaves the queue", async (t) => {
+test("a caller that finds the queue full is refused, and one that timed out leaves the queue", async (t) => {
   mock.timers.enable({ apis: ["setTimeout"] });
   t.after(() => mock.timers.reset());
   const semaphore = createSemaphore({ permits: 1, maxWaiting: 2, refusal: (why) => new Error(`refused: ${why}`) });
@@ -62,7 +62,7 @@ test("a caller that finds the queue full is refused, and one that waited too lon
   assert.equal(await patient, 3);
 });
 
-test("a caller that aborts leaves the queue with its reason, and one that aborted before takes nothing", async () => {
+test("a caller that aborts leaves the queue with its reason, and an aborted one takes no permit", async () => {
   const semaphore = createSemaphore({ permits: 1 });
   const { begun, start, end } = jobsOf(semaphore);
   const leaving = new AbortController();
@@ -81,7 +81,7 @@ test("a caller that aborts leaves the queue with its reason, and one that aborte
   assert.equal(semaphore.inUse, 0);
 });
 
-test("a free permit is taken without a promise", () => {
+test("a free permit is acquired without a promise", () => {
   const semaphore = createSemaphore({ permits: 1 });
   assert.equal(semaphore.acquire(), undefined);
   assert.ok(semaphore.acquire() instanceof Promise);

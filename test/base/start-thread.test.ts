@@ -51,7 +51,7 @@ async function selfOf(context: TestContext, folder: string): Promise<Self> {
   return self;
 }
 
-test("a thread runs its module and what that imports as one file, without the loader of the process", async (context) => {
+test("a thread runs its module and its imports as one file, without the process's loader", async (context) => {
   const self = await selfOf(context, place(context, SELF));
   assert.equal(self.version, 2);
   assert.ok(self.url.startsWith(CACHE.href), self.url);
@@ -63,14 +63,14 @@ test("a package that a thread imports is found", async (context) => {
   assert.equal((await selfOf(context, folder)).version, 2);
 });
 
-test("a module is compiled once a process", async (context) => {
+test("a module is compiled once per process", async (context) => {
   const folder = place(context, SELF);
   const first = await selfOf(context, folder);
   writeFileSync(join(folder, "two.ts"), "export const two = 3;\n");
   assert.deepEqual(await selfOf(context, folder), first);
 });
 
-test("what a thread throws names the line of its source", async (context) => {
+test("an error in a thread has its source line", async (context) => {
   const folder = place(context, `interface Unused {}\n\n${SELF}\nthrow new Error(import.meta.url);\n`);
   const worker = startThread(moduleOf(folder));
   const [error] = (await once(worker, "error")) as [Error];
@@ -83,7 +83,7 @@ test("a module that cannot be compiled is refused with its place", (context) => 
   assert.throws(() => startThread(moduleOf(folder)), /worker\.ts:1:5/);
 });
 
-test("processes that start the same thread at once each have it, and leave one whole file", async (context) => {
+test("processes that start the same thread concurrently all succeed and leave one complete file", async (context) => {
   const folder = place(context, SELF);
   const program = join(folder, "program.ts");
   const { source, built } = moduleOf(folder);
@@ -112,7 +112,7 @@ worker.on("message", (self) => console.log(JSON.stringify({ ...self, pid: proces
   assert.deepEqual(left, []);
 });
 
-test("the build keeps nothing of the bundler", async () => {
+test("the build contains nothing of the bundler", async () => {
   const compiled = async (define: Record<string, string>): Promise<string> => {
     const { outputFiles } = await build({
       absWorkingDir: fileURLToPath(ROOT),

@@ -33,10 +33,10 @@ const CUT: readonly (readonly [text: string, cells: number, cut: string])[] = [
 ];
 
 for (const [text, cells, cut] of CUT) {
-  test(`${JSON.stringify(text)} cut to ${cells} is ${cut}`, () => assert.equal(cutToCells(text, cells), cut));
+  test(`${JSON.stringify(text)} cut to ${cells} cells is ${cut}`, () => assert.equal(cutToCells(text, cells), cut));
 }
 
-test("what is cut is never wider than asked for, and a whole text stays", () => {
+test("cut text is never wider than requested, and a short text stays whole", () => {
   fc.assert(
     fc.property(fc.string({ unit: "grapheme" }), fc.integer({ min: 1, max: 20 }), (text, cells) => {
       const cut = cutToCells(text, cells);
@@ -46,7 +46,7 @@ test("what is cut is never wider than asked for, and a whole text stays", () => 
   );
 });
 
-test("nothing that a terminal obeys is left", () => {
+test("no terminal escape is left", () => {
   assert.equal(escapeControls("a\tb\r\n\u001b[31m\u009b\u007f"), "a\\tb\\r\\n\\u001b[31m\\u009b\\u007f");
   assert.equal(escapeControls("\u202eabc\u2066\u2028\ud800"), "\\u202eabc\\u2066\\u2028\\ud800");
   assert.equal(escapeControls("漢字 🚀 naïve"), "漢字 🚀 naïve");
@@ -57,7 +57,7 @@ test("nothing that a terminal obeys is left", () => {
   );
 });
 
-test("characters without a width are shown as escapes; joiners stay where a script or an emoji needs them", () => {
+test("zero-width characters are shown as escapes, except joiners that a script or an emoji needs", () => {
   const rows = [
     ["pro\u200bd", "pro\\u200bd"],
     ["prod\u2060", "prod\\u2060"],
@@ -73,6 +73,6 @@ test("characters without a width are shown as escapes; joiners stay where a scri
   for (const [text, shown] of rows) assert.equal(escapeControls(text), shown);
 });
 
-test("lines stay lines where they may", () => {
+test("line breaks are kept if allowed", () => {
   assert.equal(escapeControlsOfLines("a\n\tb\u001b\r\n"), "a\n\tb\\u001b\\r\n");
 });

@@ -12,12 +12,12 @@ const within =
     return Buffer.byteLength(text) <= bytes ? text : undefined;
   };
 
-test("what fits is left as it is", () => {
+test("a value that fits is unchanged", () => {
   const value = { a: [1, "two", null, true], b: { c: "é" } };
   assert.equal(shrinkToFit(value, within(1_000)), JSON.stringify(value));
 });
 
-test("the long text is cut before the short one, then lists, then what is left", () => {
+test("the longest text is truncated first, then lists, then the rest", () => {
   const value = { long: "x".repeat(9_000), short: "y".repeat(100), list: [1, 2, 3] };
   const cut = JSON.parse(shrinkToFit(value, within(1_000)) ?? "");
   assert.match(cut.long, /^x{700}…$/);
@@ -33,11 +33,11 @@ test("the long text is cut before the short one, then lists, then what is left",
   assert.deepEqual(JSON.parse(shrinkToFit(members, within(40)) ?? ""), { n0: 0, n1: 1, n2: 2, n3: 3, "…": 496 });
 });
 
-test("nothing is the answer when even the smallest form is too large", () => {
+test("the result is empty if even the smallest form is too large", () => {
   assert.equal(shrinkToFit({ a: 1 }, within(2)), undefined);
 });
 
-test("a surrogate pair is not torn, and half of one is replaced", () => {
+test("a surrogate pair is not split, and a lone surrogate is replaced", () => {
   assert.equal(cutText("ab😀", 3), "ab…");
   assert.equal(cutText("ab😀", 4), "ab😀");
   assert.equal(
@@ -46,7 +46,7 @@ test("a surrogate pair is not torn, and half of one is replaced", () => {
   );
 });
 
-test("whatever the value, its small form is JSON, well-formed, within the bound, and the same each time", () => {
+test("the truncated form of any value is valid JSON within the limit, and deterministic", () => {
   fc.assert(
     fc.property(
       fc.anything({ withBigInt: true, withNullPrototype: true }),

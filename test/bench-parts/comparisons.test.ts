@@ -18,40 +18,40 @@ function measured(name: Measured["name"], cpuUsOfRounds: readonly number[]): Mea
 const JUDGED = { maxPortkeyShare: 0.1 };
 const verdicts = (rows: readonly Measured[]): readonly string[] => compare(JUDGED, rows).map(({ verdict }) => verdict);
 
-describe("the comparison of gateways", () => {
-  it("is silent where the gateway stands alone", () => {
+describe("comparison of gateways", () => {
+  it("prints nothing for the gateway alone", () => {
     assert.deepEqual(compare(JUDGED, [measured("bare", [50]), measured("gateway", [80])]), []);
   });
 
-  it("takes a ratio within each round, and the median of them", () => {
+  it("computes a ratio within each round, and the median of them", () => {
     const [row] = compare(JUDGED, [measured("gateway", [50, 100, 90]), measured("portkey", [1_000, 1_000, 1_000])]);
     assert.deepEqual([row?.value, row?.detail], ["0.090", "0.050-0.100"]);
   });
 
-  it("lets the gateway use a tenth of what Portkey's uses, and no more", () => {
+  it("allows the gateway a tenth of Portkey's usage, and no more", () => {
     assert.deepEqual(verdicts([measured("gateway", [100]), measured("portkey", [1_000])]), ["pass"]);
     assert.deepEqual(verdicts([measured("gateway", [101]), measured("portkey", [1_000])]), ["MISS"]);
   });
 
-  it("shows what it is not to judge", () => {
+  it("prints the figures that it does not judge", () => {
     const [row] = compare({}, [measured("gateway", [500]), measured("portkey", [1_000])]);
     assert.deepEqual([row?.value, row?.target, row?.verdict], ["0.500", "", ""]);
   });
 
-  it("finds many keys dearer only where every round does", () => {
+  it("reports many keys as more expensive only if every round does", () => {
     assert.deepEqual(verdicts([measured("gateway", [100, 100]), measured("many keys", [104, 104])]), ["pass"]);
     assert.deepEqual(verdicts([measured("gateway", [100, 100]), measured("many keys", [99, 120])]), ["pass"]);
     assert.deepEqual(verdicts([measured("gateway", [100, 100]), measured("many keys", [107, 120])]), ["MISS"]);
   });
 });
 
-describe("what the bench reads", () => {
-  it("takes flags with one dash and with two", () => {
+describe("bench input", () => {
+  it("accepts flags with one dash and with two", () => {
     const { only, isQuick, rounds } = parseBenchOptions(["-only", "governed", "--quick", "-rounds=2"]);
     assert.deepEqual({ only, isQuick, rounds }, { only: ["governed"], isQuick: true, rounds: 2 });
   });
 
-  it("finds the integrity of a package in npm's lock file, and nothing where there is none", () => {
+  it("finds a package's integrity in npm's lock file, and nothing if it is absent", () => {
     const packages = { "node_modules/@portkey-ai/gateway": { integrity: "sha512-x" } };
     assert.equal(readIntegrity(JSON.stringify({ packages })), "sha512-x");
     assert.equal(readIntegrity("{}"), undefined);

@@ -12,7 +12,7 @@ import { parseMetrics, sumOf } from "../bench/soak/metrics.ts";
 import { median, percentile, slope, summarize } from "../bench/statistics.ts";
 
 describe("statistics", () => {
-  it("takes medians and percentiles by rank", () => {
+  it("computes medians and percentiles by rank", () => {
     assert.equal(median([3, 1, 2]), 2);
     assert.equal(median([4, 1, 3, 2]), 2.5);
     assert.equal(percentile([5, 1, 4, 2, 3], 0.5), 3);
@@ -28,26 +28,26 @@ describe("statistics", () => {
 });
 
 describe("kernel figures", () => {
-  it("reads ticks behind a command name with spaces and brackets", () => {
+  it("reads ticks behind a command name with spaces and parentheses", () => {
     const line = "42 (a) (b c) S 1 42 42 0 -1 4194304 101 0 0 0 250 50 9 9 20 0 11 0 639622 3133440 380";
     assert.equal(parseStatTicks(line), 300);
   });
 
-  it("reads resident memory and the times of ps", () => {
+  it("reads resident memory and the times printed by ps", () => {
     assert.equal(parseStatusRss("Name:\tnode\nVmHWM:\t  9 kB\nVmRSS:\t  1024 kB\n"), 1 << 20);
     assert.equal(parsePsTime(" 0:01.25\n"), 1.25);
     assert.equal(parsePsTime("1-02:03:04"), 93_784);
   });
 });
 
-describe("reading the gateway", () => {
-  it("knows the line that says ready", () => {
+describe("gateway output", () => {
+  it("recognizes the ready line", () => {
     assert.equal(isReadyLine('{"level":"info","message":"ready","listen":"x"}'), true);
     assert.equal(isReadyLine('{"message":"not ready"}'), false);
     assert.equal(isReadyLine("ready"), false);
   });
 
-  it("reads labels with commas and quotes, and sums a name", () => {
+  it("parses labels with commas and quotes, and sums by name", () => {
     const text = '# HELP a b\na_total{x="1,2",y="q\\"}"} 3\na_total{x="",y=""} 4 1700000000\na_totals 9\n';
     const series = parseMetrics(text);
     assert.deepEqual(series[0], { name: "a_total", labels: { x: "1,2", y: 'q\\"}' }, value: 3 });
@@ -55,7 +55,7 @@ describe("reading the gateway", () => {
     assert.equal(sumOf(series, "absent"), Number.NaN);
   });
 
-  it("sums the own time of functions of one place and leaves out idle time and the start", () => {
+  it("sums the self time of functions in one place, without idle time and startup", () => {
     const frame = (functionName: string, url = "") => ({ functionName, url, lineNumber: 6 });
     const profile = {
       nodes: [
@@ -76,7 +76,7 @@ describe("reading the gateway", () => {
 });
 
 describe("verdicts", () => {
-  it("judges a value at its bound as reached, and one that is unknown as missed", () => {
+  it("judges a value at its limit as met, and an unknown one as missed", () => {
     assert.equal(judge(1.25, 1.25), "pass");
     assert.equal(judge(1.26, 1.25), "MISS");
     assert.equal(judge(Number.NaN, 1.25), "MISS");
@@ -93,7 +93,7 @@ describe("verdicts", () => {
     );
   });
 
-  it("sees growth once it has settled and forgives growth before", () => {
+  it("detects growth after settling and ignores growth before", () => {
     const bounds = { name: "memory", unit: "MiB", mostRise: 2 };
     const points = (y: (x: number) => number) => Array.from({ length: 90 }, (_, x) => ({ x, y: y(x) }));
     assert.equal(
@@ -113,7 +113,7 @@ describe("verdicts", () => {
     assert.equal(checkGrowth([], bounds).isGood, false);
   });
 
-  it("finds one request that was counted by one side only", () => {
+  it("finds one request that only one side counted", () => {
     const kinds = CLIENT_KINDS.map((kind) => ({ kind, sent: 10, surprised: 0, surprises: [] }));
     const seen = kinds.filter(({ kind }) => kind.endsAs !== "unseen");
     const count = (as: string) => 10 * seen.filter(({ kind }) => kind.endsAs === as).length;

@@ -12,7 +12,7 @@ const curve = (growth: Curve["growth"], ...values: readonly number[]): Curve => 
   points: values.map((value, at) => ({ size: 1_000 * 10 ** at, value })),
 });
 
-test("a curve is judged by how it grows between its two largest sizes, and a flat one by its ends", () => {
+test("a curve is judged by its growth between the two largest sizes, and a flat one by its ends", () => {
   const rows: readonly (readonly [Curve, isWithin: boolean])[] = [
     [curve("flat", 80, 85, 82), true],
     [curve("flat", 80, 85, 200), false],
@@ -28,7 +28,7 @@ test("a curve is judged by how it grows between its two largest sizes, and a fla
   assert.equal(each, 0.11);
 });
 
-test("a chart has a panel for each curve, with its values and without text that breaks it", () => {
+test("a chart has a panel per curve, with its values and escaped text", () => {
   const svg = chartOf("Keys & more <1>", [judgeCurve(curve("flat", 1, 2)), judgeCurve(curve("linear", 1, 100))]);
   assert.match(svg, /^<svg .*<\/svg>\n$/s);
   assert.ok(svg.includes("Keys &amp; more &lt;1>"));
@@ -44,7 +44,7 @@ test("a chart has a panel for each curve, with its values and without text that 
   ]);
 });
 
-test("the model of a cluster goes through points on a line, and says for how many nodes a leader is enough", () => {
+test("the cluster model fits points on a line, and says for how many nodes a leader suffices", () => {
   const point = (followers: number): ClusterPoint => ({
     followers,
     leaderUsAWrite: 200 + 50 * followers,

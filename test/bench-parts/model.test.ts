@@ -4,7 +4,7 @@ import { predict } from "../bench/workers/model.ts";
 
 const COST = { worker: 100, workerRest: 20, node: 5, nodeThread: 2, nodeRest: 1 };
 
-test("the model names what saturates first", () => {
+test("the model names the resource that saturates first", () => {
   for (const [change, machine, perSecond, saturates] of [
     [{}, { cores: 16, workers: 8 }, 80_000, "workers"],
     [{}, { cores: 16, workers: 16 }, 125_000, "cores"],

@@ -19,15 +19,15 @@ function fileOf(t: TestContext, credentials: readonly string[]): string {
 
 const credentialOf = (bytes: Buffer): string => /^Authorization: Bearer (.*)\r$/m.exec(bytes.toString())?.[1] ?? "";
 
-describe("the requests of a load", () => {
-  it("hold a body as long as their head says", () => {
+describe("requests of a load", () => {
+  it("have a body of the length that their head states", () => {
     const text = createRequests(SHAPE, 80)().toString();
     const [head = "", body = ""] = text.split("\r\n\r\n");
     assert.equal(Number(/^Content-Length: (\d+)$/m.exec(head)?.[1]), Buffer.byteLength(body));
     assert.equal(JSON.parse(body).model, "one");
   });
 
-  it("bear each credential of the file once before any again, in another order, and are alike otherwise", (t) => {
+  it("use each credential of the file once before any again, in another order, and are otherwise equal", (t) => {
     const credentials = Array.from({ length: 10 }, (_, number) => `key-${number}`);
     const next = createRequests({ ...SHAPE, credentials: fileOf(t, credentials) }, 80);
     const sent = Array.from({ length: 20 }, next);
@@ -39,7 +39,7 @@ describe("the requests of a load", () => {
     assert.equal(rests.size, 1);
   });
 
-  it("keep what they are when the next is made", (t) => {
+  it("stay unchanged when the next one is made", (t) => {
     const next = createRequests({ ...SHAPE, credentials: fileOf(t, ["key-a", "key-b"]) }, 80);
     const first = next();
     const before = first.toString();
@@ -47,17 +47,17 @@ describe("the requests of a load", () => {
     assert.equal(first.toString(), before);
   });
 
-  it("are not made of credentials of several lengths", (t) => {
+  it("cannot be made with credentials of different lengths", (t) => {
     const shape = { ...SHAPE, credentials: fileOf(t, ["short", "longer-one"]) };
     assert.throws(() => createRequests(shape, 80), /credentials of one length/);
   });
 
-  it("bear the headers that one server wants besides", () => {
+  it("have the additional headers that one server needs", () => {
     const text = createRequests({ ...SHAPE, headers: { "x-to": "there" } }, 80)().toString();
     assert.match(text, /\r\nx-to: there\r\n/);
   });
 
-  it("are the given texts in turn", () => {
+  it("use the given texts in turn", () => {
     const next = createRequests({ kind: "texts", texts: ["a", "b"] }, 80);
     assert.deepEqual([next(), next(), next()].map(String), ["a", "b", "a"]);
   });

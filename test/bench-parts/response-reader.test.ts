@@ -19,7 +19,7 @@ function readAll(pieces: readonly Buffer[]): number[] {
 }
 
 describe("response reader", () => {
-  it("finds the same answers wherever the bytes are cut", () => {
+  it("finds the same answers however the bytes are cut", () => {
     const answers = fc.array(fc.constantFrom(SIZED, EMPTY, CHUNKED, WITH_TRAILER), { minLength: 1, maxLength: 6 });
     fc.assert(
       fc.property(
@@ -43,13 +43,13 @@ describe("response reader", () => {
     );
   });
 
-  it("does not count an answer whose last byte is missing", () => {
+  it("does not count an answer without its last byte", () => {
     for (const text of [SIZED, EMPTY, CHUNKED, WITH_TRAILER]) {
       assert.deepEqual(readAll([Buffer.from(text.slice(0, -1), "latin1")]), []);
     }
   });
 
-  it("refuses bytes that are no response, and a response without framing", () => {
+  it("refuses bytes that are not a response, and a response without framing", () => {
     assert.throws(() => parseHead("SSH-2.0-x"), /not an HTTP/);
     assert.throws(() => parseHead("HTTP/1.1 200 OK\r\nserver: x"), /without framing/);
     assert.throws(() => readAll([Buffer.from("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n")]), /size/);

@@ -7,8 +7,8 @@ import { guarded, parseScenarioOptions, usageOf } from "../bench/parts/scenario.
 
 const figure = (value: number, aim: Figure["aim"]): Figure => ({ name: "one", value, unit: "ms", aim, detail: "so" });
 
-describe("the command line of a scenario bench", () => {
-  it("takes flags with one dash and with two, and a scenario more than once", () => {
+describe("command line of a scenario bench", () => {
+  it("accepts flags with one dash and with two, and several scenarios", () => {
     const asked = parseScenarioOptions(["-quick", "--only", "a", "-only=b", "-profile", "there"], ["a", "b"]);
     assert.deepEqual(asked, {
       isQuick: true,
@@ -19,7 +19,7 @@ describe("the command line of a scenario bench", () => {
     });
   });
 
-  it("refuses a scenario that there is not, and names those that there are", () => {
+  it("refuses an unknown scenario and lists the known ones", () => {
     assert.throws(() => parseScenarioOptions(["-only", "c"], ["a", "b"]), /no scenario c; there are a, b/);
   });
 
@@ -31,14 +31,14 @@ describe("the command line of a scenario bench", () => {
 });
 
 describe("figures", () => {
-  it("are met at the aim itself, and by no value that is none", () => {
+  it("are met at the target itself, and by no missing value", () => {
     assert.equal(isMet(1.5, { atMost: 1.5 }), true);
     assert.equal(isMet(1.4, { atLeast: 1.5 }), false);
     assert.equal(isMet(Number.NaN, { atLeast: 0 }), false);
     assert.equal(isMet(9, undefined), undefined);
   });
 
-  it("are counted as missed only where there is an aim", () => {
+  it("are counted as missed only if there is a target", () => {
     assert.equal(countMissed([figure(2, { atMost: 1 }), figure(1, { atMost: 1 }), figure(9, undefined)]), 1);
   });
 
@@ -49,7 +49,7 @@ describe("figures", () => {
     assert.match(row, /one +2\.00 ms +<= 1 +NOT MET +of ms +so$/);
   });
 
-  it("say in JSON whether they are met, and null where nothing is aimed at", () => {
+  it("report in JSON whether they are met, and null without a target", () => {
     const told = JSON.parse(figuresAsJson([figure(2, { atMost: 1 }), figure(2, undefined)])) as readonly {
       readonly met: unknown;
     }[];
@@ -59,7 +59,7 @@ describe("figures", () => {
     );
   });
 
-  it("keep the digits of a small share", () => {
+  it("keep the digits of a small ratio", () => {
     assert.equal(showNumber(0.00784), "0.0078");
     assert.equal(showNumber(-0.0005), "-0.0005");
     assert.equal(showNumber(0), "0");
@@ -67,7 +67,7 @@ describe("figures", () => {
     assert.equal(showNumber(1234.5), "1235");
   });
 
-  it("of a scenario that fails are one that is missed, with the reason", async () => {
+  it("of a failing scenario are one missed figure with the reason", async () => {
     const failing = { name: "one", run: () => Promise.reject(new Error("no such thing")) };
     const [only, ...rest] = await guarded(failing, undefined);
     assert.deepEqual(rest, []);

@@ -21,13 +21,13 @@ test("the line names build, commit, date, toolchain and platform", () => {
   );
 });
 
-test("run from source, the verb says that it was not built", async () => {
+test("a run from source says that it was not built", async () => {
   const io = bufferIo();
   assert.equal(await execute(["version"], io), 0);
   assert.equal(io.out(), `gateway 0.0.0, commit unknown, unknown, source on ${PLATFORM}, ${LEVELS}\n`);
 });
 
-test("as JSON each part has a name, and what it runs on is with it", async () => {
+test("the JSON names each part, including the runtime", async () => {
   for (const args of [
     ["version", "-json"],
     ["--version", "-json"],
@@ -43,7 +43,7 @@ test("as JSON each part has a name, and what it runs on is with it", async () =>
   }
 });
 
-test("a flag of that name asks for the same, and takes nothing either", async () => {
+test("the -version flag prints the same and takes no argument either", async () => {
   for (const flag of ["-version", "--version"]) {
     const io = bufferIo();
     assert.equal(await execute([flag], io), 0);

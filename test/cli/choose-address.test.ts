@@ -28,7 +28,7 @@ const CHOSEN: readonly (readonly [flags: { socket?: string; url?: string }, env:
 ];
 
 for (const [flags, env, door] of CHOSEN) {
-  test(`${JSON.stringify(flags)} with ${JSON.stringify(env)} is the door ${door}`, () => {
+  test(`${JSON.stringify(flags)} with ${JSON.stringify(env)} gives the address ${door}`, () => {
     const io = bufferIo({ env, cwd: "/srv/dir" });
     assert.equal(addressText(chooseAddress({ socket: undefined, url: undefined, ...flags }, io)), door);
   });
@@ -60,7 +60,7 @@ async function failure(args: readonly string[], env: Env = {}): Promise<readonly
   return [status, io.err()];
 }
 
-test("a socket that is not there, and one that nobody listens on, are unreachable, each with a remedy", async (t) => {
+test("a missing socket and one without a listener are unreachable, each with a remedy", async (t) => {
   const directory = mkdtempSync(join(tmpdir(), "gateway-door-"));
   t.after(() => rmSync(directory, { recursive: true }));
   const path = join(directory, "s");
@@ -73,7 +73,7 @@ test("a socket that is not there, and one that nobody listens on, are unreachabl
   assert.match(staleWords, /^gateway query: cannot reach .*\/s: no process listens on it\ntry: /);
 });
 
-test("a port that nobody listens on, and a name that does not resolve, are unreachable", async () => {
+test("a port without a listener and an unresolvable name are unreachable", async () => {
   const [status, words] = await failure(["-url", "http://127.0.0.1:1"]);
   assert.equal(status, 3);
   assert.match(
@@ -85,14 +85,14 @@ test("a port that nobody listens on, and a name that does not resolve, are unrea
   assert.match(unnamedWords, /cannot reach https:\/\/gateway\.invalid: its name does not resolve/);
 });
 
-test("TLS to a server that has none says so", async (t) => {
+test("TLS to a plain server is reported as such", async (t) => {
   const url = (await onPort(t, (_request, response) => response.end())).replace("http:", "https:");
   const [status, words] = await failure(["-url", url]);
   assert.equal(status, 3);
   assert.match(words, /it does not speak TLS\ntry: -url http:\/\/127/);
 });
 
-test("a refusal names its code, and what to do where that is known", async (t) => {
+test("a refusal has its code, and a remedy if one is known", async (t) => {
   const env = { HOME: "/nonexistent", XDG_CONFIG_HOME: "/nonexistent", XDG_STATE_HOME: "/nonexistent" };
   for (const [status, code, remedy] of [
     [401, "unauthenticated", /^try: gateway login http:\/\/127\.0\.0\.1:\d+\/team$/m],
@@ -108,14 +108,14 @@ test("a refusal names its code, and what to do where that is known", async (t) =
   }
 });
 
-test("who repeats what may have been done is told to look first", async (t) => {
+test("an action of unknown outcome comes with the advice to look first", async (t) => {
   const error = { code: "no_leader", message: "It may yet be applied.", details: { outcome: "unknown" } };
   const url = await onPort(t, (_request, response) => json(response, 503, { error }));
   const [, words] = await failure(["-url", url]);
   assert.match(words, /^try: again, after checking whether it was already done$/m);
 });
 
-test("what a gateway says reaches the terminal without its control characters", async (t) => {
+test("a gateway's text reaches the terminal without control characters", async (t) => {
   const { socket } = await standIn(t, (_asked, response) =>
     json(response, 403, refusal("forbidden", "No\u001b[2J\n\u202eoops")),
   );
@@ -123,7 +123,7 @@ test("what a gateway says reaches the terminal without its control characters", 
   assert.equal(words, "gateway query: 403 forbidden: No\\u001b[2J\\n\\u202eoops\n");
 });
 
-test("what is no admin API is named as such", async (t) => {
+test("an answer that is not from an admin API is named as such", async (t) => {
   const { socket } = await standIn(t, (_asked, response) => response.writeHead(502).end("<html>"));
   const [status, words] = await failure(["-socket", socket]);
   assert.equal(status, 1);

@@ -24,7 +24,7 @@ const owned = (text: string, others: Partial<OwnedDocument> = {}): OwnedDocument
   ...others,
 });
 
-test("each pack that comes with the program says what of it an empty document holds", async () => {
+test("each built-in pack reports what an empty document has of it", async () => {
   const ports = createDocumentPorts(bufferIo({}));
   const packs = await ports.packs(owned(""), [], never);
   assert.deepEqual(packs.map(({ name }) => name).sort(), [...(await builtInPackIds())].sort());
@@ -34,7 +34,7 @@ test("each pack that comes with the program says what of it an empty document ho
   }
 });
 
-test("a pack is tried: its objects, the text, the compiler and its own cases; then it is all there", async () => {
+test("a pack is tested: its objects, the text, the compiler and its own cases; then it is reported present", async () => {
   const ports = createDocumentPorts(bufferIo({}));
   const id = PACK;
   const trial = await ports.tryPack(owned("# mine\n"), [id], quiet);
@@ -50,14 +50,14 @@ test("a pack is tried: its objects, the text, the compiler and its own cases; th
   assert.equal((await ports.tryPack(owned(after), [id], quiet)).change?.after, after);
 });
 
-test("a document that the machine cannot compile as it stands is left for the gateway to judge", async () => {
+test("a document that this machine cannot compile is left to the gateway", async () => {
   const ports = createDocumentPorts(bufferIo({ env: {} }));
   const text = "providers:\n  - name: a\n    type: compat\n    base_url: ${NOT_SET_HERE}\n    models: [m]\n";
   const trial = await ports.tryPack(owned(text), [PACK], quiet);
   assert.equal(trial.compiling?.kind, "not_here", JSON.stringify(trial.compiling));
 });
 
-test("a threshold changes its own line, or becomes the first of its block", () => {
+test("a threshold changes its own line or becomes the first of its block", () => {
   const path = ["guardrails", "score_threshold"] as const;
   const block = "a: 1 # one\nguardrails:\n  # why\n  detectors: []\nb: 2\n";
   const added = withScalar(block, path, 0.55) ?? "";
@@ -69,7 +69,7 @@ test("a threshold changes its own line, or becomes the first of its block", () =
   assert.equal(withScalar("guardrails: {score_threshold: 0.1}\n", path, 0.5), "guardrails: {score_threshold: 0.5}\n");
 });
 
-test("a file that owns the document is written with its version raised, and only over what was looked at", async (t) => {
+test("a file that owns the document is written with a higher version, and only over the shown text", async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "documents-"));
   atEnd(t, () => rm(folder, { recursive: true }));
   const file = join(folder, "deployment.yaml");
@@ -117,7 +117,7 @@ async function folderOfPacks(t: TestContext): Promise<string> {
   return folder;
 }
 
-test("a folder holds packs, one that is broken says so in its row, and one that builds on another is tried with it", async (t) => {
+test("a folder holds packs, a broken one is reported in its row, and one that builds on another is tested with it", async (t) => {
   const cwd = await folderOfPacks(t);
   const ports = createDocumentPorts(bufferIo({ cwd }));
   const packs = await ports.packs(owned(""), ["./packs", "./nowhere", "./packs/notes"], never);
@@ -134,7 +134,7 @@ test("a folder holds packs, one that is broken says so in its row, and one that 
   await assert.rejects(ports.tryPack(owned(""), ["./packs/more"], quiet), /ours/);
 });
 
-test("what is tried tells how far it is, and ends with its signal", async (t) => {
+test("a test reports its progress and ends with its signal", async (t) => {
   const cwd = await folderOfPacks(t);
   const cases = Array.from(
     { length: 3_000 },

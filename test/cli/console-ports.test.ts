@@ -31,7 +31,7 @@ async function machine(owner: Owner): Promise<Machine> {
 
 const modeOf = async (path: string): Promise<string> => ((await stat(path)).mode & 0o777).toString(8);
 
-test("what is remembered is this user's alone, and comes back", async (t) => {
+test("preferences are readable by the user alone and are restored", async (t) => {
   const { folder, ports } = await machine(t);
   await ports.memory.save("history", () => "SELECT 1;\n");
   assert.equal(await ports.memory.load("history"), "SELECT 1;\n");
@@ -39,7 +39,7 @@ test("what is remembered is this user's alone, and comes back", async (t) => {
   assert.equal(await modeOf(join(folder, "state", "gateway", "console", "history")), "600");
 });
 
-test("what is remembered is replaced whole, and its parts are not left behind", async (t) => {
+test("preferences are replaced atomically, without leftover parts", async (t) => {
   const { folder, ports } = await machine(t);
   await ports.memory.save("statements", () => "a long one");
   await ports.memory.save("statements", () => "b");
@@ -47,14 +47,14 @@ test("what is remembered is replaced whole, and its parts are not left behind", 
   assert.deepEqual(await readdir(join(folder, "state", "gateway", "console")), ["statements"]);
 });
 
-test("of saves at once the last one given stays", async (t) => {
+test("of concurrent saves the last one stays", async (t) => {
   const { ports } = await machine(t);
   const texts = Array.from({ length: 20 }, (_, at) => String(at).repeat(1 + ((at * 7_919) % 50_000)));
   await Promise.all(texts.map((text) => ports.memory.save("history", () => text)));
   assert.ok((await ports.memory.load("history")) === texts.at(-1));
 });
 
-test("what two consoles remember is added to what is there, one save after the other", async (t) => {
+test("preferences of two consoles are merged, one save after the other", async (t) => {
   const { folder, ports } = await machine(t);
   const other = createPorts(bufferIo({ env: { XDG_STATE_HOME: join(folder, "state") } }));
   await ports.memory.save("history", (kept) => `${kept}a`);
@@ -63,7 +63,7 @@ test("what two consoles remember is added to what is there, one save after the o
   assert.equal(await other.memory.load("history"), "abcde");
 });
 
-test("nothing remembered, too much of it, and a place that cannot be written are no fault", async (t) => {
+test("missing preferences, too large ones and an unwritable place are no error", async (t) => {
   const { folder, ports } = await machine(t);
   assert.equal(await ports.memory.load("history"), "");
   await mkdir(join(folder, "state", "gateway", "console"), { recursive: true });
@@ -78,7 +78,7 @@ test("nothing remembered, too much of it, and a place that cannot be written are
   assert.equal(await nowhere.memory.load("history"), "");
 });
 
-test("a text is saved beside the working directory, for this user alone", async (t) => {
+test("a text is saved relative to the working directory, for this user alone", async (t) => {
   const { folder, ports } = await machine(t);
   const path = join(folder, "a.json");
   assert.deepEqual(await ports.saveText("a.json", "[]\n", once), { kind: "saved", path });
@@ -86,7 +86,7 @@ test("a text is saved beside the working directory, for this user alone", async 
   assert.equal(await modeOf(join(folder, "a.json")), "600");
 });
 
-test("a file that is there is not written over, by a text or by a snapshot", async (t) => {
+test("an existing file is not overwritten, by a text or by a snapshot", async (t) => {
   const { folder, ports } = await machine(t);
   await writeFile(join(folder, "a"), "mine");
   assert.deepEqual(await ports.saveText("a", "other", once), { kind: "exists", path: join(folder, "a") });
@@ -98,7 +98,7 @@ test("a file that is there is not written over, by a text or by a snapshot", asy
   assert.equal(await readFile(join(folder, "a"), "utf8"), "mine");
 });
 
-test("a file that exists is replaced once that was confirmed, and ~ is the home of the user", async (t) => {
+test("an existing file is replaced after confirmation, and ~ is the user's home", async (t) => {
   const { folder, ports } = await machine(t);
   const saved = await ports.saveText("~/a.csv", "one", once);
   assert.deepEqual(saved, { kind: "saved", path: join(folder, "a.csv") });
@@ -120,7 +120,7 @@ test("nothing is saved once the console ends", async (t) => {
   assert.deepEqual(await readdir(folder), []);
 });
 
-test("a document is read whole, up to the length that a gateway takes", async (t) => {
+test("a document is read in full, up to the gateway's limit", async (t) => {
   const { folder, ports } = await machine(t);
   await writeFile(join(folder, "a.yaml"), "version: 1\n");
   assert.equal(await ports.readDocument("a.yaml", never), "version: 1\n");
@@ -130,7 +130,7 @@ test("a document is read whole, up to the length that a gateway takes", async (t
   await assert.rejects(ports.readDocument(".", never), /is no file/);
 });
 
-test("a document that may not be read says so", { skip: process.getuid?.() === 0 }, async (t) => {
+test("an unreadable document is reported", { skip: process.getuid?.() === 0 }, async (t) => {
   const { folder, ports } = await machine(t);
   await writeFile(join(folder, "a.yaml"), "version: 1\n");
   await chmod(join(folder, "a.yaml"), 0o000);
@@ -153,7 +153,7 @@ test("a metrics page is read as text", async (t) => {
   assert.equal(await ports.scrape(url, never), "requests 1\n");
 });
 
-test("a page that never ends is read up to its limit and given up", async (t) => {
+test("an endless page is read up to its limit and given up", async (t) => {
   const { ports } = await machine(t);
   const url = await pageOf(t, (_, response) => {
     const more = (): void => {
@@ -165,13 +165,13 @@ test("a page that never ends is read up to its limit and given up", async (t) =>
   await assert.rejects(ports.scrape(url, never), /answers more than 8/);
 });
 
-test("an answer that is no page is refused by its status", async (t) => {
+test("an answer that is not a page is refused by its status", async (t) => {
   const { ports } = await machine(t);
   const url = await pageOf(t, (_, response) => response.writeHead(404).end("nothing here"));
   await assert.rejects(ports.scrape(url, never), /answered 404/);
 });
 
-test("a scrape ends with its signal, and by itself after five seconds", async (t) => {
+test("a scrape ends with its signal or after five seconds", async (t) => {
   const { ports } = await machine(t);
   const stop = new AbortController();
   const url = await pageOf(t, () => stop.abort());
@@ -179,7 +179,7 @@ test("a scrape ends with its signal, and by itself after five seconds", async (t
   await assert.rejects(ports.scrape(url, never), { name: "TimeoutError" });
 });
 
-test("a trail that does not verify is reported, without controls, and its progress is told", async (t) => {
+test("a trail that does not verify is reported without control characters, with progress", async (t) => {
   const { folder, ports } = await machine(t);
   await writeFile(join(folder, "a.jsonl"), "no record\u001b[2J\n");
   const report = await ports.verifyAudit("a.jsonl", { signal: never, onProgress: () => {} });
@@ -189,7 +189,7 @@ test("a trail that does not verify is reported, without controls, and its progre
   assert.doesNotMatch(text, /\u001b/);
 });
 
-test("a file to verify or to restore that is not there is named", async (t) => {
+test("a missing file to verify or restore is named", async (t) => {
   const { folder, ports } = await machine(t);
   const options = { signal: never, onProgress: () => {} };
   await assert.rejects(ports.verifyAudit("none", options), /none/);
@@ -197,7 +197,7 @@ test("a file to verify or to restore that is not there is named", async (t) => {
   await assert.rejects(ports.restoreSnapshot(door, "none", options), /none/);
 });
 
-test("paths are completed as a shell does: by their start, folders with a slash, hidden ones where a dot is typed", async (t) => {
+test("paths are completed like in a shell: by prefix, folders with a slash, hidden ones after a dot", async (t) => {
   const { folder, ports } = await machine(t);
   await mkdir(join(folder, "deploy"));
   await Promise.all(

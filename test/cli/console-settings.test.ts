@@ -23,7 +23,7 @@ async function checked(env: Record<string, string>): Promise<readonly [status: n
   return [await execute(["console", "-check-settings"], io), io.out()];
 }
 
-test("good settings, and none, have status 0; others a line a fault with place and remedy, and status 1", async (t) => {
+test("valid or missing settings exit with 0; others print a line per error with place and remedy, and exit with 1", async (t) => {
   const { path, env } = await withSettings(t, "keys:\n  suspend: F\nmouse: false\n");
   assert.deepEqual(await checked(env), [0, `${path}: good: 0 themes, 1 keys, 0 commands, 0 contexts\n`]);
   await writeFile(path, "keys:\n  suspend: u\nmouse: 3\n");
@@ -38,14 +38,14 @@ test("good settings, and none, have status 0; others a line a fault with place a
   assert.deepEqual((await checked(none.env))[0], 0);
 });
 
-test("a file that others may write to is not believed, as it names programs to run", async (t) => {
+test("a settings file that others may write to is refused, since it names programs to run", async (t) => {
   const { path, env } = await withSettings(t, "mouse: false\n");
   await chmod(path, 0o666);
   const [status, out] = await checked(env);
   assert.deepEqual([status, /others may write to it.*chmod go-w/.test(out)], [1, true], out);
 });
 
-test("a theme that is none is refused before the terminal is touched", async (t) => {
+test("an unknown theme is refused before the terminal is touched", async (t) => {
   const { env } = await withSettings(t);
   const io = bufferIo({ env, isTerminal: () => true });
   assert.equal(await execute(["console", "-socket", "/x", "-theme", "dusk"], io), 2);
@@ -60,7 +60,7 @@ const ran = (argv: readonly string[], signal = never, timeLimitMs?: number) =>
 const textOf = (lines: readonly (readonly { readonly text: string }[])[]): string =>
   lines.map((line) => line.map(({ text }) => text).join("")).join("\n");
 
-test("a program is given its arguments as they are, no input, and the door in use", async () => {
+test("a program gets its exact arguments, no input, and the current address", async () => {
   const { words, lines } = await ran([
     "/bin/sh",
     "-c",
@@ -72,13 +72,13 @@ test("a program is given its arguments as they are, no input, and the door in us
   assert.deepEqual([words, textOf(lines)], ["status 0", "a b|$(id)|\nGATEWAY_ADMIN_SOCKET=/run/gateway.sock"]);
 });
 
-test("what it says cannot be obeyed by the terminal, and how it ended is told", async () => {
+test("a program's output contains no terminal escapes, and its exit status is reported", async () => {
   const { words, lines } = await ran(["/bin/sh", "-c", "printf '\\033[2Jx'; exit 7"]);
   assert.deepEqual([words, textOf(lines)], ["status 7", "\\u001b[2Jx"]);
   await assert.rejects(ran(["/nowhere/at-all"]), /there is no such program/);
 });
 
-test("one that does not end is ended with what it started, and so is one that says too much", async () => {
+test("a program that does not end is killed with its children, and so is one with too much output", async () => {
   assert.equal((await ran(["/bin/sh", "-c", "sleep 100 & sleep 100"], never, 100)).words, "ended after 0.1 s");
   const { words, lines } = await ran(["/bin/sh", "-c", "yes"]);
   assert.equal(words, "ended: it said more than 1 MiB");

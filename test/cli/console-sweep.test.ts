@@ -54,7 +54,7 @@ function resultOf(answer: SweepAnswer): SweepResult {
   return answer.kind === "done" ? answer.result : assert.fail();
 }
 
-test("its figures are those of the verb, and the threshold in force is one of them", async (t) => {
+test("the figures equal those of the verb, and the threshold in force is among them", async (t) => {
   const { sweep, io, told } = sweeper(t);
   const { steps, cases, inForce, source, averagePrecision } = resultOf(
     await sweep("c.jsonl", [owned("providers: []\n", { source: "other" }), owned(DOCUMENT, { source: "team" })]),
@@ -77,7 +77,7 @@ test("its figures are those of the verb, and the threshold in force is one of th
   assert.match(told.join("\n"), /compiling[\s\S]*checking the data[\s\S]*scored \d of 4 cases/);
 });
 
-test("of a case that turns it is told where, what is wrong from which threshold on, and its text around it", async (t) => {
+test("a changing case is listed with its place, the threshold from which it is wrong, and the text around it", async (t) => {
   const { sweep } = sweeper(t);
   const { steps, turning, turned } = resultOf(await sweep("c.jsonl"));
   assert.deepEqual([turning.map(({ line }) => line), turned], [[2, 3, 4], 3]);
@@ -96,7 +96,7 @@ test("of a case that turns it is told where, what is wrong from which threshold 
   }
 });
 
-test("flags go before the files, whose names may be quoted; a slip is told as the verb tells it", async (t) => {
+test("flags come before the files, whose names may be quoted; an error is the verb's own", async (t) => {
   const { sweep } = sweeper(t, { "my cases.jsonl": `${JSON.stringify(CASES[0])}\n` });
   const { files, cases } = resultOf(await sweep("-types email_address 'my cases.jsonl'"));
   assert.deepEqual([files, cases], [["my cases.jsonl"], 1]);
@@ -113,7 +113,7 @@ test("flags go before the files, whose names may be quoted; a slip is told as th
   }
 });
 
-test("a bad line is told with its file and number, and no text of it", async (t) => {
+test("an invalid line is reported with file and number, without its text", async (t) => {
   const { sweep } = sweeper(t, { "bad.jsonl": `${JSON.stringify(CASES[0])}\n{"text": "my secret", "spans": 3}\n` });
   await assert.rejects(sweep("bad.jsonl"), (error: Error) => {
     assert.match(error.message, /^bad\.jsonl:2: "spans" is no list/);
@@ -132,7 +132,7 @@ test("documents without detectors, and those that do not compile, are refused wi
   assert.match(broken.kind === "refused" ? broken.problems.join() : "", /source default.*detectors/);
 });
 
-test("a judge, whom somebody pays, is asked only where it is named", async (t) => {
+test("a judge, which costs money, is called only if it is named", async (t) => {
   const { sweep } = sweeper(t);
   const llm = { provider: "p", model: "m", labels: ["INJECTION"], prompt: "INJECTION: orders." };
   const judge = { name: "judge", type: "llm", llm };
@@ -146,7 +146,7 @@ test("a judge, whom somebody pays, is asked only where it is named", async (t) =
   );
 });
 
-test("others are let in while it runs, and it ends when it is told to", async (t) => {
+test("other work runs during a sweep, and it can be stopped", async (t) => {
   const rows = Array.from({ length: 1_500 }, (_, at) => `${JSON.stringify(CASES[at % CASES.length])}\n`);
   const { sweep } = sweeper(t, { "many.jsonl": rows.join("") });
   /** Returns how long others waited for their turn while `work` ran, in milliseconds, the shortest first. */

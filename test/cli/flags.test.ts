@@ -51,7 +51,7 @@ const READ: readonly (readonly [args: string, options: Partial<Options>, positio
 ];
 
 for (const [args, options, positionals = []] of READ) {
-  test(`'${args}' is read`, () => {
+  test(`'${args}' is parsed`, () => {
     const parsed = parseFlags(table, words(args));
     assert.deepEqual(parsed, { kind: "options", options: { ...DEFAULTS, ...options }, positionals });
   });
@@ -87,18 +87,18 @@ test("a required flag must be there and not empty", () => {
   assert.throws(() => parseFlags(required, ["-config="]), refusal);
 });
 
-test("help is asked for by -h, -help and --help, but not by the value of a flag", () => {
+test("help is requested by -h, -help and --help, but not by the value of a flag", () => {
   for (const arg of ["-h", "-help", "--help"]) assert.deepEqual(parseFlags(table, [arg]), { kind: "help" });
   assert.equal(parseFlags(table, ["-config", "-h"]).kind, "options");
 });
 
-test("an argument is not repeated with its control characters, nor at any length", () => {
+test("an argument is quoted without control characters and truncated", () => {
   const control = `${String.fromCharCode(27)}[2J`;
   assert.throws(() => parseFlags(table, [`-dialect=${control}`]), /not '\?\[2J'$/);
   assert.throws(() => parseFlags(table, [`-dialect=${"x".repeat(1_000)}`]), /not 'x{40}\.\.\.'$/);
 });
 
-test("any value of a string flag is read back as it was given", () => {
+test("any value of a string flag is parsed unchanged", () => {
   fc.assert(
     fc.property(fc.string(), fc.boolean(), (value, isInline) => {
       const args = isInline ? [`-config=${value}`, "rest"] : ["-config", value, "rest"];
@@ -110,7 +110,7 @@ test("any value of a string flag is read back as it was given", () => {
   );
 });
 
-test("whatever is typed is parsed or is a usage error", () => {
+test("any input is parsed or is a usage error", () => {
   fc.assert(
     fc.property(
       fc.array(fc.oneof(fc.string(), fc.constantFrom(...Object.keys(table).map((name) => `-${name}`)))),
@@ -125,7 +125,7 @@ test("whatever is typed is parsed or is a usage error", () => {
   );
 });
 
-test("the nearest name is suggested, and none when none is near", () => {
+test("the nearest name is suggested if it is close enough", () => {
   const names = ["check", "dev", "simulate", "version"];
   assert.equal(didYouMean("chekc", names), " (did you mean 'check'?)");
   assert.equal(didYouMean("simulator", names), " (did you mean 'simulate'?)");

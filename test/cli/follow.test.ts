@@ -40,30 +40,30 @@ async function start(owner: Owner, before?: string | Uint8Array, fromEnd = FROM_
   };
 }
 
-test("a file is read from its start, and then what is added to it", async (t) => {
+test("a file is read from its start, and then its additions", async (t) => {
   const it = await start(t, "one\ntwo\n");
   await it.sees("one\ntwo\n");
   await appendFile(it.file, "three\n");
   await it.sees("one\ntwo\nthree\n");
 });
 
-test("of a long file the whole lines in its last bytes are read", async (t) => {
+test("of a long file only the complete lines in its last bytes are read", async (t) => {
   const it = await start(t, `${"a".repeat(100_000)}\n${"b".repeat(90)}\nlast\n`, 95);
   await it.sees("last\n");
 });
 
-test("a line that begins just where the last bytes do is whole", async (t) => {
+test("a line that begins exactly at the last bytes is complete", async (t) => {
   const it = await start(t, "first\nsecond\n", 7);
   await it.sees("second\n");
 });
 
-test("a file whose last bytes hold no line begins with the next one", async (t) => {
+test("a file without a newline in its last bytes begins with the next line", async (t) => {
   const it = await start(t, "a".repeat(200_000), 100_000);
   await appendFile(it.file, "\nnext\n");
   await it.sees("next\n");
 });
 
-test("a rotated file is read to its end before the new one is", async (t) => {
+test("a rotated file is read to its end before the new one", async (t) => {
   const it = await start(t, "one\n");
   await it.sees("one\n");
   await appendFile(it.file, "two\n");
@@ -73,7 +73,7 @@ test("a rotated file is read to its end before the new one is", async (t) => {
   await it.sees("one\ntwo\nthree\nfour\n");
 });
 
-test("a file that was cut is read anew", async (t) => {
+test("a truncated file is read from the start", async (t) => {
   const it = await start(t, "one, which is long\n");
   await it.sees("one, which is long\n");
   await truncate(it.file);
@@ -81,7 +81,7 @@ test("a file that was cut is read anew", async (t) => {
   await it.sees("one, which is long\ntwo\n");
 });
 
-test("a file that is not there yet is waited for, and read from its start however long it is", async (t) => {
+test("a missing file is awaited, and read from its start whatever its length", async (t) => {
   const it = await start(t);
   const long = `${"a".repeat(2 * FROM_END)}\n`;
   await writeFile(`${it.file}.part`, long);
@@ -89,7 +89,7 @@ test("a file that is not there yet is waited for, and read from its start howeve
   await it.sees(long);
 });
 
-test("a character that is written in two pieces is one", async (t) => {
+test("a character written in two pieces is joined", async (t) => {
   const [head, tail] = [Buffer.from("grü").subarray(0, 3), Buffer.from("grü").subarray(3)];
   const it = await start(t, head);
   await it.sees("gr");
@@ -97,7 +97,7 @@ test("a character that is written in two pieces is one", async (t) => {
   await it.sees("grü");
 });
 
-test("it ends with its signal", async (t) => {
+test("following ends with its signal", async (t) => {
   const it = await start(t, "one\n");
   await it.sees("one\n");
   await it.stop();
@@ -105,7 +105,7 @@ test("it ends with its signal", async (t) => {
   assert.equal(it.text(), "one\n");
 });
 
-test("why there is nothing to read is told, and that there is something again", async (t) => {
+test("the reason for a missing file is reported, and its return too", async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "follow-"));
   atEnd(t, () => rm(folder, { recursive: true }));
   const file = join(folder, "audit.jsonl");

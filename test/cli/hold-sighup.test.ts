@@ -15,7 +15,7 @@ async function hangUp(): Promise<void> {
   clearTimeout(alive);
 }
 
-test("a hangup of before somebody listens is passed on once, and later ones as they come", async () => {
+test("a hangup before the first listener is passed on once, and later ones as they come", async () => {
   const held = holdSighup();
   await hangUp();
   await hangUp();
@@ -30,13 +30,13 @@ test("a hangup of before somebody listens is passed on once, and later ones as t
   assert.equal(process.listenerCount("SIGHUP"), 0);
 });
 
-test("without one before, nothing is passed on", () => {
+test("without an earlier hangup nothing is passed on", () => {
   const held = holdSighup();
   held.pass(() => assert.fail("nobody hung up"))();
   assert.equal(process.listenerCount("SIGHUP"), 0);
 });
 
-test("a process that has nothing to reload is told of the hangup that was kept, and listens no longer", async () => {
+test("a process without a reload is told of a kept hangup and stops listening", async () => {
   const held = holdSighup();
   await hangUp();
   assert.equal(held.letThrough(), true);

@@ -31,7 +31,7 @@ async function ended(of: ChildProcess): Promise<{ status: number | null; out: st
   return { status, out, err };
 }
 
-test("the first signal asks to stop and leaves the rest to the verb", async () => {
+test("the first signal asks the verb to stop and leaves the rest to it", async () => {
   const it = child(`io.stdout.write("ready\\n"); const by = await aborted; io.stderr.write(by); leave(0);`);
   it.stdout?.once("data", () => it.kill("SIGTERM"));
   const { status, err } = await ended(it);
@@ -48,7 +48,7 @@ test("the second signal ends the process at once", async () => {
   assert.equal(status, 130);
 });
 
-test("a verb whose reader has left is asked to stop", async () => {
+test("a verb whose output pipe closed is asked to stop", async () => {
   const it = child(`
     io.stderr.write("ready");
     const line = setInterval(() => io.stdout.write("x".repeat(1_000)), 1);
@@ -63,14 +63,14 @@ test("a verb whose reader has left is asked to stop", async () => {
   assert.equal(status, 1);
 });
 
-test("all that was written gets out before the process ends", async () => {
+test("all output is written before the process ends", async () => {
   const it = child(`io.stdout.write("x".repeat(3_000_000) + "."); await io.flush(); leave(0);`);
   const { status, out } = await ended(it);
   assert.equal(out.length, 3_000_001);
   assert.equal(status, 0);
 });
 
-test("what nobody reads does not keep a verb from ending at a signal", async () => {
+test("unread output does not keep a verb from ending at a signal", async () => {
   const it = child(`
     io.stdout.write("x".repeat(3_000_000));
     io.stderr.write("written");

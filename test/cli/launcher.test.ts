@@ -29,7 +29,7 @@ function launcherWith(t: TestContext, code: string | undefined): string {
   return join(dir, "bin", "gateway");
 }
 
-test("the version line of a build names its commit and date, or that there is none", { skip }, () => {
+test("the version line of a build has its commit and date, or says that there is none", { skip }, () => {
   const { status, stdout, stderr } = gateway(["version"]);
   assert.equal(stderr, "");
   assert.match(
@@ -39,13 +39,13 @@ test("the version line of a build names its commit and date, or that there is no
   assert.equal(status, 0);
 });
 
-test("a usage error is status 2 of the process", { skip }, () => {
+test("a usage error exits with status 2", { skip }, () => {
   const { status, stdout } = gateway(["chekc"]);
   assert.equal(stdout, "");
   assert.equal(status, 2);
 });
 
-test("a reader that leaves early is no fault to speak of", { skip }, async () => {
+test("a closed output pipe prints no error", { skip }, async () => {
   const child = spawn(process.execPath, [bin, "help"], { stdio: ["ignore", "pipe", "pipe"] });
   child.stdout.destroy();
   let words = "";
@@ -59,7 +59,7 @@ test("a reader that leaves early is no fault to speak of", { skip }, async () =>
 
 const PRINT_THREADS = "export const main = async () => { process.stdout.write(process.env.UV_THREADPOOL_SIZE); };";
 
-test("the thread pool has at least 16 threads, and more when more are asked for", (t) => {
+test("the thread pool has at least 16 threads, and more if requested", (t) => {
   const launcher = launcherWith(t, PRINT_THREADS);
   const threads = (asked: string | undefined) => {
     const env = { ...process.env, UV_THREADPOOL_SIZE: asked };
@@ -71,7 +71,7 @@ test("the thread pool has at least 16 threads, and more when more are asked for"
   assert.equal(threads("64"), "64");
 });
 
-test("the launcher works through a link and is given the arguments as they are", (t) => {
+test("the launcher works through a link and passes the arguments unchanged", (t) => {
   const launcher = launcherWith(
     t,
     "export const main = async (args) => { process.stdout.write(JSON.stringify(args)); };",
@@ -88,14 +88,14 @@ test("without a build the launcher says how to get one", (t) => {
   assert.equal(status, 1);
 });
 
-test("a program that cannot be loaded is a failure with its cause", (t) => {
+test("a program that cannot be loaded is an error with its cause", (t) => {
   const launcher = launcherWith(t, 'import "./absent.js";');
   const { status, stderr } = spawnSync(process.execPath, [launcher], { encoding: "utf8" });
   assert.match(stderr, /^gateway: did not start: .*absent\.js/);
   assert.equal(status, 1);
 });
 
-test("an old Node is refused by name, at the version that package.json asks for", (t) => {
+test("an old Node is refused with the version that package.json requires", (t) => {
   const launcher = launcherWith(t, PRINT_THREADS);
   const old = join(launcher, "..", "old.cjs");
   writeFileSync(old, 'Object.defineProperty(process, "versions", { value: { node: "20.18.3" } });');

@@ -41,7 +41,7 @@ for (const [args, message] of USAGE) {
   });
 }
 
-test("help goes to stdout and is no failure, however it is asked for", async () => {
+test("help goes to stdout and exits with 0, however it is requested", async () => {
   const asked = [["help"], ["-h"], ["-help"], ["--help"]];
   const answers = await Promise.all(
     asked.map(async (args) => {
@@ -55,7 +55,7 @@ test("help goes to stdout and is no failure, however it is asked for", async () 
   assert.equal(new Set(answers).size, 1);
 });
 
-test("every verb explains itself by -help and by the help verb alike", async () => {
+test("every verb prints the same help for -help and for the help verb", async () => {
   for (const { name } of VERBS) {
     const byFlag = bufferIo();
     const byVerb = bufferIo();
@@ -66,14 +66,14 @@ test("every verb explains itself by -help and by the help verb alike", async () 
   }
 });
 
-test("a verb's words are taken off before its flags, and flags alone are the daemon's", () => {
+test("a verb's words are removed before its flags, and flags alone belong to the daemon", () => {
   assert.equal(findVerb(["check", "-offline"]).verb.name, "check");
   assert.deepEqual(findVerb(["check", "-offline"]).rest, ["-offline"]);
   assert.equal(findVerb([]).verb, DAEMON);
   assert.equal(findVerb(["-config", "check"]).verb, DAEMON);
 });
 
-test("what a verb throws becomes a status and a line, and a stack only when debugging", async () => {
+test("an error of a verb becomes a status and a line, and a stack only when debugging", async () => {
   const broken = { write: () => assert.fail("the disk is on fire") };
   const silent = bufferIo();
   const loud = bufferIo({ env: { GATEWAY_LOG: "debug" } });
@@ -85,7 +85,7 @@ test("what a verb throws becomes a status and a line, and a stack only when debu
   assert.match(loud.err(), /^gateway version: the disk is on fire\nAssertionError.*\n {4}at /);
 });
 
-test("a verb that was interrupted says nothing and is status 130; one whose reader left, 1", async () => {
+test("an interrupted verb prints nothing and exits with 130; one with a closed output pipe with 1", async () => {
   for (const [by, status] of [
     ["SIGINT", 130],
     ["SIGTERM", 130],

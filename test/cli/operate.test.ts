@@ -9,7 +9,7 @@ import { ALL_LISTS, columnsOf, listNamed, type Row } from "../../src/cli/operate
 import { conditionOf } from "../../src/cli/operate/row-conditions.ts";
 import { bufferIo } from "./buffers.ts";
 
-test("every list of the admin API can be got, with columns that it has", () => {
+test("every list of the admin API can be read, with existing columns", () => {
   assert.deepEqual(ALL_LISTS.map(({ table }) => table).sort(), Object.keys(TABLES).sort());
   for (const list of ALL_LISTS) {
     const names = columnsOf(list).map(({ name }) => name);
@@ -32,7 +32,7 @@ const NAMED: readonly (readonly [typed: string, table: string])[] = [
   ["cert", "certificates"],
 ];
 
-test("a list goes by its name, the singular, and what other tools call it", () => {
+test("a list is found by its name, the singular, and other tools' names for it", () => {
   for (const [typed, table] of NAMED) assert.equal(listNamed(typed).table, table, typed);
   assert.throws(() => listNamed("kyes"), /there is no list 'kyes' \(did you mean 'keys'\?\)/);
 });
@@ -47,7 +47,7 @@ const ROW: Row = { name: "ci", profile: null, status: "active", last_used_at: ne
 const MEMBER: Row = { id: "n1", lag: 7, clock_offset_ms: null, voter: true };
 const PROFILE: Row = { name: "dev", allowed_models: ["gpt-4o", "claude-*"], access_rules: 0 };
 
-test("conditions choose rows by text, number, time, list and absence", () => {
+test("conditions select rows by text, number, time, list and absence", () => {
   const holds: readonly (readonly [row: Row, columns: typeof KEYS, condition: string, isMet: boolean])[] = [
     [ROW, KEYS, "status=active", true],
     [ROW, KEYS, "status = active", true],
@@ -83,7 +83,7 @@ test("conditions choose rows by text, number, time, list and absence", () => {
   assert.equal(conditionOf([], KEYS, NOW)(ROW), true);
 });
 
-test("a condition that cannot be understood says what would be", () => {
+test("an invalid condition lists the valid forms", () => {
   for (const [condition, why] of [
     ["status", /write COLUMN=VALUE/],
     ["=x", /write COLUMN=VALUE/],
@@ -100,7 +100,7 @@ const FLAGS = {
   yes: { kind: "boolean", meaning: "consent" },
 } as const;
 
-test("flags of these verbs are read before and after the arguments, until --", () => {
+test("flags of these verbs are parsed before and after the arguments, until --", () => {
   const read = (args: string) => {
     const parsed = parseFlags(FLAGS, args.split(" "), { isInterleaved: true });
     assert.ok(parsed.kind === "options");

@@ -27,7 +27,7 @@ async function copied(name: string): Promise<string> {
   return to;
 }
 
-test("a pipe in the place of a file is refused by each verb that reads whole files, at once", async () => {
+test("every verb that reads whole files refuses a pipe at once", async () => {
   const pipe = join(dir, "pipe");
   execFileSync("mkfifo", [pipe]);
   const pack = await copied("piped");
@@ -50,7 +50,7 @@ test("a pipe in the place of a file is refused by each verb that reads whole fil
   }
 });
 
-test("pack show of a directory that does not compile shows it, says why and ends with 1", async () => {
+test("pack show of a directory that does not compile prints it with the reason and exits with 1", async () => {
   const broken = await copied("broken");
   await writeFile(
     join(broken, "fragment.yaml"),
@@ -61,7 +61,7 @@ test("pack show of a directory that does not compile shows it, says why and ends
   assert.match(stderr, /condition|does not compile|refused/);
 });
 
-test("with -config the other flags are ignored, bad values included", async () => {
+test("with -config the other flags are ignored, including invalid values", async () => {
   for (const bad of [["-dialect", "nonsense"], ["-max-body", "many"], ["-max-body=-1"]]) {
     const { status, stderr } = await ended("-config", join(dir, "absent.yaml"), ...bad);
     assert.equal(status, 10, stderr);

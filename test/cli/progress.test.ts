@@ -18,7 +18,7 @@ const SIZES: readonly (readonly [bytes: number, text: string])[] = [
 ];
 
 for (const [bytes, text] of SIZES) {
-  test(`${bytes} bytes are ${text}`, () => assert.equal(sizeText(bytes), text));
+  test(`${bytes} bytes are formatted as ${text}`, () => assert.equal(sizeText(bytes), text));
 }
 
 test("a line is rewritten at most ten times a second", () => {
@@ -35,7 +35,7 @@ test("a line is rewritten at most ten times a second", () => {
   assert.equal(io.err().replaceAll("\r\u001b[K", "|").slice(-3), "kB|");
 });
 
-test("without a terminal nothing is said", () => {
+test("without a terminal nothing is printed", () => {
   const io = bufferIo();
   const progress = progressOf(io, "sent");
   progress.add(1);

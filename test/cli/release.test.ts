@@ -8,7 +8,7 @@ import { problemsOfLongResults } from "../../bin/release/long-results.ts";
 import { parseOptions } from "../../bin/release/options.ts";
 import { provenanceOf, repositoryUri } from "../../bin/release/provenance.ts";
 
-test("options are read in any order", () => {
+test("options are parsed in any order", () => {
   const plain = { version: "0.2.0", isDryRun: false, skipsTests: false, out: "release/0.2.0" };
   assert.deepEqual(parseOptions(["0.2.0"]), plain);
   assert.deepEqual(parseOptions(["--dry-run", "0.2.0"]), { ...plain, isDryRun: true });
@@ -54,7 +54,7 @@ test("release notes are the section of the version", () => {
   assert.deepEqual(releaseNotes(CHANGELOG, "0.1.0"), { kind: "notes", text: "- That.\n" });
 });
 
-test("a missing section, an empty one, and text that is still unreleased are problems", () => {
+test("a missing section, an empty one and remaining unreleased text are problems", () => {
   const problemOf = (text: string, version: string) => {
     const { kind, text: said } = releaseNotes(text, version);
     return kind === "problem" ? said : undefined;
@@ -71,7 +71,7 @@ const REPORT = ["| Job | Result |", row("a", "passed", "0123456789ab"), row("b",
   "\n",
 );
 
-test("results of the same source that passed are accepted", () => {
+test("passing results of the same source are accepted", () => {
   assert.deepEqual(
     problemsOfLongResults(REPORT, () => true),
     [],
@@ -99,7 +99,7 @@ for (const [what, report, problem] of REPORTS) {
   });
 }
 
-test("a provenance statement names what was built, from which commit and packages, by digest", () => {
+test("a provenance statement has artifact, commit and packages, by digest", () => {
   const bytes = Buffer.from("tarball");
   const sha512 = createHash("sha512").update("package").digest();
   const lock = JSON.stringify({
@@ -149,7 +149,7 @@ const REMOTES: readonly (readonly [remote: string, uri: string | undefined])[] =
 ];
 
 for (const [remote, uri] of REMOTES) {
-  test(`the source at ${remote} is ${uri ?? "named by its commit alone"}`, () => {
+  test(`the source at ${remote} is ${uri ?? "identified by its commit alone"}`, () => {
     assert.equal(repositoryUri(remote), uri);
   });
 }

@@ -25,7 +25,7 @@ function manager(owner: Owner, everyMs: number | undefined, errno?: number) {
   return { ...created, sent, warnings, count };
 }
 
-test("signs of life are sent while all parts answer, and not once one is silent", async (t) => {
+test("watchdog pings are sent while all parts answer, and stop when one is silent", async (t) => {
   const { ready, count, warnings } = manager(t, 5);
   let isAlive = true;
   let before = 0;
@@ -41,14 +41,14 @@ test("signs of life are sent while all parts answer, and not once one is silent"
   assert.match(warnings[0] ?? "", /gives no sign of life/);
 });
 
-test("a part that failed ends the signs of life, and is logged", async (t) => {
+test("a failed part ends the watchdog pings and is logged", async (t) => {
   const { ready, count, warnings } = manager(t, 5);
   ready({ status: () => "Serving", alive: () => Promise.reject(new Error("ended")) });
   await eventually("a warning", () => warnings.length > 0);
   assert.equal(count("WATCHDOG=1"), 0);
 });
 
-test("a drain is life too: while it stops, parts that are closed already are not asked", async (t) => {
+test("a drain counts as alive: while stopping, closed parts are not asked", async (t) => {
   const { ready, stopping, count } = manager(t, 5);
   ready({ status: () => "Serving", alive: () => Promise.reject(new Error("closed")) });
   stopping();
@@ -56,7 +56,7 @@ test("a drain is life too: while it stops, parts that are closed already are not
   assert.equal(count("STOPPING=1"), 1);
 });
 
-test("a reload is reported with its time on the monotonic clock, and as ready again, also when it fails", async (t) => {
+test("a reload is reported with its monotonic time, and as ready again, also if it fails", async (t) => {
   const { ready, reloading, sent, count } = manager(t, undefined);
   let reloads = 0;
   await reloading(async () => {
@@ -75,7 +75,7 @@ test("a reload is reported with its time on the monotonic clock, and as ready ag
   assert.equal(count("READY=1"), 2);
 });
 
-test("a status line is one line, and is sent when it changes", (t) => {
+test("a status is one line and is sent when it changes", (t) => {
   const { ready, stopping, sent } = manager(t, undefined);
   ready({ status: () => "Not serving (a\nREADY=1)", alive: () => Promise.resolve() });
   stopping();
@@ -87,14 +87,14 @@ test("a status line is one line, and is sent when it changes", (t) => {
   ]);
 });
 
-test("a manager that takes nothing is logged once", (t) => {
+test("a manager that accepts nothing is logged once", (t) => {
   const { ready, stopping, warnings } = manager(t, undefined, 111);
   ready(ALIVE);
   stopping();
   assert.equal(warnings.length, 1);
 });
 
-test("signs of life come twice as often as the manager asks, if it watches this process", () => {
+test("watchdog pings come twice as often as required, if the manager watches this process", () => {
   assert.equal(watchdogMs({ WATCHDOG_USEC: "30000000" }), 15_000);
   assert.equal(watchdogMs({ WATCHDOG_USEC: "30000000", WATCHDOG_PID: String(process.pid) }), 15_000);
   assert.equal(watchdogMs({ WATCHDOG_USEC: "30000000", WATCHDOG_PID: "1" }), undefined);
@@ -102,7 +102,7 @@ test("signs of life come twice as often as the manager asks, if it watches this 
   assert.equal(watchdogMs({}), undefined);
 });
 
-test("the address of a path ends in a null byte, that of an abstract name begins with one", () => {
+test("a path address ends with a null byte, and an abstract one begins with one", () => {
   assert.equal(addressOf("/run/x").subarray(2).toString("latin1"), "/run/x\0");
   assert.equal(addressOf("@x").subarray(2).toString("latin1"), "\0x");
   assert.throws(() => addressOf(`/${"x".repeat(107)}`), /longer than 107 bytes/);

@@ -121,7 +121,7 @@ test("a fresh clone is installed, development dependencies included, and built",
   assert.match(readFileSync(join(it.dir, "npm-args"), "utf8"), /^ci --include=dev /);
 });
 
-test("a start installs what the build needs, and the first test the rest", (t) => {
+test("a start installs what the build needs, and the first test installs the rest", (t) => {
   const it = clone(t);
   assert.deepEqual(it.setup("start"), { status: 0, said: INSTALLED_FOR_START + BUILT });
   assert.match(readFileSync(join(it.dir, "npm-args"), "utf8"), /^ci --include=dev --workspaces=false /);
@@ -139,14 +139,14 @@ test("a package that only tests need may be missing at a start", (t) => {
   assert.deepEqual(it.setup("start"), { status: 0, said: INSTALLED_FOR_START });
 });
 
-test("what is ready is left alone, without a word", (t) => {
+test("a ready clone is left unchanged, silently", (t) => {
   const it = clone(t);
   it.setup();
   it.write("npm-cli.js", "process.exit(9)");
   assert.deepEqual(it.setup(), { status: 0, said: "" });
 });
 
-test("a change of source builds again, be it newer, older, added or removed", (t) => {
+test("any change of source causes a build: newer, older, added or removed files", (t) => {
   const it = clone(t);
   it.setup();
   const changes = [
@@ -162,7 +162,7 @@ test("a change of source builds again, be it newer, older, added or removed", (t
   }
 });
 
-test("a lock file that asks for another version installs again", (t) => {
+test("a lock file with another version causes an install", (t) => {
   const it = clone(t);
   it.setup();
   const path = join(it.dir, "node_modules/.package-lock.json");
@@ -171,14 +171,14 @@ test("a lock file that asks for another version installs again", (t) => {
   assert.deepEqual(it.setup(), { status: 0, said: INSTALLED });
 });
 
-test("a package that went missing installs again, an optional one does not", (t) => {
+test("a missing package causes an install, and a missing optional one does not", (t) => {
   const it = clone(t);
   it.setup();
   rmSync(join(it.dir, "node_modules/needed"), { recursive: true });
   assert.deepEqual(it.setup(), { status: 0, said: INSTALLED });
 });
 
-test("an install that fails shows npm's words and says what to do about them", (t) => {
+test("a failed install prints npm's output and the remedy", (t) => {
   const it = clone(t);
   const cases: readonly (readonly [said: string, advice: RegExp])[] = [
     ["npm error network", /^Is the package registry reachable from here\? Behind a proxy set HTTPS_PROXY;/],
@@ -209,7 +209,7 @@ test("an install that fails shows npm's words and says what to do about them", (
   }
 });
 
-test("an install that makes no progress is ended, and one that goes on for longer is not", (t) => {
+test("an install without progress is killed, and one that continues for longer is not", (t) => {
   const it = clone(t, { GATEWAY_SETUP_STALL_MS: "2000" });
   const failing = "npm http fetch GET https://npm.example.com/needed attempt 1 failed with EAI_AGAIN";
   it.write("npm-cli.js", `setInterval(() => console.error("${failing}"), 50);`);
@@ -228,7 +228,7 @@ test("an install that makes no progress is ended, and one that goes on for longe
   assert.deepEqual(it.setup(), { status: 0, said: INSTALLED + BUILT });
 });
 
-test("a build that fails shows its errors and is tried again", (t) => {
+test("a failed build prints its errors and is tried again", (t) => {
   const it = clone(t);
   it.write("bin/build.mjs", 'console.error("src/main.ts: no such name"); process.exit(1)');
   const said =
@@ -253,7 +253,7 @@ import { existsSync } from "node:fs";
 while (!existsSync("go-on")) await new Promise((resolve) => setTimeout(resolve, 20));
 `;
 
-test("of several at once one builds, and the others wait for it", async (t) => {
+test("of several concurrent starts one builds, and the others wait for it", async (t) => {
   const it = clone(t);
   it.write("bin/build.mjs", SLOW_BUILD);
   const first = it.begin();
@@ -266,7 +266,7 @@ test("of several at once one builds, and the others wait for it", async (t) => {
   assert.ok(!existsSync(join(it.dir, ".setup.lock")));
 });
 
-test("what a killed one left behind is taken over, by one of those that wait", async (t) => {
+test("the leftovers of a killed start are taken over by one that waits", async (t) => {
   const it = clone(t);
   it.write("bin/build.mjs", NEVER_DONE);
   const killed = it.begin();

@@ -11,14 +11,14 @@ import { placeSocket } from "../../src/server/admin/listeners/socket-path.ts";
 import { unwritable } from "../../src/server/audit/audit-error.ts";
 import { listenLocally } from "../e2e/support/ports.ts";
 
-test("an audit trail that cannot be written is a storage fault", () => {
+test("an unwritable audit trail is a storage fault", () => {
   const full = Object.assign(new Error("no space"), { code: "ENOSPC" });
   const { status, message } = startFailure(unwritable("/data/audit-head", full));
   assert.equal(status, 11);
   assert.match(message, /make room on that disk/);
 });
 
-test("a local socket that another process serves is one that cannot be listened on", async (t) => {
+test("a local socket that another process serves cannot be listened on", async (t) => {
   const directory = await mkdtemp(join(tmpdir(), "gateway-start-"));
   t.after(() => rm(directory, { recursive: true, force: true }));
   const path = join(directory, "admin.sock");

@@ -22,7 +22,7 @@ function slowWritable(): { readonly stream: Writable; readonly taken: string[]; 
   return { stream, taken, next: () => release() };
 }
 
-test("parts are written at the pace of the reader", async () => {
+test("parts are written at the reader's pace", async () => {
   const { stream, taken, next } = slowWritable();
   let made = 0;
   const parts = (function* (): Generator<string> {
@@ -38,7 +38,7 @@ test("parts are written at the pace of the reader", async () => {
   assert.deepEqual([made, taken], [3, ["a", "b", "c"]]);
 });
 
-test("a reader that has gone ends the writing with the reason", async () => {
+test("a reader that disconnects ends the write with the reason", async () => {
   const { stream } = slowWritable();
   const leaving = new AbortController();
   const writing = writeAll(stream, ["a", "b"], leaving.signal);
@@ -48,7 +48,7 @@ test("a reader that has gone ends the writing with the reason", async () => {
   await assert.rejects(writeAll(stream, ["a"], AbortSignal.abort(reason)), reason);
 });
 
-test("an input is read to its end, bounded, in bytes", async () => {
+test("an input is read to its end, with a limit, in bytes", async () => {
   const input = () => Readable.from([Buffer.from("\u00fc"), "b"]);
   assert.equal((await readAll(input(), 3, "it", FOREVER)).toString(), "\u00fcb");
   await assert.rejects(readAll(input(), 2, "it", FOREVER), new UsageError("it is over 2 bytes"));

@@ -9,7 +9,7 @@ const number = (name: string) => ({ name, isNumeric: true });
 
 const table = (...given: Parameters<typeof tableLines>): string => [...tableLines(...given)].join("");
 
-test("columns are as wide as their widest cell, numbers at the right, NULL empty, no blank at the end of a line", () => {
+test("columns are as wide as their widest cell, numbers right-aligned, NULL empty, without trailing blanks", () => {
   const rows = [
     ["alpha", 5, true, null],
     ["b", 1234.5, false, '{"a":1}'],
@@ -25,16 +25,16 @@ b      1234.5  false  {"a":1}
   );
 });
 
-test("a table without rows has its names", () => {
+test("a table without rows prints its column names", () => {
   assert.equal(table([text("name"), number("n")], []), "name  n\n");
   assert.equal(table([], []), "\n");
 });
 
-test("a row is one line whatever its cells hold", () => {
+test("a row is one line whatever its cells contain", () => {
   assert.equal(table([text("a"), text("b")], [["x\ny", "\u001b[2J"]]), "a     b\nx\\ny  \\u001b[2J\n");
 });
 
-test("wide characters are measured by the cells they take", () => {
+test("wide characters are measured in terminal cells", () => {
   assert.equal(
     table(
       [text("a"), text("b")],
@@ -47,7 +47,7 @@ test("wide characters are measured by the cells they take", () => {
   );
 });
 
-test("in a terminal the widest text gives way first, and numbers never", () => {
+test("in a terminal the widest text is shortened first, and numbers never", () => {
   const columns = [text("id"), text("message"), number("bytes")];
   const rows = [["short", "a message that goes on and on", 123456789012]];
   assert.equal(
@@ -58,12 +58,12 @@ short  a message that goe…  123456789012
   );
 });
 
-test("what does not fit in any way is cut at the edge", () => {
+test("a table that cannot fit is cut at the edge", () => {
   const columns = [text("first"), text("second"), text("third")];
   assert.equal(table(columns, [["aaaaaaaaaaaa", "bbbbbbbbbbbb", "cc"]], 15), "first     seco…\naaaaaaa…  bbbb…\n");
 });
 
-test("no line is wider than the terminal, and piped none is cut", () => {
+test("no line is wider than the terminal, and piped output is not cut", () => {
   const value = fc.oneof(fc.string({ unit: "grapheme" }), fc.integer(), fc.constant(null), fc.boolean());
   const rows = fc.array(fc.array(value, { minLength: 3, maxLength: 3 }), { maxLength: 10 });
   fc.assert(

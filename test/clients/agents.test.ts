@@ -30,7 +30,7 @@ function runAgents(...args: readonly string[]): Promise<{ readonly status: numbe
 }
 
 for (const name of AGENTS) {
-  test(`${name} at its defaults is answered by a provider of either dialect`, async (t) => {
+  test(`${name} with its defaults is answered by a provider of either dialect`, async (t) => {
     const { status, text } = await runAgents("-only", name);
     const leftOut = /^\S+: left out, (.*)$/m.exec(text)?.[1];
     if (leftOut !== undefined) return t.skip(leftOut);
@@ -40,7 +40,7 @@ for (const name of AGENTS) {
   });
 }
 
-test("an agent that is not in the table is refused with the names of those that are", async () => {
+test("an agent outside the table is refused with the known names", async () => {
   const { status, text } = await runAgents("-only", "nobody");
   assert.equal(status, 2);
   assert.equal(text, `no agent is called \`nobody\`; there are ${AGENTS.join(", ")}\n`);

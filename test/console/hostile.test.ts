@@ -150,7 +150,7 @@ const turnOf = <Item>(items: readonly Item[], turn: number): readonly Item[] =>
   items.filter((_, index) => index % STRIDE === turn % STRIDE);
 
 for (const [what, text] of Object.entries(HOSTILE)) {
-  test(`${what} in every text of every list spoil no view`, () => {
+  test(`${what} in every text of every list break no view`, () => {
     const data = dataOf(text);
     let turn = what.length;
     for (const view of VIEWS) {

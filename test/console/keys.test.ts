@@ -31,12 +31,12 @@ const repeated = (texts: readonly string[]): readonly string[] =>
 
 const isLetter = (chord: Chord): boolean => /^\p{L}$/u.test(chord);
 
-test("a chord means one thing among verbs, moving and what works everywhere", () => {
+test("a chord has one meaning among verbs, movement and global keys", () => {
   const all = [...VERB_KEYS.map(({ chord }) => chord), ...chordsOf(COMMON_KEYS), ...chordsOf(MOVING_KEYS)];
   assert.deepEqual(repeated(all), []);
 });
 
-test("every verb is a letter, offered by some view, and by each at most once", () => {
+test("every verb is a letter, offered by some view, at most once per view", () => {
   for (const { chord } of VERB_KEYS) assert.ok(isLetter(chord), chord);
   const offered = new Set<string>(VIEWS.flatMap(({ offers }) => offers.map(({ verb }) => verb)));
   assert.deepEqual(
@@ -46,7 +46,7 @@ test("every verb is a letter, offered by some view, and by each at most once", (
   for (const { id, offers } of VIEWS) assert.deepEqual(repeated(offers.map(({ verb }) => verb)), [], id);
 });
 
-test("a dialog knows no letters but y and c, and keeps any other without doing anything", () => {
+test("a dialog uses only the letters y and c, and ignores all others", () => {
   assert.deepEqual(chordsOf(Object.values(DIALOG)).filter(isLetter), ["y", "c"]);
   const step = createStep({ views: VIEWS, stepWorkbench });
   const online = start({ place: { view: "providers" } });
@@ -75,7 +75,7 @@ const SAME_MEANING: Readonly<Record<string, readonly [there: string, here: strin
   w: [VERBS.save.help, WORKBENCH_KEYS.export.help, /to a (local|\.csv|file)/],
 };
 
-test("the letters of a result mean what they mean elsewhere", () => {
+test("the letters of a result keep their usual meaning", () => {
   const inResult = Object.values(WORKBENCH_KEYS).filter(({ modes }) => modes.some((mode) => mode === "result"));
   const letters = chordsOf(inResult).filter((chord) => characterOf(chord) !== undefined);
   assert.deepEqual([...letters].sort(), Object.keys(SAME_MEANING).sort());
@@ -85,7 +85,7 @@ test("the letters of a result mean what they mean elsewhere", () => {
   }
 });
 
-test("the control keys of the workbench are no keys that work everywhere, but Esc, which goes back in both", () => {
+test("the control keys of the workbench are not global keys, except Esc, which goes back in both", () => {
   const own = new Set(chordsOf(Object.values(WORKBENCH_KEYS)));
   assert.deepEqual(
     chordsOf(COMMON_KEYS).filter((chord) => own.has(chord)),
@@ -93,14 +93,14 @@ test("the control keys of the workbench are no keys that work everywhere, but Es
   );
 });
 
-test("within a mode of the workbench a chord means one thing", () => {
+test("within a mode of the workbench a chord has one meaning", () => {
   for (const mode of ["asking", "params", "editor", "result"] as const) {
     const there = Object.values(WORKBENCH_KEYS).filter(({ modes }) => modes.some((one) => one === mode));
     assert.deepEqual(repeated(chordsOf(there)), [], mode);
   }
 });
 
-test("names and numbers of views are each of one view, and none is a command's own", () => {
+test("names and numbers of views are unique and differ from commands", () => {
   assert.deepEqual(repeated(VIEWS.flatMap(({ id, aliases }) => [id, ...aliases])), []);
   assert.deepEqual(repeated(VIEWS.flatMap(({ digit }) => digit ?? [])), []);
   for (const { id, aliases, digit } of VIEWS) {
@@ -111,7 +111,7 @@ test("names and numbers of views are each of one view, and none is a command's o
   }
 });
 
-test("the letters that sort a table are each of one column", () => {
+test("each sort letter of a table belongs to one column", () => {
   const state = start();
   for (const { id, body } of VIEWS) {
     if (body.kind !== "table") continue;
@@ -141,7 +141,7 @@ const helpOf = (view: View): ReadonlySet<string> =>
     ),
   );
 
-test("the help of a view lists what it offers, what works everywhere, and every view", () => {
+test("the help of a view lists its actions, the global keys and every view", () => {
   for (const view of VIEWS) {
     const told = helpOf(view);
     for (const { verb } of view.offers) assert.ok(told.has(chordText(VERBS[verb].chord)), `${view.id}: ${verb}`);
@@ -154,7 +154,7 @@ test("the help of a view lists what it offers, what works everywhere, and every 
   }
 });
 
-test("what moves, and each key of the workbench, is told by the help of some view", () => {
+test("movement keys and each key of the workbench are in the help of some view", () => {
   const told = new Set(VIEWS.flatMap((view) => [...helpOf(view)]));
   for (const { chords } of [...MOVING_KEYS, ...Object.values(CHARTS), ...Object.values(WORKBENCH_KEYS)]) {
     assert.ok(told.has(chordsText(chords)), chordsText(chords));

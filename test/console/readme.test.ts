@@ -47,7 +47,7 @@ function keyTable(): string {
   return ["| Where | Keys | |", "|---|---|---|", ...rows, ""].join("\n");
 }
 
-test("docs has the table of keys that the console reads", () => {
+test("docs has the table of the console's keys", () => {
   const readme = readFileSync(README, "utf8");
   const from = readme.indexOf(BEGIN) + BEGIN.length;
   const to = readme.indexOf(END);
@@ -60,7 +60,7 @@ test("docs has the table of keys that the console reads", () => {
   assert.equal(readme.slice(from, to), table);
 });
 
-test("no letter of a verb is one that moves, and none stands for two verbs", () => {
+test("no verb has the letter of a movement, and no two verbs share one", () => {
   const taken = [...Object.values(COMMON), ...Object.values(MOVING)].flatMap(
     ({ chords }) => chords as readonly Chord[],
   );

@@ -43,7 +43,7 @@ const LANGUAGES = new Set([
   "nginx",
 ]);
 
-test("every block is in a language that is known here", () => {
+test("every block has a known language", () => {
   assert.ok(blocks.length > 100, `${blocks.length} blocks`);
   assert.deepEqual(
     blocks.filter(({ language }) => !LANGUAGES.has(language)).map(({ at, language }) => `${at}: ${language}`),
@@ -51,7 +51,7 @@ test("every block is in a language that is known here", () => {
   );
 });
 
-test("JSON is JSON", () => {
+test("JSON blocks are valid", () => {
   const faults = blocks
     .filter(({ language, isFragment }) => language === "json" && !isFragment)
     .flatMap(({ at, text }) => {
@@ -65,7 +65,7 @@ test("JSON is JSON", () => {
   assert.deepEqual(faults, []);
 });
 
-test("a shell block has balanced quotes, and a diagram says its kind", () => {
+test("a shell block has balanced quotes, and a diagram states its type", () => {
   for (const { at, language, text } of blocks) {
     if (language === "mermaid")
       assert.match(text.trim(), /^(?:flowchart|graph|sequenceDiagram|stateDiagram-v2|timeline)\b/, at);

@@ -26,7 +26,7 @@ function faultOf(from: string, target: string): string | undefined {
   return page.ids.has(decodeURI(id)) ? undefined : "no such heading";
 }
 
-test("every link leads to a file and a heading that are there", () => {
+test("every link leads to an existing file and heading", () => {
   assert.ok(PATHS.length > 60, `${PATHS.length} files`);
   const broken = [...parts].flatMap(([path, { links }]) =>
     links.flatMap(({ target, line }) => {
@@ -40,7 +40,7 @@ test("every link leads to a file and a heading that are there", () => {
 /** Tags that a page may use. Any other would be lost on one of the two places that show it. */
 const TAGS = /<\/?(?!(?:a|br|details|summary|img|kbd|sub|sup|p|picture|source)\b)[A-Za-z][^>]*>/;
 
-test("no text outside of code looks like markup or like an expression of the site", () => {
+test("no text outside code looks like markup or a site expression", () => {
   const found = [...parts].flatMap(([path, { prose }]) =>
     prose
       .filter(({ text }) => TAGS.test(text.replace(/<!--.*?-->/g, "")))
@@ -49,7 +49,7 @@ test("no text outside of code looks like markup or like an expression of the sit
   assert.deepEqual(found, []);
 });
 
-test("each page has one title, an address of its own, and a place in the sidebar", () => {
+test("each page has one title, its own address, and a place in the sidebar", () => {
   const addresses = PATHS.map((path) => sitePathOf(path));
   assert.deepEqual(
     addresses.filter((path, at) => addresses.indexOf(path) !== at),

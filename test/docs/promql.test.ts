@@ -22,7 +22,7 @@ const expressions = markdownFiles(ROOT).flatMap((path) =>
     .flatMap(({ text, line }) => text.split(/\n{2,}/).map((expr) => ({ at: `${path}:${line}`, expr }))),
 );
 
-test("every series in a block of PromQL is one that the program has", () => {
+test("every series in a PromQL block exists in the program", () => {
   const known = new Set(allMetrics(ROOT).map(({ name }) => name.replaceAll(".", "_")));
   for (const { at, expr } of expressions) {
     for (const [name] of expr.matchAll(/\bgateway_[a-z0-9_]+/g)) {

@@ -18,7 +18,7 @@ const FOLDER = join(ROOT, "docs/reference");
 const files = referenceFiles(ROOT);
 const textOf = (path: string): string => files.get(path) ?? "";
 
-test("docs/reference is what `npm run generate:docs` writes", () => {
+test("docs/reference equals the output of `npm run generate:docs`", () => {
   const there = readdirSync(FOLDER, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(FOLDER.length + 1));
@@ -31,13 +31,13 @@ test("docs/reference is what `npm run generate:docs` writes", () => {
   );
 });
 
-test("no key of either document and no column of a list is without documentation", () => {
+test("every key of both documents and every column of a list is documented", () => {
   assert.deepEqual(undocumentedKeys(nodeFileJsonSchema()), []);
   assert.deepEqual(undocumentedKeys(deploymentJsonSchema()), []);
   assert.deepEqual(undocumentedColumns(), []);
 });
 
-test("every verb, code, event and series has its place", () => {
+test("every verb, code, event and series is documented", () => {
   for (const { name } of VERBS) {
     const page = textOf(`cli/${name.split(" ")[0]}.md`);
     assert.ok(page.includes(`## \`gateway ${name}\``), name);
@@ -49,7 +49,7 @@ test("every verb, code, event and series has its place", () => {
   for (const { name, help } of metrics) assert.ok(help.length > 10, name);
 });
 
-test("every series that an alert, a dashboard or a recorded rule reads is one that the program has", () => {
+test("every series that an alert, a dashboard or a recorded rule reads exists in the program", () => {
   const known = new Set(allMetrics(ROOT).map(({ name }) => name.replaceAll(".", "_")));
   const folder = join(ROOT, "examples/deploy/monitoring");
   for (const name of readdirSync(folder)) {
@@ -66,7 +66,7 @@ const USUAL = new Set(["HOME", "PATH", "TERM", "COLORFGBG", "TMUX", "LANG", "LC_
 /** Names that only look like variables: constants of the build, and an entity type. */
 const NO_VARIABLES = new Set(["GATEWAY_BUILD", "GATEWAY_IS_BUILT", "GATEWAY_KEY"]);
 
-test("every environment variable that the source reads is documented, and no other", () => {
+test("the documented environment variables are exactly those that the source reads", () => {
   const documented = new Set(ENVIRONMENT.flatMap(({ name }) => name.split(", ")));
   const sources = readdirSync(join(ROOT, "src"), { recursive: true, encoding: "utf8" })
     .filter((path) => /\.tsx?$/.test(path) && !path.endsWith("cli/environment.ts"))
@@ -88,7 +88,7 @@ test("every environment variable that the source reads is documented, and no oth
   );
 });
 
-test("the schema that an example names is there", () => {
+test("the schema that an example names exists", () => {
   const folder = join(ROOT, "examples");
   const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".yaml"));
   const named = files.flatMap((path) => {

@@ -29,7 +29,7 @@ const chromium = await peer("chromium");
 
 const pages = markdownFiles(ROOT).map((path) => sitePathOf(path) ?? "");
 
-test("the build ends well and makes each page, also as Markdown, and the files for language models", { skip }, () => {
+test("the build succeeds and makes each page, also as Markdown, and the files for language models", { skip }, () => {
   assert.equal(built.status, 0, built.stdout + built.stderr);
   for (const page of pages) {
     assert.ok(existsSync(join(SITE, page.replace(/\.md$/, ".html"))), page);
@@ -73,7 +73,7 @@ async function served(): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-test("a browser shows pages at both widths without a bar to scroll sideways, in both themes, and draws diagrams", {
+test("a browser shows pages at both widths without horizontal scrolling, in both themes, and draws diagrams", {
   skip: skip || chromium.missing,
 }, async () => {
   const url = await served();

@@ -111,7 +111,7 @@ const WRONG = new RegExp(`\\b(?:${[...Object.keys(BRITISH), ...SLIPS].join("|")}
 /** A word that is written twice; names and numbers may be. */
 const TWICE = /(?<![-`])\b([a-z]{2,}) \1\b/;
 
-test("no document has a British or misspelled word, or a word twice", () => {
+test("no document has a British or misspelled word, or a doubled word", () => {
   const found = markdownFiles(ROOT).flatMap((path) =>
     partsOf(readFileSync(join(ROOT, path), "utf8")).prose.flatMap(({ text, line }) => {
       const words = text.replace(/\]\([^)]*\)/g, "]");

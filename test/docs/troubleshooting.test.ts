@@ -18,13 +18,13 @@ function firstCells(heading: string): readonly string[] {
   );
 }
 
-test("each code that the gateway answers with has a row", () => {
+test("each error code of the gateway has a row", () => {
   const codes = new Set(firstCells("By error code"));
   const missing = Object.keys(REFUSALS).filter((code) => !codes.has(code));
   assert.deepEqual(missing, []);
 });
 
-test("each log line that it explains is one of the program", () => {
+test("each explained log line exists in the program", () => {
   const lines = firstCells("By log line");
   const files = readdirSync(join(ROOT, "src"), { recursive: true, encoding: "utf8" }).filter((name) =>
     name.endsWith(".ts"),

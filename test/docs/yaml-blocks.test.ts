@@ -73,12 +73,12 @@ for (const document of DOCUMENTS) {
   const found = [...text.matchAll(/^```yaml\n(.*?)^```$/gms)];
   blocks += found.length;
   if (found.length === 0) continue;
-  test(`${document}: its ${found.length} blocks of YAML can be pasted`, () => {
+  test(`${document}: its ${found.length} YAML blocks can be pasted`, () => {
     for (const [, block = "", ...rest] of found) assert.deepEqual(problemsOf(block), [], `${block}${rest.join("")}`);
   });
 }
 
-test("there are blocks at all, and a key that is not there is noticed", () => {
+test("YAML blocks exist, and an unknown key is detected", () => {
   assert.ok(blocks > 50);
   assert.deepEqual(problemsOf("budgets: [{ name: a, limit: 1, windw: day }]").length, 1);
   assert.deepEqual(problemsOf("budgts: []"), ["unknown key budgts"]);

@@ -26,7 +26,7 @@ const sh = (script: string): Recipe => ({ file: "it", steps: [["sh", "-c", scrip
 
 const INSTALLS = "echo once >> ../installs; echo 'echo hello' > it; chmod +x it";
 
-test("a peer is installed once, by however many ask at once, and then found", async (t) => {
+test("a peer is installed once for all concurrent requests, and then found", async (t) => {
   const cache = await cacheOf(t);
   const all = await Promise.all([1, 2, 3, 4].map(() => findOrInstall("it", sh(INSTALLS), { cache })));
   const paths = new Set(all.map(({ path }) => path));
@@ -37,14 +37,14 @@ test("a peer is installed once, by however many ask at once, and then found", as
   assert.equal(await readFile(join(cache, "installs"), "utf8"), "once\n");
 });
 
-test("another pin has another place", async (t) => {
+test("another pinned version has another directory", async (t) => {
   const cache = await cacheOf(t);
   const one = await findOrInstall("it", sh(INSTALLS), { cache });
   const two = await findOrInstall("it", sh(`true; ${INSTALLS}`), { cache });
   assert.notEqual(one.path, two.path);
 });
 
-test("a peer that no longer runs is installed anew", async (t) => {
+test("a peer that no longer runs is reinstalled", async (t) => {
   const cache = await cacheOf(t);
   const { path } = await findOrInstall("it", sh(INSTALLS), { cache });
   await rm(path);
@@ -52,7 +52,7 @@ test("a peer that no longer runs is installed anew", async (t) => {
   assert.equal(await readFile(join(cache, "installs"), "utf8"), "once\nonce\n");
 });
 
-test("an install that fails says why, leaves nothing, and is not tried again at once", async (t) => {
+test("a failed install gives the reason, leaves nothing, and is not retried at once", async (t) => {
   const cache = await cacheOf(t);
   const failing = sh("echo once >> ../installs; echo no such package >&2; exit 3");
   const { missing } = await findOrInstall("it", failing, { cache });
@@ -70,7 +70,7 @@ test("an install that fails says why, leaves nothing, and is not tried again at 
   );
 });
 
-test("what takes minutes is installed by who has them, and found by everybody", async (t) => {
+test("peers that take minutes are installed only on request, and found by everybody", async (t) => {
   const cache = await cacheOf(t);
   const slow: Recipe = { ...sh(INSTALLS), takesMinutes: true };
   assert.equal(
@@ -81,7 +81,7 @@ test("what takes minutes is installed by who has them, and found by everybody", 
   assert.equal((await findOrInstall("it", slow, { cache })).missing, false);
 });
 
-test("an install has a limit, and what it started ends with it", async (t) => {
+test("an install has a timeout, and its child processes end with it", async (t) => {
   const cache = await cacheOf(t);
   const endless = sh("sh -c 'echo $$ > ../child; exec sleep 600' & wait");
   const { missing } = await findOrInstall("it", endless, { cache, limitMs: 700 });
@@ -93,7 +93,7 @@ test("an install has a limit, and what it started ends with it", async (t) => {
   });
 });
 
-test("who waits for another process's install has a limit too, and a process that died holds nothing", async (t) => {
+test("a wait for another process's install has a timeout too, and a dead process holds nothing", async (t) => {
   const cache = await cacheOf(t);
   const { path } = await findOrInstall("it", sh(INSTALLS), { cache });
   await rm(path);
@@ -106,7 +106,7 @@ test("who waits for another process's install has a limit too, and a process tha
   assert.equal((await findOrInstall("it", sh(INSTALLS), { cache })).path, path);
 });
 
-test("none in the place of a cache is to have no peers", async () => {
+test("`none` as the cache path disables peers", async () => {
   const { missing } = await findOrInstall("it", sh(INSTALLS), { cache: "none" });
   assert.equal(missing, "no it: GATEWAY_TEST_PEERS is none");
 });

@@ -27,7 +27,7 @@ function runShell(command: string, env: Readonly<Record<string, string>> = {}): 
   });
 }
 
-test("a failed test names the command that runs it alone, a skipped one why, and the last line counts", async () => {
+test("a failed test prints the command that runs it alone, a skipped one the reason, and the last line the counts", async () => {
   const { status, lines } = await runShell(`node test/run.mjs ${MIXED}`);
   assert.equal(status, 1);
   assert.equal(lines.at(-1), "1 passed, 2 failed, 1 skipped");
@@ -41,7 +41,7 @@ test("a failed test names the command that runs it alone, a skipped one why, and
   assert.match(group, /^0 passed, 1 failed/);
 });
 
-test("with GATEWAY_TEST_COUNTS the counts go to that file, and are added up with runs that could not begin", async () => {
+test("with GATEWAY_TEST_COUNTS the counts are written to that file, including runs that could not start", async () => {
   const counts = join(folder, "counts");
   writeFileSync(counts, "");
   const { status, lines } = await runShell(`node test/run.mjs ${MIXED}`, { GATEWAY_TEST_COUNTS: counts });

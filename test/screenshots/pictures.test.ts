@@ -15,19 +15,19 @@ const MAX_FOLDER_BYTES = 10 << 20;
 const files = readdirSync(PICTURES);
 const read = (name: string): string => readFileSync(new URL(name, PICTURES), "utf8");
 
-test("each view has a picture of its own, and one that is small and light", () => {
+test("each view has a screenshot of its own, a small one and a light one", () => {
   const missing = VIEWS.map(({ id }) => id).filter(
     (id) => ![`${id}.svg`, `${id}.png`, `${id}-light-80x24.svg`].every((name) => files.includes(name)),
   );
   assert.deepEqual(missing, []);
 });
 
-test("what lies there is what is taken, each as SVG and as PNG", () => {
+test("the existing files are exactly the taken screenshots, each as SVG and as PNG", () => {
   const expected = SHOTS.flatMap(({ name, light }) => [`${name}.svg`, ...(light === true ? [] : [`${name}.png`])]);
   assert.deepEqual([...files].sort(), [...expected].sort());
 });
 
-test("no picture, nor all of them, is large", () => {
+test("the screenshots stay small, alone and together", () => {
   const sizes = files.map((name) => [name, statSync(new URL(name, PICTURES)).size] as const);
   assert.deepEqual(
     sizes.filter(([name, size]) => name.endsWith(".svg") && size > MAX_SVG_BYTES),
@@ -50,18 +50,18 @@ for (const { name, light, ...size } of SHOTS) {
     for (const [, text = ""] of svg.matchAll(/<text[^>]* x="([\d.]+)"/g)) assert.ok(Number(text) < width);
   });
 
-  test(`${name}.svg shows the console from its first line on`, () => {
+  test(`${name}.svg shows the console from its first line`, () => {
     assert.match(read(`${name}.svg`).slice(0, 20_000), />(live|OFFLINE|frozen|gateway)\b/);
   });
 
   if (light === true) continue;
-  test(`${name}.png begins as a PNG does`, () => {
+  test(`${name}.png has the PNG signature`, () => {
     const bytes = readFileSync(new URL(`${name}.png`, PICTURES));
     assert.deepEqual([...bytes.subarray(0, 8)], [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
   });
 }
 
-test("no picture names a folder of whoever took it", () => {
+test("no screenshot contains a path of the machine that took it", () => {
   const named = files.filter((name) => {
     const text = name.endsWith(".svg") ? read(name) : "";
     return text.includes(ROOT) || /\/(home|root|Users)\//.test(text);

@@ -121,7 +121,7 @@ const genuine = fc
     });
   });
 
-test("whatever took effect at moments within its calls passes", () => {
+test("a history whose operations took effect within their calls passes", () => {
   fc.assert(
     fc.property(genuine, (history) => verdict(history) === "linearizable"),
     { numRuns: 300 },
@@ -164,7 +164,7 @@ function isLinearizable(left: readonly Op[], state: number): boolean {
   });
 }
 
-test("what the search leaves out changes no verdict: small histories, right and wrong, against every order", () => {
+test("pruning the search changes no verdict: small histories, valid and invalid, against every order", () => {
   const value = fc.integer({ min: 0, max: 2 });
   const op = fc.record({
     kind: fc.constantFrom("read", "write", "swap"),

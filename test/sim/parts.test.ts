@@ -36,13 +36,13 @@ const entry = (index: number, term: number): Entry => ({
 const write = (entries: readonly Entry[], sync = true) =>
   ({ kind: "write", write: { entries, hardState: undefined, sync } }) as const;
 
-test("a seed gives the same numbers again, and another seed others", () => {
+test("a seed repeats its numbers, and another seed gives others", () => {
   const draw = (seed: number) => Array.from({ length: 50 }, createRandom(seed).bits);
   assert.deepEqual(draw(7), draw(7));
   assert.notDeepEqual(draw(7), draw(8));
 });
 
-test("events come by time, and at one time in the order they were scheduled", () => {
+test("events are in time order, and at equal times in scheduling order", () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 9 })), (times) => {
       const queue = createQueue<number>();
@@ -59,7 +59,7 @@ test("events come by time, and at one time in the order they were scheduled", ()
   );
 });
 
-test("a loss of power keeps what was synced and whole writes from the first on", () => {
+test("a power loss keeps synced data and a prefix of whole writes", () => {
   const seen = new Set<number>();
   for (let seed = 0; seed < 60; seed += 1) {
     const disk = blankDisk();
@@ -81,7 +81,7 @@ test("a killed process keeps what it wrote, synced or not", () => {
   assert.equal(disk.lastIndex, 1);
 });
 
-test("an entry replaces everything at its index and above, and only a power loss before the sync brings it back", () => {
+test("an entry replaces everything from its index on, and only a power loss before the sync restores it", () => {
   const disk = blankDisk();
   disk.finish(write([entry(1, 2), entry(2, 2), entry(3, 2)]));
   disk.finish(write([entry(2, 3)], false));
@@ -90,14 +90,14 @@ test("an entry replaces everything at its index and above, and only a power loss
   assert.equal(disk.durableAt(3)?.term, 2);
 });
 
-test("a log that differs from another at an index and term of both breaks log matching", () => {
+test("two logs that differ below a common index and term break log matching", () => {
   const ledger = createLedger(configuration(["n1"]));
   ledger.link(ledger.origin, entry(2, 2));
   ledger.link(ledger.origin, entry(2, 3));
   assert.throws(() => ledger.link(ledger.origin, { ...entry(2, 2), data: Uint8Array.of(9) }), Violation);
 });
 
-test("a node whose synced entries are lost does not count as whole", () => {
+test("a node that lost synced entries does not count as intact", () => {
   const disk = blankDisk();
   disk.finish(write([entry(1, 2), entry(2, 2)]));
   assert.equal(disk.isWhole(), true);
@@ -105,7 +105,7 @@ test("a node whose synced entries are lost does not count as whole", () => {
   assert.equal(disk.isWhole(), false);
 });
 
-test("a joint configuration decides by both majorities", () => {
+test("a joint configuration needs both majorities", () => {
   const joint = configuration(["a", "b", "c"], ["c", "d", "e"]);
   const of = (ids: string) => hasQuorum(joint, (id) => ids.includes(String(id)));
   assert.equal(of("abc"), false);
@@ -113,7 +113,7 @@ test("a joint configuration decides by both majorities", () => {
   assert.equal(of("cde"), false);
 });
 
-test("a step of two voters at once is legal through a joint configuration only", () => {
+test("a step of two voters at once is legal only through a joint configuration", () => {
   const before = configuration(["a", "b", "c"]);
   const after = configuration(["a", "d", "e"]);
   assert.equal(isLegalStep(before, after), false);

@@ -25,7 +25,7 @@ test("the same seed gives the same run, and another seed another", () => {
   assert.notEqual(digest(3), digest(11));
 });
 
-test("clusters keep every invariant under faults and come to rest after them", () => {
+test("clusters keep every invariant under faults and settle afterwards", () => {
   let operations = 0;
   for (let seed = 1; seed <= SEEDS; seed += 1) {
     const result = runSeed({ seed, events: EVENTS, mode: "faults" });
@@ -35,7 +35,7 @@ test("clusters keep every invariant under faults and come to rest after them", (
   assert.ok(operations > SEEDS * 10, `${operations} operations of clients`);
 });
 
-test("clusters stay correct when disks lose what was synced", () => {
+test("clusters stay correct when disks lose synced data", () => {
   for (let seed = 1; seed <= SEEDS / 3; seed += 1) {
     const result = runSeed({ seed, events: EVENTS, mode: "damage" });
     assert.equal(result.failure, undefined, describe(result));
@@ -44,7 +44,7 @@ test("clusters stay correct when disks lose what was synced", () => {
 
 const ALL = [...MUTANTS, ...FURTHER_MUTANTS];
 
-test("mutants have names of their own, and the text that each replaces stands in its file once", () => {
+test("mutants have unique names, and the text that each replaces occurs once in its file", () => {
   assert.equal(new Set(ALL.map(({ name }) => name)).size, ALL.length);
   for (const { name, file, find, replace } of ALL) {
     const text = readFileSync(join(ROOT, file), "utf8");

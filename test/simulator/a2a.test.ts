@@ -18,7 +18,7 @@ interface Task {
 
 const taskOf = ({ result }: Answered): Task => (result?.["task"] ?? result) as Task;
 
-test("a message is said again, with its data; a report is awaited, or not", async (t) => {
+test("a message is echoed with its data; a report is awaited or not", async (t) => {
   const at = `${(await simulator(t)).url}/a2a`;
   const parts = [{ text: "Hello!" }, { data: { k: [1, null] } }];
   const said = await answerOf(a2a(at, "SendMessage", messageOf("", { parts })));
@@ -36,7 +36,7 @@ test("a message is said again, with its data; a report is awaited, or not", asyn
   assert.equal(taskOf(slow).history, undefined);
 });
 
-test("a stream tells the task, then what happens to it, to its end; who comes later is told the rest", async (t) => {
+test("a stream has the task, its updates and its end; a late subscriber gets the rest", async (t) => {
   const at = `${(await simulator(t)).url}/a2a`;
   const events = await answersOf(await a2a(at, "SendStreamingMessage", messageOf("report 2 20")));
   assert.deepEqual(
@@ -59,7 +59,7 @@ test("a stream tells the task, then what happens to it, to its end; who comes la
   assert.deepEqual(await refusal(a2a(at, "SubscribeToTask", { id: begun.id })), [200, -32_004]);
 });
 
-test("a booking asks back, and goes on with the answer", async (t) => {
+test("a booking asks for input and continues with the answer", async (t) => {
   const at = `${(await simulator(t)).url}/a2a`;
   const { id: taskId, contextId, status } = taskOf(await answerOf(a2a(at, "SendMessage", messageOf("book a table"))));
   assert.equal(status.state, "TASK_STATE_INPUT_REQUIRED");
@@ -84,7 +84,7 @@ test("tasks are listed by page and state", async (t) => {
   assert.deepEqual(await refusal(a2a(at, "ListTasks", { pageSize: 101 })), [200, -32_602]);
 });
 
-test("what is not of A2A 1.0 is refused with its codes", async (t) => {
+test("requests outside A2A 1.0 are refused with its codes", async (t) => {
   const at = `${(await simulator(t)).url}/a2a`;
   const send = (facts: Readonly<Record<string, unknown>>) => a2a(at, "SendMessage", messageOf("x", facts));
   const table: readonly (readonly [() => Promise<Response>, number])[] = [
@@ -105,7 +105,7 @@ test("what is not of A2A 1.0 is refused with its codes", async (t) => {
   assert.equal((await fetch(at)).status, 405);
 });
 
-test("cards: plain, signed, tampered with, extended, old", async (t) => {
+test("cards are served plain, signed, forged, extended and old", async (t) => {
   const { url } = await simulator(t);
   const card = async (at: string) => {
     const response = await fetch(`${url}${at}/.well-known/agent-card.json`, { redirect: "manual" });

@@ -9,7 +9,7 @@ import { rawExchange, settled, simulator } from "./clients.ts";
 
 const ECHO = { text: "hello" };
 
-test("every row is read, alone and joined, and no name is taken for another", () => {
+test("every row is parsed, alone and combined, and no name matches another", () => {
   for (const { of, kind } of QUIRKS) {
     for (const protocol of of === "both" ? (["mcp", "a2a"] as const) : [of]) {
       assert.ok(askedOf(protocol, `sim-${kind}:blue`)?.quirks.has(kind), kind);
@@ -23,7 +23,7 @@ test("every row is read, alone and joined, and no name is taken for another", ()
   assert.equal(askedOf("mcp", "library")?.fault.kind, "none");
 });
 
-test("the path asks first, then the tool or the message; a name of no row is refused in the path alone", async (t) => {
+test("the path decides first, then the tool or the message; an unknown name is refused only in the path", async (t) => {
   const { url } = await simulator(t);
   assert.deepEqual(await refusal(callTool(`${url}/mcp/sim-503`, "echo", ECHO)), [503, -32_603]);
   assert.deepEqual(await refusal(callTool(`${url}/mcp`, "sim-429-after-9s")), [429, -32_600]);
@@ -37,7 +37,7 @@ test("the path asks first, then the tool or the message; a name of no row is ref
   assert.equal(textOf(await answerOf(callTool(`${url}/mcp/sim-big-2k`, "echo", ECHO))).length, 2_048);
 });
 
-test("bodies and streams are bent as they are asked to be", async (t) => {
+test("bodies and streams are changed as requested", async (t) => {
   const { url } = await simulator(t);
   const bytes = async (name: string) => {
     const response = await callTool(`${url}/mcp/${name}`, "echo", ECHO);
@@ -61,7 +61,7 @@ test("bodies and streams are bent as they are asked to be", async (t) => {
   assert.equal((await bytes("sim-split")).body.toString(), stream.replace(',"result"', '\ndata: ,"result"'));
 });
 
-test("old servers and agents answer as they did, and a leak tells what it was sent", async (t) => {
+test("old servers and agents answer in their own way, and a leak repeats what it received", async (t) => {
   const { url } = await simulator(t);
   assert.deepEqual(await refusal(mcp(`${url}/mcp/sim-old-session`, "tools/list")), [400, -32_000]);
   const body = JSON.stringify({ jsonrpc: "2.0", id: 0, method: "initialize", params: {} });
@@ -78,7 +78,7 @@ test("old servers and agents answer as they did, and a leak tells what it was se
   assert.match(leaked.error?.message ?? "", /refuses Bearer k\./);
 });
 
-test("lists that change, are shared, come in pages, or speak to their reader", async (t) => {
+test("lists can change, be shared, be paged, or contain instructions to the reader", async (t) => {
   const { url } = await simulator(t);
   const list = (name: string, params = {}) => resultOf(mcp(`${url}/mcp/${name}`, "tools/list", params));
   const names = (result: Readonly<Record<string, unknown>>) =>
@@ -91,7 +91,7 @@ test("lists that change, are shared, come in pages, or speak to their reader", a
   assert.match(JSON.stringify(await list("sim-poison")), /id_rsa/);
 });
 
-test("connections are reset, or nothing more comes, and a stalled one ends when its client leaves", async (t) => {
+test("connections are reset or stall, and a stalled one ends when its client disconnects", async (t) => {
   const of = await simulator(t);
   const reset = await callTool(`${of.url}/mcp/sim-reset`, "echo", ECHO).catch((error: Error) => error.cause);
   assert.equal((reset as { readonly code?: string }).code, "ECONNRESET");

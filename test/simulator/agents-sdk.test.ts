@@ -20,7 +20,7 @@ async function seenBy(program: string, peerPath: string, url: string): Promise<R
 }
 
 const mcpSdk = await peer("mcp-sdk");
-test("the MCP SDK is at home with the simulated server", { skip: mcpSdk.missing }, async (t) => {
+test("the MCP SDK works with the simulated server", { skip: mcpSdk.missing }, async (t) => {
   const { url } = await simulator(t);
   const { tools, ...seen } = await seenBy("mcp-client.mjs", mcpSdk.path, `${url}/mcp`);
   assert.ok((tools as readonly string[]).includes("delete_file"));
@@ -46,7 +46,7 @@ test("the MCP SDK is at home with the simulated server", { skip: mcpSdk.missing 
 });
 
 const a2aSdk = await peer("a2a-sdk");
-test("the A2A SDK is at home with the simulated agent", { skip: a2aSdk.missing }, async (t) => {
+test("the A2A SDK works with the simulated agent", { skip: a2aSdk.missing }, async (t) => {
   const { url } = await simulator(t);
   const { tampered, "unknown task": unknown, ...seen } = await seenBy("a2a-client.mjs", a2aSdk.path, `${url}/a2a`);
   assert.deepEqual(seen, {

@@ -29,7 +29,7 @@ test("the SDK reads a whole chat answer that echoes the question and counts word
   assert.equal(answer._request_id, "req_sim00000001");
 });
 
-test("equal questions have equal answers and ids rise with the request", async (t) => {
+test("equal questions get equal answers, and ids increase with each request", async (t) => {
   const client = openai(await simulator(t));
   const first = await client.chat.completions.create(CHAT);
   const second = await client.chat.completions.create(CHAT);
@@ -45,7 +45,7 @@ test("the stream helper assembles the same message that a whole answer has", asy
   assert.equal(streamed.choices[0]?.finish_reason, "stop");
 });
 
-test("without include_usage no chunk has usage and every chunk has a choice", async (t) => {
+test("without include_usage no chunk has usage, and every chunk has a choice", async (t) => {
   const stream = await openai(await simulator(t)).chat.completions.create({ ...CHAT, stream: true });
   let chunks = 0;
   for await (const chunk of stream) {
@@ -56,7 +56,7 @@ test("without include_usage no chunk has usage and every chunk has a choice", as
   assert.ok(chunks > 10);
 });
 
-test("with include_usage the last chunk alone has usage and no choices, and the others have null", async (t) => {
+test("with include_usage only the last chunk has usage and no choices, and the others have null", async (t) => {
   const stream = await openai(await simulator(t)).chat.completions.create({
     ...CHAT,
     stream: true,
@@ -75,7 +75,7 @@ test("with include_usage the last chunk alone has usage and no choices, and the 
 });
 
 for (const isStreamed of [false, true]) {
-  test(`a tool is called with arguments that fit it, and its result is answered in words (stream: ${isStreamed})`, async (t) => {
+  test(`a tool is called with matching arguments, and its result is answered with text (stream: ${isStreamed})`, async (t) => {
     const client = openai(await simulator(t));
     const ask = async (body: OpenAI.ChatCompletionCreateParamsNonStreaming) =>
       isStreamed
@@ -103,7 +103,7 @@ for (const isStreamed of [false, true]) {
   });
 }
 
-test("tool_choice none gives text, a named choice that tool, and a name not offered is refused", async (t) => {
+test("tool_choice none gives text, a named choice that tool, and an unknown name is refused", async (t) => {
   const client = openai(await simulator(t));
   const other = { type: "function" as const, function: { name: "other" } };
   const tools = [WEATHER, other];
@@ -117,7 +117,7 @@ test("tool_choice none gives text, a named choice that tool, and a name not offe
   await assert.rejects(client.chat.completions.create({ ...CHAT, tools, tool_choice: missing }), { status: 400 });
 });
 
-test("every one of n choices is whole, and all are counted", async (t) => {
+test("each of n choices is complete, and all are counted", async (t) => {
   const client = openai(await simulator(t));
   const one = await client.chat.completions.create(CHAT);
   const three = await client.chat.completions.stream({ ...CHAT, n: 3 }).finalChatCompletion();
@@ -140,7 +140,7 @@ test("a token limit cuts the text at that many words, and a stop sequence before
   assert.equal(stopped.choices[0]?.finish_reason, "stop");
 });
 
-test("a marked prefix is written to the cache once and read from it afterwards", async (t) => {
+test("a marked prefix is written to the cache once and read afterwards", async (t) => {
   const { url } = await simulator(t);
   const part = { type: "text", text: "one two three", prompt_cache_breakpoint: { mode: "explicit" } };
   const body = {
@@ -160,7 +160,7 @@ test("a marked prefix is written to the cache once and read from it afterwards",
   assert.deepEqual(await details(), { ...fixed, cached_tokens: 3, cache_write_tokens: 0 });
 });
 
-test("reasoning is answered and counted when an effort is asked for", async (t) => {
+test("reasoning is answered and counted if an effort is requested", async (t) => {
   const client = openai(await simulator(t));
   const answer = await client.chat.completions.create({ ...CHAT, reasoning_effort: "low" });
   const reasoning = answer.usage?.completion_tokens_details?.reasoning_tokens ?? 0;
@@ -168,7 +168,7 @@ test("reasoning is answered and counted when an effort is asked for", async (t) 
   assert.match(JSON.stringify(answer.choices[0]?.message), /"reasoning_content":"The question is/);
 });
 
-test("a structured answer is JSON that fits the schema", async (t) => {
+test("a structured answer is JSON that matches the schema", async (t) => {
   const schema = { type: "object", properties: { ok: { type: "boolean" } }, required: ["ok"] };
   const answer = await openai(await simulator(t)).chat.completions.create({
     ...CHAT,
@@ -177,7 +177,7 @@ test("a structured answer is JSON that fits the schema", async (t) => {
   assert.equal(answer.choices[0]?.message.content, '{"ok":true}');
 });
 
-test("older completions answer each prompt, whole and streamed", async (t) => {
+test("legacy completions answer each prompt, whole and streamed", async (t) => {
   const client = openai(await simulator(t));
   const whole = await client.completions.create({ model: "m", prompt: ["one", "two"], max_tokens: 200 });
   assert.match(whole.choices[0]?.text ?? "", /"one"/);
@@ -200,7 +200,7 @@ test("older completions answer each prompt, whole and streamed", async (t) => {
   assert.equal(usage?.completion_tokens, whole.choices[0]?.text.split(" ").length);
 });
 
-test("embeddings are the same in base64 and in floats, of unit length, and near for texts that share words", async (t) => {
+test("embeddings are the same in base64 and floats, of unit length, and close for texts with common words", async (t) => {
   const client = openai(await simulator(t));
   const input = ["the cat sat", "the cat sat down", "quite another thing"];
   const encoded = await client.embeddings.create({ model: "sim-embed", input });
@@ -237,7 +237,7 @@ test("responses are read whole and streamed, with text, a tool call and reasonin
   assert.deepEqual([cut.status, cut.incomplete_details?.reason], ["incomplete", "max_output_tokens"]);
 });
 
-test("multipart routes tell the bytes and the model that arrived, whatever the order of the parts", async (t) => {
+test("multipart routes report the received bytes and model, in any order of parts", async (t) => {
   const client = openai(await simulator(t));
   const bytes = Buffer.alloc(300_000, "--not-the-boundary\r\n\r\n");
   const file = await toFile(bytes, "a.wav");
@@ -250,7 +250,7 @@ test("multipart routes tell the bytes and the model that arrived, whatever the o
   assert.deepEqual([kept.bytes, kept.filename], [300_000, "a.wav"]);
 });
 
-test("speech is binary, moderation names what it met, and models are listed and found by names with slashes", async (t) => {
+test("speech is binary, moderation names its matches, and models are listed and found by names with slashes", async (t) => {
   const client = openai(await simulator(t));
   const speech = await client.audio.speech.create({ model: "m", voice: "alloy", input: "two words" });
   assert.equal(speech.headers.get("content-type"), "audio/mpeg");
@@ -266,7 +266,7 @@ test("speech is binary, moderation names what it met, and models are listed and 
   assert.equal((await client.models.retrieve("org/model:1")).id, "org/model:1");
 });
 
-test("rerank puts the document that shares most words first", async (t) => {
+test("rerank puts the document with the most common words first", async (t) => {
   const { url } = await simulator(t);
   const body = { model: "m", query: "red apple", documents: ["green pear", "a red apple", "red"], top_n: 2 };
   const answer = (await (await post(`${url}/v1/rerank`, body)).json()) as { results: unknown };

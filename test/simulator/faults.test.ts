@@ -18,7 +18,7 @@ const chatStream = (of: Simulator, model: string) =>
 const messageStream = (of: Simulator, model: string) =>
   anthropic(of).messages.stream({ model, messages, max_tokens: 500 }).finalMessage();
 
-test("every row of the table reads its own example, with anything after a colon", () => {
+test("every row of the table parses its own example, with anything after a colon", () => {
   for (const { name, example } of FAULTS) {
     const fault = parseFault(example);
     assert.ok(fault.kind !== "none" && fault.kind !== "unreadable", name);
@@ -26,7 +26,7 @@ test("every row of the table reads its own example, with anything after a colon"
   }
 });
 
-test("a name like a fault with a parameter that cannot be read is refused, and other names are no faults", async (t) => {
+test("a fault name with an invalid parameter is refused, and other names are no faults", async (t) => {
   for (const name of [
     "sim-slow-soon",
     "sim-long-x",
@@ -64,7 +64,7 @@ test("every status has the type that both dialects give it", async (t) => {
   }
 });
 
-test("a 429 says when to come back, in the header of the dialect", async (t) => {
+test("a 429 has a retry time in the header of the dialect", async (t) => {
   const of = await simulator(t);
   const headersOf = async (call: Promise<unknown>): Promise<Headers | undefined> => {
     try {
@@ -82,7 +82,7 @@ test("a 429 says when to come back, in the header of the dialect", async (t) => 
   assert.match(later?.get("anthropic-ratelimit-requests-reset") ?? "", /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
 });
 
-test("a flaky model fails as often as asked, to each user anew", async (t) => {
+test("a flaky model fails as often as requested, for each user anew", async (t) => {
   const of = await simulator(t);
   const body = { model: "sim-flaky-2", messages, user: "someone" };
   await assert.rejects(openai(of).chat.completions.create(body), { status: 503 });
@@ -112,7 +112,7 @@ for (const [dialect, stream] of [
     assert.deepEqual({ dropped, aborted, requests }, { dropped: 4, aborted: 0, requests: 4 });
   });
 
-  test(`${dialect}: nothing and no text are told apart`, async (t) => {
+  test(`${dialect}: an empty answer and an empty text are distinguished`, async (t) => {
     const of = await simulator(t);
     await assert.rejects(stream(of, "sim-empty"));
     const silent = await stream(of, "sim-no-text");
@@ -121,7 +121,7 @@ for (const [dialect, stream] of [
   });
 }
 
-test("a whole answer is cut within its declared length", async (t) => {
+test("a whole answer is truncated within its declared length", async (t) => {
   const of = await simulator(t);
   for (const model of ["sim-drop-mid-body", "sim-drop-mid-stream"]) {
     const text = await rawExchange(of, rawPost("/v1/chat/completions", { model, messages }));
@@ -132,7 +132,7 @@ test("a whole answer is cut within its declared length", async (t) => {
   }
 });
 
-test("a stream dropped between events ends with a whole event, one dropped within does not", async (t) => {
+test("a stream dropped between events ends with a whole event, and one dropped inside an event does not", async (t) => {
   const of = await simulator(t);
   const body = (model: string) => ({ model, messages, stream: true });
   const between = await rawExchange(of, rawPost("/v1/chat/completions", body("sim-drop-mid-stream")));
@@ -142,7 +142,7 @@ test("a stream dropped between events ends with a whole event, one dropped withi
   assert.doesNotMatch(between + within, /\[DONE\]|\r\n0\r\n/);
 });
 
-test("bytes that are not HTTP are just those", async (t) => {
+test("bytes that are not HTTP are sent as such", async (t) => {
   const answer = await rawExchange(
     await simulator(t),
     rawPost("/v1/chat/completions", { model: "sim-bad-http", messages }),
@@ -150,14 +150,14 @@ test("bytes that are not HTTP are just those", async (t) => {
   assert.equal(answer, "THIS IS NOT HTTP\r\n\r\n");
 });
 
-test("garbage is a page of HTML with status 200", async (t) => {
+test("garbage is an HTML page with status 200", async (t) => {
   const { url } = await simulator(t);
   const response = await post(`${url}/v1/messages`, { model: "sim-garbage" });
   assert.deepEqual([response.status, response.headers.get("content-type")], [200, "text/html; charset=utf-8"]);
   assert.match(await response.text(), /^<!doctype html>/);
 });
 
-test("a long answer has as many words and chunks as asked, and a big one as many bytes", async (t) => {
+test("a long answer has the requested number of words and chunks, and a big one of bytes", async (t) => {
   const of = await simulator(t);
   const long = await chat(of, "sim-long-50");
   assert.equal(long.choices[0]?.message.content?.split(" ").length, 50);
@@ -203,7 +203,7 @@ test("slow answers wait before the first byte, slow streams between the chunks",
   assert.ok(pieces.length >= 3, "a whole body comes in pieces");
 });
 
-test("a client that leaves is counted as aborted, while it waits and within a stream", async (t) => {
+test("a client that disconnects is counted as aborted, while waiting and during a stream", async (t) => {
   const of = await simulator(t);
   for (const model of ["sim-never", "sim-slow-1h", "sim-slow-stream-1h", "sim-long-1000000"]) {
     const body = rawBody(model);

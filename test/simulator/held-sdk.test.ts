@@ -100,7 +100,7 @@ test("a batch of chats is validated, answered and read from its two files", asyn
   await assert.rejects(client.batches.cancel(made.id), { status: 409 });
 });
 
-test("each endpoint of batches answers as it does alone", async (t) => {
+test("each batch endpoint answers like its own route", async (t) => {
   const client = openai(await simulator(t));
   const bodies = {
     "/v1/responses": { model: "m", input: "x" },
@@ -128,7 +128,7 @@ const REFUSED_FILES: readonly (readonly [name: string, text: string, code: strin
   ["another url", jsonLines([lineOf("a", CHAT, "/v1/embeddings")]), "invalid_url", 1],
 ];
 
-test("a batch of a file that cannot be read fails with the line and the reason", async (t) => {
+test("a batch of an unreadable file fails with the line and the reason", async (t) => {
   const client = openai(await simulator(t));
   for (const [name, text, code, line] of REFUSED_FILES) {
     const failed = await runLines(client, text, "/v1/chat/completions");
@@ -142,7 +142,7 @@ test("a batch of a file that cannot be read fails with the line and the reason",
   }
 });
 
-test("a batch is refused without its file, its purpose, its window or a known endpoint, and can be cancelled", async (t) => {
+test("a batch without its file, purpose, window or known endpoint is refused, and a batch can be canceled", async (t) => {
   const started = await simulator(t);
   const client = openai(started);
   const { id } = await upload(client, jsonLines([lineOf("a", CHAT)]));
@@ -206,7 +206,7 @@ test("files are listed in pages, read back byte for byte, and deleted", async (t
   assert.equal(unnamed.status, 400);
 });
 
-test("files of the messages dialect are its own, and uploads cannot be downloaded", async (t) => {
+test("files of the messages dialect are separate, and uploads cannot be downloaded", async (t) => {
   const started = await simulator(t);
   const { files } = anthropic(started).beta;
   const ids: string[] = [];
@@ -227,7 +227,7 @@ test("files of the messages dialect are its own, and uploads cannot be downloade
   await assert.rejects(files.retrieveMetadata(id), { status: 404 });
 });
 
-test("a batch of messages ends, and each request has a result of its own", async (t) => {
+test("a batch of messages ends, and each request has its own result", async (t) => {
   const { messages } = anthropic(await simulator(t, { requireKey: "test-key" }));
   const alone = await messages.create(MESSAGE);
   const requests = [
@@ -268,7 +268,7 @@ test("a batch of messages ends, and each request has a result of its own", async
   await assert.rejects(messages.batches.retrieve(made.id), { status: 404 });
 });
 
-test("a batch of messages is refused as a whole for its own form, listed in pages, and canceled", async (t) => {
+test("an invalid batch of messages is refused as a whole; batches are paged and canceled", async (t) => {
   const { messages } = anthropic(await simulator(t));
   const one = { custom_id: "a", params: MESSAGE };
   const refused: readonly object[] = [
@@ -332,7 +332,7 @@ test("files are polled into a vector store one by one and in batches, and are fo
   assert.equal((await client.files.retrieve(paris.id)).id, paris.id);
 });
 
-test("a vector store is made of files, listed, changed and deleted, and what it has not is refused", async (t) => {
+test("a vector store is created from files, listed, changed and deleted, and unknown items are refused", async (t) => {
   const started = await simulator(t);
   const client = openai(started);
   const { id: file } = await upload(client, "text", "assistants");
@@ -372,7 +372,7 @@ test("a vector store is made of files, listed, changed and deleted, and what it 
   await assert.rejects(client.vectorStores.retrieve(store.id), { status: 404 });
 });
 
-test("what is kept is bounded in number and in bytes, and the oldest leaves first", () => {
+test("stored objects are limited in number and bytes, and the oldest are dropped first", () => {
   const shelf = createShelf<string>({ entries: 3, bytes: 10 });
   const steps: readonly (readonly [id: string, bytes: number, left: readonly string[]])[] = [
     ["a", 1, ["a"]],

@@ -7,7 +7,7 @@ import { settled, simulator } from "./clients.ts";
 
 const TASKS = { extensions: { "io.modelcontextprotocol/tasks": {} } };
 
-test("lists, reads, prompts and completes, and says what it is", async (t) => {
+test("the server lists, reads, prompts, completes and describes itself", async (t) => {
   const { url } = await simulator(t);
   const at = `${url}/mcp`;
   const found = (await answerOf(mcp(at, "server/discover"))).result;
@@ -34,7 +34,7 @@ test("lists, reads, prompts and completes, and says what it is", async (t) => {
   assert.deepEqual((completed["completion"] as { values: unknown }).values, ["java", "javascript"]);
 });
 
-test("tools answer, fail in their results, and refuse mirrors that disagree", async (t) => {
+test("tools answer, fail in their results, and refuse mismatching headers", async (t) => {
   const { url } = await simulator(t);
   const at = `${url}/mcp`;
   assert.match(textOf(await answerOf(callTool(at, "search", { query: "gateways" }))), /2 documents on "gateways"/);
@@ -52,7 +52,7 @@ test("tools answer, fail in their results, and refuse mirrors that disagree", as
   assert.deepEqual(await refusal(callTool(at, "weather", { city: "Bonn" })), [400, -32_020]);
 });
 
-test("what is not of the revision is refused, in the order and with the codes of the specification", async (t) => {
+test("requests outside the revision are refused in the order and with the codes of the specification", async (t) => {
   const { url } = await simulator(t);
   const at = `${url}/mcp`;
   const send = (body: unknown, headers: Readonly<Record<string, string>> = {}, method = "POST") =>
@@ -86,7 +86,7 @@ test("what is not of the revision is refused, in the order and with the codes of
   assert.deepEqual([notification.status, await notification.text()], [202, ""]);
 });
 
-test("a report tells how far it is where that is asked for, and is a task where tasks are known", async (t) => {
+test("a report sends progress if requested, and is a task for clients with tasks", async (t) => {
   const { url } = await simulator(t);
   const at = `${url}/mcp`;
   const args = { topic: "x", steps: 2, step_ms: 10 };
@@ -115,7 +115,7 @@ test("a report tells how far it is where that is asked for, and is a task where 
   assert.equal(after.result?.["status"], "cancelled");
 });
 
-test("a table is booked in two rounds, and the state of the first must come back as it was", async (t) => {
+test("a table is booked in two rounds, and the state of the first must be returned unchanged", async (t) => {
   const { url } = await simulator(t);
   const at = `${url}/mcp`;
   const ask = { capabilities: { elicitation: { form: {} } } };
@@ -139,7 +139,7 @@ test("a table is booked in two rounds, and the state of the first must come back
   assert.deepEqual(await refusal(again("another")), [200, -32_602]);
 });
 
-test("who listens is told what changes, under the id of the request, until they leave", async (t) => {
+test("a subscriber gets changes under its request id until it disconnects", async (t) => {
   const of = await simulator(t);
   const at = `${of.url}/mcp`;
   const leaving = new AbortController();
@@ -165,7 +165,7 @@ test("who listens is told what changes, under the id of the request, until they 
   assert.equal(of.counts().aborted, 1);
 });
 
-test("counts, the last request and the log say what was asked; no credential is told", async (t) => {
+test("counts, the last request and the log show the requests without credentials", async (t) => {
   const lines: string[] = [];
   const of = await simulator(t, { requireKey: "the-right-key", log: (line) => lines.push(line) });
   const at = `${of.url}/mcp/library`;

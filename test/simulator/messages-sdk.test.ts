@@ -103,7 +103,7 @@ test("usage excludes the cached prefix, which is written once and read afterward
   assert.deepEqual(await counts(), [6, 0, 3]);
 });
 
-test("limits and stop sequences end the text and say why", async (t) => {
+test("limits and stop sequences end the text and give the reason", async (t) => {
   const client = anthropic(await simulator(t));
   const cut = await client.messages.create({ ...ASK, max_tokens: 2 });
   assert.deepEqual([textOf(cut), cut.stop_reason, cut.usage.output_tokens], ["This is ", "max_tokens", 2]);
@@ -113,13 +113,13 @@ test("limits and stop sequences end the text and say why", async (t) => {
   assert.deepEqual([stopped.stop_reason, stopped.stop_sequence], ["stop_sequence", "simulated"]);
 });
 
-test("tokens are counted without an answer, as the answer would count them", async (t) => {
+test("tokens are counted without an answer, with the count that an answer would have", async (t) => {
   const client = anthropic(await simulator(t));
   const { model, messages } = ASK;
   assert.equal((await client.messages.countTokens({ model, messages })).input_tokens, 6);
 });
 
-test("models and files have the shape of the dialect when its version header is there", async (t) => {
+test("models and files have the format of the dialect if its version header is present", async (t) => {
   const client = anthropic(await simulator(t));
   const page = await client.models.list();
   assert.deepEqual([page.data[0]?.type, page.data[0]?.id, page.has_more], ["model", "sim-small", false]);

@@ -30,7 +30,7 @@ const message = (of: Simulator, model: string, isStreamed: boolean, more: Messag
   return isStreamed ? messages.stream(body).finalMessage() : messages.create(body);
 };
 
-test("every row of the table is read from its example, alone and joined, and is no fault", () => {
+test("every row of the table is parsed from its example, alone and combined, and is not a fault", () => {
   for (const { name, example } of MANNERS) {
     assert.equal(parseFault(`${example}+calls-2:blue`).kind, "none", name);
     assert.notDeepEqual(mannerOf(`${example}:blue`), mannerOf("sim-small"), name);
@@ -40,7 +40,7 @@ test("every row of the table is read from its example, alone and joined, and is 
   assert.deepEqual(parseFault("sim-calls-2+slow-2s"), { kind: "slow", ms: 2_000 });
 });
 
-test("a manner that cannot be read, or a joined name of no row, is refused", async (t) => {
+test("an invalid variant, or a combined unknown name, is refused", async (t) => {
   for (const model of ["sim-calls-x", "sim-calls-2+odd-no-such", "sim-texts-0"]) {
     assert.equal(parseFault(model).kind, "unreadable", model);
     await assert.rejects(chat(await simulator(t), model, false), { status: 400 });
@@ -50,7 +50,7 @@ test("a manner that cannot be read, or a joined name of no row, is refused", asy
 for (const isStreamed of [false, true]) {
   const form = isStreamed ? "streamed" : "whole";
 
-  test(`several tools are called at once, after a text where asked for (${form})`, async (t) => {
+  test(`several tools are called at once, after a text if requested (${form})`, async (t) => {
     const of = await simulator(t);
     const [choice] = (await chat(of, "sim-calls-3+text-first", isStreamed, { tools: FUNCTIONS })).choices;
     const calls = choice?.message.tool_calls ?? [];
@@ -68,7 +68,7 @@ for (const isStreamed of [false, true]) {
     assert.equal(told.stop_reason, "tool_use");
   });
 
-  test(`one tool is called where parallel calls are forbidden, and none for zero (${form})`, async (t) => {
+  test(`one tool is called if parallel calls are forbidden, and none for zero (${form})`, async (t) => {
     const of = await simulator(t);
     const alone = await chat(of, "sim-calls-3", isStreamed, { tools: FUNCTIONS, parallel_tool_calls: false });
     assert.equal(alone.choices[0]?.message.tool_calls?.length, 1);
@@ -100,7 +100,7 @@ for (const isStreamed of [false, true]) {
     assert.match(told.stop_details?.explanation ?? "", /asked by the model name to refuse/);
   });
 
-  test(`a limit cuts a call where it falls (${form})`, async (t) => {
+  test(`a limit cuts a call at its position (${form})`, async (t) => {
     const of = await simulator(t);
     const cut = (await chat(of, "sim-small", isStreamed, { tools: FUNCTIONS, max_completion_tokens: 2 })).choices[0];
     const [call] = cut?.message.tool_calls ?? [];
@@ -112,7 +112,7 @@ for (const isStreamed of [false, true]) {
     assert.deepEqual([told.stop_reason, told.usage.output_tokens], ["max_tokens", 2]);
   });
 
-  test(`redacted and omitted thinking is answered, and accepted when it is sent back (${form})`, async (t) => {
+  test(`redacted and omitted thinking is answered, and accepted when it is returned (${form})`, async (t) => {
     const of = await simulator(t);
     const thinking = { type: "enabled" as const, budget_tokens: 1_024 };
     const more = { thinking, tools: TOOLS };
@@ -145,7 +145,7 @@ for (const isStreamed of [false, true]) {
   });
 }
 
-test("a tool without parameters has no fragment of input but the empty one", async (t) => {
+test("a tool without parameters has only an empty input fragment", async (t) => {
   const of = await simulator(t);
   const tools = [{ name: "now", input_schema: { type: "object" as const, properties: {} } }];
   const fragments: string[] = [];
@@ -163,7 +163,7 @@ test("a tool without parameters has no fragment of input but the empty one", asy
   assert.deepEqual(fragments, [""]);
 });
 
-test("a stream that is asked for is answered whole by the model that does so", async (t) => {
+test("a streaming request to the non-streaming model is answered whole", async (t) => {
   const of = await simulator(t);
   const body = { model: "sim-whole", messages: QUESTION, stream: true };
   const response = await post(`${of.url}/v1/chat/completions`, body);
@@ -241,7 +241,7 @@ const COMPAT_SIGNS: Readonly<Record<string, (lines: readonly Line[], raw: string
   "no-space": (_, raw) => raw.startsWith('data:{"'),
 };
 
-test("every deviation of compat is made by its name, and by no usual stream", async (t) => {
+test("every compat deviation is selected by its name and absent from ordinary streams", async (t) => {
   const of = await simulator(t);
   const asked = { stream_options: { include_usage: true } };
   const usual = await oddStream(of, "pings");
@@ -260,7 +260,7 @@ test("every deviation of compat is made by its name, and by no usual stream", as
   }
 });
 
-test("every deviation of messages is made by its name, and the SDK still reads the message", async (t) => {
+test("every messages deviation is selected by its name, and the SDK still reads the message", async (t) => {
   const of = await simulator(t);
   const tools = [...TOOLS, { name: "now", input_schema: { type: "object" as const, properties: {} } }];
   const compatKinds = new Set(Object.keys(COMPAT_SIGNS));
@@ -293,7 +293,7 @@ test("every deviation of messages is made by its name, and the SDK still reads t
   assert.match(await read("sim-odd-input-at-start"), /"input":\{"city":"simulated city"\}/);
 });
 
-test("the last requests are told with what was understood of them, and without credentials", async (t) => {
+test("the last requests are listed with their parsed content and without credentials", async (t) => {
   const of = await simulator(t);
   assert.equal(await (await fetch(`${of.url}/sim/last`)).json(), null);
   const system = "You are terse";
@@ -337,7 +337,7 @@ test("the last requests are told with what was understood of them, and without c
   assert.deepEqual(await (await fetch(`${of.url}/sim/last?n=5`)).json(), []);
 });
 
-test("the echo of a request and of the same in the other dialect say the same", async (t) => {
+test("the echoes of a request and of its translation are equal", async (t) => {
   const of = await simulator(t);
   const image = "aGk=";
   const asCompat = await chat(of, "sim-echo", false, {

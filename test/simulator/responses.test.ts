@@ -52,7 +52,7 @@ const CASES: Readonly<Record<string, { readonly ask: object; readonly types: str
   "a cut call": { ask: { max_output_tokens: 3, tools: [WEATHER] }, types: "function_call", status: "incomplete" },
 };
 
-test("every kind of answer is the same streamed and whole, and the client's own stream reader takes it", async (t) => {
+test("every kind of answer is the same streamed and whole, and the client's stream reader accepts it", async (t) => {
   const of = await simulator(t);
   const client = openai(of);
   for (const [title, { ask, types, status = "completed" }] of Object.entries(CASES)) {
@@ -73,7 +73,7 @@ test("every kind of answer is the same streamed and whole, and the client's own 
   }
 });
 
-test("reasoning is told by summary events where a summary is asked for, and encrypted at its end alone", async (t) => {
+test("reasoning is sent as summary events if requested, and encrypted only at its end", async (t) => {
   const of = await simulator(t);
   const told = await streamed(of, { reasoning: { effort: "low", summary: "auto" } });
   const kinds = [...new Set(told.map(({ type }) => type))].filter((type) => type.includes("reasoning"));
@@ -89,7 +89,7 @@ test("reasoning is told by summary events where a summary is asked for, and encr
   assert.ok(!untold.some(({ type }) => type.includes("reasoning")));
 });
 
-test("a custom tool is called with a text, and a tool of a namespace by both of its names", async (t) => {
+test("a custom tool is called with a text, and a namespaced tool by both of its names", async (t) => {
   const tools = [{ type: "namespace", name: "crm", tools: [WEATHER, PATCH] }];
   const events = await streamed(await simulator(t), { model: "sim-calls-2", tools });
   const items = events.filter(({ type }) => type === "response.output_item.done").map(({ item }) => item);
@@ -101,7 +101,7 @@ test("a custom tool is called with a text, and a tool of a namespace by both of 
   assert.equal(pieces.map(({ delta }) => delta).join(""), patched?.["input"]);
 });
 
-test("a choice leaves the tools that it names, and one that is not offered is refused", async (t) => {
+test("a choice leaves the tools it names, and an unknown one is refused", async (t) => {
   const of = await simulator(t);
   const ask = { tools: [WEATHER, PATCH, { type: "web_search" }] };
   const called = async (choice: unknown): Promise<unknown> => {
@@ -122,7 +122,7 @@ test("a choice leaves the tools that it names, and one that is not offered is re
   assert.equal(refused.status, 400);
 });
 
-test("encrypted reasoning is taken back as it was, for its own item, and refused otherwise", async (t) => {
+test("encrypted reasoning is accepted unchanged for its own item, and refused otherwise", async (t) => {
   const client = openai(await simulator(t));
   const reasoning = { effort: "low" as const };
   const { output } = await client.responses.create({ model: "sim-large", input: QUESTION, reasoning });
@@ -146,7 +146,7 @@ test("encrypted reasoning is taken back as it was, for its own item, and refused
   }
 });
 
-test("a stream fails with the error in both of its forms, and the response with what was whole by then", async (t) => {
+test("a stream fails with the error in both of its forms, and the response has what was complete by then", async (t) => {
   const of = await simulator(t);
   for (const [model, ask] of [
     ["sim-error-first-event", {}],
@@ -175,7 +175,7 @@ test("a stream fails with the error in both of its forms, and the response with 
   }
 });
 
-test("the response repeats what it was asked with", async (t) => {
+test("the response echoes its request settings", async (t) => {
   const ask = {
     temperature: 0.5,
     top_p: 0.9,

@@ -9,7 +9,7 @@ const QUESTION = [{ role: "user" as const, content: "Hello there" }];
 const SCHEMA = { type: "object" as const, properties: { city: { type: "string" } }, required: ["city"] };
 const MODEL = "sim-calls-2+rounds-3";
 
-test("tools are called again after their results, as often as was asked for", async (t) => {
+test("tools are called again after their results, as often as requested", async (t) => {
   const of = await simulator(t);
   const { chat, responses } = openai(of);
   const said: OpenAI.ChatCompletionMessageParam[] = [...QUESTION];

@@ -11,7 +11,7 @@ function assertFits(schema: JsonObject): void {
   assert.ok(validate(example), `${JSON.stringify(example)} does not fit ${JSON.stringify(schema)}`);
 }
 
-test("examples fit schemas of every kind that tools use", () => {
+test("examples match schemas of every kind that tools use", () => {
   const node: JsonObject = { type: "object", properties: { next: { $ref: "#/$defs/node" }, v: { type: "integer" } } };
   const schemas: JsonObject[] = [
     {},
@@ -32,7 +32,7 @@ test("examples fit schemas of every kind that tools use", () => {
   schemas.forEach(assertFits);
 });
 
-test("examples fit generated object schemas", () => {
+test("examples match generated object schemas", () => {
   const leaf = fc.oneof(
     fc.record({ type: fc.constant("string"), minLength: fc.nat(20) }),
     fc.record({ type: fc.constant("integer"), minimum: fc.integer({ min: -50, max: 50 }) }),
@@ -53,7 +53,7 @@ test("examples fit generated object schemas", () => {
   fc.assert(fc.property(schema, assertFits), { numRuns: 50 });
 });
 
-test("a schema that requires itself, or is enormous, gives an end", () => {
+test("a recursive or enormous schema ends", () => {
   const endless: JsonObject = {
     type: "object",
     properties: { a: { $ref: "#" }, b: { $ref: "#" } },

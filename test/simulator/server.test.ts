@@ -7,7 +7,7 @@ import { anthropic, openai, post, rawExchange, rawPost, settled, simulator, unti
 const messages = [{ role: "user" as const, content: "Hello there" }];
 const CHAT = { model: "sim-small", messages };
 
-test("counts say what was asked and how it ended; a reset zeroes all but the open sockets", async (t) => {
+test("counts show requests and their outcomes; a reset clears all but the open sockets", async (t) => {
   const of = await simulator(t);
   const answer = await openai(of).chat.completions.create(CHAT);
   await anthropic(of).messages.create({ ...CHAT, max_tokens: 2 });
@@ -34,7 +34,7 @@ test("counts say what was asked and how it ended; a reset zeroes all but the ope
   assert.equal(JSON.stringify(zeroes).replace(/[^1-9]/g, ""), "");
 });
 
-test("a required key is accepted in every header that SDKs use, and missed in the shape of the dialect", async (t) => {
+test("a required key is accepted in every SDK header, and its absence is reported in the dialect's format", async (t) => {
   const of = await simulator(t, { requireKey: "right" });
   await openai(of, "right").chat.completions.create(CHAT);
   await anthropic(of, "right").messages.create({ ...CHAT, max_tokens: 2 });
@@ -48,7 +48,7 @@ test("a required key is accepted in every header that SDKs use, and missed in th
   });
 });
 
-test("bodies that are no JSON object, name no model, or are coded unknown ways are refused", async (t) => {
+test("bodies that are not a JSON object, name no model, or have an unknown encoding are refused", async (t) => {
   const { url } = await simulator(t);
   const send = async (body: string | Buffer, headers: Record<string, string> = {}) =>
     (await fetch(`${url}/v1/chat/completions`, { method: "POST", body, headers })).status;
@@ -63,7 +63,7 @@ test("bodies that are no JSON object, name no model, or are coded unknown ways a
   assert.equal(await send("--b\r\ncontent-disposition: form-data; name=x\r\n\r\ncut off", form), 400);
 });
 
-test("a body over 64 MiB is refused with 413 in the shape of the dialect", async (t) => {
+test("a body over 64 MiB is refused with 413 in the dialect's format", async (t) => {
   const { url } = await simulator(t);
   const chunk = Buffer.alloc(1024 * 1024, 0x20);
   let left = 65;
@@ -80,7 +80,7 @@ test("a body over 64 MiB is refused with 413 in the shape of the dialect", async
   assert.match(await response.text(), /"type":"request_too_large"/);
 });
 
-test("the page at the root lists every fault, and the log names model and status but no prompt and no key", async (t) => {
+test("the root page lists every fault, and the log has model and status but no prompt and no key", async (t) => {
   const lines: string[] = [];
   const of = await simulator(t, { log: (line) => lines.push(line) });
   assert.match(await (await fetch(of.url)).text(), /sim-drop-mid-stream {2,}closes the connection/);

@@ -42,7 +42,7 @@ function arrived(row: Row): IncomingMessage {
   } as unknown as IncomingMessage;
 }
 
-test("it takes the suite's signatures, and no other of the same requests", () => {
+test("the simulator accepts exactly the signatures of the suite", () => {
   const rows = ROWS.filter(
     ({ normalized, bodySigned, tokenSigned = true }) => normalized && !bodySigned && tokenSigned,
   );

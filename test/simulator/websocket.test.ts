@@ -52,7 +52,7 @@ test("a realtime session greets, takes an item and answers with deltas and usage
   assert.deepEqual(of.counts().tokens, { input: 2, output: usage?.output_tokens });
 });
 
-test("an event that is not understood is an error, and the session stays open", async (t) => {
+test("an unknown event is an error, and the session stays open", async (t) => {
   const socket = connect(await simulator(t), "/v1/realtime?model=m");
   const events = await converse(socket, [{ type: "odd" }, { type: "session.update", session: {} }], "session.updated");
   assert.deepEqual(
@@ -62,7 +62,7 @@ test("an event that is not understood is an error, and the session stays open", 
   socket.terminate();
 });
 
-test("a browser's key comes as a subprotocol, and realtime is the one selected", async (t) => {
+test("a browser's key is sent as a subprotocol, and realtime is selected", async (t) => {
   const of = await simulator(t, { requireKey: "right" });
   const socket = connect(of, "/v1/realtime?model=m", ["realtime", "openai-insecure-api-key.right"]);
   await once(socket, "open");
@@ -75,7 +75,7 @@ test("a browser's key comes as a subprotocol, and realtime is the one selected",
   refused.terminate();
 });
 
-test("faults act on the handshake, on the events and on the close", async (t) => {
+test("faults affect the handshake, the events and the close", async (t) => {
   const of = await simulator(t);
   const refused = connect(of, "/v1/realtime?model=sim-503");
   const [, response] = await once(refused, "unexpected-response");

@@ -18,7 +18,7 @@ const folderOf = (path: string): string | undefined =>
 const isOf = (path: string, folders: readonly string[]): boolean =>
   folders.some((folder) => path.startsWith(`${folder}/`));
 
-test("every folder of the console is in the table, and holds something", () => {
+test("every folder of the console is in the table and has files", () => {
   const folders = new Set(sources.flatMap(({ path }) => folderOf(path) ?? []));
   assert.deepEqual([...folders].sort(), Object.keys(CONSOLE_MAY_IMPORT).sort());
 });
@@ -36,7 +36,7 @@ test("a folder of the console imports only those that the table gives it", () =>
   assert.deepEqual(breaches, []);
 });
 
-test("the table of the console has no circle", () => {
+test("the console's table has no cycle", () => {
   const done = new Set<string>();
   const folders = Object.entries(CONSOLE_MAY_IMPORT);
   for (const _ of folders) {
@@ -48,7 +48,7 @@ test("the table of the console has no circle", () => {
   );
 });
 
-test("what joins the console is imported by its index alone", () => {
+test("the composition root of the console is imported only through its index", () => {
   const importers = sources.filter(({ imports }) => imports.some(({ target }) => target === `${CONSOLE}open.ts`));
   assert.deepEqual(
     importers.map(({ path }) => path),
@@ -65,7 +65,7 @@ test("the pure folders of the console import no package, and none of Node's modu
   assert.deepEqual(breaches, []);
 });
 
-test("only the parts of the screen know React and Ink", () => {
+test("only the parts of the screen import React and Ink", () => {
   const users = sources.filter(({ imports }) => imports.some(({ specifier }) => /^(?:react|ink)\b/.test(specifier)));
   assert.ok(users.length > 0);
   assert.deepEqual(

@@ -25,7 +25,7 @@ function linesWith(pattern: RegExp, paths: readonly string[]): readonly string[]
   );
 }
 
-test("there are files to look at", () => {
+test("there are files to check", () => {
   assert.ok(typed.length >= 20, `${typed.length} modules`);
   assert.ok(prose.includes("package.json"));
 });
@@ -46,7 +46,7 @@ test("files and folders of code are named in kebab case", () => {
   );
 });
 
-test("the type checker and the linter are nowhere told to look away", () => {
+test("the type checker and the linter are never suppressed", () => {
   // In parts, so that this file does not contain what it looks for.
   const pragma = new RegExp(
     ["@ts-" + "(?:ignore|expect-error|nocheck)", "biome" + "-ignore", "eslint" + "-disable"].join("|"),
@@ -54,7 +54,7 @@ test("the type checker and the linter are nowhere told to look away", () => {
   assert.deepEqual(linesWith(pragma, code), []);
 });
 
-test("nothing is of the type that switches checking off", () => {
+test("no code uses the type `any`", () => {
   const any = /[:<|&,(]\s*any\s*(?=[[\]>;,)=|&{\n])|\bas\s+any\b/;
   assert.deepEqual(
     typed.filter(({ code: text }) => any.test(text)).map(({ path }) => path),
@@ -62,19 +62,19 @@ test("nothing is of the type that switches checking off", () => {
   );
 });
 
-test("nothing is left to be done later", () => {
+test("no file contains a to-do note", () => {
   const later = new RegExp(`\\b(?:${["TO" + "DO", "FIX" + "ME", "XX" + "X", "HA" + "CK"].join("|")})\\b`);
   assert.deepEqual(linesWith(later, prose), []);
 });
 
-test("no file names a path of somebody's machine", () => {
+test("no file contains a path of a developer's machine", () => {
   const path = new RegExp(
     `(?<![\\w.~-])/(?:${["wo" + "rk/(?:main|shared)", "ho" + "me/\\w", "Us" + "ers/\\w", "ro" + "ot/"].join("|")})`,
   );
   assert.deepEqual(linesWith(path, prose), []);
 });
 
-test("the lock file names no host to fetch from but the public registry", () => {
+test("the lock file names no host other than the public registry", () => {
   const { packages } = JSON.parse(read("package-lock.json")) as {
     readonly packages: Readonly<Record<string, { readonly resolved?: string; readonly link?: boolean }>>;
   };
@@ -107,7 +107,7 @@ test("the process is ended in one place", () => {
   );
 });
 
-test("signals are joined where their sources are kept, since Node 20 loses timeouts otherwise", () => {
+test("signals are combined where their sources are retained, since Node 20 otherwise loses timeouts", () => {
   const modules = files.filter((path) => /^src\/.*\.tsx?$/.test(path) && path !== "src/base/any-signal.ts");
   assert.deepEqual(linesWith(/AbortSignal\.any\(/, modules), [], "call anySignal of src/base");
 });

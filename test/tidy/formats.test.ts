@@ -42,7 +42,7 @@ const plain = (value: unknown): unknown =>
 const SPARSE_HELLO =
   '{"v":1,"cluster":"fda64e3a063d37a6","epoch":0,"node":"n2","storage":"5b","proto":[1,1],"feat":0,"purpose":"raft"}';
 
-test("bytes on the wire, on disks and in trails are what other builds write, and are read as they are", () => {
+test("bytes on the wire, on disk and in trails match those of other builds, and are read as such", () => {
   if (REWRITES) {
     for (const [name, { write, read }] of Object.entries(SAMPLES)) {
       if (Object.hasOwn(recorded, name)) continue;
@@ -77,7 +77,7 @@ const LISTS: Readonly<Record<string, () => readonly string[]>> = {
 };
 
 for (const [name, lines] of Object.entries(LISTS)) {
-  test(`what is promised of ${name} stays`, () => {
+  test(`the promise about ${name} is kept`, () => {
     const file = new URL(`${name}.txt`, DATA);
     const now = new Set(lines());
     const before = existsSync(file) ? readFileSync(file, "utf8").trimEnd().split("\n") : [];

@@ -27,12 +27,12 @@ const crossings = edges.flatMap((edge) => {
   return from === undefined || to === undefined || from === to ? [] : [{ ...edge, units: { from, to } }];
 });
 
-test("there are modules and imports to look at", () => {
+test("there are modules and imports to check", () => {
   assert.ok(sources.length >= 10, `${sources.length} modules`);
   assert.ok(edges.length >= 10, `${edges.length} imports`);
 });
 
-test("the reader of imports knows every form of them", () => {
+test("the import scanner finds every form of import", () => {
   const text = `
 import { a, type B } from "./one.ts";
 import type { C } from "../two/index.ts";
@@ -62,7 +62,7 @@ import fs from "node:fs";
   );
 });
 
-test("every module lies in a folder of the table", () => {
+test("every module is in a folder of the table", () => {
   const strays = sources.filter(({ path }) => unitOf(path) === undefined).map(({ path }) => path);
   assert.deepEqual(strays, []);
 });
@@ -72,14 +72,14 @@ test("every relative import names a file, with its extension", () => {
   assert.deepEqual(missing, []);
 });
 
-test("a folder imports only what the table gives it", () => {
+test("a folder imports only what the table allows", () => {
   const breaches = crossings
     .filter(({ units }) => units.to !== "base" && !MAY_IMPORT[units.from]?.includes(units.to))
     .map(({ from, to }) => `${from.path} imports ${to}`);
   assert.deepEqual(breaches, []);
 });
 
-test("a folder gives another only the types the table names, where it names some", () => {
+test("a folder exposes only the types that the table names, if any", () => {
   const breaches = crossings
     .filter(({ units, via }) =>
       TYPES_ONLY.some(
@@ -93,7 +93,7 @@ test("a folder gives another only the types the table names, where it names some
   assert.deepEqual(breaches, []);
 });
 
-test("what is costly to load is loaded lazily", () => {
+test("expensive modules are loaded lazily", () => {
   const breaches = crossings
     .filter(({ units, via }) =>
       LAZY_ONLY.some(({ from, to }) => units.from === from && units.to === to && via.kind === "value"),
@@ -102,7 +102,7 @@ test("what is costly to load is loaded lazily", () => {
   assert.deepEqual(breaches, []);
 });
 
-test("outsiders import a folder's index only", () => {
+test("other folders import a folder's index only", () => {
   const breaches = crossings
     .filter(({ to, units }) => to !== `src/${units.to}/index.ts`)
     .map(({ from, to }) => `${from.path} imports ${to}`);
@@ -147,7 +147,7 @@ function circle(graph: ReadonlyMap<string, readonly string[]>): readonly string[
   return undefined;
 }
 
-test("a circle is found where there is one", () => {
+test("an existing import cycle is detected", () => {
   assert.deepEqual(
     circle(
       new Map([
@@ -170,13 +170,13 @@ test("a circle is found where there is one", () => {
   );
 });
 
-test("no modules import each other in a circle", () => {
+test("modules have no import cycle", () => {
   const graph = new Map(sources.map(({ path }) => [path, [] as string[]]));
   for (const { from, to } of edges) graph.get(from.path)?.push(to);
   assert.equal(circle(graph), undefined);
 });
 
-test("the table has no circle", () => {
+test("the table has no cycle", () => {
   assert.equal(circle(new Map(Object.entries(MAY_IMPORT))), undefined);
 });
 
@@ -185,7 +185,7 @@ const IN_THE_BUNDLE: Readonly<Record<string, ReadonlySet<string>>> = {
   undici: new Set(["Agent", "DecoratorHandler", "Dispatcher", "Pool", "buildConnector", "request"]),
 };
 
-test("of a package that is bundled in part, that part alone is imported", () => {
+test("a partly bundled package is imported only in the bundled part", () => {
   const imported = sources.flatMap(({ path, imports }) =>
     imports.flatMap(({ specifier, names }) => {
       const kept = IN_THE_BUNDLE[specifier];

@@ -24,7 +24,7 @@ function impurities(code: string): readonly string[] {
   return IMPURE.filter(([, pattern]) => pattern.test(code)).map(([what]) => what);
 }
 
-test("there are pure modules to look at", () => {
+test("there are pure modules to check", () => {
   for (const folder of PURE_FOLDERS) {
     assert.ok(
       sources.some(({ path }) => path.startsWith(`${folder}/`)),
@@ -33,7 +33,7 @@ test("there are pure modules to look at", () => {
   }
 });
 
-test("each impurity is recognised, and prose about it is not", () => {
+test("each impurity is detected, and prose about it is not", () => {
   const text = (code: string) => impurities(sourceFile("src/server/core/x.ts", code).code);
   assert.deepEqual(text("const at = Date.now();"), ["the clock"]);
   assert.deepEqual(text("const at = new Date();"), ["the clock"]);
@@ -43,12 +43,12 @@ test("each impurity is recognised, and prose about it is not", () => {
   assert.deepEqual(text("// Date.now()\nconst s = 'process.env'; const d = new Date(ms); a.process.x();"), []);
 });
 
-test("pure code reads no clock, randomness, environment or network, and logs nothing", () => {
+test("pure code reads no clock, randomness, environment or network, and does not log", () => {
   const breaches = sources.flatMap(({ path, code }) => impurities(code).map((what) => `${path} uses ${what}`));
   assert.deepEqual(breaches, []);
 });
 
-test("pure code imports no module of Node's that does I/O", () => {
+test("pure code imports no I/O module of Node", () => {
   const breaches = sources.flatMap(({ path, imports }) =>
     imports
       .filter(({ specifier }) => specifier.startsWith("node:"))
@@ -58,7 +58,7 @@ test("pure code imports no module of Node's that does I/O", () => {
   assert.deepEqual(breaches, []);
 });
 
-test("pure code takes no clock and no client from the units that it may import", () => {
+test("pure code gets no clock and no client from the units it may import", () => {
   const breaches = sources.flatMap(({ path, imports }) =>
     imports
       .filter(({ kind }) => kind !== "type")

@@ -16,7 +16,7 @@ const MAX_FILES = 25;
 /** Folders that are larger, since each of their files is a stage of the same path. */
 const LARGE: ReadonlySet<string> = new Set(["src/server/dataplane", "src/server/dataplane/hops/model"]);
 
-test("each folder says what it is for, and the architecture page lists them all", () => {
+test("each folder has a description, and the architecture page lists them all", () => {
   const { lines, problems } = sourceMap();
   assert.deepEqual(problems, []);
   const text = read(DOCUMENT);
@@ -27,7 +27,7 @@ test("each folder says what it is for, and the architecture page lists them all"
   else assert.equal(text, wanted, `the source map is not current: ${BEGIN}`);
 });
 
-test("a folder of the server has a number of files that can be looked over", () => {
+test("a folder of the server has a manageable number of files", () => {
   const counts = new Map<string, number>();
   for (const path of filesUnder("src/server")) {
     const folder = posix.dirname(path);

@@ -27,7 +27,7 @@ const LEVELS = { closed: CLOSED_LEVEL, newest: FEATURE_RANGE.max };
 const shapesFile = new URL("shapes.json", DATA);
 const recorded: Recorded = existsSync(shapesFile) ? JSON.parse(readFileSync(shapesFile, "utf8")) : {};
 
-test("commands and rows are what older builds take them for, and new ones wait for a level of their own", () => {
+test("commands and rows keep the meaning of older builds, and new ones need a feature level of their own", () => {
   const { broken, unrecorded, next } = judgeShapes(recorded, replicatedShapes(), LEVELS);
   assert.deepEqual(broken, [], broken.join("\n"));
   if (REWRITES) writeFileSync(shapesFile, textOf(next));
@@ -35,7 +35,7 @@ test("commands and rows are what older builds take them for, and new ones wait f
 });
 
 for (const { level } of FEATURE_LEVELS) {
-  test(`a log of feature level ${level} comes to the states it was recorded with`, () => {
+  test(`a log of feature level ${level} reaches its recorded states`, () => {
     const file = new URL(`log-level-${level}.jsonl`, DATA);
     const isOpen = level > CLOSED_LEVEL;
     if (REWRITES && (isOpen || !existsSync(file))) writeFileSync(file, logText(wholeLog(level)));
@@ -70,11 +70,11 @@ function missingIn(log: Log, level: number): readonly string[] {
   return [...COMMAND_RULES.values()].flatMap((rule) => (rule.level <= level && !done.has(rule.name) ? rule.name : []));
 }
 
-test("every command is drawn for the logs that builds are compared by", () => {
+test("every command is included in the logs that builds are compared with", () => {
   assert.deepEqual(undrawn(), [], "give it a line in test/server/core/state/versions/random-commands.ts");
 });
 
-test("levels are numbered without a gap, each with its version, and older builds are of known levels", () => {
+test("levels are numbered without a gap, each with its version, and older builds have known levels", () => {
   assert.deepEqual(
     FEATURE_LEVELS.map(({ level }) => level),
     FEATURE_LEVELS.map((_, at) => at + 1),
@@ -85,7 +85,7 @@ test("levels are numbered without a gap, each with its version, and older builds
   }
 });
 
-test("the changelog names each level with the version that brought it", () => {
+test("the changelog lists each level with its version", () => {
   const changelog = readFileSync(new URL("../../CHANGELOG.md", import.meta.url), "utf8");
   const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
     readonly version: string;

@@ -37,7 +37,7 @@ const ARCHAIC = new RegExp(
   "i",
 );
 
-test("no comment begins in the middle of a thought", () => {
+test("no comment begins in the middle of a sentence", () => {
   const found = code.flatMap((path) =>
     commentsOf(read(path))
       .filter(({ text }) => BEGINNINGS.test(text))

@@ -59,7 +59,7 @@ async function check(owner: Owner, tls: Document, changes: Document = {}, dns = 
   return { status, lines: lines.filter((line) => isOurs(line) || line.startsWith("fail")) };
 }
 
-test("the authority is asked, and says its terms; each name is looked up", async (t) => {
+test("the authority is asked for its terms, and each name is resolved", async (t) => {
   const meta = { termsOfService: "https://ca.example/terms\u001b[2J" };
   const ca = await authority(t, { meta, more: { renewalInfo: "http://x" } });
   const { status, lines } = await check(t, { domains: ["gw.example.com"], ca });
@@ -73,7 +73,7 @@ test("the authority is asked, and says its terms; each name is looked up", async
   assert.equal(lines.length, 3);
 });
 
-test("a name that leads elsewhere is a note, one that leads nowhere fails where it must be asked", async (t) => {
+test("a name that resolves elsewhere is a note, and an unresolvable one fails if it must be validated", async (t) => {
   const ca = await authority(t);
   const domains = ["both.example.com", "away.example.com", "none.example.com", "broken.example.com"];
   const { status, lines } = await check(t, { domains, ca });
@@ -88,7 +88,7 @@ test("a name that leads elsewhere is a note, one that leads nowhere fails where 
   assert.match(of("broken.example.com"), /^fail .*cannot be looked up: E[A-Z]+, so the authority/);
 });
 
-test("a binding that is wanted and not set, and a clock that is hours off, fail; minutes are a note", async (t) => {
+test("a required but missing binding and a clock hours off fail; minutes are a note", async (t) => {
   const domains = ["gw.example.com"];
   const eab = { key_id: "kid", mac_key: "c2VjcmV0" };
   const bound = await authority(t, { meta: { externalAccountRequired: true } });
@@ -110,7 +110,7 @@ test("a binding that is wanted and not set, and a clock that is hours off, fail;
   }
 });
 
-test("without the cluster secret it is refused as at start, offline too", async (t) => {
+test("without the cluster secret the check fails as at startup, offline too", async (t) => {
   const dir = await authority(t);
   const cluster = { node_id: "n1", data_dir: "data", bootstrap: true };
   const { status, lines } = await check(t, { domains: ["gw.example.com"], ca: dir }, { cluster });
@@ -120,7 +120,7 @@ test("without the cluster secret it is refused as at start, offline too", async 
 
 const bind = await peer("bind9");
 
-test("the DNS server is asked for the right to write, and nothing of it stays", { skip: bind.missing }, async (t) => {
+test("write permission is tested at the DNS server, and nothing is left there", { skip: bind.missing }, async (t) => {
   const server = await startBind(bind.missing === false ? bind.path : "");
   atEnd(t, () => server.close());
   const ca = await authority(t);

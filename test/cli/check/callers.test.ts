@@ -22,13 +22,13 @@ async function check(owner: Owner, deployment: Document, node: Document, ...flag
 const issuers = (url: string): Document => ({ issuers: [{ name: "corp", url }] });
 const NODE = issuers("http://127.0.0.1:9");
 
-test("without `auth` and `public_url` it says what the gateway will do", async (t) => {
+test("without `auth` and `public_url` the check says what the gateway will do", async (t) => {
   const { lines } = await check(t, {}, {}, "-offline");
   assert.ok(lines.includes("note  node: admits every request without a credential: no `auth`"));
   assert.ok(lines.includes("note  node: does not know its own address: no `public_url`"));
 });
 
-test("each source of credentials is a line, with the profile that its callers get", async (t) => {
+test("each source of credentials is a line with the profile of its callers", async (t) => {
   const profiles = { claim: "groups", select: [{ value: "lab", profile: "research" }] };
   const deployment = {
     public_url: "https://models.example.com/",
@@ -53,7 +53,7 @@ test("each source of credentials is a line, with the profile that its callers ge
   ]);
 });
 
-test("keys that are not accepted are told as refused", async (t) => {
+test("keys that are not accepted are reported as refused", async (t) => {
   const auth = { issuers: [{ issuer: "corp", audience: "models", subject: "user" }] };
   const { lines } = await check(t, { auth }, NODE, "-offline");
   assert.ok(lines.includes("note  node: refuses virtual keys: no `auth.virtual_keys`"));
@@ -88,7 +88,7 @@ test("a rule that does not compile fails with its place, and one that can never 
   );
 });
 
-test("an issuer that only the data plane trusts is asked for its keys", async (t) => {
+test("an issuer used only by the data plane is asked for its keys", async (t) => {
   const { issuer } = await startOidc(t);
   const auth = { issuers: [{ issuer: "corp", audience: "models", subject: "user" }] };
   const { lines } = await check(t, { auth }, issuers(issuer));

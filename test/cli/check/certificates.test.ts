@@ -77,7 +77,7 @@ for (const [what, pair, status, words] of CASES) {
   });
 }
 
-test("a key that everybody may read is noted", async (t) => {
+test("a world-readable key is noted", async (t) => {
   const { status, lines } = await check(t, sound, 0o644);
   assert.equal(status, 0);
   assert.equal(lines[1], "note  certificate: DIR/tls.key may be read by everybody on this machine (chmod o-r)");

@@ -38,7 +38,7 @@ const pages =
     return undefined;
   };
 
-test("an analyzer is asked whether it is up, what it knows, and about a text", async () => {
+test("an analyzer is asked for its health, its entities, and about a text", async () => {
   const [good, partial, ill, other] = await Promise.all([1, 2, 3, 4].map(() => startAnalyzer(owner)));
   assert.ok(good && partial && ill && other);
   good.answer = pages({ "/health": "up", "/supportedentities": ["PERSON", "LOCATION"] });
@@ -80,7 +80,7 @@ const judged = (content: string, promptTokens: number) => ({
   usage: { prompt_tokens: promptTokens, completion_tokens: 3, total_tokens: 14 },
 });
 
-test("judges judge a text, and of guards it is proven that labels and text reach them", async () => {
+test("judges judge a text, and labels and text are proven to reach guards", async () => {
   const [json, guard, safety, deaf] = await Promise.all([1, 2, 3, 4].map(() => startAnalyzer(owner)));
   assert.ok(json && guard && safety && deaf);
   json.answer = ({ path }) => (path.endsWith("/models") ? { data: [] } : judged('{"verdicts":[]}', 9));
@@ -133,7 +133,7 @@ test("judges judge a text, and of guards it is proven that labels and text reach
   assert.ok(!out.includes(KEY));
 });
 
-test("what is asked with a secret that the cluster holds is not asked with another in its place", async () => {
+test("a detector whose secret is stored in the cluster is not called with another in its place", async () => {
   const [judge, spare, analyzer] = await Promise.all([1, 2, 3].map(() => startAnalyzer(owner)));
   assert.ok(judge && spare && analyzer);
   const provider = (name: string, { url }: Analyzer, more: object) => ({
@@ -170,7 +170,7 @@ test("what is asked with a secret that the cluster holds is not asked with anoth
 const runtime = await peer("onnxruntime-node");
 const tokenizers = await peer("tokenizers");
 
-test("a server of models is ready, and serves what the detector reads", {
+test("a model server is ready and serves what the detector reads", {
   skip: runtime.missing || tokenizers.missing,
 }, async () => {
   const folder = await mkdtemp(join(tmpdir(), "gateway-check-"));

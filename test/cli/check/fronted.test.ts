@@ -39,7 +39,7 @@ const upstream = await scriptedUpstream(owner, (socket, { target }: Recorded) =>
   );
 });
 
-test("each is asked with its credential, and told of by what is wrong with it", async () => {
+test("each server and agent is called with its credential, and its problem is reported", async () => {
   const { url } = upstream;
   const files = await writeFiles(owner, {
     providers: [],

@@ -28,7 +28,7 @@ async function check(prefilter: string, env: Readonly<Record<string, string>>, .
   return program.stdout();
 }
 
-test("detectors and rules are counted, and a library that none wants is not asked for", async () => {
+test("detectors and rules are counted, and an unused library is not loaded", async () => {
   const out = await check("pure", {}, "-offline");
   assert.match(out, /^ok {4}configuration: .*: 1 provider, 1 detector, 1 guardrail rule$/m);
   assert.doesNotMatch(out, /re2/);
@@ -44,7 +44,7 @@ test("`native` without the package is a failure that names it", {
   );
 });
 
-test("`native` with the package is proven by a search", { skip: re2.missing }, async () => {
+test("`native` with the package is tested by a search", { skip: re2.missing }, async () => {
   const out = await check("native", { NODE_PATH: resolve(join(re2.path, "../../../..")) });
   assert.match(out, /^ok {4}library re2: searches texts for pii$/m);
 });

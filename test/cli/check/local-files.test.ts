@@ -52,7 +52,7 @@ const LOCAL_FILES: Readonly<Record<string, (path: string) => Document>> = {
 };
 
 for (const [subject, naming] of Object.entries(LOCAL_FILES)) {
-  test(`${subject}: whatever is there in place of a sound file is named with -offline, and nothing is waited for`, async (t) => {
+  test(`${subject}: -offline names anything that is not a valid file, and waits for nothing`, async (t) => {
     for (const [what, put] of Object.entries(UNSOUND)) {
       // An empty document and an empty policy are sound ones.
       if (what === "an empty file" && ["deployment", "catalog_overlay_paths", "admin policy"].includes(subject))
@@ -69,7 +69,7 @@ for (const [subject, naming] of Object.entries(LOCAL_FILES)) {
   });
 }
 
-test("a folder of secrets that is none is named with -offline", async (t) => {
+test("-offline names a secrets folder that is not a directory", async (t) => {
   for (const [what, put] of Object.entries(UNSOUND)) {
     if (what === "a directory") continue;
     const files = await writeFiles(t, {}, { secrets_dir: "f" });

@@ -26,7 +26,7 @@ Max open files            1024                 1048576              files
 Max locked memory         8388608              8388608              bytes
 `;
 
-test("the soft limit of descriptors is read, and none where there is none or nothing is said", () => {
+test("the soft limit of descriptors is read, and none is reported if unlimited or unknown", () => {
   assert.equal(descriptorsIn(LIMITS), 1024);
   assert.equal(descriptorsIn(LIMITS.replace("1024 ", "unlimited ")), undefined);
   assert.equal(descriptorsIn(""), undefined);
@@ -34,7 +34,7 @@ test("the soft limit of descriptors is read, and none where there is none or not
 
 const machine = (descriptors: number | undefined, memoryBytes = 4096 * MIB) => ({ descriptors, memoryBytes, cores: 2 });
 
-test("descriptors suffice for as many requests as are taken at once, or it is said what to set", () => {
+test("descriptors suffice for the maximum number of requests, or the remedy is given", () => {
   assert.equal(descriptorAnswer(machine(undefined), {}), undefined);
   assert.equal(descriptorAnswer(machine(8448), {}), undefined);
   const few = descriptorAnswer(machine(1024), {});
@@ -44,7 +44,7 @@ test("descriptors suffice for as many requests as are taken at once, or it is sa
   assert.equal(descriptorAnswer(machine(256), {})?.verdict, "fail");
 });
 
-test("memory bears what may be held for requests, or it is said how much would", () => {
+test("memory suffices for the maximum buffered bytes, or the fitting amount is given", () => {
   assert.equal(memoryAnswer(machine(1, 768 * MIB), {}), undefined);
   const tight = memoryAnswer(machine(1, 600 * MIB), {});
   assert.equal(tight?.verdict, "note");
@@ -75,14 +75,14 @@ const FAULTS: readonly (readonly [
 ];
 
 for (const [code, isRunning, verdict, words] of FAULTS) {
-  test(`a port is ${code ?? "free"}${isRunning ? " while the gateway runs" : ""}: ${verdict ?? "nothing is said"}`, () => {
+  test(`a port is ${code ?? "free"}${isRunning ? " while the gateway runs" : ""}: ${verdict ?? "nothing is reported"}`, () => {
     const answer = portAnswer("listen", "127.0.0.1:80", code, isRunning);
     assert.equal(answer?.verdict, verdict);
     assert.match(answer?.words ?? "", words);
   });
 }
 
-test("a disk without room is told, by the nearest folder that is there", {
+test("a full disk is reported by the nearest existing directory", {
   skip: process.platform !== "linux",
 }, async () => {
   // A file system without a byte.
@@ -97,7 +97,7 @@ async function check(path: string) {
   return { status, lines: io.out().split("\n") };
 }
 
-test("a port that somebody else has fails the check; one that the gateway has does not", async (t) => {
+test("a port used by another process fails the check, and one used by the gateway does not", async (t) => {
   const taken = createServer();
   const port = await listenLocally(taken);
   t.after(() => taken.close());
@@ -123,7 +123,7 @@ test("a port that somebody else has fails the check; one that the gateway has do
 
 const skip = process.platform === "win32" ? "no modes on Windows" : false;
 
-test("files that others may read or change are named, with what closes them", { skip }, async (t) => {
+test("files that others may read or change are named, with the command that fixes them", { skip }, async (t) => {
   const secrets = await mkdtemp(join(tmpdir(), "gateway-secrets-"));
   t.after(() => rm(secrets, { recursive: true }));
   const files = await writeFiles(t, { providers: [] }, { secrets_dir: secrets });

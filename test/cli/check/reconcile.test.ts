@@ -41,7 +41,7 @@ async function check(audited: Document, flags: readonly string[] = []): Promise<
 
 const SECRET = { admin_key: "${secret:ADMIN}" };
 
-test("a key that may read the report: whose it is, and how long it took; not at all where nothing is asked", async () => {
+test("a key that may read the report is listed with its organization and the duration, and not offline", async () => {
   const whole = await check(SECRET);
   assert.equal(whole.status, 0, whole.lines.join());
   assert.match(whole.lines.join("\n"), /^ok {4}usage report of one: of the whole organisation, answered in \d+ ms$/);
@@ -52,7 +52,7 @@ test("a key that may read the report: whose it is, and how long it took; not at 
   assert.deepEqual((await check(SECRET, ["-offline"])).lines, []);
 });
 
-test("a key that is refused, a report that is elsewhere, one that cannot be read: a sentence each", async () => {
+test("a refused key, a missing report and an unreadable one are a sentence each", async () => {
   const refused = await check({ admin_key: "sk-admin-canary-wrong" });
   assert.equal(refused.status, 1);
   assert.match(refused.lines.join("\n"), /^fail {2}usage report of one: .*answers 401: `admin_key` is refused/);
@@ -72,7 +72,7 @@ test("a key that is refused, a report that is elsewhere, one that cannot be read
   assert.match(wrongPlace.lines.join("\n"), /^fail {2}.*there is no usage report at `base_url`/);
 });
 
-test("a key that is sealed in the cluster is not asked with", async () => {
+test("a key that is sealed in the cluster is not tried", async () => {
   const sealed = await check({ admin_key: "${secret:SEALED_ELSEWHERE}" });
   assert.equal(sealed.status, 0, sealed.lines.join());
   assert.match(sealed.lines.join("\n"), /^note {2}.*not tested: its credential is sealed in the cluster/);

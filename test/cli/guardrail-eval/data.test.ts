@@ -14,7 +14,7 @@ async function all<T>(items: AsyncIterable<T>): Promise<readonly T[]> {
 const ignore = (): void => undefined;
 const read = (text: string) => caseOf({ number: 7, text }, "data.jsonl", ignore);
 
-test("a line is a case: places are bytes, marks ascend, what is left out is not marked", () => {
+test("a line is a case: places are byte offsets in ascending order, and missing marks are unmarked", () => {
   const spans = [
     { start: 3, end: 5, type: "B" },
     { start: 0, end: 2, type: "A" },
@@ -26,7 +26,7 @@ test("a line is a case: places are bytes, marks ascend, what is left out is not 
   assert.equal(read("  "), undefined);
 });
 
-test("a line that is no case is refused with its place and the reason", () => {
+test("an invalid line is refused with its place and the reason", () => {
   const span = (start: unknown, end: unknown, type: unknown = "A") =>
     JSON.stringify({ text: "é x", spans: [{ start, end, type }] });
   const refused: readonly (readonly [string, RegExp])[] = [
@@ -53,13 +53,13 @@ test("a line that is no case is refused with its place and the reason", () => {
   }
 });
 
-test("a key that is not read is told, with the one that was meant", () => {
+test("an unknown key is reported with the closest known one", () => {
   const told: string[] = [];
   caseOf({ number: 1, text: '{"text":"a","span":[]}' }, "d", (_, words) => told.push(words));
   assert.deepEqual(told, [`d:1: the key "span" is not read (did you mean 'spans'?)`]);
 });
 
-test("lines are the same however the bytes are cut; a byte order mark and CR are no part of them", async () => {
+test("lines are the same however the bytes are cut; byte order marks and CR are dropped", async () => {
   const bytes = Buffer.from("\ufeffé\r\n\nlast");
   for (let cut = 0; cut <= bytes.length; cut += 1) {
     const lines = await all(linesOf([bytes.subarray(0, cut), bytes.subarray(cut)], "f"));
@@ -97,7 +97,7 @@ test("each tag scheme of CoNLL gives the same spans", async () => {
   }
 });
 
-test("sentences end at blank lines; marks of documents and comments are no tokens", async () => {
+test("sentences end at blank lines; document markers and comments are not tokens", async () => {
   const cases = await spansOf("-DOCSTART- O\n\n# id = 1\na LOC\nb LOC\n  \n\n# O\nc B-X\n");
   assert.deepEqual(
     cases.map(({ text, line, spans }) => [text, line, spans]),
@@ -108,7 +108,7 @@ test("sentences end at blank lines; marks of documents and comments are no token
   );
 });
 
-test("types are one whatever their case, category and old name", () => {
+test("types are compared without case, category and former name", () => {
   const name = namesOf(["corporation=ORGANIZATION"], ["EMAIL_ADDRESS"]);
   assert.equal(name("pii/email_address"), "EMAIL_ADDRESS");
   assert.deepEqual([name("per"), name("Gpe"), name("Corporation")], ["PERSON", "LOCATION", "ORGANIZATION"]);

@@ -6,7 +6,7 @@ import { type Agreement, type Bag, compareRow } from "../../../src/cli/guardrail
 
 const bag = (counts: Readonly<Record<string, number>>): Bag => new Map(Object.entries(counts));
 
-test("rows agree where the same is found as often; empty rows are told apart; rows without the reference count for nothing", () => {
+test("rows agree if the same is found equally often; empty rows are separate; rows without the reference do not count", () => {
   const sums = new Map<string, Agreement>();
   const rows: readonly Readonly<Record<string, Bag>>[] = [
     { en: bag({ A: 2, B: 1 }), de: bag({ A: 1, C: 1 }), fr: bag({ A: 2, B: 1 }) },

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { importConfiguration } from "../../../src/cli/import/index.ts";
 import { ALL, imported } from "./support.ts";
 
-test("named models are asked for as there; keys are failed over to; addresses get the version that Bifrost adds", () => {
+test("named models keep their names, keys fail over, and addresses get the version that Bifrost adds", () => {
   const { document, notes } = imported(
     "bifrost",
     `{ "providers": {
@@ -52,7 +52,7 @@ test("named models are asked for as there; keys are failed over to; addresses ge
   assert.deepEqual(notes, ["3 providers.openai.keys", "10 providers.ours.keys[0].value"]);
 });
 
-test("a key for all models claims the names that its provider alone has, which is told", () => {
+test("a key for all models claims the models of its provider alone, with a note", () => {
   const { document, words } = imported(
     "bifrost",
     '{ "providers": { "anthropic": { "keys": [{ "value": "env.A", "models": ["*"] }] }, "groq": { "keys": [{ "value": "env.G", "models": ["*"] }] } } }',
@@ -67,7 +67,7 @@ test("a key for all models claims the names that its provider alone has, which i
   assert.match(words, /Nothing is routed to this provider until/);
 });
 
-test("an empty list of models denies them, unless the file says that it is of before", () => {
+test("an empty list of models denies all, unless the file declares the older meaning", () => {
   const providers = { groq: { keys: [{ value: "env.G", models: [] }] } };
   const later = importConfiguration("bifrost", { name: "source", text: JSON.stringify({ providers }) }, new Map());
   assert.ok(later.kind === "imported" && later.providers === 0);
@@ -76,7 +76,7 @@ test("an empty list of models denies them, unless the file says that it is of be
   assert.deepEqual(before.document, { providers: [{ preset: "groq", api_key: "${G}" }] });
 });
 
-test("virtual keys are profiles, limits of tokens budgets; a key without providers may ask for nothing", () => {
+test("virtual keys become profiles, token limits budgets, and a key without providers may request nothing", () => {
   const { document, notes } = imported(
     "bifrost",
     `{ "client": { "enforce_auth_on_inference": true, "max_request_body_size_mb": 1 },
@@ -107,7 +107,7 @@ test("virtual keys are profiles, limits of tokens budgets; a key without provide
   assert.ok(notes.includes("7 governance.virtual_keys[1].name"));
 });
 
-test("Azure, AWS and servers by HTTP", () => {
+test("Azure, AWS and HTTP servers are imported", () => {
   const { document } = imported(
     "bifrost",
     `{ "providers": {
@@ -136,7 +136,7 @@ test("Azure, AWS and servers by HTTP", () => {
   });
 });
 
-test("a credential by a variable that cannot be one is told", () => {
+test("an invalid variable for a credential is reported", () => {
   const { notes } = imported(
     "bifrost",
     '{ "providers": { "openai": { "keys": [{ "value": { "env_var": "env.NOT ONE" }, "models": ["gpt-a"] }] } } }',
@@ -144,7 +144,7 @@ test("a credential by a variable that cannot be one is told", () => {
   assert.deepEqual(notes, ["1 providers.openai.keys[0].value.env_var"]);
 });
 
-test("of a rule that is carried over, what has no counterpart is told, and nothing of the rule else", () => {
+test("parts of an imported rule without a counterpart are reported, and nothing else of it", () => {
   const { document, notes } = imported(
     "bifrost",
     `{ "providers": { "mistral": { "keys": [{ "value": "env.M", "models": ["m"] }] } }, "governance": {
@@ -163,7 +163,7 @@ test("of a rule that is carried over, what has no counterpart is told, and nothi
   ]);
 });
 
-test("a key may ask for what is served alone: its models get routes, or are told", () => {
+test("a key may request only what it serves alone: its models get routes or are reported", () => {
   const { document, notes } = imported(
     "bifrost",
     `{ "client": { "enforce_auth_on_inference": true }, "providers": {
@@ -222,7 +222,7 @@ for (const [what, network, retry] of [
   ["a longest pause alone", { max_retries: 2, retry_backoff_max: 2_000 }, { attempts: 2, max_backoff: "2s" }],
   ["more repetitions than there may be", { max_retries: 9 }, { attempts: 5 }],
 ] as const) {
-  test(`retries with ${what} are what the gateway takes`, () => {
+  test(`retries with ${what} are converted to the gateway's limits`, () => {
     const providers = { groq: { keys: [{ value: "env.G", models: ["*"] }], network_config: network } };
     const { document } = imported("bifrost", JSON.stringify({ providers }));
     const { providers: found } = document as { readonly providers: readonly { readonly retry?: { when?: unknown } }[] };
@@ -231,7 +231,7 @@ for (const [what, network, retry] of [
   });
 }
 
-test("a server by `http_url`, and a plugin that requires keys, as older files have them", () => {
+test("a server with `http_url` and a plugin that requires keys are read from older files", () => {
   const { document, words } = imported(
     "bifrost",
     `{

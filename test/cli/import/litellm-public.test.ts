@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { imported } from "./support.ts";
 
-test("a deployment that serves the models of every provider is left out, and the note says what to write", () => {
+test("a deployment that serves the models of every provider is left out, with a note on what to write", () => {
   const { notes, words } = imported(
     "litellm",
     `model_list:

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ALL, imported } from "./support.ts";
 
-test("deployments of one name are one route, and a fallback sends its own model under the name asked for", () => {
+test("deployments of one name become one route, and a fallback sends its own model for the requested name", () => {
   const { document, notes, variables } = imported(
     "litellm",
     `model_list:
@@ -51,7 +51,7 @@ router_settings:
   assert.deepEqual(variables, ["KEY_A", "KEY_B", "KEY_C"]);
 });
 
-test("a fallback to several models goes to each of them, in their order", () => {
+test("a fallback to several models goes to each in order", () => {
   const { document } = imported(
     "litellm",
     `model_list:
@@ -68,7 +68,7 @@ router_settings: { fallbacks: [{ big: [spare, small] }] }
   );
 });
 
-test("two models that stand in for each other: whoever comes later is a provider of its own behind the first", () => {
+test("when two models fall back to each other, the later one becomes a separate provider behind the first", () => {
   const { document } = imported(
     "litellm",
     `model_list:
@@ -86,7 +86,7 @@ litellm_settings: { fallbacks: [{ a: [b] }, { b: [a] }] }
   });
 });
 
-test("a key that is written out is nowhere; the same key is one variable, another key another", () => {
+test("a literal key is written nowhere; the same key becomes one variable, and another key another", () => {
   const came = imported(
     "litellm",
     `model_list:
@@ -103,7 +103,7 @@ environment_variables: { TOKEN: sk-environment-literal }
   assert.deepEqual(came.document["auth"], { virtual_keys: true });
 });
 
-test("patterns of names: the same on both sides is carried, what would be rewritten is not, the last is the default", () => {
+test("name patterns with the same text on both sides are imported, rewriting ones are not, and the last is the default", () => {
   const { document, notes, words } = imported(
     "litellm",
     `model_list:
@@ -142,7 +142,7 @@ test("patterns of names: the same on both sides is carried, what would be rewrit
   assert.match(mine ?? "", /^left out: a pattern cannot change the name that is sent/);
 });
 
-test("upstreams that speak neither dialect, that nobody named, or whose model is missing, are told with their lines", () => {
+test("upstreams of neither dialect, without a name or without a model are reported with their lines", () => {
   const { document, notes } = imported(
     "litellm",
     `model_list:
@@ -177,7 +177,7 @@ test("upstreams that speak neither dialect, that nobody named, or whose model is
   ]);
 });
 
-test("guardrails that are always on are detectors and rules; what a request would have to name is told", () => {
+test("guardrails that are always on become detectors and rules; optional ones are reported", () => {
   const { document, notes } = imported(
     "litellm",
     `model_list: [{ model_name: a, litellm_params: { model: openai/a, api_key: os.environ/A } }]
@@ -247,7 +247,7 @@ guardrails:
   ]);
 });
 
-test("limits of new keys are a profile with a budget; servers by HTTP are carried, others told; retries are bounded", () => {
+test("limits of new keys become a profile with a budget; HTTP servers are imported, others reported; retries are limited", () => {
   const { document, notes } = imported(
     "litellm",
     `model_list: [{ model_name: a, litellm_params: { model: openai/a, api_key: os.environ/A, num_retries: 9 } }]
@@ -274,7 +274,7 @@ mcp_servers:
   ]);
 });
 
-test("what is written out takes no variable that the source reads itself, even where that stands behind", () => {
+test("a literal value takes no variable that the source itself reads, even later in the file", () => {
   const { document, variables } = imported(
     "litellm",
     `model_list:
@@ -293,7 +293,7 @@ test("what is written out takes no variable that the source reads itself, even w
   ]);
 });
 
-test("an address with a key among its steps is not copied", () => {
+test("an address with a key in its path is not copied", () => {
   for (const [step, isKept] of [
     ["NTk4ZjQyMzYtYzk5Ny00ODRi", false],
     ["598f4236-c997-484b-9a51-0123456789ab", false],
@@ -312,7 +312,7 @@ test("an address with a key among its steps is not copied", () => {
   }
 });
 
-test("anchors, aliases and merge keys count as what they stand for, told by the lines where that is written", () => {
+test("anchors, aliases and merge keys are resolved, and reported with the lines where the text is", () => {
   const { document, notes } = imported(
     "litellm",
     `defaults: &defaults
@@ -334,7 +334,7 @@ model_list:
   assert.deepEqual(notes, ["1 defaults", "3 model_list[0].litellm_params.rpm", "3 model_list[1].litellm_params.rpm"]);
 });
 
-test("a credential of the list is a deployment's where it says nothing else", () => {
+test("a credential from the credential list applies to a deployment without its own", () => {
   const { document, notes, text } = imported(
     "litellm",
     `model_list:
@@ -365,7 +365,7 @@ credential_list:
   assert.doesNotMatch(text, /sk-literal/);
 });
 
-test("what stood in a part that is left out names no variable, and each path of a note is in the file", () => {
+test("text of an omitted part names no variable, and each path in a note is in the file", () => {
   const { variables, notes, text } = imported(
     "litellm",
     `model_list:
@@ -381,7 +381,7 @@ mcp_servers:
   assert.deepEqual(notes, ["3 model_list[1].model_name", "5 mcp_servers.stdio.transport", "6 mcp_servers.sse"]);
 });
 
-test("a document that spends a key and asks callers for none says so, and one that asks them does not", () => {
+test("a document that spends a key without asking callers for one says so, and one that asks does not", () => {
   const spends = "model_list: [{ model_name: a, litellm_params: { model: openai/a, api_key: os.environ/K } }]\n";
   assert.match(
     imported("litellm", spends).text,

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { importConfiguration } from "../../../src/cli/import/index.ts";
 import { ALL, imported } from "./support.ts";
 
-test("a fallback: the first target's model is what clients ask for, the next ones get their own", () => {
+test("in a fallback clients request the first target's model, and the next ones get their own", () => {
   const { document, notes } = imported(
     "portkey",
     `{
@@ -40,7 +40,7 @@ test("a fallback: the first target's model is what clients ask for, the next one
   ]);
 });
 
-test("weights are no spread: the heaviest serves; without models of their own clients ask for what they like", () => {
+test("weights are not distributed: the heaviest serves; without models of their own clients choose any", () => {
   const { document, words } = imported(
     "portkey",
     `{ "strategy": { "mode": "loadbalance" }, "targets": [
@@ -60,7 +60,7 @@ test("weights are no spread: the heaviest serves; without models of their own cl
   assert.doesNotMatch(words, /gsk-literal/);
 });
 
-test("conditions over the model name targets; other conditions are told; names that only Portkey knows are too", () => {
+test("conditions on the model select targets; other conditions and Portkey-only names are reported", () => {
   const { document, notes } = imported(
     "portkey",
     `{
@@ -85,7 +85,7 @@ test("conditions over the model name targets; other conditions are told; names t
   assert.deepEqual(notes, ["4 strategy.conditions[1].query", "9 targets[2].virtual_key"]);
 });
 
-test("one provider at a place of one's own, of Azure, and of AWS", () => {
+test("a single provider at a private address, on Azure and on AWS is imported", () => {
   const one = imported("portkey", '{ "provider": "openai", "custom_host": "http://box:8000/v1", "api_key": "$K" }');
   assert.deepEqual(one.document, {
     providers: [{ name: "box", dialect: "compat", base_url: "http://box:8000/v1", api_key: "${K}" }],
@@ -111,7 +111,7 @@ test("one provider at a place of one's own, of Azure, and of AWS", () => {
   });
 });
 
-test("lists of words that deny are detectors; what Portkey keeps, and other checks, are told", () => {
+test("denying word lists become detectors; Portkey's own checks and others are reported", () => {
   const { document, notes } = imported(
     "portkey",
     `{ "provider": "openai", "api_key": "$K",
@@ -123,7 +123,7 @@ test("lists of words that deny are detectors; what Portkey keeps, and other chec
   assert.deepEqual(notes, ["2 input_guardrails[1]", "3 after_request_hooks[0].checks[0].id"]);
 });
 
-test("a condition may name a group of targets, and several models", () => {
+test("a condition may name a group of targets and several models", () => {
   const { document, notes } = imported(
     "portkey",
     `{
@@ -174,7 +174,7 @@ const SUGGESTED: readonly (readonly [name: string, preset: string | undefined])[
   ["prod-key-1", undefined],
 ];
 
-test("a name of Portkey's suggests a preset if one provider is part of it, and a note says so", () => {
+test("a Portkey name suggests a preset if it contains one provider's name, with a note", () => {
   for (const [name, preset] of SUGGESTED) {
     for (const target of [
       { virtual_key: name, override_params: { model: "m" } },

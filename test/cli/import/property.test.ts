@@ -21,7 +21,7 @@ const SEED = Number(process.env["GATEWAY_IMPORT_SEED"] ?? Math.floor(Math.random
 const CHECKED = 5;
 
 for (const system of SYSTEMS) {
-  test(`${system}: what is written compiles, passes 'check -offline', and holds no credential`, async (t) => {
+  test(`${system}: the result compiles, passes 'check -offline', and contains no credential`, async (t) => {
     t.diagnostic(`seed ${SEED}`);
     const dir = await mkdtemp(join(tmpdir(), "gateway-import-"));
     t.after(() => rm(dir, { recursive: true }));

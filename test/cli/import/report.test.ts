@@ -36,7 +36,7 @@ const SOURCE = `model_list:
 router_settings: { num_retries: 2, routing_strategy: least-busy }
 `;
 
-test("what was carried over, changed and left out, by line, with its page", () => {
+test("a report lists imported, changed and omitted settings by line, with their pages", () => {
   const text = report("litellm", SOURCE);
   assert.match(
     text,
@@ -90,14 +90,14 @@ test("what was carried over, changed and left out, by line, with its page", () =
   assert.doesNotMatch(text, /sk-literal/);
 });
 
-test("a report of an import that carried nothing over says what to do", () => {
+test("a report of an import without any result says what to do", () => {
   const text = report("bifrost", '{ "providers": { "nobody": { "keys": [{ "value": "env.K", "models": ["m"] }] } } }');
   assert.match(text, /could not be imported: no provider was carried over/);
   assert.match(text, /Name unknown providers with `-preset NAME=PRESET`/);
   assert.deepEqual(rowsOf(text, "Carried over"), []);
 });
 
-test("names with characters of Markdown stay within their cell", () => {
+test("names with Markdown characters stay within their cell", () => {
   const params = '{ model: groq/x, "p|q\\n## Forged": 1 }';
   const text = report("litellm", `model_list: [{ model_name: "a\`b|c <b>", litellm_params: ${params} }]`);
   assert.doesNotMatch(text, /^## Forged/m);

@@ -26,7 +26,7 @@ async function publishedOf(framework: string): Promise<ReadonlyMap<string, strin
   return new Map(rows.map((row) => row.split("\t") as [string, string]));
 }
 
-test("each control that a pack cites is one of the edition, under its title, and its citation ends with it", async () => {
+test("each control cited by a pack is in the edition, under its title, and its citation ends with it", async () => {
   for (const { id, controls } of PACKS) {
     for (const control of controls) {
       const [framework = "", ...rest] = control.id.split(":");
@@ -38,7 +38,7 @@ test("each control that a pack cites is one of the edition, under its title, and
   }
 });
 
-test("each control that a pack cites is carried by a rule, of its own or of one that it builds on, or by a mechanism", () => {
+test("each cited control is implemented by a rule, of the pack or one it builds on, or by a mechanism", () => {
   for (const { id, controls, objects, attaches, mechanisms } of PACKS) {
     const carried = new Set([
       ...objects.flatMap(({ value }) => (value["controls"] as readonly string[] | undefined) ?? []),
@@ -84,7 +84,7 @@ for (const pack of PACKS) {
   const trial = pack.files.trial?.text ?? "";
   const chain = withBases(pack);
 
-  test(`${pack.id} goes into the smallest document that has what it needs, in every order, to the same end`, async () => {
+  test(`${pack.id} fits the smallest document with its requirements, in every order, with the same result`, async () => {
     const [first = [], ...others] = [...ordersOf(chain)];
     const text = addedTo(trial, first);
     const meaning = meaningOf(text);
@@ -96,7 +96,7 @@ for (const pack of PACKS) {
     assert.equal(compiled.kind, "compiled", compiled.kind === "refused" ? compiled.problems.join("\n") : "");
   });
 
-  test(`${pack.id} is refused with its name where the document lacks what it needs, or holds another object of a name`, () => {
+  test(`${pack.id} is refused by name if the document lacks its requirements or has a conflicting object`, () => {
     const refusals = (text: string, packs: readonly Pack[]): string => {
       const adding = addPacks({ name: "d.yaml", text }, packs, baseOf);
       return adding.kind === "refused" ? adding.problems.join("\n") : "";
@@ -120,7 +120,7 @@ for (const pack of PACKS) {
   });
 }
 
-test("all packs in orders at random, into a document that has half of them, to the same end", () => {
+test("all packs in random orders, added to a document with half of them, give the same result", () => {
   const needs = [...new Set(PACKS.map(({ files }) => files.trial?.text ?? "").filter((it) => it.startsWith("models")))];
   const models = needs.flatMap((text) => (parse(text) as { models: { models: { name: string }[] } }).models.models);
   const trial = stringify({ models: { models: [...new Map(models.map((it) => [it.name, it])).values()] } });
@@ -186,7 +186,7 @@ function* mutantsOf(fragment: Values): Generator<readonly [name: string, mutant:
 }
 
 for (const pack of PACKS.filter(({ objects }) => objects.length > 0)) {
-  test(`the cases of ${pack.id} notice whatever is changed in one of its rules or detectors`, async () => {
+  test(`the cases of ${pack.id} detect any change to its rules and detectors`, async () => {
     const survivors: string[] = [];
     let mutants = 0;
     for (const [name, fragment] of mutantsOf(parse(pack.files.fragment.text) as Values)) {

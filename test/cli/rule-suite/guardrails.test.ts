@@ -70,7 +70,7 @@ const CASES = `\
   by: no-large
 `;
 
-test("cases pass where the gateway would do the same, and rules that none decided are named", async (t) => {
+test("cases pass if the gateway would do the same, and rules that decided none are named", async (t) => {
   const all = await suite(t, CASES);
   assert.deepEqual([all.status, all.err], [0, ""], all.out);
   assert.equal(
@@ -87,7 +87,7 @@ each of the 3 rules decided a case
   assert.match(few.out, /^rules that no case decided: no-ssn \(guardrails\), no-large \(guardrails\)$/m);
 });
 
-test("a failing case tells what was found, what does not count and why, and who was not asked", async (t) => {
+test("a failing case prints what was found, what was dropped and why, and which detectors were not called", async (t) => {
   const { status, out } = await suite(
     t,
     `- name: wrong digit
@@ -119,14 +119,14 @@ const MISTAKES: readonly [text: string, words: RegExp][] = [
 ];
 
 for (const [text, words] of MISTAKES) {
-  test(`a suite may not say: ${text.trim().split("\n").slice(1).join(", ")}`, async (t) => {
+  test(`a suite is refused: ${text.trim().split("\n").slice(1).join(", ")}`, async (t) => {
     const { status, out, err } = await suite(t, text);
     assert.deepEqual([status, out], [1, ""]);
     assert.match(err, words);
   });
 }
 
-test("without guardrails a case of them is a mistake", async (t) => {
+test("without guardrails a guardrail case is an error", async (t) => {
   const { err } = await suite(t, "- name: it\n  guardrail: { text: a }\n  expect: allow\n", {});
   assert.match(err, /the deployment has no `guardrails`/);
 });

@@ -8,7 +8,7 @@ import { judged, rule, runSuite, subject } from "./subject.ts";
 
 const line = (text: string, against = subject()): string => judgementLine(judged(text, against));
 
-test("what no rule denies is allowed, and goes where the model is routed to, then through its failover", () => {
+test("a request that no rule denies is allowed, and goes to the model's route, then through its failover", () => {
   assert.equal(
     line("request: { model: gpt-5 }\nexpect: allow"),
     "ok    s: it: allowed by no rule; sent to home, then abroad, then spare",
@@ -25,7 +25,7 @@ test("a rule of the deployment denies with its message, whatever the profile", (
   assert.equal(line(text, against), "ok    s: it: denied by no-local (deployment): Not on this machine.");
 });
 
-test("of two layers with a rule of one name, the one that is meant is told by its profile", () => {
+test("of two layers with a rule of the same name the profile identifies the intended one", () => {
   const against = subject({
     access_rules: [rule("limit", 'model == "local"')],
     profiles: [{ name: "staff", access_rules: [rule("limit", 'model == "gpt-5"')] }],
@@ -36,7 +36,7 @@ test("of two layers with a rule of one name, the one that is meant is told by it
   assert.equal(asking("{ rule: limit }"), false);
 });
 
-test("an allow may be by either of the layers that decided", () => {
+test("an allow may come from either layer", () => {
   const against = subject({
     access_rules: [rule("mine", 'key.metadata.team == "a"', { action: "allow" })],
     profiles: [{ name: "staff", access_rules: [rule("theirs", "true", { action: "allow" })] }],
@@ -49,7 +49,7 @@ test("an allow may be by either of the layers that decided", () => {
   }
 });
 
-test("the list of models denies after the rules were asked, and is named by `allowed_models`", () => {
+test("the model list denies after the rules, and is named as `allowed_models`", () => {
   const against = subject({
     access_rules: [rule("no-local", 'model == "local"')],
     profiles: [{ name: "staff", allowed_models: ["gpt-5"] }],
@@ -64,7 +64,7 @@ test("the list of models denies after the rules were asked, and is named by `all
   assert.equal(judged("request: { model: gpt-4 }\nexpect: deny\nmessage: no", against).passes, false);
 });
 
-test("each failover candidate is judged for itself, and one that is refused is passed over", () => {
+test("each failover candidate is judged separately, and a refused one is skipped", () => {
   const against = subject({ access_rules: [rule("stay", 'provider.metadata.region == "us"')] });
   assert.equal(
     line("request: { model: gpt-5 }\nexpect: allow\nreaches: [home, spare]", against),
@@ -75,7 +75,7 @@ test("each failover candidate is judged for itself, and one that is refused is p
   assert.equal(judged("request: { model: gpt-5, provider: abroad }\nexpect: deny\nby: stay", against).passes, true);
 });
 
-test("a condition that cannot be evaluated is an error, unless the rule is skipped for it", () => {
+test("a failing condition is an error, unless the rule is skipped for it", () => {
   const missing = 'key.metadata.cost_centre == "1"';
   const closed = subject({ access_rules: [rule("centre", missing)] });
   assert.match(
@@ -92,7 +92,7 @@ test("a condition that cannot be evaluated is an error, unless the rule is skipp
   );
 });
 
-test("a model that nobody serves fails whatever is expected", () => {
+test("a model without a provider fails, whatever is expected", () => {
   for (const expect of ["allow", "deny", "error"]) {
     assert.equal(
       line(`request: { model: nowhere }\nexpect: ${expect}`),
@@ -101,7 +101,7 @@ test("a model that nobody serves fails whatever is expected", () => {
   }
 });
 
-test("rules read the caller as the gateway shows it to them", () => {
+test("rules see the caller as in the gateway", () => {
   const told = (caller: string, condition: string): boolean => {
     const against = subject({ access_rules: [rule("r", condition, { action: "allow" })] });
     return judged(`caller: ${caller}\nrequest: { model: gpt-5 }\nexpect: allow\nby: r`, against).passes;
@@ -115,7 +115,7 @@ test("rules read the caller as the gateway shows it to them", () => {
   assert.ok(!told("{ key: { name: k } }", 'key.name == "another"'));
 });
 
-test("the profile of a token is the one that its claims select, else its issuer's", () => {
+test("the profile of a token is the one its claims select, else its issuer's", () => {
   const against = subject({ profiles: [{ name: "research", access_rules: [rule("lab", "true")] }] });
   const asking = (claims: string): boolean =>
     judged(
@@ -132,7 +132,7 @@ test("the profile of a token is the one that its claims select, else its issuer'
   }
 });
 
-test("requests to MCP servers and agents are judged by the rules of their hops", () => {
+test("requests to MCP servers and agents are judged by the rules of their traffic types", () => {
   const against = subject({
     access_rules: [
       rule("no-delete", 'method == "tools/call" && name == "delete" && args.force == true', { at: ["mcp"] }),
@@ -158,14 +158,14 @@ test("a request without a model goes to the default provider under its route", (
   assert.ok(passes("request: { route: models }\nexpect: allow\nreaches: [claude]"));
 });
 
-test("without `auth` a case has no caller, and with it each has one", () => {
+test("without `auth` a case has no caller, and with it each case has one", () => {
   const against = subject({ auth: undefined });
   const text = "suite: s\ncases: [{ name: a, request: { model: gpt-5 }, expect: allow }]";
   assert.equal(runSuite(text, against).judgements[0]?.passes, true);
   assert.match(runSuite(text, subject()).mistakes[0] ?? "", /^2:9: cases\[0\]: `caller` is missing: /);
 });
 
-test("the sum and the coverage name what failed and what was never decided", () => {
+test("the summary and the coverage name failed cases and rules that never decided", () => {
   const against = subject({
     access_rules: [rule("a", 'model == "local"')],
     profiles: [{ name: "staff", access_rules: [rule("b", 'model == "gpt-5"')] }],

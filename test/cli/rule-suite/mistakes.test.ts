@@ -83,7 +83,7 @@ const CASES: readonly (readonly [changes: Readonly<Record<string, string>>, mist
 ];
 
 for (const [changes, mistake] of CASES) {
-  test(`${JSON.stringify(changes)} is a mistake`, () => {
+  test(`${JSON.stringify(changes)} is an error`, () => {
     const { mistakes, judgements } = runSuite(suiteOf(changes), against);
     assert.equal(mistakes.length, 1, mistakes.join("\n"));
     assert.match(mistakes[0] ?? "", mistake);
@@ -91,11 +91,11 @@ for (const [changes, mistake] of CASES) {
   });
 }
 
-test("a suite without the change is none", () => {
+test("a suite without the change has no error", () => {
   assert.deepEqual(runSuite(suiteOf({}), against).mistakes, []);
 });
 
-test("a suite without cases, and one without a text, are mistakes", () => {
+test("a suite without cases and one without text are errors", () => {
   assert.match(
     runSuite("suite: s\ncases: []", against).mistakes.join(),
     /^2:8: cases: expected at least 1 item, found 0$/,
@@ -104,19 +104,19 @@ test("a suite without cases, and one without a text, are mistakes", () => {
   assert.match(runSuite("# nothing\n", against).mistakes.join(), /the suite is empty/);
 });
 
-test("two cases of one name are a mistake of the second", () => {
+test("two cases with the same name are an error of the second", () => {
   const one = "{ name: a, caller: { key: { name: k } }, request: { model: m }, expect: deny }";
   assert.deepEqual(runSuite(`suite: s\ncases:\n  - ${one}\n  - ${one}\n`, against).mistakes, [
     "4:13: cases[1].name: two cases have this name, the first is entry 1 of this list",
   ]);
 });
 
-test("a caller that the gateway could not meet is a mistake where it is defined, used or not", () => {
+test("a caller that cannot exist at the gateway is an error at its definition, used or not", () => {
   const closed = subject({ auth: { ...AUTH, virtual_keys: false } });
   assert.deepEqual(runSuite(suiteOf({}), closed).mistakes, ["3:13: callers.k.key: `auth` accepts no `virtual_keys`"]);
 });
 
-test("no text makes the reader throw, and what it takes has cases", () => {
+test("no text makes the parser throw, and an accepted suite has cases", () => {
   const word = fc.constantFrom(
     "suite",
     "cases",

@@ -14,7 +14,7 @@ import { login, startLogin } from "./login.ts";
 
 const ALICE = { alice: { preferred_username: "alice", email: "alice@example.com" } };
 
-test("signing in by browser keeps the ID token, shows it to the gateway, and says until when", async (t) => {
+test("signing in by browser stores the ID token, sends it to the gateway, and prints its expiry", async (t) => {
   const home = makeHome(t);
   const provider = await startOidc(t, { users: ALICE });
   const gateway = await startGateway(t, offer({ issuer: provider.issuer }));
@@ -68,7 +68,7 @@ test("the request has state, nonce and an S256 challenge, the configured scopes 
   });
 });
 
-test("an access token is kept where the operator chose it, for the resource that was asked for", async (t) => {
+test("an access token is stored if the operator chose it, for the requested resource", async (t) => {
   const home = makeHome(t);
   const resource = "https://gateway.example/admin";
   const provider = await startOidc(t, { users: ALICE, resources: { [resource]: {} } });
@@ -84,7 +84,7 @@ test("an access token is kept where the operator chose it, for the resource that
   assert.deepEqual([kept?.tokenKind, kept?.resource, kept?.expiresAt], ["access", resource, claims.exp * 1_000]);
 });
 
-test("an opaque access token ends when the provider said", async (t) => {
+test("an opaque access token expires when the provider said", async (t) => {
   const home = makeHome(t);
   const provider = await startOidc(t, { lifetimes: { accessToken: 600 } });
   const gateway = await startGateway(t, offer({ issuer: provider.issuer, token: "access" }));
@@ -94,7 +94,7 @@ test("an opaque access token ends when the provider said", async (t) => {
   assert.ok(expiresAt >= before + 600_000 && expiresAt <= Date.now() + 600_000);
 });
 
-test("the program that BROWSER names is run with the address", async (t) => {
+test("the program named by BROWSER is run with the address", async (t) => {
   const home = makeHome(t);
   const provider = await startOidc(t);
   const gateway = await startGateway(t, offer({ issuer: provider.issuer }));
@@ -108,7 +108,7 @@ test("the program that BROWSER names is run with the address", async (t) => {
   assert.equal(home.read(gateway.url)?.who, "alice");
 });
 
-test("a browser that cannot be started is no obstacle", async (t) => {
+test("sign-in continues if a browser cannot be started", async (t) => {
   const home = makeHome(t);
   const provider = await startOidc(t);
   const gateway = await startGateway(t, offer({ issuer: provider.issuer }));
@@ -118,7 +118,7 @@ test("a browser that cannot be started is no obstacle", async (t) => {
   assert.match(said.err(), /The browser could not be started\. -device signs in without one\./);
 });
 
-test("what the provider refuses is said in the terminal and in the browser, and nothing is kept", async (t) => {
+test("a refusal by the provider is shown in the terminal and in the browser, and nothing is stored", async (t) => {
   const home = makeHome(t);
   const provider = await startOidc(t);
   const gateway = await startGateway(t, offer({ issuer: provider.issuer }));
@@ -131,7 +131,7 @@ test("what the provider refuses is said in the terminal and in the browser, and 
   assert.equal(home.read(gateway.url), undefined);
 });
 
-test("what the provider describes is printed and shown as text", async (t) => {
+test("the provider's description is printed and shown as plain text", async (t) => {
   const home = makeHome(t);
   const provider = await startOidc(t);
   const gateway = await startGateway(t, offer({ issuer: provider.issuer }));
@@ -163,7 +163,7 @@ test("a code from another issuer is not redeemed", async (t) => {
   assert.deepEqual(provider.grants, []);
 });
 
-test("a forged answer is a 404, and the sign-in goes on", async (t) => {
+test("a forged answer gets 404, and the sign-in continues", async (t) => {
   const home = makeHome(t);
   const provider = await startOidc(t);
   const gateway = await startGateway(t, offer({ issuer: provider.issuer }));
@@ -176,7 +176,7 @@ test("a forged answer is a 404, and the sign-in goes on", async (t) => {
   assert.equal(await attempt.ended, 0);
 });
 
-test("an interruption ends the wait, closes the listener and keeps nothing", async (t) => {
+test("an interruption ends the wait, closes the listener and stores nothing", async (t) => {
   const home = makeHome(t);
   const provider = await startOidc(t);
   const gateway = await startGateway(t, offer({ issuer: provider.issuer }));
@@ -189,7 +189,7 @@ test("an interruption ends the wait, closes the listener and keeps nothing", asy
   assert.deepEqual(readdirSync(home.directory), []);
 });
 
-test("an extra parameter that the client itself sets is refused before anybody is asked anything", async (t) => {
+test("an extra parameter that the client sets itself is refused before any request", async (t) => {
   for (const name of ["state", "nonce", "redirect_uri", "code_challenge", "response_type", "scope", "request_uri"]) {
     const home = makeHome(t);
     const provider = await startOidc(t);
@@ -200,7 +200,7 @@ test("an extra parameter that the client itself sets is refused before anybody i
   }
 });
 
-test("an issuer that is not there, or is no issuer, ends with a sentence", async (t) => {
+test("an issuer that is unreachable or invalid ends with a sentence", async (t) => {
   const home = makeHome(t);
   const notOne = await startGateway(t);
   for (const [issuer, words] of [
@@ -218,7 +218,7 @@ test("an issuer that is not there, or is no issuer, ends with a sentence", async
   }
 });
 
-test("the file holds what is needed for renewal and nothing of the sign-in itself", async (t) => {
+test("the file contains what renewal needs and nothing of the sign-in itself", async (t) => {
   const home = makeHome(t);
   const provider = await startOidc(t);
   const gateway = await startGateway(t, offer({ issuer: provider.issuer }));

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { hasBrowser } from "../../../src/cli/sign-in/browser.ts";
 
-test("there is a browser where a display is, and where the user says so", () => {
+test("a browser is assumed with a display, or if the user says so", () => {
   const table: readonly (readonly [env: Record<string, string>, on: NodeJS.Platform, expected: boolean])[] = [
     [{}, "linux", false],
     [{ DISPLAY: ":0" }, "linux", true],

@@ -31,7 +31,7 @@ function ask(url: string, options: { readonly method?: string; readonly host?: s
   });
 }
 
-test("only GET /callback with the right state and host is the answer; nothing else ends the wait", async (t) => {
+test("only GET /callback with the right state and host is accepted; nothing else ends the wait", async (t) => {
   const callback = await listen(t);
   const arriving = callback.wait(STATE, new AbortController().signal);
   const { origin, host } = new URL(callback.redirectUri);
@@ -64,19 +64,19 @@ test("only GET /callback with the right state and host is the answer; nothing el
   assert.ok((await page.text()).includes("<p>a &lt; b &amp; &quot;c&quot;</p>"));
 });
 
-test("before anybody waits there is nothing to answer", async (t) => {
+test("without a waiting sign-in no callback is answered", async (t) => {
   const callback = await listen(t);
   assert.equal(await ask(`${callback.redirectUri}?code=c&state=${STATE}`), 404);
 });
 
-test("it listens on the loopback alone, and no longer than it is open", async () => {
+test("the callback listens on loopback alone, and only while it is open", async () => {
   const callback = await listenForCallback();
   assert.match(callback.redirectUri, /^http:\/\/127\.0\.0\.1:\d+\/callback$/);
   await callback.close();
   await assert.rejects(ask(callback.redirectUri), /ECONNREFUSED/);
 });
 
-test("a wait that is aborted rejects with the reason", async (t) => {
+test("an aborted wait rejects with the reason", async (t) => {
   const callback = await listen(t);
   const stop = new AbortController();
   const waiting = callback.wait(STATE, stop.signal);

@@ -8,7 +8,7 @@ import { login, startLogin } from "./login.ts";
 
 const DEVICE = { options: { device: true } };
 
-test("-device signs in by a code, and so does a machine without a browser", async (t) => {
+test("-device signs in by a code, and a machine without a browser does too", async (t) => {
   const provider = await startOidc(t);
   const gateway = await startGateway(t, offer({ issuer: provider.issuer }));
   for (const way of [DEVICE, { io: { env: { BROWSER: "none" } } }]) {
@@ -22,7 +22,7 @@ test("-device signs in by a code, and so does a machine without a browser", asyn
   }
 });
 
-test("an access token by a code is for the resource of the login block", async (t) => {
+test("an access token obtained by a code is for the resource of the login block", async (t) => {
   const home = makeHome(t);
   const resource = "https://gateway.example/admin";
   const provider = await startOidc(t, { resources: { [resource]: {} } });
@@ -33,7 +33,7 @@ test("an access token by a code is for the resource of the login block", async (
   assert.equal(JSON.parse(claims.toString()).aud, resource);
 });
 
-test("a provider without a device grant is named, and what to do", async (t) => {
+test("a provider without a device grant is named with the remedy", async (t) => {
   const home = makeHome(t);
   const provider = await startOidc(t, { hasDeviceGrant: false });
   const gateway = await startGateway(t, offer({ issuer: provider.issuer }));
@@ -45,7 +45,7 @@ test("a provider without a device grant is named, and what to do", async (t) => 
   );
 });
 
-test("a person who gives up ends the wait", async (t) => {
+test("a person who declines ends the wait", async (t) => {
   const home = makeHome(t);
   const provider = await startOidc(t);
   const gateway = await startGateway(t, offer({ issuer: provider.issuer }));
@@ -56,7 +56,7 @@ test("a person who gives up ends the wait", async (t) => {
   assert.equal(home.read(gateway.url), undefined);
 });
 
-test("a code that nobody enters ends the wait when it expires", async (t) => {
+test("a code that is not entered ends the wait when it expires", async (t) => {
   const provider = await startOidc(t, { lifetimes: { deviceCode: 1 } });
   const gateway = await startGateway(t, offer({ issuer: provider.issuer }));
   const { ended, io } = startLogin({ home: makeHome(t), url: gateway.url, ...DEVICE });
@@ -78,7 +78,7 @@ test("an interruption ends the wait at once", async (t) => {
   assert.ok(performance.now() - startedAt < 10_000);
 });
 
-test("an extra parameter that the client itself sets is refused", async (t) => {
+test("an extra parameter that the client sets itself is refused", async (t) => {
   const home = makeHome(t);
   const provider = await startOidc(t);
   const gateway = await startGateway(t, offer({ issuer: provider.issuer, extra: { client_id: "other" } }));

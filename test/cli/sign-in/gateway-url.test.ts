@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseGatewayUrl } from "../../../src/cli/sign-in/gateway-url.ts";
 
-test("a gateway has one spelling, and plain HTTP over a network is known as such", () => {
+test("a gateway URL has one normalized form, and plain HTTP over a network is detected", () => {
   const table: readonly (readonly [text: string, url: string, isExposed: boolean])[] = [
     ["https://Gateway.Example:443/", "https://gateway.example", false],
     ["https://gateway.example/prefix//", "https://gateway.example/prefix", false],
@@ -19,7 +19,7 @@ test("a gateway has one spelling, and plain HTTP over a network is known as such
   for (const [text, url, isExposed] of table) assert.deepEqual(parseGatewayUrl(text), { kind: "url", url, isExposed });
 });
 
-test("what is not the URL of a gateway is refused, and a password in it is not repeated", () => {
+test("an invalid gateway URL is refused, and a password in it is not quoted", () => {
   const table: readonly (readonly [text: string, words: RegExp])[] = [
     ["gateway.example", /is not a URL/],
     ["gateway.example:8485", /is not a URL/],

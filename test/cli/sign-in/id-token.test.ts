@@ -24,7 +24,7 @@ const TABLE: readonly (readonly [what: string, forgery: () => Forgery, words: Re
 ];
 
 for (const [what, forgery, words] of TABLE) {
-  test(`${what} is ${words === undefined ? "kept" : "refused"}`, async (t) => {
+  test(`${what} is ${words === undefined ? "stored" : "refused"}`, async (t) => {
     const home = makeHome(t);
     const provider = await startLyingProvider(t);
     const gateway = await startGateway(t, offer({ issuer: provider.issuer }));

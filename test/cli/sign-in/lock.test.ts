@@ -18,7 +18,7 @@ function lockPath(owner: Owner): { readonly path: string; readonly directory: st
   return { path: join(directory, "sign-in.lock"), directory };
 }
 
-test("one holds it at a time, and it leaves nothing behind", async (t) => {
+test("one process holds the lock at a time, and leaves nothing behind", async (t) => {
   const { path, directory } = lockPath(t);
   const io = makeHome(t).io();
   let inside = 0;
@@ -34,7 +34,7 @@ test("one holds it at a time, and it leaves nothing behind", async (t) => {
   assert.deepEqual(readdirSync(directory), []);
 });
 
-test("it is given up when the work fails", async (t) => {
+test("the lock is released if the work fails", async (t) => {
   const { path } = lockPath(t);
   await assert.rejects(
     underLock(path, makeHome(t).io(), () => {
@@ -82,7 +82,7 @@ test("a stale lock is taken over at once", async (t) => {
   }
 });
 
-test("a lock without words is taken over once nobody can be about to write them", async (t) => {
+test("an empty lock is taken over once no process can be about to write it", async (t) => {
   const { path } = lockPath(t);
   writeFileSync(path, "");
   const lock = await acquire(path, makeHome(t).io());
@@ -90,7 +90,7 @@ test("a lock without words is taken over once nobody can be about to write them"
   lock.release();
 });
 
-test("a lock that is held, here or on another machine, is waited for and then complained about", async (t) => {
+test("a lock held here or on another machine is awaited and then reported", async (t) => {
   for (const words of [holder(), holder({ host: "elsewhere", pid: await deadPid() })]) {
     const { path } = lockPath(t);
     writeFileSync(path, words);
@@ -111,7 +111,7 @@ test("waiting ends when the user interrupts", async (t) => {
   await assert.rejects(waiting, (error) => error === stop.signal.reason || (error as Error).name === "AbortError");
 });
 
-test("a holder whose lock was taken over knows it, and does not release the other's", async (t) => {
+test("a holder whose lock was taken over notices, and does not release the other's", async (t) => {
   const { path } = lockPath(t);
   const lock = await acquire(path, makeHome(t).io());
   writeFileSync(path, holder());
@@ -120,7 +120,7 @@ test("a holder whose lock was taken over knows it, and does not release the othe
   assert.equal(readFileSync(path, "utf8").includes('"nonce":"n"'), true);
 });
 
-test("whoever was killed while removing a stale lock holds nobody up for long", async (t) => {
+test("a process killed while removing a stale lock delays the next only briefly", async (t) => {
   const { path, directory } = lockPath(t);
   writeFileSync(path, holder({ pid: await deadPid() }));
   writeFileSync(`${path}.stale`, "");

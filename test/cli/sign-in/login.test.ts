@@ -13,7 +13,7 @@ import { login, startLogin } from "./login.ts";
 
 const PLAIN = { issuer: undefined, device: false };
 
-test("the gateway is the one named, else that of GATEWAY_ADMIN_URL, else the usage is wrong", async (t) => {
+test("the gateway is the named one, else GATEWAY_ADMIN_URL, else the usage is wrong", async (t) => {
   const home = makeHome(t);
   const [named, other] = [await startGateway(t), await startGateway(t)];
   const io = home.io({ env: { GATEWAY_ADMIN_URL: other.url } });
@@ -49,14 +49,14 @@ for (const [what, reply, words] of UNUSABLE) {
   });
 }
 
-test("a gateway that cannot be reached is status 3", async (t) => {
+test("an unreachable gateway is status 3", async (t) => {
   const url = `http://127.0.0.1:${await freePort()}`;
   const io = makeHome(t).io();
   assert.equal(await run(PLAIN, [url], io), 3);
   assert.equal(io.err(), `gateway login: ${url} could not be reached: ECONNREFUSED\n`);
 });
 
-test("of several issuers one must be named, and exist", async (t) => {
+test("among several issuers an existing one must be named", async (t) => {
   const home = makeHome(t);
   const provider = await startOidc(t);
   const other = offer({ name: "partners", issuer: "https://login.partner.example" });
@@ -75,7 +75,7 @@ test("of several issuers one must be named, and exist", async (t) => {
   assert.equal(home.read(gateway.url)?.issuerName, "corp");
 });
 
-test("a token that the gateway does not accept is not kept, and the likely cause is named", async (t) => {
+test("a token that the gateway refuses is not stored, and the likely cause is named", async (t) => {
   const home = makeHome(t);
   const provider = await startOidc(t);
   const gateway = await startGateway(t, offer({ issuer: provider.issuer }));
@@ -86,7 +86,7 @@ test("a token that the gateway does not accept is not kept, and the likely cause
   assert.equal(home.read(gateway.url), undefined);
 });
 
-test("a caller whom the policy lets ask nothing, or a gateway that fails now, is signed in and told", async (t) => {
+test("a caller without permissions, or with a failing gateway, is signed in with a message", async (t) => {
   const home = makeHome(t);
   const provider = await startOidc(t);
   const gateway = await startGateway(t, offer({ issuer: provider.issuer }));
@@ -106,7 +106,7 @@ test("a caller whom the policy lets ask nothing, or a gateway that fails now, is
   }
 });
 
-test("the subject is told where it is not the name, and so is the lack of roles", async (t) => {
+test("the subject is shown if it differs from the name, and missing roles are mentioned", async (t) => {
   const home = makeHome(t);
   const provider = await startOidc(t, { users: { alice: { preferred_username: "Alice\u001b[31m" } } });
   const gateway = await startGateway(t, offer({ issuer: provider.issuer }));
@@ -126,7 +126,7 @@ test("a new sign-in replaces a damaged or unsafe one", async (t) => {
   assert.equal(home.read(gateway.url)?.issuer, provider.issuer);
 });
 
-test("plain HTTP over a network is warned of", {
+test("plain HTTP over a network is warned about", {
   skip: process.platform !== "linux" && "0.0.0.0 dials here on Linux",
 }, async (t) => {
   const gateway = await startGateway(t);
@@ -136,7 +136,7 @@ test("plain HTTP over a network is warned of", {
   assert.ok(io.err().startsWith(`Warning: ${url} is not https: the token travels unencrypted.\n`), io.err());
 });
 
-test("where no token could be kept nobody is asked to sign in", async (t) => {
+test("if no token could be stored nobody is asked to sign in", async (t) => {
   const home = makeHome(t);
   const provider = await startOidc(t);
   const gateway = await startGateway(t, offer({ issuer: provider.issuer }));

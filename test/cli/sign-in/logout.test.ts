@@ -19,7 +19,7 @@ function homeWithTwo(owner: Owner): Home {
   return home;
 }
 
-test("the sign-in to one gateway is removed, the others stay", async (t) => {
+test("the sign-in to one gateway is removed, and the others stay", async (t) => {
   const home = homeWithTwo(t);
   const io = home.io();
   assert.equal(await run(PLAIN, [`${B}/`], io), 0);
@@ -30,7 +30,7 @@ test("the sign-in to one gateway is removed, the others stay", async (t) => {
   assert.equal(readdirSync(home.directory).length, 1);
 });
 
-test("without a sign-in the status is 1 where the gateway was named, and 0 where it was assumed", async (t) => {
+test("without a sign-in the status is 1 for a named gateway and 0 for the default", async (t) => {
   const home = makeHome(t);
   const io = home.io({ env: { GATEWAY_ADMIN_URL: A } });
   assert.equal(await run(PLAIN, [A], io), 1);
@@ -38,7 +38,7 @@ test("without a sign-in the status is 1 where the gateway was named, and 0 where
   assert.equal(io.err(), `There is no sign-in to ${A} on this machine.\n`.repeat(2));
 });
 
-test("a damaged file, and one that others can read, is removed too", async (t) => {
+test("a damaged file and one that others can read are removed too", async (t) => {
   const home = homeWithTwo(t);
   writeFileSync(home.path(A), "{");
   chmodSync(home.path(B), 0o644);
@@ -46,7 +46,7 @@ test("a damaged file, and one that others can read, is removed too", async (t) =
   assert.deepEqual(readdirSync(home.directory), []);
 });
 
-test("-all removes every sign-in, and what an interrupted write has left", async (t) => {
+test("-all removes every sign-in and the leftovers of interrupted writes", async (t) => {
   const home = homeWithTwo(t);
   writeFileSync(home.path(A), "{");
   writeFileSync(`${home.path("https://c.example")}.0123456789ab.tmp`, "half");
@@ -76,7 +76,7 @@ test("-list prints a table without tokens and changes nothing", async (t) => {
   assert.deepEqual(readdirSync(home.directory), before);
 });
 
-test("-list names what is not used, and may be asked about one gateway", async (t) => {
+test("-list names unused files, and accepts a gateway", async (t) => {
   const home = homeWithTwo(t);
   writeFileSync(home.path(A), "{");
   const io = home.io();

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { failureCode, printable, tlsHint } from "../../../src/cli/sign-in/messages.ts";
 
-test("the code of a network failure is found below what was wrapped around it, and a library's own is none", () => {
+test("the code of a network failure is found inside its wrappers, and a library's own code is ignored", () => {
   const coded = (code: string, cause?: unknown) => Object.assign(new Error("x", { cause }), { code });
   const table: readonly (readonly [error: unknown, code: string | undefined])[] = [
     [coded("ECONNREFUSED"), "ECONNREFUSED"],
@@ -18,7 +18,7 @@ test("the code of a network failure is found below what was wrapped around it, a
   for (const [error, code] of table) assert.equal(failureCode(error), code);
 });
 
-test("a certificate that is not trusted comes with its remedy", () => {
+test("an untrusted certificate comes with its remedy", () => {
   for (const code of ["SELF_SIGNED_CERT_IN_CHAIN", "UNABLE_TO_VERIFY_LEAF_SIGNATURE", "DEPTH_ZERO_SELF_SIGNED_CERT"]) {
     assert.equal(failureCode(Object.assign(new Error("x"), { code })), code);
     assert.match(tlsHint(code), /NODE_EXTRA_CA_CERTS/);
@@ -27,12 +27,12 @@ test("a certificate that is not trusted comes with its remedy", () => {
   assert.equal(tlsHint(undefined), "");
 });
 
-test("what is printed is one line, of a bounded length, that a terminal does not obey", () => {
+test("printed text is one line of limited length without terminal escapes", () => {
   assert.equal(printable("a\u001b[2J\u202eb\n"), "a\\u001b[2J\\u202eb\\n");
   assert.equal(printable("x".repeat(500), 10), `${"x".repeat(10)}...`);
 });
 
-test("what signing in or renewing needs is loaded then, not before", () => {
+test("libraries for signing in and renewing are loaded only then", () => {
   const folder = new URL("../../../src/cli/sign-in/", import.meta.url);
   const names = readdirSync(folder);
   assert.ok(names.includes("provider.ts"));

@@ -53,7 +53,7 @@ async function endedPid(): Promise<number> {
   return child.pid ?? assert.fail();
 }
 
-test("processes that renew at once use each refresh token once, and all get the same token", async (t) => {
+test("processes that renew concurrently use each refresh token once, and all get the same token", async (t) => {
   const home = makeHome(t);
   const provider = await startOidc(t);
   const { id_token, refresh_token } = await provider.tokens("alice");
@@ -76,7 +76,7 @@ test("processes that renew at once use each refresh token once, and all get the 
   }
 });
 
-test("a process that is killed while it renews does not hold the next one up", async (t) => {
+test("a process killed while renewing does not delay the next one", async (t) => {
   const home = makeHome(t);
   const provider = await startOidc(t);
   const { id_token, refresh_token } = await provider.tokens("alice");

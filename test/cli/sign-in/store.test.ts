@@ -13,7 +13,7 @@ import { makeHome, signInOf } from "./home.ts";
 const URL_A = "https://a.example";
 const isRoot = process.geteuid?.() === 0;
 
-test("what is written is read again, and no one else may read it", (t) => {
+test("a stored sign-in is read back and is private to the user", (t) => {
   const home = makeHome(t);
   const signIn = signInOf(URL_A, { refreshToken: "refresh", resource: "https://api.example" });
   home.write(signIn);
@@ -23,7 +23,7 @@ test("what is written is read again, and no one else may read it", (t) => {
   assert.deepEqual(readdirSync(home.directory).length, 1, "no temporary file stays");
 });
 
-test("every sign-in survives its text", () => {
+test("every sign-in survives a round trip", () => {
   const text = fc.string({ unit: "grapheme", minLength: 1 });
   const fields = {
     url: text,
@@ -45,7 +45,7 @@ test("every sign-in survives its text", () => {
   );
 });
 
-test("a damaged file is no sign-in, whatever its bytes", (t) => {
+test("a damaged file is not a sign-in, whatever its bytes", (t) => {
   const home = makeHome(t);
   home.write(signInOf(URL_A));
   const whole = readFileSync(home.path(URL_A));
@@ -68,7 +68,7 @@ const BROKEN: readonly (readonly [name: string, change: Record<string, unknown>,
   ["another gateway's URL", { url: "https://b.example" }, "it is of another gateway"],
 ];
 for (const [name, change, words] of BROKEN) {
-  test(`a file with ${name} is no sign-in`, (t) => {
+  test(`a file with ${name} is not a sign-in`, (t) => {
     const home = makeHome(t);
     home.write(signInOf(URL_A));
     const path = home.path(URL_A);
@@ -111,7 +111,7 @@ test("nothing is written to a directory that others may write to", (t) => {
   assert.equal(readdirSync(home.directory).length, 1);
 });
 
-test("what an interrupted write has left goes with the next write, and with the sign-in", (t) => {
+test("leftovers of an interrupted write are removed with the next write and with the sign-in", (t) => {
   const home = makeHome(t);
   home.write(signInOf(URL_A));
   const left = `${home.path(URL_A)}.0123456789ab.tmp`;
@@ -123,7 +123,7 @@ test("what an interrupted write has left goes with the next write, and with the 
   assert.deepEqual(readdirSync(home.directory), []);
 });
 
-test("the list is in the order of URLs and names what cannot be read", (t) => {
+test("the list is sorted by URL and names unreadable files", (t) => {
   const home = makeHome(t);
   for (const url of ["https://c.example", URL_A, "https://b.example"]) home.write(signInOf(url));
   writeFileSync(home.path("https://b.example"), "{");
@@ -134,7 +134,7 @@ test("the list is in the order of URLs and names what cannot be read", (t) => {
   );
 });
 
-test("the place is XDG_STATE_HOME where it is absolute, else .local/state in the home", () => {
+test("the location is XDG_STATE_HOME if absolute, else .local/state in the home", () => {
   const directoryWith = (env: Record<string, string>) => openStore(bufferIo({ env })).directory;
   assert.equal(directoryWith({ XDG_STATE_HOME: "/state", HOME: "/h" }), join("/state", "gateway"));
   assert.equal(directoryWith({ XDG_STATE_HOME: "state", HOME: "/h" }), join("/h", ".local", "state", "gateway"));

@@ -45,7 +45,7 @@ test("without a sign-in there is no token, and nothing is created", async (t) =>
   assert.equal(existsSync(home.directory), false);
 });
 
-test("a token that is good for more than half a minute is handed out without asking anybody", async (t) => {
+test("a token valid for more than half a minute is returned without a request", async (t) => {
   const home = makeHome(t);
   const now = Date.now();
   for (const expiresAt of [now + 30_000, undefined]) {
@@ -54,7 +54,7 @@ test("a token that is good for more than half a minute is handed out without ask
   }
 });
 
-test("a token within half a minute of its end is renewed, and the rotated refresh token is kept", async (t) => {
+test("a token within half a minute of its expiry is renewed, and the rotated refresh token is stored", async (t) => {
   const setting = await signedIn(t, { expiresAt: Date.now() + 29_000 });
   const before = setting.home.read(GATEWAY);
   const token = await tokenSource(setting.home.io(), GATEWAY).token();
@@ -65,7 +65,7 @@ test("a token within half a minute of its end is renewed, and the rotated refres
   assert.deepEqual(renewals(setting), [{ type: "refresh_token", outcome: "ok" }]);
 });
 
-test("a provider that does not rotate keeps its refresh token good", async (t) => {
+test("with a provider that does not rotate the refresh token stays valid", async (t) => {
   const setting = await signedIn(t, { expiresAt: 0 }, { isRotating: false });
   const before = setting.home.read(GATEWAY)?.refreshToken;
   await tokenSource(setting.home.io(), GATEWAY).token();
@@ -73,7 +73,7 @@ test("a provider that does not rotate keeps its refresh token good", async (t) =
   assert.notEqual(before, undefined);
 });
 
-test("a token that was not accepted is renewed before its end, and only that one", async (t) => {
+test("a refused token is renewed before its expiry, and only that one", async (t) => {
   const setting = await signedIn(t, { token: "old" });
   const source = tokenSource(setting.home.io(), GATEWAY);
   assert.equal(await source.token(), "old");
@@ -84,7 +84,7 @@ test("a token that was not accepted is renewed before its end, and only that one
   assert.equal(renewals(setting).length, 1);
 });
 
-test("a process that asks for renewal takes what another has renewed meanwhile", async (t) => {
+test("a process that asks for renewal uses what another has renewed meanwhile", async (t) => {
   const setting = await signedIn(t, { token: "old" });
   const [one, other] = [tokenSource(setting.home.io(), GATEWAY), tokenSource(setting.home.io(), GATEWAY)];
   await Promise.all([one.token(), other.token()]);
@@ -93,7 +93,7 @@ test("a process that asks for renewal takes what another has renewed meanwhile",
   assert.equal(renewals(setting).length, 1);
 });
 
-test("an access token is renewed for the resource it was given for", async (t) => {
+test("an access token is renewed for its own resource", async (t) => {
   const resource = "https://gateway.example/admin";
   const home = makeHome(t);
   const provider = await startOidc(t, { resources: { [resource]: {} } });
@@ -114,7 +114,7 @@ test("an access token is renewed for the resource it was given for", async (t) =
   assert.equal(claims.aud, resource);
 });
 
-test("an interruption does not lose the refresh token that the provider has just given", async (t) => {
+test("an interruption does not lose a just received refresh token", async (t) => {
   const stop = new AbortController();
   const onGrant = ({ type }: Grant) => {
     if (type === "refresh_token") stop.abort(new Interrupted("SIGINT"));
@@ -135,7 +135,7 @@ test("an interruption before the refresh token is sent ends the renewal", async 
   assert.deepEqual(renewals(setting), []);
 });
 
-test("a refused refresh token leaves the sign-in in its place and says to sign in again", async (t) => {
+test("a refused refresh token keeps the sign-in and asks the user to sign in again", async (t) => {
   const setting = await signedIn(t, { expiresAt: 0, refreshToken: "never given" });
   const before = setting.home.read(GATEWAY);
   const asking = tokenSource(setting.home.io(), GATEWAY).token();
@@ -147,7 +147,7 @@ test("a refused refresh token leaves the sign-in in its place and says to sign i
   assert.deepEqual(renewals(setting), [{ type: "refresh_token", outcome: "invalid_grant" }]);
 });
 
-test("a provider that renews all but the ID token leaves the old one to its end, and its new refresh token is kept", async (t) => {
+test("with a provider that renews no ID token the old one is used until it expires, and the new refresh token is stored", async (t) => {
   const home = makeHome(t);
   const provider = await startLyingProvider(t);
   await provider.prepare("", { isMissing: true });
@@ -161,7 +161,7 @@ test("a provider that renews all but the ID token leaves the old one to its end,
   assert.equal(home.read(GATEWAY)?.refreshToken, "next");
 });
 
-test("a process that was taken for dead sends no refresh token before it has the lock again", async (t) => {
+test("a process presumed dead sends no refresh token before it has the lock again", async (t) => {
   const home = makeHome(t);
   const lock = home.path(GATEWAY).replace(/json$/, "lock");
   const seen: string[] = [];
@@ -193,7 +193,7 @@ test("without a refresh token a sign-in ends with its token", async (t) => {
   await assert.rejects(source().token(), saying(/has expired and cannot be renewed; run `gateway login/));
 });
 
-test("while the provider is out of reach the token is used to its end", async (t) => {
+test("while the provider is unreachable the token is used until it expires", async (t) => {
   const home = makeHome(t);
   const issuer = `http://127.0.0.1:${await freePort()}`;
   const now = Date.now();
@@ -207,7 +207,7 @@ test("while the provider is out of reach the token is used to its end", async (t
   assert.equal(home.read(GATEWAY)?.refreshToken, "refresh");
 });
 
-test("a damaged sign-in is none, and is noted once", async (t) => {
+test("a damaged sign-in counts as none and is reported once", async (t) => {
   const home = makeHome(t);
   home.write(signInOf(GATEWAY));
   writeFileSync(home.path(GATEWAY), "{");
@@ -231,6 +231,6 @@ test("a sign-in that others can read yields no token", async (t) => {
   );
 });
 
-test("what is not the URL of a gateway is refused before anything is read", (t) => {
+test("an invalid gateway URL is refused before any file is read", (t) => {
   assert.throws(() => tokenSource(makeHome(t).io(), "gateway.example"), saying(/is not a URL/));
 });

@@ -24,7 +24,7 @@ const TARGETS: readonly (readonly [words: readonly string[], method: string, url
 ];
 
 for (const [words, method, url] of TARGETS) {
-  test(`'gateway admin ${words.join(" ")}' is ${method} ${url}`, async (t) => {
+  test(`'gateway admin ${words.join(" ")}' sends ${method} ${url}`, async (t) => {
     const { socket, requests } = await standIn(t, (_asked, response) => json(response, 200, { ok: true }));
     const io = bufferIo();
     assert.equal(await execute(["admin", "-socket", socket, ...words], io), 0);
@@ -54,14 +54,14 @@ for (const [words, message] of USAGE) {
   });
 }
 
-test("a change names the revision that it replaces", async (t) => {
+test("a change names the revision it replaces", async (t) => {
   const { socket, requests } = await standIn(t, (_asked, response) => json(response, 200, {}));
   const words = ["-if-match", "7", "-d", "providers: []", "PUT", "sources/default"];
   assert.equal(await execute(["admin", "-socket", socket, ...words], bufferIo()), 0);
   assert.equal(requests[0]?.ifMatch, '"7"');
 });
 
-test("a body is the text, a file or stdin, sent as its operation takes it", async (t) => {
+test("a body is given as text, file or stdin, and sent as its operation expects", async (t) => {
   const { socket, directory, requests } = await standIn(t, (_asked, response) => response.writeHead(204).end());
   await writeFile(join(directory, "body"), "providers: [] # ü\n");
   for (const words of [
@@ -89,7 +89,7 @@ test("a body is the text, a file or stdin, sent as its operation takes it", asyn
   );
 });
 
-test("an answer goes out as it came, and indented in a terminal", async (t) => {
+test("an answer is printed unchanged, and indented in a terminal", async (t) => {
   const { socket } = await standIn(t, (_asked, response) => {
     response.setHeader("content-type", "application/json").end('{"a": 1,\n"b":"\u009b\\u001b[2J"}');
   });
@@ -111,7 +111,7 @@ test("an archive is not written to a terminal", async (t) => {
   assert.match(io.err(), /^gateway admin: the answer is application\/gzip, which is not for a terminal\ntry: .*> FILE/);
 });
 
-test("of a refusal the body is data and the reason words, and the status is 1", async (t) => {
+test("for a refusal the body is printed to stdout and the reason to stderr, with status 1", async (t) => {
   const body = refusal("forbidden", "You may not.");
   const { socket } = await standIn(t, (_asked, response) => json(response, 403, body));
   const io = bufferIo();
@@ -120,7 +120,7 @@ test("of a refusal the body is data and the reason words, and the status is 1", 
   assert.equal(io.err(), "gateway admin: 403 forbidden: You may not.\n");
 });
 
-test("a refusal in a form of its own is shown as it came", async (t) => {
+test("a refusal in another format is shown unchanged", async (t) => {
   const { socket } = await standIn(t, (_asked, response) => response.writeHead(500).end("<html>oops"));
   const io = bufferIo({ isTerminal: (stream) => stream === "stdout" });
   assert.equal(await execute(["admin", "-socket", socket, "keys"], io), 1);
@@ -128,7 +128,7 @@ test("a refusal in a form of its own is shown as it came", async (t) => {
   assert.match(io.err(), /The answer \(500\) is not JSON/);
 });
 
-test("an answer that leads elsewhere is none of the API", async (t) => {
+test("a redirect is not an answer of the API", async (t) => {
   const { socket } = await standIn(t, (_asked, response) => response.writeHead(302, { location: "/sso" }).end("moved"));
   const io = bufferIo();
   assert.equal(await execute(["admin", "-socket", socket, "keys"], io), 1);
@@ -136,7 +136,7 @@ test("an answer that leads elsewhere is none of the API", async (t) => {
   assert.match(io.err(), /The answer \(302\) is not JSON\.\ntry: /);
 });
 
-test("an answer that breaks off is status 3, after what came of it", async (t) => {
+test("an answer that breaks off exits with status 3, after the part that arrived", async (t) => {
   const { socket } = await standIn(t, (_asked, response) => {
     response.writeHead(200, { "content-length": 100 });
     response.write("part", () => response.destroy());
@@ -147,7 +147,7 @@ test("an answer that breaks off is status 3, after what came of it", async (t) =
   assert.match(io.err(), /the connection ended unexpectedly/);
 });
 
-test("an interrupt ends a call that is not answered, without a word", async (t) => {
+test("an interrupt ends an unanswered call silently", async (t) => {
   const stop = new AbortController();
   const { socket } = await standIn(t, () => stop.abort(new Interrupted("SIGINT")));
   const io = bufferIo({ signal: stop.signal });
@@ -155,7 +155,7 @@ test("an interrupt ends a call that is not answered, without a word", async (t) 
   assert.equal(io.out() + io.err(), "");
 });
 
-test("an interrupt ends the wait for a body that is typed in", async () => {
+test("an interrupt ends the wait for a typed body", async () => {
   const stop = new AbortController();
   const stdin = new Readable({ read: () => stop.abort(new Interrupted("SIGINT")) });
   const io = bufferIo({ signal: stop.signal, stdin, env: { GATEWAY_ADMIN_SOCKET: "/nonexistent" } });

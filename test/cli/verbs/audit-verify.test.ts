@@ -33,7 +33,7 @@ async function verb(args: readonly string[], over: Partial<Io>) {
   return { status, out: io.out(), err: io.err() };
 }
 
-test("a trail that verifies is a line for each chain and a total, status 0", async (context) => {
+test("a verified trail prints a line per chain and a total, with status 0", async (context) => {
   const other = makeTrail({ node: "n2", records: 1_200 });
   const cwd = folder(context, { trail: textOf([...made.lines, ...made.lines.slice(3)]), more: textOf(other.lines) });
   assert.deepEqual(await verb(["trail", "more"], { cwd }), {
@@ -44,7 +44,7 @@ test("a trail that verifies is a line for each chain and a total, status 0", asy
   assert.deepEqual(await verb(["-q", "trail", "more"], { cwd }), { status: 0, out: "", err: "" });
 });
 
-test("lines that were swapped are told with their number and the first place, and that they are not judged", async (context) => {
+test("swapped lines are reported with their number and first place, and are not an error", async (context) => {
   const swapped = [0, 2, 1, 3].map((at) => made.lines[at] ?? "");
   const cwd = folder(context, { trail: textOf(swapped) });
   const told = `ok   n1 ${kid} 0..3, 4 records, 1 record behind a later one (the first at trail:3)\n`;
@@ -55,7 +55,7 @@ test("lines that were swapped are told with their number and the first place, an
   });
 });
 
-test("a finding names node, kid, number and line, status 1; -q prints the findings alone", async (context) => {
+test("a finding has node, kid, number and line, with status 1; -q prints the findings alone", async (context) => {
   const cwd = folder(context, { trail: textOf(made.lines.with(2, made.lines[2]?.replace('"n":2', '"n":3') ?? "")) });
   const finding = `finding n1 ${kid} seq 2 trail:3: what it says does not hash to its entry\n`;
   const { status, out } = await verb(["trail"], { cwd });
@@ -64,13 +64,13 @@ test("a finding names node, kid, number and line, status 1; -q prints the findin
   assert.deepEqual(await verb(["-q", "trail"], { cwd }), { status: 1, out: finding, err: "" });
 });
 
-test("stdin is '-'", async () => {
+test("'-' reads stdin", async () => {
   const { status, out } = await verb(["-"], { stdin: Readable.from([Buffer.from(textOf(made.lines))]) });
   assert.equal(status, 0);
   assert.match(out, /4 records: verified\n$/);
 });
 
-test("against the heads a cut trail is found", async (context) => {
+test("a truncated trail is detected against the heads", async (context) => {
   const heads = JSON.stringify([{ node: "n1", ...made.chain.head }]);
   const cwd = folder(context, { heads, whole: textOf(made.lines), cut: textOf(made.lines.slice(0, 3)) });
   assert.equal((await verb(["-heads", "heads", "whole"], { cwd })).status, 0);
@@ -82,7 +82,7 @@ test("against the heads a cut trail is found", async (context) => {
   );
 });
 
-test("a chain without its start verifies with -key, and names the flag without", async (context) => {
+test("a chain without its start verifies with -key, and the error without it names the flag", async (context) => {
   const cwd = folder(context, { trail: textOf(made.lines.slice(1)) });
   assert.match((await verb(["trail"], { cwd })).out, new RegExp(`-key ${kid}=BASE64`));
   assert.equal((await verb(["-key", `${kid}=${raw.toString("base64")}`, "trail"], { cwd })).status, 0);
@@ -95,7 +95,7 @@ test("an input without a record is a finding", async (context) => {
   assert.equal(out, "finding: the input holds no record of an audit trail\n0 chains, 0 records: 1 finding\n");
 });
 
-test("what cannot be read is a mistake of usage, named", async (context) => {
+test("an unreadable input is a usage error that names it", async (context) => {
   const cwd = folder(context, { trail: textOf(made.lines), heads: "no" });
   const wrong: readonly (readonly [readonly string[], RegExp])[] = [
     [[], /FILE/],
@@ -125,18 +125,18 @@ test("progress is shown on a terminal alone, and cleared", async (context) => {
   assert.equal((await verb(["trail"], { cwd })).err, "");
 });
 
-test("what a forged record says cannot drive a terminal", async (context) => {
+test("a forged record's text contains no terminal escapes", async (context) => {
   const { lines } = makeTrail({ node: "n\u001b[2J1" });
   const { out } = await verb(["trail"], { cwd: folder(context, { trail: textOf(lines) }) });
   assert.doesNotMatch(out, /\u001b/);
 });
 
-test("an interruption ends it", async (context) => {
+test("an interruption ends the verification", async (context) => {
   const cwd = folder(context, { trail: textOf(made.lines) });
   await assert.rejects(verb(["trail"], { cwd, signal: AbortSignal.abort() }), { name: "AbortError" });
 });
 
-test("an interruption ends the wait for what has not come to stdin yet", async () => {
+test("an interruption ends the wait for stdin", async () => {
   const stop = new AbortController();
   const stdin = new Readable({ read: () => stop.abort(new Interrupted("SIGINT")) });
   await assert.rejects(verb(["-"], { stdin, signal: stop.signal }), { name: "Interrupted" });

@@ -24,7 +24,7 @@ const CORP: Document = {
   admin: { local_socket: "admin.sock", policy_file: "p.cedar", issuers: [{ issuer: "corp", audience: "admin" }] },
 };
 
-test("a rule that can never match, and what nobody can have, are notes", async (t) => {
+test("a rule that can never match and a feature that no caller can use are notes", async (t) => {
   const files = await writeFiles(
     t,
     `providers: [{preset: openai, api_key: "\${KEY}", models: [gpt-*]}, {preset: anthropic, api_key: "\${KEY}", models: [claude-*]}]
@@ -48,7 +48,7 @@ access_rules:
   ]);
 });
 
-test("what governance cannot be compiled of fails the check, each at its place", async (t) => {
+test("governance that cannot be compiled fails the check, each problem at its place", async (t) => {
   const files = await writeFiles(
     t,
     `auth:

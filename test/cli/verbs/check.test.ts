@@ -64,7 +64,7 @@ const trusting = (url: string, more: Document = {}): Document => ({
 
 const writePolicy = (files: Files, text: string): Promise<void> => writeFile(join(files.dir, "p.cedar"), text);
 
-test("a configuration whose provider and issuer answer is sound, and each answer is a line", async (t) => {
+test("a configuration whose provider and issuer answer passes, with a line per answer", async (t) => {
   const { issuer } = await startOidc(t);
   const upstream = await serve(t, (_, response) => response.end("{}"));
   const files = await writeFiles(t, providers({ one: upstream }), trusting(issuer));
@@ -78,7 +78,7 @@ test("a configuration whose provider and issuer answer is sound, and each answer
   assert.match(of(checked, "ok    provider")[0] ?? "", /^ok {4}provider one: .*\/v1\/models answered 200 in \d+ ms$/);
 });
 
-test("an issuer that nobody answers for, and one that answers for another, fail the check", async (t) => {
+test("an unreachable issuer, and one that answers for another, fail the check", async (t) => {
   const { issuer } = await startOidc(t);
   for (const [url, words] of [
     [DEAD, /^fail {2}issuer corp: discovery: http:\/\/127\.0\.0\.1:9\/\.well-known\/openid-configuration/],
@@ -94,7 +94,7 @@ test("an issuer that nobody answers for, and one that answers for another, fail 
   }
 });
 
-test("what a policy is lacking is told with its place: an error fails, a warning does not", async (t) => {
+test("problems of a policy are reported with their place: an error fails, a warning does not", async (t) => {
   const files = await writeFiles(t, {}, trusting(DEAD));
   const policy = join(files.dir, "p.cedar");
   await writePolicy(files, "permit(principal, action, resource);\n\npermit(principal action, resource);\n");
@@ -142,7 +142,7 @@ test("a warning beside an error is a note", async (t) => {
   assert.equal(of(checked, "fail").length, 1);
 });
 
-test("-offline opens no connection and looks at no place", async (t) => {
+test("-offline opens no connection and probes no path", async (t) => {
   let connections = 0;
   const server = createTcpServer((socket) => {
     connections += 1;
@@ -164,7 +164,7 @@ test("-offline opens no connection and looks at no place", async (t) => {
   assert.deepEqual(of(online, "ok    library"), ["ok    library koffi: identifies the callers of the admin socket"]);
 });
 
-test("-timeout bounds each probe, and answers keep their order", async (t) => {
+test("-timeout limits each probe, and answers keep their order", async (t) => {
   const silent = await serve(t, () => undefined);
   const quick = await serve(t, (_, response) => response.end("{}"));
   const files = await writeFiles(t, providers({ one: silent, two: quick }), trusting(silent));
@@ -179,14 +179,14 @@ test("-timeout bounds each probe, and answers keep their order", async (t) => {
   assert.match(corp ?? "", /^fail {2}issuer corp: discovery: .*no answer within 200/);
 });
 
-test("a timeout longer than a timer can be is not one that has passed", async (t) => {
+test("a timeout longer than a timer can be does not expire at once", async (t) => {
   const quick = await serve(t, (_, response) => response.end("{}"));
   const files = await writeFiles(t, providers({ one: quick }));
   const checked = await check(files, "-timeout", "10000h");
   assert.equal(checked.status, 0, checked.io.out());
 });
 
-test("who watches sees what is waited for, and nothing of it stays", async (t) => {
+test("a terminal shows what is being awaited, and clears it afterwards", async (t) => {
   const quick = await serve(t, (_, response) => response.end("{}"));
   const files = await writeFiles(t, providers({ one: quick }));
   const io = bufferIo({ isTerminal: () => true });
@@ -197,7 +197,7 @@ test("who watches sees what is waited for, and nothing of it stays", async (t) =
   assert.equal(dumb.err(), "");
 });
 
-test("a probe that is cut short says nothing of what it would have found", async (t) => {
+test("an aborted probe reports no result", async (t) => {
   const stop = new AbortController();
   const silent = await serve(t, () => stop.abort(new Interrupted("SIGINT")));
   const files = await writeFiles(t, providers({ one: silent }));
@@ -219,7 +219,7 @@ const STATUSES: readonly (readonly [status: number, hasKey: boolean, line: RegEx
 ];
 
 for (const [status, hasKey, line] of STATUSES) {
-  test(`a provider that answers ${status} ${hasKey ? "to its key" : "without a key"} is told so`, async (t) => {
+  test(`a provider that answers ${status} ${hasKey ? "to its key" : "without a key"} is reported with it`, async (t) => {
     const url = await serve(t, (_, response) => response.writeHead(status).end());
     const document = providers({ one: url });
     const keyed = hasKey ? { ...document, providers: [{ preset: "one", models: ["*"], api_key: "k" }] } : document;
@@ -230,14 +230,14 @@ for (const [status, hasKey, line] of STATUSES) {
   });
 }
 
-test("a provider that nobody answers for fails with the reason in words", async (t) => {
+test("an unreachable provider fails with the reason", async (t) => {
   const url = `http://127.0.0.1:${await freePort()}`;
   const checked = await check(await writeFiles(t, providers({ one: url })));
   assert.equal(checked.status, 1);
   assert.equal(checked.lines.at(-1), `fail  provider one: ${url}/v1/models: nothing listens there`);
 });
 
-test("the doors are told, with where a token could be read on the way", async (t) => {
+test("the admin addresses are listed, with exposed tokens noted", async (t) => {
   const files = await writeFiles(t, {}, trusting(DEAD, { listen: ":9485", local_socket: "admin.sock" }));
   await writePolicy(files, "permit(principal, action, resource);\n");
   const open = of(await check(files, "-offline"), "note  node: ").join("\n");
@@ -258,7 +258,7 @@ test("the doors are told, with where a token could be read on the way", async (t
   ]);
 });
 
-test("the trail's place is told, with the state of the directory", async (t) => {
+test("the location of the audit trail is listed with the state of the directory", async (t) => {
   const files = await writeFiles(t, {}, { audit: { dir: "trail/of/n1" } });
   const trail = join(files.dir, "trail/of/n1");
   const made = await check(files);
@@ -281,7 +281,7 @@ test("the trail's place is told, with the state of the directory", async (t) => 
 
 const isRoot = process.getuid?.() === 0;
 
-test("a directory that this user may not write is a note", { skip: isRoot && "root may write anywhere" }, async (t) => {
+test("a directory not writable by this user is a note", { skip: isRoot && "root may write anywhere" }, async (t) => {
   const files = await writeFiles(t, {}, { audit: { dir: "sealed/trail" } });
   await mkdir(join(files.dir, "sealed"));
   await chmod(join(files.dir, "sealed"), 0o500);
@@ -290,7 +290,7 @@ test("a directory that this user may not write is a note", { skip: isRoot && "ro
   assert.match(of(checked, "note  audit.dir")[0] ?? "", /may not be written by the user of this check$/);
 });
 
-test("a place that no user could use is a failure", async (t) => {
+test("a path that no user could use is a failure", async (t) => {
   const files = await writeFiles(t, {}, { audit: { dir: "taken" }, admin: { local_socket: "taken" } });
   const taken = join(files.dir, "taken");
   await writeFile(taken, "");
@@ -309,7 +309,7 @@ test("a place that no user could use is a failure", async (t) => {
   ]);
 });
 
-test("a socket whose directory is not there is a note, and nothing is made", async (t) => {
+test("a socket in a missing directory is a note, and nothing is created", async (t) => {
   const files = await writeFiles(t, {}, { admin: { local_socket: "run/admin.sock" } });
   const checked = await check(files);
   assert.equal(checked.status, 0, checked.io.out());
@@ -318,7 +318,7 @@ test("a socket whose directory is not there is a note, and nothing is made", asy
   assert.deepEqual((await readdir(files.dir)).sort(), ["deployment.yaml", "node.yaml"]);
 });
 
-test("a kek_file that cannot be read fails the check", async (t) => {
+test("an unreadable kek_file fails the check", async (t) => {
   const files = await writeFiles(t, {});
   const cluster = {
     node_id: "n1",
@@ -333,7 +333,7 @@ test("a kek_file that cannot be read fails the check", async (t) => {
   assert.match(of(checked, "fail")[0] ?? "", /^fail {2}cluster\.kek_file: .*none\.key/);
 });
 
-test("a key that is sealed in the cluster is taken to be one", async (t) => {
+test("a key that is sealed in the cluster counts as present", async (t) => {
   const sealed = (name: string): string => `\${secret:${name}}`;
   const files = await writeFiles(t, {
     guardrails: {

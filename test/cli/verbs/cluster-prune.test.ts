@@ -19,7 +19,7 @@ const refuses =
   (code: string): Script =>
   () => ({ kind: "error", code, message: "n9 is not a member" });
 
-test("the members that remain are printed, one a line", async (context) => {
+test("the remaining members are printed, one per line", async (context) => {
   const { address } = await testServer(context, keeps);
   const io = ioOf();
   assert.equal(await execute(["cluster", "prune", "-addr", address, "-keep", "n1, n2,n1"], io), 0);
@@ -27,7 +27,7 @@ test("the members that remain are printed, one a line", async (context) => {
   assert.equal(io.err(), "2 members remain.\n");
 });
 
-test("the first address that answers is asked; those before it are told of", async (context) => {
+test("the first address that answers is used, and those before it are reported", async (context) => {
   const gone = await testServer(context, keeps);
   await gone.server.close();
   const there = await testServer(context, keeps);
@@ -45,7 +45,7 @@ test("the first address that answers is asked; those before it are told of", asy
   assert.equal(asked, 0);
 });
 
-test("a refusal of the cluster is final: its words, status 1, and no other address is asked", async (context) => {
+test("a refusal of the cluster is final: its message, status 1, and no other address is tried", async (context) => {
   const refusing = await testServer(context, refuses("invalid"));
   const other = await testServer(context, keeps);
   const io = ioOf();
@@ -55,7 +55,7 @@ test("a refusal of the cluster is final: its words, status 1, and no other addre
   assert.match(io.err(), /the cluster refused: invalid: n9 is not a member/);
 });
 
-test("a cluster without a leader is asked again, pass by pass", async (context) => {
+test("a cluster without a leader is retried, round after round", async (context) => {
   let asked = 0;
   const { address } = await testServer(context, (request, signal) => {
     asked += 1;
@@ -69,7 +69,7 @@ test("a cluster without a leader is asked again, pass by pass", async (context) 
   assert.equal(asked, 2);
 });
 
-test("status 3 when no address answers, after as many passes as were asked for", async (context) => {
+test("no answering address after the requested number of rounds exits with status 3", async (context) => {
   const gone = await testServer(context, keeps);
   await gone.server.close();
   const io = ioOf();
@@ -86,13 +86,13 @@ test("another cluster secret is named as the likely reason", async (context) => 
   assert.ok(!io.err().includes(SECRET));
 });
 
-test("while the secret changes, the previous one may stand beside it", async (context) => {
+test("while the secret changes, the previous one may be given too", async (context) => {
   const { address } = await testServer(context, keeps, {}, { secret: OTHER_SECRET });
   const io = ioOf({ env: { GATEWAY_CLUSTER_SECRET: SECRET, GATEWAY_CLUSTER_SECRET_PREVIOUS: OTHER_SECRET } });
   assert.equal(await execute(["cluster", "prune", "-addr", address, "-keep", "n1"], io), 0);
 });
 
-test("an interruption ends the wait between two passes", async (context) => {
+test("an interruption ends the wait between two rounds", async (context) => {
   const gone = await testServer(context, keeps);
   await gone.server.close();
   const stop = new AbortController();
@@ -119,7 +119,7 @@ const USAGE: readonly (readonly [args: readonly string[], env: Record<string, st
 ];
 
 for (const [args, given, words] of USAGE) {
-  test(`'cluster prune ${args.join(" ")}' is a mistake of usage: ${words.source}`, async () => {
+  test(`'cluster prune ${args.join(" ")}' is a usage error: ${words.source}`, async () => {
     const io = ioOf({ env: given });
     assert.equal(await execute(["cluster", "prune", ...args], io), 2);
     assert.match(io.err(), words);

@@ -28,7 +28,7 @@ async function survivor(t: TestContext): Promise<string> {
   return dir;
 }
 
-test("it prints what it found, says which survivor to choose, and writes nothing", async (t) => {
+test("without -confirm it prints the state, says which survivor to choose, and writes nothing", async (t) => {
   const dir = await survivor(t);
   const before = fingerprint(dir);
   const { status, out, err } = await recover(["-data-dir", join(dir, "data"), "-node-id", "b"]);
@@ -62,7 +62,7 @@ test("it prints what it found, says which survivor to choose, and writes nothing
   assert.deepEqual(fingerprint(dir), before);
 });
 
-test("with -confirm it writes, and says how the others return", async (t) => {
+test("with -confirm it writes, and says how the other nodes return", async (t) => {
   const dir = await survivor(t);
   const target = ["-data-dir", join(dir, "data"), "-node-id", "b", "-keep", "b,c"];
   const { status, err } = await recover([...target, "-confirm"]);
@@ -75,7 +75,7 @@ test("with -confirm it writes, and says how the others return", async (t) => {
   assert.match(again.out, /^last index {12}9$/m);
 });
 
-test("node id and directory come from the node file, whose secrets need not be at hand", async (t) => {
+test("node id and directory come from the node file, whose secrets need not be available", async (t) => {
   const dir = await survivor(t);
   const file = join(dir, "node.yaml");
   const secret = "$" + "{UNSET_SECRET}";
@@ -90,7 +90,7 @@ test("node id and directory come from the node file, whose secrets need not be a
   assert.equal((await recover(["-config", file, "-data-dir", join(dir, "data")])).status, 0);
 });
 
-test("a command line that does not say which node is a usage error", async (t) => {
+test("a command line without a node is a usage error", async (t) => {
   const dir = await survivor(t);
   writeFileSync(join(dir, "other.yaml"), "listen: :1\n");
   for (const [args, message] of [
@@ -107,7 +107,7 @@ test("a command line that does not say which node is a usage error", async (t) =
   }
 });
 
-test("what cannot be recovered is status 1 and says why", async (t) => {
+test("an unrecoverable directory exits with status 1 and the reason", async (t) => {
   const dir = await survivor(t);
   const data = join(dir, "data");
   for (const [args, message] of [

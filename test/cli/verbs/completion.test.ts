@@ -92,7 +92,7 @@ const lacksTerminal =
     ? isMissing("bash")
     : "no program script that gives a terminal";
 
-test("a bash at a terminal completes what is typed, by the tab key", { skip: lacksTerminal }, async () => {
+test("bash in a terminal completes the typed text with Tab", { skip: lacksTerminal }, async () => {
   const shell = 'bash --noprofile --rcfile "$RCFILE" -i';
   const directory = mkdtempSync(join(tmpdir(), "gateway-completion-"));
   try {

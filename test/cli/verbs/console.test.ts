@@ -14,20 +14,20 @@ async function refused(args: readonly string[], terminals: readonly string[] = [
   return io.err();
 }
 
-test("without a terminal on either side it names the verbs that scripts use", async () => {
+test("without a terminal the console names the verbs for scripts", async () => {
   for (const terminals of [[], ["stdin"], ["stdout"], ["stderr"]]) {
     const words = await refused(SOCKET, terminals);
     assert.match(words, /needs a terminal on stdin and stdout; scripts use 'gateway admin' and 'gateway query'/);
   }
 });
 
-test("a metrics address that is no URL of HTTP is refused", async () => {
+test("a metrics address that is not an HTTP URL is refused", async () => {
   for (const metrics of ["", "127.0.0.1:9464", "ftp://127.0.0.1/metrics", "/metrics", "http://"]) {
     assert.match(await refused([...SOCKET, "-metrics", metrics]), /'-metrics' takes the URL of a metrics page/);
   }
 });
 
-test("both doors, and none, are refused", async () => {
+test("both addresses together, and none, are refused", async () => {
   assert.match(await refused([...SOCKET, "-url", "https://gw.example"]), /-socket and -url are both given/);
   assert.match(await refused([]), /which gateway\?/);
 });
@@ -36,6 +36,6 @@ test("an audit file without a name is refused", async () => {
   assert.match(await refused([...SOCKET, "-audit", ""]), /'-audit' takes the name of a file/);
 });
 
-test("a URL that no door can have is refused", async () => {
+test("an invalid URL is refused", async () => {
   assert.match(await refused(["-url", "gopher://gw.example"]), /-url/);
 });

@@ -39,7 +39,7 @@ const ADDRESSES: DevAddresses = {
   moved: [],
 };
 
-test("the words fit a terminal of 80 columns, except what is to be copied", () => {
+test("the text fits a terminal of 80 columns, except what is to be copied", () => {
   const copied = /^(curl|const|gateway|import|await) /;
   const lines = welcome(ADDRESSES, false, true).split("\n");
   assert.deepEqual(
@@ -48,7 +48,7 @@ test("the words fit a terminal of 80 columns, except what is to be copied", () =
   );
 });
 
-test("without -more it prints at most 40 lines, and names -more", () => {
+test("without -more at most 40 lines are printed, with a pointer to -more", () => {
   const text = welcome(
     { ...ADDRESSES, launcher: "/opt/g/bin/gateway", moved: ["127.0.0.1:8484: taken"] },
     false,
@@ -58,7 +58,7 @@ test("without -more it prints at most 40 lines, and names -more", () => {
   assert.match(text, /gateway dev -more/);
 });
 
-test("colours are asked for, and without them the words are the same", () => {
+test("colors can be requested, and the text is the same without them", () => {
   const plain = welcome(ADDRESSES, false, true);
   const coloured = welcome(ADDRESSES, true, true);
   assert.ok(!plain.includes("\u001b"));
@@ -66,7 +66,7 @@ test("colours are asked for, and without them the words are the same", () => {
   assert.equal(coloured.replace(/\u001b\[\d+m/g, ""), plain);
 });
 
-test("a shell that does not find the program by name is told where it is, and paths are quoted where they must be", () => {
+test("if the shell does not find the program by name its path is printed, quoted if necessary", () => {
   assert.doesNotMatch(welcome(ADDRESSES, false, true), /^alias/m);
   assert.match(
     welcome({ ...ADDRESSES, launcher: "/opt/g/bin/gateway" }, false, true),
@@ -95,7 +95,7 @@ for (const [flag, value] of [
   });
 }
 
-test("an address that is taken is status 12, with what to try", async (t) => {
+test("an address in use exits with status 12 and a suggestion", async (t) => {
   const server = createServer();
   const taken = `127.0.0.1:${await listenLocally(server)}`;
   atEnd(t, () => server.close());
@@ -106,7 +106,7 @@ test("an address that is taken is status 12, with what to try", async (t) => {
   assert.match(program.stderr(), /^gateway dev: cannot listen: another process uses the address \(.*\)\ntry: -listen /);
 });
 
-test("a default address that is taken is named with the reason for another", async () => {
+test("a default address in use is named with the reason for another", async () => {
   const server = createServer();
   const taken = `127.0.0.1:${await listenLocally(server)}`;
   const { address, moved } = await freeAddress(taken, taken);
@@ -129,13 +129,13 @@ async function printed(heading: string): Promise<string> {
   return section ?? assert.fail(`nothing under ${heading}:\n${dev.stdout()}`);
 }
 
-test("its words are on stdout, without colours where no terminal is, and its log is empty", async () => {
+test("output goes to stdout, without colors if it is not a terminal, and the log is empty", async () => {
   await printed("curl");
   assert.ok(!dev.stdout().includes("\u001b"));
   assert.equal(dev.stderr(), "");
 });
 
-test("the verbs work as printed", { skip: isMissing("bash") }, async () => {
+test("the printed verbs work", { skip: isMissing("bash") }, async () => {
   const script = `shopt -s expand_aliases\nset -e\n${await printed("Verbs")}\n${await printed("More verbs")}\n`;
   const { stdout } = await run("bash", ["--norc", "-c", script], { env: { PATH: process.env["PATH"] } });
   assert.match(stdout, /^name +state +rate/m);
@@ -150,7 +150,7 @@ test("the verbs work as printed", { skip: isMissing("bash") }, async () => {
   assert.match(stdout, /^1 chain, \d+ records: verified$/m);
 });
 
-test("the console opens as printed", { skip: ptySkip || isMissing("bash") }, async (t) => {
+test("the printed console command works", { skip: ptySkip || isMissing("bash") }, async (t) => {
   const settings = (await printed("Verbs")).split("\n").filter((line) => /^(alias|export) /.test(line));
   const script = ["shopt -s expand_aliases", ...settings, await printed("Console")].join("\n");
   const terminal = openTerminal(t, { command: "bash", args: ["--norc", "-c", script] });
@@ -159,12 +159,12 @@ test("the console opens as printed", { skip: ptySkip || isMissing("bash") }, asy
   assert.deepEqual(await within("the end of the console", terminal.ended, SLOW_MS), { status: 0, signal: null });
 });
 
-test("curl works as printed", { skip: isMissing("curl") }, async () => {
+test("the printed curl commands work", { skip: isMissing("curl") }, async () => {
   const { stdout } = await run("sh", ["-c", await printed("curl")]);
   assert.equal((JSON.parse(stdout) as { object: string }).object, "chat.completion");
 });
 
-test("what guardrails rewrite is shown by the printed curl: the answer repeats what the provider saw", {
+test("the printed curl shows what guardrails rewrite: the answer echoes what the provider received", {
   skip: isMissing("curl"),
 }, async () => {
   const { stdout } = await run("sh", ["-c", await printed("Guardrails")]);
@@ -193,7 +193,7 @@ async function told(): Promise<Readonly<Record<"gateway" | "key" | "admin" | "fi
   return { gateway: find("gateway"), key: find("key"), admin: find("admin"), files: find("files") };
 }
 
-test("its key is asked for, and the rule that is worth seeing denies with its message", async () => {
+test("its key is required, and the demonstration rule denies with its message", async () => {
   const { key } = await told();
   assert.equal((await ask("sim-chat", undefined)).status, 401);
   assert.equal((await ask("fast", key)).status, 200);
@@ -203,7 +203,7 @@ test("its key is asked for, and the rule that is worth seeing denies with its me
   assert.match(denied.error?.message ?? "", /^sim-large is for keys that were approved\./);
 });
 
-test("a suspension of its provider is heeded, and so is its end", async () => {
+test("a suspension of its provider takes effect, and so does lifting it", async () => {
   const { key, admin } = await told();
   const client = createAdminClient({ door: { kind: "socket", path: admin } });
   const params = { kind: "provider", name: "simulator" } as const;
@@ -223,7 +223,7 @@ test("a suspension of its provider is heeded, and so is its end", async () => {
   }
 });
 
-test("the lines for the MCP server work as printed: one tool is not listed, and its call is denied", {
+test("the printed commands for the MCP server work: one tool is not listed, and its call is denied", {
   skip: isMissing("curl"),
 }, async () => {
   const { stdout } = await run("sh", ["-c", (await printed("MCP server")).replaceAll("\n", "; echo\n")]);
@@ -234,7 +234,7 @@ test("the lines for the MCP server work as printed: one tool is not listed, and 
   assert.match(denied, /"message":"Nobody deletes files here\."/);
 });
 
-test("the lines for the agent work as printed: its card names the gateway alone, and a task is streamed", {
+test("the printed commands for the agent work: its card names the gateway alone, and a task is streamed", {
   skip: isMissing("curl"),
 }, async () => {
   const { gateway } = await told();
@@ -253,7 +253,7 @@ const PEERS = [
   ["A2A SDK", await peer("a2a-sdk"), /You said: \\"Hello\\"/],
 ] as const;
 for (const [sdk, { missing, path }, answer] of PEERS) {
-  test(`the snippet of the ${sdk} works as printed`, { skip: missing }, async () => {
+  test(`the printed snippet of the ${sdk} works`, { skip: missing }, async () => {
     // Where the packages are, modules find them.
     const file = join(path.slice(0, path.lastIndexOf("node_modules")), `dev-${process.pid}.mjs`);
     await writeFile(file, await printed(sdk));
@@ -266,14 +266,14 @@ for (const [sdk, { missing, path }, answer] of PEERS) {
 }
 
 for (const sdk of ["OpenAI SDK", "Anthropic SDK"]) {
-  test(`the snippet of the ${sdk} works as printed`, async () => {
+  test(`the printed snippet of the ${sdk} works`, async () => {
     const code = await printed(sdk);
     const { stdout } = await run(process.execPath, ["--input-type=module", "-e", code], { cwd: ROOT });
     assert.match(stdout, /\S/);
   });
 }
 
-test("colours are forced by FORCE_COLOR, and NO_COLOR is stronger", async (t) => {
+test("FORCE_COLOR forces colors, and NO_COLOR takes precedence", async (t) => {
   const [forced, none] = [{ FORCE_COLOR: "1" }, { FORCE_COLOR: "1", NO_COLOR: "1" }].map((env) =>
     runProgram(t, { args: ["dev", ...FREE], env }),
   );

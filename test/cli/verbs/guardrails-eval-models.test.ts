@@ -99,7 +99,7 @@ test("a declared model is fetched, verified and scored, and the next run needs n
   assert.equal(hub.seen.length, asked);
 });
 
-test("wrong bytes are refused with the model's name, and leave nothing behind", { skip: missing }, async (t) => {
+test("wrong bytes are refused with the model's name and leave nothing behind", { skip: missing }, async (t) => {
   const { hub, dir, cache } = await declared(t);
   largeFrom(hub, (_, answer) => {
     answer.end(Buffer.alloc(FILES["onnx/model.onnx"].length, 7));
@@ -128,7 +128,7 @@ test("an interrupt ends a download, with status 130", { skip: missing }, async (
   assert.deepEqual([status, out], [130, ""]);
 });
 
-test("a gated model needs its token to be fetched, and once it is in the cache none", { skip: missing }, async (t) => {
+test("a gated model needs its token for the fetch, and none once it is cached", { skip: missing }, async (t) => {
   const { hub, dir } = await declared(t, { token: "${secret:HUB_TOKEN}" });
   const repository = hub.repositories.get("owner/names");
   assert.ok(repository);
@@ -148,7 +148,7 @@ test("a gated model needs its token to be fetched, and once it is in the cache n
   assert.deepEqual([again.status, again.out], [0, fetched.out], again.err);
 });
 
-test("-sweep shows what a classifier leaves out below one half", { skip: missing }, async (t) => {
+test("-sweep shows what a classifier misses below one half", { skip: missing }, async (t) => {
   const { dir } = await declared(t);
   await mkdir(join(dir, "m"));
   for (const [name, bytes] of Object.entries(FILES)) await writeFile(join(dir, "m", name.replace("onnx/", "")), bytes);
@@ -215,7 +215,7 @@ async function judged(t: TestContext, more: object = {}) {
 const JUDGE = ["eval", "-config", "d.yaml", "-json", "-parallel", "3"];
 const env = { JUDGES_KEY: KEY };
 
-test("a judge is asked through its provider, and what that took is told", async (t) => {
+test("a judge is called through its provider, and its cost is printed", async (t) => {
   judge.answer = verdict;
   const before = judge.asked.length;
   const { status, out, err } = await gateway(await judged(t), [...JUDGE, "c.jsonl"], { env });
@@ -232,7 +232,7 @@ test("a judge is asked through its provider, and what that took is told", async 
   assert.doesNotMatch(err, new RegExp(KEY));
 });
 
-test("one detector is scored without the others being asked", async (t) => {
+test("one detector is scored without calling the others", async (t) => {
   judge.answer = verdict;
   const before = judge.asked.length;
   const { status, err } = await gateway(await judged(t), [...JUDGE, "-detector", "pii", "c.jsonl"], { env });
@@ -240,7 +240,7 @@ test("one detector is scored without the others being asked", async (t) => {
   assert.equal(judge.asked.length, before);
 });
 
-test("a judge whose answers are none fails the case and is never a pass", async (t) => {
+test("a judge with invalid answers fails the case and never passes it", async (t) => {
   judge.answer = (asked) => (isBad(asked) ? saying("I would rather not.") : verdict(asked, undefined as never));
   const { status, out, err } = await gateway(await judged(t), [...JUDGE, "c.jsonl"], { env });
   assert.equal(status, 1);
@@ -248,7 +248,7 @@ test("a judge whose answers are none fails the case and is never a pass", async 
   assert.match(err, /the detector "llm" failed in 1 of 3 cases \(the judge's answer has no JSON object\): the figures/);
 });
 
-test("a judge's provider that fails is stood in for, under the other's name of the model", async (t) => {
+test("a failing judge provider fails over, under the other's model name", async (t) => {
   let isFirst = true;
   judge.answer = (asked, response) => {
     if (asked.body["model"] !== "small") return verdict(asked, response);
@@ -262,7 +262,7 @@ test("a judge's provider that fails is stood in for, under the other's name of t
   assert.match(err, /was called once, with 11 tokens/);
 });
 
-test("inspect shows what a judge says, and a provider that is not there is told with its place", async (t) => {
+test("inspect shows a judge's verdict, and an unreachable provider is reported with its place", async (t) => {
   judge.answer = verdict;
   const rules = [{ name: "no-orders", action: "deny", when: '"injection/INJECTION" in labels' }];
   const dir = await judged(t, { rules });

@@ -96,7 +96,7 @@ test("the report has totals, types and tags, and then the wrong cases with their
   );
 });
 
-test("the JSON has the keys of the contract, and no text of the data", async (t) => {
+test("the JSON has the documented keys and no text of the data", async (t) => {
   const { status, out } = await evaluate(t, ["-json", "-verdicts", "-sweep", "c.jsonl"]);
   assert.equal(status, 0);
   assert.ok(!out.includes(CARD) && !out.includes("ada"));
@@ -119,13 +119,13 @@ test("the JSON has the keys of the contract, and no text of the data", async (t)
   );
 });
 
-test("without -sweep and -verdicts their keys are not there, and -errors 0 leaves no wrong case", async (t) => {
+test("without -sweep and -verdicts their keys are absent, and -errors 0 lists no wrong case", async (t) => {
   const made = await report(t, ["-errors", "0", "c.jsonl"]);
   assert.deepEqual(Object.keys(made).slice(7), ["wrong"]);
   assert.deepEqual(made.wrong, []);
 });
 
-test("of a mark that was missed it is told what took the finding away", async (t) => {
+test("a missed mark is listed with what dropped its finding", async (t) => {
   const why = async (guardrails: object, one: object) => {
     const { wrong } = await report(t, ["a.jsonl"], { guardrails, files: { "a.jsonl": jsonLines([one]) } });
     return wrong[0].missed[0].near.map(({ type, by }: { type: string; by: string }) => `${type} ${by}`);
@@ -142,7 +142,7 @@ test("of a mark that was missed it is told what took the finding away", async (t
   assert.deepEqual(await why({ detectors }, other), ["EMAIL_ADDRESS kept"]);
 });
 
-test("labels are sets, clean cases count false alarms, and a case without marks counts nothing", async (t) => {
+test("labels are sets, clean cases count false alarms, and a case without marks is not counted", async (t) => {
   const rows = [
     { text: `${CARD} and ${CARD}`, labels: ["CREDIT_CARD"] },
     { text: `card ${CARD}`, labels: [] },
@@ -157,7 +157,7 @@ test("labels are sets, clean cases count false alarms, and a case without marks 
   assert.match(out, /^False alarms: 1 of 2 clean cases$/m);
 });
 
-test("types are those of the data, or of -types, under their new names; where nothing is marked, all", async (t) => {
+test("types come from the data or from -types, under their new names; without marks all are used", async (t) => {
   const files = {
     "m.jsonl": jsonLines([marked("ada@example.com 4111111111111111", "ada@example.com", "MAIL")]),
     "n.jsonl": jsonLines([{ text: `ada@example.com ${CARD}`, spans: [] }]),
@@ -175,12 +175,12 @@ test("types are those of the data, or of -types, under their new names; where no
   assert.deepEqual(await counts("n.jsonl"), [0, 2, 0]);
 });
 
-test("a type that no case marks is warned of, with the one that was meant", async (t) => {
+test("a type that no case marks is warned about with the closest known one", async (t) => {
   const { status, err } = await evaluate(t, ["-types", "EMAIL_ADRESS", "c.jsonl"]);
   assert.deepEqual([status, err], [0, `warning: no case marks "EMAIL_ADRESS" (did you mean 'EMAIL_ADDRESS'?)\n`]);
 });
 
-test("the kind of a case decides which detectors read it, and findings in its system turn do not count", async (t) => {
+test("the kind of a case selects its detectors, and findings in its system turn do not count", async (t) => {
   const guardrails = { detectors: [{ type: "pii", prefilter: "pure", apply_to: ["output"] }] };
   const email = marked("ada@example.com", "ada@example.com", "EMAIL_ADDRESS");
   const files = {
@@ -196,7 +196,7 @@ test("the kind of a case decides which detectors read it, and findings in its sy
   assert.deepEqual([exact.tp, exact.fp], [1, 0]);
 });
 
-test("-detector scores one detector, though it be a shadow; a shadow counts for nothing otherwise", async (t) => {
+test("-detector scores one detector, even a shadow; otherwise a shadow does not count", async (t) => {
   const pii = { type: "pii", prefilter: "pure" };
   const cards = { ...pii, name: "cards", entities: ["CREDIT_CARD"] };
   const mails = { ...pii, name: "mails", entities: ["EMAIL_ADDRESS"], mode: "shadow" };
@@ -213,7 +213,7 @@ test("-detector scores one detector, though it be a shadow; a shadow counts for 
   assert.match(err, /no detector is called 'mail' \(did you mean 'mails'\?\)/);
 });
 
-test("a sweep lowers every threshold, and its highest F1 need not be at the configured one", async (t) => {
+test("a sweep lowers every threshold, and its highest F1 may be elsewhere than the configured one", async (t) => {
   const guardrails = { score_threshold: 0.99, detectors: [{ type: "pii", prefilter: "pure", threshold: 0.99 }] };
   const files = { "d.jsonl": jsonLines([marked("on 12/31/1999", "12/31/1999", "DATE_TIME")]) };
   const made = await report(t, ["-sweep", "d.jsonl"], { guardrails, files });
@@ -232,7 +232,7 @@ test("a sweep lowers every threshold, and its highest F1 need not be at the conf
   assert.match(out, /^ +0\.05 +1 +0 +0 +1\.000 +1\.000 +1\.000 {2}#{20}$/m);
 });
 
-test("several at once, stdin and CoNLL give the same figures as one after another", async (t) => {
+test("parallel runs, stdin and CoNLL give the same figures as a sequential run", async (t) => {
   const many = jsonLines(Array.from({ length: 60 }, (_, at) => CASES[at % CASES.length]));
   const files = { "m.jsonl": many };
   const one = await report(t, ["-verdicts", "m.jsonl"], { files });
@@ -245,7 +245,7 @@ test("several at once, stdin and CoNLL give the same figures as one after anothe
   assert.equal((await report(t, ["-limit", "2", "m.jsonl", "c.jsonl"], { files })).cases, 4);
 });
 
-test("languages are read against one of them", async (t) => {
+test("languages are compared with one reference", async (t) => {
   const text = { en: "call ada@example.com", de: "ruf ada (at) example", fr: `ada@example.com ${CARD}` };
   const rows = [{ id: "1", text }, { text: { en: "hello", de: "hallo" } }, { text: { de: "hallo" } }];
   const files = { "i.jsonl": jsonLines(rows), "i.csv": 'id,en,de\n1,"ada@example.com, please",hallo\n' };
@@ -267,7 +267,7 @@ test("languages are read against one of them", async (t) => {
   assert.deepEqual([status, /no row has a text of 'it'/.test(err)], [2, true]);
 });
 
-test("a node file stands for the document that it names, and no provider's key is needed", async (t) => {
+test("a node file can replace the document it names, and no provider's key is needed", async (t) => {
   const document = { providers: [{ name: "p", dialect: "compat", api_key: "$" + "{NO_KEY}" }], guardrails: GUARDRAILS };
   const files = {
     "n.yaml": JSON.stringify({ cluster: { node_id: "n", secret: "$" + "{NO_SECRET}" }, deployment: "d2.yaml" }),
@@ -277,7 +277,7 @@ test("a node file stands for the document that it names, and no provider's key i
   assert.equal(made.exact.tp, 2);
 });
 
-test("what cannot be evaluated is refused with its place, status 1", async (t) => {
+test("an impossible evaluation is refused with its place and status 1", async (t) => {
   const detectors = [{ type: "pii", prefilter: "pure", entities: ["EMAIL_ADRESS"] }];
   const refusals: readonly (readonly [Setup, readonly string[], RegExp])[] = [
     [{ guardrails: { detectors } }, ["c.jsonl"], /entities\[0\].*did you mean `EMAIL_ADDRESS`/],
@@ -294,7 +294,7 @@ test("what cannot be evaluated is refused with its place, status 1", async (t) =
   }
 });
 
-test("flags and files that make no sense are usage errors", async (t) => {
+test("conflicting flags and files are usage errors", async (t) => {
   const files = { "c.json": jsonLines(CASES) };
   const refusals: readonly (readonly [readonly string[], RegExp])[] = [
     [["-verdicts", "c.jsonl"], /'-verdicts' is for the report of '-json'/],
@@ -313,7 +313,7 @@ test("flags and files that make no sense are usage errors", async (t) => {
   }
 });
 
-test("a key that is not read is warned of once", async (t) => {
+test("an unknown key is warned about once", async (t) => {
   const files = {
     "k.jsonl": jsonLines([
       { text: "a", span: [] },
@@ -324,7 +324,7 @@ test("a key that is not read is warned of once", async (t) => {
   assert.equal(err, `warning: k.jsonl:1: the key "span" is not read (did you mean 'spans'?)\n`);
 });
 
-test("in a terminal the rate and what remains are told; an interrupt prints what was scored, status 130", async (t) => {
+test("a terminal shows rate and remaining time; an interrupt prints the scored part, with status 130", async (t) => {
   const files = { "m.jsonl": jsonLines(Array.from({ length: 400 }, (_, at) => CASES[at % CASES.length])) };
   const stop = new AbortController();
   let clock = 0;
@@ -351,7 +351,7 @@ test("in a terminal the rate and what remains are told; an interrupt prints what
   assert.equal(words.at(-1), "interrupted after 20 of 400 cases: the report is of these\n");
 });
 
-test("an interrupt before anything was scored is status 130 without a report", async (t) => {
+test("an interrupt before any score exits with status 130 without a report", async (t) => {
   const io = { signal: AbortSignal.abort(new Interrupted("SIGINT")) };
   assert.deepEqual(await evaluate(t, ["c.jsonl"], { io }), { status: 130, out: "", err: "" });
 });

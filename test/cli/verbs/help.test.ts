@@ -41,7 +41,7 @@ for (const topic of HELP_TOPICS) {
   });
 }
 
-test("the first word of verbs of two words asks for the help of each", async () => {
+test("the first word of two-word verbs prints the help of each", async () => {
   for (const [word, names] of [
     ["snapshot", ["snapshot save", "snapshot restore"]],
     ["audit", ["audit verify"]],
@@ -63,7 +63,7 @@ test("no line of help is wider than a terminal", () => {
   );
 });
 
-test("a usage line shows what may be left out and what may be repeated", () => {
+test("a usage line marks optional and repeatable parts", () => {
   assert.match(
     usage(DAEMON),
     /^gateway \[-config PATH\] .*\[-alias CLIENT=UPSTREAM\]\.\.\. \[-test-rules PATH\] \[-openapi\] \[-config-schema\]$/,

@@ -13,7 +13,7 @@ import { json, standIn } from "../stand-in.ts";
 /** Control Sequence Introducer in one character, which a header may hold and JSON leaves as it is. */
 const CSI = "\u009b";
 
-test("an archive whose index is no number is none, and its headers are not printed", async (t) => {
+test("an archive whose index is not a number is refused, and its headers are not printed", async (t) => {
   const { socket, directory } = await standIn(t, (_asked, response) => {
     response.writeHead(200, { "content-type": ARCHIVE_TYPE, "x-gateway-index": `${CSI}2J`, "x-gateway-term": "3" });
     response.end("x");
@@ -24,7 +24,7 @@ test("an archive whose index is no number is none, and its headers are not print
   assert.ok(!io.err().includes(CSI));
 });
 
-test("JSON of a query spells controls out, and says the same", async (t) => {
+test("query JSON escapes control characters without changing values", async (t) => {
   const result = { columns: [{ name: "name", type: "text" }], rows: [[`a${CSI}31m\u202eb`]], index: 1 };
   const { socket } = await standIn(t, (_asked, response) => json(response, 200, result));
   const io = bufferIo({ isTerminal: () => true });
@@ -39,7 +39,7 @@ test("JSON of a query spells controls out, and says the same", async (t) => {
   }
 });
 
-test("a gateway that would speak another protocol is out of reach, and does not hold a sign-in", async (t) => {
+test("a gateway that switches protocols is unreachable, and does not hold up a sign-in", async (t) => {
   const answer = "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n";
   const server = createServer(
     (socket) => void socket.on("error", () => undefined).once("data", () => socket.write(answer)),
@@ -53,7 +53,7 @@ test("a gateway that would speak another protocol is out of reach, and does not 
   });
 });
 
-test("a node that does not lead says so by a conflict, and -stale is offered", async (t) => {
+test("a node that is not the leader reports a conflict, and -stale is suggested", async (t) => {
   const refused = { error: { code: "conflict", message: "This node does not lead." } };
   const { socket, directory } = await standIn(t, (_asked, response) => json(response, 409, refused));
   const io = bufferIo({ cwd: directory });

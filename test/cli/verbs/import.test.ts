@@ -57,7 +57,7 @@ const REFUSED: readonly (readonly [what: string, text: string, words: RegExp])[]
   ],
 ];
 
-test("bytes that are not UTF-8 are refused with what converts them", async (t) => {
+test("bytes that are not UTF-8 are refused with a conversion command", async (t) => {
   const utf16 = await run(t, Buffer.from(`\ufeff${SMALL}`, "utf16le"));
   assert.equal(utf16.status, 2);
   assert.match(utf16.err, /is UTF-16 or not a text; convert it first: iconv -f UTF-16 -t UTF-8\n/);
@@ -66,7 +66,7 @@ test("bytes that are not UTF-8 are refused with what converts them", async (t) =
   assert.match(latin1.err, /is not valid UTF-8 in line 2; convert it first/);
 });
 
-test("what looks like a comment within a text of JSON is none", async (t) => {
+test("comment-like text inside a JSON string is kept", async (t) => {
   const text =
     '{ "model_list": [{ "model_name": "a // b", "litellm_params": { "model": "openai/a" } }], "x": "\\" // " }\n';
   const { status, out } = await run(t, text);
@@ -75,7 +75,7 @@ test("what looks like a comment within a text of JSON is none", async (t) => {
 });
 
 for (const [what, text, words] of REFUSED) {
-  test(`${what}: told with its line, nothing written, status 1`, async (t) => {
+  test(`${what}: reported with its line, nothing written, status 1`, async (t) => {
     const { status, out, err } = await run(t, text);
     assert.deepEqual([status, out], [1, ""], err);
     assert.match(err, words);
@@ -83,7 +83,7 @@ for (const [what, text, words] of REFUSED) {
   });
 }
 
-test("bytes that are no text, a file that is too long, and none: usage errors that name the file", async (t) => {
+test("binary bytes, an oversized file and a missing one are usage errors that name the file", async (t) => {
   const binary = await run(t, Buffer.from([0xff, 0x61]));
   assert.deepEqual([binary.status, binary.out], [2, ""]);
   assert.match(binary.err, /'source\.yaml' is not valid UTF-8 in line 1/);
@@ -98,7 +98,7 @@ test("bytes that are no text, a file that is too long, and none: usage errors th
   );
 });
 
-test("a byte order mark and CRLF are no matter, '-' is stdin, and -preset says what a name is", async (t) => {
+test("a byte order mark and CRLF are accepted, '-' is stdin, and -preset maps a name", async (t) => {
   const marked = await run(t, `\ufeff${SMALL.replaceAll("\n", "\r\n")}`);
   assert.equal(marked.status, 0, marked.err);
   assert.match(marked.out, /preset: openai/);
@@ -108,7 +108,7 @@ test("a byte order mark and CRLF are no matter, '-' is stdin, and -preset says w
   assert.match(named.out, /preset: groq/);
 });
 
-test("-o writes a new file and never over one that is there", async (t) => {
+test("-o writes a new file and never an existing one", async (t) => {
   const { status, out, cwd } = await run(t, SMALL, ["-o", "new.yaml", "litellm", "source.yaml"]);
   assert.deepEqual([status, out], [0, ""]);
   assert.match(await readFile(join(cwd, "new.yaml"), "utf8"), /^# Deployment document.*\nproviders:\n/s);
@@ -118,7 +118,7 @@ test("-o writes a new file and never over one that is there", async (t) => {
   assert.equal(await readFile(join(again.cwd, "source.yaml"), "utf8"), SMALL);
 });
 
-test("-report writes what became of each setting, also when no provider could be imported", async (t) => {
+test("-report lists the result for each setting, even if no provider could be imported", async (t) => {
   const made = await run(t, SMALL, ["-o", "new.yaml", "-report", "new.md", "litellm", "source.yaml"]);
   assert.equal(made.status, 0, made.err);
   const report = await readFile(join(made.cwd, "new.md"), "utf8");

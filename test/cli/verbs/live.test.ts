@@ -42,7 +42,7 @@ const keyNames = async (): Promise<readonly string[]> => {
   return items.map(({ name }) => name).sort();
 };
 
-test("a key is made, listed and deleted by admin", async () => {
+test("admin creates, lists and deletes a key", async () => {
   const made = await gateway("admin", "-d", '{"name":"live"}', "POST", "keys");
   assert.deepEqual([made.status, made.stderr], [0, ""]);
   assert.equal((JSON.parse(made.stdout) as { name: string }).name, "live");
@@ -55,7 +55,7 @@ test("a key is made, listed and deleted by admin", async () => {
   assert.ok(!(await keyNames()).includes("live"));
 });
 
-test("a body over the limit of the API is refused with its reason, however much of it was sent", async () => {
+test("a body above the API's limit is refused with its reason, however much was sent", async () => {
   const body = join(directory, "large.json");
   spawnSync("truncate", ["-s", "20M", body]);
   const { status, stderr } = await gateway("admin", "-d", `@${body}`, "POST", "keys");
@@ -63,7 +63,7 @@ test("a body over the limit of the API is refused with its reason, however much 
   assert.match(stderr, /^gateway admin: 413 body_too_large: /);
 });
 
-test("a snapshot brings back what was there when it was saved, and nothing since", async () => {
+test("a snapshot restores the state when it was saved, and nothing later", async () => {
   const archive = join(directory, "a.tgz");
   await gateway("admin", "-d", '{"name":"before"}', "POST", "keys");
   const saved = await gateway("snapshot", "save", archive);
@@ -78,7 +78,7 @@ test("a snapshot brings back what was there when it was saved, and nothing since
   assert.deepEqual([names.includes("before"), names.includes("since")], [true, false]);
 });
 
-test("what is no archive is refused by the gateway too, and changes nothing", async () => {
+test("an invalid archive is refused by the gateway too, and changes nothing", async () => {
   const names = await keyNames();
   const fake = join(directory, "fake.tgz");
   spawnSync("sh", ["-c", `printf 'not a tar' | gzip > '${fake}'`]);
@@ -88,7 +88,7 @@ test("what is no archive is refused by the gateway too, and changes nothing", as
   assert.deepEqual(await keyNames(), names);
 });
 
-test("a query joins what the lists hold", async () => {
+test("a query joins several lists", async () => {
   await gateway("admin", "-d", '{"name":"asked","metadata":{"team":"a"}}', "POST", "keys");
   const sql = "select name, metadata->>'team' as team from keys where name = ?";
   const table = await gateway("query", "-p", "asked", sql);
@@ -109,7 +109,7 @@ test("a query joins what the lists hold", async () => {
   assert.match(refused.stderr, /^gateway query: 4\d\d \w+: /);
 });
 
-test("in a terminal JSON is indented, an archive refused and a table as wide as the terminal", {
+test("in a terminal JSON is indented, an archive refused and a table fitted to its width", {
   skip: isMissing("script"),
 }, async () => {
   const program = `'${process.execPath}' '${resolve("bin/gateway")}'`;

@@ -39,7 +39,7 @@ async function setting(t: TestContext) {
   return { hub, commit: hub.commit(REPO, FILES) };
 }
 
-test("a branch is printed as the commit that it names now, in a document that is accepted as it stands", async (t) => {
+test("a branch is printed as its current commit, in a document that is accepted unchanged", async (t) => {
   const { hub, commit } = await setting(t);
   const { status, out, err } = await gateway(["pin", "-endpoint", hub.endpoint, REPO], { now: () => NOW });
   assert.deepEqual([status, err], [0, "note: the graph seems to keep its weights in onnx/model.onnx_data\n"]);
@@ -63,7 +63,7 @@ test("a branch is printed as the commit that it names now, in a document that is
   assert.ok(hub.seen.every(({ path }) => !path.endsWith(".onnx")));
 });
 
-test("a commit, a name and a graph of its own are taken as they are asked for", async (t) => {
+test("a commit, a name and a specific graph are used as requested", async (t) => {
   const { hub, commit } = await setting(t);
   hub.commit(REPO, {});
   const flags = ["-revision", commit, "-name", "1e5", "-model", "onnx/model_quantized.onnx", "-endpoint", hub.endpoint];
@@ -75,7 +75,7 @@ test("a commit, a name and a graph of its own are taken as they are asked for", 
   );
 });
 
-test("a gated repository gets a reference in the place of the token, which is in no output", async (t) => {
+test("a gated repository gets a reference instead of the token, which appears in no output", async (t) => {
   const { hub } = await setting(t);
   const repository = hub.repositories.get(REPO);
   assert.ok(repository);
@@ -96,7 +96,7 @@ test("a gated repository gets a reference in the place of the token, which is in
   }
 });
 
-test("what cannot be pinned says why", async (t) => {
+test("an unpinnable model gives the reason", async (t) => {
   const { hub } = await setting(t);
   const pin = (...args: readonly string[]) => gateway(["pin", "-endpoint", hub.endpoint, ...args]);
   const cases: readonly [readonly string[], number, RegExp][] = [
@@ -124,13 +124,13 @@ test("what cannot be pinned says why", async (t) => {
   assert.doesNotMatch((await pin(REPO)).err, /\u001b/);
 });
 
-test("on a terminal a line says whom it waits for, and goes away", async (t) => {
+test("a terminal shows a progress line that disappears", async (t) => {
   const { hub } = await setting(t);
   const { err } = await gateway(["pin", "-endpoint", hub.endpoint, REPO], { isTerminal: (name) => name === "stderr" });
   assert.ok(err.startsWith(`\r\u001b[Kasking ${hub.endpoint} for ${REPO}\r\u001b[K`), JSON.stringify(err));
 });
 
-test("the cache is listed by what the configuration uses, and what it does not is removed once that is confirmed", async (t) => {
+test("the cache is listed by use in the configuration, and unused content is removed after confirmation", async (t) => {
   const { hub, commit } = await setting(t);
   const dir = await folder(t);
   const cache = join(dir, "models");
@@ -190,7 +190,7 @@ test("the cache is listed by what the configuration uses, and what it does not i
   assert.deepEqual(await store.cached(known), view);
 });
 
-test("check downloads nothing, and names the size of a model that is not in the cache", async (t) => {
+test("check downloads nothing, and gives the size of an uncached model", async (t) => {
   const { hub, commit } = await setting(t);
   const dir = await folder(t);
   const { hub: entry } = declarationOf(hub, commit);

@@ -31,7 +31,7 @@ async function folder(owner: Owner, text?: string | Buffer): Promise<{ readonly 
   return { dir, file };
 }
 
-test("list: a line a pack, with the number of its rules and controls", async () => {
+test("list prints a line per pack with its number of rules and controls", async () => {
   const { status, out, err } = await run(["list"]);
   assert.deepEqual([status, err], [0, ""]);
   const rows = out.trimEnd().split("\n").slice(1);
@@ -42,7 +42,7 @@ test("list: a line a pack, with the number of its rules and controls", async () 
   assert.match(out, /^payments +1\.0\.0 +2 +8 +PCI DSS 4\.0\.1/m);
 });
 
-test("show: README, citations, what is attached and mapped, and the fragment", async () => {
+test("show prints README, citations, attached and mapped controls, and the fragment", async () => {
   for (const id of IDS) {
     const { status, out } = await run(["show", id]);
     assert.equal(status, 0);
@@ -57,7 +57,7 @@ test("show: README, citations, what is attached and mapped, and the fragment", a
 });
 
 for (const id of IDS) {
-  test(`the cases of ${id} pass, and every rule of it decides one`, async () => {
+  test(`the cases of ${id} pass, and each of its rules decides one`, async () => {
     const { status, out, err } = await run(["test", id]);
     assert.equal(status, 0, out + err);
     const own = await run(["show", id]);
@@ -74,7 +74,7 @@ const MODELS = ["prompt-injection", "sentence-embedding"].map(
   (name) => `    - { name: ${name}, hub: { repo: owner/name, revision: "${"0".repeat(40)}" } }\n`,
 );
 
-test("into an example: all packs compile with it, no line of it changes, and twice is once", async (t) => {
+test("added to an example all packs compile, no existing line changes, and adding twice changes nothing", async (t) => {
   const example = await readFile(join(ROOT, "examples/governance/deployment.yaml"), "utf8");
   const text = `${example}models:\n  models:\n${MODELS.join("")}`;
   const { dir, file } = await folder(t, text);
@@ -94,7 +94,7 @@ test("into an example: all packs compile with it, no line of it changes, and twi
   assert.equal(await readFile(file, "utf8"), first.out);
 });
 
-test("-write makes a file that was missing, and keeps mode, link, mark and line ends of one that was there", async (t) => {
+test("-write creates a missing file, and keeps mode, link, byte order mark and line endings of an existing one", async (t) => {
   const { dir, file } = await folder(t);
   const made = await run(["add", "-write", "baseline-secrets"], dir);
   assert.deepEqual([made.status, made.out], [0, ""]);
@@ -111,7 +111,7 @@ test("-write makes a file that was missing, and keeps mode, link, mark and line 
 const UPSTREAM =
   "providers:\n  - name: one\n    dialect: compat\n    base_url: https://one.example/v1\n    api_key: $" + "{KEY}\n";
 
-test("a variable that is not set is named; a secret need not be here", async (t) => {
+test("an unset variable is named; a secret need not be available here", async (t) => {
   const { dir, file } = await folder(t, UPSTREAM);
   const refused = await run(["add", "-write", "baseline-secrets"], dir);
   assert.deepEqual([refused.status, refused.out], [1, ""]);
@@ -165,7 +165,7 @@ const REFUSED: readonly (readonly [
 ];
 
 for (const [what, text, args, status, says] of REFUSED) {
-  test(`refused with nothing written: ${what}`, async (t) => {
+  test(`a pack is refused with nothing written: ${what}`, async (t) => {
     const { dir, file } = await folder(t, text);
     const refused = await run(["add", "-write", ...args], dir);
     assert.deepEqual([refused.status, refused.out], [status, ""], refused.err);
@@ -175,7 +175,7 @@ for (const [what, text, args, status, says] of REFUSED) {
   });
 }
 
-test("a file that cannot be written, or read as text, is refused and named", async (t) => {
+test("an unwritable or unreadable file is refused and named", async (t) => {
   const { dir, file } = await folder(t, "version: 1\n");
   await chmod(file, 0o444);
   const readOnly = await run(["add", "-write", "baseline-pii"], dir);
@@ -188,7 +188,7 @@ test("a file that cannot be written, or read as text, is refused and named", asy
   assert.match((await run(["add", "baseline-pii"], dir)).err, /'deployment\.yaml' is not valid UTF-8/);
 });
 
-test("a directory of the operator's own is shown, tested and added, on top of what comes with the program", async (t) => {
+test("an operator's own directory is shown, tested and added, on top of the built-in packs", async (t) => {
   const { dir } = await folder(t);
   await mkdir(join(dir, "mine"));
   const files = {

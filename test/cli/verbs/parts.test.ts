@@ -40,7 +40,7 @@ function parts(t: TestContext, packages: Readonly<Record<string, readonly [versi
   };
 }
 
-test("a package that is missing is listed with what needs it and the command", {
+test("a missing package is listed with what needs it and the install command", {
   skip: skip || (isOwn && "some are installed in this clone"),
 }, (t) => {
   const run = parts(t, {});
@@ -58,7 +58,7 @@ test("a package that is missing is listed with what needs it and the command", {
   }
 });
 
-test("a package that is installed is loaded: what fails is reported, and another version is named", {
+test("an installed package is loaded: a failure is reported, and another version is named", {
   skip: skip || (isOwn && "some are installed in this clone"),
 }, (t) => {
   const [re2, onnx] = OPTIONAL_PACKAGES;
@@ -84,7 +84,7 @@ test("a package that is installed is loaded: what fails is reported, and another
   assert.match(text, /^tokenizers 0\.1\.0: ready \(this build is tested with [\d.]+\)\n/m);
 });
 
-test("a package whose library ends the process is reported as one that does not load", {
+test("a package whose library ends the process is reported as not loading", {
   skip: skip || (isOwn && "some are installed in this clone"),
 }, (t) => {
   const run = parts(t, { re2: ["1.24.0", 'process.kill(process.pid, "SIGKILL");'] });

@@ -23,7 +23,7 @@ const RESULT = {
   index: 41,
 };
 
-test("rows are a table, and nothing is said beside it", async (t) => {
+test("rows are printed as a table, with nothing on stderr", async (t) => {
   const { socket, requests } = await standIn(t, (_asked, response) => json(response, 200, RESULT));
   const io = bufferIo({ env: { GATEWAY_ADMIN_SOCKET: socket } });
   assert.equal(await execute(["query", "select * from budgets"], io), 0);
@@ -50,7 +50,7 @@ test("in a terminal lines are cut to its width and the rows are counted", async 
   assert.equal(io.err(), "(1 row)\n");
 });
 
-test("-o rows is the answer as one document with NULL kept, whatever the terminal", async (t) => {
+test("-o rows prints the answer as one document with NULL, in any terminal", async (t) => {
   const { socket } = await standIn(t, (_asked, response) => json(response, 200, { more: "later", ...RESULT }));
   for (const isTerminal of [true, false]) {
     const io = bufferIo({ isTerminal: () => isTerminal, columns: () => 10 });
@@ -65,7 +65,7 @@ test("-o rows is the answer as one document with NULL kept, whatever the termina
   assert.deepEqual(JSON.parse(io.out()), { columns: [], rows: [], index: 0 });
 });
 
-test("-o json is an object a row, what a column of JSON holds being a value of it", async (t) => {
+test("-o json prints an object per row, with JSON columns as values", async (t) => {
   const { socket } = await standIn(t, (_asked, response) => json(response, 200, RESULT));
   const io = bufferIo();
   assert.equal(await execute(["query", "-socket", socket, "-o", "json", "select 1"], io), 0);
@@ -89,7 +89,7 @@ const JSON_CELLS: readonly (readonly [cell: unknown, text: string])[] = [
 ];
 
 for (const [cell, text] of JSON_CELLS) {
-  test(`-o json keeps ${JSON.stringify(cell)} of a column of JSON`, async (t) => {
+  test(`-o json keeps ${JSON.stringify(cell)} in a JSON column`, async (t) => {
     const answer = { columns: [{ name: "a", type: "json" }], rows: [[cell]], index: 1 };
     const { socket } = await standIn(t, (_asked, response) => json(response, 200, answer));
     const io = bufferIo();
@@ -98,7 +98,7 @@ for (const [cell, text] of JSON_CELLS) {
   });
 }
 
-test("-o json of nothing is an empty list, and of two columns of one name a mistake", async (t) => {
+test("-o json prints an empty list for no rows, and refuses duplicate column names", async (t) => {
   const empty = await standIn(t, (_asked, response) => json(response, 200, { ...RESULT, rows: [] }));
   const io = bufferIo();
   assert.equal(await execute(["query", "-socket", empty.socket, "-o", "json", "select 1"], io), 0);
@@ -115,7 +115,7 @@ test("-o json of nothing is an empty list, and of two columns of one name a mist
   );
 });
 
-test("-o csv is RFC 4180 with a head: NULL an empty field, the empty text quoted", async (t) => {
+test("-o csv follows RFC 4180 with a header: NULL is an empty field, the empty text is quoted", async (t) => {
   const rows = [...RESULT.rows, ['say "hi", all', -1, ""], [" a ", 0, "=1+1"]];
   const { socket } = await standIn(t, (_asked, response) => json(response, 200, { ...RESULT, rows }));
   const io = bufferIo();
@@ -132,7 +132,7 @@ test("-o csv is RFC 4180 with a head: NULL an empty field, the empty text quoted
   assert.equal(io.err(), "");
 });
 
-test("a statement comes from stdin, with the values in order", async (t) => {
+test("a statement is read from stdin, with the values in order", async (t) => {
   const { socket, requests } = await standIn(t, (_asked, response) => json(response, 200, RESULT));
   const io = bufferIo({
     stdin: Readable.from([Buffer.from("select name from keys\nwhere"), Buffer.from(" name = ?\n")]),
@@ -144,7 +144,7 @@ test("a statement comes from stdin, with the values in order", async (t) => {
   });
 });
 
-test("-tables describes a column a line, or the answer whole as JSON", async (t) => {
+test("-tables prints a column per line, or the whole answer as JSON", async (t) => {
   const tables = {
     items: [
       {
@@ -210,7 +210,7 @@ test("a refused statement is status 1, with the reason", async (t) => {
 });
 
 for (const answer of [null, [], { columns: [], rows: [1], index: 0 }, { columns: [], rows: [] }, { items: [{}] }]) {
-  test(`an answer of another form is refused: ${JSON.stringify(answer)}`, async (t) => {
+  test(`an answer of another format is refused: ${JSON.stringify(answer)}`, async (t) => {
     const { socket } = await standIn(t, (_asked, response) => json(response, 200, answer));
     for (const words of [["select 1"], ["-tables"]]) {
       const io = bufferIo();
@@ -246,10 +246,10 @@ const PARAMS: readonly (readonly [text: string, value: unknown])[] = [
 ];
 
 for (const [text, value] of PARAMS) {
-  test(`-p ${text} is ${JSON.stringify(value)}`, () => assert.equal(paramOf(text), value));
+  test(`-p ${text} is parsed as ${JSON.stringify(value)}`, () => assert.equal(paramOf(text), value));
 }
 
-test("any text can be given in double quotes, and any number as JSON writes it", () => {
+test("any text can be given in double quotes, and any number as in JSON", () => {
   fc.assert(fc.property(fc.string({ unit: "binary" }), (text) => assert.equal(paramOf(JSON.stringify(text)), text)));
   fc.assert(fc.property(fc.integer(), (number) => assert.equal(paramOf(String(number)), number)));
 });

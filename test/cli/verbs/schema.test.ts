@@ -16,7 +16,7 @@ for (const [document, file] of [
   ["node", "node-file"],
   ["deployment", "deployment"],
 ] as const) {
-  test(`the schema of the ${document} document is the one that the reference has`, async () => {
+  test(`the schema of the ${document} document equals the one in the reference`, async () => {
     const { status, out } = await printed("schema", document);
     assert.equal(status, 0);
     assert.equal(
@@ -33,7 +33,7 @@ test("-config-schema prints the schema of the deployment document", async () => 
   assert.equal((await printed("-config-schema")).out, (await printed("schema", "deployment")).out);
 });
 
-test("another word is refused with the names that there are", async () => {
+test("another word is refused with the valid names", async () => {
   const { status, err } = await printed("schema", "deploymnet");
   assert.equal(status, 2);
   assert.match(err, /no schema 'deploymnet', only node and deployment \(did you mean 'deployment'\?\)/);

@@ -31,7 +31,7 @@ function buffers(env: Io["env"] = {}) {
   return { io, stdout, stderr, stop: () => stop.abort(new Interrupted("SIGTERM")) };
 }
 
-test("simulate prints its URL, serves until it is interrupted and then has status 0", async () => {
+test("simulate prints its URL, serves until it is interrupted, and exits with 0", async () => {
   const { io, stdout, stderr, stop } = buffers({ GATEWAY_LOG: "debug" });
   const status = run(OPTIONS, [], io);
   const [line] = await stdout.take(1).toArray();
@@ -46,11 +46,11 @@ test("simulate prints its URL, serves until it is interrupted and then has statu
   assert.match(await text(stderr), /GET \/v1\/models\/sim-404 "sim-404" 404/);
 });
 
-test("an address that cannot be read is a mistake of usage", async () => {
+test("an invalid address is a usage error", async () => {
   await assert.rejects(run({ ...OPTIONS, listen: "nowhere" }, [], buffers().io), { name: "UsageError" });
 });
 
-test("a key that is required is asked of models, servers and agents", async () => {
+test("a required key is required for models, servers and agents", async () => {
   const { io, stdout, stop } = buffers();
   const status = run({ ...OPTIONS, requireKey: "the-key" }, [], io);
   const [line] = await stdout.take(1).toArray();
@@ -61,7 +61,7 @@ test("a key that is required is asked of models, servers and agents", async () =
   assert.equal(await status, 0);
 });
 
-test("-faults prints the names of all faults and ends", async () => {
+test("-faults prints the names of all faults and exits", async () => {
   const { io, stdout } = buffers();
   assert.equal(await run({ ...OPTIONS, faults: true }, [], io), 0);
   stdout.end();
@@ -71,7 +71,7 @@ test("-faults prints the names of all faults and ends", async () => {
   }
 });
 
-test("a signature that is required is of a pair of keys: an id and a secret", async () => {
+test("a required signature uses a key pair: an id and a secret", async () => {
   const refused = run({ ...OPTIONS, requireSignature: "AKIDEXAMPLE" }, [], buffers().io);
   await assert.rejects(refused, { name: "UsageError", message: "-require-signature: expected ID:SECRET" });
   const { io, stdout, stop } = buffers();

@@ -27,7 +27,7 @@ const part = (response: ServerResponse, then: () => void): void => {
 const save = (io: BufferIo, ...words: readonly string[]) => execute(["snapshot", "save", ...words], io);
 const restore = (io: BufferIo, ...words: readonly string[]) => execute(["snapshot", "restore", ...words], io);
 
-test("an archive is saved whole, for its owner alone, and what it is is said", async (t) => {
+test("an archive is saved complete, for its owner alone, and described", async (t) => {
   const { socket, directory, requests } = await standIn(t, (_asked, response) => answered(response));
   const io = bufferIo({ cwd: directory });
   assert.equal(await save(io, "-socket", socket, "a.tgz"), 0);
@@ -43,7 +43,7 @@ test("an archive is saved whole, for its owner alone, and what it is is said", a
   assert.deepEqual((await readdir(directory)).sort(), ["a.tgz", "s"]);
 });
 
-test("a download that breaks off leaves the file that was there, and nothing else", async (t) => {
+test("a download that breaks off keeps the existing file and leaves nothing else", async (t) => {
   const { socket, directory } = await standIn(t, (_asked, response) => part(response, () => response.destroy()));
   await writeFile(join(directory, "old.tgz"), "old");
   for (const name of ["old.tgz", "new.tgz"]) {
@@ -55,7 +55,7 @@ test("a download that breaks off leaves the file that was there, and nothing els
   assert.deepEqual((await readdir(directory)).sort(), ["old.tgz", "s"]);
 });
 
-test("an interrupt in the middle leaves nothing", async (t) => {
+test("an interrupt midway leaves nothing", async (t) => {
   const stop = new AbortController();
   const { socket, directory } = await standIn(t, (_asked, response) =>
     part(response, () => stop.abort(new Interrupted("SIGINT"))),
@@ -73,7 +73,7 @@ for (const [title, answer] of [
   ],
   ["JSON", (response: ServerResponse) => json(response, 200, {})],
 ] as const) {
-  test(`${title} is no archive and not kept`, async (t) => {
+  test(`${title} is not an archive and is not kept`, async (t) => {
     const { socket, directory } = await standIn(t, (_asked, response) => void answer(response));
     const io = bufferIo({ cwd: directory });
     assert.equal(await save(io, "-socket", socket, "a.tgz"), 1);
@@ -82,7 +82,7 @@ for (const [title, answer] of [
   });
 }
 
-test("a follower's refusal is passed on with the way around it, unless that was taken", async (t) => {
+test("a follower's refusal is printed with the option that avoids it, unless that was given", async (t) => {
   const { socket, directory } = await standIn(t, (_asked, response) =>
     json(response, 503, refusal("no_leader", "This node does not lead.")),
   );
@@ -113,7 +113,7 @@ test("an archive goes to stdout, and not to a terminal", async (t) => {
   assert.equal(requests.length, 1);
 });
 
-test("a link is written through, a device written to, and a directory or a missing folder refused", async (t) => {
+test("a link is written through, a device is written to, and a directory or a missing folder is refused", async (t) => {
   const { socket, directory, requests } = await standIn(t, (_asked, response) => answered(response));
   await writeFile(join(directory, "real.tgz"), "old");
   await symlink("real.tgz", join(directory, "link.tgz"));
@@ -133,7 +133,7 @@ test("a link is written through, a device written to, and a directory or a missi
   assert.equal(requests.length, 2);
 });
 
-test("progress is one line of a terminal that is rewritten and taken away", async (t) => {
+test("progress is one rewritten terminal line that disappears", async (t) => {
   const { socket, directory } = await standIn(t, (_asked, response) => answered(response));
   let now = 0;
   const io = bufferIo({
@@ -150,7 +150,7 @@ test("progress is one line of a terminal that is rewritten and taken away", asyn
 
 const RESTORED = { index: 41, term: 3, size: 6_000 };
 
-test("an archive is restored from a file or stdin, and what it was is said", async (t) => {
+test("an archive is restored from a file or stdin, and described", async (t) => {
   const { socket, directory, requests } = await standIn(t, (_asked, response) => json(response, 200, RESTORED));
   await writeFile(join(directory, "a.tgz"), ARCHIVE);
   for (const name of ["a.tgz", "-"]) {
@@ -164,7 +164,7 @@ test("an archive is restored from a file or stdin, and what it was is said", asy
   );
 });
 
-test("names of secrets that were left out go to stdout, what to do about them to stderr", async (t) => {
+test("names of omitted secrets go to stdout, and instructions for them to stderr", async (t) => {
   let answer: object = {};
   const { socket, directory, requests } = await standIn(t, (_asked, response) => json(response, 200, answer));
   await writeFile(join(directory, "a.tgz"), ARCHIVE);
@@ -182,7 +182,7 @@ test("names of secrets that were left out go to stdout, what to do about them to
   assert.deepEqual([...new Set(requests.map(({ url }) => url))], ["/admin/v1/snapshot?without_secrets=true"]);
 });
 
-test("what cannot be an archive is refused before anything is sent", async (t) => {
+test("data that cannot be an archive is refused before anything is sent", async (t) => {
   const { socket, directory, requests } = await standIn(t, (_asked, response) => json(response, 200, RESTORED));
   await writeFile(join(directory, "text"), "not an archive");
   await writeFile(join(directory, "empty"), "");
@@ -201,7 +201,7 @@ test("what cannot be an archive is refused before anything is sent", async (t) =
   assert.deepEqual(requests, []);
 });
 
-test("a refusal of the archive is status 1; a connection that breaks off after it was sent leaves it open", async (t) => {
+test("a refused archive exits with 1; a connection lost after the send leaves the outcome unknown", async (t) => {
   let isBroken = false;
   const { socket, directory } = await standIn(t, (_asked, response) => {
     if (isBroken) response.destroy();
@@ -217,7 +217,7 @@ test("a refusal of the archive is status 1; a connection that breaks off after i
   assert.match(broken.err(), /The archive was sent; it may have been restored\.\n$/);
 });
 
-test("a gateway that is not there gets no archive, and no file is made for it", async () => {
+test("an unreachable gateway gets no archive, and no file is created", async () => {
   const io = bufferIo({ cwd: "/tmp" });
   assert.equal(await save(io, "-socket", "/nonexistent/s", "gateway-never-saved.tgz"), 3);
   assert.ok(!existsSync("/tmp/gateway-never-saved.tgz"));

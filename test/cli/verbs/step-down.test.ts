@@ -65,14 +65,14 @@ for (const [what, shown, words, transfers] of CASES) {
   });
 }
 
-test("it lingers as long as it was asked to", async (t) => {
+test("the linger time is as requested", async (t) => {
   const startedAt = performance.now();
   const { status } = await stepDown(t, { leader: "n3", voters: ["n1", "n3"] }, "-linger", "300ms");
   assert.equal(status, 0);
   assert.ok(performance.now() - startedAt >= 290);
 });
 
-test("a gateway that cannot be reached is status 3", async () => {
+test("an unreachable gateway exits with status 3", async () => {
   const io = bufferIo();
   assert.equal(await execute(["cluster", "step-down", "-socket", "/nowhere/admin.sock"], io), 3);
 });

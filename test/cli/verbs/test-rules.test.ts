@@ -40,7 +40,7 @@ async function run({ dir }: Files, path: string, ...more: readonly string[]) {
   return { status, out: io.out(), err: io.err() };
 }
 
-test("a suite that passes is status 0, one line a case, the sum and the rules that were not shown", async (t) => {
+test("a passing suite exits with 0: one line per case, the summary and the untested rules", async (t) => {
   const made = await files(t, { "a.yaml": suite("team", ONE + TWO) });
   assert.deepEqual(await run(made, "rules/a.yaml"), {
     status: 0,
@@ -55,7 +55,7 @@ test("a suite that passes is status 0, one line a case, the sum and the rules th
   });
 });
 
-test("a case that fails is status 1, and its line has its place, what was expected and what came", async (t) => {
+test("a failing case exits with 1, and its line has place, expectation and result", async (t) => {
   const made = await files(t, { "a.yaml": suite("team", ONE + WRONG) });
   const { status, out, err } = await run(made, "rules/a.yaml");
   assert.equal(status, 1);
@@ -66,7 +66,7 @@ test("a case that fails is status 1, and its line has its place, what was expect
   assert.equal(lines[2], "2 cases: 1 passes, 1 fails");
 });
 
-test("a folder is all of its YAML files, in the order of their names, and nothing else in it", async (t) => {
+test("a folder means all of its YAML files in name order, and nothing else in it", async (t) => {
   const made = await files(t, {
     "b.yml": suite("second", TWO),
     "a.yaml": suite("first", ONE),
@@ -82,7 +82,7 @@ test("a folder is all of its YAML files, in the order of their names, and nothin
   );
 });
 
-test("mistakes of all suites are told at once on stderr, and nothing is run", async (t) => {
+test("errors of all suites are printed together on stderr, and nothing is run", async (t) => {
   const made = await files(t, {
     "a.yaml": suite("team", ONE.replace("expect", "expects")),
     "b.yaml": suite("other", TWO.replace("no-m2", "no-m1")),
@@ -98,7 +98,7 @@ test("mistakes of all suites are told at once on stderr, and nothing is run", as
   assert.equal(lines[3], "gateway: the suites were refused: 3 problems");
 });
 
-test("a configuration that does not load is status 1, with every problem", async (t) => {
+test("a configuration that does not load exits with 1 and every problem", async (t) => {
   const made = await files(t, { "a.yaml": suite("team", ONE) }, { ...DEPLOYMENT, hue: 1 });
   const { status, out, err } = await run(made, "rules");
   assert.equal(status, 1);
@@ -109,7 +109,7 @@ test("a configuration that does not load is status 1, with every problem", async
   );
 });
 
-test("a path that cannot be read is a usage error", async (t) => {
+test("an unreadable path is a usage error", async (t) => {
   const made = await files(t, { "latin.yaml": "" });
   await writeFile(join(made.dir, "rules/latin.yaml"), Buffer.from([0x73, 0xff, 0xfe]));
   await mkdir(join(made.dir, "empty"));
@@ -132,7 +132,7 @@ test("a node without a deployment document has nothing to test", async (t) => {
   assert.match(err, /^gateway: the node file names no `deployment`/);
 });
 
-test("what the configuration is warned of is told on stderr, and does not fail it", async (t) => {
+test("warnings of the configuration are printed on stderr and do not fail the run", async (t) => {
   const idle = { name: "idle", at: ["llm"], condition: 'provider == "two"', action: "deny" };
   const made = await files(t, { "a.yaml": suite("team", ONE) }, { ...DEPLOYMENT, access_rules: [idle] });
   const { status, err } = await run(made, "rules");

@@ -105,7 +105,7 @@ for (const { title, members, keep, expected } of [
   },
   { title: "nothing is known", members: [], keep: "n1", expected: impossible("the members are not known yet") },
 ]) {
-  test(`when the members become fewer: ${title}`, () => {
+  test(`fewer members: ${title}`, () => {
     const reduction = reductionOf(members, keep.split(","));
     assert.deepEqual(reduction.kind === "possible" ? possible(reduction.removed) : reduction, expected);
   });

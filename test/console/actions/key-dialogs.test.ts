@@ -95,7 +95,7 @@ const PROPOSED: readonly (readonly [
 ];
 
 for (const [what, keys, like, expected] of PROPOSED) {
-  test(`what a mint proposes where ${what}`, () => {
+  test(`mint proposes a profile if ${what}`, () => {
     const context = contextOf({
       list_keys: keys.map((it) => key(it)),
       list_profiles: [profile(), profile({ name: "batch", budget: null })],
@@ -132,7 +132,7 @@ test("each expiry choice is a duration that the API accepts", () => {
   }
 });
 
-test("minting says what is wrong with what was typed", () => {
+test("the mint dialog says what is wrong with an input", () => {
   assert.equal(mint({}).why, "a key needs a name");
   assert.match(mint({ name: "-x" }).why ?? "", /^a name has 1 to 128 letters, digits/);
   assert.match(mint({ name: `a${"b".repeat(128)}` }).why ?? "", /1 to 128/);
@@ -158,7 +158,7 @@ test("the mint dialog describes the key as it is typed", () => {
   assert.match(wordsOf(mintDialog(CONTEXT), CONTEXT).join("\n"), /a key is accepted .* never expires\nProfile: none/);
 });
 
-test("the text of a minted key is in the secret and in no message", async (t) => {
+test("the text of a minted key is shown as the secret and in no message", async (t) => {
   const { client, asked } = await openKeyEndpoint(t, [{ ...key({ name: "new" }), key: CANARY }]);
   const [action] = actionsOf(mintDialog(CONTEXT), CONTEXT, { name: "new" });
   const outcome = await action?.run(client, { idempotencyKey: "once" });

@@ -101,7 +101,7 @@ for (const { title, members, id, why } of [
     why: "1 of 3 voters reachable, quorum 2: no quorum, so this change would be refused too. See the recovery guide (H)",
   },
 ]) {
-  test(`it is not removed: ${title}`, () => {
+  test(`a member is not removed: ${title}`, () => {
     assert.equal(removeWhy(id, contextOf({ list_cluster_members: members, get_status: status() })), why);
   });
 }
@@ -246,7 +246,7 @@ test("a restore is refused after a leader change, and not offered without a lead
   assert.equal(restoreWhy(three), undefined);
 });
 
-test("what was done is told by the answer", async () => {
+test("the result text comes from the answer", async () => {
   const words = async (dialog: Dialog, answer: unknown) => {
     const task = dialog.task(valuesOf(dialog, { snapshot: "skip" }), three);
     const [action] = task.kind === "actions" ? task.actions : [];

@@ -87,7 +87,7 @@ const REHEARSED: readonly (readonly [name: string, dialog: Dialog, request: unkn
 ];
 
 for (const [name, dialog, request] of REHEARSED) {
-  test(`what is rehearsed for ${name}`, () => {
+  test(`the rehearsed request for ${name}`, () => {
     assert.deepEqual(dialog.rehearses?.(valuesOf(dialog), api), request);
   });
 }

@@ -146,7 +146,7 @@ test("results name the duration, or that traffic is accepted again", async (cont
   ]);
 });
 
-test("a reason the admin API would refuse cannot be confirmed", () => {
+test("a reason that the admin API would refuse cannot be confirmed", () => {
   const dialog = suspendDialog(provider("acme-chat"), incident);
   const why = (reason: string) => dialog.why?.(answersOf(dialog, { reason }), incident);
   assert.equal(why("console: incident"), undefined);
@@ -157,7 +157,7 @@ test("a reason the admin API would refuse cannot be confirmed", () => {
   }
 });
 
-test("several are confirmed by their number and suspended one by one, except those already suspended", () => {
+test("several suspensions are confirmed by their number and sent one by one, except existing ones", () => {
   const dialog = suspendDialog(provider("acme-chat", "beta-labs", "gamma"), incident);
   assert.equal(dialog.title, "Suspend 3 providers");
   assert.equal(dialog.confirm.kind === "typed" && dialog.confirm.expected({}), "3");
@@ -283,7 +283,7 @@ test("a new suspension asks for kind and name, and suggests known names", () => 
   ]);
 });
 
-test("offers say why nothing can be suspended or lifted", () => {
+test("an unavailable suspend or lift gives the reason", () => {
   const { data } = incident;
   assert.equal(whyAllSuspended(data, provider("acme-chat", "beta-labs")), undefined);
   assert.equal(

@@ -222,7 +222,7 @@ test("a dialog that is higher than the screen keeps its confirmation and the fie
   assert.match(drawn, /lines above/);
 });
 
-test("a text that is shown once is complete even on the smallest screen", () => {
+test("a text shown once is complete even on the smallest screen", () => {
   const secret = `gwk_a1b2c3d4_${"s".repeat(43)}012345`;
   const drawn = pictureOf(
     frameOf(stateAt("60x16", { dialog: opened(SUSPEND, { stage: { kind: "done", words: "minted", secret } }) })),
@@ -278,7 +278,7 @@ test("a bar in the selected row is not inverted", () => {
   assert.equal(textOfLine(row), "│>team ███░░ 60 %            │");
 });
 
-test("the lower border has the views that digits go to, the one on the screen in inverse, whatever the width", () => {
+test("the lower border has the views of the digit keys, the current one inverted, at any width", () => {
   const footOf = (state: State): Line => frameOf(state).at(-3) ?? [];
   const wide = footOf(stateAt("120x35"));
   assert.match(textOfLine(wide), /^└─ 2 providers {2}9 query ─+/);

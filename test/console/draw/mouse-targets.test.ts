@@ -33,7 +33,7 @@ const cursorOf = (state: State): string => {
   return listing?.table.nameOf(listing.order[listing.cursor] ?? 0) ?? "";
 };
 
-test("a press on a row moves the cursor there, and one on the row under it opens it", () => {
+test("a click on a row moves the cursor there, and one on the selected row opens it", () => {
   const moved = press(begun(), "pool-eu");
   assert.equal(cursorOf(moved), "pool-eu");
   assert.deepEqual([moved.place.view, moved.dialog], ["providers", undefined]);
@@ -44,7 +44,7 @@ test("a press on a row moves the cursor there, and one on the row under it opens
   assert.deepEqual(event, { kind: "key", chord: "enter" });
 });
 
-test("a press on the head of a column sorts by it, and again the other way round", () => {
+test("a click on a column head sorts by it, and a second one reverses the order", () => {
   const sortOf = (state: State) => listingOf(state, VIEWS)?.sort;
   const byName = press(begun(), "NAME", 2);
   assert.deepEqual(sortOf(byName), { column: "name", isDescending: false });

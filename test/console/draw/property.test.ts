@@ -101,7 +101,7 @@ const scene = fc.record({
 
 const SIZE = { numRuns: 300 };
 
-test("whatever the state and the size, a frame has one line less than the screen and none wider than it", () => {
+test("for any state and size, a frame has one line less than the screen and none wider", () => {
   fc.assert(
     fc.property(scene, (given) => {
       const state = stateOf(given);

@@ -34,7 +34,7 @@ test("a table is read as rows with column heads, with the selected row marked", 
   assert.deepEqual([first?.role, first?.state?.selected, third?.state?.checked], ["listitem", true, true]);
 });
 
-test("a passing second changes nothing for the screen reader", () => {
+test("a passing second changes nothing in the screen reader's text", () => {
   assert.deepEqual(told({ now: NOW + 2_000 }), told());
 });
 

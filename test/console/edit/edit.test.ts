@@ -55,7 +55,7 @@ const ONE_LINE: readonly (readonly [chord: Chord, from: string, to: string | und
 ];
 
 for (const [chord, from, to] of ONE_LINE) {
-  test(`${chord} makes ${to ?? "nothing"} of ${from}`, () => assert.equal(after(from, key(chord), false), to));
+  test(`${chord} turns ${from} into ${to ?? "nothing"}`, () => assert.equal(after(from, key(chord), false), to));
 }
 
 const MANY_LINES: readonly (readonly [chord: Chord, from: string, to: string | undefined])[] = [
@@ -78,12 +78,12 @@ const MANY_LINES: readonly (readonly [chord: Chord, from: string, to: string | u
 ];
 
 for (const [chord, from, to] of MANY_LINES) {
-  test(`with lines ${chord} makes ${JSON.stringify(to)} of ${JSON.stringify(from)}`, () => {
+  test(`in multi-line text ${chord} turns ${JSON.stringify(from)} into ${JSON.stringify(to)}`, () => {
     assert.equal(after(from, key(chord), true), to);
   });
 }
 
-test("a paste keeps its lines where there are lines, and has blanks for them elsewhere", () => {
+test("a paste keeps its lines in multi-line text, and has blanks for them elsewhere", () => {
   const event: KeyEvent = { kind: "paste", text: "a\r\nb\rc\td" };
   assert.equal(after("<|>", event, true), "<a\nb\nc d|>");
   assert.equal(after("<|>", event, false), "<a b c d|>");
@@ -93,7 +93,7 @@ test("controls in a paste are dropped, and half a code point is replaced", () =>
   assert.equal(after("|", { kind: "paste", text: "\u001b[31mred\u0007\u0085\ud83d" }, true), "[31mred\ufffd|");
 });
 
-test("a text grows no longer than its bound, and is never cut within a code point", () => {
+test("a text grows no longer than its limit, and is never cut inside a code point", () => {
   const full = { text: "x".repeat(MAX_EDIT_LENGTH - 1), at: 3 };
   const emoji = applyEdit(full, { kind: "paste", text: "😀" }, { isMultiline: false });
   assert.deepEqual(emoji, full);
@@ -102,7 +102,7 @@ test("a text grows no longer than its bound, and is never cut within a code poin
   assert.deepEqual(applyEdit(letters as Edit, key("z"), { isMultiline: false }), letters);
 });
 
-test("whatever is typed, the cursor stays within the text and between code points", () => {
+test("for any input, the cursor stays within the text and between code points", () => {
   const chord = fc.oneof(
     fc.constantFrom(...NAMED_CHORDS, ..."aekuwy".split("").map((letter) => `ctrl-${letter}`)),
     fc.string({ unit: "binary", minLength: 1, maxLength: 1 }),

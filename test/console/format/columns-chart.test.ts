@@ -30,7 +30,7 @@ test("a few failures among many requests are visible at the bottom of the column
   );
 });
 
-test("the cursor is a line through the chart, which is dark where a column stands", () => {
+test("the cursor is a line through the chart, dark on a column", () => {
   assert.deepEqual(
     columnsChart([{ tone: "plain", values: [0, 0, 0] }], { rows: 2, most: 3, cursor: 1 }).map(textOfLine),
     [" │ ", "·│·"],
@@ -43,7 +43,7 @@ test("the cursor is a line through the chart, which is dark where a column stand
     );
 });
 
-test("a cell of several values shows the largest sum, and the newest cell is complete", () => {
+test("a cell with several values shows the largest sum, and the newest cell is complete", () => {
   const of = (values: readonly (number | null)[], factor: number) =>
     narrowed([{ tone: "plain", values }], factor)[0]?.values;
   assert.deepEqual(of([1, 2, 3], 1), [1, 2, 3]);
@@ -59,7 +59,7 @@ test("a cell of several values shows the largest sum, and the newest cell is com
   assert.deepEqual([low?.values, high?.values], [[1], [9]], "of one moment");
 });
 
-test("a chart has exactly its rows and a cell a value, whatever the values", () => {
+test("a chart has exactly its rows and a cell per value, for any values", () => {
   const value = fc.option(fc.double({ min: 0, max: 1e12, noNaN: true }), { nil: null });
   fc.assert(
     fc.property(

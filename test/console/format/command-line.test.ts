@@ -53,7 +53,7 @@ test("a task of several steps gives one command per step", () => {
   ]);
 });
 
-test("a shell reads back any word as it was", () => {
+test("a shell parses any quoted word back", () => {
   const word = fc
     .string({ unit: "grapheme", maxLength: 20 })
     .filter((text) => !text.includes("\0") && text.isWellFormed());

@@ -5,12 +5,12 @@ import { cellsOfLine, cutLine, fitLine, spread, wrapLine } from "../../../src/co
 import { textOfLine } from "../../../src/console/model/text.ts";
 import { LINES } from "../draw/arbitrary.ts";
 
-test("a line that fits is left as it is", () => {
+test("a line that fits is unchanged", () => {
   const line = [{ text: "one " }, { text: "two", tone: "fail" as const }];
   assert.deepEqual(cutLine(line, 7), line);
 });
 
-test("a line that is cut says so in its last cell", () => {
+test("a truncated line ends with a mark in its last cell", () => {
   assert.equal(textOfLine(cutLine([{ text: "one " }, { text: "two" }], 6)), "one t…");
   assert.equal(textOfLine(cutLine([{ text: "one " }, { text: "two" }], 4)), "one…");
   assert.equal(textOfLine(cutLine([{ text: "模型网关" }], 6)), "模型…");
@@ -30,12 +30,12 @@ test("text wraps at words, and long words are broken", () => {
   assert.deepEqual(broken("abcdefgh ij", 4), ["abcd", "efgh", "ij"]);
 });
 
-test("a tone stays with its words when a line is wrapped", () => {
+test("a tone stays with its words when a line wraps", () => {
   const lines = wrapLine([{ text: "one " }, { text: "two three", tone: "fail" }], 7);
   assert.deepEqual(lines, [[{ text: "one " }, { text: "two", tone: "fail" }], [{ text: "three", tone: "fail" }]]);
 });
 
-test("cut text is at most the width, fitted text exactly, and wrapping loses only blanks", () => {
+test("truncated text is at most the width, fitted text exactly, and wrapping drops only blanks", () => {
   fc.assert(
     fc.property(LINES, fc.integer({ min: 2, max: 60 }), (line, cells) => {
       assert.ok(cellsOfLine(cutLine(line, cells)) <= cells);

@@ -64,7 +64,7 @@ test("applying the page to the first document gives the second", () => {
   );
 });
 
-test("without anchors nothing shorter removes and adds less", () => {
+test("without anchors no shorter difference exists", () => {
   const line = fc.constantFrom("a\n", "b\n");
   const twice = fc.array(line, { minLength: 4, maxLength: 14 }).filter((lines) => new Set(lines).size === 2);
   fc.assert(
@@ -91,7 +91,7 @@ function commonLength(from: readonly string[], to: readonly string[]): number {
   return row.at(-1) ?? 0;
 }
 
-test("a change stands in three lines of context, and far changes in hunks of their own", () => {
+test("a change has three lines of context, and distant changes are separate hunks", () => {
   const from = Array.from({ length: 30 }, (_, at) => `line ${at + 1}\n`);
   const to = from.toSpliced(4, 1, "line five\n").toSpliced(24, 0, "between\n");
   assert.deepEqual(page(from.join(""), to.join("")), [
@@ -119,7 +119,7 @@ test("a change stands in three lines of context, and far changes in hunks of the
   ]);
 });
 
-test("changes whose contexts touch are one hunk", () => {
+test("changes with touching contexts are one hunk", () => {
   const from = Array.from({ length: 20 }, (_, at) => `line ${at + 1}\n`);
   const near = from.toSpliced(4, 1, "x\n").toSpliced(11, 1, "y\n");
   const far = from.toSpliced(4, 1, "x\n").toSpliced(12, 1, "y\n");
@@ -128,12 +128,12 @@ test("changes whose contexts touch are one hunk", () => {
   assert.deepEqual(heads(far), ["@@ -2,7 +2,7 @@", "@@ -10,7 +10,7 @@"]);
 });
 
-test("a document that begins or ends to exist is numbered as diff does", () => {
+test("an added or removed document is numbered as in diff", () => {
   assert.equal(page("", "a\nb\n")[4], "@@ -0,0 +1,2 @@");
   assert.equal(page("a\n", "")[4], "@@ -1 +0,0 @@");
 });
 
-test("a missing end of line is a difference, and said", () => {
+test("a missing newline at the end is a difference and is marked", () => {
   assert.deepEqual(page("a\nb", "a\nb\n").slice(4), [
     "@@ -1,2 +1,2 @@",
     " a",
@@ -143,7 +143,7 @@ test("a missing end of line is a difference, and said", () => {
   ]);
 });
 
-test("the same document is said to be", () => {
+test("an unchanged document is reported as such", () => {
   assert.deepEqual(page("a\n", "a\n"), ["default, revision 3 and default, revision 4 are the same, byte for byte."]);
 });
 
@@ -152,19 +152,19 @@ test("controls of a document do not reach the screen", () => {
   assert.deepEqual(lines, ["-a\\u001b[2J\\r", "+b\\u202e"]);
 });
 
-test("a line of megabytes is cut, and how much is said", () => {
+test("a line of megabytes is truncated with the omitted size", () => {
   const [removed] = page(`${"x".repeat(1_000_000)}\n`, "y\n").slice(5);
   assert.equal(removed, `-${"x".repeat(2_000)} (998,000 characters more)`);
 });
 
-test("documents of more lines than are compared are said to be", () => {
+test("documents with too many lines to compare are reported as such", () => {
   assert.deepEqual(page("a\n".repeat(MAX_LINES + 1), "b\n"), [
     "Too long to compare here: 20,001 lines, at most 20,000.",
     "Save both and compare them with `diff -u`.",
   ]);
 });
 
-test("two documents of the greatest length that share no line are told as replaced", () => {
+test("two documents of maximum length without a common line are shown as replaced", () => {
   const from = Array.from({ length: MAX_LINES }, (_, at) => `a${at % 7}\n`);
   const to = Array.from({ length: MAX_LINES }, (_, at) => `b${at % 7}\n`);
   const operations = differenceOf(from, to);

@@ -44,7 +44,7 @@ const CASES: readonly (readonly [what: string, written: string, shown: string])[
 ];
 
 for (const [what, written, shown] of CASES) {
-  test(`${what} is shown as it should be`, () => {
+  test(`${what} is shown masked as expected`, () => {
     assert.equal(masked(written), shown);
   });
 }
@@ -68,12 +68,12 @@ async function secretNames(): Promise<ReadonlySet<string>> {
 
 const NAMES = [...(await secretNames())];
 
-test("every value that the schema calls write-only is masked", () => {
+test("every value that the schema marks write-only is masked", () => {
   assert.ok(NAMES.length >= 10, NAMES.join(" "));
   for (const name of NAMES) assert.equal(masked(`${name}: sk-1`), `${name}: (hidden)`, name);
 });
 
-test("no document shows one, in any style", () => {
+test("no document shows a masked value, in any style", () => {
   const canary = "c4n4ry";
   const value = fc.oneof(
     fc.constant(canary),
@@ -109,7 +109,7 @@ test("no document shows one, in any style", () => {
   );
 });
 
-test("a line of megabytes takes no longer than its length", () => {
+test("a line of megabytes takes linear time", () => {
   for (const part of ["x", " ", '"', "{", "token:", '{"api_key":"a"},', "api_key: ${", "a: "]) {
     const startedAt = cpuMs();
     masked(part.repeat((2 << 20) / part.length));
@@ -117,7 +117,7 @@ test("a line of megabytes takes no longer than its length", () => {
   }
 });
 
-test("documents that differ in a credential alone are said to differ", () => {
+test("documents that differ only in a credential are reported as different", () => {
   const page = differencePage("api_key: one", "api_key: two", { from: "1", to: "2" }).map(textOfLine);
   assert.deepEqual(page, ["They differ only in values that may be credentials, which are not shown."]);
 });

@@ -4,7 +4,7 @@ import { textOfLine } from "../../../src/console/model/text.ts";
 import { documentPage } from "../../../src/console/pages/document.ts";
 import { previewPage, refusalPage } from "../../../src/console/pages/preview.ts";
 
-test("a preview tells each path, and each warning with its place", () => {
+test("a preview shows each path, and each warning with its place", () => {
   const page = previewPage({
     name: "default",
     revision: 118,
@@ -33,7 +33,7 @@ test("a preview tells each path, and each warning with its place", () => {
   ]);
 });
 
-test("a changed object is told with the fields that the gateway names, where the documents do not tell more", () => {
+test("a changed object is shown with the fields that the gateway names, unless the documents show more", () => {
   const differences = [{ path: "providers.acme", kind: "changed" as const, fields: ["base_url", "pool.subsets"] }];
   const change = { name: "default", revision: 118, changed: true, differences, warnings: [] };
   const lines = (...more: Parameters<typeof previewPage> extends [unknown, ...infer Rest] ? Rest : never) =>
@@ -58,7 +58,7 @@ for (const [title, change, verdict] of [
   });
 }
 
-test("a preview of the first document compares it with nothing", () => {
+test("a preview of the first document compares it with an empty one", () => {
   const change = {
     name: "team",
     revision: 0,
@@ -71,7 +71,7 @@ test("a preview of the first document compares it with nothing", () => {
   assert.equal(page[3], "+ added   the whole document");
 });
 
-test("a refusal tells every problem with its place", () => {
+test("a refusal shows every problem with its place", () => {
   const page = refusalPage({
     message: "The document is refused: budgets[0]: unknown key (and 1 more).",
     details: [
@@ -90,7 +90,7 @@ test("a refusal tells every problem with its place", () => {
 });
 
 for (const details of [undefined, null, "text", { problems: [] }, [null, 1, {}, { message: 3 }]]) {
-  test(`a refusal with details that list no problem (${JSON.stringify(details)}) is told by its message`, () => {
+  test(`a refusal without a list of problems (${JSON.stringify(details)}) is shown by its message`, () => {
     assert.deepEqual(refusalPage({ message: "Refused.", details }).map(textOfLine), [
       "Refused. Nothing was written.",
       "Refused.",
@@ -98,14 +98,14 @@ for (const details of [undefined, null, "text", { problems: [] }, [null, 1, {}, 
   });
 }
 
-test("a document has the numbers of its lines, dim, before them", () => {
+test("a document has dim line numbers", () => {
   const page = documentPage(`${Array.from({ length: 10 }, (_, at) => `line ${at + 1}`).join("\n")}\n`);
   assert.equal(page.length, 10);
   assert.deepEqual(page[0]?.[0], { text: " 1  ", tone: "dim" });
   assert.deepEqual(page.map(textOfLine).slice(8), [" 9  line 9", "10  line 10"]);
 });
 
-test("an empty document is said to be, and an empty line is a line", () => {
+test("an empty document is reported as empty, and an empty line is a line", () => {
   assert.deepEqual(documentPage("").map(textOfLine), ["The document is empty."]);
   assert.deepEqual(documentPage("\n\na").map(textOfLine), ["1  ", "2  ", "3  a"]);
 });

@@ -6,7 +6,7 @@ import { childArgs } from "../../support/child-program.ts";
 
 const CHILD = childArgs("./budget-child.ts", import.meta.url);
 
-test("three changed rows are less than a kilobyte, and a thousand states leave no measures behind", async (t) => {
+test("three changed rows take less than a kilobyte, and a thousand states leave no measurements behind", async (t) => {
   const { stdout } = await promisify(execFile)(process.execPath, CHILD, { timeout: 60_000 });
   const { first, most, frames, p95, measures } = JSON.parse(stdout) as Record<string, number>;
   t.diagnostic(`first frame ${first} bytes, then at most ${most}; ${frames} frames; p95 ${p95?.toFixed(1)} ms`);

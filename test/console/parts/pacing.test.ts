@@ -54,7 +54,7 @@ function open() {
   };
 }
 
-test("on a line that is free all is drawn at once", async () => {
+test("on an idle line everything is drawn at once", async () => {
   const { pacing, frames, occupy, free } = open();
   pacing.want(true);
   pacing.want(false);
@@ -65,7 +65,7 @@ test("on a line that is free all is drawn at once", async () => {
   assert.equal(frames(), 3);
 });
 
-test("on a busy line whatever is wanted is one frame, once it is free", async () => {
+test("on a busy line all pending updates become one frame once it is free", async () => {
   const { pacing, frames, occupy, free } = open();
   occupy();
   for (let at = 0; at < 10; at += 1) pacing.want(at % 2 === 0);
@@ -74,7 +74,7 @@ test("on a busy line whatever is wanted is one frame, once it is free", async ()
   assert.equal(frames(), 1);
 });
 
-test("what changes by itself leaves a slow line free for as long as its frame took, and a key goes at once", async () => {
+test("automatic updates leave a slow line free for as long as their frame took, and a key is drawn at once", async () => {
   const { pacing, frames, occupy, free, age } = open();
   occupy();
   await free(2_000);

@@ -11,7 +11,7 @@ import { COLOURS, paint, runsOf } from "../../../src/console/parts/theme.ts";
 
 const plain = (text: string) => runsOf([{ text }], COLOURS);
 
-test("a row has one token for as long as it is painted alike, and tokens are filled with the rows", () => {
+test("a row has one token while its painting is unchanged, and tokens are replaced by the rows", () => {
   const rows = createPaintedRows();
   const red = runsOf([{ text: "red", tone: "fail" }, { text: " $& $1" }], COLOURS);
   const [first, second] = [rows.tokenOf(0, red), rows.tokenOf(11, plain("日"))];
@@ -20,13 +20,13 @@ test("a row has one token for as long as it is painted alike, and tokens are fil
   assert.equal(rows.fill(`<${first}>\n<${second}>`), "<\u001b[1G\u001b[31mred \u001b[39m$& $1>\n<\u001b[1G\u001b[K月>");
 });
 
-test("what looks like a token in a row is not filled", () => {
+test("text in a row that looks like a token is not replaced", () => {
   const rows = createPaintedRows();
   const other = rows.tokenOf(1, plain("other"));
   assert.equal(rows.fill(rows.tokenOf(0, plain(other))), `\u001b[1G${other}`);
 });
 
-test("tokens are as wide as they are said to be, however often a row was painted", () => {
+test("tokens have their stated width, however often a row was painted", () => {
   const rows = createPaintedRows();
   const painted = Array.from({ length: 10_000 }, (_, turn) => plain(`turn ${turn}`));
   for (const row of [0, 999]) {
@@ -40,7 +40,7 @@ test("tokens are as wide as they are said to be, however often a row was painted
   }
 });
 
-test("of a row only the cells that differ are written", () => {
+test("only the changed cells of a row are written", () => {
   const rows = createPaintedRows();
   const row = (time: string, index: number) =>
     plain(`│ ${"gateway of the northern region".padEnd(60)} index ${index} ${time} │`);
@@ -69,7 +69,7 @@ const LINES: fc.Arbitrary<Line> = fc
   )
   .filter((line) => line.reduce((sum, { text }) => sum + cellsOf(text), 0) <= COLUMNS);
 
-test("whatever a row showed before, it shows what it would show if it were written whole", async () => {
+test("whatever a row showed before, an update equals a full rewrite", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.tuple(fc.nat({ max: 2 }), LINES), { minLength: 1, maxLength: 12 }), async (frames) => {
       const rows = createPaintedRows();

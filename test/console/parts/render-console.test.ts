@@ -41,14 +41,14 @@ const textOf = (word: string, count: number): readonly string[] => [
   "",
 ];
 
-test("the first frame fills all lines but the last and clears nothing that was there before", async () => {
+test("the first frame fills all lines but the last and clears none of the earlier text", async () => {
   const { terminal, screen } = show(80, 24);
   assert.deepEqual(await terminal.screen(), textOf("line", 23));
   assert.doesNotMatch(terminal.written.join(""), CLEARS);
   screen.unmount();
 });
 
-test("of a frame only the lines that changed are written", async () => {
+test("only the changed lines of a frame are written", async () => {
   const { terminal, scene, screen } = show(80, 24);
   await settled();
   terminal.forget();
@@ -64,7 +64,7 @@ test("of a frame only the lines that changed are written", async () => {
   screen.unmount();
 });
 
-test("a line is never erased behind its last cell, which might be taken away", async () => {
+test("a line is never erased behind its last cell, which might be lost", async () => {
   const { terminal, scene, screen } = show(40, 10);
   await settled();
   terminal.forget();
@@ -76,7 +76,7 @@ test("a line is never erased behind its last cell, which might be taken away", a
   screen.unmount();
 });
 
-test("a frame that is equal to the one before writes nothing", async () => {
+test("an unchanged frame writes nothing", async () => {
   const { terminal, scene, screen } = show(80, 24);
   await settled();
   terminal.forget();
@@ -86,7 +86,7 @@ test("a frame that is equal to the one before writes nothing", async () => {
   screen.unmount();
 });
 
-test("after each change of size the screen holds the new frame alone, and nothing was cleared whole", async () => {
+test("after each resize the screen has only the new frame, without a full clear", async () => {
   const { terminal, scene, screen } = show(120, 35);
   for (const [columns, rows] of [
     [60, 16],
@@ -113,7 +113,7 @@ test("a line of wide characters that fills the width does not move the lines bel
   screen.unmount();
 });
 
-test("the one line of a terminal that has no other stays on it", async () => {
+test("the only line of a one-line terminal stays on it", async () => {
   const { terminal, scene, screen } = show(20, 1);
   scene.set([[{ text: "need 60x16, have 20…" }]], { columns: 20, rows: 1 });
   await settled();
@@ -124,7 +124,7 @@ test("the one line of a terminal that has no other stays on it", async () => {
   screen.unmount();
 });
 
-test("a redraw paints over whatever another program left", async () => {
+test("a redraw paints over the output of other programs", async () => {
   const { terminal, screen } = show(80, 24);
   await settled();
   terminal.write("\x1b[5;5Hsomething else\n\n\n");
@@ -171,7 +171,7 @@ test("while the terminal is busy frames are dropped, and then the newest is draw
   screen.unmount();
 });
 
-test("what fails while a frame is made is told once, and nothing of it is printed", async () => {
+test("an error while a frame is made is reported once, and nothing is printed", async () => {
   const { terminal, scene, crashes } = show(80, 24);
   await settled();
   terminal.forget();
@@ -182,7 +182,7 @@ test("what fails while a frame is made is told once, and nothing of it is printe
   assert.equal(terminal.written.join(""), "");
 });
 
-test("what a component throws is told once, and neither Ink nor React prints it", async () => {
+test("an error in a component is reported once, and neither Ink nor React prints it", async () => {
   const { terminal, scene, crashes } = show(80, 24);
   await settled();
   terminal.forget();
@@ -200,7 +200,7 @@ test("what a component throws is told once, and neither Ink nor React prints it"
   assert.equal(terminal.written.join(""), "");
 });
 
-test("what is printed through console goes to the listener, until the screen is given back", async () => {
+test("text printed through console goes to the listener until the screen is restored", async () => {
   const printed: string[] = [];
   const { terminal, screen } = show(80, 24, { onPrinted: (words) => printed.push(words) });
   const { log } = console;
@@ -213,7 +213,7 @@ test("what is printed through console goes to the listener, until the screen is 
   assert.notEqual(console.log, log);
 });
 
-test("once unmounted nothing is written any more", async () => {
+test("after unmounting nothing is written", async () => {
   const { terminal, scene, screen } = show(80, 24);
   await settled();
   terminal.forget();
@@ -224,7 +224,7 @@ test("once unmounted nothing is written any more", async () => {
   assert.equal(terminal.written.join(""), "");
 });
 
-test("without colours no SGR colour is written, and what is urgent is bold", async () => {
+test("without colors no SGR color is written, and urgent text is bold", async () => {
   const tones = ["plain", "strong", "dim", "warn", "fail", "off", "changed"] as const;
   const { terminal, scene, screen } = show(80, 24, { theme: MONO });
   scene.set([tones.map((tone) => ({ text: tone, tone, isInverse: tone === "off" })), ...numbered("line", 22)]);
@@ -235,7 +235,7 @@ test("without colours no SGR colour is written, and what is urgent is bold", asy
   screen.unmount();
 });
 
-test("a screen reader is told lines with roles and states instead of a frame", async () => {
+test("a screen reader gets lines with roles and states instead of a frame", async () => {
   const { terminal, scene, screen } = show(80, 24, { isScreenReader: true });
   scene.say([
     { text: "Providers" },

@@ -54,7 +54,7 @@ async function played(cast: string): Promise<readonly string[]> {
 
 const begun = (): State => after(start({ place: { view: "providers" } }), [dataOf({ list_backends: ROWS })]);
 
-test("what is played back is the last frame, over changes of size, and frames that are the same cost nothing", async () => {
+test("a playback ends with the last frame, across resizes, and unchanged frames cost nothing", async () => {
   const file = fileOf();
   let now = NOW;
   const recorder = createRecorder({ file, now: () => now, theme: COLOURS, onEnd: assert.fail });
@@ -73,7 +73,7 @@ test("what is played back is the last frame, over changes of size, and frames th
   assert.deepEqual((await played(file.text)).slice(0, expected.length), expected);
 });
 
-test("what is shown once, typed or pasted is not in it, in whatever part it stands", () => {
+test("text shown once, typed or pasted is not recorded, in any part of the screen", () => {
   const file = fileOf();
   const recorder = createRecorder({ file, now: () => NOW, theme: COLOURS, onEnd: assert.fail });
   const stage = { kind: "done", words: "minted", secret: SECRET } as const;
@@ -97,7 +97,7 @@ test("what is shown once, typed or pasted is not in it, in whatever part it stan
     assert.ok(!file.text.includes(SECRET.slice(from, from + 6)), SECRET.slice(from, from + 6));
 });
 
-test("it ends at its bound, or where the disk is full, says so once, and what was written can be played", async () => {
+test("a recording ends at its limit or on a full disk with one message, and can be played", async () => {
   const file = fileOf();
   const words: string[] = [];
   const recorder = createRecorder({

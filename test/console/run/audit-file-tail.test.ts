@@ -47,21 +47,21 @@ const numbered = (from: number, to: number): readonly string[] =>
 
 const textOf = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join("");
 
-test("lines are told whole, and one without its end when it has it", async (t) => {
+test("complete lines are reported, and a partial one once it is complete", async (t) => {
   const tail = await start(t, "one\ntw");
   await tail.sees(["one"]);
   await appendFile(tail.file, "o\n\nthree\n");
   await tail.sees(["one", "two", "three"]);
 });
 
-test("what comes at once is told at once", async (t) => {
+test("lines that arrive together are reported together", async (t) => {
   const lines = numbered(0, 900);
   const tail = await start(t, textOf(lines));
   await tail.sees(lines);
   assert.equal(tail.told.length, 1);
 });
 
-test("the newest thousand are kept, of a trail however long", async (t) => {
+test("the newest thousand lines are kept, for any length of the trail", async (t) => {
   const lines = numbered(0, 40_000);
   const tail = await start(t, textOf(lines));
   await tail.sees(lines.slice(-1_000));
@@ -69,13 +69,13 @@ test("the newest thousand are kept, of a trail however long", async (t) => {
   await tail.sees([...lines.slice(-999), "last"]);
 });
 
-test("the first line of a long trail is never a part of one", async (t) => {
+test("the first line of a long trail is never partial", async (t) => {
   const long = `{"seq":1,"data":"${"a".repeat(300_000)}"}`;
   const tail = await start(t, textOf([long, "two"]));
   await tail.sees(["two"]);
 });
 
-test("a trail that was replaced goes on with the new file", async (t) => {
+test("a replaced trail continues with the new file", async (t) => {
   const tail = await start(t, "one\n");
   await tail.sees(["one"]);
   await rename(tail.file, `${tail.file}.1`);
@@ -83,7 +83,7 @@ test("a trail that was replaced goes on with the new file", async (t) => {
   await tail.sees(["one", "two"]);
 });
 
-test("a line is cut to its limit, and a file without line ends fills no memory", async (t) => {
+test("a line is truncated to its limit, and a file without newlines fills no memory", async (t) => {
   const tail = await start(t, "");
   await appendFile(tail.file, "a".repeat(200_000));
   await appendFile(tail.file, "\nnext\n");

@@ -51,7 +51,7 @@ async function clientOf(owner: Owner, handler: Handler): Promise<{ readonly clie
 
 const never = new AbortController().signal;
 
-test("a leader tells of all members, each step until they are there", async (t) => {
+test("a leader reports on all members, step by step until all have the change", async (t) => {
   const { client, paths } = await clientOf(
     t,
     node("n1", INDEX, [
@@ -82,7 +82,7 @@ const everywhere = (...applied: readonly number[]) => ({
   ),
 });
 
-test("a follower asks the others, and none of them is counted twice", async (t) => {
+test("a follower asks the others and counts none of them twice", async (t) => {
   let lists = 0;
   const { client } = await clientOf(t, (path, response) => {
     if (path.startsWith("/status")) return answer(response, { ...status({ node: "n2" }), applied_index: INDEX });
@@ -102,7 +102,7 @@ test("a follower asks the others, and none of them is counted twice", async (t) 
   assert.deepEqual(seen.members, ["n1", "n2", "n3"]);
 });
 
-test("a node of an earlier version is asked as it takes it", async (t) => {
+test("a node of an earlier version is asked in its own format", async (t) => {
   const known = node("n1", INDEX, [[{ id: "n1", applied: INDEX }]]);
   const { client } = await clientOf(t, (path, response, request) =>
     path.includes("nodes=") ? refuse(response, 400, "invalid") : known(path, response, request),
@@ -110,7 +110,7 @@ test("a node of an earlier version is asked as it takes it", async (t) => {
   assert.deepEqual((await follow(client, [], () => {}, never)).on, ["n1"]);
 });
 
-test("of what a follower does not know, the doors that were given are asked", async (t) => {
+test("addresses given by the operator are asked about what a follower does not know", async (t) => {
   const members = [
     { id: "n1", applied: null },
     { id: "n2", applied: INDEX },
@@ -123,7 +123,7 @@ test("of what a follower does not know, the doors that were given are asked", as
   assert.deepEqual(seen.on, ["n1", "n2", "n3"]);
 });
 
-test("a door that hangs, and one that is gone, keep nobody from being told what the others show", async (t) => {
+test("an address that hangs or is gone does not delay the report of the others", async (t) => {
   const members = [
     { id: "n1", applied: null },
     { id: "n2", applied: INDEX },
@@ -149,7 +149,7 @@ test("a door that hangs, and one that is gone, keep nobody from being told what 
   assert.ok(performance.now() - startedAt >= 4_000, "it looks for five seconds");
 });
 
-test("a door that answers is counted while another one hangs", async (t) => {
+test("an address that answers is counted while another one hangs", async (t) => {
   const members = ["n1", "n2", "n3"].map((id) => ({ id, applied: id === "n2" ? INDEX : null }));
   const { client } = await clientOf(t, node("n2", INDEX, [members]));
   const hangs = await startPeer(t, "n1", () => {});
@@ -165,12 +165,12 @@ test("a door that answers is counted while another one hangs", async (t) => {
   stop.abort();
 });
 
-test("where the members may not be read, the node itself is what is known", async (t) => {
+test("without permission to read the members only the node itself is reported", async (t) => {
   const { client } = await clientOf(t, node("n1", INDEX));
   assert.deepEqual(await follow(client, [], () => {}, never), { index: INDEX, on: ["n1"], members: ["n1"] });
 });
 
-test("a connection that breaks and a leader that is not yet elected are asked again, and the count is told", async (t) => {
+test("a broken connection and a missing leader are retried, and the count is reported", async (t) => {
   const whole = node("n1", INDEX, [["n1", "n2"].map((id) => ({ id, applied: INDEX }))]);
   const asked = new Map<string, number>();
   const { client } = await clientOf(t, (path, response, request) => {
@@ -188,7 +188,7 @@ test("a connection that breaks and a leader that is not yet elected are asked ag
   );
 });
 
-test("it ends with the signal, and tells nothing after it", async (t) => {
+test("watching ends with the signal and reports nothing afterwards", async (t) => {
   const stop = new AbortController();
   const { client } = await clientOf(t, (path, response, request) => {
     if (path.startsWith("/status")) return node("n1", INDEX)(path, response, request);

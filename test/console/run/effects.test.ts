@@ -96,7 +96,7 @@ const remove = (id: string) =>
   actionOf("delete_cluster_member", { params: { id } }, () => ({ words: `${id} removed` }));
 const removing: Effect = { kind: "task", id: 7, task: { kind: "actions", actions: [remove("n2")] } };
 
-test("a deed that is done says so, and then on how many nodes it is seen", async (t) => {
+test("a completed action is reported, and then the number of nodes that show it", async (t) => {
   const it = await start(t, (path, response) =>
     path.startsWith("/cluster_members/")
       ? answer(response, "", 204)
@@ -108,7 +108,7 @@ test("a deed that is done says so, and then on how many nodes it is seen", async
   assert.equal(words, "n2 removed (index 1 on 1/1 nodes)");
 });
 
-test("a deed that is refused tells the gateway's words, and does not ask to insist", async (t) => {
+test("a refused action shows the gateway's message and offers no retry", async (t) => {
   const it = await start(t, (_path, response) => refuse(response, 409, "conflict"));
   it.do(removing);
   assert.deepEqual(await it.comes("task_failed"), {
@@ -118,7 +118,7 @@ test("a deed that is refused tells the gateway's words, and does not ask to insi
   });
 });
 
-test("a deed whose outcome is not known says that insisting is safe, whatever was done before it", async (t) => {
+test("an action with an unknown outcome says that a retry is safe, whatever was done before it", async (t) => {
   const it = await start(t, (path, response) =>
     path.endsWith("/n2") ? answer(response, "", 204) : response.destroy(),
   );
@@ -135,7 +135,7 @@ test("a deed whose outcome is not known says that insisting is safe, whatever wa
   );
 });
 
-test("a document of this machine is written over exactly the revision that was looked at", async (t) => {
+test("a local document is written only over the revision that was shown", async (t) => {
   const it = await start(t, (_path, response) =>
     answer(response, { name: "default", revision: 5, version: 5, changed: true, differences: [], warnings: [] }),
   );
@@ -147,7 +147,7 @@ test("a document of this machine is written over exactly the revision that was l
   assert.equal(put?.request.headers["if-match"], '"4"');
 });
 
-test("a page is loaded, and what keeps it from being so is the page", async (t) => {
+test("a page is loaded, and a failure to load is shown on the page", async (t) => {
   const it = await start(t, (path, response) =>
     path === "/sources/default"
       ? answer(response, { name: "default", document: "version: 3\n", revision: 3 })
@@ -162,7 +162,7 @@ test("a page is loaded, and what keeps it from being so is the page", async (t) 
   assert.deepEqual("lines" in failed && failed.lines, [[{ text: "404 not_found: it is not_found", tone: "fail" }]]);
 });
 
-test("a query is answered with the time it took, its parameters read as `-p` reads them", async (t) => {
+test("a query is answered with its duration, and its parameters are parsed like `-p`", async (t) => {
   const bodies: string[] = [];
   const it = await start(t, (_path, response, request) => {
     request.setEncoding("utf8").on("data", (part) => bodies.push(part));
@@ -177,7 +177,7 @@ test("a query is answered with the time it took, its parameters read as `-p` rea
   );
 });
 
-test("a query asks all nodes, one alone, and one alone of a version that cannot ask others", async (t) => {
+test("a query asks all nodes, one node, or an older node that cannot ask others", async (t) => {
   let isEarlier = false;
   const it = await start(t, (path, response) =>
     isEarlier && path === "/query?nodes=all"
@@ -200,7 +200,7 @@ test("a query asks all nodes, one alone, and one alone of a version that cannot 
   assert.deepEqual(await runs(3, false), [true, "/query?nodes=all", "/query"]);
 });
 
-test("a query that is cancelled ends at the door too, and is told to have failed", async (t) => {
+test("a canceled query ends at the gateway too, and is reported as failed", async (t) => {
   const it = await start(t, () => {});
   it.do({ kind: "query", id: 1, sql: "SELECT 1", params: [] });
   const [endpoint] = it.peers;
@@ -211,13 +211,13 @@ test("a query that is cancelled ends at the door too, and is told to have failed
   await closed;
 });
 
-test("a cancel of what is not under way does nothing", async (t) => {
+test("canceling without a running query does nothing", async (t) => {
   const it = await start(t, () => {});
   it.do({ kind: "cancel", id: 99 });
   assert.deepEqual(it.events, []);
 });
 
-test("a text is saved once, and not over what is there", async (t) => {
+test("a text is saved once, and not over an existing file", async (t) => {
   const it = await start(t, () => {});
   const effect: Effect = { kind: "job", id: 1, job: { kind: "save_text", file: "a.json", text: "[]", what: "2 rows" } };
   it.do(effect);
@@ -230,7 +230,7 @@ test("a text is saved once, and not over what is there", async (t) => {
   assert.equal((await it.comes("file_exists")).path, join(it.folder, "a.json"));
 });
 
-test("a trail is verified step by step, and one that is not there fails by itself", async (t) => {
+test("a trail is verified step by step, and a missing one fails separately", async (t) => {
   const it = await start(t, () => {});
   it.do({ kind: "job", id: 1, job: { kind: "verify_audit", file: "none.jsonl" } });
   const failed = await eventually("the failure", () =>
@@ -246,7 +246,7 @@ test("a trail is verified step by step, and one that is not there fails by itsel
   assert.match(JSON.stringify(done), /"isGood":false/);
 });
 
-test("what is copied is said in words, and never itself", async (t) => {
+test("a copy is announced without its content", async (t) => {
   const it = await start(t, () => {});
   it.do({ kind: "copy", text: "sk-secret" });
   it.do({ kind: "copy", text: "sk-secret, too long" });
@@ -255,7 +255,7 @@ test("what is copied is said in words, and never itself", async (t) => {
   assert.deepEqual(words, ["copied, if the terminal supports it (OSC 52)", "too long for the terminal's clipboard"]);
 });
 
-test("what is remembered is kept by the end", async (t) => {
+test("changed preferences are saved by the end", async (t) => {
   const it = await start(t, () => {});
   for (const statement of ["SELECT 1;", "SELECT 2;", "SELECT 1;"]) {
     it.do({ kind: "remember", what: { name: "history", statement } });
@@ -267,7 +267,7 @@ test("what is remembered is kept by the end", async (t) => {
   );
 });
 
-test("the screen, the process and the door are told at once", async (t) => {
+test("screen, process and gateway events are forwarded at once", async (t) => {
   const it = await start(t, () => {});
   it.do({ kind: "redraw" });
   it.do({ kind: "refresh" });
@@ -278,7 +278,7 @@ test("the screen, the process and the door are told at once", async (t) => {
   await eventually("the other door", () => it.endpoint() === "b");
 });
 
-test("after the end nothing is told, and nothing is left unhandled", async (t) => {
+test("after the end nothing is reported and no rejection is unhandled", async (t) => {
   const it = await start(t, () => {});
   const unhandled: unknown[] = [];
   const note = (reason: unknown): void => void unhandled.push(reason);

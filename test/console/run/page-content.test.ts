@@ -41,7 +41,7 @@ async function start(owner: Owner, handler: Handler): Promise<Loading> {
   };
 }
 
-test("a document is that in force, or that of the revision asked for", async (t) => {
+test("a document page has the active revision or the requested one", async (t) => {
   const { load } = await start(t, documents);
   assert.match(await load({ kind: "document", source: "default" }), /version: 3/);
   assert.match(await load({ kind: "document", source: "default", revision: 2 }), /version: 2/);
@@ -55,7 +55,7 @@ const reloads: Handler = (path, response, request) => {
   answer(response, { applied: false, revision: 3, file_status, differences, warnings: [] });
 };
 
-test("a reload is what it changes by meaning, and the file as it is over what is stored where it is of this machine", async (t) => {
+test("a reload page shows changed objects, and the local file compared with the stored document", async (t) => {
   const { load, peer } = await start(t, reloads);
   const page = await load({ kind: "reload", source: "default", file: "/etc/d.yaml" });
   assert.match(page, /1 difference: 0 added, 1 removed, 0 changed\n- removed providers\.acme-chat/);
@@ -70,7 +70,7 @@ test("a reload is what it changes by meaning, and the file as it is over what is
   assert.ok(peer.asked.every(({ path, request }) => request.method === "GET" || path === "/reload?dry_run=true"));
 });
 
-test("a node of an earlier version is told by its lines alone", async (t) => {
+test("a node of an earlier version is compared line by line", async (t) => {
   const { load } = await start(t, (path, response, request) =>
     path.startsWith("/reload") ? refuse(response, 400, "invalid") : documents(path, response, request),
   );
@@ -87,7 +87,7 @@ const model = (name: string, provider: string) => ({
   failover: ["stays"],
 });
 
-test("the removal of a source is what it alone defined, and the models and keys that are left without", async (t) => {
+test("the removal page of a source lists what it alone defined, and the models and keys it leaves without", async (t) => {
   const bodies: string[] = [];
   const { load } = await start(t, (path, response, request) => {
     if (path === "/models") {
@@ -124,7 +124,7 @@ test("the removal of a source is what it alone defined, and the models and keys 
   assert.deepEqual(bodies, ["{}"]);
 });
 
-test("a removal that would be refused says why", async (t) => {
+test("a removal that would be refused gives the reason", async (t) => {
   const { load } = await start(t, (path, response) =>
     path.startsWith("/sources")
       ? answer(response, { error: { code: "refused", message: "profiles[0].budget: there is no budget `day`" } }, 422)
@@ -133,13 +133,13 @@ test("a removal that would be refused says why", async (t) => {
   assert.match(await load({ kind: "removal", source: "team" }), /Refused.*\n.*there is no budget `day`/);
 });
 
-test("a difference is between the revision and the one in force where no other is named", async (t) => {
+test("a difference is against the active revision unless another is named", async (t) => {
   const { load } = await start(t, documents);
   const page = await load({ kind: "difference", source: "default", from: 2 });
   assert.match(page, /--- revision 2\n\+\+\+ revision 3\n@@.*\n-.*version: 2\n\+.*version: 3/);
 });
 
-test("what is refused rejects with the gateway's words", async (t) => {
+test("a refusal rejects with the gateway's message", async (t) => {
   const { load } = await start(t, documents);
   await assert.rejects(
     load({ kind: "difference", source: "default", from: 1 }),
@@ -157,7 +157,7 @@ const PREVIEW = {
   warnings: [],
 };
 
-test("a preview of a file sends the file's text, and of a revision its number, and neither writes", async (t) => {
+test("a preview sends the text of a file or the number of a revision, and writes neither", async (t) => {
   const bodies: string[] = [];
   const { load, peer } = await start(t, (path, response, request) => {
     if (request.method === "GET") return documents(path, response, request);
@@ -186,7 +186,7 @@ test("a preview of a file sends the file's text, and of a revision its number, a
   );
 });
 
-test("a document that would be refused is a page of what is wrong with it", async (t) => {
+test("a document that would be refused has a page of its problems", async (t) => {
   const { load } = await start(t, (_path, response) =>
     answer(response, { error: { code: "refused", message: "providers: unknown field `nane`" } }, 422),
   );
@@ -199,7 +199,7 @@ test("a load ends with its signal", async (t) => {
   await assert.rejects(load({ kind: "document", source: "default" }, stop.signal));
 });
 
-test("a changed object is told with what its fields were and would be, without what may be a credential", async (t) => {
+test("a changed object is shown with old and new fields, without possible credentials", async (t) => {
   const document = "providers:\n  - name: acme.eu\n    timeout: 10s\n    retry: { attempts: 2 }\n    api_key: one\n";
   const next =
     "providers:\n  - name: acme.eu\n    timeout: 20s\n    retry: { attempts: 2, base: 1s }\n    api_key: two\n";
@@ -219,7 +219,7 @@ test("a changed object is told with what its fields were and would be, without w
   assert.doesNotMatch(page, /one\b(?!\))|two/);
 });
 
-test("who names a secret is told by source, line and key, and what may not be read is said", async (t) => {
+test("uses of a secret are listed by source, line and key, and unreadable ones are named", async (t) => {
   const { load } = await start(t, (path, response) => {
     if (path === "/sources") {
       const source = (name: string) => ({

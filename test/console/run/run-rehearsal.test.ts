@@ -72,14 +72,14 @@ const NONE: readonly (readonly [name: string, handler: Handler, why: RegExp])[] 
 ];
 
 for (const [name, handler, why] of NONE) {
-  test(`nothing is rehearsed, in one line: ${name}`, async (t) => {
+  test(`an empty rehearsal is one line: ${name}`, async (t) => {
     const { outcome } = await rehearsing(t, REQUEST, handler);
     assert.equal(outcome.kind, "none");
     assert.match(outcome.kind === "none" ? outcome.why : "", why);
   });
 }
 
-test("a file that cannot be read is said", async (t) => {
+test("an unreadable file is reported", async (t) => {
   const request = { source: "default", from: { kind: "file", file: "absent" } } as const;
   assert.deepEqual((await rehearsing(t, request, result)).outcome, { kind: "none", why: "no such file" });
 });

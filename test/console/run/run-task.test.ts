@@ -56,13 +56,13 @@ async function start(
 
 const keysOf = ({ asked }: Peer): readonly unknown[] => asked.map(({ request }) => request.headers["idempotency-key"]);
 
-test("one action gives its own words, and tells no progress", async (t) => {
+test("a single action has its own result text and no progress", async (t) => {
   const doing = await start(t, accept);
   assert.deepEqual(await doing.do(removing("n2")), { words: "n2 removed" });
   assert.deepEqual(doing.told, []);
 });
 
-test("several actions are sent in their order, each under a key of its own, and are counted", async (t) => {
+test("several actions are sent in order, each with its own idempotency key, and counted", async (t) => {
   const doing = await start(t, accept);
   assert.deepEqual(await doing.do(removing("n2", "n3", "n4")), { words: "3 done; the last: n4 removed" });
   assert.deepEqual(
@@ -73,12 +73,12 @@ test("several actions are sent in their order, each under a key of its own, and 
   assert.equal(new Set(keysOf(doing.peer)).size, 3);
 });
 
-test("a deed of no actions says that there was nothing to do", async (t) => {
+test("a task without actions says that there was nothing to do", async (t) => {
   const doing = await start(t, accept);
   assert.deepEqual(await doing.do(removing()), { words: "nothing to do" });
 });
 
-test("the first that fails ends the row, and what was done before it is said", async (t) => {
+test("the first failure ends the task, and earlier results are reported", async (t) => {
   const doing = await start(t, (path, response, request) =>
     path.endsWith("/n3") ? refuse(response, 409, "conflict") : accept(path, response, request),
   );
@@ -91,7 +91,7 @@ test("the first that fails ends the row, and what was done before it is said", a
   assert.equal(doing.peer.count("/cluster_members/n4"), 0);
 });
 
-test("where nothing was done before, the failure is the gateway's own", async (t) => {
+test("a failure of the first action is the gateway's own", async (t) => {
   const doing = await start(t, (_path, response) => refuse(response, 409, "conflict"));
   await assert.rejects(
     doing.do(removing("n2", "n3")),
@@ -99,7 +99,7 @@ test("where nothing was done before, the failure is the gateway's own", async (t
   );
 });
 
-test("a request whose outcome is not known is sent again under its key", async (t) => {
+test("a request of unknown outcome is sent again with the same key", async (t) => {
   const doing = await start(t, hangUp);
   await assert.rejects(doing.do(removing("n2")), AdminError);
   doing.peer.handler = (_path, response) =>
@@ -112,7 +112,7 @@ test("a request whose outcome is not known is sent again under its key", async (
   assert.equal(new Set(keysOf(doing.peer)).size, 2, "once it is known, the same request is another one");
 });
 
-test("a request that was refused, or another one, has a key of its own", async (t) => {
+test("a request after a refusal, or another request, has a new key", async (t) => {
   const doing = await start(t, (_path, response) => refuse(response, 409, "conflict"));
   await assert.rejects(doing.do(removing("n2")), AdminError);
   doing.peer.handler = hangUp;
@@ -122,7 +122,7 @@ test("a request that was refused, or another one, has a key of its own", async (
   assert.equal(new Set(keysOf(doing.peer)).size, 3);
 });
 
-test("steps are done in their order, and their words are joined", async (t) => {
+test("steps run in order, and their results are joined", async (t) => {
   const doing = await start(t, accept);
   const job: JobRequest = { kind: "save_snapshot", file: "a.tgz" };
   const steps: Task = {
@@ -136,7 +136,7 @@ test("steps are done in their order, and their words are joined", async (t) => {
   assert.deepEqual(doing.jobs, [job]);
 });
 
-test("a step that fails keeps the later ones from being done", async (t) => {
+test("a failed step prevents the later ones", async (t) => {
   const doing = await start(t, accept, () => Promise.reject(new Error("the disk is full")));
   const steps: Task = {
     kind: "steps",
@@ -149,7 +149,7 @@ test("a step that fails keeps the later ones from being done", async (t) => {
   assert.deepEqual(doing.peer.asked, []);
 });
 
-test("a step that fails behind one that was done says both", async (t) => {
+test("a step that fails after a successful one reports both", async (t) => {
   const doing = await start(t, (_path, response) => refuse(response, 409, "conflict"));
   const steps: Task = {
     kind: "steps",
@@ -161,7 +161,7 @@ test("a step that fails behind one that was done says both", async (t) => {
   await assert.rejects(doing.do(steps), /^TaskFailed: saved; then: it is conflict$/);
 });
 
-test("a reason with a secret in it is not sent, nor is anything of the same dialog", async (t) => {
+test("a reason that contains a secret is not sent, and nothing else of its dialog is", async (t) => {
   const doing = await start(t, accept);
   const suspend = (name: string, reason: string): Action =>
     actionOf("put_suspension", { params: { kind: "model", name }, body: { reason } }, () => ({ words: "done" }));

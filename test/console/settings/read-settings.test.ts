@@ -103,7 +103,7 @@ const WRONG: readonly (readonly [text: string, line: number, message: RegExp, re
   [`keys:\n  lift: "\\u0000"\n`, 2, /NUL/, /characters/],
 ];
 
-describe("a fault has a line, a message and a remedy", () => {
+describe("an error has a line, a message and a remedy", () => {
   for (const [text, line, message, remedy] of WRONG) {
     test(JSON.stringify(text), () => {
       const read = readSettings(text, IDS);
@@ -116,7 +116,7 @@ describe("a fault has a line, a message and a remedy", () => {
   }
 });
 
-test("all faults of a file are reported, up to a limit", () => {
+test("all errors of a file are reported, up to a limit", () => {
   const read = readSettings(Array.from({ length: 100 }, (_, at) => `x${at}: 1\n`).join(""), IDS);
   assert.equal(read.kind === "bad" && read.faults.length, 20);
 });
@@ -131,7 +131,7 @@ test("two actions may swap keys", () => {
   );
 });
 
-test("a style is attributes and colors in words", () => {
+test("a style is parsed from words for attributes and colors", () => {
   assert.deepEqual(paintOf("none"), { attributes: [] });
   assert.deepEqual(paintOf(" Bold  RED on bright-white "), { foreground: 1, background: 15, attributes: ["bold"] });
   for (const wrong of ["red green", "on", "256", "#12345", "bold on"])
@@ -144,7 +144,7 @@ test("a command line is split into words like in a shell, without other expansio
   assert.deepEqual(wordsOf("  "), []);
 });
 
-test("a file of one theme is read as one", () => {
+test("a file with one theme is read as a theme", () => {
   const read = readTheme("base: mono\nfail: red\n");
   assert.deepEqual(read.kind === "good" && read.value.fail, { foreground: 1, attributes: [] });
   assert.equal(readTheme("fail: rot\n").kind, "bad");

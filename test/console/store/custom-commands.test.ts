@@ -40,7 +40,7 @@ const HOSTILE = [
   "'\"'\"'",
 ];
 
-test("a value is one argument, whatever it holds", () => {
+test("a value is one argument, whatever characters it has", () => {
   for (const name of HOSTILE)
     assert.deepEqual(filledIn(words("prog", "--of={name}", "{name}"), { name }), {
       kind: "argv",
@@ -56,7 +56,7 @@ const said = (text: string, name: string): string => {
   return execFileSync(program, args, { encoding: "utf8", cwd: "/" });
 };
 
-test("to a shell a value is a parameter in whichever quotes it stands, and never a part of what it reads", () => {
+test("a value is a shell parameter inside any quotes, and never part of the parsed command", () => {
   for (const name of HOSTILE) {
     assert.equal(said("printf %s {name}", name), name);
     assert.equal(said('printf %s "{name}"', name), name);
@@ -66,7 +66,7 @@ test("to a shell a value is a parameter in whichever quotes it stands, and never
   }
 });
 
-test("the text that a shell reads holds no value", () => {
+test("the text that a shell parses contains no value", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary", maxLength: 20 }), fc.string({ maxLength: 30 }), (name, around) => {
       const value = `<<${name.replaceAll("\0", "")}>>`;
@@ -87,7 +87,7 @@ test("a value that would be an option is refused, unless options have ended", ()
   assert.deepEqual(filledIn(words("rm", "--", "{name}"), { name: "-rf" }), { kind: "argv", argv: ["rm", "--", "-rf"] });
 });
 
-test("a row of several nodes gives the values that they agree on", () => {
+test("a row over several nodes gives the values that all agree on", () => {
   const rows = [
     { name: "acme", node: "n1", state: "ok", members: [1], window: null },
     { name: "acme", node: "n2", state: "failing", members: [1], window: null },
@@ -108,7 +108,7 @@ test("a row of several nodes gives the values that they agree on", () => {
   assert.match(JSON.stringify(filledIn(words("a", "{name}"), [])), /no row/);
 });
 
-test("a field that the row does not have, or that is no value, is said and nothing runs", () => {
+test("a missing or non-scalar field is reported, and nothing runs", () => {
   assert.match(JSON.stringify(filledIn(words("a", "{x}"), { y: 1 })), /no value for \{x\}/);
   assert.match(JSON.stringify(filledIn(words("a", "{x}"), { x: ["y"] })), /no value/);
   assert.match(JSON.stringify(filledIn(words("a", "{toString}"), {})), /argv/, "no field has such a name");
@@ -128,7 +128,7 @@ function begun(more: Partial<Parameters<typeof start>[0]> = {}): State {
   return after(state, [online, dataOf({ list_backends: ROWS })]);
 }
 
-test("what has another key does nothing by its old one, and hints and help name the new", () => {
+test("a rebound action ignores its old key, and hints and help show the new one", () => {
   const state = begun();
   assert.equal(step(state, key("s")).state.dialog, undefined);
   assert.match(step(state, key("F")).state.dialog?.dialog.title ?? "", /Suspend/i);
@@ -149,12 +149,12 @@ test("what has another key does nothing by its old one, and hints and help name 
   assert.match(help, /Your commands\n +Ctrl-G +runbook: open https:\/\/w\/\{name\}/);
 });
 
-test("in a prompt and in a dialog keys are what they type", () => {
+test("in a prompt and in a dialog keys type text", () => {
   assert.equal(step(step(begun(), key("/")).state, key("F")).state.prompt?.edit.text, "F");
   assert.equal(step(step(begun(), key("F")).state, key("s")).effects.length, 0);
 });
 
-test("a command asks with each argument, runs by y alone, and not in read-only mode nor in other views", () => {
+test("a command shows each argument, runs only on y, and not in read-only mode or in other views", () => {
   const asked = step(begun(), key("ctrl-g"));
   assert.deepEqual(asked.effects, []);
   const screen = drawScreen({ ...asked.state, size: { columns: 120, rows: 35 } }, VIEWS, () => [])
@@ -173,7 +173,7 @@ test("a command asks with each argument, runs by y alone, and not in read-only m
   assert.equal(step(begun({ place: { view: "errors", subject: "x" } }), key("ctrl-g")).state.dialog, undefined);
 });
 
-test("a command runs without contact to a gateway, and what it said is a page", () => {
+test("a command runs without a gateway, and its output is a page", () => {
   const offline = after(begun(), [
     {
       kind: "link",

@@ -24,7 +24,7 @@ const DIALOG: Dialog = {
 
 const opened = withAttachment(undefined, { state: openedDialog(online(), DIALOG), effects: [] });
 
-test("what a dialog shows is asked for as it opens, once, and again when it is about something else", () => {
+test("an attachment is loaded when the dialog opens, once, and again for another subject", () => {
   const [load] = opened.effects;
   assert.ok(load?.kind === "load" && load.request.kind === "document" && load.request.source === "default");
   assert.deepEqual(step(opened.state, key("right")).effects, []);
@@ -41,7 +41,7 @@ test("what a dialog shows is asked for as it opens, once, and again when it is a
   assert.deepEqual(step(opened.state, key("esc")).effects, [{ kind: "cancel", id: load.id }]);
 });
 
-test("its lines are below the words, and page keys scroll them", () => {
+test("the lines of an attachment are below the dialog text, and page keys scroll them", () => {
   const id = opened.state.dialog?.attachment?.id ?? 0;
   const lines = Array.from({ length: 60 }, (_, at) => line(`changed line ${at}`));
   const read = after(pressed(opened.state, "enter"), [{ kind: "page_loaded", id, lines }]);
@@ -64,7 +64,7 @@ test("its lines are below the words, and page keys scroll them", () => {
   assert.match(seen(pressed(read, `${"pagedown ".repeat(20)}${"pageup ".repeat(20)}`.trim())), /changed line 1\b/);
 });
 
-test("a value that is typed unseen is in no frame and in nothing that is read out", () => {
+test("a hidden value appears in no frame and in no text read aloud", () => {
   const state = typed(pressed(opened.state, "tab"), "canary-secret");
   assert.equal(state.dialog?.values["value"], "canary-secret");
   assert.ok(state.dialog !== undefined);

@@ -48,7 +48,7 @@ const seen = (state: State): string => {
   return drawDialog(state, state.dialog, { columns: 110, rows: 24, isWhole: false }).map(textOfLine).join("\n");
 };
 
-test("it is asked for as the dialog opens, once, and the dialog can be confirmed without it", () => {
+test("a rehearsal starts when the dialog opens, once, and the dialog can be confirmed without it", () => {
   const begun = opened(DIALOG);
   assert.deepEqual(
     begun.effects.map((effect) => effect.kind === "rehearse" && effect.request),
@@ -61,7 +61,7 @@ test("it is asked for as the dialog opens, once, and the dialog can be confirmed
   assert.match(pressed(begun.state, "enter").flash?.words ?? "", /still rehearsing/);
 });
 
-test("the effect is above the other words, and is read out", () => {
+test("the effect is above the other text, and is read aloud", () => {
   const state = answered(opened(DIALOG), done());
   const text = seen(state);
   assert.match(text, /Last hour +2 requests: 1 would be refused by rule no-previews \(all of ci\)/);
@@ -83,14 +83,14 @@ const PLAIN: readonly (readonly [name: string, outcome: RehearsalOutcome, shows:
 ];
 
 for (const [name, outcome, shows] of PLAIN) {
-  test(`one line is shown: ${name}`, () => {
+  test(`a rehearsal is one line: ${name}`, () => {
     const text = seen(answered(opened(DIALOG), outcome));
     assert.match(text, shows);
     assert.equal(text.includes("Enter  shows"), name === "foreign text");
   });
 }
 
-test("Enter opens the requests, and Esc comes back to the dialog as it was", () => {
+test("Enter opens the requests, and Esc returns to the unchanged dialog", () => {
   for (const dialog of [DIALOG, TYPED]) {
     const state = answered(opened(dialog), done());
     const rows = pressed(state, "enter");
@@ -108,7 +108,7 @@ test("Enter opens the requests, and Esc comes back to the dialog as it was", () 
   assert.equal(lastStep(written, "enter").effects[0]?.kind, "task", "what is typed is confirmed");
 });
 
-test("a dialog that was put aside is dropped when another opens, and never returns elsewhere", () => {
+test("a dialog set aside is dropped when another opens, and never returns elsewhere", () => {
   const rows = pressed(answered(opened(DIALOG), done()), "enter");
   assert.equal(restoredDialog({ ...rows, place: { view: "providers" } }).dialog, undefined);
   const other = after(openedDialog(rows, TYPED), [{ kind: "tick", now: 5 }]);
@@ -116,7 +116,7 @@ test("a dialog that was put aside is dropped when another opens, and never retur
   assert.equal(pressed(other, "esc").dialog, undefined);
 });
 
-test("another document is another question, and leaving ends the one under way", () => {
+test("a changed document starts another rehearsal, and leaving cancels the running one", () => {
   const begun = opened(NAMED);
   const id = begun.state.dialog?.rehearsal?.id ?? 0;
   const typing = typed(begun.state, "x");
@@ -130,7 +130,7 @@ test("another document is another question, and leaving ends the one under way",
   assert.equal(late.dialog, undefined);
 });
 
-test("what is only known later is rehearsed when it is known, and again when it is another", () => {
+test("a document known later is rehearsed once it is known, and again if it changes", () => {
   let text: string | undefined;
   const trial: Dialog = {
     ...TYPED,

@@ -7,7 +7,7 @@ import type { State } from "../../../src/console/model/state.ts";
 import { openedDialog } from "../../../src/console/store/step-dialog.ts";
 import { after, lastStep, online, pressed, typed } from "./fixture.ts";
 
-test("Tab in a line that asks for a file completes its name: the only one, what several begin with, then each in turn", () => {
+test("Tab completes a file name: a unique one, a common prefix, then each match in turn", () => {
   const prompted: State = {
     ...online(),
     prompt: { kind: "ask", label: "file", edit: { text: "/e", at: 2 }, before: "", isFile: true },
@@ -32,7 +32,7 @@ test("Tab in a line that asks for a file completes its name: the only one, what 
   );
 });
 
-test("of several words Tab completes the last, and what would part a name stands behind a backslash", () => {
+test("Tab completes the last of several words, and escapes special characters with a backslash", () => {
   const text = "-types URL one.jsonl my\\ c";
   const prompted: State = {
     ...online(),
@@ -44,7 +44,7 @@ test("of several words Tab completes the last, and what would part a name stands
   assert.equal(found.prompt?.edit.text, "-types URL one.jsonl my\\ cases\\'\\ 1.jsonl");
 });
 
-test("in a dialog Tab completes the name of a file, goes through several, and on where there is nothing to complete", () => {
+test("in a dialog Tab completes a file name, cycles through matches, and moves on if there are none", () => {
   const open = pressed(openedDialog(online(), putSecretDialog("token")), "tab");
   const at = (state: State) => [state.dialog?.focus, state.dialog?.values["file"]];
   assert.deepEqual(at(open), [1, ""]);

@@ -37,7 +37,7 @@ for (const [filter, subject, isFound] of CASES) {
 }
 
 for (const empty of ["", "!"]) {
-  test(`${JSON.stringify(empty)} is no filter`, () => assert.equal(filterOf(empty).kind, "none"));
+  test(`${JSON.stringify(empty)} is not a filter`, () => assert.equal(filterOf(empty).kind, "none"));
 }
 
 const REFUSED = [
@@ -68,7 +68,7 @@ for (const [what, filter] of REFUSED) {
   test(`${what} is refused: ${filter.slice(0, 20)}`, () => assert.equal(filterOf(filter).kind, "wrong"));
 }
 
-test("a pattern looks into a row as far as it can afford, and a text into all of it", () => {
+test("a pattern searches a limited part of a row, and a text all of it", () => {
   const row = `${"-".repeat(400)}acme`;
   const isFound = (filter: string): boolean => {
     const parsed = filterOf(filter);
@@ -77,7 +77,7 @@ test("a pattern looks into a row as far as it can afford, and a text into all of
   assert.deepEqual(["acme", "/ac.e/", "/ac.*e/", "/a.*m.*e/"].map(isFound), [true, true, true, false]);
 });
 
-test("what a pattern is allowed takes no long time over the worst of texts", () => {
+test("an accepted pattern is fast on the worst texts", () => {
   for (const filter of [
     "/a.*b.*c/",
     "/\\w+-x/",

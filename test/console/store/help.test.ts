@@ -20,7 +20,7 @@ function found(state: State): { readonly chosen: string | undefined; readonly al
 
 const searched = (text: string, from = online()): State => typed(pressed(from, "?"), text);
 
-test("a search finds keys and actions by their words, and the best of them is chosen", () => {
+test("a search finds keys and actions by their descriptions and selects the best match", () => {
   const table: readonly (readonly [typed: string, chosen: RegExp])[] = [
     ["suspend", /^s suspend/],
     ["SUSPEND", /^s suspend/],
@@ -38,7 +38,7 @@ test("a search finds keys and actions by their words, and the best of them is ch
   assert.deepEqual(found(searched("no such key")), { chosen: undefined, all: [] });
 });
 
-test("a verb that only another view offers is found, and Enter goes to that view", () => {
+test("a verb of another view is found, and Enter goes to that view", () => {
   const state = searched("providers mint", online([], { place: { view: "overview" } }));
   assert.match(found(state).chosen ?? "", /^m in Providers, mint: /);
   assert.equal(pressed(state, "enter").place.view, "providers");
@@ -46,7 +46,7 @@ test("a verb that only another view offers is found, and Enter goes to that view
   assert.deepEqual(found(searched("providers mint", readOnly)).all, []);
 });
 
-test("Enter does what is chosen: opens a dialog, goes to a view, moves, and says why it cannot", () => {
+test("Enter runs the selected entry: opens a dialog, goes to a view, moves, or says why it cannot", () => {
   const suspend = pressed(searched("suspend"), "enter");
   assert.equal(suspend.dialog?.dialog.title, pressed(online(), "s").dialog?.dialog.title);
   assert.equal(suspend.prompt, undefined);
@@ -61,14 +61,14 @@ test("Enter does what is chosen: opens a dialog, goes to a view, moves, and says
   assert.equal(digits.prompt?.kind, "help");
 });
 
-test("by a key that was given to something else, the action is the one that the entry names", () => {
+test("for a rebound key the help entry's own action runs", () => {
   const keys = { ownOf: new Map([["F", "s"]]), shown: new Map([["s", "F"]]), freed: new Set(["s"]) };
   const state = searched("suspend the provider", online(undefined, { keys }));
   assert.match(found(state).chosen ?? "", /^F suspend/);
   assert.notEqual(pressed(state, "enter").dialog, undefined);
 });
 
-test("Up, Down, PgUp and PgDn choose within what is found, and what is typed next chooses anew", () => {
+test("Up, Down, PgUp and PgDn select among the matches, and typing selects again", () => {
   const state = pressed(online(), "?");
   const { all } = found(state);
   assert.equal(found(state).chosen, all[0]);
@@ -81,7 +81,7 @@ test("Up, Down, PgUp and PgDn choose within what is found, and what is typed nex
   );
 });
 
-test("? opens the help and closes it again, Esc closes it, and within a search ? is a letter", () => {
+test("? opens and closes the help, Esc closes it, and within a search ? is a letter", () => {
   const state = pressed(online(), "?");
   assert.equal(state.prompt?.kind, "help");
   assert.equal(pressed(state, "?").prompt, undefined);
@@ -90,7 +90,7 @@ test("? opens the help and closes it again, Esc closes it, and within a search ?
   assert.equal(pressed(state, "a esc ?").prompt?.edit.text, "");
 });
 
-test("the chosen entry is on the screen at every size, and no line is wider than it", () => {
+test("the selected entry is visible at every size, and no line is wider than the screen", () => {
   for (const [columns, rows] of [
     [60, 16],
     [80, 24],
@@ -111,7 +111,7 @@ test("the chosen entry is on the screen at every size, and no line is wider than
   }
 });
 
-test("no letter typed into the help does anything to the view below", () => {
+test("no letter typed into the help affects the view below", () => {
   const letters = [...Object.values(VERBS).map(({ chord }) => chord), ..."y qrzOgGSkjdJcotb:/-123456789 "];
   const chords = [
     ...letters.map((one) => (one === " " ? "space" : one)),

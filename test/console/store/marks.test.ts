@@ -10,7 +10,7 @@ const cursor = (state: State): string | undefined => cursorRowOf(listingOf(state
 const words = (state: State): string => state.flash?.words ?? "";
 const marks = (state: State): readonly string[] => [...tableStateOf(state).marks].sort();
 
-test("Space marks and goes on, at the last row it stays there", () => {
+test("Space marks a row and moves on, and stays on the last row", () => {
   const one = pressed(online(), "space");
   assert.deepEqual([marks(one), cursor(one)], [["acme-chat"], "acme-alt"]);
   assert.deepEqual(marks(pressed(one, "space")), ["acme-alt", "acme-chat"]);
@@ -19,7 +19,7 @@ test("Space marks and goes on, at the last row it stays there", () => {
   assert.deepEqual([marks(last), cursor(last)], [["gamma"], "gamma"]);
 });
 
-test("* marks all rows that the filter leaves, and again none of them", () => {
+test("* marks all filtered rows, and again unmarks them", () => {
   const filtered = pressed(typed(pressed(online(), "space /"), "alt"), "enter");
   assert.deepEqual(marks(pressed(filtered, "*")), ["acme-alt", "acme-chat"], "what was marked before stays");
   assert.deepEqual(marks(pressed(filtered, "* *")), ["acme-chat"]);
@@ -27,7 +27,7 @@ test("* marks all rows that the filter leaves, and again none of them", () => {
   assert.match(words(pressed(online([]), "*")), /no row to mark/);
 });
 
-test("Shift and the arrows mark row after row, and give back what they leave", () => {
+test("Shift with arrows marks row after row, and unmarks those it leaves", () => {
   const three = pressed(online(), "shift-down shift-down");
   assert.deepEqual(marks(three), ["acme-alt", "acme-chat", "pool-eu"]);
   const two = pressed(three, "shift-up");
@@ -35,7 +35,7 @@ test("Shift and the arrows mark row after row, and give back what they leave", (
   assert.deepEqual(marks(pressed(online(), "shift-up")), ["acme-chat"]);
 });
 
-test("Ctrl-Space marks from the nearest mark to the cursor, and says how where there is none", () => {
+test("Ctrl-Space marks from the nearest mark to the cursor, and explains itself if there is none", () => {
   assert.equal(marks(pressed(online(), "space down down ctrl-space")).length, ROWS.length);
   assert.equal(marks(pressed(online(), "G space up up ctrl-space")).length, 3);
   assert.match(words(pressed(online(), "ctrl-space")), /no row is marked/);

@@ -46,7 +46,7 @@ for (const [text, expected] of MATCHES) {
   });
 }
 
-test("what was looked at last is offered first, with what it was about, and the view on the screen last of all", () => {
+test("the last visited view is offered first with its subject, and the current one last", () => {
   const been = pressed(typed(prompted(online()), "errors acme-chat"), "enter");
   const there = pressed(been, "9 esc 1");
   assert.deepEqual(offered(there, "").slice(0, 4), ["query", "errors acme-chat", "providers", "overview"]);
@@ -57,7 +57,7 @@ test("what was looked at last is offered first, with what it was about, and the 
   assert.deepEqual(back.place, { view: "errors", subject: "acme-chat" });
 });
 
-test("Enter takes what is highlighted: the best as one types, another one by the arrows, what is typed after a blank", () => {
+test("Enter takes the highlighted candidate: the best while typing, another one by arrows, or the text after a blank", () => {
   assert.equal(pressed(prompted(online(), "e"), "enter").place.view, "errors");
   assert.equal(pressed(prompted(online(), "e"), "down enter").place.view, "overview");
   assert.equal(pressed(prompted(online(), "e"), "down down up enter").place.view, "overview");
@@ -69,7 +69,7 @@ test("Enter takes what is highlighted: the best as one types, another one by the
   assert.equal(pressed(typedOn, "enter").place.view, "errors", "a letter takes the choice back");
 });
 
-test("Tab puts what is highlighted in the line, with a blank where something may follow", () => {
+test("Tab inserts the highlighted candidate, with a blank if more may follow", () => {
   const line = (state: State): string | undefined => pressed(state, "tab").prompt?.edit.text;
   assert.equal(line(prompted(online(), "pro")), "providers");
   assert.equal(line(prompted(online(), "err")), "errors ");
@@ -78,7 +78,7 @@ test("Tab puts what is highlighted in the line, with a blank where something may
   assert.equal(line(pressed(prompted(online(), "e"), "down")), "overview");
 });
 
-test("the candidates stand above the line, the one that Enter takes with its mark, and are gone with it", () => {
+test("the candidates are above the line with the selected one marked, and disappear with it", () => {
   for (const [columns, rows] of [
     [120, 35],
     [60, 16],
@@ -95,13 +95,13 @@ test("the candidates stand above the line, the one that Enter takes with its mar
   assert.match(screenOf(prompted(online(), "prov /acme")), /providers: .*, filtered by acme/);
 });
 
-test("while the name of a view is typed, the list of what it may be about is read", () => {
+test("while a view name is typed, the list of its subjects is read", () => {
   const needed = (text: string): boolean =>
     needsOf(prompted(online(), text), ALL_VIEWS).some(({ id }) => id === "list_keys");
   assert.deepEqual(["xray", "xray ", "xray prod", "keys x", "nothing "].map(needed), [false, true, true, false, false]);
 });
 
-test("a screen reader is told of them, and which one is taken", () => {
+test("a screen reader gets the candidates and the selected one", () => {
   const readerTree = speak(prompted(online(), "e"), VIEWS, drawWorkbench);
   const list = readerTree.find(({ text }) => text === "go to");
   assert.deepEqual(list?.children?.map(({ text, state }) => [text, state?.selected]).slice(0, 2), [
@@ -110,7 +110,7 @@ test("a screen reader is told of them, and which one is taken", () => {
   ]);
 });
 
-test(":q asks before a statement that is kept nowhere is lost, as q does", () => {
+test(":q asks before an unsaved statement is lost, like q", () => {
   const unsaved = pressed(typed(pressed(online(), "9"), "select 1"), "esc");
   const asked = lastStep(typed(pressed(unsaved, ":"), "q"), "enter");
   assert.deepEqual(asked.effects, []);
@@ -118,7 +118,7 @@ test(":q asks before a statement that is kept nowhere is lost, as q does", () =>
   assert.deepEqual(lastStep(asked.state, "y enter").effects, [{ kind: "quit" }]);
 });
 
-test("each view is found by the first four letters of its name, as the bar of views has them", () => {
+test("each view is found by the first four letters of its name, as in the bar of views", () => {
   for (const { id, digit } of ALL_VIEWS) {
     if (digit === undefined) continue;
     assert.equal(candidatesOf(online(), ALL_VIEWS, id.slice(0, 4))[0]?.text, id);
@@ -134,7 +134,7 @@ const typedNamed = (text: string, chords = "enter", from: State = online()): Sta
     from,
   );
 
-test("rows are found by their names, exact ones first, and a name goes to its row", () => {
+test("rows are found by name, exact matches first, and a name goes to its row", () => {
   const found = (text: string) => candidatesOf(online(), NAMED, text).map(({ text: of, about }) => `${of} ${about}`);
   assert.deepEqual(found("acme-chat"), ["acme-chat provider"]);
   assert.deepEqual(found("provider:acme-chat"), ["acme-chat provider"]);
@@ -165,7 +165,7 @@ for (const [text, title, words] of VERBS) {
   });
 }
 
-test("the lists whose names may be meant are read while they are typed, and Enter waits for them", () => {
+test("lists with possible names are read while typing, and Enter waits for them", () => {
   const keys: View = {
     ...(ALL_VIEWS.find(({ id }) => id === "keys") ?? assert.fail()),
   };

@@ -41,7 +41,7 @@ const READ: readonly (readonly [text: string, command: object])[] = [
 ];
 
 for (const [text, command] of READ) {
-  test(`:${text} is read`, () => assert.deepEqual(commandOfText(text, VIEWS), command));
+  test(`:${text} is parsed`, () => assert.deepEqual(commandOfText(text, VIEWS), command));
 }
 
 const WRONG = [
@@ -52,14 +52,14 @@ const WRONG = [
 ] as const;
 
 for (const [text, words] of WRONG) {
-  test(`:${text} is no command, and says what may be meant`, () => {
+  test(`:${text} is not a command, and the closest ones are suggested`, () => {
     const command = commandOfText(text, VIEWS);
     assert.ok(command.kind === "wrong");
     assert.match(command.words, words);
   });
 }
 
-test("the start of two views' names is neither's", () => {
+test("a common prefix of two view names is ambiguous", () => {
   const views = VIEWS.map((view, at) => ({ ...view, id: `v${at}`, aliases: [] }));
   const command = commandOfText("v", views);
   assert.ok(command.kind === "wrong");

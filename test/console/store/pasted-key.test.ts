@@ -40,7 +40,7 @@ for (const [where, chords] of [
     ["typed into", chordsOf(text)],
   ] as const) {
     if (how === "typed into" && where === "a table") continue;
-    test(`a key ${how} ${where} leads to the key of its id`, () => {
+    test(`a key ${how} ${where} leads to the key with its id`, () => {
       const state = after(pressed(chords), ...events);
       assert.deepEqual([state.place, state.prompt], [{ view: "keys", subject: id }, undefined]);
       assert.match(state.flash?.words ?? "", new RegExp(`key ${id}: the pasted text was not kept; .* X revokes it`));
@@ -50,7 +50,7 @@ for (const [where, chords] of [
   }
 }
 
-test("a key in a statement is taken out of it, with what was typed before and behind", () => {
+test("a key in a statement is removed, and the text around it stays", () => {
   for (const events of [[paste(`select '${text}'`)], chordsOf(`select '${text}`)]) {
     const state = after(pressed("9"), ...events);
     assert.equal(state.place.view, "query");
@@ -59,7 +59,7 @@ test("a key in a statement is taken out of it, with what was typed before and be
   }
 });
 
-test("a key in a field of a dialog is not in what would be sent, and the dialog stays", () => {
+test("a key in a dialog field is not sent, and the dialog stays open", () => {
   for (const events of [[paste(text)], chordsOf(`it leaked: ${text}`)]) {
     const state = after(pressed("3 m"), ...events);
     assert.equal(state.dialog?.stage.kind, "asking");
@@ -67,13 +67,13 @@ test("a key in a field of a dialog is not in what would be sent, and the dialog 
   }
 });
 
-test("where the value of a secret goes, a key goes too", () => {
+test("a key may be pasted as the value of a secret", () => {
   const open = after(pressed(":"), ...chordsOf("secrets"), key("enter"), key("n"), ...chordsOf("upstream"), key("tab"));
   assert.equal(after(open, paste(text)).dialog?.values["value"], text);
   assert.equal(after(open, ...chordsOf(text)).dialog?.values["value"], text);
 });
 
-test("what only looks like the beginning of a key is text", () => {
+test("a text that only looks like the beginning of a key is text", () => {
   assert.equal(after(pressed("2 /"), paste(`gwk_${id}`)).prompt?.edit.text, `gwk_${id}`);
   assert.equal(after(pressed("2 /"), paste(text.slice(0, -1))).prompt?.edit.text, text.slice(0, -1));
 });

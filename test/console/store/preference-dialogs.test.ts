@@ -25,7 +25,7 @@ function keptBy({ effects }: Step): PreferenceChange {
   return effect.what.change;
 }
 
-test("# chooses columns: Space takes one off, Enter and y keep the choice, and it holds at once", () => {
+test("# selects columns: Space hides one, Enter and y save the choice, which applies at once", () => {
   const last = lastStep(online(), "# right space enter y");
   assert.deepEqual(keptBy(last), { kind: "columns", view: "providers", hidden: ["rate"] });
   assert.deepEqual(heads(last.state), ["NAME", "STATE"]);
@@ -36,7 +36,7 @@ test("# chooses columns: Space takes one off, Enter and y keep the choice, and i
   assert.deepEqual(heads(back.state), ["NAME", "REQ/s", "STATE"]);
 });
 
-test("rows stay in the order of a column that is hidden, and its letter sorts no more", () => {
+test("rows stay sorted by a hidden column, and its letter no longer sorts", () => {
   const order = (state: State): readonly string[] => {
     const listing = listingOf(state, VIEWS);
     return listing?.order.map((at) => listing.table.nameOf(at)) ?? [];
@@ -47,7 +47,7 @@ test("rows stay in the order of a column that is hidden, and its letter sorts no
   assert.equal(listingOf(pressed(hidden, "S s"), VIEWS)?.sort.column, "state");
 });
 
-test("no column at all cannot be kept, Esc keeps nothing, and Enter alone keeps nothing", () => {
+test("hiding all columns cannot be saved, and neither Esc nor Enter alone saves anything", () => {
   const none = pressed(online(), "# space right space right space enter");
   assert.deepEqual(lastStep(none, "y").effects, []);
   assert.match(words(pressed(none, "y")) ?? "", /at least one column/);
@@ -55,7 +55,7 @@ test("no column at all cannot be kept, Esc keeps nothing, and Enter alone keeps 
   assert.deepEqual(lastStep(online(), "# space enter").effects, []);
 });
 
-test("K keeps the view with its filter and sort under a function key, which then goes there", () => {
+test("K saves the view with filter and sort under a function key, which then opens it", () => {
   const shaped = pressed(typed(pressed(online(), "S N /"), "acme"), "enter b");
   const last = lastStep(shaped, "K f3 enter y");
   assert.deepEqual(keptBy(last), {
@@ -79,7 +79,7 @@ test("K keeps the view with its filter and sort under a function key, which then
   assert.deepEqual(pressed(there, "-").place, { view: "overview" });
 });
 
-test("the first free key is proposed, the one that holds the view already, and a key is freed again", () => {
+test("the first free key is proposed, or the one that has the view already, and a key can be freed", () => {
   const keyOf = (state: State): string | undefined => pressed(state, "K").dialog?.values["key"];
   assert.equal(keyOf(online()), "F1");
   const kept = pressed(online(), "K enter y");
@@ -91,7 +91,7 @@ test("the first free key is proposed, the one that holds the view already, and a
   assert.match(words(pressed(online(), "K tab right enter y")) ?? "", /F1 has no view/);
 });
 
-test("a favorite whose view or column a newer version no longer has is said or let go", () => {
+test("a favorite whose view or column no longer exists is reported or dropped", () => {
   const favorite = { place: { view: "gone" }, filter: "", sort: undefined, isNarrowed: false };
   const text = preferencesText(preferencesAfter(NO_PREFERENCES, { kind: "favorite", key: "f1", favorite }));
   const state = after(online(), [{ kind: "remembered", name: "preferences", text }]);
@@ -102,7 +102,7 @@ test("a favorite whose view or column a newer version no longer has is said or l
   assert.equal(listingOf(there, VIEWS)?.sort.column, "rate");
 });
 
-test("from 160 columns on the detail is beside the table, and | puts it below, which is kept", () => {
+test("from 160 columns on the detail is beside the table; | moves it below, and the choice is saved", () => {
   const wide = { ...online(), size: { columns: 170, rows: 50 } };
   const regions = (state: State) => tableRegions(state.size, backends, state.preferences.isSplit);
   assert.deepEqual(regions(wide), { above: 0, head: 1, rows: 42, pane: 0, side: 68 });
@@ -114,7 +114,7 @@ test("from 160 columns on the detail is beside the table, and | puts it below, w
   assert.deepEqual(regions({ ...wide, size: { columns: 159, rows: 50 } }).side, 0);
 });
 
-test("what is kept comes back, and two consoles add to the same file", () => {
+test("saved preferences are restored, and two consoles add to the same file", () => {
   const changes: readonly PreferenceChange[] = [
     { kind: "columns", view: "keys", hidden: ["id", "used %"] },
     { kind: "split", isSplit: false },
@@ -134,7 +134,7 @@ test("what is kept comes back, and two consoles add to the same file", () => {
   assert.deepEqual(preferencesOf(preferencesText(NO_PREFERENCES)), NO_PREFERENCES);
 });
 
-test("a file that holds anything else is read for what fits", () => {
+test("a file with other content is read as far as it fits", () => {
   for (const text of [
     "",
     "not json",

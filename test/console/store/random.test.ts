@@ -111,7 +111,7 @@ function isConfirmation(state: State, by: Event): boolean {
   return isTyped && (by.chord === "ctrl-o" || (by.chord === "enter" && dialog.focus === fields.length));
 }
 
-test("a deed comes directly of a confirmation, one of each, and of nothing else", () => {
+test("each confirmation causes one action, and nothing else causes any", () => {
   let tasks = 0;
   fc.assert(
     fc.property(events, fc.boolean(), (all, isReadOnly) => {
@@ -129,7 +129,7 @@ test("a deed comes directly of a confirmation, one of each, and of nothing else"
   assert.ok(tasks > 0, "no run confirmed anything");
 });
 
-test("a state stays within its bounds, and everything that is seen of it can be told", () => {
+test("a state stays within its limits, and all of it can be rendered", () => {
   fc.assert(
     fc.property(events, fc.boolean(), (all, isReadOnly) => {
       let state = begun(isReadOnly);
@@ -175,7 +175,7 @@ const MOST_OVER = 10;
 /** Of a place itself: filter, marks, narrowing, and then back to the one before. */
 const MOST_OF_PLACE = 4;
 
-test("Esc comes to the root by a bounded number of steps, from wherever nothing is under way, and never quits", () => {
+test("Esc returns to the root in a limited number of steps when nothing is running, and never quits", () => {
   fc.assert(
     fc.property(events, (all) => {
       let state: State = { ...after(begun(false), all), flash: undefined };

@@ -36,7 +36,7 @@ test("the cursor moves by rows, pages and to the ends, and stays on the screen",
   assert.equal(tableStateOf(after(last, [{ kind: "size", columns: 80, rows: 24 }])).offset, 84);
 });
 
-test("the cursor follows its row, and stays at its height when the row goes", () => {
+test("the cursor follows its row, and keeps its position when the row goes", () => {
   const at = pressed(online(), "down");
   assert.equal(cursor(at), "acme-alt");
   const moved = after(at, [
@@ -49,7 +49,7 @@ test("the cursor follows its row, and stays at its height when the row goes", ()
   assert.equal(cursor(after(gone, [dataOf({ list_backends: [] })])), undefined);
 });
 
-test("a filter works while it is typed; Enter keeps it and Esc brings back what was before", () => {
+test("a filter applies while it is typed; Enter keeps it and Esc restores the previous one", () => {
   const typing = typed(pressed(online(), "/"), "alt");
   assert.equal(cursor(typing), "acme-alt");
   assert.equal(tableStateOf(pressed(typing, "enter")).filter, "alt");
@@ -58,7 +58,7 @@ test("a filter works while it is typed; Enter keeps it and Esc brings back what 
   assert.equal(tableStateOf(pressed(again, "esc")).filter, "alt");
 });
 
-test("Esc goes back by exactly one step, and at the root says how to quit", () => {
+test("Esc goes back exactly one step, and at the root says how to quit", () => {
   let state = pressed(online(), "1 2 space b /");
   state = pressed(typed(state, "acme"), "enter h ? : esc");
   assert.equal(state.prompt, undefined);
@@ -77,7 +77,7 @@ test("Esc goes back by exactly one step, and at the root says how to quit", () =
   assert.deepEqual([words(root.state), root.effects], ["q quits", []]);
 });
 
-test("digits, - and tab go between views; a digit that none has says so", () => {
+test("digits, - and Tab switch views; an unassigned digit says so", () => {
   const there = pressed(online(), "1");
   assert.deepEqual([there.place, there.past], [{ view: "overview" }, [{ view: "providers" }]]);
   assert.deepEqual(pressed(there, "-").place, { view: "providers" });
@@ -90,7 +90,7 @@ test("digits, - and tab go between views; a digit that none has says so", () => 
   assert.equal(words(pressed(online(), "-")), "there is no view before this one");
 });
 
-test("a command goes to a view with what it is about and a filter", () => {
+test("a command goes to a view with a subject and a filter", () => {
   const state = command(online(), "errors acme-chat /5xx");
   assert.deepEqual(state.place, { view: "errors", subject: "acme-chat" });
   assert.equal(tableStateOf(state).filter, "5xx");
@@ -99,7 +99,7 @@ test("a command goes to a view with what it is about and a filter", () => {
   assert.deepEqual(lastStep(typed(pressed(online(), ":"), "q"), "enter").effects, [{ kind: "quit" }]);
 });
 
-test("S and a letter sort by a column, again reverses, and shifted arrows go by columns", () => {
+test("S and a letter sort by a column, again reverses, and shifted arrows move by columns", () => {
   assert.equal(sorted(pressed(online(), "S N")), "name up");
   assert.equal(sorted(pressed(online(), "S n S N")), "name down");
   assert.equal(sorted(pressed(online(), "S s")), "state up");
@@ -110,12 +110,12 @@ test("S and a letter sort by a column, again reverses, and shifted arrows go by 
   assert.equal(pressed(online(), "S esc").awaits, undefined);
 });
 
-test("columns scroll once all of them are shown", () => {
+test("columns scroll once all of them have been shown", () => {
   assert.equal(tableStateOf(pressed(online(), "t right right right right left")).scrolled, 1);
   assert.match(words(pressed(online(), "right")), /^t shows all columns/);
 });
 
-test("d shows the fields of a row and J its JSON, Enter what the view opens; what would move the terminal is escaped", () => {
+test("d shows the fields of a row, J its JSON, Enter opens it; terminal escapes are shown as text", () => {
   const evil = online([{ name: "a\u001b[2J", state: "x\ny", rate: 1 }]);
   const lines = pressed(evil, "d").page?.lines?.map(textOfLine) ?? [];
   assert.deepEqual(lines, ["name   a\\u001b[2J", "state  x\\ny", "rate   1"]);
@@ -123,7 +123,7 @@ test("d shows the fields of a row and J its JSON, Enter what the view opens; wha
   assert.deepEqual(pressed(online(), "enter").place, { view: "errors", subject: "acme-chat" });
 });
 
-test("c copies the name, or those that are marked in their order", () => {
+test("c copies the name, or the marked ones in order", () => {
   assert.deepEqual(lastStep(online(), "c").effects, [{ kind: "copy", text: "acme-chat" }]);
   assert.deepEqual(lastStep(online(), "down space up up space c").effects, [
     { kind: "copy", text: "acme-chat\nacme-alt" },
@@ -131,7 +131,7 @@ test("c copies the name, or those that are marked in their order", () => {
   assert.equal(words(pressed(online(), "c")), "copied acme-chat");
 });
 
-test("a verb that is not offered, cannot be done or would write says why, and does nothing", () => {
+test("a verb that is not offered, impossible or forbidden says why and does nothing", () => {
   assert.equal(words(pressed(online(), "P")), "P (prune) is not available here");
   assert.equal(words(pressed(online(), "1 X")), "X (remove) is not available here; use it in: providers");
   assert.equal(words(pressed(online(), "u")), "u: acme-chat is not suspended");
@@ -141,7 +141,7 @@ test("a verb that is not offered, cannot be done or would write says why, and do
   assert.equal(words(pressed(online(), "z s")), "s: the screen is frozen; press z to resume");
 });
 
-test("intents open pages, load, ask, go to the workbench and speak", () => {
+test("intents open pages, load, ask, open the workbench and announce", () => {
   assert.deepEqual(lastStep(online(), "v").effects, [
     { kind: "load", id: 1, request: { kind: "document", source: "default" } },
   ]);
@@ -165,12 +165,12 @@ test("intents open pages, load, ask, go to the workbench and speak", () => {
   );
 });
 
-test("what a statement takes the place of is put among the earlier ones", () => {
+test("a replaced statement goes into the history", () => {
   const state = typed(pressed(online(), "9"), "select 2");
   assert.deepEqual(pressed(pressed(state, "esc 2"), "o").workbench.history, ["select 2", "SELECT * FROM backends"]);
 });
 
-test("a paste is text where something takes text, and is dropped elsewhere", () => {
+test("a paste is text in a text field, and is dropped elsewhere", () => {
   const dropped = step(online(), paste("s"));
   assert.deepEqual([dropped.state.dialog, dropped.effects], [undefined, []]);
   assert.equal(words(dropped.state), "the pasted text was ignored: no text field is selected");
@@ -181,7 +181,7 @@ test("a paste is text where something takes text, and is dropped elsewhere", () 
   assert.match(words(after(pressed(online(), "S"), [paste("N")])), /was ignored/);
 });
 
-test("the query view opens with its statement as it was left, and what is typed there is typed", () => {
+test("the query view reopens with its statement, and typing edits it", () => {
   const left = pressed(typed(pressed(online(), "9"), "select 1"), "esc 2");
   for (const chords of ["9", "-"]) {
     const again = typed(pressed(left, chords), "q sure");
@@ -189,7 +189,7 @@ test("the query view opens with its statement as it was left, and what is typed 
   }
 });
 
-test("q asks while a statement is kept nowhere, and ctrl-c leaves from anywhere", () => {
+test("q asks while a statement is unsaved, and Ctrl-C leaves from anywhere", () => {
   assert.deepEqual(lastStep(online(), "q").effects, [{ kind: "quit" }]);
   const unsaved = pressed(typed(pressed(online(), "9"), "select 1"), "esc");
   assert.match(pressed(unsaved, "q").prompt?.label ?? "", /not saved; leave\?/);
@@ -205,21 +205,21 @@ test("q asks while a statement is kept nowhere, and ctrl-c leaves from anywhere"
   }
 });
 
-test("r reads and draws anew, ctrl-z stops the process, O goes to the next door where there is one", () => {
+test("r reads and redraws, Ctrl-Z suspends the process, O switches to the next address if there is one", () => {
   assert.deepEqual(lastStep(online(), "r").effects, [{ kind: "refresh" }, { kind: "redraw" }]);
   assert.deepEqual(lastStep(online(), "s ctrl-z").effects, [{ kind: "stop_process" }]);
   assert.equal(words(pressed(online(), "O")), "only one gateway is configured");
   assert.deepEqual(lastStep(online(ROWS, { endpoints: 2 }), "O").effects, [{ kind: "next_endpoint" }]);
 });
 
-test("a flash goes after six seconds; what warns or fails stays in the log", () => {
+test("a message disappears after six seconds; warnings and failures stay in the log", () => {
   const state = after(online(), [{ kind: "flash", flash: { words: "broken", tone: "fail" } }]);
   assert.equal(words(after(state, [{ kind: "tick", now: NOW + 5_999 }])), "broken");
   assert.equal(words(after(state, [{ kind: "tick", now: NOW + 6_000 }])), "");
   assert.match(command(state, "log").page?.lines?.map(textOfLine).join("\n") ?? "", /14:02:07Z {2}broken/);
 });
 
-test("what a key was answered goes with the next key, and a failure stays", () => {
+test("the message for a key disappears with the next key, and a failure stays", () => {
   const asked = pressed(online(), "x");
   assert.notEqual(words(asked), "");
   assert.equal(
@@ -231,7 +231,7 @@ test("what a key was answered goes with the next key, and a failure stays", () =
   assert.equal(words(pressed(failed, "?")), "refused");
 });
 
-test("losing contact and another leader are said", () => {
+test("a lost connection and a new leader are announced", () => {
   const state = online();
   const failure = { status: 0, code: "unreachable", message: "no connection", at: NOW };
   const link = { ...state.link, state: { kind: "offline", since: NOW, retryAt: NOW, failure } as const };
@@ -256,7 +256,7 @@ test("losing contact and another leader are said", () => {
   assert.equal(words(after(state, [led("n1"), led(null)])), "n1 is no longer the leader");
 });
 
-test("news stand behind what came of a deed until that has had its time, and do not keep it longer", () => {
+test("news wait behind the result of an action until its time is over, and do not extend it", () => {
   const led = (leader: string, now = NOW): Event => dataOf({ get_status: { leader } }, now);
   const done = after(online(), [led("n1"), { kind: "task_done", id: 1, words: "suspended for 30m" }]);
   const later = after(done, [led("n2", NOW + 2_000)]);
@@ -278,7 +278,7 @@ test("news stand behind what came of a deed until that has had its time, and do 
   assert.equal(words(pressed(failed, "O")), "only one gateway is configured", "a key has its own answer");
 });
 
-test("back in a place the filter and the cursor are as they were; gone there anew all rows are shown from the first", () => {
+test("going back restores filter and cursor; opening a view again shows all rows from the first", () => {
   const left = pressed(typed(pressed(online(), "down /"), "acme"), "enter 1");
   for (const [keys, row, filter] of [
     ["-", "acme-alt", "acme"],
@@ -290,17 +290,17 @@ test("back in a place the filter and the cursor are as they were; gone there ane
   }
 });
 
-test("rows marked before are not acted on by who comes again", () => {
+test("rows marked on an earlier visit are not acted on", () => {
   assert.equal(tableStateOf(pressed(online(), "space 1 2")).marks.size, 0);
   assert.equal(tableStateOf(pressed(online(), "space 1 -")).marks.size, 1);
 });
 
-test("a cursor that nobody moved is on the first row, whichever that becomes", () => {
+test("an unmoved cursor stays on the first row, whichever it is", () => {
   const worst = ROWS.map((row) => (row.name === "pool-eu" ? { ...row, rate: 99 } : row));
   assert.equal(cursor(after(online(), [dataOf({ list_backends: worst })])), "pool-eu");
 });
 
-test("a view that is a page scrolls within its lines", () => {
+test("a page view scrolls within its lines", () => {
   const page = start({ place: { view: "overview" } });
   assert.equal(tableStateOf(pressed(page, "down down up")).offset, 1);
   assert.equal(tableStateOf(pressed(page, "G")).offset, 60 - 28);
@@ -308,19 +308,19 @@ test("a view that is a page scrolls within its lines", () => {
   assert.equal(tableStateOf(pressed(page, "G g")).offset, 0);
 });
 
-test("the audit stream and a verification are kept, the newest lines of it", () => {
+test("the audit stream and a verification are kept, with their newest lines", () => {
   const lines = Array.from({ length: 1_200 }, (_, at) => String(at));
   assert.equal(after(online(), [{ kind: "tail", lines }]).tail?.length, 1_000);
   const verification = { file: "a.jsonl", state: { kind: "done", report: { isGood: false, lines: [] } } } as const;
   assert.equal(words(after(online(), [{ kind: "verification", verification }])), "a.jsonl: verification failed");
 });
 
-test("keys over a page that belong below say how to leave first", () => {
+test("keys of the view below a page say how to leave it first", () => {
   assert.equal(words(pressed(online(), "h s")), "Esc leaves the page first");
   assert.equal(words(after(online(), [key("y")])), "y does nothing here; ? lists the keys");
 });
 
-test("verbs act on the row of the page that is open, whatever is marked, and the description follows the data", () => {
+test("verbs act on the row of the open page, whatever is marked, and its description follows the data", () => {
   const page = pressed(online(), "space d");
   const row = page.page?.row;
   assert.ok(row !== undefined && page.page?.isDescription);
@@ -334,7 +334,7 @@ test("verbs act on the row of the page that is open, whatever is marked, and the
   assert.equal(words(pressed(gone, "s")), "s: no row");
 });
 
-test("the help of the workbench says in which of its parts a key acts", () => {
+test("the help of the workbench says in which part a key works", () => {
   const help = sectionsOf(online(ROWS, { place: { view: "query" } }), VIEWS);
   const heads = help.map(({ head }) => head).filter((head) => head.startsWith("Keys "));
   assert.ok(heads.includes("Keys in the statement"), heads.join());

@@ -46,14 +46,14 @@ const names = (state: State): readonly string[] => {
   return order.map((at) => table.idOf(at));
 };
 
-test("rows stand as the view sorts them, null last either way, equal ones by id", () => {
+test("rows are in the view's order, null last in either direction, equal ones by id", () => {
   const state = online([...ROWS, { name: "beta", state: "ok", rate: 9.1 }]);
   assert.deepEqual(names(state), ["acme-chat", "acme-alt", "beta", "pool-eu", "gamma"]);
   const up = withTable(state, { sort: { column: "rate", isDescending: false } });
   assert.deepEqual(names(up), ["pool-eu", "acme-alt", "beta", "acme-chat", "gamma"]);
 });
 
-test("a sort by a column that is gone is that of the view", () => {
+test("a sort by a missing column falls back to the view's", () => {
   const state = withTable(online(), { sort: { column: "gone", isDescending: false } });
   assert.deepEqual(listing(state).sort, { column: "rate", isDescending: true });
 });
@@ -75,7 +75,7 @@ test("rows are sorted again when they, the sort, the filter or the narrowing cha
   assert.notEqual(listing(pressed(state, "b")).order, order);
 });
 
-test("a filter leaves what it matches, and one that is wrong filters nothing and says why", () => {
+test("a filter keeps its matches, and an invalid one filters nothing and says why", () => {
   const filtered = withTable(online(), { filter: "acme" });
   assert.deepEqual(names(filtered), ["acme-chat", "acme-alt"]);
   assert.equal(listing(filtered).total, 4);
@@ -84,7 +84,7 @@ test("a filter leaves what it matches, and one that is wrong filters nothing and
   assert.equal(listing(wrong).filterError, "the pattern is not a valid regular expression");
 });
 
-test("what is chosen is the marked rows that can be seen, in their order, else the row under the cursor", () => {
+test("the selection is the visible marked rows in order, else the row under the cursor", () => {
   const marked = pressed(online(), "down down space up up space");
   assert.deepEqual(chosenOf(marked, VIEWS).ids, ["acme-alt", "pool-eu"]);
   assert.deepEqual(chosenOf(withTable(marked, { filter: "pool" }), VIEWS).ids, ["pool-eu"]);
@@ -94,7 +94,7 @@ test("what is chosen is the marked rows that can be seen, in their order, else t
 
 const why = (state: State, verb: string) => offersOf(state, VIEWS).find(({ offer }) => offer.verb === verb);
 
-test("an offer says why it cannot be taken now", () => {
+test("an unavailable action says why", () => {
   const begun = online();
   assert.equal(why(begun, "suspend")?.why, undefined);
   assert.equal(why(begun, "lift")?.why, "acme-chat is not suspended");
@@ -107,7 +107,7 @@ test("an offer says why it cannot be taken now", () => {
   assert.equal(why(offline(begun), "suspend")?.why, "not available while OFFLINE: no connection");
 });
 
-test("read-only, verbs that write are not shown, and those that read are", () => {
+test("read-only mode hides writing verbs and shows reading ones", () => {
   const state = online(ROWS, { isReadOnly: true });
   assert.equal(why(state, "suspend")?.isShown, false);
   assert.equal(why(state, "suspend")?.why, "read-only");
@@ -121,7 +121,7 @@ function offline(state: State): State {
   return after(state, [{ kind: "link", link: { ...state.link, state: link } }]);
 }
 
-test("what is read is the frame's, the view's, and of the row under the cursor, each once", () => {
+test("the frame, the view and the row under the cursor decide what is read, each once", () => {
   const keys = needsOf(online(), VIEWS).map(({ id, name }) => (name === undefined ? id : `${id}:${name}`));
   assert.deepEqual(keys, [
     "get_status",
@@ -136,7 +136,7 @@ test("what is read is the frame's, the view's, and of the row under the cursor, 
   assert.deepEqual(needsOf(pressed(online(), "s"), VIEWS).length, keys.length);
 });
 
-test("metrics are read for the overview, where an address was given", () => {
+test("metrics are read for the overview if an address was given", () => {
   const has = (hasMetrics: boolean, view: string): boolean =>
     needsOf(start({ hasMetrics, place: { view } }), VIEWS).some(({ id }) => id === "metrics");
   assert.deepEqual([has(true, "overview"), has(false, "overview"), has(true, "providers")], [true, false, false]);
@@ -152,7 +152,7 @@ function failing(state: State, status: number, value: unknown): State {
   return after(state, [{ kind: "data", now: NOW, data: dataIn(new Map([["list_backends", reading]])) }]);
 }
 
-test("a view is loading, empty, filtered to nothing, forbidden, failed, offline, signed out, too small or well", () => {
+test("a view is loading, empty, filtered empty, forbidden, failed, offline, signed out, too small or well", () => {
   const status = (state: State) => statusOf(state, VIEWS);
   assert.deepEqual(status(start()), { kind: "loading", since: undefined });
   assert.deepEqual(status(online()), { kind: "ok" });
@@ -174,7 +174,7 @@ test("a view is loading, empty, filtered to nothing, forbidden, failed, offline,
   assert.equal(status(typed(pressed(start({ place: { view: "overview" } }), "/"), "zz")).kind, "filtered_out");
 });
 
-test("a table is empty once all that decides so is read, and until then loading, forbidden or failed", () => {
+test("a table is empty once all its lists are read, and until then loading, forbidden or failed", () => {
   const need = { id: "list_models" } as const;
   const views = VIEWS.map((view) =>
     view.body.kind === "table" ? { ...view, body: { ...view.body, rowNeeds: () => [need] } } : view,
@@ -204,7 +204,7 @@ const FRESHNESS: readonly (readonly [age: number, word: string, tone: string])[]
 ];
 
 for (const [age, word, tone] of FRESHNESS) {
-  test(`after ${age} ms what is shown is ${word}`, () => {
+  test(`after ${age} ms the data is ${word}`, () => {
     assert.deepEqual(freshnessOf(after(online(), [{ kind: "tick", now: NOW + age }]), VIEWS), { word, tone });
   });
 }
@@ -223,17 +223,17 @@ function freshnessOfQuery(readings: Readonly<Record<string, number | undefined>>
   return freshnessOf(after(at, [{ kind: "data", data, now: NOW + 42_000 }]), VIEWS).word;
 }
 
-test("what is read once is as fresh as the node's own answers", () => {
+test("a one-time read is as fresh as the node's own answers", () => {
   assert.equal(freshnessOfQuery({ list_query_tables: NOW, get_status: NOW + 41_000 }), "live 1s");
   assert.equal(freshnessOfQuery({ list_query_tables: NOW, get_status: NOW }), "STALE 42s");
 });
 
-test("a gateway of which nothing may be read is connected all the same", () => {
+test("a gateway with no readable list still counts as connected", () => {
   assert.equal(freshnessOfQuery({ list_query_tables: undefined, get_status: undefined }), "online");
   assert.equal(freshnessOfQuery({}), "connecting");
 });
 
-test("freshness tells of the link, of a held screen and of read-only mode", () => {
+test("freshness shows the connection, a paused screen and read-only mode", () => {
   const word = (state: State): string => freshnessOf(state, VIEWS).word;
   assert.equal(word(start()), "connecting");
   assert.equal(word(offline(online())), "OFFLINE retry 4s");
@@ -241,20 +241,20 @@ test("freshness tells of the link, of a held screen and of read-only mode", () =
   assert.equal(word(online(ROWS, { isReadOnly: true })), "live 0s READ-ONLY");
 });
 
-test("while the screen is held, a context has the data and the clock of that moment", () => {
+test("while the screen is paused, a context has the data and the clock of that moment", () => {
   const held = after(pressed(online(), "z"), [dataOf({ list_backends: [] }), { kind: "tick", now: NOW + 5_000 }]);
   assert.equal(contextOf(held).now, NOW);
   assert.equal(listing(held).total, 4);
   assert.equal(listing(pressed(held, "z")).total, 0);
 });
 
-test("a view that is a page gives its lines, wrapped to the body and filtered", () => {
+test("a page view gives its lines, wrapped to the body and filtered", () => {
   const page = start({ place: { view: "overview" } });
   assert.equal(textOf(page, VIEWS)?.lines.length, 60);
   assert.equal(textOf(withTable(page, { filter: "line 1" }), VIEWS)?.lines.length, 11);
 });
 
-test("rows of the screen are shared as the reference has it", () => {
+test("the rows of the screen are divided as in the reference", () => {
   assert.deepEqual(tableRegions({ columns: 120, rows: 35 }, backends), {
     above: 0,
     head: 1,
@@ -272,7 +272,7 @@ test("rows of the screen are shared as the reference has it", () => {
   assert.deepEqual(tableRegions({ columns: 60, rows: 16 }, overview).rows, 8);
 });
 
-test("results are remembered by what they were made of, the newest few", () => {
+test("results are cached by their inputs, the newest few", () => {
   let made = 0;
   const recall = createRecall<number>(2);
   const make = (): number => ++made;
@@ -284,7 +284,7 @@ test("results are remembered by what they were made of, the newest few", () => {
   assert.notEqual(sum(1, 2), sum(2, 1));
 });
 
-test("a key that moves the cursor over ten thousand rows costs less than a millisecond", () => {
+test("moving the cursor over ten thousand rows costs less than a millisecond", () => {
   const rows: readonly Row[] = Array.from({ length: 10_000 }, (_, at) => ({
     name: `key-${at}`,
     state: "ok",

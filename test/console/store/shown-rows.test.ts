@@ -28,7 +28,7 @@ const copiedBy = (state: State, chords: string): string => {
   return effect.text;
 };
 
-test("the rows are saved in the order on the screen, as CSV of the columns or as JSON of the admin API", () => {
+test("rows are saved in screen order, as CSV of the columns or as JSON of the admin API", () => {
   const state = pressed(online(), "S N");
   const csv = jobOf(saved(state, "a.csv"));
   assert.equal(csv.what, "4 rows");
@@ -44,14 +44,14 @@ test("the rows are saved in the order on the screen, as CSV of the columns or as
   assert.deepEqual((JSON.parse(json.text) as typeof ROWS)[1], ROWS[0]);
 });
 
-test("a filter and marks narrow what is saved", () => {
+test("a filter and marks narrow the saved rows", () => {
   const filtered = pressed(typed(pressed(online(), "/"), "acme"), "enter");
   assert.equal(jobOf(saved(filtered, "a.csv")).what, "2 rows");
   assert.equal(jobOf(saved(pressed(online(), "space"), "a.csv")).what, "1 row");
   assert.equal(words(pressed(typed(pressed(online(), "/"), "none"), `enter ${SAVE}`)), "there are no rows to save");
 });
 
-test("the name is proposed by the view, and one that tells no format is asked for again", () => {
+test("the view proposes the file name, and a name without a known format is asked for again", () => {
   const asked = pressed(online(), SAVE);
   assert.equal(asked.prompt?.edit.text, "providers.csv");
   assert.match(asked.prompt?.label ?? "", /^save 4 rows to/);
@@ -72,7 +72,7 @@ test("keys of this gateway and of providers are masked in the file and on the cl
   assert.doesNotMatch(copiedBy(state, "C"), /gwk_a1b2/);
 });
 
-test("texts that would break a file are written so that they are read back", () => {
+test("texts with special characters are escaped so that they are read back", () => {
   const hard = ['a"b', "a,b", "a\nb", "\u001b[2J", "漢字", "=1+1"];
   const state = online(hard.map((name, at) => ({ name, state: "ok", rate: hard.length - at })));
   const rows = JSON.parse(jobOf(saved(state, "a.json")).text) as typeof ROWS;
@@ -86,7 +86,7 @@ test("texts that would break a file are written so that they are read back", () 
   assert.doesNotMatch(csv, /\u001b/);
 });
 
-test("a file that exists is replaced after y, kept by Esc, and nothing else replaces it", () => {
+test("an existing file is replaced only after y, and kept on Esc", () => {
   const job: SaveText = { kind: "save_text", file: "a.csv", text: "x", what: "4 rows" };
   const asked = after(online(), [{ kind: "file_exists", job, path: "/data/a.csv" }]);
   assert.equal(asked.dialog?.dialog.title, "Replace a local file");
@@ -99,7 +99,7 @@ test("a file that exists is replaced after y, kept by Esc, and nothing else repl
   assert.notEqual(busy.dialog?.dialog.title, "Replace a local file");
 });
 
-test("a file is saved without contact to a gateway", () => {
+test("a file is saved without a gateway", () => {
   const failure = { status: 0, code: "unreachable", message: "no", at: 0 };
   const begun = online();
   const offline = after(begun, [
@@ -111,7 +111,7 @@ test("a file is saved without contact to a gateway", () => {
   assert.equal(lastStep(asked, "y").effects.length, 1);
 });
 
-test("a page is saved as the text that is read", () => {
+test("a page is saved as its displayed text", () => {
   const state = pressed(online(), "h");
   assert.deepEqual(jobOf(saved(state, "a.txt")), {
     kind: "save_text",
@@ -121,7 +121,7 @@ test("a page is saved as the text that is read", () => {
   });
 });
 
-test("C copies the row or the marked ones, Y and a letter one cell of each", () => {
+test("C copies the row or the marked rows, Y and a letter one cell of each", () => {
   assert.equal(copiedBy(online(), "C"), "acme-chat\t12.4\tfailing");
   assert.equal(copiedBy(online(), "space space C"), "acme-chat\t12.4\tfailing\nacme-alt\t9.1\tok");
   assert.equal(copiedBy(online(), "Y s"), "failing");

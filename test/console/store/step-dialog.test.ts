@@ -17,7 +17,7 @@ const focus = (state: State): string | undefined => {
 };
 const tasksIn = (effects: readonly Effect[]): number => effects.filter(({ kind }) => kind === "task").length;
 
-test("Ctrl-O confirms from within a field, and does not replace a typed name", () => {
+test("Ctrl-O confirms from inside a field, and does not replace a typed name", () => {
   assert.equal(tasksIn(lastStep(online(), "s ctrl-o").effects), 1);
   assert.equal(tasksIn(lastStep(typed(pressed(online(), "s"), "busy"), "ctrl-o").effects), 1);
   assert.equal(tasksIn(lastStep(pressed(online(), "s ctrl-u"), "ctrl-o").effects), 0, "the reason is missing");
@@ -27,7 +27,7 @@ test("Ctrl-O confirms from within a field, and does not replace a typed name", (
   assert.equal(tasksIn(lastStep(typed(removing, "acme-chat"), "ctrl-o").effects), 1);
 });
 
-test("s, Enter and y are enough", () => {
+test("s, Enter and y suspend", () => {
   const { state, effects } = lastStep(online(), "s enter y");
   assert.ok(effects[0]?.kind === "task" && effects[0].task.kind === "actions");
   assert.equal(effects[0].task.actions[0]?.request.path, "/admin/v1/suspensions/provider:acme-chat");
@@ -39,14 +39,14 @@ for (const [what, event] of [
   ["a paste of y", paste("y")],
   ["an arrow", key("down")],
 ] as const) {
-  test(`${what} does nothing in a dialog, and leaves it open`, () => {
+  test(`${what} does nothing in a dialog and leaves it open`, () => {
     const { state, effects } = step(pressed(online(), "s"), event);
     assert.deepEqual([state.dialog?.stage.kind, effects], ["asking", []]);
   });
 }
 
 for (const chord of ["n", "s", "q", "Y", "space", "1", "u", "X"]) {
-  test(`${chord} typed where no field has the focus does nothing, and takes a y after it for a letter`, () => {
+  test(`${chord} typed without a focused field does nothing, and makes a following y a letter`, () => {
     const open = pressed(online(), "s enter");
     const { state, effects } = lastStep(open, chord);
     assert.deepEqual([state.dialog?.stage.kind, effects], ["asking", []]);
@@ -56,7 +56,7 @@ for (const chord of ["n", "s", "q", "Y", "space", "1", "u", "X"]) {
   });
 }
 
-test("whatever is typed at a dialog stays in it and changes nothing", () => {
+test("any text typed at a dialog stays in it and changes nothing", () => {
   const letters = fc.array(fc.constantFrom(..."abcdefghijklmnopqrstuvwxyzABCSXUEY0123456789:/?!-".split("")), {
     minLength: 1,
     maxLength: 40,
@@ -84,7 +84,7 @@ test("whatever is typed at a dialog stays in it and changes nothing", () => {
   }
 });
 
-test("text typed at a dialog without fields confirms nothing, even where it holds a y", () => {
+test("text typed at a dialog without fields confirms nothing, even with a y in it", () => {
   const suspended = step(pressed(online(), "s enter y"), { kind: "task_done", id: 1, words: "suspended" }).state;
   const undoing = pressed(suspended, "u");
   assert.equal(undoing.dialog?.dialog.fields.length, 0);
@@ -100,7 +100,7 @@ test("text typed at a dialog without fields confirms nothing, even where it hold
   }
 });
 
-test("the focus goes round the fields and by none", () => {
+test("the focus cycles through the fields and through none", () => {
   const open = pressed(online(), "s");
   assert.deepEqual(
     ["", " tab", " tab tab", " tab tab tab", " tab tab tab tab", " shift-tab"].map((more) =>
@@ -112,28 +112,28 @@ test("the focus goes round the fields and by none", () => {
   assert.equal(focus(pressed(open, "ctrl-u tab enter")), "reason", "Enter goes to what is required and empty");
 });
 
-test("letters go into a text that has the focus, y among them", () => {
+test("letters go into a focused text field, including y", () => {
   const state = typed(pressed(online(), "s ctrl-u"), "why y");
   assert.equal(values(state)?.["reason"], "why y");
   assert.equal(values(after(state, [paste("!\n?")]))?.["reason"], "why y! ?");
   assert.equal(values(pressed(online(), "s down"))?.["reason"], "rotation");
 });
 
-test("left and right change the first choice without the focus, and the one that has it", () => {
+test("left and right change the first choice without a focus, and the focused one otherwise", () => {
   assert.equal(values(pressed(online(), "s enter right"))?.["duration"], "1h");
   assert.equal(values(pressed(online(), "s enter left left"))?.["duration"], "1h");
   assert.equal(values(pressed(online(), "s tab space"))?.["duration"], "1h");
   assert.equal(pressed(online(), "s tab y").dialog?.stage.kind, "asking");
 });
 
-test("space ticks the box that arrows went to", () => {
+test("Space toggles the box selected with arrows", () => {
   const state = pressed(online(), "s tab tab right");
   assert.equal(state.dialog === undefined ? -1 : boxOf(state.dialog), 1);
   assert.equal(values(pressed(state, "space"))?.["nodes"], "n1,n2");
   assert.equal(values(pressed(state, "space left space"))?.["nodes"], "n2");
 });
 
-test("a required empty field gets the focus, and the dialog cannot be confirmed before it has text", () => {
+test("a required empty field gets the focus, and the dialog cannot be confirmed until it has text", () => {
   const open = pressed(online(), "m");
   assert.equal(focus(open), "name");
   assert.equal(whyNotConfirmed(open), "Name: required");
@@ -146,7 +146,7 @@ test("the dialog says why it cannot be confirmed, and runs nothing", () => {
   assert.deepEqual([words(state), effects], ["that is no reason", []]);
 });
 
-test("a typed confirmation is Enter on exactly the text, and neither y nor a paste", () => {
+test("a typed confirmation needs Enter on exactly the text, and neither y nor a paste works", () => {
   const open = pressed(online(), "X");
   assert.equal(focus(open), "typed");
   assert.equal(tasksIn(lastStep(typed(open, "acme-cha"), "enter").effects), 0);
@@ -157,7 +157,7 @@ test("a typed confirmation is Enter on exactly the text, and neither y nor a pas
   assert.equal(tasksIn(step(after(open, [paste("acme-chat")]), key("enter")).effects), 1);
 });
 
-test("while it is under way keys do nothing, and Esc says so", () => {
+test("while an action runs keys do nothing, and Esc says so", () => {
   const running = pressed(online(), "s enter y");
   assert.deepEqual(lastStep(running, "y").effects, []);
   assert.equal(pressed(running, "q n esc").dialog?.stage.kind, "running");
@@ -166,7 +166,7 @@ test("while it is under way keys do nothing, and Esc says so", () => {
   assert.equal(words(pressed(told, "esc")), "still running: 1 of 2");
 });
 
-test("a failure stays in the dialog with the gateway's words, and y tries again", () => {
+test("a failure stays in the dialog with the gateway's message, and y tries again", () => {
   const failed = after(pressed(online(), "s enter y"), [{ kind: "task_failed", id: 1, words: "no leader" }]);
   assert.deepEqual(failed.dialog?.stage, { kind: "failed", words: "no leader" });
   assert.deepEqual(failed.log, [...online().log, { at: NOW, words: "no leader" }]);
@@ -175,7 +175,7 @@ test("a failure stays in the dialog with the gateway's words, and y tries again"
   assert.equal(pressed(failed, "esc").dialog, undefined);
 });
 
-test("what is done closes the dialog, is said and logged, and lets the marks go", () => {
+test("a completed action closes the dialog, is announced and logged, and clears the marks", () => {
   const done = after(pressed(online(), "space s enter y"), [{ kind: "task_done", id: 1, words: "suspended" }]);
   assert.equal(done.dialog, undefined);
   assert.equal(words(done), "suspended");
@@ -184,7 +184,7 @@ test("what is done closes the dialog, is said and logged, and lets the marks go"
   assert.equal(after(done, [{ kind: "task_done", id: 9, words: "late" }]).log.at(-1)?.words, "late");
 });
 
-test("what is shown once is copied on c, forgotten on Esc alone, and stands nowhere else", () => {
+test("a text shown once is copied on c, forgotten on Esc alone, and kept nowhere else", () => {
   const secret = "gw-canary-0123456789";
   const running = pressed(typed(pressed(online(), "m"), "ci"), "tab y");
   const shown = after(running, [{ kind: "task_done", id: 1, words: `minted ci: ${secret}`, secret }]);
@@ -199,7 +199,7 @@ test("what is shown once is copied on c, forgotten on Esc alone, and stands nowh
   assert.ok(!JSON.stringify({ ...shown, dialog: undefined }).includes(secret));
 });
 
-test("c copies the command lines that do the same", () => {
+test("c copies the equivalent command lines", () => {
   const { state, effects } = lastStep(online(), "space space s enter c");
   assert.deepEqual(effects, [
     {
@@ -216,7 +216,7 @@ test("c copies the command lines that do the same", () => {
   assert.equal(state.dialog?.stage.kind, "asking");
 });
 
-test("a dialog that was open when contact was lost does nothing until it is back", () => {
+test("a dialog open during a lost connection does nothing until it is back", () => {
   const open = pressed(online(), "s enter");
   const failure = { status: 0, code: "unreachable", message: "no connection", at: NOW };
   const offline = { ...open.link, state: { kind: "offline", since: NOW, retryAt: NOW, failure } as const };
@@ -226,7 +226,7 @@ test("a dialog that was open when contact was lost does nothing until it is back
   assert.equal(tasksIn(lastStep(after(away, [{ kind: "link", link: open.link }]), "y").effects), 1);
 });
 
-test("a proposal gives way to the first character that is typed, and is edited by any other key", () => {
+test("a proposal is replaced by the first typed character, and edited by any other key", () => {
   const [name] = mintDialog.fields;
   assert.ok(name?.kind === "text");
   const proposing: Dialog = { ...mintDialog, fields: [{ ...name, initial: "standard", isProposal: true }] };

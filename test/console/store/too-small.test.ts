@@ -5,7 +5,7 @@ import { after, dataOf, key, ROWS, start, step } from "./fixture.ts";
 
 const size = (columns: number, rows: number): Event => ({ kind: "size", columns, rows });
 
-test("on a screen too small to show a dialog none is opened and none confirmed", () => {
+test("on a screen too small for a dialog none is opened and none confirmed", () => {
   const endpoint = start().link.endpoint;
   const online: Event = { kind: "link", link: { endpoint, endpoints: 1, state: { kind: "online" } } };
   const ready = after(start(), [online, dataOf({ list_backends: ROWS }), key("2")]);

@@ -17,7 +17,7 @@ const linesOf = ({ dialog, ...state }: State): readonly string[] =>
     ([label, line]) => `${label}: ${textOfLine(line)}`,
   );
 
-test("the cursor stays with what was acted on, wherever it goes", () => {
+test("the cursor stays with the changed row, wherever it moves", () => {
   const state = suspended();
   assert.equal(cursor(state), "acme-chat");
   const rows = ROWS.map((row) => (row.name === "acme-chat" ? { ...row, rate: 0.1 } : row));
@@ -26,7 +26,7 @@ test("the cursor stays with what was acted on, wherever it goes", () => {
   assert.equal(cursor(moved), "acme-chat");
 });
 
-test("u from another row, and from another view, asks first and says what it undoes", () => {
+test("u from another row or another view asks first and names what it undoes", () => {
   for (const way of ["down u", "1 u", "down down u"]) {
     const { state, effects } = lastStep(suspended(), way);
     assert.deepEqual(effects, [], way);
@@ -41,7 +41,7 @@ test("u from another row, and from another view, asks first and says what it und
   assert.equal(effects[0].task.actions[0]?.operation, "delete_suspension");
 });
 
-test("it is hinted as an undo, and gone once there is nothing to take back", () => {
+test("undo is hinted, and disappears once there is nothing to undo", () => {
   const offered = (state: State) => offersOf(state, VIEWS).find(({ offer }) => offer.verb === "lift");
   const state = suspended();
   assert.deepEqual([offered(state)?.offer.does, offered(state)?.why], ["undo", undefined]);
@@ -51,7 +51,7 @@ test("it is hinted as an undo, and gone once there is nothing to take back", () 
   assert.equal(offered(over)?.why, "acme-chat is not suspended");
 });
 
-test("what failed or is for good leaves the last thing done to be undone", () => {
+test("a failed or irreversible action keeps the previous one undoable", () => {
   const failed = pressed(online(), "s enter y");
   const after = step(failed, { kind: "task_failed", id: failed.dialog?.id ?? -1, words: "no" }).state;
   assert.equal(after.undo, undefined);
@@ -60,7 +60,7 @@ test("what failed or is for good leaves the last thing done to be undone", () =>
   assert.equal(minted.undo?.did, "provider:acme-chat suspended");
 });
 
-test("who may only read is offered nothing to undo", () => {
+test("read-only mode offers no undo", () => {
   const state = { ...suspended(), isReadOnly: true };
   assert.match(words(pressed(state, "u")), /read-only/);
   assert.ok(!offersOf(state, VIEWS).some(({ offer, isShown }) => offer.verb === "lift" && isShown));

@@ -12,7 +12,7 @@ const tick: Event = { kind: "tick", now: NOW + 1_000 };
 const again = dataOf({ list_backends: ROWS }, NOW + 1_000);
 const changed = dataOf({ list_backends: ROWS.slice(1) }, NOW + 1_000);
 
-test("an answer that says what the one before said is not drawn, one that says more is", () => {
+test("an unchanged answer is not drawn, and a changed one is", () => {
   assert.equal(isDrawn(online(), again), false);
   assert.equal(isDrawn(online(), changed), true);
   assert.equal(isDrawn(online(), dataOf({ list_backends: ROWS, list_keys: [] }, NOW)), false);
@@ -20,7 +20,7 @@ test("an answer that says what the one before said is not drawn, one that says m
   assert.equal(isDrawn(online(), failed), true);
 });
 
-test("without anybody at the keyboard new values wait for the next second; first answers and failures do not", () => {
+test("without key presses new values wait for the next second; first answers and failures do not", () => {
   assert.equal(isDrawn(online(), changed, false), false);
   assert.equal(isDrawn(online(), tick, false), true);
   const unread = after(online(), [dataOf({})]);
@@ -28,12 +28,12 @@ test("without anybody at the keyboard new values wait for the next second; first
   assert.equal(isDrawn(online(), dataOf({}), false), true, "an answer that is gone");
 });
 
-test("the second that passes is drawn, and what a key does", () => {
+test("a passing second and the effect of a key are drawn", () => {
   assert.equal(isDrawn(online(), tick), true);
   assert.equal(isDrawn(online(), key("down")), true);
 });
 
-test("a held screen is drawn for nothing that comes by itself, but for what stands over it", () => {
+test("a paused screen is not redrawn by updates, except for overlays", () => {
   const held = pressed(online(), "z");
   assert.equal(isDrawn(held, tick), false);
   assert.equal(isDrawn(held, changed), false);

@@ -47,7 +47,7 @@ test("a program's screen is read as text and as cells", options, async (t) => {
   await assert.rejects(terminal.until("never", "the word"), /the word: the program has ended[\s\S]*\| plain red/);
 });
 
-test("a program that is killed says by what, and its owner's end kills one that goes on", options, async (t) => {
+test("a killed program reports its signal, and the end of its owner kills a running one", options, async (t) => {
   const terminal = openTerminal(t, { args: echo("up") });
   await terminal.until("up");
   await terminal.settled();
@@ -66,7 +66,7 @@ test("a program that is killed says by what, and its owner's end kills one that 
   assert.deepEqual(await other.ended, { status: null, signal: "SIGKILL" });
 });
 
-test("sequences are counted though they come in pieces", () => {
+test("escape sequences are counted even if they arrive in pieces", () => {
   const bytes = createRawBytes();
   for (const byte of Buffer.from("\u001b[2J\u001b[?1049hx\u001b[3J\u001b[2J\u001b[?1049l"))
     bytes.add(Uint8Array.of(byte));
@@ -78,7 +78,7 @@ test("sequences are counted though they come in pieces", () => {
   );
 });
 
-test("a picture has each word in its column, joined lines, and its title for those who cannot see it", () => {
+test("a screenshot has each word in its column, joined lines, and a title for screen readers", () => {
   const plain = {
     width: 1,
     fg: "default",

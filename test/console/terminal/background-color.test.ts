@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { isLightBy, isLightIn } from "../../../src/console/terminal/background-color.ts";
 import { createDecoder } from "../../../src/console/terminal/decode-keys.ts";
 
-test("the answer of a terminal is its background, whatever its digits", () => {
+test("the background color is read from a terminal's answer with any number of digits", () => {
   for (const [answer, isLight] of [
     ["11;rgb:ffff/ffff/ffff", true],
     ["11;rgb:fdfd/f6f6/e3e3", true],

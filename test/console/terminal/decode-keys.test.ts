@@ -73,7 +73,7 @@ test("each key is recognized in all its encodings", () => {
   }
 });
 
-test("what the test terminal sends for a chord is that chord", () => {
+test("the chords of the test terminal decode to themselves", () => {
   for (const chord of [...NAMED_CHORDS, "a", "Z", "/", "é", "ctrl-r", "ctrl-z"]) {
     assert.deepEqual(told(decode(bytesOfChord(chord))), [chord]);
   }
@@ -83,7 +83,7 @@ test("characters typed ahead are keys of their own", () => {
   assert.deepEqual(told(decode("2 sy\r")), ["2", "space", "s", "y", "enter"]);
 });
 
-test("an Esc is reported at a second Esc, at a control character, or after the pause", () => {
+test("Esc is reported at a second Esc, at a control character, or after the pause", () => {
   const decoder = createDecoder();
   assert.deepEqual(decoder.feed(bytesOf("\u001b")), []);
   assert.equal(decoder.isPending, true);

@@ -8,7 +8,7 @@ const UTF8 = { TERM: "xterm-256color", LANG: "en_US.UTF-8" };
 const environment = (env: EnvironmentOptions["env"], more: Partial<EnvironmentOptions> = {}) =>
   environmentOf({ env, isTTY: true, isAsciiAsked: false, ...more });
 
-test("a usual terminal has colours and all characters, and is not read aloud", () => {
+test("a usual terminal has colors and all characters, and no screen reader", () => {
   assert.deepEqual(environment(UTF8), {
     hasColour: true,
     isAscii: false,

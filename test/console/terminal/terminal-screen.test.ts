@@ -66,7 +66,7 @@ for (const [key, words, status] of [
   ["T", "thrown in the console", 1],
   ["P", "rejected in the console", 1],
 ] as const) {
-  test(`what is ${words} is printed where it can be read, with status ${status}`, options, async (t) => {
+  test(`${words} is printed readably with status ${status}`, options, async (t) => {
     const terminal = await open(t);
     await terminal.press(key);
     assert.deepEqual(await terminal.ended, { status, signal: null });

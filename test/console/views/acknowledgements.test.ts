@@ -52,7 +52,7 @@ test("acknowledged rows fold into a counting line at the end, and Enter lists th
   assert.deepEqual(open?.("acknowledged", context), { kind: "go", place: { view: "acknowledgements" } });
 });
 
-test("it returns at its end without a further read", () => {
+test("an acknowledged alert returns at its expiry without a further read", () => {
   const context = seen([acknowledgement(NAME, { until: at(1) })]);
   assert.equal(idsShown(overviewView, context)[0], "suspension:provider:beta-labs");
   const after = { ...context, now: context.now + 1_000 };
@@ -61,7 +61,7 @@ test("it returns at its end without a further read", () => {
   assert.notEqual(turn?.(context), turn?.(after));
 });
 
-test("it returns when it is more severe", () => {
+test("an acknowledged alert returns when it is more severe", () => {
   const name = "budget:day/shared";
   const hot = { list_budgets: [budget("day", { status: "low", used: 4_812_330 })] } as const;
   const spent = { list_budgets: [budget("day", { status: "exhausted", limit: 10, used: 10 })] } as const;
@@ -71,7 +71,7 @@ test("it returns when it is more severe", () => {
   assert.match(row?.[3] ?? "", /^worse than when alice@example acknowledged it: all of 10 units/);
 });
 
-test("it returns when it covers more, and not when it covers fewer", () => {
+test("an acknowledged alert returns when it covers more, and not when it covers fewer", () => {
   const off = [suspension("acme-chat"), suspension("beta-labs"), suspension("acme-alt"), suspension("gamma")];
   const unserved = (models: number) =>
     seen([acknowledgement("models:unserved", { degree: 2 })], {
@@ -87,7 +87,7 @@ test("an acknowledgement without a degree is not compared", () => {
   assert.ok(!idsShown(overviewView, context).includes(NAME));
 });
 
-test("a acknowledges one or several with a reason and an end, and says how bad each is", () => {
+test("the key a acknowledges one or several with reason and expiry, and records their severity", () => {
   const context = seen([]);
   const dialog = dialogOf(startOf(overviewView, "acknowledge", context, NAME, "suspension:provider:beta-labs"));
   assert.equal(dialog.title, "Acknowledge 2 rows");
@@ -117,7 +117,7 @@ test("u lifts an acknowledgement, and restores the one that it replaced", () => 
   ]);
 });
 
-test("where it cannot be, a says why", () => {
+test("an unavailable acknowledgement says why", () => {
   assert.match(whyOf(overviewView, "acknowledge", contextOf(INCIDENT), NAME) ?? "", /not loaded yet/);
   const context = seen([acknowledgement(NAME)]);
   assert.equal(

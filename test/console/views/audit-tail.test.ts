@@ -170,7 +170,7 @@ test("refusals need attention, and completed changes do not", () => {
   assert.deepEqual([table.isBad(0), table.isBad(1)], [false, true]);
 });
 
-test("no invalid value is taken for a record", () => {
+test("no invalid value is accepted as a record", () => {
   const good = record();
   assert.deepEqual(parseRecord(JSON.stringify(good)), good);
   for (const bad of [

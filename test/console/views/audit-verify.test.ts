@@ -11,19 +11,19 @@ const pageOf = (verification: Verification | undefined): string => {
   return textsOf(body.lines(contextOf({}, { verification }))).join("\n");
 };
 
-test("before the first verification the page shows how to begin", () => {
+test("before the first verification the page says how to start one", () => {
   const page = pageOf(undefined);
   assert.match(page, /Press V and name an exported trail/);
   assert.match(page, /gateway audit verify FILE/);
   assert.match(page, /gateway audit verify -heads audit-heads\.json FILE/);
 });
 
-test("while it runs the page says how far it is", () => {
+test("a running verification shows its progress", () => {
   const page = pageOf({ file: "trail.jsonl", state: { kind: "running", words: "12,000 records, 9 MB" } });
   assert.equal(page, "file  trail.jsonl\n\nverifying: 12,000 records, 9 MB");
 });
 
-test("a report is shown with its verdict in words", () => {
+test("a report is shown with its verdict as text", () => {
   const lines = [line("ok   n1 K 0..9, 10 records")];
   const good = pageOf({ file: "t", state: { kind: "done", report: { isGood: true, lines } } });
   assert.match(good, /^VERIFIED: .*\n\nok {3}n1 K 0\.\.9, 10 records$/m);
@@ -34,13 +34,13 @@ test("a report is shown with its verdict in words", () => {
   assert.doesNotMatch(bad, /VERIFIED/);
 });
 
-test("a file that cannot be read is not called bad", () => {
+test("an unreadable file is not reported as invalid", () => {
   const page = pageOf({ file: "t\u001b[2J", state: { kind: "failed", words: "ENOENT" } });
   assert.match(page, /! NOT CHECKED: ENOENT/);
   assert.doesNotMatch(page, /\u001b/);
 });
 
-test("V offers the file of the last time", () => {
+test("V proposes the previous file", () => {
   const verification: Verification = { file: "trail.jsonl", state: { kind: "running", words: "" } };
   const ask = startOf(auditVerifyView, "verify", [], contextOf({}, { verification }));
   assert.equal(ask.kind === "ask" && ask.initial, "trail.jsonl");

@@ -72,7 +72,7 @@ test("a column abbreviates all numbers if one would not fit", () => {
   );
 });
 
-test("nothing is shown as fully used before it is", () => {
+test("a budget is shown as fully used only when it is", () => {
   assert.equal(usedPercent({ used: 999_999, limit: 1_000_000 }), "99.9");
   assert.equal(usedPercent({ used: 1_000_000, limit: 1_000_000 }), "100.0");
   assert.equal(usedPercent({ used: 1_200_000, limit: 1_000_000 }), "120.0");

@@ -40,7 +40,7 @@ const REQUESTS = [
   }),
 ];
 
-test("requests have bands for success, refusal and failure; an aborted client is not a failure", () => {
+test("requests have bands for success, refusal and failure; a client that disconnects is not a failure", () => {
   const lines = above(requestsView, contextOf({ list_requests: REQUESTS }));
   assert.deepEqual(
     lines.map((text) => [text.slice(0, 24).trim(), /[\d.]+[a-z]*B?(?: max \S+)$/.exec(text)?.[0] ?? ""]),
@@ -56,7 +56,7 @@ test("requests have bands for success, refusal and failure; an aborted client is
   assert.deepEqual(above(requestsView, contextOf({ list_requests: [] })), []);
 });
 
-test("e on a request goes to the failures of its provider, or to who else was refused so", () => {
+test("e on a request goes to the failures of its provider, or to other callers refused for the same reason", () => {
   const context = contextOf({ list_requests: REQUESTS });
   const table = tableOfView(requestsView, context);
   const ids = REQUESTS.map((_, row) => table.idOf(row));

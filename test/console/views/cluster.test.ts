@@ -88,7 +88,7 @@ test("a lost quorum is shown, with no leader", () => {
   ]);
 });
 
-test("without room, the quorum is kept", () => {
+test("a prune below the quorum is refused", () => {
   assert.equal(body.above?.(mixed, { columns: 80, rows: 1 }).length, 1);
   assert.deepEqual(clusterLines(contextOf({})), []);
 });
@@ -153,7 +153,7 @@ for (const { id, members, meaning, toDo, without } of [
   });
 }
 
-test("the pane of a member that is gone is empty", () => {
+test("the pane of a removed member is empty", () => {
   assert.deepEqual(memberPane("n9", mixed), []);
 });
 
@@ -163,7 +163,7 @@ function intentOf(verb: VerbId, ids: readonly string[], context: Context): Inten
   return offer.why?.({ ids }, context) ?? offer.start({ ids }, context);
 }
 
-test("every verb that can change a cluster leads to a dialog, and none without", () => {
+test("every verb that changes the cluster opens a dialog", () => {
   const three = cluster([leader("n1"), member("n2"), silent("n3")]);
   const titles = (["lead", "remove", "prune"] as const).map((verb) => {
     const intent = intentOf(verb, ["n2"], cluster([leader("n1"), member("n2"), member("n3")]));
@@ -189,7 +189,7 @@ test("the most advanced survivor is named", () => {
   assert.equal(survivorOf([silent("n1"), learner("n2")]), undefined);
 });
 
-test("the recovery guide gives the commands in their order, with the names that are known", () => {
+test("the recovery guide lists its commands in order, with the known names", () => {
   const lost = cluster([silent("n1"), member("n2"), silent("n3")], { node: "n2", leader: null, role: "candidate" });
   const page = texts(recoverLines(lost));
   assert.deepEqual(page.slice(page.indexOf("NOW"), page.indexOf("WHAT IS LOST")), [

@@ -111,7 +111,7 @@ test("the pages of a source are loaded by its name and revisions", () => {
   });
 });
 
-test("a difference needs an earlier revision, and is tried if that is not known", () => {
+test("a difference needs an earlier revision, and is tried if it is unknown", () => {
   const only = contextOf({ ...VALUES, revisions: { default: [revision(118)] } });
   assert.equal(
     intentOf(configView, "difference", ["default"], only),
@@ -145,7 +145,7 @@ test("a change of a source asks for a file, then opens a dialog", () => {
   assert.equal(titleOf(intentOf(configView, "reload", [], file)), "Reload the deployment document");
 });
 
-test("where a file is the writer, only a reload is offered", () => {
+test("if a file owns the source only a reload is offered", () => {
   for (const verb of ["create", "remove", "preview"] as const) {
     assert.equal(intentOf(configView, verb, ["default"], file), SINGLE, verb);
   }

@@ -91,7 +91,7 @@ test("failures of one millisecond keep their ids when newer ones come", () => {
   assert.deepEqual(after.slice(2), before);
 });
 
-test("the view reads the errors of its subject, and asks for one where none was named", () => {
+test("the view reads the errors of its subject, and asks for one if none is named", () => {
   assert.deepEqual(errorsView.needs("acme-chat")[0], { id: "list_backend_errors", name: "acme-chat" });
   assert.deepEqual(errorsView.needs(undefined), []);
   const unnamed = contextOf({ list_backend_errors: FAILURES });
@@ -122,7 +122,7 @@ test("s and u are about the provider, without a row", () => {
   ]);
 });
 
-test("f goes to the provider that the request failed over to", () => {
+test("f goes to the provider of the failover", () => {
   const [moved = "", failed = ""] = idsShown(errorsView, context);
   assert.deepEqual(startOf(errorsView, "follow", context, moved), {
     kind: "go",

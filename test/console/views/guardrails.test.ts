@@ -137,7 +137,7 @@ test("f goes to exactly the refusals of the row", () => {
   assert.equal(startOf(guardrailsView, "follow", context, "rule:gone").kind, "flash");
 });
 
-test("without guardrails the sentence says what that means, and where they are written", () => {
+test("without guardrails the view says what that means and where they are configured", () => {
   assert.deepEqual(idsShown(guardrailsView, contextOf({ list_guardrails: [] })), []);
   const { sentence, next } = body.empty(contextOf({}));
   assert.equal(sentence, "No guardrails are configured: no text is inspected.");

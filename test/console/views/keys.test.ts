@@ -69,7 +69,7 @@ test("the most important columns are kept, and each has its own letter", () => {
   assert.deepEqual(bodyOf(keysView).sort, { column: "name", isDescending: false });
 });
 
-test("keys that are refused, that end within a week or whose bucket is hot want attention", () => {
+test("keys that are refused, expire within a week or have a nearly spent bucket need attention", () => {
   assert.deepEqual(
     KEYS.map((_, at) => TABLE.isBad(at)),
     [true, false, true, true, true],
@@ -147,7 +147,7 @@ test("verbs open their dialogs with the requests that follow", () => {
   assert.equal(dialogOf(startOf(keysView, "mint", [], CONTEXT)).title, "Mint a key");
 });
 
-test("a verb that cannot be says why", () => {
+test("an unavailable verb says why", () => {
   assert.equal(whyOf(keysView, "lift", ["prod-chat"], CONTEXT), "prod-chat is not suspended");
   assert.match(whyOf(keysView, "suspend", ["nb-lab"], CONTEXT) ?? "", /suspended already, by alice@example/);
   for (const verb of ["rotate", "extend", "remove"] as const) {
@@ -220,7 +220,7 @@ test("ten thousand keys are a table at once, and a cell costs microseconds", (t)
   assert.ok(cellUs < 20, `${cellUs} us`);
 });
 
-test("a key looked up by id is shown alone, with its use by node", () => {
+test("a key found by id is shown alone, with its use by node", () => {
   const request = {
     ...{
       id: "r",

@@ -55,7 +55,7 @@ test("the pane shows the plan with the state of each provider", () => {
   assert.deepEqual(body.pane?.("gone", context), []);
 });
 
-test("s suspends a model by name, but no pattern", () => {
+test("s suspends a model by name, and not a pattern", () => {
   assert.equal(whyOf(modelsView, "suspend", context, "acme-large"), undefined);
   assert.match(whyOf(modelsView, "suspend", context, "fast", "acme-*") ?? "", /^acme-\* is a pattern/);
   const byDefault = contextOf({ list_models: [model("*", "p", { kind: "default" })] });
@@ -65,7 +65,7 @@ test("s suspends a model by name, but no pattern", () => {
   ]);
 });
 
-test("u lifts a model, and says why not", () => {
+test("u lifts a model's suspension, or says why not", () => {
   assert.equal(whyOf(modelsView, "lift", context, "fast"), "fast is not suspended");
   const off = contextOf({ ...INCIDENT, list_suspensions: [suspension("fast", { kind: "model" })] });
   assert.equal(whyOf(modelsView, "lift", off, "fast"), undefined);
@@ -84,7 +84,7 @@ test("f goes to the provider of the row", () => {
   assert.equal(whyOf(modelsView, "follow", context, "gone"), "the model no longer exists");
 });
 
-test("without models the sentence says what that means", () => {
+test("without models the view says what that means", () => {
   assert.deepEqual(idsShown(modelsView, contextOf({ list_models: [] })), []);
   assert.equal(body.empty(contextOf({})).sentence, "No model is routed: every request is refused.");
 });

@@ -97,7 +97,7 @@ test("known metrics are above the table, with gaps", () => {
   assert.match(lines[4] ?? "", /overhead {2}p50 1\.9ms {2}p95 6\.1ms {2}p99 14ms$/);
 });
 
-test("an unreadable metrics page is reported, and the lists are charted in its place", () => {
+test("an unreadable metrics page is reported, and the lists are charted instead", () => {
   const context = contextOf(INCIDENT);
   const unread = { code: "unreachable", status: 0, message: "refused", at: 0 };
   const reading = { value: undefined, freshAt: undefined, askedAt: 0, failure: unread };

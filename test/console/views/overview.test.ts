@@ -313,7 +313,7 @@ test("Enter goes to the view of the row and selects it there", () => {
   assert.equal(body.open?.("gone", incident).kind, "flash");
 });
 
-test("without alerts the sentence says what was checked", () => {
+test("without alerts the view says what was checked", () => {
   const calm: Known = {
     get_status: STATUS,
     list_cluster_members: MEMBERS,

@@ -68,7 +68,7 @@ test("a pack shows how much of it the document has, and a differing one needs at
   ]);
 });
 
-test("the pane shows each object, the compilation and the pack's own test cases", () => {
+test("the pane shows each object, the compile result and the pack's own test cases", () => {
   const text = textsOf(bodyOf(packsView).pane?.("secrets", contextWith(trial())) ?? []).join("\n");
   assert.match(text, /1 to add, 1 already present/);
   assert.match(text, /compiles +yes/);
@@ -99,7 +99,7 @@ test("writing is not offered while a pack is tested, refused, failing, present o
   assert.equal(why(trial()), "");
 });
 
-test("the dialog holds the difference without credentials, is confirmed by name, and writes what it showed", () => {
+test("the dialog has the difference without credentials, is confirmed by name, and writes what it showed", () => {
   const context = contextWith(trial());
   const dialog = dialogOf(startOf(packsView, "create", ["secrets"], context));
   const words = wordsOf(dialog, context).join("\n");
@@ -157,7 +157,7 @@ test("an unreadable pack says why and offers nothing", () => {
   assert.match(whyOf(packsView, "create", ["./ours"], context) ?? "", /it is refused/);
 });
 
-test("local packs that it builds on are tested and added with it", () => {
+test("local packs that a pack builds on are tested and added with it", () => {
   const packs = [facts({ name: "./a", id: "a", buildsOn: ["b", "secrets"] }), facts({ name: "./b", id: "b" }), facts()];
   const context = contextWith(undefined, shelf({ packs }));
   assert.deepEqual(bodyOf(packsView).paneNeeds?.("./a", context), [

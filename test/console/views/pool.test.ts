@@ -60,7 +60,7 @@ test("unknown states and errors are shown escaped", () => {
   assert.ok(!shown.flat().join("").includes("\u001b"));
 });
 
-test("the view reads the members of its subject, and asks for one where none was named", () => {
+test("the view reads the members of its subject, and asks for one if none is named", () => {
   assert.deepEqual(poolView.needs("gpu")[0], { id: "list_backend_members", name: "gpu" });
   assert.deepEqual(poolView.needs(undefined), []);
   const unnamed = contextOf({ list_backend_members: MEMBERS });

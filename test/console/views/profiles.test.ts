@@ -39,7 +39,7 @@ const CONTEXT = contextOf({
 });
 const TABLE = tableOfView(profilesView, CONTEXT);
 
-test("a profile is a row of what it allows and how many keys refer to it", () => {
+test("a profile row has its permissions and the number of keys that use it", () => {
   const row = (at: number) => TABLE.columns.map(({ id }) => cellAt(TABLE, at, id));
   assert.deepEqual(row(0), ["standard", "active", "day-5m", "acme-*, pool-*", "tools", "2", "all", "7"]);
   assert.deepEqual(row(1), ["open", "SUSPENDED", "-", "all", "-", "0", "none", "0"]);
@@ -85,6 +85,6 @@ test("the pane lists the shared bucket, then the fullest, and counts the others"
   assert.match(open[2] ?? "", /SUSPENDED "leaked" by alice@example/);
 });
 
-test("without profiles the view says where they are written", () => {
+test("without profiles the view says where they are configured", () => {
   assert.match(bodyOf(profilesView).empty(CONTEXT).next, /deployment document \(`profiles:`\)/);
 });

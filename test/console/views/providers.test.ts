@@ -46,14 +46,14 @@ test("a row shows measurements, or a dash", () => {
   ]);
 });
 
-test("states have words, marks and tones", () => {
+test("states have names, marks and tones", () => {
   assert.deepEqual(cellOf(providersView, incident, "acme-chat", "state"), { text: "!FAILING", tone: "fail" });
   assert.deepEqual(cellOf(providersView, incident, "acme-chat", "err %"), { text: "61.0", tone: "fail" });
   assert.deepEqual(cellOf(providersView, incident, "beta-labs", "state"), { text: "~SUSPENDED", tone: "off" });
   assert.deepEqual(cellOf(providersView, incident, "acme-alt", "err %"), { text: "0.2", tone: "plain" });
 });
 
-test("a suspension shows before the measurements tell of it, and one without an end says so", () => {
+test("a suspension is shown before the measurements reflect it, and an open-ended one says so", () => {
   const context = contextOf({ list_backends: [backend("a")], list_suspensions: [suspension("a", { until: null })] });
   assert.equal(cellOf(providersView, context, "a", "state").text, "~SUSPENDED");
   assert.equal(cellOf(providersView, context, "a", "lifts in").text, "until lifted");
@@ -129,7 +129,7 @@ test("M goes to the servers of a pool, or says that there are none", () => {
   });
 });
 
-test("describing tells all fields and all failures", () => {
+test("the description has all fields and all failures", () => {
   const failure = { ...FAILED, time: at(-2), status: 503, kind: "5xx", attempt: 1, moved_to: null };
   const context = contextOf({ ...INCIDENT, list_backend_errors: Array.from({ length: 50 }, () => failure) });
   const lines = textsOf(body.describe?.("acme-chat", context) ?? []);
@@ -187,7 +187,7 @@ test("a plan without a serving provider is described", () => {
   assert.ok(textsOf(page.lines).some((text) => text.endsWith("beta-labs SUSPENDED  NO PROVIDER LEFT")));
 });
 
-test("rows narrow to those that need attention, and filter by state, reason and author", () => {
+test("the narrowed view has rows that need attention, and the filter searches state, reason and author", () => {
   const table = tableOfView(providersView, incident);
   const rows = [0, 1, 2, 3];
   assert.deepEqual(

@@ -40,7 +40,7 @@ const answered = (items: QueryTables["items"]): Event => ({
 
 const shown = (state: State): string => drawScreen(state, VIEWS, drawWorkbench).map(textOfLine).join("\n");
 
-test("while the tables are asked for the view is loading, and an answer without any says that none may be read", () => {
+test("the view is loading while the tables are read, and without any it says that none may be read", () => {
   const loading = shown(OPENED);
   assert.match(loading, /Query workbench {2}\[9\] {3}loading/);
   assert.doesNotMatch(loading, /table/);

@@ -61,6 +61,6 @@ test("an unknown enum value is shown in capitals and escaped", () => {
   }
 });
 
-test("no view fails because of it", () => {
+test("no view fails on an unknown enum value", () => {
   for (const view of VIEWS) wordsOf(view, context);
 });

@@ -132,7 +132,7 @@ test("failed, suspended, used up and refusing parts need attention", () => {
   );
 });
 
-test("other callers: without a profile, with one that is missing, suspended, expired, and a profile itself", () => {
+test("other callers are shown too: without a profile, with a missing one, suspended, expired, and a profile itself", () => {
   const withKey = (more: Parameters<typeof key>[0], others: Partial<Readable> = {}) => ({
     ...ANSWERS,
     ...others,
@@ -198,7 +198,7 @@ test("other callers: without a profile, with one that is missing, suspended, exp
       );
 });
 
-test("of many buckets and models the first are listed, and how many more there are", () => {
+test("of many buckets and models the first are listed with the number of others", () => {
   const buckets = Array.from({ length: 80 }, (_, at) =>
     bucket({ bucket: `key${at}`, status: at === 79 ? "exhausted" : "ok" }),
   );

@@ -318,7 +318,7 @@ test("a read that one endpoint forbids is tried at the next", async (t) => {
 });
 
 for (const [what, handler] of Object.entries({ "that hang": hang, "that answer": createLists().handler })) {
-  test(`closing ends the reads at doors ${what}, and what scrapes, within a second`, async (t) => {
+  test(`closing ends reads at endpoints ${what}, and scrapes, within a second`, async (t) => {
     const peer = await startPeer(t, "a", handler);
     const never = (): Promise<string> => new Promise(() => undefined);
     const stop = new AbortController();
@@ -340,7 +340,7 @@ for (const [what, handler] of Object.entries({ "that hang": hang, "that answer":
   });
 }
 
-test("closing ends everything at any moment", async (t) => {
+test("closing works at any moment", async (t) => {
   const handlers: Readonly<Record<string, Handler>> = {
     sound: createLists().handler,
     hang,

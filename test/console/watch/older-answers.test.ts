@@ -27,7 +27,7 @@ const parse = (table: TableName, items: readonly Row[], known: readonly Row[] = 
 
 for (const [name, row] of Object.entries(FIRST)) {
   const table = name as TableName;
-  test(`${table}: the columns of an earlier version are a row, and one that is the same stays the same object`, async () => {
+  test(`${table}: the columns of an earlier version are a valid row, and an unchanged row keeps its identity`, async () => {
     const answer = await parse(table, [row]);
     const [read] = answer?.rows ?? [];
     assert.deepEqual({ ...read, ...row }, read);
@@ -35,7 +35,7 @@ for (const [name, row] of Object.entries(FIRST)) {
     assert.equal((await parse(table, [row], answer?.rows))?.rows, answer?.rows);
   });
 
-  test(`${table}: without a column that was always there it is none; a column of a later version is let be`, async () => {
+  test(`${table}: a row without a column of the first version is invalid; a column of a later version is ignored`, async () => {
     for (const missing of Object.keys(row)) {
       const { [missing]: _, ...others } = row;
       assert.equal(await parse(table, [others]), undefined, missing);

@@ -76,7 +76,7 @@ const SENSELESS = [
 ];
 
 for (const line of SENSELESS) {
-  test(`a line that makes no sense is left out: ${line}`, () => {
+  test(`an invalid line is skipped: ${line}`, () => {
     const { inFlight, overhead } = scrapeOf(`${line}\n# TYPE gateway_in_flight_requests gauge`);
     assert.deepEqual([inFlight, overhead.size], [null, 0]);
   });

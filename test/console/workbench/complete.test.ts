@@ -87,7 +87,7 @@ describe("completion", () => {
     assert.deepEqual(complete("select odd. from odd", 11, odd)?.words, ['"a""b c"', "plain"]);
   });
 
-  it("offers exactly the functions of the gateway", () => {
+  it("offers exactly the gateway's functions", () => {
     assert.deepEqual([...FUNCTIONS].sort(), [...FUNCTION_NAMES].sort());
   });
 
@@ -125,7 +125,7 @@ describe("completion", () => {
   });
 });
 
-describe("the tolerant tokens", () => {
+describe("tolerant tokenizer", () => {
   it("cover any text except blanks, in order and without overlaps", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 200 }), (sql) => {

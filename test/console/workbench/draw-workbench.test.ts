@@ -19,7 +19,7 @@ const rule = (words: string, right = "", columns = 80): string => {
   return `── ${words} ${"─".repeat(columns - words.length - 4 - end.length)}${end}`;
 };
 
-describe("the workbench on the screen", () => {
+describe("workbench on the screen", () => {
   it("starts with instructions and the tables that the caller may read", () => {
     const lines = trimmed(draw(EMPTY_WORKBENCH));
     assert.equal(lines[0], "sql>");

@@ -50,7 +50,7 @@ const resultOf = (columns: number, rows: readonly (readonly unknown[])[]): Query
   index: 1,
 });
 
-describe("a result as CSV", () => {
+describe("result as CSV", () => {
   it("has a header, CRLF, empty fields for NULL and quotes for the empty text", () => {
     assert.equal(csvOf(RESULT), 'name,used,tags\r\nacme,12,"[""a"",""b""]"\r\n,1000000,[]\r\n"",-3,\r\n');
   });
@@ -87,7 +87,7 @@ describe("a result as CSV", () => {
   });
 });
 
-describe("a result as JSON", () => {
+describe("result as JSON", () => {
   it("equals the output of `gateway query -o json`: one object per row and line", () => {
     const text = exportOf(RESULT, "result.json");
     assert.equal(text, [...objectLines(RESULT)].join(""));
@@ -126,7 +126,7 @@ describe("a result as JSON", () => {
   });
 });
 
-describe("a row for the clipboard", () => {
+describe("row for the clipboard", () => {
   it("has its columns separated by tabs and no other tab or line end", () => {
     assert.equal(tsvOf(["a\tb", 1, null, "c\nd\\", true]), "a\\tb\t1\t\tc\\nd\\\\\ttrue");
   });

@@ -14,7 +14,7 @@ import {
   withRemembered,
 } from "../../../src/console/workbench/saved-statements.ts";
 
-describe("the history that is kept", () => {
+describe("stored history", () => {
   it("has each statement once, at most the newest five hundred", () => {
     const many = Array.from({ length: 700 }, (_, at) => `select ${at % 650}`);
     const kept = boundedHistory(many);
@@ -46,7 +46,7 @@ describe("the history that is kept", () => {
     );
   });
 
-  it("is read from any text without a fault", () => {
+  it("is read from any text without an error", () => {
     assert.deepEqual(historyOf('"a"\nnull\n["b"]\n"c\n\n"\\ud800 \\u001b[2J"\n"  "\n"d"'), ["a", "\ufffd [2J", "d"]);
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (text) => {
@@ -57,7 +57,7 @@ describe("the history that is kept", () => {
   });
 });
 
-describe("the statements that are kept", () => {
+describe("stored statements", () => {
   it("are read back unchanged, whatever their names", () => {
     const statements = new Map([
       ["__proto__", "select 1"],

@@ -13,7 +13,7 @@ import { facts, NOW, on, press, pressAll, RESULT, typed, withResult, withText } 
 
 const queriesOf = (effects: readonly Effect[]) => effects.filter((effect) => effect.kind === "query");
 
-describe("the editor of the workbench", () => {
+describe("workbench editor", () => {
   it("consumes every character, so that none is a key of the console", () => {
     const letters = typed("q:/?19 szRX-");
     const { workbench, effects } = pressAll(EMPTY_WORKBENCH, letters);
@@ -145,7 +145,7 @@ describe("the history", () => {
   });
 });
 
-describe("a statement that runs", () => {
+describe("running statement", () => {
   const running = press(withText("select 1\nfrom x ="), "ctrl-r").workbench;
 
   it("shows its result from the first row", () => {
@@ -215,7 +215,7 @@ describe("a statement that runs", () => {
   });
 });
 
-describe("params", () => {
+describe("parameters", () => {
   it("are written one per line and sent unchanged, as many as the statement has `?`", () => {
     const { workbench, effects } = pressAll(withText("select ? where ? = '?'"), [
       "ctrl-p",
@@ -278,7 +278,7 @@ describe("saved statements", () => {
   });
 });
 
-describe("the result", () => {
+describe("result", () => {
   it("handles moving keys once the editor is left, and leaves other letters to the console", () => {
     const { workbench } = pressAll(withResult(), ["down", "j", "j"]);
     assert.equal(workbench.result.row, 2);
@@ -343,7 +343,7 @@ describe("the result", () => {
   });
 });
 
-describe("a statement from another view", () => {
+describe("statement from another view", () => {
   it("runs immediately with the focus on its result; the previous text is in the history", () => {
     const step = openStatement(withText("half"), "select * from keys", facts());
     assert.equal(step.workbench.edit.text, "select * from keys");
@@ -353,7 +353,7 @@ describe("a statement from another view", () => {
   });
 });
 
-describe("the keys of the workbench", () => {
+describe("workbench keys", () => {
   it("never shadow keys of the whole console, except Esc", () => {
     const common = new Set(Object.values(COMMON).flatMap(({ chords }) => chords as readonly string[]));
     for (const { chords } of Object.values(WORKBENCH_KEYS)) {

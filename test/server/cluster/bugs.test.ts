@@ -151,7 +151,7 @@ const BUGS: readonly (readonly [number: number, what: string, shown: readonly Sh
       mutant("messages-leave-before-their-write"),
       invariant("durable before sent"),
       cluster("consensus/driver", "a follower acknowledges and applies entries only after their write has completed"),
-      ["sim/parts.test.ts", "a loss of power keeps what was synced and whole writes from the first on"],
+      ["sim/parts.test.ts", "a power loss keeps synced data and a prefix of whole writes"],
     ],
   ],
   [
@@ -159,7 +159,7 @@ const BUGS: readonly (readonly [number: number, what: string, shown: readonly Sh
     "damage of a few disks spreads, or erases",
     [
       mutant("damaged-disk-starts"),
-      ["sim/simulation.test.ts", "clusters stay correct when disks lose what was synced"],
+      ["sim/simulation.test.ts", "clusters stay correct when disks lose synced data"],
       storage("damage", "one flipped byte in the middle of a log file is refused"),
       nodes("damage", "damaged files are refused with status 11"),
     ],
@@ -256,7 +256,7 @@ const BUGS: readonly (readonly [number: number, what: string, shown: readonly Sh
         "open-cluster-restarts",
         "bug 39: failovers in a loop, with snapshots, lose nothing and end with equal rows",
       ),
-      ["sim/simulation.test.ts", "clusters keep every invariant under faults and come to rest after them"],
+      ["sim/simulation.test.ts", "clusters keep every invariant under faults and settle afterwards"],
       nodes("faults", "no fault loses an acknowledged write or lets a stale value be read"),
     ],
   ],

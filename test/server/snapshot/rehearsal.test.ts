@@ -77,7 +77,7 @@ test("a dropped finding is shown with what dropped it", async () => {
   assert.deepEqual(await why({ detectors }, "nothing here"), []);
 });
 
-test("a finding that a check disproves is not shown if its place became another one", async () => {
+test("a type that a check rules out is not listed as dropped if another type was found at its place", async () => {
   const told = await rehearse({ detectors: [pii()] }, user(`card ${CARD}`));
   assert.deepEqual(
     told.findings.map(({ type }) => type),

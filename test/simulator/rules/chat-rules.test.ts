@@ -221,7 +221,7 @@ const REFUSED: readonly Row[] = [
 ];
 
 for (const [body, message, param, code] of REFUSED) {
-  test(`chat: refused with ${message.source} at ${param}`, () => {
+  test(`chat: a request is refused with ${message.source} at ${param}`, () => {
     const told = refused(body);
     assert.match(told?.message ?? "accepted", message);
     assert.equal(told?.param, param);
@@ -287,12 +287,12 @@ const ACCEPTED: Readonly<Record<string, unknown>> = {
 };
 
 for (const [what, body] of Object.entries(ACCEPTED)) {
-  test(`chat: accepted: ${what}`, () => {
+  test(`chat: a request is accepted: ${what}`, () => {
     assert.equal(refused(body), undefined);
   });
 }
 
-test("an open model accepts the extensions that others refuse", () => {
+test("an open model accepts extensions that others refuse", () => {
   const extended = {
     ...turns(
       { role: "user", content: [{ type: "text", text: "x", cache_control: { type: "ephemeral" } }] },
@@ -307,7 +307,7 @@ test("an open model accepts the extensions that others refuse", () => {
   assert.notEqual(refused(extended), undefined);
 });
 
-test("a classic model does not know what came later, and a reasoning model refuses what those do", () => {
+test("a classic model refuses later features, and a reasoning model refuses its own exclusions", () => {
   assert.equal(refused({ ...BASE, max_tokens: 5 }, "sim-classic"), undefined);
   assert.match(refused({ ...BASE, max_completion_tokens: 5 }, "sim-classic")?.message ?? "", /max_completion_tokens$/);
   assert.equal(refused(turns({ role: "developer", content: "x" }, USER), "sim-classic")?.param, "messages[0].role");

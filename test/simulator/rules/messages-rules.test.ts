@@ -149,7 +149,7 @@ const REFUSED: readonly (readonly [body: unknown, message: RegExp])[] = [
 ];
 
 for (const [body, message] of REFUSED) {
-  test(`messages: refused with ${message.source}`, () => {
+  test(`messages: a request is refused with ${message.source}`, () => {
     assert.match(refused(body) ?? "accepted", message);
   });
 }
@@ -228,12 +228,12 @@ const ACCEPTED: Readonly<Record<string, unknown>> = {
 };
 
 for (const [what, body] of Object.entries(ACCEPTED)) {
-  test(`messages: accepted: ${what}`, () => {
+  test(`messages: a request is accepted: ${what}`, () => {
     assert.equal(refused(body), undefined);
   });
 }
 
-test("the version is required, and the newest refuses sampling, documents of the assistant and citations of the user", () => {
+test("the version is required, and the newest refuses sampling, assistant documents and user citations", () => {
   assert.equal(refused(BASE, {}), "anthropic-version: header is required");
   assert.match(refused(BASE, { "anthropic-version": "2" }) ?? "", /not a valid version/);
   assert.equal(refused(BASE, NEW), undefined);
@@ -252,7 +252,7 @@ test("the version is required, and the newest refuses sampling, documents of the
   }
 });
 
-test("models refuse what their names say", () => {
+test("models refuse what their names state", () => {
   const refusedBy = (model: string, more: object, messages: unknown[] = [USER]) =>
     refused({ ...BASE, ...more, messages }, OLD, model);
   assert.match(refusedBy("sim-no-sampling", { temperature: 0.5 }) ?? "", /`temperature` is deprecated/);
@@ -265,14 +265,14 @@ test("models refuse what their names say", () => {
   assert.match(refusedBy("sim-budget-only", { thinking: { type: "adaptive" } }) ?? "", /not supported on this model/);
 });
 
-test("a beta header opens the members that need one", () => {
+test("a beta header enables the members that need one", () => {
   assert.equal(
     refused({ ...BASE, mcp_servers: [], context_management: {} }, { ...OLD, "anthropic-beta": "x" }),
     undefined,
   );
 });
 
-test("counting refuses what only answering knows, and keeps the other rules", () => {
+test("counting refuses fields for answering only, and keeps the other rules", () => {
   const counted = (body: unknown, headers: Record<string, string> = OLD) =>
     refusalOf(() => checkCounted(asJson(body), headers))?.message;
   assert.match(counted(BASE) ?? "", /^max_tokens: Extra inputs/);

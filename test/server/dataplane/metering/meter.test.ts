@@ -332,7 +332,7 @@ test("a stream is charged as it flows, at the first count and then after enough 
   assert.equal(charge?.spent, 400);
 });
 
-test("no usage is reported for an answer that is not metered", async () => {
+test("usage is read only from answers of a metered attempt", async () => {
   const { meter } = await metered();
   assert.equal(meter.started(200, JSON_ANSWER), "nothing");
   meter.attempting({ name: "p" }, "gpt-x", "compat");

@@ -40,7 +40,7 @@ async function expectedAll(proxy: Envoy): Promise<void> {
 /** Registers the tests of one version. */
 export async function describeLargeRequests(name: PeerName): Promise<void> {
   const envoy = await peer(name);
-  describe(`${name}, 20 MB`, { skip: envoy.missing || SHORT }, () => {
+  describe(`${name}: requests of 20 MB`, { skip: envoy.missing || SHORT }, () => {
     for (const mode of MODES) requests(envoy, mode);
   });
 }
@@ -48,7 +48,7 @@ export async function describeLargeRequests(name: PeerName): Promise<void> {
 /** Registers the tests of one version. */
 export async function describeLargeResponses(name: PeerName): Promise<void> {
   const envoy = await peer(name);
-  describe(`${name}, 20 MB`, { skip: envoy.missing || SHORT }, () => {
+  describe(`${name}: responses of 20 MB`, { skip: envoy.missing || SHORT }, () => {
     // What a filter buffers it bounds by itself, below that.
     for (const modes of RESPONSE_MODES.filter(({ response }) => response !== "buffered")) responses(envoy, modes);
   });

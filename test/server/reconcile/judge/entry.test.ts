@@ -102,7 +102,7 @@ describe("reconciliation entry", () => {
 });
 
 describe("reconciliation round", () => {
-  it("survives a round trip through its row", () => {
+  it("is restored from its row", () => {
     const round = { provider: "acme", type: "messages", scope: "keys", triedAt: 5, fetchedAt: 4, error: "no" } as const;
     assert.deepEqual(roundOf("acme", roundFields(round)), round);
     const fresh = { ...round, fetchedAt: undefined, error: undefined };

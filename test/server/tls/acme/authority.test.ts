@@ -102,7 +102,7 @@ test("invalid renewal information counts as none, and the path names its certifi
   await assert.rejects(authority.renewalInfo(`${url}/ari`, "unknown", signal), { reason: "ca_answer" });
 });
 
-test("an account at another address than its authority's is refused", async (t) => {
+test("an account answer without an account address is refused", async (t) => {
   const directory: Reply = (response, at) =>
     says({ newNonce: at("/nonce"), newAccount: at("/account"), newOrder: at("/order") })(response, at);
   const { authority } = await start(t, {
