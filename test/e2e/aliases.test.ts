@@ -1,4 +1,4 @@
-/** Aliases as the official SDKs meet them: the provider is sent its own name, the client reads the one it asked for. */
+/** Aliases with the official SDKs: the provider receives its own name, and the client reads the requested one. */
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
 import { toFile } from "openai";
@@ -20,7 +20,7 @@ const messages = [{ role: "user" as const, content: QUESTION }];
 
 beforeEach(() => fetch(`${provider.url}/sim/reset`, { method: "POST" }));
 
-/** The models that the answer names anywhere, and those that the provider was asked for. */
+/** Returns the models named anywhere in the answer, and those that the provider was asked for. */
 function named(answer: unknown): { readonly shown: readonly string[]; readonly sent: readonly string[] } {
   const shown = [...JSON.stringify(answer).matchAll(/"model":"([^"]*)"/g)].map((match) => String(match[1]));
   return { shown: [...new Set(shown)], sent: Object.keys(provider.counts().byModel) };

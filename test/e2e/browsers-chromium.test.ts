@@ -1,6 +1,6 @@
 /**
- * Pages of another site in a real browser: both official SDKs against a gateway with `auth`, and a page that would spend
- * the key of one without. Skipped, with the reason, where no browser can be had.
+ * Pages of another origin in a real browser: both official SDKs against a gateway with `auth`, and a page that would
+ * spend the key of one without. Skipped with the reason if there is no browser.
  */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -23,7 +23,7 @@ const skip = chromium.missing;
 const PROGRAMS = new URL("./programs/", import.meta.url).pathname;
 const PAGE_LIMIT_MS = 30_000;
 
-/** What the page reports, having been opened at an address whose name is no loopback. */
+/** Returns the report of a page that is opened under a name other than loopback. */
 async function openPage(owner: Owner, program: string, query: Readonly<Record<string, string>>): Promise<Told> {
   const bundle = await build({
     entryPoints: [join(PROGRAMS, program)],
@@ -110,7 +110,7 @@ test("a page of another origin cannot spend without a credential", { skip }, asy
   const before = provider.counts().requests;
   const told = await openPage(t, "page-hostile.mjs", { gateway: gateway.url });
   assert.equal(provider.counts().requests, before, JSON.stringify(told));
-  // What needs no preflight did arrive, and was refused.
+  // Requests without a preflight arrived and were refused.
   assert.deepEqual([told["text/plain"], told["no type"], told["form"]], ["opaque 0", "opaque 0", "submitted"]);
   assert.equal(told["session"], "no answer");
   assert.equal(told["text/plain, read"], "no answer");

@@ -1,6 +1,6 @@
 /**
- * What pages of other origins may ask, by the requests that browsers send for them. Source: design decisions, section 20
- * (Browsers). The same in a real browser: `browsers-chromium.test.ts`.
+ * Requests of pages of other origins, in the form that browsers send them. Source: design decisions, section 20
+ * (Browsers). `browsers-chromium.test.ts` does the same in a real browser.
  */
 import assert from "node:assert/strict";
 import { request as dial, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
@@ -20,7 +20,7 @@ const LOCAL_PAGE = "http://localhost:5173";
 const EXTENSION = "chrome-extension://abcdef";
 
 const provider = await simulated(file, { requireKey: PROVIDER_KEY });
-/** It lets every page read, with credentials. */
+/** This upstream allows every page to read it, with credentials. */
 const permissive = await scriptedUpstream(file, (socket) =>
   reply(socket, {
     headers: [
@@ -61,7 +61,7 @@ interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** Of a refusal of the gateway's own, whatever its shape. */
+  /** Code of the gateway's own refusal, in any format. */
   readonly code: string | undefined;
 }
 
@@ -99,7 +99,7 @@ interface Route {
   readonly method: string;
   readonly path: string;
   readonly body?: string;
-  /** With the key, from a page that may ask. */
+  /** Status with the key, from an allowed page. */
   readonly status: number;
 }
 
@@ -149,7 +149,7 @@ for (const { method, path, body = "", status } of ROUTES) {
       assert.equal(before.headers["access-control-allow-private-network"], undefined);
       assert.ok(before.headers["x-gateway-request-id"]);
     }
-    // The rule of `/mcp` for pages stays beside this one.
+    // The origin rule of `/mcp` applies in addition.
     const origin = path.startsWith("/mcp/") || path.startsWith("/a2a/") ? LOCAL_PAGE : PAGE;
     const answer = await ask(governed.gateway, method, path, bearer(key, origin), body);
     assert.deepEqual([answer.status, originOf(answer)], [status, "*"], answer.text);
@@ -213,7 +213,7 @@ test("GATEWAY_CORS_ORIGINS narrows the allowed origins with `auth` and widens th
     const { status: found } = await ask(listed.open, "POST", "/v1/chat/completions", { origin }, CHAT);
     assert.equal(found, status, origin);
   }
-  // Also servers and agents: the operator named the page.
+  // This includes servers and agents, since the operator named the page.
   const call = await ask(listed.open, "POST", "/mcp/tools", { origin: PAGE }, RPC);
   assert.notEqual(call.status, 403);
   assert.equal(originOf(call), PAGE);
@@ -239,7 +239,7 @@ test("in flag mode a page of another origin is refused too, and a provider's COR
     !headers.some(([name]) => /^(?:origin|sec-fetch-site)$/i.test(name)),
     "the page is not the provider's matter",
   );
-  // Whoever is no page is answered as the provider answers.
+  // A client that is not a page gets the provider's answer.
   const plain = await ask(flags, "POST", "/v1/chat/completions", {}, LOOSE);
   assert.equal(originOf(plain), "https://evil.example");
 });

@@ -1,4 +1,4 @@
-/** Byte for byte: what the upstream receives is what the client sent, what the client receives is what the upstream sent. */
+/** Byte equality: the upstream receives what the client sent, and the client receives what the upstream sent. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import fc from "fast-check";
@@ -42,7 +42,7 @@ function cut(bytes: Buffer, at: readonly number[]): readonly Buffer[] {
   return [0, ...points].map((from, i) => bytes.subarray(from, points[i] ?? bytes.length));
 }
 
-/** Less what belongs to one connection, or what the gateway says. */
+/** Removes headers that belong to one connection or that the gateway sets. */
 function endToEnd(pairs: readonly (readonly [string, string])[]): readonly (readonly [string, string])[] {
   const own = /^(host|content-length|transfer-encoding|connection|keep-alive|x-gateway-.*|date)$/i;
   return pairs.filter(([name]) => !own.test(name));

@@ -1,4 +1,7 @@
-/** `gateway check` as a process: its statuses, and what stops it. What it says is shown in test/cli/verbs/check.test.ts. */
+/**
+ * `gateway check` as a process: its exit statuses, and what stops it. Its output is tested in
+ * test/cli/verbs/check.test.ts.
+ */
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -15,7 +18,7 @@ import { startOidc } from "./support/oidc.ts";
 import { listenLocally } from "./support/ports.ts";
 import { atEnd, eventually, type Owner, within } from "./support/wait.ts";
 
-/** The start of a process on a machine that does other things too. */
+/** Start of a process on a busy machine. */
 const SLOW_MS = 30_000;
 const LAUNCHER = join(resolve(dirname(fileURLToPath(import.meta.url)), "../.."), "bin/gateway");
 
@@ -42,7 +45,7 @@ async function check(owner: Owner, files: Files, ...flags: readonly string[]) {
   return { status, stdout: program.stdout(), stderr: program.stderr() };
 }
 
-/** Takes connections and never answers. */
+/** Accepts connections and never answers. */
 async function startSilent(owner: Owner): Promise<{ readonly url: string; connections(): number }> {
   let connections = 0;
   const server = createServer((socket) => {
@@ -104,7 +107,7 @@ test("a closed output pipe ends a waiting check, which is not reported as passed
   });
   const files = await filesFor(t, silent.url);
   await files.writeDeployment({ providers: [{ preset: "openai", name: "one", base_url: url, models: ["*"] }] });
-  // It would wait for the issuer for longer than this test waits for it.
+  // The timeout for the issuer is longer than this test's.
   const child = spawn(process.execPath, [LAUNCHER, "check", "-config", files.nodePath, "-timeout", "2m"], {
     env: { PATH: process.env["PATH"] },
     stdio: ["ignore", "pipe", "pipe"],

@@ -1,7 +1,7 @@
 /**
- * What client libraries meet by default, through a real gateway to a simulated provider of either dialect: their recorded
- * requests, message threads, the list of models, the words of refusals, and the beginning of a translated stream. No
- * provider is the default one.
+ * Defaults of client libraries, through a real gateway to a simulated provider of either dialect: their recorded
+ * requests, message threads, the list of models, refusals, and the beginning of a translated stream. There is no
+ * default provider.
  */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -53,7 +53,7 @@ const messages = [{ role: "user" as const, content: "What is the weather in Pari
 const TARGETS = ["to-compat", "to-messages"] as const;
 const LISTED = ["exact", "to-bare", "to-compat", "to-messages", "to-plain"];
 
-/** Where a request is refused, and rightly. Threads that go on are those of another provider. */
+/** Requests that are rightly refused. Continued threads belong to another provider. */
 const REFUSED: readonly (readonly [where: RegExp, told: RegExp])[] = [
   [/ thread| tools/, /thread_not_found/],
   [/^(?:ai-sdk-compatible|mastra) structured to-messages/, /`response_format` \(json_object\)/],
@@ -90,18 +90,20 @@ const weather = betaTool({
   run: () => "It is sunny.",
 });
 
-/** Paths and whether the body continued a thread, as the simulated provider received them since the last reset. */
+/**
+ * Returns the paths that the simulated provider received since the last reset, and whether the body continued a thread.
+ */
 async function received(): Promise<readonly { path: string; thread: unknown }[]> {
   const requests = (await (await fetch(`${simulator.url}/sim/last?n=50`)).json()) as { path: string; body: object }[];
   return requests.map(({ path, body }) => ({ path, thread: (body as { thread?: unknown }).thread }));
 }
 
 for (const [model, by, threads] of [
-  // Create, continue.
+  // Create, then continue.
   ["to-messages", key, ["create", "continue"]],
   // The budget must see the whole conversation.
   ["to-messages", metered, ["create", "create"]],
-  // Nobody holds a thread there, and the provider is not sent what it does not know.
+  // There is no thread store, and the provider does not receive unknown fields.
   ["to-compat", key, [undefined, undefined]],
   ["to-plain", key, [undefined, undefined]],
 ] as const) {

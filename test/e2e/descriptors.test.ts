@@ -1,6 +1,6 @@
 /**
- * File descriptors that run out: idle connections are closed, new ones wait or are refused in words, none is reset, and the
- * gateway serves on. In one process and in several.
+ * Exhausted file descriptors: idle connections are closed, new ones wait or get an error, none is reset, and the
+ * gateway continues. In one process and in several.
  */
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
@@ -32,7 +32,7 @@ test("connections beyond the descriptor limit leave the gateway alive", {
   early.send(CHAT);
   assert.equal((await early.answer()).status, 200);
   const open = (): number => readdirSync(`/proc/${gateway.pid}/fd`).length;
-  // Fewer than it has: who is connected already is told whose fault it is.
+  // Fewer descriptors than are open: connected clients get an error that says so.
   assert.equal(spawnSync("prlimit", [`--nofile=${open() - 5}:`, `--pid=${gateway.pid}`]).status, 0);
   early.send(CHAT);
   const { status, body } = await early.answer();
@@ -47,7 +47,7 @@ interface Started {
   log(): string;
 }
 
-/** From a shell with a low limit, as a unit or a container sets it. */
+/** Starts it from a shell with a low limit, as a unit or a container sets it. */
 async function startLimited(t: Owner, workers: string, upstream: string): Promise<Started> {
   const [port, metrics] = [await freePort(), await freePort()];
   const files = await writeFiles(
@@ -75,11 +75,11 @@ async function startLimited(t: Owner, workers: string, upstream: string): Promis
 
 interface Crowd {
   readonly sockets: readonly Socket[];
-  /** Connections that were reset before anything was said to them. */
+  /** Connections that were reset before any answer. */
   resets(): number;
 }
 
-/** `send`: what each says at once, if anything. */
+/** Opens idle connections; each sends `send` first, if given. */
 function crowd(t: Owner, port: number, send?: Buffer): Crowd {
   let resets = 0;
   const sockets = Array.from({ length: CROWD }, () => {

@@ -1,6 +1,6 @@
 /**
- * What clients see of a stop: answers that say that their connection ends, silent connections that are closed, and an error
- * they can read where the drain is too short.
+ * A stop as clients see it: answers that announce the end of their connection, closed idle connections, and a readable
+ * error if the drain is too short.
  */
 import assert from "node:assert/strict";
 import { createServer, request } from "node:http";
@@ -21,7 +21,7 @@ const GOOD_END = { status: 0, signal: null };
 
 const provider = await scriptedUpstream({ after });
 
-/** Sends a request that the provider answers with `script`, and waits until it has reached the provider. */
+/** Sends a request that the provider answers with `script`, and waits until it has arrived there. */
 async function begin(t: Owner, port: number, bytes: Buffer, script: (socket: Socket) => void) {
   const client = await rawClient(t, port);
   const reached = new Promise<Socket>((done) => {

@@ -1,6 +1,6 @@
 /**
- * What the configuration asks the gateway to change of a request or answer, and that nothing else changes: an alias, an
- * overlay's fields and headers, the usage report of a stream, on plain, compressed and multipart bodies.
+ * Configured changes to requests and answers, and nothing else: an alias, an overlay's fields and headers, the usage
+ * report of a stream, on plain, compressed and multipart bodies.
  */
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
@@ -36,7 +36,7 @@ beforeEach(() => {
   upstream.script = (socket) => reply(socket);
 });
 
-/** Sends the bytes and hands over what the upstream received and what the client did. */
+/** Sends the bytes and returns what the upstream received and what the client did. */
 async function pass(
   path: string,
   body: string | Buffer,
@@ -48,7 +48,7 @@ async function pass(
   return { sent, answer };
 }
 
-/** Members before and after the model, as text, with spaces and numbers that no parser would give back. */
+/** Members before and after the model, as text, with spacing and numbers that no parser would reproduce. */
 const members = fc.array(
   fc.tuple(
     fc.constantFrom('"a"', '"m\\u006fde"', '"stream_"', '"\u00e9"'),
@@ -164,7 +164,7 @@ test("a compressed answer passes unchanged; an answer that must be changed is re
   assert.equal(gunzipSync(answer.body).toString(), '{"model":"x"}');
   const aliased = await pass(CHAT, '{"model":"fast"}', accepting);
   assert.equal(headerOf(aliased.sent, "accept-encoding"), "identity");
-  // A provider that compresses all the same is decoded: the client's own wish was not passed on.
+  // A provider that compresses in spite of it is decoded, since the client's own preference was not forwarded.
   assert.equal(aliased.answer.body.toString(), '{"model":"x"}');
   assert.equal(headerOf(aliased.answer, "content-encoding"), undefined);
 });

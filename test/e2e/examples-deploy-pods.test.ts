@@ -1,6 +1,6 @@
 /**
- * The pods of the chart as processes that find each other by the DNS names of the headless service. Each start has another
- * address, as a pod has. A pod is stopped as Kubernetes stops it: its `preStop` hook, then SIGTERM.
+ * The pods of the chart as processes that find each other by the DNS names of the headless service. Each start has a
+ * new address, like a pod. A pod is stopped as Kubernetes does it: its `preStop` hook, then SIGTERM.
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -37,7 +37,7 @@ interface Pod {
     ...args: readonly string[]
   ): Promise<{ readonly status: number | null; readonly out: string; readonly err: string }>;
   metric(name: string): Promise<number>;
-  /** Returns what the `preStop` hook said. Kubernetes goes on with a stop whose hook failed. */
+  /** Returns the output of the `preStop` hook. Kubernetes continues a stop whose hook failed. */
   stop(hookMustWork?: boolean): Promise<string>;
 }
 
@@ -121,7 +121,7 @@ const skip = helm.missing || missingHere();
 test("pods join by name, are restarted one by one, and are scaled from three to five and back", { skip }, async (t) => {
   const pods = await createPods(t);
   const running: Pod[] = [];
-  // In order, each once the one before is ready.
+  // Starts in order, each once the previous one is ready.
   for (const index of [0, 1, 2]) running.push(await pods.start(index));
   await voters(running[0]!, 3);
 
@@ -163,12 +163,15 @@ test("pods join by name, are restarted one by one, and are scaled from three to 
     await three();
   });
 
-  await t.test("after all pods were stopped, the first alone becomes ready, and the second completes a quorum", async () => {
-    // The last two have no majority to elect another leader.
-    for (const pod of running.splice(0).reverse()) await pod.stop(false);
-    const first = await pods.start(0);
-    assert.equal(await first.metric("gateway_raft_voters"), 3);
-    running.push(first, await pods.start(1));
-    await eventually("a leader", async () => (await first.metric("gateway_raft_has_leader")) === 1);
-  });
+  await t.test(
+    "after all pods were stopped, the first alone becomes ready, and the second completes a quorum",
+    async () => {
+      // The last two have no quorum to elect another leader.
+      for (const pod of running.splice(0).reverse()) await pod.stop(false);
+      const first = await pods.start(0);
+      assert.equal(await first.metric("gateway_raft_voters"), 3);
+      running.push(first, await pods.start(1));
+      await eventually("a leader", async () => (await first.metric("gateway_raft_has_leader")) === 1);
+    },
+  );
 });

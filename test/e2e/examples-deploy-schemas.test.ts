@@ -1,5 +1,8 @@
 // tier: long
-/** The manifests of the chart in examples/deploy, checked by the published schemas of Kubernetes, which come from PyPI. */
+/**
+ * The manifests of the chart in examples/deploy, checked with the published schemas of Kubernetes, which come from
+ * PyPI.
+ */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";

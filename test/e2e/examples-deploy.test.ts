@@ -1,5 +1,5 @@
 /**
- * examples/deploy: each file is read by the program it is for, or run. The chart has tests of its own in
+ * examples/deploy: each file is parsed by its program, or run. The chart has its own tests in
  * examples-deploy-chart.test.ts, examples-deploy-pods.test.ts and examples-deploy-schemas.test.ts.
  */
 import assert from "node:assert/strict";
@@ -29,7 +29,7 @@ async function folder(owner: Owner): Promise<string> {
   return dir;
 }
 
-/** Each secret that the examples read. */
+/** Writes each secret that the examples read. */
 async function credentials(dir: string): Promise<string> {
   const path = join(dir, "credentials");
   await mkdir(path);
@@ -50,7 +50,7 @@ test("systemd accepts the unit and rates its exposure at 1.3 or less", { skip: s
   const verified = spawnSync("systemd-analyze", ["verify", "--man=no", unit], { encoding: "utf8" });
   assert.equal(verified.status, 0, verified.stderr);
   assert.doesNotMatch(verified.stderr, /gateway\.service/);
-  // The threshold is ten times the exposure level, from 0 to 10; less is better.
+  // The threshold is ten times the exposure level, which ranges from 0 to 10; less is better.
   const rated = spawnSync("systemd-analyze", ["security", "--offline=true", "--threshold=13", unit], {
     encoding: "utf8",
   });
@@ -176,7 +176,7 @@ test("rules and dashboard query only metrics that a node has", async (t) => {
   assert.deepEqual(missing, []);
 });
 
-/** `expr` and `query` of whatever holds one. */
+/** Returns every `expr` and `query` below the node. */
 function expressions(node: unknown): readonly string[] {
   if (typeof node !== "object" || node === null) return [];
   return Object.entries(node).flatMap(([key, value]) =>
@@ -184,7 +184,7 @@ function expressions(node: unknown): readonly string[] {
   );
 }
 
-/** Of a node with a cluster, and a certificate. */
+/** Returns the metrics of a node with a cluster and a certificate. */
 async function servedMetrics(owner: Owner): Promise<string> {
   const dir = await folder(owner);
   const { chain, key } = await makePlaceholder(Date.now());

@@ -1,6 +1,6 @@
 /**
- * `examples/governance` as it is printed: its files with the addresses and paths of this machine in place of the company's,
- * simulated providers in place of the real ones, and the commands of its README, block by block.
+ * Runs `examples/governance` as it is printed: its files, with addresses and paths of this machine in place of the
+ * company's, simulated providers in place of the real ones, and the commands of its README block by block.
  */
 
 import assert from "node:assert/strict";
@@ -53,7 +53,7 @@ describe("governance example", { skip: isMissing }, () => {
     blocks = [...readme.matchAll(/```sh\n(.*?)```/gs)].map(([, text = ""]) => text.trimEnd().split("\n"));
   });
 
-  /** A command of the README in a shell of the folder's; its output. */
+  /** Runs a command of the README in a shell of the folder; returns its output. */
   function ran(line: string | undefined, beginning: string): Promise<string> {
     assert.ok(line?.startsWith(beginning) === true, `the README has ${line} where ${beginning} is expected`);
     const command = line
@@ -132,7 +132,7 @@ describe("governance example", { skip: isMissing }, () => {
     const [query, ...more] = blocks[3] ?? [];
     assert.deepEqual(more, []);
     const call = blocks[1]?.[2];
-    // Wherever in an hour this runs, and whether another began meanwhile: not more than two such calls fit in a window.
+    // A window fits at most two such calls, at any time of the hour and if another window began meanwhile.
     let answer = "";
     for (let calls = 0; calls < 5 && !answer.startsWith("HTTP/1.1 429 "); calls += 1) answer = await ran(call, "curl ");
     assert.match(answer, /^HTTP\/1\.1 429 /);
@@ -156,7 +156,7 @@ async function replaceIn(
   await writeFile(path, document.toString());
 }
 
-/** `gateway` as it is installed, and the one thing of jq that the README uses. */
+/** Writes an installed `gateway` and the part of jq that the README uses. */
 async function writeTools(dir: string): Promise<void> {
   await mkdir(dir);
   const node = `exec "${process.execPath}"`;

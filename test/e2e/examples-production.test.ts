@@ -1,6 +1,6 @@
 /**
- * `examples/production`, started by its own script on this machine: a team's key and a person's token are answered, a rule, a
- * guardrail and a failover act, operators act by socket and by sign-in, a node is lost, and it ends as it is told.
+ * `examples/production`, started by its own script on this machine: a team's key and a person's token are answered, a
+ * rule, a guardrail and a failover act, operators use the socket and sign-in, a node is lost, and it stops cleanly.
  */
 import assert from "node:assert/strict";
 import { type ChildProcess, execFile, spawn } from "node:child_process";
@@ -122,7 +122,7 @@ describe("production example", () => {
 
   test("an operator signs in through the proxy, sees the status, and may not mint a key", async () => {
     const browser = join(dir, "browser");
-    // Signs in as olga, of the people on call.
+    // Signs in as olga, an on-call operator.
     await writeFile(browser, `#!/bin/sh\nexec curl -s -L -o /dev/null "$1&user=olga"\n`);
     await chmod(browser, 0o700);
     const admin = urls().at(3) ?? "";

@@ -1,8 +1,8 @@
 // tier: test
 /**
- * What the documents print: each `gateway …` command line is read by the flag parser of its verb, each call of the admin
- * API is an operation, each query runs, and each configuration compiles. Commands of examples/admin that need somebody to
- * sign in are run in test/e2e/admin, those of examples/governance in test/e2e/examples-governance.test.ts.
+ * Content of the documents: each `gateway …` command line is accepted by its verb's flag parser, each admin API call is
+ * an operation, each query runs, and each configuration compiles. Commands of examples/admin that need a sign-in run in
+ * test/e2e/admin, those of examples/governance in test/e2e/examples-governance.test.ts.
  */
 
 import assert from "node:assert/strict";
@@ -25,7 +25,7 @@ const SECRET = "a-secret-that-is-long-enough-for-tests";
 const SUITE = "rules-suite.yaml";
 const EXAMPLES = (await readdir(join(ROOT, "examples"))).sort();
 const PAGES = (await readdir(join(ROOT, "docs"), { recursive: true }))
-  // Pages of `reference/` are generated from the tables that this test reads, and show forms of commands.
+  // Pages of `reference/` are generated from the tables that this test reads, and show command syntax.
   .filter((name) => name.endsWith(".md") && !name.includes("node_modules") && !name.startsWith("reference/"))
   .sort()
   .map((name) => `docs/${name}`);
@@ -34,7 +34,7 @@ const owner: Owner = { after };
 
 interface Line {
   readonly document: string;
-  /** The words after `gateway`, as a shell would give them. */
+  /** The words after `gateway`, split as by a shell. */
   readonly args: readonly string[];
 }
 
@@ -42,7 +42,7 @@ const texts = new Map(
   await Promise.all(DOCUMENTS.map(async (name) => [name, await readFile(join(ROOT, name), "utf8")] as const)),
 );
 
-/** Of shell blocks, and of code within sentences and tables. */
+/** Lines from shell blocks, and from code in sentences and tables. */
 const lines: readonly Line[] = [...texts].flatMap(([document, text]) =>
   [...shellLines(text), ...codeOf(text)].flatMap((line) => commandsOf(line).map((args): Line => ({ document, args }))),
 );
@@ -58,12 +58,12 @@ function codeOf(text: string): readonly string[] {
   return codes.filter((code) => !isName(code.slice("gateway ".length)));
 }
 
-/** A sentence may name a verb, or a group of verbs, without what follows it. */
+/** A sentence may name a verb, or a group of verbs, without arguments. */
 function isName(words: string): boolean {
   return isGroupWord(words) || VERBS.some(({ name }) => name === words);
 }
 
-/** The commands of a line whose program is the gateway; what a shell would do with quotes is done, and nothing else. */
+/** Returns the gateway commands of a line; quotes are resolved as in a shell, and nothing else. */
 function commandsOf(line: string): readonly (readonly string[])[] {
   const commands: string[][] = [[]];
   for (const [token, single, double, bare] of line.matchAll(/'([^']*)'|"([^"]*)"|\d*[|>;&]+|([^\s'"|>;&#]+)|#.*$/g)) {
@@ -123,7 +123,7 @@ test("each query runs on a node", async () => {
   }
 });
 
-/** A copy, with the paths of the examples led into it; nothing of the machine is looked at. */
+/** Copies the example with its paths redirected into the copy; nothing of the machine is read. */
 async function copied(name: string, document: string): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), "gateway-examples-"));
   atEnd(owner, () => rm(dir, { recursive: true, force: true }));
@@ -177,7 +177,7 @@ for (const example of EXAMPLES.filter((name) => name !== STARTED)) {
   }
 }
 
-/** And there is no rule that the suite does not show. */
+/** Asserts also that the suite covers every rule. */
 async function assertPasses(dir: string, name: string, suite: string): Promise<void> {
   const io = bufferIo({ env: { GATEWAY_CLUSTER_SECRET: SECRET } });
   const status = await execute(["-config", join(dir, name), "-test-rules", suite], io);
@@ -185,7 +185,7 @@ async function assertPasses(dir: string, name: string, suite: string): Promise<v
   assert.match(io.out(), /^each of the \d+ rules decided a case$/m);
 }
 
-/** Of links within the repository; a document that moved takes its readers nowhere. */
+/** Links within the repository; a moved document breaks them. */
 for (const [document, text] of texts) {
   test(`${document} links only to existing targets`, () => {
     const targets = [...text.matchAll(/\]\(([^)#]+)[^)]*\)/g)].map(([, target = ""]) => target);

@@ -1,6 +1,6 @@
 /**
- * Providers that break the rules, over raw sockets. The client is told in its own dialect or passed what came; it never
- * takes a part for the whole, and the process answers the next request.
+ * Providers that violate the protocol, over raw sockets. The client gets an error of its own dialect or the original
+ * bytes; it never takes a part for the whole, and the process answers the next request.
  */
 import assert from "node:assert/strict";
 import { createServer } from "node:net";

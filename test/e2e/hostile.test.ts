@@ -1,6 +1,6 @@
 /**
- * Clients and providers that break the rules, over raw sockets. Whatever they do, the upstream sees nothing that was not
- * a sound request, the process answers the next one, and nothing stays in flight.
+ * Clients and providers that violate the protocol, over raw sockets. The upstream receives only valid requests, the
+ * process answers the next one, and nothing stays in flight.
  */
 import assert from "node:assert/strict";
 import { after, afterEach, test } from "node:test";
@@ -28,7 +28,7 @@ function codeOf({ body }: Answer): unknown {
   return (JSON.parse(body.toString()) as { error: { code: unknown } }).error.code;
 }
 
-/** Refused with this status and code, and the upstream not called. */
+/** Asserts a refusal with this status and code, without an upstream call. */
 async function refused(pieces: readonly Bytes[], status: number, code: string): Promise<Answer> {
   const before = upstream.requests.length;
   const answer = await exchange(file, gateway.port, ...pieces);

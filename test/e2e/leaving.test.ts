@@ -1,6 +1,6 @@
 /**
- * Clients that leave, and clients that stay and do not read. Whoever leaves takes the upstream request along within
- * 100 ms (design decisions, section 6); whoever does not read stops the provider, and not the gateway's memory.
+ * Clients that disconnect, and clients that stop reading. A disconnect aborts the upstream request within 100 ms
+ * (design decisions, section 6); a client that does not read pauses the provider and costs no memory.
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -19,7 +19,7 @@ import { atEnd, eventually, type Owner, within } from "./support/wait.ts";
 
 const CHAT = "/v1/chat/completions";
 const ABORT_LIMIT_MS = 100;
-/** The machine may be busy just when a client leaves; the best of these is the gateway's own time. */
+/** The machine may be busy at the moment of a disconnect; the best of these is the gateway's own time. */
 const LEAVERS = 5;
 const MIB = 1 << 20;
 
@@ -37,7 +37,7 @@ async function left(): Promise<number> {
   return sumOf(await idle(gateway), "gateway_requests_total", { status: "499" });
 }
 
-/** Sends a request, waits until `script` has answered as far as it does, and hands over both ends. */
+/** Sends a request, waits until `script` has answered as far as it does, and returns both ends. */
 async function begin(
   owner: Owner,
   body: string,

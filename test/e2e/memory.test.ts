@@ -1,6 +1,6 @@
 /**
- * What a client can make the gateway hold: bodies that unpack to far more than was sent, that come in the smallest chunks,
- * that are heavier as values than as text; messages that are never finished. All of it is counted, and given back.
+ * Memory that a client can occupy: bodies that decompress to far more than was sent, that come in the smallest chunks,
+ * that are larger as values than as text; messages that are never finished. All of it is counted and released.
  */
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
@@ -18,7 +18,7 @@ import { eventually, within } from "./support/wait.ts";
 
 const CHAT = "/v1/chat/completions";
 const MIB = 1 << 20;
-/** The body's own bound is 32 MiB. */
+/** The limit of a body is 32 MiB. */
 const LARGE = Buffer.from(`{"model":"x","messages":[],"a":"${"a".repeat(31 * MIB)}"}`);
 
 const file = { after };

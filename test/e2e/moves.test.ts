@@ -1,4 +1,7 @@
-/** Retry and failover, through real processes: who is asked, how often, after what wait, and whose answer is returned. */
+/**
+ * Retry and failover through real processes: which providers are called, how often, after what wait, and whose answer
+ * is returned.
+ */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { startWithFiles } from "./support/config.ts";
@@ -132,7 +135,7 @@ test("silence beyond the first-byte timeout fails over at once, since retry has 
 
 test("a connection cut before the headers is retried, then failed over", async () => {
   const cut = await ask({ first: (socket) => socket.destroy() });
-  // The first attempt may go over a connection that was used before, and is then made once more over another.
+  // The first attempt may use a reused connection, and is then repeated once over a new one.
   const { asked } = cut;
   assert.ok(asked[0] === 3 || asked[0] === 4, `${asked[0]} requests`);
   assert.deepEqual(cut, { ...moved, attempts: "4", asked: [asked[0], 1] });

@@ -1,6 +1,6 @@
 /**
- * Clients that offer to go on in another protocol than HTTP/1.1: what they ask for is served in the one they came with
- * (RFC 9110, section 7.8). Java's own client offers HTTP/2 with each first request over plain HTTP.
+ * Clients that offer another protocol than HTTP/1.1: the request is served in the current one (RFC 9110, section 7.8).
+ * Java's own client offers HTTP/2 with each first request over plain HTTP.
  */
 import assert from "node:assert/strict";
 import { after, afterEach, test } from "node:test";
@@ -13,7 +13,7 @@ import { eventually } from "./support/wait.ts";
 
 const CHAT = "/v1/chat/completions";
 const BODY = '{"model":"m"}';
-/** As Java's client sends them. */
+/** Headers that Java's client sends. */
 const OFFER = [
   "Connection: Upgrade, HTTP2-Settings",
   "HTTP2-Settings: AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA",

@@ -1,6 +1,6 @@
 /**
- * Spans and series as dashboards made for OpenTelemetry's conventions of generative AI and MCP find them: every name is a published
- * one, values come from the configuration and closed lists, and nothing that a caller wrote is among them.
+ * Spans and series as dashboards for OpenTelemetry's generative AI and MCP conventions expect them: every name is a
+ * published one, values come from the configuration and closed lists, and no caller text is among them.
  */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -59,7 +59,7 @@ async function ask(path: string, body: unknown, headers: Readonly<Record<string,
   return response.status;
 }
 
-/** The spans that a request adds: its own, and those of its attempts. */
+/** Returns the spans that a request adds: its own, and those of its attempts. */
 async function spansOf(play: () => Promise<number>, count: number, status: number): Promise<readonly SeenSpan[]> {
   const before = collector.spans().length;
   assert.equal(await play(), status);

@@ -1,6 +1,6 @@
 /**
- * Telemetry as a collector sees it, from the gateway as a process: the signals, the traces across it, what never leaves
- * it, and that a collector which is not there changes nothing for anybody.
+ * Telemetry of a gateway process, as a collector sees it: the signals, the traces across it, what never leaves it, and
+ * that an absent collector affects nobody.
  */
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -109,7 +109,7 @@ test("a trace continues through the gateway: client, request, one attempt per pr
       ],
     );
   }
-  // The process of the data plane that served it is named behind the node.
+  // The data plane process that served it is named after the node.
   assert.match(String(collector.resource("/v1/traces")["service.instance.id"]), /^n1(\/\d+)?$/);
 });
 
@@ -250,7 +250,7 @@ test("the scrape and the OTLP export of one process have the same series", async
   const gateway = await startWithFlags(t, { upstream: upstream.url, env: to(collector.url) });
   for (let i = 0; i < 5; i++) await exchange(t, gateway.port, post(CHAT, '{"model":"m"}'));
   const before = collector.posted.length;
-  // Collected after the last request, as the scrape is.
+  // Collected after the last request, like the scrape.
   await eventually(
     "two exports",
     () => collector.posted.slice(before).filter(({ path }) => path === "/v1/metrics").length >= 2,
@@ -264,7 +264,7 @@ test("the scrape and the OTLP export of one process have the same series", async
       histograms.has(name.replace(/_(bucket|sum|count)$/, "")) ? name.replace(/_(bucket|sum|count)$/, "") : name,
     ),
   );
-  // A histogram without an observation has no line in the scrape.
+  // A histogram without observations has no line in the scrape.
   const shown = [...pushed.values()].filter(({ points }) => points.length > 0).map(prometheusName);
   assert.deepEqual(shown.sort(), [...families].sort());
   assert.ok(families.has("process_cpu_seconds_total") && families.has("gateway_build_info"));
@@ -336,10 +336,10 @@ test("a collector that never answers slows no request, is counted, and does not 
   assert.ok(performance.now() - startedAt < 6_500);
 });
 
-/** A setting that the SDK reads, and no code of ours: what holds it, holds the SDK, however it is bundled. */
+/** A setting that only the SDK reads: a file that contains it contains the SDK, however it is bundled. */
 const OF_THE_SDK = "OTEL_BSP_SCHEDULE_DELAY";
 
-/** Says at the end of the process how many files with the SDK in them it has loaded. */
+/** Reports at the end of the process how many files with the SDK it has loaded. */
 async function probe(owner: Owner): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), "gateway-probe-"));
   atEnd(owner, () => rm(dir, { recursive: true, force: true }));

@@ -1,6 +1,6 @@
 /**
- * The scheduler of a pool, asked for each request: where it goes, what the scheduler may not do, what happens without it.
- * Source: Endpoint Picker protocol 1.0.0; specification document 3, `picker`.
+ * The scheduler of a pool, called for each request: where it goes, what the scheduler may not do, what happens without
+ * it. Source: Endpoint Picker protocol 1.0.0; specification document 3, `picker`.
  */
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
@@ -142,7 +142,7 @@ test("a pick outside the pool is refused and counted, and the pool serves withou
   }
   assert.equal(await decided("outside"), before + 16);
   assert.equal(servers[3]?.requests, 0);
-  // One that is a member stands, whoever stands beside it.
+  // A valid member counts, whatever is listed beside it.
   picker.script = picks(`127.0.0.5:${port},${at(3)}`);
   assert.equal(byOf((await ask("gpu")).text), "127.0.0.3");
 });
@@ -154,7 +154,7 @@ test("a list of picks is the order of fallbacks", async (t) => {
   for (const model of ["gpu", "strict"]) assert.equal(byOf((await ask(model)).text), "127.0.0.3");
   const told = await eventually("the response", () => last().response);
   assert.deepEqual(told, { status: "200", served: at(3) });
-  // And then the rest of the pool, where the picker is advice.
+  // Then the rest of the pool is tried, since this picker is advisory.
   picker.script = picks(at(4));
   assert.equal((await ask("gpu")).headers.get("x-gateway-provider"), "gpu");
   assert.equal((await ask("strict")).headers.get("x-gateway-provider"), "other");
@@ -193,7 +193,7 @@ test("without a decision, `fallback` serves and `refuse` does not", async () => 
     picker.script = script;
     const before = await decided(outcome);
     assert.equal((await ask("gpu")).headers.get("x-gateway-provider"), "gpu", outcome);
-    // Of the provider's own policy: an attempt that could not be made moves on.
+    // The provider's own policy applies: an attempt that cannot be made fails over.
     assert.equal((await ask("strict")).headers.get("x-gateway-provider"), "other", outcome);
     assert.ok((await decided(outcome)) >= before + 2, outcome);
   }
@@ -212,7 +212,7 @@ test("from a body echoed by the picker only the model is taken, once the body is
     model: "gpu-lora-7",
     messages: [{ role: "user", content: "hello" }],
   });
-  // Cut short: the pick stands, the model does not.
+  // The echo is truncated: the pick is valid, the model is not.
   picker.script = (call, request) => {
     picks(at(3), { echo: Buffer.alloc(1) })(call, request);
   };

@@ -1,6 +1,6 @@
 /**
- * Servers behind one name, through a gateway as a process and a DNS server of the test: who is asked, what happens when
- * members come, go and die, which answers of a name are not believed, who is confined to a part of them.
+ * Servers behind one name, through a gateway process and a DNS server of the test: which members are called, what
+ * happens when members come, go and fail, which addresses are rejected, and how callers are restricted to a subset.
  */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -77,7 +77,7 @@ test("requests go to the members by round robin, under the pool's name", async (
   for (let n = 0; n < 9; n += 1) assert.equal((await ask("gpu")).status, 200);
   const [first = 0, second = 0, third = 0, ...none] = added(before);
   assert.deepEqual([first + second + third, none], [9, [0, 0, 0]]);
-  // Each process of the data plane goes round by itself.
+  // Each data plane process has its own round robin.
   for (const turns of [first, second, third]) assert.ok(turns >= 2 && turns <= 4, `${[first, second, third]}`);
   assert.equal(await members("gpu"), 3);
 });
@@ -133,7 +133,7 @@ test("the members of a pool are listed one by one, and a provider that is not a 
 test("a profile's subset applies wherever its request goes", async () => {
   const before = asked();
   for (let n = 0; n < 4; n += 1) assert.equal((await ask("gpu", tuned)).status, 200);
-  // The pool it is addressed to has no such subset: the next that has one serves it.
+  // The requested pool has no such subset, so the next one that has it serves.
   for (let n = 0; n < 4; n += 1) {
     const { status, headers } = await ask("poor", tuned);
     assert.deepEqual([status, headers.get("x-gateway-provider")], [200, "gpu"]);
@@ -142,7 +142,7 @@ test("a profile's subset applies wherever its request goes", async () => {
   const refused = await ask("churn", tuned);
   assert.deepEqual([refused.status, refused.code], [403, "no_pool_subset"]);
   assert.match(refused.text, /subset lora, which provider churn does not have/);
-  // Of providers that are no pools it says nothing.
+  // The subset does not concern providers that are not pools.
   assert.equal((await ask("other", tuned)).status, 200);
 });
 
@@ -203,7 +203,7 @@ test("members come and go under load, and only requests on a killed one fail", a
   await gone.kill();
   await eventually("requests at the others", () => (added(before)[0] ?? 0) > 50);
   const broken = [...outcomes].filter(([status]) => status !== 200);
-  // One a client, at most, was under way there.
+  // At most one request per client was in flight there.
   assert.ok(
     broken.every(([status, count]) => status === 502 && count <= 8),
     JSON.stringify(broken),
@@ -220,7 +220,7 @@ test("members come and go under load, and only requests on a killed one fail", a
 test("a pool resolves a thousand members in an answer that needs TCP", async () => {
   await eventually("a thousand members", async () => (await members("large")) === 1_000);
   assert.ok(dns.overTcp() > 0);
-  // All but one refuse: some sixteen are tried, who then rest, so that the one is found.
+  // All but one refuse: some sixteen are tried and then pause, so that the one is found.
   const served = await eventually("the one that serves", async () => {
     const { status } = await ask("large");
     assert.ok(status === 200 || status === 502);
@@ -246,7 +246,7 @@ test("a name that resolves to nothing, to blocked addresses or to the gateway it
   const said = gateway
     .log()
     .filter(({ message }) => message === "the servers of a pool are not as its name should say");
-  // By each process of the data plane that met it.
+  // Reported by each data plane process that called it.
   assert.deepEqual([...new Set(said.map(({ provider }) => provider))].sort(), ["meta", "nothing", "self"]);
 });
 
@@ -257,7 +257,7 @@ test("a name that resolved to other hosts is not accepted when it points to this
     const series = await readMetrics(gateway);
     return sumOf(series, "gateway_pool_fenced_addresses_total", { provider: "moving", why: "rebound" }) > 0;
   });
-  // Each worker process looks the name up by itself.
+  // Each worker process resolves the name separately.
   const { status } = await eventually("every process has looked at the answer", async () => {
     const answer = await ask("moving");
     return answer.text.includes("it resolves to this machine, where it stood for others before") && answer;

@@ -1,5 +1,8 @@
 // tier: long
-/** The official Python SDKs, each over a provider of either dialect: an answer, a stream, and a tool called and answered. */
+/**
+ * The official Python SDKs, each with a provider of either dialect: an answer, a stream, and a tool call with its
+ * result.
+ */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { dirname, join } from "node:path";
@@ -13,7 +16,7 @@ import { within } from "./support/wait.ts";
 
 const python = await peer("python-sdks");
 const SCRIPT = join(dirname(fileURLToPath(import.meta.url)), "support/python-sdks.py");
-/** Imports of both SDKs take seconds on a busy machine. */
+/** Loading both SDKs takes seconds on a busy machine. */
 const LIMIT_MS = 60_000;
 
 const MODEL = "sim-small";

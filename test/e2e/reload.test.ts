@@ -1,6 +1,6 @@
 /**
- * Configuration as an operator meets it: starts that are refused, reloads by SIGHUP and by a changed secret, and `check`.
- * Source: specification document 1, States and transitions; exit statuses: design decisions, section 5.
+ * Configuration for an operator: refused starts, reloads by SIGHUP and by a changed secret, and `check`. Source:
+ * specification document 1, States and transitions; exit statuses: design decisions, section 5.
  */
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -29,7 +29,7 @@ const provider = (name: string, url: string, facts: Document = {}): Document => 
   ...facts,
 });
 
-/** An upstream that says its name in every answer. */
+/** An upstream that names itself in every answer. */
 const named = (owner: Owner, name: string) =>
   scriptedUpstream(owner, (socket) => reply(socket, { body: JSON.stringify({ from: name }) }));
 
@@ -38,14 +38,14 @@ function ask(owner: Owner, gateway: Gateway, model = "m"): Promise<Answer> {
   return exchange(owner, gateway.port, post(PATH, body, ["Content-Type: application/json"]));
 }
 
-/** Which upstream answers now. */
+/** Resolves with the name of the upstream that answers now. */
 async function served(owner: Owner, gateway: Gateway): Promise<unknown> {
   const { status, body } = await ask(owner, gateway);
   assert.equal(status, 200, body.toString());
   return (JSON.parse(body.toString()) as { readonly from: unknown }).from;
 }
 
-/** Asks for a reload and resolves with the line that tells its end. */
+/** Requests a reload and resolves with the log line of its outcome. */
 async function reload(gateway: Gateway, message: string) {
   const from = gateway.log().length;
   gateway.signal("SIGHUP");
@@ -74,7 +74,7 @@ function overlay(name: string, url: string): Document {
   return { op: "add", name, schema: { name: "compat" }, base_url: url, strip_path_prefix: "/v1" };
 }
 
-// Side by side, since one of them waits for the ten-second look at the secret files.
+// Concurrent, since one of them waits for the ten-second check of the secret files.
 describe("configuration and reload", { concurrency: 2 }, () => {
   test("SIGHUP serves from the new document while a stream in flight ends under the old one", async (t) => {
     const old = await scriptedUpstream(t, (socket) => {

@@ -1,7 +1,7 @@
 /**
- * What clients see of gateways that are restarted one after the other: nothing.
+ * Gateways restarted one after the other, without any effect on clients.
  *
- * `GATEWAY_ROLLING_REQUESTS` makes it last for so many requests.
+ * `GATEWAY_ROLLING_REQUESTS` sets the minimum number of requests.
  */
 import assert from "node:assert/strict";
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
@@ -14,7 +14,7 @@ const CHAT = "/v1/chat/completions";
 const CUT = "cut off what still ran at the end of the drain";
 const GOOD_END = { status: 0, signal: null };
 
-/** How a client may hold its connections. Each tries the next gateway when a connect is refused, and nothing else again. */
+/** Connection habits of clients. Each tries the next gateway if a connect is refused, and retries nothing else. */
 const HABITS = {
   "connections kept alive": () => new Agent({ keepAlive: true }),
   "connections kept alive, the one idle longest first": () => new Agent({ keepAlive: true, scheduling: "fifo" }),
@@ -74,7 +74,7 @@ test("clients that only retry refused connections see no failure while three gat
   assert.deepEqual(failures, []);
 });
 
-/** A stream of some frames, or a whole answer, as the request asks. */
+/** Answers with a stream of some frames or a whole answer, as requested. */
 function answerSlowly(incoming: IncomingMessage, response: ServerResponse): void {
   let body = "";
   incoming.setEncoding("utf8").on("data", (text: string) => {
@@ -97,7 +97,7 @@ function answerSlowly(incoming: IncomingMessage, response: ServerResponse): void
   });
 }
 
-/** Rejects unless the answer came whole. */
+/** Rejects unless the answer is complete. */
 function ask(agent: Agent, port: number, streams: boolean): Promise<void> {
   const body = JSON.stringify({ model: "m", stream: streams });
   const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };

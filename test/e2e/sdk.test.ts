@@ -1,7 +1,7 @@
 // tier: test
 /**
- * The official SDKs, pointed at the gateway instead of at the provider: nothing that a program can see differs, but for
- * the headers that the gateway owns.
+ * The official SDKs, pointed at the gateway instead of the provider: no visible difference to a program, except for the
+ * headers that the gateway owns.
  */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -23,7 +23,7 @@ const gateway = await startWithFiles(file, {
 const direct = clientsOf(provider.url);
 const proxied = clientsOf(gateway.url);
 
-/** A call made directly and through the gateway has one outcome; `expected` says something that it must hold. */
+/** A call made directly and through the gateway has the same outcome; `expected` matches a part of it. */
 function same(name: string, expected: RegExp, run: (clients: Clients) => Promise<unknown>): void {
   test(`${name}: the result through the gateway equals the direct one`, async () => {
     await forget();
@@ -35,7 +35,7 @@ function same(name: string, expected: RegExp, run: (clients: Clients) => Promise
   });
 }
 
-/** Zeroes what the provider has counted, once it is done with every request so far. */
+/** Resets the provider's counters once it has finished every request. */
 async function forget(): Promise<void> {
   await eventually("the end of what went before", () => {
     const { requests, answered, aborted, dropped } = provider.counts();
@@ -212,7 +212,7 @@ same("a stream aborted after its first event", /"aborted":2/, async ({ openai, a
 });
 
 test("a stream that breaks off is an error in the SDK and never a finished answer", async () => {
-  // Cut within an event, its first half has already been sent and is what the SDK fails to read.
+  // If it is cut inside an event, the first half has already been sent, and the SDK fails to parse it.
   const cuts = { "sim-drop-mid-stream": "APIError", "sim-drop-mid-body": "SyntaxError" };
   for (const [model, raised] of Object.entries(cuts)) {
     const chunks = await drain(await proxied.openai.chat.completions.create({ ...chat(model), stream: true }));

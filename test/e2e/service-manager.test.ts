@@ -1,4 +1,4 @@
-/** The gateway under a service manager: a datagram socket receives its reports, as systemd does. */
+/** The gateway under a service manager: a datagram socket receives its reports, as with systemd. */
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";

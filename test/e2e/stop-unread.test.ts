@@ -1,4 +1,4 @@
-/** Stops of a gateway whose log nobody reads: each ends in time, and a second signal ends it at once. */
+/** Stops of a gateway whose log is not read: each ends in time, and a second signal ends it at once. */
 import assert from "node:assert/strict";
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { closeSync, constants, openSync, writeSync } from "node:fs";
@@ -14,7 +14,7 @@ import { atEnd, eventually, type Owner, within } from "./support/wait.ts";
 
 const PROGRAM = programFile();
 const DRAIN_MS = 100;
-/** Beyond the drain; the rest is for a machine on which other tests run. */
+/** Time beyond the drain; the rest is for a machine that runs other tests. */
 const BEYOND_MS = 2_000 + 4_000;
 
 interface Running {
@@ -30,7 +30,7 @@ const running = (t: Owner, child: ChildProcess): Running => {
   return { pid: child.pid ?? -1, ended };
 };
 
-/** A pipe that is full and that nobody reads. */
+/** Returns a full pipe without a reader. */
 function fullPipe(t: Owner, dir: string): number {
   const path = join(dir, "log");
   execFileSync("mkfifo", [path]);
@@ -51,7 +51,7 @@ const pipe: Start = (t, args, env, dir) => {
   return running(t, spawn(process.execPath, [PROGRAM, ...args], { env, stdio: ["ignore", fd, fd] }));
 };
 
-/** What a service manager gives: it is filled by another process that has it as well, and is read by nobody. */
+/** A socket as a service manager gives it: another process that shares it fills it, and nothing reads it. */
 const socket: Start = (t, args, env) => {
   const fill = "head -c 4000000 /dev/zero >&2 & sleep 0.2; exec";
   const command = `${fill} "$0" "$@"`;
@@ -63,7 +63,7 @@ const socket: Start = (t, args, env) => {
   return running(t, child);
 };
 
-/** Stopped as Ctrl-S stops it. */
+/** A terminal stopped as by Ctrl-S. */
 const terminal: Start = (t, args, env) => {
   const pty = openPty(process.execPath, [PROGRAM, ...args], { env });
   const ended = new Promise<number | null>((done) => pty.onExit(({ exitCode }) => done(exitCode)));
@@ -78,7 +78,7 @@ const fullDisk: Start = (t, args, env) => {
   return running(t, spawn(process.execPath, [PROGRAM, ...args], { env, stdio: ["ignore", fd, fd] }));
 };
 
-/** Of a gateway with flags alone, or with so many workers. */
+/** A gateway in flag mode, or with this many workers. */
 type Mode = "flags" | "1" | "2";
 
 interface Row {
@@ -109,7 +109,7 @@ async function stops(t: Owner, { start, mode, signals }: Row): Promise<void> {
   const deployment = {
     providers: [{ name: "only", dialect: "compat", base_url: `${upstream.url}/v1` }],
     default_provider: "only",
-    // Recorded, so that the audit trail has something that nobody takes.
+    // The rule is recorded, so that the audit trail has unread output.
     access_rules: [{ name: "any", at: ["llm"], condition: "true", action: "allow" }],
   };
   const files = await writeFiles(t, deployment, listeners);

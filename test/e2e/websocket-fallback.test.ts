@@ -1,6 +1,6 @@
 /**
- * Clients that try a WebSocket first, and go on by HTTP when they read 426 (Codex; 400 and 404 end it). Source: design
- * decisions, section 20 (WebSocket where the route is not carried).
+ * Clients that try a WebSocket first, and continue over HTTP when they read 426 (Codex; 400 and 404 end it). Source:
+ * design decisions, section 20 (WebSocket where the route is not carried).
  */
 import assert from "node:assert/strict";
 import type { IncomingMessage } from "node:http";
@@ -100,7 +100,7 @@ for (const refused of [400, 404, 405, 501]) {
   test(`if the provider answers the handshake ${refused}, it has no responses sessions and its client reads 426`, async () => {
     dull.script = (socket) => reply(socket, { status: refused, body: '{"error":{"message":"no"}}' });
     assert.equal((await handshake(overHttp, "/v1/responses")).status, 426);
-    // Elsewhere the provider's own words pass.
+    // On other routes the provider's own answer passes.
     assert.equal((await handshake(overHttp, "/v1/realtime?model=x")).status, refused);
   });
 }

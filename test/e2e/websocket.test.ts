@@ -1,6 +1,6 @@
 /**
- * Realtime sessions through the gateway as a process, from a plain `ws` client to the simulated provider, or to a
- * provider that records the handshake. What frames do within a session is shown in test/server/dataplane/hops.
+ * Realtime sessions through a gateway process, from a plain `ws` client to the simulated provider, or to a provider
+ * that records the handshake. Frames within a session are tested in test/server/dataplane/hops.
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -29,7 +29,7 @@ const gateway = await startWithFiles(file, deployment);
 
 beforeEach(() => fetch(`${provider.url}/sim/reset`, { method: "POST" }));
 
-/** A provider that accepts every session, selects `realtime` where offered, and echoes. */
+/** A provider that accepts every session, selects `realtime` if offered, and echoes. */
 async function recorder(owner: Owner) {
   const handshakes: IncomingMessage[] = [];
   const server = createServer();

@@ -1,6 +1,6 @@
 /**
- * The trails of a cluster of three: each node signs a chain of its own, and any of them tells the heads that all must
- * reach. Source: design decisions, section 4; specification document 1, "audit verify".
+ * Audit trails of a three-node cluster: each node signs a chain of its own, and any node reports the heads that all
+ * chains must reach. Source: design decisions, section 4; specification document 1, "audit verify".
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,6 +1,6 @@
 /**
- * The audit trail of a real process that is killed again and again while it is asked for changes. Source: design decisions,
- * section 4 (a chain goes on over restarts).
+ * Audit trail of a real process that is killed repeatedly while it makes changes. Source: design decisions, section 4
+ * (a chain continues across restarts).
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";

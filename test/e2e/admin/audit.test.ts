@@ -1,8 +1,8 @@
 // tier: test
 /**
- * The audit trail of the admin plane, from the stderr of a real process: what is changed, what is denied and who was not
- * let in stands in it, once, and the whole verifies. Source: design decisions, section 4;
- * specification document 1, "audit verify".
+ * Audit trail of the admin plane, read from the stderr of a real process: every change, denial and rejected caller is
+ * recorded once, and the whole trail verifies. Source: design decisions, section 4; specification document 1, "audit
+ * verify".
  */
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
@@ -81,7 +81,7 @@ describe("audit trail", () => {
   }
 
   test("the record is in the journal before the answer is sent, so it survives a lost stderr", async () => {
-    // The newest record of the process is its own, at the latest with the answer to another request.
+    // A record of this process arrives no later than the answer to another request.
     await send(plane.local, "PUT", targetOf("put_suspension"), {
       body: '{"reason":"for the record"}',
       headers: { "x-request-id": "reason" },
@@ -125,7 +125,7 @@ describe("audit trail", () => {
       records()
         .filter(({ event }) => event === "auth.failure")
         .slice(already);
-    // One in another second says how many were left out.
+    // A record in a later second says how many were left out.
     const counted = () => sampled().reduce((sum, { data }) => sum + 1 + Number(data["suppressed"] ?? 0), 0);
     let more = 0;
     await eventually("the count of the others", async () => {

@@ -1,7 +1,7 @@
 /**
- * What must stay secret, each with a text of its own, put in wherever it goes in; then everything that comes out of the
- * process is searched for it: logs at their most talkative, audit records, refusals, lists, metrics, telemetry, what lies
- * on the disk. Source: design decisions, sections 3 and 4; specification document 1, Authentication.
+ * Secrets, each with a unique text, are put in at every input; then every output of the process is searched for them:
+ * logs at debug level, audit records, refusals, lists, metrics, telemetry, files on the disk. Source: design decisions,
+ * sections 3 and 4; specification document 1, Authentication.
  */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
@@ -26,10 +26,10 @@ const POLICY = `
   permit(principal in Role::"admin", action, resource);
 `;
 
-/** None is part of another, and none is a word. */
+/** No canary is part of another, and none is a word. */
 const canary = (name: string): string => `cnry-${name}-${Buffer.from(name).toString("hex")}-x7Qz`;
 
-/** What no output and no file may hold. */
+/** Secrets that no output and no file may contain. */
 const SECRETS = {
   clusterSecret: canary("cluster-secret"),
   kekFile: `${canary("kek-file")}-with-thirty-two-bytes-and-more`,
@@ -44,7 +44,7 @@ const SECRETS = {
   refusedValue: canary("refused-value"),
 } as const;
 
-/** What is stored as it is, by those who wrote it there; no log, record, refusal or measurement may hold it. */
+/** Values that are stored in plain text by their authors; no log, record, refusal or measurement may contain them. */
 const UNSPOKEN = {
   literal: canary("literal-credential"),
   idempotencyKey: canary("idempotency-key"),
@@ -67,9 +67,9 @@ describe("secrets", () => {
   let issuer: Issuer;
   let upstream: Upstream;
   let plane: Plane;
-  /** Tokens and keys that come up on the way. */
+  /** Tokens and keys that the test creates on the way. */
   const found = new Map<string, string>();
-  /** Bodies of refusals, and of answers to operations that tell no secret. */
+  /** Bodies of refusals, and of answers to operations that return no secret. */
   const answers: string[] = [];
 
   before(async () => {
@@ -201,7 +201,7 @@ describe("secrets", () => {
       await call("GET", `${BASE_PATH}/keys?wait=${value}`),
       await call("POST", `${BASE_PATH}/snapshot`, { body: value }),
     ];
-    // A list takes no heed of headers that are not its own.
+    // A list ignores headers that do not belong to it.
     assert.deepEqual(
       refusals.map(({ status }) => status).filter((status) => status < 400),
       [200],
@@ -262,7 +262,7 @@ describe("secrets", () => {
     assert.match(outputs.get("stdout and stderr") ?? "", /"event":"auth\.failure"/);
     assert.match(outputs.get("telemetry") ?? "", /admin\.write/);
     const hidden = new Map([...Object.entries(SECRETS), ...Object.entries(UNSPOKEN), ...found]);
-    // Of a token the header is the same for all, and says the key's id alone.
+    // The header of a token is the same for all tokens and contains only the key id.
     hidden.delete("token 0");
     const told = [...outputs].flatMap(([output, text]) =>
       [...hidden].filter(([, value]) => text.includes(value)).map(([name]) => `${name} in ${output}`),

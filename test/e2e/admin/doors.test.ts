@@ -1,6 +1,7 @@
 /**
- * The doors of the admin plane as a process has them: whose the socket is, what a SIGHUP changes of who is trusted, and
- * strangers who hold connections. Source: specification document 1, Authentication; design decisions, section 5.
+ * The admin socket and listener of a real process: ownership of the socket, issuers changed by SIGHUP, and
+ * unauthenticated clients that hold connections. Source: specification document 1, Authentication; design decisions,
+ * section 5.
  */
 import assert from "node:assert/strict";
 import { lstat, readFile } from "node:fs/promises";
@@ -19,7 +20,7 @@ const POLICY = `
   permit(principal in Role::"local", action, resource);
   permit(principal in Role::"viewer", action in Action::"read", resource);
 `;
-/** More than the network door has, which is so many; those at the data plane may be another process's. */
+/** More connections than the admin listener accepts. Those to the data plane may be served by another process. */
 const STRANGERS = 1_100;
 const ADMITTED = 1_024;
 
@@ -101,7 +102,7 @@ test("unauthenticated clients that occupy every connection of one listener do no
   const node = await preparePlane(t, { issuer: issuer.url, policy: POLICY, deployment: { providers: [] } });
   const plane = await planeOf(node, { deployment: {} });
   const before = openDescriptors(plane.gateway.pid);
-  // They send nothing, read nothing and never close.
+  // These clients send nothing, read nothing and never close.
   const ports = [...Array<number>(STRANGERS).fill(plane.network.port), ...Array<number>(100).fill(plane.gateway.port)];
   for (const port of ports) {
     const socket = connect(port, "127.0.0.1").on("error", () => undefined);
@@ -110,7 +111,7 @@ test("unauthenticated clients that occupy every connection of one listener do no
   await eventually("a full door", () => openDescriptors(plane.gateway.pid) >= before + ADMITTED);
   assert.equal((await send(plane.local, "GET", "/admin/v1/whoami")).status, 200);
   assert.equal((await fetch(String(plane.gateway.metricsUrl))).status, 200);
-  // Who sends nothing has ten seconds.
+  // A client that sends nothing is disconnected after ten seconds.
   await eventually("their end", () => openDescriptors(plane.gateway.pid) < before + 10, 30_000);
   const token = await issuer.tokenOf("alice", "viewer");
   assert.equal((await exchange(plane.network, "GET", "/admin/v1/whoami", { token })).status, 200);

@@ -1,6 +1,6 @@
 /**
- * `examples/admin` as it is printed: its files with the addresses and paths of this machine in place of the company's, and
- * the commands of its README, line by line.
+ * Runs `examples/admin` as it is printed: its files, with addresses and paths of this machine in place of the
+ * company's, and the commands of its README line by line.
  */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -48,7 +48,7 @@ describe("admin plane example", () => {
     blocks = [...readme.matchAll(/```sh\n([^`]*)```/g)].map(([, text = ""]) => text.trimEnd().split("\n"));
   });
 
-  /** A command of the README, its address replaced, in a shell of the folder's. */
+  /** Runs a command of the README, with its address replaced, in a shell of the folder. */
   function sh(line: string, env: Readonly<Record<string, string>>): Promise<Ran> {
     const command = line.replace("https://gateway-admin.example.com", url ?? "");
     const options = {
@@ -139,7 +139,7 @@ describe("admin plane example", () => {
   });
 });
 
-/** The printed node file, with what is of the company's machines replaced. */
+/** Writes the printed node file with the company's machines replaced. */
 async function writeNodeFile(dir: string, issuer: string): Promise<void> {
   const document = parseDocument(await readFile(join(EXAMPLE, "node.yaml"), "utf8"));
   const replaced: readonly (readonly [path: readonly (string | number)[], value: string])[] = [
@@ -159,7 +159,7 @@ async function writeNodeFile(dir: string, issuer: string): Promise<void> {
   await writeFile(join(dir, "node.yaml"), document.toString());
 }
 
-/** `gateway` as it is installed, a browser in which alice signs in, and the one thing of jq that the README uses. */
+/** Writes an installed `gateway`, a browser in which alice signs in, and the part of jq that the README uses. */
 async function writeTools(dir: string): Promise<void> {
   await mkdir(dir);
   const node = `exec "${process.execPath}"`;

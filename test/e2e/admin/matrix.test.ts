@@ -1,8 +1,8 @@
 // tier: test
 /**
- * Every operation of the admin API on both doors: without a credential, with a role that may not, with one that may. Every
- * answer is held against the OpenAPI document. Source: design decisions, section 3; specification document 1,
- * Authentication.
+ * Every operation of the admin API on socket and listener: without a credential, with a role without permission, and
+ * with one that has it. Every answer is checked against the OpenAPI document. Source: design decisions, section 3;
+ * specification document 1, Authentication.
  */
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
@@ -19,7 +19,9 @@ const OPEN = OPERATION_IDS.filter((id) => operationOf(id).isOpen === true);
 const entity = (id: OperationId): string => `${resourceOf(id).kind}::"${resourceOf(id).name}"`;
 const actions = (ids: readonly OperationId[]): string => ids.map((id) => `Action::"${id}"`).join(", ");
 
-/** Three roles an operation: with exactly it, with all others, with it on all other resources. */
+/**
+ * Three roles per operation: one with exactly this permission, one with all others, one with it on all other resources.
+ */
 const POLICY = [
   'permit(principal in Role::"local", action, resource);',
   ...GOVERNED.flatMap((id) => [
@@ -29,14 +31,14 @@ const POLICY = [
   ]),
 ].join("\n");
 
-/** Local callers may look, but for the keys, and change nothing. */
+/** Local callers may read everything except keys, and change nothing. */
 const POLICY_AGAINST_LOCAL = `
   permit(principal is User, action, resource);
   permit(principal in Role::"local", action in Action::"read", resource);
   forbid(principal in Role::"local", action == Action::"list_keys", resource);
 `;
 
-/** Of an issuer; nothing listens there. */
+/** Address of an issuer without a listener. */
 const NOWHERE = "http://127.0.0.1:9";
 
 function assertForbidden(id: OperationId, answer: Received): void {

@@ -1,6 +1,6 @@
 /**
- * People who sign in at a real identity provider, with the verbs as they are installed: by browser and by device, and what
- * their tokens then open. Source: specification document 1 (login, logout, admin, query; Authentication).
+ * People sign in at a real identity provider with the installed verbs, by browser and by device, and use their tokens.
+ * Source: specification document 1 (login, logout, admin, query; Authentication).
  */
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
@@ -16,7 +16,7 @@ const POLICY = `
   permit(principal in Role::"viewer", action in Action::"read", resource);
   permit(principal in Role::"operator", action == Action::"put_suspension", resource);
 `;
-/** An ID token names the client as its audience. */
+/** An ID token has the client as its audience. */
 const BINDING = {
   audience: CLIENT,
   roles: { claim: "groups", map: { staff: ["viewer"], oncall: ["viewer", "operator"] } },
@@ -38,7 +38,7 @@ describe("people who sign in", () => {
     plane = await startPlane(owner, { issuer: provider.issuer, policy: POLICY, binding: BINDING });
   });
 
-  /** What `whoami` says over the network, by the cached sign-in. */
+  /** Returns the answer of `whoami` over the network with the cached sign-in. */
   async function whoIs(person: Person): Promise<unknown> {
     const { status, stdout, stderr } = await person.run("admin", "-url", plane.url, "whoami");
     assert.equal(status, 0, stderr);
@@ -124,7 +124,7 @@ describe("people who sign in", () => {
     );
     assert.equal(renewals().length, from + 2);
 
-    // As if the gateway knew better than the clock here.
+    // Simulates a gateway that refuses a token which is valid by the local clock.
     const last = alice.home.read(plane.url);
     assert.ok(last !== undefined);
     alice.home.write({ ...last, token: `${last.token.slice(0, -8)}AAAAAAAA` });

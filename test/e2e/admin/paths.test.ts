@@ -1,7 +1,7 @@
 /**
- * What is no operation of the table is answered by none of them, however it is spelt, and what is one is governed alike
- * under each spelling; a field or a parameter that the table does not know is refused by its name. Source: design
- * decisions, section 3; RFC 9112, section 3.2.
+ * A path that is not an operation reaches none, however it is spelled, and an operation is authorized alike under each
+ * spelling; an unknown field or parameter is refused by its name. Source: design decisions, section 3; RFC 9112,
+ * section 3.2.
  */
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
@@ -15,7 +15,10 @@ import { suiteOwner } from "./support/suite.ts";
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
-/** What proxies, routers and careless joins make of a path that names an operation, and none of them is. */
+/**
+ * Changes that proxies, routers and careless joins make to the path of an operation. None of the results is an
+ * operation.
+ */
 const DISTORTIONS: readonly (readonly [what: string, distort: (path: string) => string])[] = [
   ["a slash at its end", (path) => `${path}/`],
   ["a doubled slash before it", (path) => `/${path}`],
@@ -37,7 +40,10 @@ const DISTORTIONS: readonly (readonly [what: string, distort: (path: string) => 
 
 const bare = (id: OperationId): string => targetOf(id).split("?", 1)[0] ?? "";
 
-/** Of a distortion that leaves a name: the last segment is one, and may hold what was appended. */
+/**
+ * Whether the distorted path can still be an operation: its last segment is a name, and the appended text may be part
+ * of it.
+ */
 const takesAnything = (id: OperationId): boolean => operationOf(id).path.endsWith("}");
 
 describe("paths and methods", () => {
@@ -116,7 +122,7 @@ describe("bodies and parameters", () => {
     plane = await startPlane(owner);
   });
 
-  /** Name of a field that the operation knows, misspelt. */
+  /** Returns the name of a known field and a misspelling of it. */
   const misspelt = (id: OperationId): readonly [known: string, wrong: string] => {
     const { body } = operationOf(id);
     assert.ok(body.kind === "json");

@@ -1,8 +1,8 @@
 /**
- * What the references of the configuration stand for does its work in traffic and is shown nowhere: a value of the
- * environment, of a file and of the sealed secrets, put in wherever it may stand, and asked for where it may not; then every
- * operation of the admin API, every table, metrics, telemetry, log and audit trail are searched for it. Source: design
- * decisions, section 6 (where references resolve).
+ * Values behind configuration references are used in traffic and shown nowhere: values from the environment, from files
+ * and from sealed secrets, at every place that allows them and at places that do not. Then every admin API operation,
+ * every table, metrics, telemetry, log and audit trail are searched. Source: design decisions, section 6 (where
+ * references resolve).
  */
 import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
@@ -20,19 +20,19 @@ import { type Plane, planeOf, preparePlane } from "./support/plane.ts";
 import { exchange, type Received } from "./support/send.ts";
 import { suiteOwner } from "./support/suite.ts";
 
-/** None is part of another, and none is a word. Lower case, as a host would make it. */
+/** No canary is part of another, and none is a word. Lower case, since host names are lowercased. */
 const canary = (name: string): string => `cnry-${name}-${Buffer.from(name).toString("hex")}-x7qz`;
 
-/** Read by the configuration, and by nobody said. */
+/** Values that the configuration reads and nothing shows. */
 const READ = {
   FREE: canary("free"),
   NUMBER: canary("number"),
 } as const;
 
-/** Read by the configuration, and asked for by a caller, so that records of requests hold it. */
+/** Model name that the configuration reads and a caller requests, so that request records contain it. */
 const ASKED = canary("model");
 
-/** The node's own: no document of the admin API may read them. */
+/** Secrets of the node file that no document of the admin API may read. */
 const OWN = {
   GATEWAY_CLUSTER_SECRET: canary("cluster-secret"),
   NODE_OWN: canary("node-own"),
@@ -44,7 +44,7 @@ const HIDDEN: ReadonlyMap<string, string> = new Map(Object.entries({ ...READ, ..
 
 describe("resolved references", () => {
   const owner = suiteOwner();
-  /** What came out, by where. */
+  /** Everything the process returned or wrote, with its place. */
   const outputs: { readonly where: string; readonly text: string }[] = [];
   let collector: Collector;
   let upstream: Upstream;

@@ -1,6 +1,6 @@
 /**
- * The verbs of an incident against a real cluster of three: what each says before and after, and what then is so on every
- * node. The verbs run as the command line runs them; the key is minted by a process of its own, as a script would.
+ * The verbs of an incident against a real three-node cluster: output before and after each, and its effect on every
+ * node. The verbs run as from the command line; the key is minted by a separate process, as a script would.
  */
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
@@ -25,7 +25,7 @@ describe("runbook on three nodes", async () => {
   const [first, second] = nodes;
   assert.ok(first && second && started[0]);
 
-  /** A verb at the socket of a node, the first unless another is named. */
+  /** Runs a verb on the socket of a node, by default the first. */
   const verb = async (args: readonly string[], { at = first, input = "" } = {}) => {
     const io = bufferIo({
       env: { GATEWAY_ADMIN_SOCKET: join(at.dir, "admin.sock") },
@@ -64,7 +64,7 @@ describe("runbook on three nodes", async () => {
     const different = await verb(["config", "diff", "new.json"]);
     assert.equal(different.status, 1);
     assert.match(different.out, /added {3}budgets\.day/);
-    assert.doesNotMatch(different.out, /Last hour/); // nothing is in force
+    assert.doesNotMatch(different.out, /Last hour/); // no configuration is active
     const asked = await verb(["config", "apply", "new.json"]);
     assert.equal(asked.status, 2);
     assert.match(asked.err, /: add -yes/);

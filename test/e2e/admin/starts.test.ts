@@ -1,6 +1,6 @@
 /**
- * What keeps a gateway from starting with an admin plane that is not what its operator meant. Source: specification document
- * 1, Authentication (Admin API 2 and 3), Errors; document 2, `admin`.
+ * Errors of the admin plane configuration that stop the start. Source: specification document 1, Authentication (Admin
+ * API 2 and 3), Errors; document 2, `admin`.
  */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -21,7 +21,7 @@ interface Stopped {
   readonly stderr: string;
 }
 
-/** A start that is meant to fail. */
+/** Runs a start that is expected to fail. */
 async function stopped(owner: Owner, options: Parameters<typeof preparePlane>[1], admin?: Document): Promise<Stopped> {
   const node = await preparePlane(owner, { deployment: { providers: [] }, ...options });
   if (admin !== undefined) {

@@ -1,7 +1,7 @@
 /**
- * Tokens at the network door of a real process: each of those that must not be accepted is refused, all in the same words,
- * and its fault stands in the trail; keys are fetched when they are needed and no oftener. Source: specification document
- * 1, Authentication, Admin API 4; design decisions, section 1 (JWT).
+ * Tokens at the admin listener of a real process: each invalid one is refused with the same words and its fault
+ * recorded; keys are fetched on demand and no more often. Source: specification document 1, Authentication, Admin API
+ * 4; design decisions, section 1 (JWT).
  */
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
@@ -89,7 +89,7 @@ describe("tokens", () => {
         message: "The bearer token is not accepted; `gateway login` obtains another.",
         details: {},
       });
-      // Of more than ten a second not all are recorded.
+      // Above ten a second not all are recorded.
       await eventually(`a record of ${fault}`, async () => {
         if (recorded(fault) === before) await whoami(token);
         return recorded(fault) > before;
@@ -141,7 +141,7 @@ test("a new signing key is fetched with the first token that names it, and a flo
     Array.from({ length: FLOOD }, (_, at) => issuer.token({}, { kid: `invented-${at}` })),
   );
   const statuses = new Set<number>();
-  // Who sends fifty at once sends as many as they can.
+  // Sends in batches of fifty to approach the maximum rate.
   for (let at = 0; at < FLOOD; at += 50) {
     for (const status of await Promise.all(flood.slice(at, at + 50).map(statusOf))) statuses.add(status);
   }
@@ -187,7 +187,7 @@ test("a claim that users can edit grants no roles unless the operator declares i
   assert.equal((await send(plane.network, "GET", "/admin/v1/whoami", { token })).status, 200);
 });
 
-/** Another subject under the same signature. */
+/** Returns the token with another subject under the same signature. */
 function changed(token: string): string {
   const [head, claims = "", signature] = token.split(".");
   const text = Buffer.from(claims, "base64url").toString().replace('"alice"', '"root1"');

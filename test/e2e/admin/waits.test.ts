@@ -1,6 +1,6 @@
 /**
- * Blocking reads through a real process: they cost nothing while they wait, and all of them hear of one change. Source:
- * design decisions, section 3 (blocking reads).
+ * Blocking reads through a real process: they cost nothing while they wait, and one change answers all. Source: design
+ * decisions, section 3 (blocking reads).
  */
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
@@ -21,14 +21,14 @@ const TABLE_NAMES = Object.keys(TABLES) as readonly TableName[];
 const LOCAL_READERS = 1_000;
 const NETWORK_READERS = 200;
 
-/** Three seconds and a half in all. */
+/** Three and a half seconds in all. */
 const SLICES = 7;
 const SLICE_MS = 500;
-/** Of one processor, by all the reads together. */
+/** Maximum share of one processor for all reads together. */
 const CPU_SHARE = 0.01;
-/** A quarter of a second on a machine that does nothing else; the readers are on the same one. */
+/** Takes a quarter of a second on an idle machine; the readers run on the same one. */
 const ANSWER_LIMIT_MS = 3_000;
-/** A connection with its request is some tens of KiB on either side. */
+/** A connection with its request takes some tens of KiB on either side. */
 const MEMORY_LIMIT_BYTES = 160 << 20;
 
 interface Read {
@@ -74,9 +74,9 @@ describe("blocking reads", { skip: process.platform !== "linux" && "counts what 
       () => openDescriptors(pid) >= descriptors + LOCAL_READERS + NETWORK_READERS,
       30_000,
     );
-    // What taking them in left to do is done first.
+    // The work of accepting the connections ends first.
     await eventually("a process at rest", async () => (await shareOf(pid, 1)) <= CPU_SHARE + idle, 30_000);
-    // Garbage of the start is collected now and then; readers that cost something would cost it all the time.
+    // Garbage from the start is collected now and then; expensive readers would use processor time constantly.
     const shares: number[] = [];
     await eventually(
       "reads that cost nothing",
@@ -134,7 +134,7 @@ describe("blocking reads", { skip: process.platform !== "linux" && "counts what 
       send(stopping.local, "GET", `${BASE_PATH}/keys?index=${index}&wait=5m`),
     );
     await eventually("their connections", () => openDescriptors(stopping.gateway.pid) >= before + 20);
-    // What came before it has been read.
+    // Everything sent before has been read.
     await send(stopping.local, "GET", `${BASE_PATH}/whoami`);
     await stopping.node.stop();
     for (const { status } of await Promise.all(reads)) assert.equal(status, 200);
@@ -147,7 +147,7 @@ async function waitsOnlyForItsOwn(door: DoorAddress, table: TableName): Promise<
   const startedAt = performance.now();
   const waited = readOf(await read(`index=${index}&wait=300ms`));
   const tookMs = performance.now() - startedAt;
-  // Nothing changes by itself but measurements, which have a new index then; a timer may fire a little early.
+  // Only measurements change without a request, and then have a new index; a timer may fire slightly early.
   assert.ok(waited.index > index || (waited.index === index && tookMs >= 290), `${table}: ${tookMs} ms`);
   for (const foreign of [0, index + 1_000_000, Number.MAX_SAFE_INTEGER]) {
     const at = performance.now();
@@ -156,7 +156,7 @@ async function waitsOnlyForItsOwn(door: DoorAddress, table: TableName): Promise<
   }
 }
 
-/** Of one processor: the median of some slices, since now and then one has garbage to collect or a head to show. */
+/** Median share of one processor over some slices, since a slice can contain a garbage collection or an audit head. */
 async function shareOf(pid: number, slices = SLICES): Promise<number> {
   const shares: number[] = [];
   while (shares.length < slices) {

@@ -1,7 +1,7 @@
 // tier: test
 /**
- * Calls of A2A agents through a running gateway: what the agent is sent, what the caller is answered, and who may send
- * what. Source: specification document 3 (`a2a[]`); a2a reference; design decisions, sections 2, 7 and 11.
+ * Calls of A2A agents through a running gateway: what the agent receives, what the caller gets, and which callers may
+ * send what. Source: specification document 3 (`a2a[]`); a2a reference; design decisions, sections 2, 7 and 11.
  */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -64,12 +64,12 @@ interface Asked {
   readonly key?: string | undefined;
   readonly method?: string;
   readonly params?: Facts;
-  /** Of the message, where there are no `params`. */
+  /** Fields of the message, used without `params`. */
   readonly message?: Facts;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly id?: number | string;
-  /** False: without the header of the version. */
+  /** `false` omits the version header. */
   readonly isVersioned?: boolean;
 }
 
@@ -316,7 +316,7 @@ test("a budget is charged per call, and an unreachable agent costs nothing", asy
   for (let at = 0; at < 3; at++) {
     const { status, headers } = await call({ key: frugal });
     statuses.push(status);
-    // Some clients read no body at other statuses than 200: when to come again stands in the headers too.
+    // Some clients read a body only with status 200, so the retry time is in the headers too.
     assert.equal(/^\d+$/.test(headers.get("retry-after") ?? ""), status === 429);
   }
   assert.deepEqual(statuses, [200, 200, 429]);

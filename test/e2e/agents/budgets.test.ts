@@ -1,6 +1,6 @@
 /**
- * One budget of one key over all that it calls: models, tools and agents, at once and on several nodes, add up to the unit,
- * and nobody is let past the limit. Source: specification document 3, `cost_per_call`; decisions, 6.
+ * One budget of one key over models, tools and agents, concurrently and on several nodes, is exact to the unit and
+ * never exceeded. Source: specification document 3, `cost_per_call`; decisions, 6.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -59,7 +59,7 @@ test("a budget shared by models, tools and agents is exact on three nodes", asyn
     },
   });
   const key = await mint(node, "spender", { profile: "spender" });
-  /** A node that is given no more of the budget in time refuses with 503 and charges nothing, so the call is repeated. */
+  /** A node that gets no more of the budget in time refuses with 503 and charges nothing, so the call is repeated. */
   const ask = async (hop: Hop, at: number): Promise<number> =>
     eventually("an answer but 503", async () => {
       const status = await askOnce(hop, at);

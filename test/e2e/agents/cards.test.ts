@@ -1,6 +1,6 @@
 /**
- * Cards of agents through a running gateway: what is fetched, what is shown, who signed it. Source: specification document 3
- * (`a2a`, `a2a_cards`); a2a reference, 8 and 9; design decisions, section 7; RFC 7515, 7638, 8785.
+ * Agent cards through a running gateway: fetching, serving and signing. Source: specification document 3 (`a2a`,
+ * `a2a_cards`); a2a reference, 8 and 9; design decisions, section 7; RFC 7515, 7638, 8785.
  */
 import assert from "node:assert/strict";
 import { createPublicKey, generateKeyPairSync, type JsonWebKey, verify } from "node:crypto";
@@ -46,7 +46,7 @@ const own = (facts: Document = {}): Document => ({
   ...facts,
 });
 
-/** By path: each agent of the deployment has its card at one of its own. */
+/** Scripts by path: each agent of the deployment has its own card path. */
 const scripts = new Map<string, Script>();
 upstream.script = (socket, request) =>
   (scripts.get(request.target) ?? ((it) => reply(it, { status: 404 })))(socket, request);
@@ -115,7 +115,7 @@ const gateway = await node.start();
 const get = (name: string, headers: Readonly<Record<string, string>> = {}, method = "GET") =>
   fetch(`${gateway.url}/a2a/${name}/.well-known/agent-card.json`, { method, headers });
 
-/** Meanwhile the others are asked for. */
+/** The other cards are requested meanwhile. */
 const slow = get("slow");
 
 interface Card {
@@ -133,7 +133,7 @@ async function cardOf(name: string): Promise<Card> {
 const keySet = async () =>
   ((await (await fetch(`${gateway.url}/.well-known/a2a-jwks.json`)).json()) as { readonly keys: readonly JWK[] }).keys;
 
-/** Empty members are gone, whatever they are. */
+/** Removes empty members of any type. */
 function withoutEmpty(value: unknown): unknown {
   if (Array.isArray(value)) {
     const kept = value.map(withoutEmpty).filter((one) => one !== undefined);
@@ -205,7 +205,7 @@ test("one upstream request serves all concurrent and later readers, and a client
   const before = upstream.requests.length;
   const cards = await Promise.all(Array.from({ length: 20 }, () => cardOf("later")));
   assert.equal(upstream.requests.length, before + 1);
-  // Each process signs for itself, and no signature is like another.
+  // Each process signs for itself, and no two signatures are equal.
   assert.equal(new Set(cards.map(({ signatures: _, ...card }) => JSON.stringify(card))).size, 1);
   const first = await get("later");
   const etag = first.headers.get("etag") ?? "";
@@ -236,7 +236,7 @@ test("each node signs for itself, and all nodes agree on whether a card changed"
   assert.notEqual(one.text, two.text, "a signature is another each time");
   const card = ({ text }: typeof one): unknown => ({ ...(JSON.parse(text) as Card), signatures: undefined });
   assert.deepEqual(card(one), card(two));
-  // Their bytes differ, so that it must be a weak one. Source: RFC 9110, 8.8.1.
+  // The bytes differ between nodes, so the tag must be weak. Source: RFC 9110, 8.8.1.
   assert.match(one.etag, /^W\/"[\w-]{43}"$/);
   assert.equal(one.etag, two.etag);
   assert.equal((await ask(1, { "if-none-match": one.etag })).status, 304);

@@ -1,7 +1,7 @@
 // tier: long
 /**
- * The official MCP conformance suite, straight at a server or client and through the gateway: each scenario has the same
- * verdicts, and all that revision 2026-07-28 requires of servers pass. Source: mcp reference, 14.
+ * The official MCP conformance suite, directly at a server or client and through the gateway: each scenario has the
+ * same verdicts, and everything that revision 2026-07-28 requires of servers passes. Source: mcp reference, 14.
  */
 import assert from "node:assert/strict";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
@@ -66,7 +66,7 @@ test("every server scenario passes through the gateway unchanged, with and witho
   }
 });
 
-/** Those of this revision that are not about how a client gets a token. */
+/** Scenarios of this revision, without those about how a client gets a token. */
 const CLIENT_SCENARIOS = [
   "tools_call",
   "request-metadata",
@@ -78,7 +78,7 @@ const CLIENT_SCENARIOS = [
   "json-schema-2020-12-preservation",
 ];
 
-/** What the suite's own server makes of the client, check by check. */
+/** Returns the checks that the suite's own server makes on the client. */
 async function seenOf(scenario: string, launcher: string): Promise<readonly string[]> {
   const folder = await mkdtemp(join(tmpdir(), "gateway-conformance-"));
   try {

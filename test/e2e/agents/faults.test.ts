@@ -1,7 +1,7 @@
 /**
- * MCP servers that fail, lie about what they send, or send too much, and clients that leave or try to get round a rule.
- * Source: mcp reference, 6, 8 and 9; design decisions, sections 2, 6, 7 and 11. GATEWAY_TEST_MUTATIONS and
- * GATEWAY_TEST_STREAMS make the campaigns longer.
+ * MCP servers that fail, misdeclare their content or send too much, and clients that disconnect or try to bypass a
+ * rule. Source: mcp reference, 6, 8 and 9; design decisions, sections 2, 6, 7 and 11. GATEWAY_TEST_MUTATIONS and
+ * GATEWAY_TEST_STREAMS make the random tests longer.
  */
 import assert from "node:assert/strict";
 import type { Socket } from "node:net";
@@ -181,7 +181,7 @@ test("JSON that the gateway cannot read is not shown if it must be inspected", a
 interface Fault {
   readonly script: (socket: Socket) => void;
   readonly code: string;
-  /** Of what was shown before. */
+  /** Output that was shown before the fault. */
   readonly before?: string;
 }
 
@@ -211,7 +211,7 @@ for (const [how, { script, code, before = "" }] of Object.entries(FAULTS)) {
       const text = await said.text();
       assert.ok(text.startsWith(before), text);
       const rest = text.slice(before.length);
-      // What was begun and not ended is no event, and the error is one.
+      // A partial event is not an event, and the error is one.
       const told = before === "" ? rest : (rest.trim().match(/^data: (.*)$/)?.[1] ?? `not one event: ${rest}`);
       const { id, error } = JSON.parse(told) as Refusal;
       assert.deepEqual([id, error?.data?.code], [7, code], text);
@@ -245,7 +245,7 @@ test("idle connections that a server closes fail no call", async () => {
   const statuses = new Set<number>();
   for (let round = 0; round < 8; round += 1) {
     for (const { status } of await Promise.all(Array.from({ length: 4 }, () => call(guarded)))) statuses.add(status);
-    // The calls are to cross the end of their connections.
+    // The calls should coincide with the close of their connections.
     await new Promise((done) => setTimeout(done, idleMs - 3 + (round % 6)));
   }
   assert.deepEqual([...statuses], [200]);

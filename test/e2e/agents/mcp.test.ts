@@ -1,7 +1,7 @@
 // tier: test
 /**
- * Calls of MCP servers through a running gateway: what the server is sent, what the caller is answered, and who may call
- * what. Source: specification document 3 (`mcp[]`); mcp reference; design decisions, sections 2, 7 and 11.
+ * Calls of MCP servers through a running gateway: what the server receives, what the caller gets, and which callers may
+ * call what. Source: specification document 3 (`mcp[]`); mcp reference; design decisions, sections 2, 7 and 11.
  */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -303,7 +303,7 @@ test("servers and clients of old revisions are refused, and a rejected server cr
   const session = "mcp-session-id: s\r\n";
   upstream.script = answering({ content: [] }, session);
   assert.equal((await call()).body.error?.data?.code, "unsupported_version");
-  // Of a server that speaks both.
+  // Answer of a server that supports both versions.
   upstream.script = answering({ content: [], resultType: "complete" }, session);
   const both = await call();
   assert.deepEqual([both.status, both.headers.get("mcp-session-id")], [200, null], both.text);

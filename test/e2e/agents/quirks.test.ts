@@ -1,6 +1,6 @@
 /**
- * Every way in which a simulated server or agent misbehaves by name, through a gateway that governs and guards: its client
- * is given what it would get directly, or an error of its protocol that says why. Source: mcp reference, 6, 8 and 9; a2a
+ * Every named misbehavior of a simulated server or agent, through a gateway with rules and guardrails: the client gets
+ * what it would get directly, or an error of its protocol that says why. Source: mcp reference, 6, 8 and 9; a2a
  * reference, 6, 7 and 10; design decisions, section 2.
  */
 import assert from "node:assert/strict";
@@ -18,7 +18,7 @@ type Protocol = (typeof PROTOCOLS)[number];
 const SHAPES = ["whole", "streamed"] as const;
 type Shape = (typeof SHAPES)[number];
 
-/** Faults of delivery, beside the quirks. */
+/** Faults of delivery, in addition to the quirks. */
 const DELIVERED = [
   ...["drop-before-headers", "drop-mid-stream", "drop-mid-body", "reset", "reset-mid-stream", "bad-http", "garbage"],
   ...["empty", "gzip", "401", "403", "429", "503", "big-2048k", "error-first-event", "error-mid-stream"],
@@ -33,7 +33,7 @@ const namesOf = (protocol: Protocol): readonly string[] => [
   ...STUCK,
 ];
 
-/** Of a stream of which something was shown. */
+/** Expected result for a stream that breaks after some output. */
 const BROKEN = {
   "mcp whole": "upstream_invalid",
   "mcp streamed": "upstream_incomplete",
@@ -41,7 +41,7 @@ const BROKEN = {
   "a2a streamed": "upstream_invalid",
 };
 
-/** Codes of the errors that clients are told, by shape; all else is as it would be directly. */
+/** Error codes that clients get, by shape; all other shapes give the direct result. */
 const TOLD: Readonly<Record<string, string | Readonly<Partial<Record<`${Protocol} ${Shape}`, string>>>>> = {
   "sim-malformed": "upstream_invalid",
   "sim-malformed+cr": "upstream_invalid",
@@ -123,7 +123,7 @@ function callOf(
 interface Got {
   readonly status: number;
   readonly type: string;
-  /** A character for each byte. */
+  /** One character per byte. */
   readonly text: string;
   readonly isWhole: boolean;
 }
@@ -143,7 +143,7 @@ async function ask(url: string, credential: string, protocol: Protocol, shape: S
   }
 }
 
-/** Without what differs from call to call. */
+/** Replaces everything that differs from call to call. */
 const plain = (text: string): string =>
   text.replaceAll(/\bsim\d{8}\b|\d{4}-\d\d-\d\dT[\d:.]+Z/g, "*").replaceAll(/"text":"\w+ came first"/g, "*");
 
@@ -152,7 +152,7 @@ interface Refusal {
   readonly error?: { readonly message: string; readonly data?: unknown };
 }
 
-/** `same`, or the code of the error that is all that was told, or that ends what came as it would directly. */
+/** Returns `same`, or the code of the error that is the whole result or ends the direct result. */
 function outcomeOf(direct: Got, got: Got): string {
   assert.ok(got.isWhole, `it ends as HTTP does: ${got.text.slice(-300)}`);
   if (got.status === direct.status && got.type === direct.type && got.text === direct.text) return "same";

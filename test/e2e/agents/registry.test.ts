@@ -1,5 +1,5 @@
 /**
- * The registry of fronted servers and where their tokens come from, through a running gateway. Source: specification
+ * The registry of fronted servers and the source of their tokens, through a running gateway. Source: specification
  * document 3 (`mcp[].registry`); mcp-registry reference; mcp reference, 12; design decisions, section 7.
  */
 import assert from "node:assert/strict";

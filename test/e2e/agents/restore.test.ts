@@ -1,5 +1,5 @@
 /**
- * Values that a model only saw encrypted, turned back for the one server that is to have them. Source: specification
+ * Values that a model saw only encrypted are decrypted for the one server that needs them. Source: specification
  * document 3, `mcp[].restore`; guardrails reference, 4.3.
  */
 import assert from "node:assert/strict";
@@ -61,7 +61,7 @@ const ownKey = await mint(plain.node, "own");
 
 const key = await mint(node, "plain");
 
-/** The number as the model is shown it. */
+/** The number as the model sees it. */
 const messages = [{ role: "user", content: `charge ${CARD} please` }];
 const said = await say(gateway, { key, body: chat({ messages }) });
 assert.equal(said.status, 200, said.text);
@@ -157,7 +157,7 @@ test("one rule covers all traffic types: values that a model quotes stay unchang
     seen,
     /^card (?:\d{4} ){3}\d{4}, phone \+1 \d{3}-\d{3}-\d{4}, ssn \d{3}-\d\d-\d{4}, on 2024-05-17, order #48213/,
   );
-  // Whichever worker process takes the next turns.
+  // Any worker process may serve the next turns.
   for (let turn = 0; turn < 8; turn += 1) {
     const quoted = `you said: ${seen}`;
     assert.deepEqual(await lastSent([asked, quoted, "and now?"]), [seen, quoted, "and now?"]);

@@ -1,6 +1,6 @@
 /**
- * The official A2A SDK on both sides of a governed gateway, unmodified: whatever the client is answered is what it is
- * answered directly, method by method. Source: A2A 1.0; a2a reference, 11.
+ * The official A2A SDK, unmodified, on both sides of a governed gateway: the client gets the same answers as directly,
+ * method by method. Source: A2A 1.0; a2a reference, 11.
  */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -11,7 +11,9 @@ import { startProgram, tellAll } from "./support/programs.ts";
 const sdk = await peer("a2a-sdk");
 const skip = sdk.missing;
 
-test("every method of the SDK's client gets the same answer through the gateway as from the agent", { skip }, async () => {
+test("every method of the SDK's client gets the same answer through the gateway as from the agent", {
+  skip,
+}, async () => {
   const file = { after };
   const url = await startProgram(file, "a2a-agent.mjs", sdk.path);
   const { gateway, authorization } = await startFronting(file, {
@@ -20,7 +22,7 @@ test("every method of the SDK's client gets the same answer through the gateway 
   const direct = await tellAll("a2a-client.mjs", sdk.path, url);
   const through = await tellAll("a2a-client.mjs", sdk.path, `${gateway.url}/a2a/fixture`, authorization);
   assert.deepEqual([...through], [...direct]);
-  // That both fail alike would be equal too.
+  // Equal failures on both sides would pass the comparison too.
   const errors = [...through].map(([name, seen]) => [name, Object(seen)["error"]?.name]).filter(([, error]) => error);
   assert.deepEqual(errors, [
     ["unknown task", "TaskNotFoundError"],

@@ -1,6 +1,6 @@
 /**
- * The official MCP SDK on both sides of a governed gateway, unmodified: whatever the client is answered is what it is
- * answered directly, feature by feature. Source: MCP 2026-07-28; mcp reference, 13.
+ * The official MCP SDK, unmodified, on both sides of a governed gateway: the client gets the same answers as directly,
+ * feature by feature. Source: MCP 2026-07-28; mcp reference, 13.
  */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -22,7 +22,7 @@ test("every feature of the SDK's client gets the same answer through the gateway
   const direct = await tellAll("mcp-client.mjs", sdk.path, url);
   const through = await tellAll("mcp-client.mjs", sdk.path, `${gateway.url}/mcp/fixture`, authorization);
   assert.deepEqual([...through], [...direct]);
-  // That both fail alike would be equal too.
+  // Equal failures on both sides would pass the comparison too.
   const failed = [...through].filter(([, seen]) => Object(seen)["error"]?.code !== undefined).map(([name]) => name);
   assert.deepEqual(failed, ["unknown tool", "read test://nothing", "cancellation"]);
   assert.equal(Object(through.get("cancellation"))["more"], 1);

@@ -1,7 +1,7 @@
 // tier: long
 /**
- * The official Python SDKs on both sides of a governed gateway, unmodified: whatever the client is answered is what it is
- * answered directly, feature by feature. Sources: MCP 2026-07-28; A2A 1.0; mcp reference, 13; a2a reference, 8, 9 and 11.
+ * The official Python SDKs, unmodified, on both sides of a governed gateway: the client gets the same answers as
+ * directly, feature by feature. Sources: MCP 2026-07-28; A2A 1.0; mcp reference, 13; a2a reference, 8, 9 and 11.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -13,7 +13,9 @@ import { startProgram, tellAll } from "./support/programs.ts";
 const sdks = await peer("python-agent-sdks");
 const skip = sdks.missing;
 
-test("every feature of the MCP client gets the same answer through the gateway as from the server", { skip }, async (t) => {
+test("every feature of the MCP client gets the same answer through the gateway as from the server", {
+  skip,
+}, async (t) => {
   const url = await startProgram(t, "mcp-server.py", sdks.path);
   const { gateway, authorization } = await startFronting(t, {
     mcp: [{ name: "fixture", url, api_key: "the-servers-own-key", cost_per_call: 1 }],
@@ -21,7 +23,7 @@ test("every feature of the MCP client gets the same answer through the gateway a
   const direct = await tellAll("mcp-client.py", sdks.path, url);
   const through = await tellAll("mcp-client.py", sdks.path, `${gateway.url}/mcp/fixture`, authorization);
   assert.deepEqual([...through], [...direct]);
-  // That both fail alike would be equal too.
+  // Equal failures on both sides would pass the comparison too.
   assert.deepEqual(failures(through), ["note://nothing", "unknown prompt"]);
   assert.deepEqual(through.get("cancellation"), [true, 1]);
   assert.equal(Object(through.get("logging")).length, 2);
@@ -42,7 +44,7 @@ test("the A2A client finds the agent by its card alone and gets the same answers
   assert.deepEqual([direct.get("signed"), through.get("signed")], [false, true]);
   const others = (seen: ReadonlyMap<string, unknown>) => [...seen].filter(([feature]) => feature !== "signed");
   assert.deepEqual(others(through), others(direct));
-  // That both fail alike would be equal too.
+  // Equal failures on both sides would pass the comparison too.
   assert.deepEqual(failures(through), [
     "failure",
     "rejected",

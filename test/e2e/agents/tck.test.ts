@@ -1,8 +1,8 @@
 // tier: long
 /**
- * The official A2A compatibility kit (JSON-RPC, without push), straight at an agent and through a guarded gateway in front of
- * it: whatever passes directly passes through. The kit is in no registry: `GATEWAY_A2A_TCK` names a folder with its branch
- * of A2A 1.0. Source: a2a reference, 11.
+ * The official A2A compatibility kit (JSON-RPC, without push), directly at an agent and through a guarded gateway in
+ * front of it: every test that passes directly passes through the gateway. The kit is in no registry: `GATEWAY_A2A_TCK`
+ * names a folder with its branch of A2A 1.0. Source: a2a reference, 11.
  */
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
@@ -18,10 +18,10 @@ import { outputOf, startProgram } from "./support/programs.ts";
 const { GATEWAY_A2A_TCK: kit } = process.env;
 const [sdks, python] = await Promise.all([peer("python-agent-sdks"), peer("python-a2a-tck")]);
 const skip = kit === undefined ? "GATEWAY_A2A_TCK names no kit" : sdks.missing || python.missing;
-/** It waits for itself most of the time. */
+/** The kit waits most of the time. */
 const LIMIT_MS = 110_000;
 
-/** By name; a test that is skipped has passed nothing. */
+/** Returns verdicts by test name; a skipped test has not passed. */
 async function verdicts(agent: string): Promise<ReadonlyMap<string, boolean>> {
   const folder = await mkdtemp(join(tmpdir(), "gateway-tck-"));
   try {

@@ -1,4 +1,4 @@
-/** `node --import tsx test/e2e/audit/kill-rounds.ts -rounds N -seed S`: as the test, for as long as one likes. */
+/** `node --import tsx test/e2e/audit/kill-rounds.ts -rounds N -seed S`: runs the test for any number of rounds. */
 
 import { rmSync } from "node:fs";
 import { quickFolder } from "../../server/audit/support/folder.ts";

@@ -1,6 +1,6 @@
 /**
- * `node --import tsx test/e2e/audit/kill-steps.ts`: a process that is killed before, or within, each single call by which
- * it changes its files. The tests of `src/server/audit` do the same within one process, and faster.
+ * `node --import tsx test/e2e/audit/kill-steps.ts`: kills a process before, or during, each single call that changes
+ * its files. The tests of `src/server/audit` do the same in one process, and faster.
  */
 
 import assert from "node:assert/strict";
@@ -26,7 +26,7 @@ function jobIn(name: string, start: string, records: number): ChildJob {
   };
 }
 
-/** What the crash finds: a directory, and how a start is made to do more than go on. */
+/** Situations at the crash: a directory, and a setup that makes the start do more than continue. */
 const situations = [
   { what: "the first start", prepare: async (name: string) => void mkdirSync(join(folder, name)), least: 12 },
   { what: "a start that goes on", prepare: startedOnce, least: 8 },

@@ -1,5 +1,5 @@
 // tier: test
-/** A trail whose process is killed at random moments. `kill-rounds.ts` and `kill-steps.ts` do it for longer. */
+/** Audit trail of a process killed at random moments. `kill-rounds.ts` and `kill-steps.ts` run longer. */
 
 import assert from "node:assert/strict";
 import { rmSync } from "node:fs";

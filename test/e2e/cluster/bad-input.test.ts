@@ -1,4 +1,4 @@
-/** What a node must refuse, whoever it comes from: with words that say what to do, and without any change. */
+/** Input that a node must refuse with instructions and without any change, whatever its source. */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { cp, readdir, readFile } from "node:fs/promises";
@@ -140,7 +140,7 @@ test("garbage, oversized frames and invalid hellos close their connection and ch
       await sendBytes(address, randomBytes(64 * 1024));
       await sendBytes(address, Buffer.from("GET / HTTP/1.1\r\nhost: x\r\n\r\n"));
       await sendBytes(address, oversizedFrame());
-      // The head of a TLS record of the largest length, and nothing behind it.
+      // The head of a TLS record of maximum length, and nothing after it.
       await sendBytes(address, Buffer.from([0x16, 0x03, 0x01, 0xff, 0xff]));
     });
 
@@ -168,7 +168,7 @@ test("garbage, oversized frames and invalid hellos close their connection and ch
     await t.test(`${listener}: an oversized frame and garbage after a welcome`, async () => {
       const stranger = await callOn(address, caller, oversizedFrame());
       if (purpose === "raft") assert.deepEqual(stranger, { refusal: "not_a_member", isWelcome: false });
-      // Only members have a connection for messages, so it comes as one.
+      // Only members have a message connection, so this caller poses as one.
       const member = { ...caller, nodeId: "n1" };
       assert.equal((await callOn(address, member, oversizedFrame())).isWelcome, true);
       assert.equal((await callOn(address, member, randomBytes(4_096))).isWelcome, true);

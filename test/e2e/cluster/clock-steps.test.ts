@@ -1,7 +1,7 @@
 // tier: long
 /**
- * Clocks that are set while a cluster serves, by libfaketime: shared budgets go on on every node, suspensions are dated
- * by the right time, and each window has its own budget. The log's time is read off what it stamps.
+ * Clock steps in a serving cluster, by libfaketime: shared budgets continue on every node, suspensions have the right
+ * time, and each window has its own budget. The log's time is read from its stamps.
  */
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -17,16 +17,18 @@ import { createCluster, type TestNode } from "./support/cluster.ts";
 import { mustWrite, THREE } from "./support/members.ts";
 import { until } from "./support/until.ts";
 
-/** A clock is read within a round trip, and a loaded machine takes its time over one. */
+/** A clock is read within a round trip, which takes longer on a loaded machine. */
 const NEAR_MS = 5_000;
 const STEP_MS = 4_000;
 const ONE = { type: "CEL", cel: "1" };
-/** Two processes of the data plane on one of the nodes. */
+/** One of the nodes has two data plane processes. */
 const WORKERS: Readonly<Record<string, string>> = { n1: "1", n2: "2", n3: "1" };
 
 const libfaketime = await peer("libfaketime");
 
-test("a clock step of seconds neither stops a budget nor misdates anything", { skip: libfaketime.missing }, async (t) => {
+test("a clock step of seconds neither stops a budget nor misdates anything", {
+  skip: libfaketime.missing,
+}, async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "gateway-clocks-"));
   t.after(() => rm(folder, { recursive: true, force: true }));
   const provider = createServer((request, response) => {
@@ -88,11 +90,11 @@ test("a clock step of seconds neither stops a budget nor misdates anything", { s
     const code = error === undefined ? String(answer.status) : `${answer.status} ${error.code}`;
     return { code, retryAfter: Number(answer.headers.get("retry-after")) };
   };
-  /** By how much the log's time is ahead of this machine's. */
+  /** Returns by how much the log's time is ahead of this machine's. */
   const logAhead = async (through: TestNode, register: string): Promise<number> => {
     await mustWrite(through, register, 1);
     let createdAt = "";
-    // The write went through another node perhaps, and this one applies it a moment later.
+    // The write may have gone through another node, and this one applies it a moment later.
     await until(`${register} is applied`, async () => {
       const { items } = await client.call("list_suspensions", {});
       createdAt = items.find(({ name }) => name === register)?.created_at ?? "";
@@ -100,7 +102,7 @@ test("a clock step of seconds neither stops a budget nor misdates anything", { s
     });
     return Date.parse(createdAt) - Date.now();
   };
-  /** Each node is asked over and over while `during` goes on. */
+  /** Asks each node repeatedly while `during` runs. */
   const refusedWhile = async (during: () => Promise<void>): Promise<readonly string[]> => {
     const refused: string[] = [];
     let isOver = false;
@@ -134,7 +136,7 @@ test("a clock step of seconds neither stops a budget nor misdates anything", { s
         const refused = await refusedWhile(async () => {
           await set(stepped, seconds);
           const until = performance.now() + STEP_MS;
-          // A step that lasts 10 s is believed, so the time is fixed, and a loaded machine writes less often meanwhile.
+          // A step that lasts 10 s is believed, so the duration is fixed; a loaded machine writes less often meanwhile.
           while (performance.now() < until) {
             registers += 1;
             aheads.push(await logAhead(stepped, `r${registers}`));
@@ -165,7 +167,7 @@ test("a clock step of seconds neither stops a budget nor misdates anything", { s
     await lead("n1");
     const off = cluster.node("n3");
     await set(off, 3_600);
-    // What it was set by has stayed, and the others have read it.
+    // The step has lasted, and the others have read it.
     await pause(12_000);
     const sinceMinute = Date.now() % 60_000;
     if (sinceMinute > 40_000) await pause(60_100 - sinceMinute);

@@ -1,6 +1,6 @@
 /**
- * Nodes whose clocks are wrong, either way: the time of the log stays that of the others, each node tells what it sees,
- * and who is far off does not lead. The log's time is read off what it stamps: since when something is suspended.
+ * Nodes with wrong clocks in either direction: the log's time follows the others, each node reports what it sees, and
+ * an outlier does not lead. The log's time is read from its stamps, the start of suspensions.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -10,7 +10,7 @@ import { mustWrite, THREE } from "./support/members.ts";
 import { until } from "./support/until.ts";
 
 const HOUR = 3_600_000;
-/** Two nodes' clocks are read within a round trip; a loaded machine takes its time over one. */
+/** Two nodes' clocks are read within a round trip, which takes longer on a loaded machine. */
 const NEAR_MS = 5_000;
 
 test("wrong clocks cause no change, are reported and do not lead", async (t) => {
@@ -28,7 +28,7 @@ test("wrong clocks cause no change, are reported and do not lead", async (t) => 
       return members.find((member) => member.id === id)?.clock_offset_ms ?? undefined;
     });
 
-  /** By how much the time of the log is ahead of this machine's. */
+  /** Returns by how much the log's time is ahead of this machine's. */
   const logAhead = async (through: TestNode, register: string): Promise<number> => {
     await mustWrite(through, register, 1);
     const client = createAdminClient({ door: { kind: "socket", path: through.socketPath } });

@@ -1,6 +1,6 @@
 /**
- * Damage to the files of a stopped node: it is noticed at the next start, named with the directory and what to do, and
- * costs the others nothing; the node comes back with an empty directory.
+ * Damage to the files of a stopped node is noticed at the next start, reported with directory and remedy, and does not
+ * affect the others; the node returns with an empty directory.
  */
 import assert from "node:assert/strict";
 import { cp, readdir, readFile, rename, rm, stat } from "node:fs/promises";
@@ -22,10 +22,11 @@ test("damaged files are refused with status 11, the directory and the remedy, an
     assert.equal((await n1.door.write(`before-${value}`, value, 10_000)).kind, "done");
   }
   await cluster.caughtUp();
-  // Twice, so that there are tables beside the write-ahead log.
+  // Two kills leave tables beside the write-ahead log.
   await n3.kill();
   await n3.start();
-  // More than one, in a file of their own: the guard may be a flush or two behind, and half of the log is more than that.
+  // Several writes in a file of their own: the guard may be a flush or two behind, and half of the log is more than
+  // that.
   for (let value = 1; value <= LAST_WRITES; value += 1) {
     assert.equal((await n3.door.write("through-n3", value, 10_000)).kind, "done");
   }
@@ -34,7 +35,7 @@ test("damaged files are refused with status 11, the directory and the remedy, an
   await rename(n3.dataDir, whole);
 
   for (const [name, damage] of Object.entries(DAMAGES)) {
-    // Of a directory at rest the last record of the MANIFEST counts.
+    // In a directory at rest the last record of the MANIFEST counts.
     if (MAY_BE_HARMLESS.has(name) && !name.startsWith("MANIFEST")) continue;
     await t.test(name, async () => {
       await rm(n3.dataDir, { recursive: true, force: true });

@@ -1,6 +1,6 @@
 /**
- * What every node has measured, read through any of them, while all answer, while one hangs and while one is gone. Source:
- * design decisions, section 3 (`?nodes=all`).
+ * Measurements of every node, read through any of them, while all answer, while one hangs and while one is down.
+ * Source: design decisions, section 3 (`?nodes=all`).
  */
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -35,7 +35,7 @@ for (const { gateway } of nodes) {
   await eventually("a node that knows the key", async () => (await say(gateway, { key })).status === 200 || undefined);
 }
 
-/** Milliseconds. Above the second that the gateway takes at most: this machine does other things too. */
+/** Milliseconds. Longer than the gateway's maximum of one second, since this machine is busy. */
 const PATIENCE_MS = 2_500;
 
 async function timed<T>(work: () => Promise<T>): Promise<T> {
@@ -127,7 +127,7 @@ test("a list that is the same on every node takes no `nodes`, and peers are not 
   assert.equal(status, 400);
 });
 
-/** What the console asks every node for. */
+/** Lists that the console reads from every node. */
 const WATCHED = [
   { id: "list_refusals" },
   { id: "list_backends" },

@@ -1,10 +1,10 @@
-/** A few rounds of faults; many more are played by hand with `faults.ts`. */
+/** A few rounds of faults; `faults.ts` runs many more manually. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FAULTS } from "./support/faults.ts";
 import { playRounds, type RoundReport } from "./support/rounds.ts";
 
-/** Which pass in a few seconds each, one of each kind but `kill-leader`, which kill-and-return.test.ts plays. */
+/** Faults that pass in a few seconds, one of each kind except `kill-leader`, which kill-and-return.test.ts runs. */
 const QUICK = ["kill-all", "stop-leader", "cut", "one-way-follower", "tear", "transfer", "blank"];
 
 const seed = Number(process.env["GATEWAY_TEST_SEED"] ?? Date.now() % 1_000_000);

@@ -1,15 +1,15 @@
 /**
- * Rounds of faults on a cluster of three real processes, by hand:
+ * Rounds of faults on a cluster of three real processes, run manually:
  *
- *     node --import tsx test/e2e/cluster/faults.ts -rounds 200 -seed 7 [-faults kill,cut]
+ * node --import tsx test/e2e/cluster/faults.ts -rounds 200 -seed 7 [-faults kill,cut]
  *
- * One line a round: what was done, what clients saw, who leads. Status 1 at the first round that does not pass.
+ * Prints one line per round: the fault, the client results, the leader. Exits with 1 at the first failed round.
  */
 import { parseArgs } from "node:util";
 import { FAULTS } from "./support/faults.ts";
 import { playRounds, type RoundReport } from "./support/rounds.ts";
 
-/** The flags of this project have one dash. */
+/** Flags of this project have one dash. */
 const args = process.argv.slice(2).map((arg) => arg.replace(/^-(?=[a-z])/, "--"));
 const { values } = parseArgs({
   args,

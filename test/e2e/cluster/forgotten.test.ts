@@ -1,6 +1,6 @@
 /**
- * Directories that a cluster must not take back: an old copy, a copy that runs beside its original, and those from before
- * a recovery. Each of these nodes ends with status 11 and says what to do; the others lose nothing.
+ * Directories that a cluster must not accept again: an old copy, a copy that runs beside its original, and those from
+ * before a recovery. Each of these nodes ends with status 11 and the remedy; the others lose nothing.
  */
 import assert from "node:assert/strict";
 import { cp, rm } from "node:fs/promises";
@@ -44,7 +44,7 @@ test("data directories that must not return", async (t) => {
     const id = role === "leader" ? leader : THREE.find((each) => each !== leader)!;
     const node = cluster.node(id);
     const others = THREE.filter((each) => each !== id).map((each) => cluster.node(each));
-    // A leader knows at once what the others hold; how far it is itself, it tells them every two and a half seconds.
+    // A leader knows at once what the others have; it reports its own position every two and a half seconds.
     await until("the others know how far it is", async () => {
       const { applied } = await node.door.status();
       const known = await Promise.all(others.map((other) => memberOf(other, id)));
@@ -71,8 +71,9 @@ test("data directories that must not return", async (t) => {
     assert.equal((await node.door.localRegisters()).get("kept-10"), 10);
     assert.ok(!(await Promise.all(others.map((other) => stateOf(other, id)))).includes("forgot"));
   }
-  await t.test("an old copy of a follower's directory is refused, listed as `forgot`, and the process ends with the remedy", () =>
-    comesBack("follower"),
+  await t.test(
+    "an old copy of a follower's directory is refused, listed as `forgot`, and the process ends with the remedy",
+    () => comesBack("follower"),
   );
   await t.test("an old copy of a leader's directory is refused too", () => comesBack("leader"));
 
@@ -85,12 +86,15 @@ test("data directories that must not return", async (t) => {
     assert.ok(cluster.node(id).isRunning);
     await mustWrite(cluster.node(id), `after-${name}`, 1);
   }
-  await t.test("a copy started beside its running original ends, and the original continues, whichever of them leads", async () => {
-    const leader = await cluster.leader();
-    await runsBeside(leader, "t1");
-    await runsBeside(THREE.find((id) => id !== leader)!, "t2");
-    assert.equal(await cluster.leader(), leader, "no leader was deposed by it");
-  });
+  await t.test(
+    "a copy started beside its running original ends, and the original continues, whichever of them leads",
+    async () => {
+      const leader = await cluster.leader();
+      await runsBeside(leader, "t1");
+      await runsBeside(THREE.find((id) => id !== leader)!, "t2");
+      assert.equal(await cluster.leader(), leader, "no leader was deposed by it");
+    },
+  );
 
   await t.test("after a recovery, old directories are refused with a message and the process ends", async () => {
     const [n1, n2, n3] = cluster.nodes as readonly [TestNode, TestNode, TestNode];

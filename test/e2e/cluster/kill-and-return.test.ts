@@ -1,5 +1,5 @@
 // tier: test
-/** A cluster of three whose leader is killed under load and comes back; faults.test.ts plays the other faults. */
+/** A three-node cluster whose leader is killed under load and returns; faults.test.ts covers the other faults. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { playRounds, type RoundReport } from "./support/rounds.ts";

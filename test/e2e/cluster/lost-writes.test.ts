@@ -1,7 +1,7 @@
 /**
- * A majority that comes back with old copies of its directories elects a leader in a term that has passed and goes on
- * without what was acknowledged since. Nothing can prevent it; the node that has the writes and all others must say so, and
- * what it has must not be mixed with what they did since.
+ * A majority that returns with old copies of its directories elects a leader in an earlier term and loses later
+ * acknowledged writes. This cannot be prevented; the node that has the writes and all others must report it, and must
+ * not mix its entries with later ones.
  */
 import assert from "node:assert/strict";
 import { cp, rm } from "node:fs/promises";
@@ -47,7 +47,7 @@ test("every node reports acknowledged writes that a majority has lost", async (t
     const told = await until(`${node.id} is not ready and says why`, async () =>
       (await reasonsOf(node)).find((reason) => reason.includes("has lost acknowledged writes")),
     );
-    // Whichever of them leads now.
+    // Either of them may lead now.
     assert.match(told, /hold different entries up to \d+ of the log/);
     assert.match(told, /Copy every node's data directory before anything else .* 'gateway cluster recover'/);
     assert.ok(node.output().includes("has lost acknowledged writes"), node.output());

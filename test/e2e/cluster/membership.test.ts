@@ -27,7 +27,7 @@ test("three nodes with one member list form a cluster, and a fourth with an empt
     await n4.stop();
     const admissions = countOf(n4.output(), "admitted to the cluster");
     assert.equal(admissions, 1);
-    // An address at which nobody listens: a node that asked would wait for it.
+    // An address without a listener: a node that asked would wait for it.
     n4.settings = { ...n4.settings, begin: { kind: "join", through: ["n4"], isDirect: true } };
     await n4.start();
     await cluster.leader();
@@ -41,12 +41,12 @@ test("three nodes with one member list form a cluster, and a fourth with an empt
     await n4.stop();
     await n4.start();
     await cluster.leader();
-    // One that has heard of no leader yet may be asking to be admitted when it is removed.
+    // A node without a known leader may be asking for admission when it is removed.
     await until("n4 hears its leader", async () => (await n4.door.status()).leader !== undefined);
     const removal = await cluster.node("n1").door.remove("n4");
     assert.equal(removal.kind, "done", JSON.stringify(removal));
     await until("n4 knows that it was removed", async () => (await n4.door.status()).role === "removed");
-    // It asks, if it does, twice a second.
+    // If it asks, it does so twice a second.
     const from = performance.now();
     let value = 0;
     await until("two seconds of writes", async () => {

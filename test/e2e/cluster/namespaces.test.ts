@@ -1,4 +1,4 @@
-/** Nodes that each have a network of their own, as on machines of their own: links go down and lose packets. */
+/** Nodes in separate network namespaces, as on separate machines: links go down and lose packets. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createCluster } from "./support/cluster.ts";

@@ -1,4 +1,4 @@
-/** What a node does without a majority, and on a disk that is full. */
+/** Behavior of a node without a quorum and on a full disk. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createCluster, type TestNode } from "./support/cluster.ts";
@@ -6,10 +6,10 @@ import { mountTmpfs } from "./support/tmpfs.ts";
 import { until } from "./support/until.ts";
 
 const THREE = ["n1", "n2", "n3"];
-/** A gateway waits five seconds for a leader; one that is deposed in between is waited for some two seconds more. */
+/** A gateway waits five seconds for a leader, and some two seconds longer for one deposed in between. */
 const WRITE_MS = 20_000;
 const LEADERLESS_MS = 8_500;
-/** A node takes no writes while less than 256 MiB are free. */
+/** A node accepts no writes with less than 256 MiB free. */
 const DISK_BYTES = 320 << 20;
 
 test("without a quorum, writes and consistent reads answer no_leader, and local reads continue", async (t) => {

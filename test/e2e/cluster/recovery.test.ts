@@ -1,4 +1,4 @@
-/** How members are taken out of a cluster, and how one goes on that has lost its majority. */
+/** Removal of members from a cluster, and recovery of a cluster that lost its majority. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createCluster, SECRET, type TestCluster, type TestNode } from "./support/cluster.ts";
@@ -100,7 +100,7 @@ test("an empty disk under an old node id gets no vote through a peer list, but d
   await n3.blank();
   await n3.launch();
   await until("n3 says what to do", () => /move this directory away and let the node join/.test(n3.output()));
-  // With the vote of the blank node n1 or n2 could lead alone, and forget what the other two had acknowledged.
+  // With the vote of the empty node, n1 or n2 could lead alone and forget what the other two had acknowledged.
   await n2.kill();
   const lost = await n1.door.write("lost", 1, 3_000);
   assert.notEqual(lost.kind, "done");

@@ -1,6 +1,6 @@
 /**
- * A member that was removed: it is not ready at once and serves nothing ten seconds later, however it learns of it, and
- * whatever it is started with again but `cluster.join`. Source: design decisions, section 20.
+ * A removed member is not ready at once and serves nothing ten seconds later, however it learns of the removal, and
+ * whatever it is started with except `cluster.join`. Source: design decisions, section 20.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -11,7 +11,7 @@ import { areMembers, isMember } from "./support/members.ts";
 import { runVerb } from "./support/program.ts";
 import { until } from "./support/until.ts";
 
-/** Nothing listens at its provider, so that a request that is let in is told of by another code. */
+/** Its provider is not running, so an admitted request fails with another code. */
 const DEPLOYMENT = {
   auth: { virtual_keys: true },
   providers: [{ name: "main", dialect: "compat", base_url: "http://127.0.0.1:9/v1", api_key: "none" }],
@@ -26,7 +26,7 @@ test("a removed member goes out of service, however it learns of its removal", a
     node.settings = { ...node.settings, env, listen: `127.0.0.1:${await freePort()}` };
   }
   await cluster.startAll();
-  // Those that stay lead, so that no removal changes the leader.
+  // The remaining nodes lead, so that no removal changes the leader.
   await cluster.leader();
   await until("n1 leads", async () => {
     await n1.door.transfer("n1");
@@ -60,7 +60,7 @@ test("a removed member goes out of service, however it learns of its removal", a
     await until(`${node.id} knows the key`, async () => (await codeAt(node)) === "502 upstream_unreachable");
   }
 
-  // One learns of it from its leader, one is stopped, and one is cut off.
+  // One node learns of it from its leader, one is stopped, and one is isolated.
   await down.kill();
   for (const { id: other } of cluster.nodes) {
     if (other !== apart.id) cluster.links.between(apart.id, other, { kind: "silent" });
@@ -78,7 +78,7 @@ test("a removed member goes out of service, however it learns of its removal", a
       await isNotReady(told);
       assert.match(told.output(), /this node was removed from its cluster/);
       assert.equal(await codeAt(told), "502 upstream_unreachable");
-      // Nothing has told these.
+      // These have not been told.
       assert.equal((await standingOf(apart)).ready, true);
       cluster.links.heal();
       await down.start();
@@ -86,7 +86,7 @@ test("a removed member goes out of service, however it learns of its removal", a
       await Promise.all([apart, down].map(isNotReady));
       await Promise.all([told, apart, down].map(isRefusing));
       assert.ok(performance.now() - since < 40_000);
-      // Every worker process does.
+      // Every worker process must do so.
       for (let asked = 0; asked < 20; asked += 1) assert.equal(await codeAt(told), "503 removed");
     },
   );

@@ -1,4 +1,4 @@
-/** Members that are not heard of, and members that hear of no leader. Source: specification document 1, membership. */
+/** Members that are silent, and members without a leader. Source: specification document 1, membership. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createCluster, type TestNode } from "./support/cluster.ts";

@@ -1,6 +1,6 @@
 /**
- * The configuration of three nodes, each a process: a document of any of them lands on all, a node that cannot serve what
- * was accepted keeps what it serves and says so, and one that is alone serves what it has stored.
+ * Configuration of three node processes: a document written on any of them reaches all, a node that cannot serve an
+ * accepted one keeps its previous one and reports it, and an isolated node serves what it has stored.
  */
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
@@ -28,7 +28,7 @@ async function startAll(nodes: readonly TestNode[], envOf: (id: string) => Env =
   return await Promise.all(programs.map(ready));
 }
 
-/** All of them answer from this upstream. */
+/** Asserts that all of them answer from this upstream. */
 async function allServe(t: TestContext, gateways: readonly Gateway[], from: string): Promise<void> {
   for (const gateway of gateways) {
     await eventually(`answers from ${from}`, async () => (await served(t, gateway)) === from, SLOW_MS);
@@ -102,7 +102,7 @@ describe("configuration of three nodes", () => {
     const refusal = await refusalOf(write);
     assert.deepEqual([refusal.status, refusal.code], [503, "no_leader"]);
 
-    // What it carries is taken as soon as there is a leader.
+    // Its document is stored once there is a leader.
     const n1 = await only(nodes, 0).start();
     await eventually("the newer document", async () => (await served(t, alone)) === "second", SLOW_MS);
     await told(n1, "the deployment document on disk is not applied; what the cluster stores keeps serving");

@@ -1,6 +1,6 @@
 /**
- * A deployment that a file configures, on one node: the file becomes the source `default` by the table of specification
- * document 1 (States and transitions), at a start and by `POST /reload`; `file_status` says how it stands and what to do.
+ * A deployment configured by a file, on one node: the file becomes the source `default` by the table of specification
+ * document 1 (States and transitions), at a start and by `POST /reload`; `file_status` says its state and the remedy.
  */
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -78,7 +78,7 @@ describe("deployment configured by a file", { concurrency: 2 }, () => {
       await node.stop();
       await node.writeDeployment(document);
       const gateway = await node.start();
-      // What is stored serves at once, the document is taken after.
+      // The stored configuration serves at once, and the document is read afterwards.
       const message = state === "in_sync" ? "is stored" : "is not applied; what the cluster stores keeps serving";
       await told(gateway, `the deployment document on disk ${message}`);
       await node.client.call("list_sources", { query: { consistent: true } });

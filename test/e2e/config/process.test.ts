@@ -1,4 +1,4 @@
-/** The process around the configuration: SIGHUP while it starts, `check` with a cluster, `dev`. */
+/** Process behavior around the configuration: SIGHUP during startup, `check` with a cluster, `dev`. */
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { describe, test } from "node:test";
@@ -12,7 +12,7 @@ describe("process signals and checks", { concurrency: 2 }, () => {
   test("SIGHUP during startup does not end the process, and SIGTERM then ends it cleanly", async (t) => {
     const node = await createOne(t, { deployment: "{}" });
     const addresses = { raft_addr: `127.0.0.1:${await freePort()}`, forward_addr: `127.0.0.1:${await freePort()}` };
-    // Nobody answers there, so it waits.
+    // No node answers there, so it waits.
     const join = [`127.0.0.1:${await freePort()}`];
     await node.writeNode({}, { ...addresses, bootstrap: undefined, join });
     const program = node.launch();

@@ -1,6 +1,6 @@
 /**
- * Sealed secrets in a cluster of three processes: a new value reaches all of them without a restart, the cluster's secret
- * is changed under them one node after the other, and a value is in no log, file or archive.
+ * Sealed secrets in a cluster of three processes: a new value reaches all without a restart, the cluster secret is
+ * changed one node after the other, and a value appears in no log, file or archive.
  */
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
@@ -23,7 +23,7 @@ test("a new secret value takes effect on all nodes, the cluster secret changes, 
   assert.ok(n1 && n2);
   const params = { name: "x" };
   await n1.client.call("put_secret", { params, body: { value: `${CANARY}-1` } });
-  // A node compiles by what it has itself, and the secret was acknowledged by another.
+  // A node compiles from its own state, and another node acknowledged the secret.
   await n2.client.call("list_secrets", { query: { consistent: true } });
   const body = JSON.stringify({ providers: [provider("one", upstream.url, { api_key: "${secret:x}" })] });
   await n2.client.call("put_source", { params: { name: "a" }, body });

@@ -1,6 +1,6 @@
 /**
- * Sealed secrets on one node, through real processes: what `${secret:NAME}` stands for, which of two wins, what is told
- * where one is missing or cannot be opened. Source: design decisions, sections 3, 6 and 8.
+ * Sealed secrets on one node with real processes: resolution of `${secret:NAME}`, precedence, and messages for a
+ * missing or unreadable one. Source: design decisions, sections 3, 6 and 8.
  */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";

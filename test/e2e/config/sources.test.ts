@@ -1,6 +1,6 @@
 /**
- * A deployment that arrives through the admin API, as sources: nothing is served before the first, each write is compiled
- * with the others before it is taken, and what a node cannot serve is refused with its place.
+ * A deployment written through the admin API as sources: nothing is served before the first, each write is compiled
+ * with the others before it is accepted, and one that a node cannot serve is refused with its place.
  */
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -96,7 +96,7 @@ describe("deployment written through the admin API", { concurrency: 2 }, () => {
     assert.deepEqual([overlap.status, overlap.code], [422, "refused"]);
     assert.equal(problemsOf(overlap)[0]?.source, "b");
     assert.match(problemsOf(overlap)[0]?.message ?? "", /"one" stands in the source "a" too/);
-    // Both at once: the second is compiled with what the first came to.
+    // Both run concurrently: the second is compiled with the result of the first.
     const settled = await Promise.allSettled(
       ["c", "d"].map((name) => put(name, { providers: [provider("two", upstream.url)] })),
     );
@@ -117,7 +117,7 @@ describe("deployment written through the admin API", { concurrency: 2 }, () => {
     const program = node.launch();
     await led(node);
     const params = { name: "large" };
-    // Of quotes, which are twice as long in a command.
+    // Quotes take twice their length in a command.
     const sized = (bytes: number): string => {
       const document = `${text(one(upstream))}\n`;
       return document + `#${'"'.repeat(1_000)}\n`.repeat(Math.ceil((bytes - document.length) / 1_002));
@@ -174,7 +174,7 @@ describe("deployment written through the admin API", { concurrency: 2 }, () => {
           () => acknowledged.push(name),
           () => undefined,
         );
-        // Another writer's may have come in between.
+        // Another writer's revision may have come in between.
         if (isSignalled || acknowledged.length < 20) continue;
         isSignalled = true;
         program.signal("SIGTERM");

@@ -1,6 +1,6 @@
 /**
- * What the console promises, tried in real terminals before one gateway that has something of everything. The parts are in
- * acceptance/, each with its own consoles; what changes the gateway comes after what only looks, and its end comes last.
+ * Promises of the console, tested in real terminals against one gateway with objects of every kind. The parts are in
+ * acceptance/, each with its own consoles; changes come after reads, and the end of the gateway comes last.
  */
 import { describe } from "node:test";
 import { ptySkip } from "../../console/support/terminal.ts";
@@ -17,7 +17,7 @@ import { suspendTests } from "./acceptance/suspend.ts";
 import { viewsGoneTests, viewsTests } from "./acceptance/views.ts";
 import { waitingTests } from "./acceptance/waiting.ts";
 
-/** Consoles that run at once. They wait for their screens most of the time. */
+/** Consoles that run concurrently. They mostly wait for their screens. */
 const AT_ONCE = 4;
 
 describe("console", { skip: ptySkip }, async () => {

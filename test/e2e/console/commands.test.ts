@@ -1,6 +1,6 @@
 /**
- * The command lines that dialogs show, run by a shell against a real gateway: each does what the dialog would have done,
- * so that what was done in an incident can be put into a runbook as it stands.
+ * The command lines shown in dialogs, run by a shell against a real gateway: each does what the dialog would have done,
+ * so that an incident's commands can go into a runbook unchanged.
  */
 
 import assert from "node:assert/strict";
@@ -27,7 +27,7 @@ import { startPlane } from "../admin/support/plane.ts";
 const run = promisify(execFile);
 const root = resolve(import.meta.dirname, "../../..");
 
-/** Readings as the gateway answers them now. */
+/** Readings from the gateway's current answers. */
 async function readingsOf(client: AdminClient): Promise<Data> {
   const now = Date.now();
   const values: Partial<Readable> = {
@@ -60,7 +60,7 @@ test("the command line shown in a dialog does what the dialog does", async (t) =
       providers: [{ name: "two", dialect: "compat", base_url: "http://127.0.0.1:9", models: [models] }],
     });
 
-  /** What the dialog would ask for, by way of a shell. */
+  /** Runs the dialog's command in a shell. */
   async function typed(dialogOf: (context: Context) => Dialog, values: FieldValues = {}): Promise<string> {
     const context: Context = {
       data: await readingsOf(client),

@@ -1,8 +1,8 @@
 /**
- * The same without a terminal, and so with what no keyboard brings: readings that come and go, answers out of turn, links
- * in any order. The real views, and the one function that makes the next state. A failure prints its seed.
+ * The same test without a terminal, with events that no keyboard makes: readings that come and go, answers out of
+ * order, connection states in any order. It uses the real views and the reducer. A failure prints its seed.
  *
- *   GATEWAY_FUZZ=100000 node --import tsx --test --test-timeout=3600000 test/e2e/console/fuzz-in-process.test.ts
+ * GATEWAY_FUZZ=100000 node --import tsx --test --test-timeout=3600000 test/e2e/console/fuzz-in-process.test.ts
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -21,13 +21,13 @@ import { stepWorkbench } from "../../../src/console/workbench/step-workbench.ts"
 import { randomRuns } from "../../support/random-length.ts";
 import { dataOf, gesture, letters, NOW, online, startOf } from "./incident/readings.ts";
 
-/** Events, about. */
+/** Approximate number of events. */
 const COUNT = Number(process.env["GATEWAY_FUZZ"] ?? randomRuns(10_000, 3_000));
 const EACH = 200;
 
 const step = createStep({ views: VIEWS, stepWorkbench });
 
-/** Whether the event confirms what the dialog asks, judged without the code under test. */
+/** Whether the event confirms the dialog, computed without the code under test. */
 function isConfirmation({ dialog, link, isReadOnly, frozen, size }: State, by: Event): boolean {
   if (dialog === undefined || by.kind !== "key") return false;
   if (size.columns < 60 || size.rows < 16) return false;
@@ -80,10 +80,10 @@ const CHORDS = Object.values(VERBS).map(({ chord }) => chord);
 const key = (chord: string): Event => ({ kind: "key", chord });
 const after = (state: State, events: readonly Event[]): State =>
   events.reduce((before, event) => step(before, event).state, state);
-/** Rows of each view that a verb is tried on. */
+/** Rows of each view on which a verb is tried. */
 const ROWS = 4;
 
-/** Every dialog that a verb opens on the first rows of every view, by its place, verb and title. */
+/** Every dialog that a verb opens on the first rows of every view, by its view, verb and title. */
 function openedDialogs(): ReadonlyMap<string, State> {
   const opened = new Map<string, State>();
   const begun = after(startOf(false), [{ kind: "data", data: dataOf(), now: NOW }, online]);
@@ -110,7 +110,7 @@ test("text typed at any dialog of any view changes nothing and leaves the dialog
     const { dialog: { fields, confirm } = { fields: [], confirm: { kind: "yes" } }, id } = open.dialog ?? {};
     fc.assert(
       fc.property(text, (typed) => {
-        // Where nothing is asked for, y is the answer, and no text begins with it.
+        // Without a field y is the answer, and no text begins with it.
         fc.pre(fields.length > 0 || confirm.kind === "typed" || typed[0] !== "y");
         let state = open;
         for (const one of typed) {

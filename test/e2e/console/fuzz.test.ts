@@ -1,8 +1,8 @@
 /**
- * A console that is leant on: nothing that is typed, pasted, sized or cut off makes it end, spoils its screen, or comes to
- * a request that changes something without having been read and confirmed. The whole program, in a terminal.
+ * A console under random input: nothing typed, pasted, resized or cut off ends it, breaks its screen, or sends a
+ * changing request that was not shown and confirmed. The whole program runs in a terminal.
  *
- *   GATEWAY_FUZZ=100000 node --import tsx --test --test-timeout=3600000 test/e2e/console/fuzz.test.ts
+ * GATEWAY_FUZZ=100000 node --import tsx --test --test-timeout=3600000 test/e2e/console/fuzz.test.ts
  *   GATEWAY_FUZZ_SEED=…   the events of a run that failed
  */
 import assert from "node:assert/strict";
@@ -12,12 +12,12 @@ import { randomRuns } from "../../support/random-length.ts";
 import { suiteOwner } from "../admin/support/suite.ts";
 import { leanOn, startLeantOn } from "./incident/watched.ts";
 
-/** Events, half of them in each way. */
+/** Events, half of them in each mode. */
 const COUNT = Number(process.env["GATEWAY_FUZZ"] ?? randomRuns(2_000, 1_400));
 const SEED = Number(process.env["GATEWAY_FUZZ_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
-/** Of one console. */
+/** Events per console. */
 const EACH = 2_500;
-/** Consoles at one gateway: each rests most of the time, until what was typed is drawn. */
+/** Consoles at one gateway: each is mostly idle until its input is drawn. */
 const AT_ONCE = 6;
 
 const seeds = Array.from({ length: Math.ceil(COUNT / 2 / EACH) }, (_, at) => SEED + at);

@@ -1,7 +1,7 @@
 // tier: test
 /**
- * The leader of three nodes dies under what an operator has just confirmed: the console says what came of it, and does it
- * once. Source: operator console reference, B7.
+ * The leader of three nodes dies during a confirmed action: the console reports the outcome, and acts once. Source:
+ * operator console reference, B7.
  */
 import assert from "node:assert/strict";
 import { afterEach, describe, test } from "node:test";
@@ -34,7 +34,7 @@ describe("death of a leader during a console session", { skip: ptySkip }, async 
     console.type(HEALTHY);
     await console.press("enter");
     await console.shows(`PUT /admin/v1/suspensions/provider:${HEALTHY}`);
-    // It takes the request and does nothing about it.
+    // It accepts the request and does nothing about it.
     leader.node.program.signal("SIGSTOP");
     await console.press("y");
     await until("the request is under way", () => puts().length === 1);
@@ -70,7 +70,7 @@ describe("death of a leader during a console session", { skip: ptySkip }, async 
   });
 });
 
-/** How often the nodes have recorded that it was suspended, over all that they have written. */
+/** Returns how often the nodes have recorded the suspension, over all their output. */
 function timesDone({ members }: Scene, name: string): number {
   const records = members.flatMap(({ node }) => recordsIn(node.output()));
   const isSo = ({ data }: SeenRecord): boolean =>

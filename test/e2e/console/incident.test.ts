@@ -1,7 +1,6 @@
 /**
- * An incident from its first sign to its end, on real nodes and before a real terminal: a provider fails, the node that
- * the console is attached to dies or hangs, an answer is lost, and a member is lost for good. Source: operator console
- * reference, B7.
+ * An incident from its first sign to its end, on real nodes and in a real terminal: a provider fails, the console's
+ * node dies or hangs, an answer is lost, and a member is lost for good. Source: operator console reference, B7.
  */
 import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
@@ -210,7 +209,7 @@ describe("incident on three nodes", { skip: ptySkip }, async () => {
     await scene.restart(third);
     await console.shows(/node n3 .*live \ds/);
     await areSuspended(scene.members);
-    // The new process has met nobody yet; what the other two met stays known for a minute.
+    // The new process has no measurements yet; those of the other two stay for a minute.
     await console.shows(/only on n1, n2|providers 2 ok/);
     await isFailing(scene, console);
     await console.press("s");
@@ -265,7 +264,7 @@ describe("member lost for good", { skip: ptySkip }, async () => {
     await console.press(":");
     console.type("recover\r");
     await console.shows(/A majority is reachable: do NOT recover/);
-    // Of two that know as much, the first; either may be an entry ahead.
+    // Of two equally advanced members the first is chosen; either may be an entry ahead.
     for (const command of [
       /gateway cluster recover -config node.yaml -keep n[12]/,
       /-confirm/,

@@ -1,6 +1,6 @@
 /**
- * Packs in a real terminal: a folder of this machine with a pack whose cases take long. Keys are answered meanwhile, how far
- * it is is told, Esc stops it, and nothing of it outlives the console.
+ * Packs in a real terminal: a local folder with a pack whose cases take long. Keys are answered meanwhile, progress is
+ * shown, Esc stops it, and no process outlives the console.
  */
 import assert from "node:assert/strict";
 import { cp, readdir, readFile, writeFile } from "node:fs/promises";
@@ -31,7 +31,7 @@ async function ownPack(home: string, cases: number | undefined): Promise<void> {
   await writeFile(join(to, "tests.yaml"), `suite: ours\ncases:\n${all.join("")}`);
 }
 
-/** Of a process, by what the kernel says of all. */
+/** Returns the children of a process from the kernel's process list. */
 async function childrenOf(pid: number): Promise<readonly string[]> {
   const found: string[] = [];
   for (const name of await readdir("/proc")) {

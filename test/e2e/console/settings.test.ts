@@ -1,4 +1,4 @@
-/** Settings, mouse, gateways by name and recording, in a terminal before a gateway. */
+/** Settings, mouse, named gateways and recording, in a terminal with a gateway. */
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -206,7 +206,7 @@ describe("console with operator settings", { skip: ptySkip }, async () => {
       await terminal.until(/settings are not used/);
       await terminal.press("q");
       await within("the end", terminal.ended);
-      // What warns is of the theme.
+      // Warnings use the theme's color.
       assert.equal(terminal.bytes.text().includes(suspended), isLight, `${args} ${JSON.stringify(env)}`);
     }
   });

@@ -1,6 +1,6 @@
 /**
- * The console behind a line of 9,600 baud, as over a modem or a bad radio link: 960 bytes a second, at a gateway whose keys
- * change all the time. What is typed is never lost, and what is seen is never older than the line makes it.
+ * The console over a line of 9,600 baud, like a modem or a bad radio link: 960 bytes a second, with a gateway whose
+ * keys change constantly. No typed key is lost, and the screen is never older than the line requires.
  */
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -15,8 +15,8 @@ const LAUNCHER = fileURLToPath(new URL("../../../bin/gateway", import.meta.url))
 const BAUD = 9_600;
 const BYTES_PER_SECOND = BAUD / 10;
 /**
- * A whole screen of 100 by 30 cells is three seconds of this line, one may be under way when a key comes, and a busy
- * machine makes the line slower still.
+ * A full screen of 100 by 30 cells takes three seconds on this line, one may be in transit when a key arrives, and a
+ * busy machine makes the line slower.
  */
 const SEEN_LIMIT_MS = 12_000;
 const FAMILY = "billing-service-of-the-northern-region-with-a-long-name";
@@ -30,7 +30,7 @@ async function startFilled(owner: Owner): Promise<Plane> {
   return plane;
 }
 
-/** Changes the list all the time until its owner ends, or it is told to. */
+/** Changes the list constantly until its owner ends or it is stopped. */
 function churn(owner: Owner, { node: { client } }: Plane): () => Promise<number> {
   let isOver = false;
   let changes = 0;
@@ -68,7 +68,7 @@ test("at 9,600 baud no typed key is lost, and the screen follows within seconds"
   const endChurn = churn(t, plane);
   const startedAt = performance.now();
   const bytesBefore = terminal.bytes.total;
-  // Long enough for a queue to build up, were there one.
+  // Long enough for a queue to build up, if there were one.
   await eventually("ten seconds of changes", () => performance.now() - startedAt > 10_000, 20_000);
 
   terminal.type(`/${FAMILY}\r`);

@@ -10,7 +10,7 @@ import { eventually } from "../support/wait.ts";
 import { faultsOf } from "./support/frame.ts";
 import { openConsole, type SeenConsole, startScene } from "./support/scene.ts";
 
-/** What is typed while it runs is its own: it replaces `two-` by the line that it reads from the terminal. */
+/** Keys typed while it runs belong to it: it replaces `two-` with the line that it reads from the terminal. */
 const EDITOR = `#!/bin/sh
 printf 'EDITING %s, %s\\r\\n' "$(basename "$1")" "$(grep -o 'two-[A-Za-z*]*' "$1")"
 read -r with
@@ -55,7 +55,7 @@ describe("sources in the console", { skip: ptySkip }, async () => {
     await console.until("the text was not changed");
     await edited("fail");
     await console.until(/the editor '.*' ended with status 3/);
-    // Letters that would be keys of the view, had the console the terminal.
+    // These letters would be keys of the view if the console had the terminal.
     await edited("XRq");
     await console.until("Write the edited document of default");
     await console.until(/"two-\*".* -> .*"two-XRq"/);

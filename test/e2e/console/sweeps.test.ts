@@ -1,6 +1,6 @@
 /**
- * The sweep of the guardrails in a real terminal: data files of this machine, the plot and its line, the cases that turn,
- * and the threshold that is written into the file that owns it.
+ * The guardrail sweep in a real terminal: local data files, the plot and its line, the changing cases, and the
+ * threshold written into the file that owns it.
  */
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
@@ -122,7 +122,7 @@ describe("guardrail sweep", { skip: ptySkip }, async () => {
     await console.press("right");
     await console.until(/\^ 0\.4[1-9]|\^ 0\.5/);
     await console.settled();
-    // It is still tested, and the dialog waits for that.
+    // The test still runs, and the dialog waits for it.
     await console.press("W");
     await console.until("Set guardrails.score_threshold to");
     await console.until(/Writes +the file/);
@@ -151,7 +151,7 @@ describe("guardrail sweep", { skip: ptySkip }, async () => {
     await asked(console, "-detector dates cases.jsonl");
     await console.until(/\^ 0\.45 in force/);
     await console.until(/swept +cases\.jsonl {2}4 cases {2}detector dates {2}threshold of dates/);
-    // Below its own threshold something is found that the gateway drops.
+    // Below its own threshold the detector finds something that the gateway drops.
     await console.press("home", "W");
     await console.until(/Set threshold of dates to 0\b/);
     await console.until(/Writes +the file/);

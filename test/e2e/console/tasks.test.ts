@@ -1,9 +1,9 @@
 /**
- * Tasks of an incident, each from the overview to its end, in a real terminal before three nodes: how many keys it takes, and
- * how many the same takes with the verbs. What is read off a screen or an answer costs nothing on either side, what is
- * pasted one key, and a name that has to be typed its characters. docs/console.md has the table.
+ * Tasks of an incident, each from the overview to its end, in a real terminal with three nodes: how many keys each
+ * takes, and how many with the verbs. Text read from a screen or an answer costs nothing on either side, a paste costs
+ * one key, and a typed name its characters. docs/console.md has the table.
  *
- *   node test/run.mjs test/e2e/console/tasks.test.ts
+ * node test/run.mjs test/e2e/console/tasks.test.ts
  */
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
@@ -26,15 +26,15 @@ const README = join(root, "docs/console.md");
 
 interface Task {
   readonly name: string;
-  /** As they are typed, the door taken from the environment; what a placeholder stands for is pasted, and costs one key. */
+  /** Typed command lines, with the address from the environment; a placeholder is pasted and costs one key. */
   readonly verbs: readonly string[];
-  /** No more keys than these. */
+  /** Maximum number of keys. */
   readonly most: number;
   does(hand: Hand, console: SeenConsole): Promise<void>;
 }
 
 const PASTED = /\u00ab[^\u00bb]*\u00bb/g;
-/** Each line is ended by Enter. */
+/** Each line ends with Enter. */
 const keysOf = (verbs: readonly string[]): number =>
   verbs.reduce((sum, verb) => sum + [...verb.replace(PASTED, "\u00ab")].length + 1, 0);
 
@@ -293,7 +293,7 @@ describe("incident tasks", { skip: ptySkip }, async () => {
         await hand.sees(/\^ 0\.40 in force/);
         await hand.press("right");
         await hand.sees(/\^ 0\.4[1-9]|\^ 0\.5/);
-        // Its dialog waits while it is tested.
+        // Its dialog waits for the test.
         const [, chosen = ""] = await hand.insist("W", /score_threshold to ([\d.]+)/);
         await hand.sees(/Writes +the file/);
         hand.type(chosen);
@@ -322,7 +322,7 @@ describe("incident tasks", { skip: ptySkip }, async () => {
         await within(`the end of ${lost.id}`, lost.program.ended);
         await hand.go("clus");
         await hand.sees(/! silent/);
-        // Without one the dialog says so, and decides nothing.
+        // Without a leader the dialog says so and decides nothing.
         await hand.sees(/n[12] (?:\* )? *leader/);
         await hand.press("P");
         await hand.sees(`[ ] ${lost.id}`);
@@ -330,7 +330,7 @@ describe("incident tasks", { skip: ptySkip }, async () => {
         await hand.sees(/<save (this node's )?first>/);
         await hand.press("enter");
         hand.type(kept);
-        // Refused as long as the console has not read which member leads.
+        // Refused until the console knows which member leads.
         await hand.insist("enter", /members are n1, n2/);
       },
     },

@@ -1,6 +1,6 @@
 /**
- * Requests signed with the keys that the platform gives: each source of the chain on loopback, failing in each way and coming
- * back. Source: specification document 3 (`cloudsig`); credentials reference, 1.6; design decisions, section 13.
+ * Requests signed with platform keys: each source of the chain on loopback, failing in each way and recovering. Source:
+ * specification document 3 (`cloudsig`); credentials reference, 1.6; design decisions, section 13.
  */
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -130,15 +130,15 @@ test("if no source has keys, `check` says for each source why", async () => {
 
 const MODES: readonly Mode[] = ["403", "v1", "garbage", "expired", "slow"];
 
-/** Each way of failing, then the way back: one refresh, and no restart. */
+/** Causes each failure, then recovers with one refresh and no restart. */
 async function failsAndRecovers(node: TestNode, gateway: Gateway, source: Platform): Promise<void> {
   source.lifetime = 1;
   assert.equal((await ask(gateway)).status, 200, node.output());
   for (const mode of MODES) {
-    // The library presents keys of an instance for some minutes more, as the cloud wants it: they may be good yet.
+    // The library uses keys of an instance for some minutes longer, as the cloud requires: they may still be valid.
     if (mode === "expired" && source === instance) continue;
     if (mode === "v1" && source !== instance) continue;
-    // A quarter of a minute each.
+    // Each takes a quarter of a minute.
     if (mode === "slow" && source !== instance && process.env["GATEWAY_PLATFORM_ALL"] === undefined) continue;
     source.mode = mode;
     const failed = await eventually(`the end of the keys (${mode})`, async () => {
@@ -176,7 +176,7 @@ test("a failing instance, container or token service is reported, and recovers w
         },
       });
       assert.ok(node);
-      // Of several each has its own pause after a failure.
+      // With several processes each has its own pause after a failure.
       const gateway = await node.start({ ...ONE_PROCESS, ...env });
       await failsAndRecovers(node, gateway, source);
     }),

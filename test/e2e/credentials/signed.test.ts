@@ -1,7 +1,7 @@
 /**
- * Requests to the cloud's surfaces through a running gateway, in front of a provider that recomputes each signature of the
- * raw request. Source: specification document 3 (`credentials[].cloudsig`); design decisions, section 13; provider catalog
- * reference, 2.1.
+ * Requests to the cloud's surfaces through a running gateway, with a provider that recomputes each signature from the
+ * raw request. Source: specification document 3 (`credentials[].cloudsig`); design decisions, section 13; provider
+ * catalog reference, 2.1.
  */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -21,7 +21,7 @@ const keys = new Map<string, SigningKey>([
 ]);
 const keyOf = (id: string) => keys.get(id);
 
-/** Milliseconds that the third provider's clock is off. */
+/** Clock offset of the third provider, in milliseconds. */
 let skewMs = 0;
 const runtime = await simulated(file, { requireSignature: { keyOf, service: "bedrock", region: "us-east-1" } });
 const mantle = await simulated(file, { requireSignature: { keyOf, service: "bedrock-mantle", region: "eu-west-1" } });

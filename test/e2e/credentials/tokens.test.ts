@@ -1,6 +1,6 @@
 /**
- * Servers and agents that are called with tokens of an authorization server: the gateway's own, and each caller's. What came
- * with a call is looked at by whom it was sent to. Source: specification document 3 (`oauth`, `token_exchange`); design
+ * Servers and agents called with tokens of an authorization server: the gateway's own, and each caller's. The called
+ * upstream checks what came with a call. Source: specification document 3 (`oauth`, `token_exchange`); design
  * decisions, section 13; RFC 6749, RFC 8693.
  */
 import assert from "node:assert/strict";
@@ -14,7 +14,7 @@ import { EXCHANGE, GATEWAY, ON_BEHALF_OF, startAuthorizationServer, TOOLS } from
 import { type Called, callAgent, callTool, startTools } from "./support/tools.ts";
 
 const file = { after };
-/** 5,000 in a campaign. */
+/** A long run uses 5,000. */
 const CALLS = Number(process.env["GATEWAY_CREDENTIAL_CALLS"] ?? randomRuns(1_500, 600));
 const SECRET = "canary-secret-of-the-client/+ %:~";
 const ASCII_SECRET = "canary-secret:of/+the %client";
@@ -92,7 +92,7 @@ const { url } = gateway;
 await led(node);
 const { key = "" } = await node.client.call("create_key", { body: { name: "a-key" } });
 
-/** Every token of a caller, none of which may be shown. */
+/** Every token of a caller; none of them may be shown. */
 const tokens: string[] = [];
 async function tokenOf(
   subject: string,
@@ -141,7 +141,7 @@ test("200 concurrent callers cause one exchange each, and no caller gets another
   assert.equal(new Set(corp.given.map(({ subject }) => subject)).size, 200);
   assert.ok(corp.given.every(({ grant }) => grant === EXCHANGE));
   const series = await readMetrics(gateway);
-  // Each process keeps those that its callers use.
+  // Each process keeps the tokens of its own callers.
   assert.ok(sumOf(series, "gateway_exchanged_tokens") >= 200);
   assert.equal(sumOf(series, "gateway_credential_fetches_total", { credential: "exchanged", outcome: "fetched" }), 200);
 });
@@ -185,7 +185,7 @@ test("a rotated secret takes effect with its configuration, and the token of the
   answered(await callTool(url, "rotating", key, "x"), "rotating");
   corp.setSecret("rotating", "canary-second");
   tools.seen.length = 0;
-  // What was fetched with the old one is good until somebody refuses it; then there is nothing to present.
+  // A token fetched with the old secret is valid until it is refused; afterwards there is none to send.
   tools.refuses = 1;
   const refused = await callTool(url, "rotating", key, "x");
   assert.deepEqual([refused.status, refused.code], [502, "credential_unavailable"], refused.text);
@@ -261,7 +261,7 @@ test("the issuer's refusal reaches the caller by its code alone; a required user
       assert.equal(corp.asked, asked, "and the issuer is left alone for a moment");
     }
   }
-  // Within the leeway that the gateway allows, and not its issuer.
+  // Within the gateway's leeway but not its issuer's.
   const late = await callTool(url, "exchanged", await tokenOf("expired", {}, -5), "expired");
   assert.deepEqual([late.status, late.code], [401, "unauthenticated"], late.text);
   assert.equal(late.headers.get("www-authenticate"), 'Bearer error="invalid_token"');

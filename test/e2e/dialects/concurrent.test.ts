@@ -1,6 +1,6 @@
 /**
- * Many streams at once on translated paths, their events written in a random order of connections: each client reads its
- * own answer and nothing of another's. Source: lesson P37. A failure names the seed.
+ * Concurrent streams on translated paths, with events written in random order of connections: each client reads only
+ * its own answer. Source: lesson P37. A failure prints the seed.
  */
 import assert from "node:assert/strict";
 import { randomInt } from "node:crypto";
@@ -14,14 +14,14 @@ import { FORMS } from "./support/told.ts";
 
 const AT_ONCE = 50;
 const ROUNDS = 4;
-/** How many of them do not read their answer to its end. */
+/** Share of clients that do not read their answer to the end. */
 const LEAVING = 0.3;
-/** Of a stream's bytes in one write. */
+/** Maximum bytes of a stream in one write. */
 const LONGEST_PIECE = 200;
 
 const hostile = await startHostile({ after });
 
-/** Park and Miller's generator: numbers of [0, 1), the same for the same seed. */
+/** Park and Miller's generator: numbers in [0, 1), the same for the same seed. */
 function randomOf(seed: number): () => number {
   let state = (seed % 2_147_483_646) + 1;
   return () => {
@@ -35,7 +35,7 @@ interface Stream {
   rest: Buffer;
 }
 
-/** Holds every request back until `count` have come, then writes a piece of one stream after another as they fall. */
+/** Holds requests until `count` have arrived, then writes pieces of their streams in random order. */
 function interleaved(random: () => number, count: number, rejected: (error: unknown) => void): void {
   const streams: Stream[] = [];
   let arrived = 0;
@@ -71,7 +71,7 @@ function interleaved(random: () => number, count: number, rejected: (error: unkn
   }
 }
 
-/** Long enough to be cut many times, and one client's throughout; told in two parts. */
+/** Long enough to be cut many times, in two parts, and unique to one client. */
 const partsOf = (marker: string): readonly [string, string] => [
   `${marker}${TEXT}`.repeat(5),
   `${marker}${TEXT}`.repeat(35),
@@ -83,11 +83,11 @@ const markedWhole = (dialect: Dialect, marker: string): string =>
 function markedFrames(dialect: Dialect, marker: string): string {
   const [first, second] = partsOf(marker);
   const frames = framesOf(dialect, SOUND[dialect].events).join("");
-  // The second before the first, which would stand in its words.
+  // Replaces the second part first, since the first occurs in its text.
   return frames.replace(TEXT.slice(7), second).replace(TEXT.slice(0, 7), first);
 }
 
-/** Leaves within the answer, after what it has read of it. */
+/** Disconnects during the answer, after reading some of it. */
 async function leave(upstream: Dialect, marker: string): Promise<void> {
   const { openai, anthropic } = hostile.clients;
   const asked = {
@@ -104,7 +104,7 @@ async function leave(upstream: Dialect, marker: string): Promise<void> {
     for (const [found] of JSON.stringify(event).matchAll(/marker-\d+-\d+-/g)) assert.equal(found, marker);
     events += 1;
     if (events < 3) continue;
-    // An SDK that reads on after that may wait for ever for what its connection no longer brings.
+    // An SDK that continues to read may wait forever for its closed connection.
     stream.controller.abort();
     return;
   }

@@ -1,6 +1,6 @@
 /**
- * A provider's error reaches the client of the other dialect as that dialect's own, under the provider's status. Source:
- * dialects reference, 10.1 and 10.2, and 11.3 for what the SDKs make of it.
+ * A provider's error reaches the client of the other dialect as an error of its own dialect, with the provider's
+ * status. Source: dialects reference, 10.1 and 10.2, and 11.3 for the resulting SDK errors.
  */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -12,9 +12,9 @@ import { startHostile } from "./support/scripted.ts";
 
 interface Shown {
   readonly raised: readonly [openai: string, anthropic: string];
-  /** To a compat client of a messages provider. */
+  /** Expected error for a compat client of a messages provider. */
   readonly compat: { readonly type: string; readonly code: string | null };
-  /** To a messages client of a compat provider. */
+  /** Expected error for a messages client of a compat provider. */
   readonly messages: string;
 }
 
@@ -27,7 +27,7 @@ const STATUSES: ReadonlyMap<number, Shown> = new Map([
   [422, shown("UnprocessableEntityError", "invalid_request_error", null, "invalid_request_error")],
   [429, shown("RateLimitError", "rate_limit_error", "rate_limit_exceeded", "rate_limit_error")],
   [500, shown("InternalServerError", "server_error", null, "api_error")],
-  // A messages provider calls a 503 an `api_error`, and its type says more than its status.
+  // A messages provider calls a 503 an `api_error`, and its type is more specific than its status.
   [503, shown(["InternalServerError", "ServiceUnavailableError"], "server_error", null, "overloaded_error")],
   [
     529,
@@ -54,7 +54,7 @@ const ofChat = (model: string) => ({ ...ASKED.openai, model: aliasOf("messages",
 
 for (const [status, { raised, compat, messages }] of STATUSES) {
   test(`a ${status} of a messages provider raises the compat client's own error, streamed or not`, async () => {
-    // All are listened to from the start: one may fail while another is looked at.
+    // All promises have handlers from the start, since one may fail while another is awaited.
     for (const raising of [
       openai.chat.completions.create(ofChat(`sim-${status}`)),
       openai.chat.completions.create({ ...ofChat(`sim-${status}`), stream: true }),
@@ -68,7 +68,7 @@ for (const [status, { raised, compat, messages }] of STATUSES) {
   });
 
   test(`a ${status} of a compat provider raises the messages client's own error, streamed or not`, async () => {
-    // All are listened to from the start: one may fail while another is looked at.
+    // All promises have handlers from the start, since one may fail while another is awaited.
     for (const raising of [
       anthropic.messages.create(ofMessages(`sim-${status}`)),
       anthropic.messages.create({ ...ofMessages(`sim-${status}`), stream: true }),
@@ -92,7 +92,7 @@ test("the provider's retry headers reach the client", async () => {
 
 const PAGE = "<html><body><h1>502 Bad Gateway</h1>secret-of-the-page</body></html>";
 
-/** Bodies that are not of the provider's dialect; the text that may be shown of each. */
+/** Bodies outside the provider's dialect, with the text that may be shown of each. */
 const BODIES: readonly { readonly body: string; readonly type: string; readonly says: RegExp }[] = [
   { body: PAGE, type: "text/html", says: /no message that can be shown/ },
   { body: PAGE, type: "application/json", says: /no message that can be shown/ },

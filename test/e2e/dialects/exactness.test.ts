@@ -1,6 +1,6 @@
 /**
- * What the gateway must not read as JSON of its own comes out of translation as it went in: schemas, arguments and inputs of
- * tools, to the digit. And requests in other clothes: compressed, by older clients, in older words.
+ * JSON that the gateway must not interpret survives translation unchanged: schemas, arguments and inputs of tools, with
+ * every digit. Also compressed requests, requests of older clients, and deprecated fields.
  */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -19,7 +19,7 @@ const file = { after };
 const [rig, hostile] = await Promise.all([startRig(file, ["sim-small", "sim-gzip", "sim-open"]), startHostile(file)]);
 const { openai, anthropic, classic } = rig.clients;
 
-/** Numbers that no double holds, names in an order of their own, and one that is not every object's. */
+/** Numbers beyond a double, member names in an unusual order, and one inherited name. */
 const SCHEMA =
   '{"type":"object","properties":{"z":{"type":"integer","maximum":12345678901234567890},"a":{"const":1.10},' +
   '"__proto__":{"enum":[1e2,-0.0]},"10":{},"9":{}}}';
@@ -140,12 +140,12 @@ test("a request with the deprecated function fields is answered with them", asyn
   assert.deepEqual(JSON.parse(streamed.message.function_call?.arguments ?? ""), { city: "simulated city" });
 });
 
-/** Two spellings of one text are equal in this one. */
+/** Normalizes two spellings of one text. */
 function withoutEscapes(text: string): string {
   return text.replace(/\\u([0-9a-f]{4})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
 }
 
-/** The answer's text with JSON within its strings unwrapped, as far as it is. */
+/** Returns the answer's text with JSON inside its strings unwrapped, as far as possible. */
 function jsonWithin(text: string): string {
   return withoutEscapes(text.replaceAll("\\\\u", "\\u").replaceAll('\\"', '"'));
 }

@@ -1,6 +1,6 @@
 /**
- * Providers that say more than can be held, on translated paths: the client reads the right answer or an error of its own
- * dialect, and the gateway's memory stays bounded. Source: lessons P1 and P3.
+ * Providers that send more than can be buffered, on translated paths: the client reads the right answer or an error of
+ * its own dialect, and the gateway's memory stays bounded. Source: lessons P1 and P3.
  */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -16,11 +16,11 @@ const { gateway, upstreams } = hostile;
 const read = readerOf(hostile);
 const DIALECTS = ["compat", "messages"] as const;
 const MEBIBYTE = 1 << 20;
-/** What may be held of interleaved calls. */
+/** Maximum memory for interleaved calls. */
 const MAX_HELD_MEBIBYTES = 8;
-/** No client could be sent as much by accident; what is not read stays with the provider. */
+/** Far more than any buffer holds; unread data stays with the provider. */
 const ENDLESS_MEBIBYTES = 300;
-/** A provider that has not been let write for this long is held back. */
+/** A provider that could not write for this long is throttled. */
 const STILL_MS = 500;
 
 test("fragments of interleaved tool calls are buffered up to a limit, beyond which the answer is an error", async () => {
@@ -35,7 +35,7 @@ test("fragments of interleaved tool calls are buffered up to a limit, beyond whi
       },
     ],
   });
-  // The first call goes on to the end, so that what is said of the second must wait.
+  // The first call continues to the end, so that fragments of the second must wait.
   const interleaved = (mebibytes: number): readonly object[] => [
     open(0),
     open(1),

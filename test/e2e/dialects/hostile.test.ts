@@ -16,7 +16,7 @@ const { gateway } = hostile;
 const read = readerOf(hostile);
 const DIALECTS = ["compat", "messages"] as const;
 const MEBIBYTE = 1 << 20;
-/** How many frames of the compat stream tell all of its answer. */
+/** Number of compat frames that contain the complete answer. */
 const FINISHED_AT = 7;
 
 afterEach(async () => {
@@ -58,7 +58,7 @@ for (const dialect of DIALECTS) {
   });
 
   test(`${from} whose connection is cut at the end of an event is never taken as complete`, async () => {
-    // The compat dialect's answer is whole with its reason to finish, whether or not a mark follows.
+    // The compat answer is complete with its finish reason, with or without an end marker.
     const wholeFrom = dialect === "compat" ? FINISHED_AT : frames.length;
     for (let count = 0; count <= frames.length; count++) {
       for (const form of STREAMED) {
@@ -88,7 +88,7 @@ for (const dialect of DIALECTS) {
       const without = [...events.slice(0, at), ...events.slice(at + 1)];
       for (const form of STREAMED) {
         for (const mixed of [swapped, twice, without]) {
-          // What says something twice, or not at all, is another answer of the same grammar.
+          // A duplicated or missing frame is a different answer of the same grammar.
           assert.ok(await read(dialect, form, sends(...framesOf(dialect, mixed))));
         }
       }
@@ -242,7 +242,7 @@ test("a compat provider that sends no end marker has still answered", async () =
 
 const WRONG: readonly unknown[] = [undefined, null, -1, "wrong", [], {}];
 
-/** The event with each of its members missing or replaced, at any depth. */
+/** Returns the event with each of its members missing or replaced, at any depth. */
 function spoils(event: object): readonly object[] {
   const spoilt: object[] = [];
   for (const [name, value] of Object.entries(event)) {

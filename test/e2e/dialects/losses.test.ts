@@ -1,7 +1,7 @@
 /**
- * What a provider's channels do not claim: refused by name, forwarded where the operator allows it, counted either way; and
- * which channel of several is taken. Source: specification document 3 (`caps`, `on_fidelity_loss`, `require_caps`); design
- * decisions, section 6.
+ * Capabilities that a provider's channels do not claim: refused by name, forwarded if the operator allows it, counted
+ * either way; and the choice among several channels. Source: specification document 3 (`caps`, `on_fidelity_loss`,
+ * `require_caps`); design decisions, section 6.
  */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -20,12 +20,12 @@ const file = { after };
 const MODEL = "sim-small";
 const [compat, messages, third] = await Promise.all([simulated(file), simulated(file), simulated(file)]);
 
-/** What every chat needs, and no more. */
+/** Minimum claims for a chat. */
 const BARE = { compat: ["chat_completions", "streaming"], messages: ["messages", "streaming"] } as const;
 const root = ({ url }: { readonly url: string }) => `${url}/v1`;
 const VERIFIED = { tier: "provider_compat", verified_at: "2026-11-01", verified_by: "the test" };
 
-/** Channels of one provider, by what each shows of the choice among them. */
+/** Channels of one provider, by the rule of choice that each shows. */
 const CHOICES: Readonly<Record<string, readonly Document[]>> = {
   both: [
     { id: "a", dialect: "compat", tier: "provider", base_url: root(compat) },
@@ -163,7 +163,7 @@ test("a refusal caused by another field stays a refusal and names the remedy", a
   assert.doesNotMatch(error.message, /seed/);
 });
 
-/** Each used by both clients, and claimed by neither of the bare channels. */
+/** Features that both clients use and neither bare channel claims. */
 const UNCLAIMED: Readonly<Record<string, Asks>> = {
   tools: TOOLS,
   vision: {
@@ -220,7 +220,7 @@ test("a mere hint is dropped, counted, and named in a header of the answer", asy
   );
 });
 
-/** Which of the simulated providers a request comes to. */
+/** Returns the simulated provider that receives a request. */
 async function reaches(client: ClientName, model: string, asks: Asks): Promise<string> {
   const named = Object.entries({ compat, messages, third });
   const before = named.map(([, { counts }]) => counts().requests);
@@ -270,7 +270,7 @@ test("a profile's requirement is not overridden by what the provider allows", as
   const viewer = clientsOf(governed.gateway.url, await mint(governed.node, "viewer", { profile: "viewers" }));
   const anybody = clientsOf(governed.gateway.url, await mint(governed.node, "anybody"));
   for (const client of CLIENTS) {
-    // It uses nothing that would be lost; that the channel cannot see is enough.
+    // The request uses nothing that would be lost; a channel without vision is enough.
     assert.equal(await lost(client, "bare", ASKED, viewer), "vision");
     assert.notEqual((await ask(client, "bare", ASKED, "unary", anybody)).text, "");
     for (const form of ["unary", "helper"] as const) {

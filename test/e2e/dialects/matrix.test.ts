@@ -1,7 +1,7 @@
 // tier: test
 /**
- * Every feature of the dialects between each official client and each provider, through the real program: it passes, in
- * every form, or is refused with the name of what would be lost. The table of docs/concepts/dialects.md is what came of it;
+ * Every feature of the dialects between each official client and each provider, through the real program: it passes in
+ * every form, or is refused with the name of the loss. The table of docs/concepts/dialects.md has the results;
  * `GATEWAY_REWRITE=1` rewrites it.
  */
 import assert from "node:assert/strict";

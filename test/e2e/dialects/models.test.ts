@@ -1,6 +1,6 @@
 /**
- * `GET /v1/models` and `GET /v1/models/{id}`: the shape is the client's, whichever the provider speaks, and aliases stand
- * beside what the provider lists. Source: specification document 1; dialects reference, 1 (fact 5) and 5.4.
+ * `GET /v1/models` and `GET /v1/models/{id}`: the format is the client's, whatever the provider's dialect, and aliases
+ * are listed beside the provider's models. Source: specification document 1; dialects reference, 1 (fact 5) and 5.4.
  */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -15,7 +15,7 @@ const simulator = await simulated(file);
 const direct = clientsOf(simulator.url);
 const ALIASES = { fast: "sim-small", "team/zip": "sim-gzip" };
 
-/** Of the items of a list, all its pages together. */
+/** Returns the ids of a list over all its pages. */
 function idsOf({ items, raised }: Awaited<ReturnType<typeof drain>>): readonly string[] {
   assert.equal(raised, undefined);
   return items.map((item) => String(Object(item)["id"]));
@@ -72,7 +72,7 @@ for (const [at, dialect] of UPSTREAMS.entries()) {
       assert.deepEqual([compat.object, typeof compat.created], ["model", "number"]);
       const messages = await anthropic.models.retrieve(id);
       assert.deepEqual([messages.type, typeof messages.display_name], ["model", "string"]);
-      // What is shown can be sent back: the provider's own name may be one that does not come here.
+      // A shown name can be sent back, while the provider's own name may not be routed here.
       assert.deepEqual([compat.id, messages.id], [id, id]);
     }
   });

@@ -1,6 +1,6 @@
 /**
- * Failover between providers of different dialects, within one request: each is asked in its own, and the client reads its
- * own. Source: specification document 3 (`failover`).
+ * Failover between providers of different dialects within one request: each is called in its own dialect, and the
+ * client reads its own. Source: specification document 3 (`failover`).
  */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -17,7 +17,7 @@ const [compat, messages] = await Promise.all([simulated(file), simulated(file)])
 const simulators = { compat, messages };
 const WHEN = ["connect", "5xx", 429];
 
-/** Chains of providers by the dialect of each; all but the last fail. */
+/** Chains of providers by dialect; all but the last fail. */
 const CHAINS = {
   "to-messages": ["compat", "messages"],
   "to-compat": ["messages", "compat"],

@@ -75,9 +75,9 @@ for (const upstream of UPSTREAMS) {
 function usageIs({ usage }: Told, usual: Told, kind: string): void {
   assert.ok(usual.usage);
   const known: Partial<Usage> = usage ?? {};
-  // What the provider never said is not made up.
+  // Usage that the provider never reported is not invented.
   if (kind === "no-usage") assert.equal(known.outputTokens ?? 0, 0);
-  // The last that it says of thinking stands at the start.
+  // The last count of thinking is at the start.
   else if (kind === "usage-short")
     assert.deepEqual({ ...usage, reasoningTokens: 0 }, { ...usual.usage, reasoningTokens: 0 });
   else assert.deepEqual(usage, usual.usage);

@@ -1,7 +1,7 @@
 /**
- * The libraries that speak the Responses API, unmodified and with their own defaults, at providers that do not have it:
- * what each sees is what it sees at a provider that has it, scenario by scenario. With GATEWAY_CLIENTS_ALL=1 the next
- * generation of the AI SDK too. Source: Responses reference, 10 and 12.
+ * The libraries for the Responses API, unmodified and with their own defaults, at providers without it: each sees the
+ * same as at a provider that has it, scenario by scenario. With GATEWAY_CLIENTS_ALL=1 also the next generation of the
+ * AI SDK. Source: Responses reference, 10 and 12.
  */
 import assert from "node:assert/strict";
 import { dirname, join } from "node:path";
@@ -22,7 +22,10 @@ const { gateway, key } = await startResponding({ after });
 interface Program {
   readonly name: string;
   readonly by?: Peer;
-  /** How many scenarios there are, and which of them the client ends with an error: that all fail alike would be equal too. */
+  /**
+   * Number of scenarios, and those that the client ends with an error: equal failures everywhere would pass the
+   * comparison too.
+   */
   readonly scenarios: number;
   readonly raised: RegExp;
 }
@@ -73,7 +76,7 @@ for (const [title, { name, by = clients, scenarios, raised }] of Object.entries(
   });
 }
 
-/** What was seen, by scenario and channel. */
+/** Returns results by scenario and channel. */
 async function played(program: string, path: string): Promise<ReadonlyMap<string, ReadonlyMap<string, unknown>>> {
   const args = [join(FOLDER, `${program}.mjs`), path, gateway.url, key, CHANNELS.join(",")];
   const seen = new Map<string, Map<string, unknown>>();

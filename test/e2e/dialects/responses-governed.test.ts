@@ -1,7 +1,6 @@
 /**
- * Responses from providers that do not have them, under all that a request is held to: lists of models,
- * required capabilities, budgets, failover between channels that have the route and those that do not, and
- * the routes beside it.
+ * Responses from providers without that API under all governance: model lists, required capabilities, budgets, failover
+ * between channels with and without the route, and the neighboring routes.
  */
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
@@ -109,7 +108,7 @@ test("the tokens of a response are charged once: whole, streamed, cut by a limit
     const before = await used("total");
     const failing = client.responses.stream({ model: of(channel, "sim-error-mid-stream"), input: QUESTION });
     await assert.rejects(failing.finalResponse());
-    // A channel of messages tells its input at once; the others have told nothing when they fail.
+    // A messages channel reports its input at once; the others have reported nothing when they fail.
     const charged = (await used("total")) - before;
     assert.equal(charged > 0, channel === "messages", `${channel}: what failed is charged what it told: ${charged}`);
   }
@@ -201,7 +200,7 @@ test("routes that need a provider with a responses API are refused with the reas
   assert.deepEqual(await seen(), []);
 });
 
-/** Of the handshake of a WebSocket at `/v1/responses`. */
+/** Returns the refused handshake of a WebSocket at `/v1/responses`. */
 async function refusedUpgrade(): Promise<{ readonly status: number; readonly param: string }> {
   const headers = { authorization: `Bearer ${key}` };
   const socket = new WebSocket(`${gateway.url.replace("http", "ws")}/v1/responses`, { headers });

@@ -1,7 +1,7 @@
 /**
- * The AI SDK as it comes, which refers to items of earlier answers by their ids, over three nodes behind a round robin: any
- * node finds what another one remembers, and says what helps when that one is gone. With GATEWAY_CLIENTS_ALL=1 each kind of
- * channel is asked for each kind of model. Source: Responses reference, 5.1 and 5.5.
+ * The AI SDK with its defaults, which refers to items of earlier answers by id, over three nodes behind a round robin:
+ * any node finds items stored on another, and gives the remedy when that one is down. With GATEWAY_CLIENTS_ALL=1 each
+ * kind of channel is asked for each kind of model. Source: Responses reference, 5.1 and 5.5.
  */
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -50,7 +50,7 @@ test("ten steps of text, reasoning and tools refer to items that three nodes rem
       ends.map(([end]) => end),
       [...Array<string>(STEPS - 1).fill("tool-calls"), "stop"],
     );
-    // The client leaves an effort away where it does not take the model for one that reasons.
+    // The client omits an effort unless it knows the model as a reasoning model.
     assert.ok(
       ends.every(([, hasText, hasReasoning]) => hasText && hasReasoning === model.startsWith("o4-")),
       model,

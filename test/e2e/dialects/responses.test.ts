@@ -1,6 +1,6 @@
 /**
- * The Responses API from providers that do not have it: of the messages dialect, and with chat completions alone, through
- * the official client, beside the same call at a provider that has it.
+ * The Responses API from providers without it (messages dialect, or chat completions alone), through the official
+ * client, beside the same call at a provider that has it.
  */
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
@@ -34,7 +34,7 @@ async function seen(): Promise<readonly Seen[]> {
   return (await (await fetch(`${simulator.url}/sim/last?n=50`)).json()) as Seen[];
 }
 
-/** What a client reads of an answer, without ids, times and the model's name. */
+/** Returns what a client reads of an answer, without ids, times and the model's name. */
 function told({ output, status, usage, incomplete_details }: OpenAI.Responses.Response): object {
   return {
     status,

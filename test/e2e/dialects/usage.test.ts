@@ -1,6 +1,6 @@
 /**
- * Usage between the dialects: what a client's SDK reads, what the metrics say and what a budget is charged are one number,
- * streamed or not. Source: design decisions, section 6 (`InputToken`); lessons P13 and P35.
+ * Usage across dialects: the number in the client's SDK, in the metrics and in the budget is the same, streamed or not.
+ * Source: design decisions, section 6 (`InputToken`); lessons P13 and P35.
  */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -38,7 +38,7 @@ const PARAMETERS = { type: "object" as const, properties: { city: { type: "strin
 const { openai: chat, anthropic: message } = ASKED;
 let prefixes = 0;
 
-/** Each asks for something that has a count of its own; a prefix is cached once by whoever asks twice. */
+/** Each scenario has a count of its own; a repeated request caches its prefix once. */
 const SCENARIOS: Readonly<Record<string, () => Asks>> = {
   text: () => ASKED,
   "a tool call": () => ({
@@ -89,7 +89,7 @@ interface Asked {
 
 let callers = 0;
 
-/** The usage that the SDK reads, once metrics and charge were found to say the same. */
+/** Returns the usage that the SDK reads, after asserting that metrics and charge equal it. */
 async function usageOf({ client, provider, form, asks }: Asked): Promise<Usage> {
   callers += 1;
   const name = `caller-${callers}`;

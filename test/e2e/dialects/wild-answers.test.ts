@@ -1,6 +1,6 @@
 /**
- * What providers answer beside their dialect: redirects, errors within 200, encodings that nobody asked for, silence. Each
- * through a governed gateway, as a client of either dialect sees it. Source: design decisions, section 20.
+ * Provider answers outside their dialect: redirects, errors within 200, unrequested encodings, silence. Each goes
+ * through a governed gateway to a client of either dialect. Source: design decisions, section 20.
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -107,7 +107,8 @@ test("an error within a 200 becomes that error on the routes of either dialect, 
   for (const path of [MESSAGES, "/v1/messages/count_tokens"]) {
     assert.equal((await ask("am-1", { max_tokens: 9 }, path)).status, 529, path);
   }
-  // What a file or a stored object holds is not the provider's word; nor is an answer that tells its own failure.
+  // The content of a file or a stored object is not an error of the provider; an object that reports its own failure is
+  // not one either.
   oc.script = json(error);
   assert.equal((await say(gateway, { key, method: "GET", path: "/v1/files/f/content" })).status, 200);
   oc.script = json({ id: "r", object: "response", status: "failed", error: { code: "server_error", message: "m" } });

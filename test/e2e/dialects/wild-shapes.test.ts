@@ -1,7 +1,6 @@
 /**
- * Shapes of answers that are not of their dialect's API description, as clients of either dialect see them: arguments in
- * other forms, several choices, streams that nobody asked for, and tools whose schemas are merged. Source: design decisions,
- * section 20.
+ * Answers that deviate from their dialect's API description, for clients of either dialect: arguments in other forms,
+ * several choices, unrequested streams, and tools with merged schemas. Source: design decisions, section 20.
  */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -110,7 +109,7 @@ for (const [path, body, told, units, whole] of UNASKED) {
       });
       assert.equal(used, units, type);
     }
-    // Whoever asks for a stream gets it, and it is metered, whatever its type says.
+    // A client that requests a stream gets it, metered, whatever its content type.
     oc.script = inOneBody("application/json", events);
     am.script = oc.script;
     const counted = path === MESSAGES ? {} : { stream_options: { include_usage: true } };
@@ -155,7 +154,7 @@ test("a tool whose schema has alternatives at the top level is sent without them
     const parameters = { [union]: [variant("path"), { $ref: "#/$defs/other" }], $defs: { other: variant("url") } };
     const said = await ask("am-1", { tools: [{ type: "function", function: { name: "f", parameters } }] });
     assert.equal(said.status, 200, said.text);
-    // All of `allOf` can be said in one object; alternatives cannot.
+    // All of `allOf` can be expressed in one object; alternatives cannot.
     const told = union === "allOf" ? null : 'tools;field="tools[0].function.parameters"';
     assert.equal(said.headers.get("x-gateway-fidelity-losses"), told, union);
     assert.match(said.text, /"arguments":"\{\\"path\\":\\"x\\"\}"/);

@@ -1,7 +1,7 @@
 // tier: test
 /**
- * Who is let in, by which credential, and what a refusal tells. Source: specification document 1 (Authentication, data
- * plane); design decisions, sections 1 and 2; lessons P22, P30, P31.
+ * Accepted callers and credentials, and what a refusal discloses. Source: specification document 1 (Authentication,
+ * data plane); design decisions, sections 1 and 2; lessons P22, P30, P31.
  */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -57,7 +57,7 @@ test("a virtual key is accepted in each of its places and never reaches the prov
   for (const headers of places) {
     assert.equal((await say(gateway, { headers })).status, 200, Object.keys(headers).join());
   }
-  // The simulator takes no other credential than the provider's.
+  // The simulator accepts only the provider's credential.
   assert.ok(PROVIDER_KEY !== key);
   assert.equal(simulator.counts().answered, places.length);
 });
@@ -96,7 +96,7 @@ test("a client that sends Expect: 100-continue is authorized first and gets only
     [401, EXPECT + length, "/v1/files"],
     [404, EXPECT + mine + length, "/nowhere"],
     [413, `${EXPECT}${mine}Content-Length: 99999999`],
-    // It does not wait after all.
+    // This client sends its body without waiting.
     [401, EXPECT + length, "/v1/chat/completions", chat],
     [413, `${EXPECT}${mine}Content-Length: 99999999`, "/v1/chat/completions", chat],
   ] as const) {
@@ -110,7 +110,7 @@ test("a client that sends Expect: 100-continue is authorized first and gets only
   assert.equal((await welcome.answer()).status, 100);
   welcome.send(chat);
   assert.equal((await welcome.answer()).status, 200);
-  // The connection is good for another, which has no body to wait with.
+  // The connection can serve another request, which has no body.
   welcome.send(`GET /v1/models HTTP/1.1\r\nHost: x\r\n${EXPECT}${mine}\r\n`);
   assert.equal((await welcome.answer()).status, 200);
   welcome.socket.destroy();

@@ -1,6 +1,6 @@
 /**
- * A key that is revoked and a provider that is suspended while a node is cut off: refused there as soon as it hears.
- * Source: issue "callers" and "on every route"; lesson P20.
+ * A key revoked and a provider suspended while a node is isolated: refused there as soon as it reconnects. Source:
+ * issue "callers" and "on every route"; lesson P20.
  */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -34,14 +34,14 @@ test("a revocation or suspension made while a node is isolated applies there as 
   });
   assert.equal((await say(near.gateway, { key: revoked })).status, 401);
   assert.equal((await say(near.gateway, { key: kept, body: chat({ model: "sim-2" }) })).status, 503);
-  // It cannot know yet, and serves as it did.
+  // It cannot know yet, and serves as before.
   assert.equal((await say(cut.gateway, { key: revoked })).status, 200);
 
   links.heal();
   const { applied_index: index } = await near.node.client.call("get_status");
   const heard = async (): Promise<boolean> => (await cut.node.client.call("get_status")).applied_index >= index;
   await eventually("what was committed meanwhile, there", heard, SLOW_MS);
-  // Its processes of the data plane are told within moments.
+  // Its data plane processes are told within moments.
   await eventually("it is refused", async () => (await say(cut.gateway, { key: revoked })).status === 401, 1_000);
   await eventually(
     "it is suspended",

@@ -1,7 +1,7 @@
 /**
- * One request, many readers: whatever a server behind us might take for the model, the path or the purpose of an upload is
- * held to the caller's rules and list; and what a provider answers does not show our credential. Source: design decisions,
- * sections 2 and 6; RFC 7578.
+ * One request, several parsers: anything that a server behind us might read as the model, the path or the purpose of an
+ * upload is checked against the caller's rules and list; and a provider's answer does not show our credential. Source:
+ * design decisions, sections 2 and 6; RFC 7578.
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -71,7 +71,7 @@ const part = (value: string, head = 'form-data; name="model"'): string =>
 const form = (...parts: readonly string[]): string => `${parts.join("")}--B--\r\n`;
 const bannedJson = '{"model":"banned","prompt":"x"}';
 const goodChat = '{"model":"good","messages":[]}';
-/** JSON to one reader, a form to another. */
+/** JSON to one parser, a form to another. */
 const both = `{"model":"good","x":"\r\n--B\r\nContent-Disposition: form-data; name=model\r\n\r\nbanned\r\n--B--\r\n"}`;
 
 type Row = readonly [what: string, path: string, headers: readonly string[], body: Bytes];
@@ -199,7 +199,7 @@ for (const [what, path, headers, body] of PASSING) {
 
 const batchForm = form(part("batch", 'form-data; name="purpose"'));
 const harmless = form(part("user_data", 'form-data; name="purpose"'));
-/** The bytes are a form, and what they unpack to another one: the decoy stands in gzip's own comment. */
+/** The bytes are a form, and decompress to another one: the decoy is in gzip's own comment. */
 function decoy(): Buffer {
   const packed = gzipSync(batchForm);
   const head = Buffer.from(packed.subarray(0, 10));
@@ -324,7 +324,7 @@ for (const [what, end] of Object.entries({ "CR alone": "\r\r", "one line end": "
       post(CHAT, JSON.stringify(request), [bearer(metered), JSON_BODY]),
     );
     upstream.script = (socket) => reply(socket);
-    // The report was asked for by the gateway alone.
+    // Only the gateway requested the report.
     assert.equal(answer.body.toString(), `data: {"choices":[{"index":0,"delta":{"content":"a"}}]}${line}`);
     assert.equal((await seen())[0] - tokens, 37);
     await eventually("the charge", async () => (await seen())[1] - units === 37);

@@ -1,4 +1,7 @@
-/** Small requests must not make large ones cheap. Source: lessons P6 and P12; cluster reference, 7.2 rule 1. */
+/**
+ * Small requests must not lower the reservation of large ones. Source: lessons P6 and P12; cluster reference, 7.2 rule
+ * 1.
+ */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { post, rawClient } from "../support/raw.ts";

@@ -1,6 +1,6 @@
 /**
- * Ways round what governs a request: paths, bodies and sessions that a provider reads otherwise than we do, and what is
- * taken away while a request is under way. Source: lessons P8, P24, P31; design decisions, sections 2 and 6.
+ * Bypasses of governance: paths, bodies and sessions that a provider parses differently, and permissions revoked during
+ * a request. Source: lessons P8, P24, P31; design decisions, sections 2 and 6.
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -130,7 +130,7 @@ test("a key deleted while the body arrives is refused", async () => {
   const client = await rawClient(file, gateway.port);
   const before = simulator.counts().requests;
   client.send(bytes.subarray(0, -1));
-  const probe = await say(gateway, { key: brief }); // the other request has been read by then, up to its last byte
+  const probe = await say(gateway, { key: brief }); // the other request has been read completely by then
   assert.equal(probe.status, 200);
   await node.client.call("delete_key", { params: { name: "brief" } });
   client.send(bytes.subarray(-1));

@@ -1,6 +1,6 @@
 /**
- * What an operator sees of refusals: a budget that is spent, a rule that denies, credentials that are wrong by the hundred,
- * through `GET /refusals`, SQL, the rows of budgets and the audit records. Source: design decisions, sections 3 and 4.
+ * Refusals as an operator sees them: a spent budget, a denying rule, hundreds of wrong credentials, through `GET
+ * /refusals`, SQL, budget rows and audit records. Source: design decisions, sections 3 and 4.
  */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -34,7 +34,7 @@ const staff = await mint(node, "staff", { profile: "staff" });
 const { client } = node;
 
 const rows = async () => (await client.call("list_refusals")).items;
-/** The list changes once a second at most, so that a refusal may be told a moment later. */
+/** The list changes at most once a second, so a refusal may appear a moment later. */
 const rowOf = (code: string, count = 1) =>
   eventually(`${count} refusals with ${code}`, async () =>
     (await rows()).find((row) => row.code === code && row.last_hour === count),
@@ -67,7 +67,7 @@ test("a spent budget says that it refuses and whom, and is recorded once a minut
     last_request: last,
   });
   assert.ok(Date.parse(firstAt) <= Date.parse(lastAt));
-  // A blocking read that waits is told, since nothing of the budget's own accounts has changed.
+  // A blocking read is used, since the budget's own accounts have not changed.
   const changed = await client.call("list_budgets", { query: { index: first.index, wait: "10s" } });
   assert.deepEqual(
     changed.items.map(({ status, refused_per_minute: refused }) => [status, refused]),
@@ -136,7 +136,7 @@ test("hundreds of wrong credentials make one row per fault; a record names the k
   assert.deepEqual(told, [
     ["key", "narrow", "credential", "unknown_key", 1],
     ["unrecognised", null, "credential", "malformed", 150],
-    // A revoked key has no name any more, and is listed by its id.
+    // A revoked key has no name and is listed by its id.
     ["unrecognised", gone.split("_")[1], "credential", "unknown_key", 3],
   ]);
   const record = await eventually("the record of the failure", async () => {

@@ -1,9 +1,10 @@
 /**
- * Rehearsals are right or silent. Rehearsing the configuration in force gives the recorded decision of each request, and
- * rehearsing another one gives the decision of a second gateway with that configuration, unless the outcome is "unknown".
+ * A rehearsal is right or silent. Rehearsing the active configuration gives the recorded decision of each request, and
+ * rehearsing another one gives the decision of a second gateway with that configuration, unless the outcome is
+ * "unknown".
  *
- * `GATEWAY_REHEARSED` sets the number of requests of each test (2,000, or a tenth of that in a short run), `GATEWAY_SEED` the
- * first seed.
+ * `GATEWAY_REHEARSED` sets the number of requests of each test (2,000, or a tenth of that in a short run),
+ * `GATEWAY_SEED` the first seed.
  */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
@@ -29,9 +30,9 @@ import {
 const REQUESTS = Number(process.env["GATEWAY_REHEARSED"] ?? randomRuns(2_000));
 const SEED = Number(process.env["GATEWAY_SEED"] ?? 1);
 const LIMIT = { timeout: 120_000 + 600 * REQUESTS };
-/** Pairs of one configuration. The answer names at most fifty examples. */
+/** Pairs per configuration. The answer names at most fifty examples. */
 const PAIRS_OF_ONE = 50;
-/** Requests of one configuration in force. Long runs send more to each, since most of the time goes into the change. */
+/** Requests per configuration. Long runs send more to each, since changing it takes most of the time. */
 const OF_ONE = REQUESTS > 10_000 ? 500 : 50;
 
 const file = { after };
@@ -53,7 +54,7 @@ interface Side {
   readonly keys: ReadonlyMap<string, string>;
 }
 
-/** Keys outlive configurations: profiles have the same names in all of them. */
+/** Keys outlive configurations, so profiles have the same names in all of them. */
 async function openSide(): Promise<Side> {
   const node = await createOne(file);
   const launched = node.start();
@@ -87,7 +88,7 @@ async function put(node: TestNode, document: Document): Promise<void> {
 interface Seen {
   readonly id: string;
   readonly request: RandomRequest;
-  /** Code of the gateway's refusal; empty: it was forwarded. */
+  /** Code of the gateway's refusal; empty if it was forwarded. */
   readonly code: string;
   readonly provider: string;
   readonly guardrails: string;
@@ -113,7 +114,7 @@ async function ask({ gateway, keys }: Side, request: RandomRequest, id: string):
   };
 }
 
-/** As each protocol writes a refusal. */
+/** Parses a refusal in any protocol. */
 function codeOf(text: string): string {
   try {
     const { error } = JSON.parse(text) as { readonly error?: Readonly<Record<string, unknown>> };
@@ -132,7 +133,7 @@ function codeOf(text: string): string {
 
 const isRefused = ({ code }: Seen): boolean => !FORWARDED.test(code);
 
-/** What became of it, as a rehearsal tells of it; "same" where both are alike. */
+/** Returns the changed outcome in a rehearsal's terms; "same" if there is no change. */
 function difference(before: Seen, after: Seen): string {
   if (isRefused(before)) return isRefused(after) ? "same" : "served";
   if (isRefused(after)) return "refused";
@@ -172,7 +173,7 @@ test(`rehearsing the active configuration gives the recorded decisions (${REQUES
     const told = examples?.map(({ id }) => seen.find((it) => it.id === id));
     const about = `seed ${SEED + round}: ${JSON.stringify(document)}\n${JSON.stringify([counted, told])}`;
     assert.deepEqual(result.changes, [], about);
-    // Those of the first moment may have come before the time that is asked for.
+    // Requests of the first moment may precede the requested time.
     assert.ok(result.requests > 0 && result.requests <= seen.length, about);
     for (const { reason, requests: count } of result.reasons) add(reasons, reason, count);
     judged += result.requests;
@@ -181,61 +182,65 @@ test(`rehearsing the active configuration gives the recorded decisions (${REQUES
   console.log(`in force: ${judged} requests, ${unknown} unknown, 0 different`, [...reasons]);
 });
 
-test(`rehearsing another configuration gives the decisions of a second gateway (${REQUESTS} pairs)`, LIMIT, async () => {
-  const right = await openSide();
-  const reasons = new Map<string, number>();
-  let pairs = 0;
-  const counts: Record<string, number> = {
-    same: 0,
-    refused: 0,
-    served: 0,
-    other_provider: 0,
-    other_guardrail: 0,
-    unknown: 0,
-  };
-  for (let round = 0; pairs < REQUESTS; round++) {
-    const at = random(SEED + 1_000_000 + round);
-    const document = randomConfiguration(at, simulator, urls);
-    const proposed = changed(at, document, randomConfiguration(at, simulator, urls));
-    // Budgets begin anew with their names.
-    const [mine, theirs] = [renamed(document, -round), renamed(proposed, -round)];
-    await put(left.node, mine);
-    await put(right.node, theirs);
-    const begun = Date.now();
-    const differing = new Map<string, string>();
-    const sentAt = new Map<string, number>();
-    const both = new Map<string, readonly Seen[]>();
-    for (let i = 0; i < PAIRS_OF_ONE; i++) {
-      const request = randomRequest(at);
-      const id = randomUUID();
-      sentAt.set(id, Date.now());
-      const before = await ask(left, request, id);
-      const after = await ask(right, request, id);
-      both.set(id, [before, after]);
-      const found = difference(before, after);
-      if (found !== "same") differing.set(id, found);
+test(
+  `rehearsing another configuration gives the decisions of a second gateway (${REQUESTS} pairs)`,
+  LIMIT,
+  async () => {
+    const right = await openSide();
+    const reasons = new Map<string, number>();
+    let pairs = 0;
+    const counts: Record<string, number> = {
+      same: 0,
+      refused: 0,
+      served: 0,
+      other_provider: 0,
+      other_guardrail: 0,
+      unknown: 0,
+    };
+    for (let round = 0; pairs < REQUESTS; round++) {
+      const at = random(SEED + 1_000_000 + round);
+      const document = randomConfiguration(at, simulator, urls);
+      const proposed = changed(at, document, randomConfiguration(at, simulator, urls));
+      // A renamed budget starts from zero.
+      const [mine, theirs] = [renamed(document, -round), renamed(proposed, -round)];
+      await put(left.node, mine);
+      await put(right.node, theirs);
+      const begun = Date.now();
+      const differing = new Map<string, string>();
+      const sentAt = new Map<string, number>();
+      const both = new Map<string, readonly Seen[]>();
+      for (let i = 0; i < PAIRS_OF_ONE; i++) {
+        const request = randomRequest(at);
+        const id = randomUUID();
+        sentAt.set(id, Date.now());
+        const before = await ask(left, request, id);
+        const after = await ask(right, request, id);
+        both.set(id, [before, after]);
+        const found = difference(before, after);
+        if (found !== "same") differing.set(id, found);
+      }
+      const result = await rehearse(left.node, begun, theirs);
+      const { examples, ...counted } = result;
+      const about = (ids: readonly string[]) =>
+        `seed ${SEED + 1_000_000 + round}:\n${JSON.stringify(mine)}\n${JSON.stringify(theirs)}\n${JSON.stringify(counted)}\n${ids
+          .map((id) => JSON.stringify([differing.get(id), sentAt.get(id), ...(both.get(id) ?? [])]))
+          .join("\n")}`;
+      for (const { id, outcome } of examples ?? []) {
+        assert.equal(outcome, differing.get(id) ?? "same", about([id]));
+      }
+      const told = new Set(examples?.map(({ id }) => id));
+      const untold = [...differing.keys()].filter(
+        (id) => !told.has(id) && (sentAt.get(id) ?? 0) > Date.parse(result.since) + 2,
+      );
+      assert.ok(untold.length <= result.unknown, about(untold));
+      for (const { reason, requests } of result.reasons) add(reasons, reason, requests);
+      pairs += result.requests;
+      for (const kind of Object.keys(counts))
+        counts[kind] = (counts[kind] ?? 0) + Number(result[kind as keyof RehearsalResult]);
     }
-    const result = await rehearse(left.node, begun, theirs);
-    const { examples, ...counted } = result;
-    const about = (ids: readonly string[]) =>
-      `seed ${SEED + 1_000_000 + round}:\n${JSON.stringify(mine)}\n${JSON.stringify(theirs)}\n${JSON.stringify(counted)}\n${ids
-        .map((id) => JSON.stringify([differing.get(id), sentAt.get(id), ...(both.get(id) ?? [])]))
-        .join("\n")}`;
-    for (const { id, outcome } of examples ?? []) {
-      assert.equal(outcome, differing.get(id) ?? "same", about([id]));
-    }
-    const told = new Set(examples?.map(({ id }) => id));
-    const untold = [...differing.keys()].filter(
-      (id) => !told.has(id) && (sentAt.get(id) ?? 0) > Date.parse(result.since) + 2,
-    );
-    assert.ok(untold.length <= result.unknown, about(untold));
-    for (const { reason, requests } of result.reasons) add(reasons, reason, requests);
-    pairs += result.requests;
-    for (const kind of Object.keys(counts))
-      counts[kind] = (counts[kind] ?? 0) + Number(result[kind as keyof RehearsalResult]);
-  }
-  console.log(`pairs: ${pairs}, ${JSON.stringify(counts)}`, [...reasons]);
-});
+    console.log(`pairs: ${pairs}, ${JSON.stringify(counts)}`, [...reasons]);
+  },
+);
 
 function add(counts: Map<string, number>, name: string, count: number): void {
   counts.set(name, (counts.get(name) ?? 0) + count);

@@ -1,7 +1,7 @@
 /**
- * Changes rehearsed on the traffic of three nodes before they are applied: a rule that would refuse one team, a budget cut
- * in half, a list of models narrowed, a route to another provider, a rule that reads arguments, a new detector. Nothing that
- * was said is in any record, answer, log or audit record.
+ * Changes rehearsed on the traffic of three nodes before they are applied: a rule that would refuse one team, a halved
+ * budget, a narrowed model list, a route to another provider, a rule that reads arguments, a new detector. No request
+ * text is in any record, answer, log or audit record.
  */
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
@@ -126,7 +126,7 @@ test("a rule that would refuse one team is reported with the team and the reques
 
 test("a budget cut in half refuses the requests after it was spent", async () => {
   const [budget] = inForce["budgets"] as readonly Document[];
-  // What was charged in the last two seconds may not be in the ledger of the budget yet.
+  // Charges of the last two seconds may not be in the budget's ledger yet.
   const result = await eventually("a rehearsal that knows what was spent", async () => {
     const told = await rehearse({ budgets: [{ ...budget, limit: 6 }] });
     return told.unknown === 0 ? told : undefined;

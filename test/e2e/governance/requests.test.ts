@@ -1,6 +1,6 @@
 /**
- * The last requests of a node, as an operator sees them: a row of each hop, refusals before any, clients that leave; found
- * again by SQL; bounded; without a word of what was said. Source: design decisions, section 17.
+ * The last requests of a node, for an operator: a row per upstream call, early refusals, clients that disconnect; found
+ * by SQL; bounded; without any request text. Source: design decisions, section 17.
  */
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -60,7 +60,7 @@ const keys = {
 };
 const SAID = { messages: [{ role: "user", content: PROMPT }] };
 
-/** A row is there once its request is over, which may be a moment after its answer. */
+/** A row appears once its request has ended, which may be a moment after its answer. */
 const rowOf = (id: string): Promise<RequestRecord> =>
   eventually(`the row of ${id}`, async () => (await client.call("list_requests", { query: { id } })).items[0]);
 
@@ -240,7 +240,7 @@ test("the last 2,000 requests are kept, newest first, without text or credential
 test("outcomes appear in the history of their provider, model and budget in ten-second steps", async () => {
   const asked = { kind: "backends", name: "bad" } as const;
   let { items, index } = await client.call("list_history", { query: asked });
-  // The bucket that runs is told when it is over.
+  // The current bucket is reported once it is complete.
   const next = await client.call("list_history", { query: { ...asked, index, wait: "20s" } });
   assert.ok(next.index > index);
   ({ items, index } = next);

@@ -1,5 +1,5 @@
 /**
- * Every way in passes the one chain: without a credential no route reaches a provider, and none answers anything but the
+ * Every route passes the one chain: without a credential no route reaches a provider, and each answers only the
  * refusal. Source: issue "every route", lesson P8; design decisions, sections 2, 6 and 7.
  */
 import assert from "node:assert/strict";

@@ -1,6 +1,6 @@
 // tier: test
 /**
- * Access rules over real requests: what they decide, what the caller is told, and the record that explains it. Source:
+ * Access rules on real requests: their decisions, the caller's message, and the explaining record. Source:
  * specification document 3 (`access_rules[]`); document 1 (Errors); design decisions, section 4.
  */
 import assert from "node:assert/strict";
@@ -53,7 +53,7 @@ const { simulator, node, gateway } = await startGoverned(file, {
 const research = await mint(node, "research", { profile: "team", metadata: { team: "research", cleared: "no" } });
 const plain = await mint(node, "plain", { profile: "team" });
 
-/** The one record of the request, found by the id that its answer carried. */
+/** Returns the one record of the request, by the id in its answer. */
 const recordOf = (requestId: string | null): Promise<SeenRecord> =>
   eventually("the record", () =>
     recordsIn(node.output()).find(({ event, data }) => event === "access.decision" && data["request"] === requestId),

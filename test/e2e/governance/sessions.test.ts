@@ -1,6 +1,6 @@
 /**
- * WebSocket sessions know their callers like any request, and end when what let them in is taken away. Source: design
- * decisions, section 1 (subprotocol) and section 2; specification document 3 (`allowed_models`).
+ * WebSocket sessions authenticate like any request, and end when their permission is revoked. Source: design decisions,
+ * section 1 (subprotocol) and section 2; specification document 3 (`allowed_models`).
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";

@@ -1,6 +1,6 @@
 /**
- * What is revoked or suspended on one node holds on all with the commit, and where a node is cut off, as soon as it hears.
- * Source: design decisions, sections 2 and 3; lesson P20.
+ * A revocation or suspension on one node applies on all with the commit, and on an isolated node as soon as it
+ * reconnects. Source: design decisions, sections 2 and 3; lesson P20.
  */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -123,7 +123,7 @@ test("a revocation on one node takes effect on the others with the commit", asyn
   }
 });
 
-/** Resolves when the node has applied the log up to there; what is asked of it after that must know. */
+/** Resolves when the node has applied the log up to there, so later requests see it. */
 function caughtUp(node: TestNode, index: number): Promise<unknown> {
   return eventually(`index ${index} applied on ${node.id}`, async () => {
     return (await node.client.call("get_status")).applied_index >= index;

@@ -1,6 +1,6 @@
 /**
- * An archive brings back what was used and what was judged, and what is used from then on is added to it; the ledger as CSV.
- * Source: design decisions, section 14; specification document 1, "gateway snapshot restore".
+ * An archive restores usage and verdicts, and later ones are added; the ledger as CSV. Source: design decisions,
+ * section 14; specification document 1, "gateway snapshot restore".
  */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -13,7 +13,7 @@ import { eventually, within } from "../support/wait.ts";
 import { chat, mint, say, simProvider, startGoverned } from "./support/governed.ts";
 
 const file = { after };
-/** The cluster takes usage once every member is known to, which is looked at every ten seconds. */
+/** The cluster records usage once every member supports it, which is checked every ten seconds. */
 const LIMIT_MS = 60_000;
 
 const { node, gateway } = await startGoverned(file, {

@@ -1,6 +1,6 @@
 /**
- * The ledger of usage as finance sees it: calls of every hop through three nodes, one of which is killed; the same rows on
- * every node, in SQL and as CSV; nothing of what was said. Source: design decisions, section 14.
+ * The usage ledger as the finance team reads it: calls of every traffic type through three nodes, one of which is
+ * killed; the same rows on every node, in SQL and as CSV; no request text. Source: design decisions, section 14.
  */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -141,7 +141,7 @@ test("a killed node loses at most what it had not reported, and counts once afte
   third.node.program.signal("SIGKILL");
   await within("its end", third.node.program.ended, 5_000);
   const again = await third.node.start({ GATEWAY_USAGE_REPORT: "200ms" });
-  // Its allowance of the budget is of before: it asks for another.
+  // Its units of the budget are from before, so it requests others.
   await eventually("an answer", async () => (await say(again, { key, body })).status === 200 || undefined);
   const found = await eventually("what came after", async () => {
     const count = requestsOf(

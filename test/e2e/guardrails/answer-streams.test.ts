@@ -1,8 +1,8 @@
 // tier: test
 /**
- * Guardrails over streamed answers through a running gateway, from a provider that a test scripts byte by byte: what
- * clients and the official SDKs put together, however it is cut, and how a denial ends it. Source: specification document 3
- * (`guardrails.stream`); design decisions, section 11; guardrails reference, 5.
+ * Guardrails on streamed answers through a running gateway, from a provider that a test scripts byte by byte: the text
+ * that clients and official SDKs assemble, however it is cut, and how a denial ends it. Source: specification document
+ * 3 (`guardrails.stream`); design decisions, section 11; guardrails reference, 5.
  */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -20,7 +20,7 @@ const file = { after };
 const inspected = await startInspected(file);
 const { upstream, gateway, buffering, key, answered, recordOf } = inspected;
 
-/** Each in pieces; what a client is to hear. */
+/** Texts in pieces, and what a client should receive. */
 const SAID: readonly Said[] = [
   { reasoning_content: "She is ada.love" },
   { reasoning_content: "lace@example.com, I think." },
@@ -116,7 +116,7 @@ test("a stream cut at every byte gives the same result, in either dialect", asyn
   }
 });
 
-/** Behind a sentence, what proves it. */
+/** Spaces behind a sentence prove its end. */
 const SPACES = " ".repeat(40);
 const FILTERED: readonly Said[] = [
   { content: `Nothing of note in this sentence, nor here.${SPACES}` },

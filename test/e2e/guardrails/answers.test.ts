@@ -1,8 +1,8 @@
 // tier: test
 /**
- * Guardrails over whole answers through a running gateway, from a provider that a test scripts byte by byte: what clients
- * read, what they are refused, and what the operator sees of it. Source: specification document 3 (`guardrails`); design
- * decisions, section 11.
+ * Guardrails on whole answers through a running gateway, from a provider that a test scripts byte by byte: what clients
+ * read, what is refused, and what the operator sees. Source: specification document 3 (`guardrails`); design decisions,
+ * section 11.
  */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -92,7 +92,7 @@ test("a shadow detector's finding in an answer is recorded once and changes noth
   assert.deepEqual([data["direction"], data["detectors"]], ["response", { watcher: { "pii/IP_ADDRESS": 2 } }]);
 });
 
-/** However a provider names what it sends, and whatever it sends under that name. */
+/** Labels and content of a provider's answer may disagree. */
 const escaped = (text: string) =>
   [...text].map((char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`).join("");
 const NAMED: Readonly<Record<string, { readonly answer: Reply; readonly shown: RegExp; readonly status?: number }>> = {

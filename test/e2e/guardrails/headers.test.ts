@@ -1,6 +1,6 @@
 /**
- * Headers and query strings of requests under guardrails: what is found there is refused on every route, with a body or
- * without, and told of by kind. Source: specification document 3 (`apply_to`); design decisions, section 11.
+ * Headers and query strings of requests under guardrails: findings are refused on every route, with a body or without,
+ * and reported by kind. Source: specification document 3 (`apply_to`); design decisions, section 11.
  */
 import assert from "node:assert/strict";
 import { request } from "node:http";
@@ -31,7 +31,7 @@ const { simulator, node, gateway } = await startGoverned(file, {
 const key = await mint(node, "plain");
 const trusted = await mint(node, "trusted", { profile: "trusted" });
 
-/** Header values are sent one character a byte, which `fetch` refuses of most. */
+/** Header values are sent as one byte per character, which `fetch` refuses for most. */
 function get(path: string, headers: Readonly<Record<string, string>>, bearer = key): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const asked = request(gateway.url + path, { headers: { authorization: `Bearer ${bearer}`, ...headers } });

@@ -1,6 +1,6 @@
 /**
- * A model of a hub from its pin to the texts that it judges: fetched at the first start, served offline from the cache, and
- * replaced while the one before serves on. Source: design decisions, section 12.
+ * A hub model from its pin to its verdicts: fetched at the first start, served offline from the cache, and replaced
+ * while the previous one serves. Source: design decisions, section 12.
  */
 import assert from "node:assert/strict";
 import { dirname } from "node:path";
@@ -23,7 +23,7 @@ const missing = runtime.missing || tokenizers.missing;
 
 const REPO = "owner/names";
 const WORDS = ["alice", "bob", "said", "hello"];
-/** Of the table of a graph: so long that it comes in pieces. */
+/** Rows of the graph's table, long enough to arrive in pieces. */
 const ROWS = 40_000;
 
 const graphThatNames = (name: string): Buffer =>
@@ -35,7 +35,7 @@ const filesOf = (name: string) => ({
   "onnx/model.onnx": graphThatNames(name),
 });
 
-/** Half of the graph is sent, and a byte more at each step, until it is let go. */
+/** Sends half of the graph, and one more byte at each step, until it is released. */
 function holding(hub: Hub, graph: Buffer) {
   let at = Math.floor(graph.length / 2);
   let answer: Parameters<Hub["fault"]>[1] | undefined;

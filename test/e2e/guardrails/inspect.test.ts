@@ -1,7 +1,6 @@
 /**
- * What an operator sees of guardrails that stand over a running gateway: the list of them, texts tried on them, by the admin
- * API and by the verbs as processes; and that nothing of a text is anywhere but in the answer to whoever sent it. Source:
- * design decisions, sections 3, 11 (Rehearsal) and 17.
+ * Active guardrails for an operator: their list, tests on texts by the admin API and by the verbs as processes; and a
+ * tested text appears only in the answer to its sender. Source: design decisions, sections 3, 11 (Rehearsal) and 17.
  */
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -173,7 +172,7 @@ const env = { GATEWAY_ADMIN_SOCKET: join(node.dir, "admin.sock") };
 
 const verb = (...args: readonly string[]) => verbOn(undefined, ...args);
 
-/** `input`: on stdin. */
+/** `input` is written to stdin. */
 async function verbOn(input: string | undefined, ...args: readonly string[]) {
   const program = runProgram(file, { args: ["guardrails", ...args], env, ...(input !== undefined && { input }) });
   const { status } = await within("the end of the verb", program.ended, 30_000);

@@ -1,4 +1,4 @@
-/** A text that takes long to read keeps its own caller waiting, and nobody else. */
+/** A text that takes long to inspect delays only its own caller. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { chat, mint, say, startGoverned } from "../governance/support/governed.ts";

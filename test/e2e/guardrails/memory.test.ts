@@ -1,4 +1,4 @@
-/** What reading bodies of very many texts takes is counted: the gateway takes no more than its account has room for. */
+/** Memory for bodies with very many texts is counted: the gateway uses no more than its account. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { chat, mint, type Said, say, startGoverned } from "../governance/support/governed.ts";
@@ -8,7 +8,7 @@ import { idle } from "../support/metrics.ts";
 
 const file = { after };
 const MIB = 1 << 20;
-/** The account's size unless the environment says otherwise. */
+/** Default size of the account. */
 const ACCOUNT = 512 * MIB;
 const MOST_TEXTS = 20_000;
 
@@ -25,12 +25,12 @@ const parts = (count: number): Document => {
   const content = Array.from({ length: count }, (_, at) => ({ type: "text", text: `part ${at}` }));
   return chat({ messages: [{ role: "user", content }] });
 };
-/** One text less than the bound with those of a chat itself. */
+/** Leaves room for the texts of the chat itself. */
 const MANY = MOST_TEXTS - 8;
 
 interface Flood {
   readonly answers: readonly Said[];
-  /** Bytes of resident memory over what was there before. */
+  /** Growth of resident memory, in bytes. */
   readonly grown: number;
 }
 

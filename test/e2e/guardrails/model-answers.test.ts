@@ -1,8 +1,7 @@
 /**
- * Detectors that take their time over answers, through running gateways: analyzers, judges and models on `output`, of whole
- * answers and of streams; what they find ends or rewrites an answer, and what they do wrong is met as `on_error` says, without
- * keeping a client waiting for longer than `timeout`. Source: specification document 3 (`stream`, `on_error`, `timeout`);
- * guardrails reference, 5.3.
+ * Slow detectors on answers, through running gateways: analyzers, judges and models on `output`, on whole answers and
+ * on streams; their findings end or rewrite an answer, and their errors follow `on_error`, without delaying a client
+ * longer than `timeout`. Source: specification document 3 (`stream`, `on_error`, `timeout`); guardrails reference, 5.3.
  */
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -39,7 +38,7 @@ const WORDS: readonly (readonly [string, number])[] = [
 const scoresOf = (label: number): readonly number[] => LABELS.map((_, own) => (own === label ? 9 : 0));
 await writeFile(at("tokenizer.json"), wholeWords(WORDS.map(([word]) => word)).json);
 await writeFile(at("ner.onnx"), lookupClassifier([0, 0, 0, 0, ...WORDS.map(([, label]) => label)].map(scoresOf)));
-/** More than a second for a text of more than three words. */
+/** Takes more than a second for a text of more than three words. */
 await writeFile(at("slow.onnx"), slowClassifier(2, 20_000));
 const model = (name: string): object => ({
   model: at(name),
@@ -131,14 +130,14 @@ for (const [type, bad] of Object.entries(BAD)) {
     streamed(["all ", "is ", "well"]);
     const fine = await ask(closed, { stream: true });
     assert.deepEqual([heard(fine.text).content, heard(fine.text).finish], ["all is well", "stop"]);
-    // More than is read at once, so that it is found while the answer flows.
+    // More text than is read at once, so that it is found while the answer streams.
     const { script, closed: left } = pausing(chunks([{ content: `${bad} ${"well ".repeat(100)}` }]).slice(0, 2), []);
     upstream.script = script;
     const cut = await within("the denial", ask(closed, { stream: true }));
     assert.equal(heard(cut.text).finish, "content_filter", cut.text);
     assert.match(cut.text, /guardrail_denied/);
     await within("the provider's work ends", left);
-    // Held to its end, nothing of it is shown.
+    // In a stream held back to its end nothing is shown.
     streamed(["well, ", ...bad.split(/(?= )/)]);
     const held = await ask(buffer, { stream: true });
     assert.ok(!held.text.includes(bad.split(" ").at(-2) as string), held.text);
@@ -165,10 +164,10 @@ const FAULTS: readonly (readonly [name: string, answer: Analyzer["answer"]])[] =
   ["garbles", () => "<html>"],
 ];
 
-/** Some stretches' worth, so that each would be waited for by itself. */
+/** Several stretches of text, each of which would be awaited separately. */
 const LONG = Array.from({ length: 1_000 }, () => "well, all of this is well and long enough. ".slice(0, 40));
 
-/** `lets`: its detectors fail open; those of `refuses` fail closed. */
+/** The detectors of `lets` fail open; those of `refuses` fail closed. */
 async function met(what: string, lets: Gateway, refuses: Gateway): Promise<void> {
   whole(LONG.slice(0, 50).join(""));
   const passed = await ask(lets);
@@ -180,7 +179,7 @@ async function met(what: string, lets: Gateway, refuses: Gateway): Promise<void>
   const long = await ask(lets, { stream: true });
   const took = performance.now() - began;
   assert.deepEqual([heard(long.text).content, heard(long.text).finish], [LONG.join(""), "stop"], what);
-  // Of 40 kB there are some ten stretches, each of which would be waited for.
+  // 40 kB have some ten stretches, each of which would be awaited.
   assert.ok(took < 5 * TIMEOUT_MS, `${what}: the end came after ${took} ms`);
   const cut = await ask(refuses, { stream: true });
   assert.match(cut.text, /guardrail_error/, what);

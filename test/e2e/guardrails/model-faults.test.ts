@@ -1,7 +1,7 @@
 /**
- * Models that crash, and models and analyzers that are busy to the brim, in running gateways: a request gets what `on_error`
- * says, the thread is replaced, and whoever is not inspected waits no longer. Source: design decisions, section 12;
- * specification document 3 (`on_error`). `GATEWAY_P99_REQUESTS` takes more samples.
+ * Crashing models, and saturated models and analyzers, in running gateways: a request follows `on_error`, the thread is
+ * replaced, and callers without inspection wait no longer. Source: design decisions, section 12; specification document
+ * 3 (`on_error`). `GATEWAY_P99_REQUESTS` takes more samples.
  */
 import assert from "node:assert/strict";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -31,14 +31,14 @@ const at = (name: string): string => join(folder, name);
 
 const LABELS = ["O", "B-PER"];
 const WORDS = ["i", "am", "alice", "poison"];
-/** Four ids are of special tokens. */
+/** Four ids are special tokens. */
 const POISON = 4 + WORDS.indexOf("poison");
 const scores = [0, 0, 0, 0, 0, 0, 1, 0].map((label) => LABELS.map((_, own) => (own === label ? 9 : 0)));
 await writeFile(at("tokenizer.json"), wholeWords(WORDS).json);
 await writeFile(at("ner.onnx"), lookupClassifier(scores));
 await writeFile(at("slow.onnx"), slowClassifier(2, 15_000));
 
-/** The runtime, which brings its thread down when it is fed a certain word. */
+/** The runtime crashes its thread when it reads a certain word. */
 await mkdir(at("onnxruntime-node"));
 await writeFile(at("onnxruntime-node/package.json"), JSON.stringify({ name: "onnxruntime-node", main: "index.cjs" }));
 await writeFile(
@@ -101,7 +101,7 @@ test("a model process that crashes during a request is named and replaced, and t
       assert.doesNotMatch(gateway.stderr(), /am poison/);
     }
   }
-  // Three within a minute.
+  // Three crashes within a minute.
   for (const gateway of [open, closed]) {
     const ended = gateway.log().filter(({ message }) => String(message).startsWith("a model's process ended"));
     assert.deepEqual(

@@ -1,6 +1,6 @@
 /**
- * Model detectors in a running gateway: what they find is acted on; one that is slow keeps its own callers waiting, and
- * nobody else; the process ends well while a graph runs. Source: specification document 3 (`nlp`, `classify`).
+ * Model detectors in a running gateway: their findings take effect; a slow one delays only its own callers; the process
+ * ends cleanly while a graph runs. Source: specification document 3 (`nlp`, `classify`).
  */
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -59,7 +59,7 @@ const started = missing
   : await startGoverned(
       { after },
       {
-        // Models are in memory once, however many processes ask them.
+        // Models are in memory once, however many processes use them.
         env: { GATEWAY_WORKERS: "3" },
         deployment: {
           profiles: [{ name: "exempt", guardrails: { detectors: [] } }],

@@ -1,4 +1,4 @@
-/** Guardrails on every node of a cluster, and on those that are left when one is killed. */
+/** Guardrails on every node of a cluster, and on the remaining nodes when one is killed. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { chat, mint, PROVIDER_KEY, say, startGoverned } from "../governance/support/governed.ts";
@@ -21,7 +21,7 @@ const key = await mint(node, "plain");
 
 async function isRewrittenBy(gateway: (typeof nodes)[number]["gateway"]): Promise<boolean> {
   const said = await say(gateway, { key, body: chat({ messages: [{ role: "user", content: `pay ${CARD} now` }] }) });
-  if (said.status === 401) return false; // its log has not brought the key yet
+  if (said.status === 401) return false; // its log does not have the key yet
   assert.equal(said.status, 200, said.text);
   const headers = { authorization: `Bearer ${PROVIDER_KEY}` };
   const sent = await (await fetch(`${simulator.url}/sim/last`, { headers })).text();

@@ -1,7 +1,7 @@
 // tier: long
 /**
- * A `remote` detector that points at a real Presidio analyzer: what is sent is understood there, what comes back here, and
- * offsets fall where the text is. Source: presidio-analyze reference.
+ * A `remote` detector with a real Presidio analyzer: requests are understood there and answers here, and offsets match
+ * the text. Source: presidio-analyze reference.
  */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -17,7 +17,7 @@ import { simulated } from "../support/simulated.ts";
 import { atEnd, within } from "../support/wait.ts";
 
 const python = await peer("presidio");
-/** It imports for seconds on a busy machine. */
+/** Loading takes seconds on a busy machine. */
 const START_MS = 90_000;
 
 test("a real analyzer is called, and its findings are removed in place", {
@@ -42,7 +42,7 @@ test("a real analyzer is called, and its findings are removed in place", {
           apply_to: ["user", "output"],
           remote: { endpoint, concurrency: 4 },
         },
-        // An entity that no recognizer of it knows: it answers 500.
+        // An entity without a recognizer: it answers 500.
         { type: "remote", name: "unknown", entities: ["NO_SUCH"], apply_to: ["system"], remote: { endpoint } },
       ],
       stream: { policy: "buffer" },

@@ -1,6 +1,6 @@
 /**
- * Detectors that ask an analyzer over HTTP, in a running gateway: what it finds is acted on, and what it does wrong is met as
- * `on_error` says, without keeping others waiting. Source: specification document 3 (`remote`).
+ * Detectors that call an analyzer over HTTP, in a running gateway: its findings take effect, and its errors follow
+ * `on_error`, without delaying others. Source: specification document 3 (`remote`).
  */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -44,7 +44,7 @@ const { gateway, node, simulator } = await startGoverned(
   },
 );
 
-/** Of a user: the detector `open` reads it; of the system: `closed`. */
+/** The detector `open` reads user texts; `closed` reads system texts. */
 const saying = (content: string, role: "user" | "system" = "user") =>
   chat({
     model: "sim-small",
@@ -120,7 +120,7 @@ test("while an analyzer hangs, other callers are answered as fast as ever", asyn
   isOver = true;
   await Promise.all(busy);
   const median = (all: readonly number[]): number => all[all.length >> 1] as number;
-  // The machine of a test is shared: that nobody waits for the analyzer shows, hundredths do not.
+  // The test machine is shared, so this shows only that nobody waits for the analyzer, not small differences.
   assert.ok(median(saturated) < Math.max(50, 4 * median(idle)), `${median(idle)} ms idle, ${median(saturated)} ms`);
   assert.ok((saturated.at(-1) as number) < 400, `one of the others waited ${saturated.at(-1)} ms`);
 });

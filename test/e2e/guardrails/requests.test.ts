@@ -1,8 +1,7 @@
 // tier: test
 /**
- * Guardrails over requests through a running gateway: what providers are sent, what callers are told, and what the
- * operator sees of it, which is never the text. Source: specification document 3 (`guardrails`); design decisions,
- * section 11.
+ * Guardrails on requests through a running gateway: what providers receive, what callers get, and what the operator
+ * sees, which is never the text. Source: specification document 3 (`guardrails`); design decisions, section 11.
  */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -67,7 +66,7 @@ const frugal = await mint(node, "frugal", { profile: "frugal" });
 const free = await mint(node, "free");
 const trusted = await mint(node, "trusted", { profile: "trusted" });
 
-/** The newest request that the provider was sent, as JSON text. */
+/** Returns the newest request that the provider received, as JSON text. */
 const sent = async (): Promise<string> =>
   (await fetch(`${simulator.url}/sim/last`, { headers: { authorization: `Bearer ${PROVIDER_KEY}` } })).text();
 

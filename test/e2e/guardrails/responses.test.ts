@@ -1,7 +1,7 @@
 /**
- * Guardrails over responses from providers that do not have them: what detectors see of a request and of an answer, what a
- * client puts together of one that was redacted, how a denial ends it, and what is remembered of it. Source: responses
- * reference, 1.1, 5.3 and 7; specification document 3 (`guardrails`).
+ * Guardrails on responses from providers without that API: what detectors see of a request and an answer, what a client
+ * assembles from a redacted one, how a denial ends it, and what is stored of it. Source: responses reference, 1.1, 5.3
+ * and 7; specification document 3 (`guardrails`).
  */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -41,7 +41,7 @@ const guardrails = {
       action: "deny",
       message: "Numbers of persons stay here.",
     },
-    // Addresses of machines are hidden in answers alone, so that a request shows what is remembered of one.
+    // Machine addresses are hidden in answers alone, so that a later request shows what was stored.
     { name: "hide-asked", when: 'direction == "request"', action: "redact", select: 'a.label != "IP_ADDRESS"' },
     { name: "hide-said", when: 'direction == "response"', action: "redact", select: 'a.label != "CREDIT_CARD"' },
   ],
@@ -89,7 +89,7 @@ const SAID: readonly Said[] = [
 const frames = (channel: Channel, said: readonly Said[]): readonly string[] =>
   channel === "messages" ? blocks(said) : chunks(said);
 
-/** The same as one body. */
+/** Returns the same as one body. */
 function body(channel: Channel, said: readonly Said[]): string {
   const all = (name: "content" | "reasoning_content" | "arguments"): string =>
     said.map((one) => one[name] ?? "").join("");
@@ -124,7 +124,7 @@ const whole =
   (socket) =>
     reply(socket, { headers: ["Content-Type: application/json"], body: body(channel, said) });
 
-/** Texts of an answer, by kind. */
+/** Returns the texts of an answer, by kind. */
 function textsOf({ output }: OpenAI.Responses.Response): readonly unknown[] {
   return output.map((item) => {
     if (item.type === "reasoning") return item.summary.map(({ text }) => text).join("");

@@ -1,6 +1,7 @@
 /**
- * A guardrail rule that cannot be evaluated and fails closed is 403 `policy_error`, which no client repeats: on every hop,
- * in requests and in answers, whole and streamed. And a rule that has more values to encrypt than one message may have.
+ * A guardrail rule that cannot be evaluated and fails closed is 403 `policy_error`, which no client retries: for every
+ * traffic type, in requests and answers, whole and streamed. Also a rule with more values to encrypt than the limit of
+ * one message.
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -24,7 +25,7 @@ import { within } from "../support/wait.ts";
 import { blocks, chunks } from "./support/answers.ts";
 
 const file = { after };
-/** It makes the rule ask for the score of what was not found. */
+/** Makes the rule ask for the score of a missing finding. */
 const MAIL = "ada.lovelace@example.com";
 const CARD = "4111111111111111";
 
@@ -125,7 +126,7 @@ const WAYS: Readonly<Record<string, (text: string, isStreamed?: boolean) => Retu
 const VERSION = { "anthropic-version": "2023-06-01" };
 const JSON_TYPE = ["Content-Type: application/json"];
 
-/** An answer of the dialect or protocol that says this. */
+/** An answer of the dialect or protocol with this text. */
 function saying(text: string): Script {
   return (socket, { target, body: asked }: Recorded) => {
     const { id, stream } = JSON.parse(String(asked)) as { readonly id?: number; readonly stream?: boolean };

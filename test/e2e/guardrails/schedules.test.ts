@@ -1,6 +1,6 @@
 /**
- * Schedules of detectors through a running gateway: beside the upstream call, and behind the request. What a session says
- * is judged by all of them. Source: specification document 3 (`schedule`, `overlap`, `async`).
+ * Detector schedules through a running gateway: beside the upstream call, and behind the request. All of them judge the
+ * texts of a session. Source: specification document 3 (`schedule`, `overlap`, `async`).
  */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -13,7 +13,7 @@ const file = { after };
 const CARD = "4111 1111 1111 1111";
 const MAIL = "ada.lovelace@example.com";
 const SSN = "536-90-4399";
-/** More than is read on the thread that asks, so that the detector answers while the call is under way. */
+/** Longer than is read synchronously, so that the detector answers during the call. */
 const LONG = "an order of nothing special, called twelve. ".repeat(400);
 
 const pii = (name: string, entity: string, more: object = {}) => ({

@@ -1,7 +1,6 @@
 /**
- * Models on a server of the v2 inference protocol, in a running gateway: what they find is acted on, and what the server does
- * wrong is met as `on_error` says, without keeping others waiting. Source: specification document 3 (`remote` of `nlp`,
- * `classify`).
+ * Models on a server of the v2 inference protocol, in a running gateway: their findings take effect, and the server's
+ * errors follow `on_error`, without delaying others. Source: specification document 3 (`remote` of `nlp`, `classify`).
  */
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -171,7 +170,7 @@ test("while a server hangs, other callers are answered as fast as ever", { skip:
   await Promise.all(busy);
   server.err = () => false;
   const median = (all: readonly number[]): number => all[all.length >> 1] as number;
-  // The machine of a test is shared: that nobody waits for the server shows, hundredths do not.
+  // The test machine is shared, so this shows only that nobody waits for the server, not small differences.
   assert.ok(median(saturated) < Math.max(50, 4 * median(idle)), `${median(idle)} ms idle, ${median(saturated)} ms`);
 });
 

@@ -1,7 +1,7 @@
 /**
- * Guardrails over what the upstream of a WebSocket session says, through a running gateway: what callers hear, how a denial
- * ends both sides, that budgets count what was said, and what an official client makes of it. Source: design decisions,
- * section 11, WebSocket.
+ * Guardrails on upstream messages of a WebSocket session, through a running gateway: what callers receive, how a denial
+ * ends both sides, how budgets are charged, and what an official client sees. Source: design decisions, section 11,
+ * WebSocket.
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -94,7 +94,7 @@ const done = (text: string): readonly Event[] => {
   ];
 };
 
-/** A response over WebSocket that says this. */
+/** A response over WebSocket with this text. */
 function repeating(text: string): readonly Event[] {
   const place = { item_id: "msg_1", output_index: 0, content_index: 0 };
   const item = { id: "msg_1", type: "message", role: "assistant", content: [{ type: "output_text", text }] };
@@ -160,7 +160,7 @@ test("held-back text is sent before the close when an upstream disconnects midwa
 });
 
 test("the official client of responses over WebSocket receives rewritten text, and the reason of a denial", async () => {
-  // Several providers could serve the session, so the handshake says which model is meant.
+  // Several providers could serve the session, so the handshake names the model.
   const defaultQuery = { model: "talk" };
   const client = new OpenAI({ apiKey: key, baseURL: `${gateway.url}/v1`, maxRetries: 0, defaultQuery });
   const ask = async (input: string) => {
@@ -197,7 +197,7 @@ test("a reader that stops throttles the upstream, and no text appears elsewhere"
   const session = await open();
   session.socket.pause();
   session.says({ type: "response.created", response: { id: "resp_1", output: [] } });
-  // Sound, since texts take time to be read.
+  // Audio, since inspecting texts takes time.
   const long = Buffer.alloc(12_000, "sound").toString("base64");
   let sent = 0;
   while (session.far.bufferedAmount < 1 << 20 && sent < 4_000) {

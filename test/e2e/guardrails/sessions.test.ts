@@ -1,6 +1,6 @@
 /**
- * Guardrails over WebSocket sessions through a running gateway: what providers and callers hear of what the other said, how
- * a denial ends both sides, and what the operator sees of it. Source: design decisions, section 11, WebSocket.
+ * Guardrails on WebSocket sessions through a running gateway: what providers and callers receive from each other, how a
+ * denial ends both sides, and what the operator sees. Source: design decisions, section 11, WebSocket.
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -24,7 +24,7 @@ interface Heard {
   readonly isBinary: boolean;
 }
 
-/** A provider of sessions that says what a test has it say, and keeps what it hears. */
+/** A session provider that sends what a test scripts and records what it receives. */
 async function scripted() {
   const door = new WebSocketServer({ host: "127.0.0.1", port: 0, perMessageDeflate: true });
   await once(door, "listening");
@@ -124,7 +124,7 @@ async function open(bearer = key, path = "/v1/realtime?model=talk", headers = {}
   return { socket, far, heard, farHeard, closed, farClosed, requestId, say };
 }
 
-/** What the provider has heard, once it has heard so much. */
+/** Resolves with the provider's received messages once there are `count`. */
 async function hearing({ farHeard }: Session, count: number): Promise<readonly string[]> {
   await eventually(`${count} messages`, () => farHeard.length >= count);
   return farHeard.map(({ text }) => text);

@@ -1,4 +1,4 @@
-/** The spans of inspections and of judges, as a collector sees them: what guardrails did to a request, never what stood in it. */
+/** Spans of inspections and judges, as a collector sees them: what guardrails did to a request, never its text. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startAnalyzer } from "../../server/detectors/remote/analyzer.ts";
@@ -28,7 +28,7 @@ test("an inspection is a child span of its request, with its outcome and the rul
     },
     {},
     {
-      // Spans come in the order in which their requests did.
+      // With one process spans are in request order.
       ...ONE_PROCESS,
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
       OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
@@ -45,7 +45,7 @@ test("an inspection is a child span of its request, with its outcome and the rul
     await (await fetch(`${gateway.url}/v1/chat/completions`, { method: "POST", body })).text();
   }
   const inspections = (spans: readonly SeenSpan[]) => spans.filter(({ name }) => name === "guardrails request");
-  // A request that is refused has no attempt.
+  // A refused request has no attempt.
   const spans = await eventually("all spans", () => collector.spans().length >= 8 && collector.spans());
   assert.deepEqual(
     inspections(spans).map(({ kind, attributes, status }) => [kind, attributes, status]),

@@ -1,6 +1,6 @@
 /**
- * How long a byte of a streamed answer is held once another one has proven it: a provider speaks word by word, and what
- * comes to the client after each word is timed. Source: guardrails reference, 5.3.
+ * Delay of a byte of a streamed answer after the byte that proves it safe: a provider sends word by word, and the
+ * client's receipt after each word is timed. Source: guardrails reference, 5.3.
  */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -13,12 +13,12 @@ const { upstream, gateway, key } = await startInspected(file);
 
 const WORDS = 40;
 const EVERY_MS = 40;
-/** Median that is no delay whatever the machine does, in milliseconds. */
+/** Median in milliseconds that counts as no delay on any machine. */
 const MOST_MS = 20;
-/** Median in multiples of that of the provider itself, which is slower too on a busy machine. */
+/** Maximum ratio to the provider's own median, which also rises on a busy machine. */
 const MOST_TIMES = 4;
 
-/** Returns how long after each word something came from `url`, in milliseconds, the shortest first. */
+/** Returns the delay after each word until something arrived from `url`, in milliseconds, shortest first. */
 async function waitsOf(url: string): Promise<readonly number[]> {
   const sentAt: number[] = [];
   upstream.script = (socket) => {
@@ -52,7 +52,7 @@ async function waitsOf(url: string): Promise<readonly number[]> {
   const waits: number[] = [];
   for await (const _ of response.body as unknown as AsyncIterable<Uint8Array>) {
     const last = sentAt.at(-1);
-    // What the last word proved.
+    // Text that the last word proved safe.
     if (last !== undefined && sentAt.length < WORDS) waits.push(performance.now() - last);
   }
   assert.ok(waits.length > WORDS / 2, `${waits.length} pieces came`);

@@ -1,4 +1,4 @@
-/** Threads of detectors keep no process: verbs end when their work is done, and a gateway when it is told to. */
+/** Detector threads keep no process alive: verbs end when their work is done, and a gateway when it is stopped. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -61,7 +61,7 @@ test("a gateway has an inspection thread from its start, and stops with it while
     async () => sumOf(await readMetrics(gateway), "gateway_detector_pool_queue_units") > 0,
   );
   gateway.signal("SIGTERM");
-  // The drain, and no more: whoever waits for the text is cut off, and the thread with it.
+  // The drain time and no longer: a request waiting for the text is cut off, and the thread ends with it.
   assert.deepEqual(await within("the end", gateway.ended, 30_000), { status: 0, signal: null });
   await reading;
 });

@@ -1,8 +1,8 @@
 // tier: long
 /**
- * The official SDKs of both agent protocols through a real Envoy, with a node that inspects: what is found nothing in is what
- * it is without them, feature by feature; what is redacted is so for both sides, and a denial is an error that the SDK raises,
- * also in the midst of a stream. Source: ext-proc reference, A.7; mcp reference, 13; a2a reference, 11.
+ * The official SDKs of both agent protocols through a real Envoy with an inspecting node: messages without findings are
+ * unchanged, feature by feature; redacted ones are redacted for both sides, and a denial is an error that the SDK
+ * raises, also during a stream. Source: ext-proc reference, A.7; mcp reference, 13; a2a reference, 11.
  */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -14,7 +14,7 @@ import { startInspector } from "./support/inspecting.ts";
 
 const [envoy, mcp, a2a] = await Promise.all([peer("envoy"), peer("mcp-sdk"), peer("a2a-sdk")]);
 
-/** Keys are looked for in what is asked, addresses and numbers of persons in what is answered. */
+/** Keys are searched for in requests, addresses and personal numbers in answers. */
 const GUARDED = {
   guardrails: {
     detectors: [
@@ -40,7 +40,7 @@ const MODES = [
   { request: "override", response: "override" },
 ] as const satisfies readonly FilterModes[];
 
-/** Where the program at `url` is found through an Envoy that asks. */
+/** Returns the address of the program at `url` through an Envoy with the filter. */
 async function throughEnvoy(owner: Owner, modes: FilterModes, url: string) {
   const gateway = await startInspector(owner, GUARDED, {
     extproc: {
@@ -92,13 +92,13 @@ for (const modes of MODES) {
         const { message } = errorIn(told, what);
         assert.match(message, what === "denied argument" ? /Keys stay\./ : /Numbers of persons stay here\./, what);
       }
-      // What came before it was the client's.
+      // The text before the denial reached the client.
       const { logged } = told.get("denied stream") as { readonly logged: readonly string[] };
       assert.ok(!JSON.stringify([...told]).includes("536-90"), JSON.stringify([...told]));
       assert.deepEqual(logged, ["one"]);
       assert.deepEqual(told.get("afterwards"), { text: "hello again", logged: [] });
 
-      // What is found nothing in is what it is without them.
+      // Messages without findings are the same as without a gateway.
       const direct = await tellAll("mcp-client.mjs", mcp.path, url);
       assert.deepEqual([...(await tellAll("mcp-client.mjs", mcp.path, through.url))], [...direct]);
       await through.expectedAll();
@@ -121,12 +121,12 @@ for (const modes of MODES) {
       }
       assert.match(errorIn(told, "denied request").message, /Keys stay\./);
       assert.equal(errorIn(told, "push").name, "PushNotificationNotSupportedError");
-      // What came before it was the client's.
+      // The text before the denial reached the client.
       assert.deepEqual((told.get("denied stream") as { readonly texts: unknown }).texts, ["one"]);
       assert.ok(!JSON.stringify([...told]).includes("536-90"), JSON.stringify([...told]));
       assert.deepEqual(told.get("afterwards"), ["you said hello again"]);
 
-      // What is found nothing in is what it is without them.
+      // Messages without findings are the same as without a gateway.
       const direct = await tellAll("a2a-client.mjs", a2a.path, url);
       assert.deepEqual([...(await tellAll("a2a-client.mjs", a2a.path, through.url))], [...direct]);
       await through.expectedAll();

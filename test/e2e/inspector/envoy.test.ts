@@ -1,5 +1,5 @@
 // tier: long
-/** An inspector behind a real Envoy that is told to end, and the configurations that are given to whoever has an Envoy. */
+/** An inspector behind a real Envoy that is told to stop, and the configurations printed for users of Envoy. */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
@@ -94,7 +94,7 @@ describe("behind a real Envoy", { skip: envoy.missing }, () => {
     const { mkdtemp, rm, writeFile } = await import("node:fs/promises");
     const folder = await mkdtemp("/tmp/gateway-envoy-");
     t.after(() => rm(folder, { recursive: true, force: true }));
-    // The cluster's name is Istio's to resolve.
+    // The cluster's name is resolved by Istio.
     const path = join(folder, "envoy.json");
     await writeFile(path, JSON.stringify(bootstrap).replace(/outbound\|[^"]*/, "inspector"));
     await runEnvoy(t, envoy.path, path, admin);

@@ -1,9 +1,9 @@
 // tier: long
 /**
- * An inspector behind a real Envoy, while things go wrong: slow, stopped, short of memory, reloaded, killed, started again.
- * Where the filter fails closed no byte passes that was not inspected, of a request or of a response; where it fails open,
- * what its documentation says, which in duplex is nothing once a piece of a body was sent. No stream is stuck. Source:
- * ext-proc reference, A.2, A.3, A.8.
+ * An inspector behind a real Envoy under faults: slow, stopped, out of memory, reloaded, killed, restarted. With a
+ * fail-closed filter no uninspected byte of a request or response passes; with a fail-open one the documented bytes
+ * pass, which in duplex are none once a piece of a body was sent. No stream is stuck. Source: ext-proc reference, A.2,
+ * A.3, A.8.
  */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -19,9 +19,9 @@ const envoy = await peer("envoy");
 
 const IN_FLIGHT = 20;
 const RELOADED = 200;
-/** Of the filter, in milliseconds; a streamed one waits as long for an answer. */
+/** Timeout of the filter in milliseconds; a streamed filter waits as long for an answer. */
 const MESSAGE_TIMEOUT_MS = 2_000;
-/** Head and body of each request and of the one response, which are messages of a stream each. */
+/** Head and body of each request and of the one response, each a message of its stream. */
 const MESSAGES = 2 * IN_FLIGHT + 4;
 const HELD_BYTES = 2_000_000;
 const ADDRESS = /\w+@example\.com/;
@@ -60,7 +60,7 @@ async function setUp(t: Owner, modes: (typeof SIDES)[number]["modes"]) {
 
 type Fronted = Awaited<ReturnType<typeof setUp>>["closed"];
 
-/** Also for the detector that is far. */
+/** A text that the remote detector reads too. */
 const farChat = (content: string): string =>
   JSON.stringify({
     model: "m",
@@ -70,7 +70,7 @@ const farChat = (content: string): string =>
     ],
   });
 
-/** By direction, over all streams. */
+/** Messages by direction, over all streams. */
 async function messages({ counters }: Fronted): Promise<{ readonly sent: number; readonly received: number }> {
   const counted = await counters();
   return { sent: counted.get("stream_msgs_sent") ?? 0, received: counted.get("stream_msgs_received") ?? 0 };
@@ -81,7 +81,7 @@ const isInspected = async ({ url, upstream }: Fronted, tag: string): Promise<boo
   return status === 200 && upstream.seen().endsWith(chat(`${tag} <EMAIL_ADDRESS>`));
 };
 
-/** No number where there is none of that name. */
+/** Returns NaN if there is no metric of that name. */
 async function gaugeAt(metricsUrl: string | undefined, name: string): Promise<number> {
   const text = await (await fetch(metricsUrl ?? "")).text();
   return Number(new RegExp(`^gateway_${name} (\\d+)$`, "m").exec(text)?.[1]);
@@ -90,7 +90,7 @@ async function gaugeAt(metricsUrl: string | undefined, name: string): Promise<nu
 const answers = (postings: readonly Posting[]) =>
   Promise.all(postings.map(({ answered }) => within("an answer", answered)));
 
-/** Each but for its end. */
+/** Starts requests without their last piece. */
 function begun(url: string, count: number, text: string): readonly Posting[] {
   const postings = Array.from({ length: count }, () => postPieces(url));
   for (const posting of postings) posting.write(text.slice(0, -10));
@@ -106,12 +106,12 @@ for (const { name, modes } of SIDES) {
       let { metricsUrl } = gateway;
       const streams = (): Promise<number> => gaugeAt(metricsUrl, "inspector_streams");
       for (const one of both) await eventually("an inspected request", () => isInspected(one, "first"));
-      /** Whether it waited for longer than a streamed filter does. */
+      /** Whether it waited longer than a streamed filter does. */
       const waited = (): Promise<boolean> => {
         const began = performance.now();
         return eventually("the filter's time", () => performance.now() - began > 1.5 * MESSAGE_TIMEOUT_MS);
       };
-      /** What both were answered, once they waited for as long as they do, and what was done then. */
+      /** Waits past both timeouts and returns both answers with the result of `then`. */
       const outlasting = async (tag: string, then: (postings: readonly Posting[]) => void) => {
         const postings = both.map(({ url }) => postPieces(url));
         for (const posting of postings) posting.end(farChat(`${tag} ada@example.com`));
@@ -124,7 +124,7 @@ for (const { name, modes } of SIDES) {
         then(postings);
         const statuses = (await answers(postings)).map(({ status }) => status);
         assert.equal(closed.upstream.seen().includes(`${tag} ada`), false);
-        // Its timer goes off, and it goes on as the request came.
+        // Its timer expires, and the original request is forwarded.
         assert.equal(open.upstream.seen().includes(`${tag} ada`), !isDuplex);
         return statuses;
       };
@@ -201,13 +201,13 @@ for (const { name, modes } of SIDES) {
             const isLetPast = allowsFailure && !isDuplex && status === 200;
             assert.ok(isLetPast || status === 0 || status >= 500, `status ${status}`);
           }
-          // Its first part was held, and went with the inspector.
+          // Its first part was held by the inspector and lost with it.
           assert.ok(!upstream.seen().includes("killed ada"), "what was held went on");
           const [{ body } = { body: "" }] = await answers(asking.slice(at, at + 1));
           assert.ok(!body.includes("ada@"), body);
           if (!allowsFailure || isDuplex) assert.doesNotMatch(body, ADDRESS);
         }
-        // A request whose body a duplex filter began to send cannot go on without it.
+        // A duplex filter that began to send a request's body cannot continue it without the inspector.
         const [refused, other] = await Promise.all(both.map(({ url }) => postWhole(url, chat("down ada@"))));
         assert.equal(refused?.status, 500);
         assert.ok(other?.status === 200 || (isDuplex && other?.status === 500), String(other?.status));

@@ -1,4 +1,4 @@
-/** Judges asked about what another proxy routes: a verdict refuses, and one that cannot be had does as `on_error` says. */
+/** Judges for traffic that another proxy routes: a verdict refuses, and an unavailable one follows `on_error`. */
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,5 +1,5 @@
 // tier: test
-/** A node that inspects, as its operator meets it. Source: specification document 2, `extproc`; design decisions, section 19. */
+/** An inspecting node for its operator. Source: specification document 2, `extproc`; design decisions, section 19. */
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
@@ -94,7 +94,7 @@ test("a reload applies to new streams and not to open ones", async () => {
   assert.deepEqual(new Set(fates), new Set([`${chat(REDACTED)} ${status.OK}`]));
   assert.equal(await fateOf(filter.talk(), chat(MAIL)), "guardrail_denied");
 
-  // Nothing to inspect with would let everything pass.
+  // An empty set of guardrails would let everything pass.
   await gateway.files.writeDeployment({ version: 3 });
   const before = gateway.log().length;
   gateway.signal("SIGHUP");

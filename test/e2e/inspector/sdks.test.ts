@@ -1,7 +1,7 @@
 // tier: long
 /**
- * The official SDKs through a real Envoy to a provider, with a node that inspects both ways: what is redacted reaches neither
- * side, and a denial of an answer is the error that the SDK has for it. Source: ext-proc reference, A.7.
+ * The official SDKs through a real Envoy to a provider, with a node that inspects both directions: redacted text
+ * reaches neither side, and a denied answer is the matching error of the SDK. Source: ext-proc reference, A.7.
  */
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
@@ -17,7 +17,7 @@ const CARD = "4111 1111 1111 1111";
 const MAIL = "ada@example.org";
 const SSN = "536-90-4399";
 
-/** Cards are masked before the provider sees them; addresses and numbers of persons are looked for in what it says alone. */
+/** Cards are masked before the provider sees them; addresses and personal numbers are searched for in answers alone. */
 const GUARDED = {
   guardrails: {
     detectors: [

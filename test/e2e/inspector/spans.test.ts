@@ -1,6 +1,6 @@
 /**
- * Spans of a node that inspects, as a collector sees them: below the trace that the proxied request carries, with what
- * guardrails did to it, and never what stood in it.
+ * Spans of an inspecting node, as a collector sees them: below the trace of the proxied request, with the guardrails'
+ * actions and never its text.
  */
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -61,7 +61,7 @@ const gateway = await startInspector({ after }, GUARDED, {
 const filter = connectFilter(gateway.inspector);
 after(() => filter.close());
 
-/** Spans of one trace, once there are so many. */
+/** Resolves with the spans of one trace once there are `count`. */
 const spansIn = (traceId: string, count: number): Promise<readonly SeenSpan[]> =>
   eventually(`${count} spans`, () => {
     const own = collector.spans().filter((span) => span.traceId === traceId);

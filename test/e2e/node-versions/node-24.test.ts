@@ -1,4 +1,4 @@
-/** What stands in smoke.ts, on Node.js 24. */
+/** Runs smoke.ts on Node.js 24. */
 import { smokeTest } from "./smoke.ts";
 
 await smokeTest("node-24");

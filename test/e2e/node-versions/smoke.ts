@@ -1,6 +1,6 @@
 /**
- * The program on another version of Node.js than the one that runs the tests: some tests run by that version, whose
- * gateways, consoles and verbs are of it too.
+ * The program on another version of Node.js than the one that runs the tests: some tests run with that version,
+ * including their gateways, consoles and verbs.
  */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -12,7 +12,7 @@ import { atEnd } from "../support/wait.ts";
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "../../..");
 
-/** Short ones of each kind, and those of what versions of Node.js have differed in: connections that break. */
+/** Short tests of each kind, and those of a difference between versions of Node.js: broken connections. */
 const SMOKE = {
   "how it starts": "test/cli/launcher.test.ts",
   "the official SDKs, whole and streamed": "test/e2e/sdk.test.ts",
@@ -20,12 +20,12 @@ const SMOKE = {
   "an incident before the console": "test/e2e/console/incident-leader.test.ts",
 };
 
-/** Below the limit that the runner sets a file. */
+/** Below the runner's limit for a file. */
 const LIMIT_MS = 220_000;
-/** Characters of the end of what a failure says. */
+/** Characters from the end of a failure's output. */
 const SHOWN = 30_000;
 
-/** Registers the tests of a version; they are skipped, with the reason, where it cannot be had. */
+/** Registers the tests of a version; they are skipped with the reason if it is not available. */
 export async function smokeTest(version: PeerName): Promise<void> {
   const node = await peer(version);
   const files = Object.values(SMOKE);

@@ -1,7 +1,7 @@
 // tier: test
 /**
- * The package as somebody has it who never saw this repository: installed from the tarball, and each part of the program
- * used that finds something by its place, starts a thread or loads a package late, which a bundle may have lost.
+ * The package for a user without this repository: installed from the tarball, with each part used that finds something
+ * by its path, starts a thread or loads a package lazily, which a bundle may have lost.
  */
 import assert from "node:assert/strict";
 import { execFile, spawnSync } from "node:child_process";
@@ -97,7 +97,8 @@ test("no lazily loaded file is missing", async () => {
 });
 
 test("every file of the package loads", async () => {
-  // Files of threads and processes start at once, and loaders of native libraries are for one platform each.
+  // Files of threads and processes start work when loaded, and loaders of native libraries are specific to one
+  // platform.
   const files = (await scripts()).filter((path) => !/\/(worker|child|program)\.js$|\/dist\/native\//.test(path));
   assert.ok(files.length > 50);
   const code = `for (const file of ${JSON.stringify(files)}) {
@@ -153,7 +154,7 @@ const chat = (url: string, content: string): Promise<Response> =>
     body: JSON.stringify({ model: "sim-1", messages: [{ role: "user", content }] }),
   });
 
-/** Beyond what is searched in the thread of the request. */
+/** Longer than is inspected in the request's thread. */
 const LONG = "All is well. ".repeat(400);
 
 test("config mode works: policy, socket, guardrails, query, console, trail", async (t) => {

@@ -1,6 +1,6 @@
 /**
- * `npm install -g` of the tarball under both kept lines of npm: offline, without scripts, as a user who owns nothing else, and
- * below a prefix whose path has a space.
+ * `npm install -g` of the tarball with both maintained versions of npm: offline, without scripts, as a user who owns
+ * nothing else, and below a prefix with a space in its path.
  */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -17,7 +17,7 @@ const run = promisify(execFile);
 const owner: Owner = { after };
 const tarball = await packTarball(owner);
 
-/** The user `nobody`, as whom root can start processes. */
+/** The user `nobody`, under which root can start processes. */
 const NOBODY = 65_534;
 const user = process.getuid?.() === 0 ? NOBODY : undefined;
 
@@ -28,7 +28,7 @@ cluster: { node_id: a, secret: only-for-this-test-and-nothing-else, bootstrap: t
 admin: { local_socket: admin.sock }
 `;
 
-/** Copies an npm to a folder that every user can read, which the cache of peers is not. */
+/** Copies an npm to a folder that every user can read, which the peer cache is not. */
 async function readable(t: TestContext, script: string): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), "gateway-npm-"));
   atEnd(t, () => rm(dir, { recursive: true, force: true }));
@@ -58,7 +58,7 @@ for (const name of ["npm-10", "npm-11"] as const) {
     await run("chmod", ["777", files]);
     await writeFile(join(files, "node.yaml"), NODE_FILE);
     await writeFile(join(files, "deployment.yaml"), "{}\n");
-    // It loads the native libraries of the admin socket.
+    // This loads the native libraries of the admin socket.
     const check = await run(program, ["check", "-config", "node.yaml"], { ...as, cwd: files });
     assert.match(check.stdout, /^ok {4}library koffi: /m);
     await run(process.execPath, [script, "uninstall", "-g", "--prefix", prefix, "gateway"], as);

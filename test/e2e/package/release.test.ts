@@ -1,7 +1,7 @@
 // tier: long
 /**
- * `npm run release -- VERSION --dry-run --skip-tests` on a clone of this commit: two builds are equal, the files are whole, and
- * they agree with each other. A tree that is not ready is refused with every reason.
+ * `npm run release -- VERSION --dry-run --skip-tests` on a clone of this commit: two builds are equal, the files are
+ * complete, and they agree with each other. A tree that is not ready is refused with every reason.
  */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";

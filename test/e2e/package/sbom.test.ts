@@ -1,4 +1,4 @@
-/** What the build says of its parts: the list for scanners, and the licences that are handed on. */
+/** The build's description of its parts: the list for scanners, and the included licenses. */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ const cycloneDx = await openCycloneDx();
 
 test("the SBOM is valid by the schema of CycloneDX 1.6", { skip: cycloneDx.missing }, () => {
   assert.deepEqual(cycloneDx.validate(bom), []);
-  // A schema that accepts everything would be noticed here.
+  // A schema that accepts everything would fail here.
   assert.notDeepEqual(cycloneDx.validate({ ...bom, components: [{ type: "library" }] }), []);
   assert.notDeepEqual(cycloneDx.validate({ ...bom, serialNumber: "1" }), []);
 });
@@ -80,7 +80,7 @@ test("the license of each bundled part is included", async () => {
       `${id} ${version}`,
     );
   }
-  // What a native library was compiled from.
+  // Sources that a native library was compiled from.
   const native = sections.find((it) => it.startsWith("classic-level ")) ?? "";
   assert.match(native, /deps\/leveldb\/.*LICENSE/);
   assert.match(native, /deps\/snappy\/.*COPYING/);

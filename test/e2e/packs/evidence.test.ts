@@ -1,7 +1,8 @@
 // tier: test
 /**
- * From a pack to its evidence: `pack add` makes the document, a gateway serves it, a rule of the pack denies a request, its
- * audit record carries the controls, and how often each was served is told by the table, by SQL, and of the exported trail.
+ * From a pack to its evidence: `pack add` writes the document, a gateway serves it, a rule of the pack denies a
+ * request, its audit record has the controls, and the table, SQL and the exported trail count how often each was
+ * served.
  */
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -105,7 +106,7 @@ test("a request denied by a rule is evidence for its controls, the same on every
   assert.match(verified.out, /^pci-dss-4\.0\.1:3\.3\.1 +2$/m);
   assert.match(verified.out, /^pci-dss-4\.0\.1:3\.5\.1 +1$/m);
 
-  // The same records twice are the same decisions; one that was altered is none.
+  // Duplicate records are the same decisions; an altered one does not count.
   const twice = await verb("audit", "verify", "-controls", trail, trail);
   assert.match(twice.out, /^pci-dss-4\.0\.1:3\.3\.1 +2$/m);
   const text = await readFile(trail, "utf8");

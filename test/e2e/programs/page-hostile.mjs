@@ -1,4 +1,7 @@
-/** A page of another site that tries to spend the key of a gateway without a credential, by all that pages may send. */
+/**
+ * A page of another origin that tries to spend the key of a gateway without a credential, by every request that a page
+ * may send.
+ */
 const { gateway } = Object.fromEntries(new URLSearchParams(location.search));
 const chat = JSON.stringify({ model: "sim-1", messages: [{ role: "user", content: "spend it" }] });
 const path = `${gateway}/v1/chat/completions`;
@@ -8,7 +11,7 @@ const sent = (init, url = path) =>
     (response) => `${response.type} ${response.status}`,
     () => "no answer",
   );
-/** Resolves once the browser is done with what the element loads. */
+/** Resolves once the browser has loaded the element's content. */
 const loaded = (name, source) =>
   new Promise((done) => {
     const element = document.createElement(name);
@@ -24,7 +27,7 @@ const submitted = (enctype) =>
     const form = document.createElement("form");
     Object.assign(form, { action: path, method: "post", enctype, target: frame.name });
     const field = document.createElement("input");
-    // As text/plain this is JSON whose last member takes in the form's own equals sign.
+    // As text/plain this is JSON whose last member contains the form's own equals sign.
     field.name = chat.replace(/}$/, ',"user":"');
     field.value = '"}';
     form.append(field);

@@ -1,4 +1,4 @@
-/** A page that calls the gateway by both official SDKs, and tells its own server what came of each call. */
+/** A page that calls the gateway with both official SDKs, and reports each result to its own server. */
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 

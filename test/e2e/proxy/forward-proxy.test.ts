@@ -1,6 +1,6 @@
 /**
- * Upstreams behind forward proxies, by real processes: names that only the proxy resolves, so that a request that does not
- * pass it fails. Source: design decisions, section 20, "Forward proxies".
+ * Upstreams behind forward proxies, with real processes: only the proxy resolves their names, so a request around it
+ * fails. Source: design decisions, section 20, "Forward proxies".
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";

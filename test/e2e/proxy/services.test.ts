@@ -1,6 +1,6 @@
 /**
- * The model hub, the ACME authority and the token service of a cloud behind a forward proxy, by the program's verbs: names
- * that only the proxy resolves. Source: design decisions, section 20, "Forward proxies".
+ * The model hub, the ACME authority and the token service of a cloud behind a forward proxy, by the program's verbs;
+ * only the proxy resolves their names. Source: design decisions, section 20, "Forward proxies".
  */
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
@@ -28,7 +28,7 @@ const hub = await openHub();
 atEnd(file, () => hub.close());
 const commit = hub.commit("own/graph", { "model.onnx": Buffer.from("graph"), "config.json": Buffer.from("{}") });
 const tokens = await startPlatform(file, "ASIAWEBIDENTITY");
-/** Terminates TLS for all names, and passes a request on by its host. */
+/** Terminates TLS for all names, and forwards a request by its host. */
 const front = createTlsServer({ cert: serving.chain, key: serving.key }, (incoming, outgoing) => {
   if (incoming.headers.host === "acme.test") {
     const at = (name: string) => `https://acme.test/${name}`;
@@ -91,7 +91,7 @@ test("a model is pinned through the proxy named in either letter case, with and 
   }
 });
 
-// A hub that cannot be reached is asked again for fifteen seconds, so that these run side by side.
+// An unreachable hub is retried for fifteen seconds, so these run concurrently.
 test("hosts in NO_PROXY are reached directly, in either letter case", async () => {
   const direct = [{ NO_PROXY: "hub.test" }, { no_proxy: ".test" }, { NO_PROXY: "*" }];
   const before = proxy.asked.length;

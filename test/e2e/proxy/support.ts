@@ -1,4 +1,4 @@
-/** A forward proxy that resolves the names of a test itself, and notes what it is asked for. */
+/** A forward proxy that resolves the test's names itself and records its requests. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, request, type Server } from "node:http";
 import { createServer as createTlsServer } from "node:https";
@@ -10,14 +10,14 @@ interface TestProxy {
   readonly port: number;
   /** Each request as `CONNECT host:port` or `METHOD address`. */
   readonly asked: string[];
-  /** `proxy-authorization` of each. */
+  /** Value of `proxy-authorization` of each. */
   readonly credentials: (string | undefined)[];
 }
 
 interface TestProxyOptions {
-  /** Ports of the loopback, by name; a name that is not listed is answered 502. */
+  /** Loopback ports by name; an unlisted name is answered 502. */
   readonly names: Readonly<Record<string, number>>;
-  /** Statuses for names that are refused; 0 for one that is never answered, 1 for one that breaks off. */
+  /** Statuses for refused names; 0 for one that is never answered, 1 for one that breaks off. */
   readonly refused?: Readonly<Record<string, number>>;
   /** Certificate and key of a proxy that speaks TLS. */
   readonly tls?: { readonly cert: string; readonly key: string };

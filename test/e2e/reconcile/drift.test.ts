@@ -1,7 +1,7 @@
 // tier: test
 /**
- * A drift found, attributed and alerted, by a real gateway against both simulated reports: it serves on one day and is started
- * again three days later, with a clock that says so; the administrator's key is wrong at first and put right while it runs.
+ * A drift found, attributed and alerted by a real gateway with both simulated reports: it serves on one day and is
+ * started again with a clock three days later; the administrator's key is wrong at first and corrected while it runs.
  */
 import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
@@ -19,7 +19,7 @@ const WRONG = "sk-admin-canary-0000";
 const DAY_MS = 86_400_000;
 const NOON = Math.floor(Date.now() / DAY_MS) * DAY_MS - 20 * DAY_MS + DAY_MS / 2;
 const DAY = new Date(NOON).toISOString().slice(0, 10);
-/** Of a loaded machine, with a wait of ten seconds for the secret and as long for the cluster's feature level. */
+/** For a loaded machine, with ten seconds for the secret and as long for the cluster's feature level. */
 const LIMIT_MS = 90_000;
 
 const at = (ms: number) => {
@@ -74,7 +74,7 @@ test("a drift of 3 % is reported once, with its class and day; 1.9 % and amounts
   }
   const client = createAdminClient({ door: { kind: "socket", path: socket } });
   const rowsOf = async () => (await client.call("list_reconcile", {})).items;
-  // From then on the cluster takes what is metered.
+  // From then on the cluster records metered usage.
   await eventually("the first rounds", async () => (await rowsOf()).length === 2, LIMIT_MS);
   first.signal("SIGTERM");
   assert.equal((await within("the first ends", first.ended, LIMIT_MS)).status, 0);
@@ -133,7 +133,7 @@ test("a drift of 3 % is reported once, with its class and day; 1.9 % and amounts
   assert.equal(sumOf(series, "gateway_reconcile_breaches", { provider: "one", class: "input" }), 1);
   assert.equal(sumOf(series, "gateway_reconcile_breaches", { provider: "two" }), 0);
 
-  // Nothing else counts usage here: with the block gone, its answers are metered all the same, and nobody asks for reports.
+  // Nothing else counts usage here: without the block its answers are still metered, and no reports are fetched.
   const reports = async (): Promise<number> => {
     const counts = await fetch(`${simulator.url}/sim/counts`);
     return (
@@ -157,7 +157,7 @@ test("a drift of 3 % is reported once, with its class and day; 1.9 % and amounts
   const each = sums.one.input / 20;
   await eventually("a stream is metered", async () => (await meteredLater()) === sums.one.input + each, LIMIT_MS);
   assert.ok((await client.call("list_reconcile_verdicts", {})).items.length > 0, "what was judged stays");
-  // A round that was under way when the block went has asked one page more at most.
+  // A round in progress when the block was removed has fetched at most one more page.
   assert.ok((await reports()) <= asked + 1);
   client.close();
   gateway.signal("SIGTERM");

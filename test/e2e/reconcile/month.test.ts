@@ -1,7 +1,7 @@
 /**
- * Days of traffic through three real nodes, some of which are killed, leaders in the middle of a round among them, against both
- * simulated reports. Every verdict is computed here too, line by line, and the ledger has what the simulator counted: exactly,
- * except that a killed node lacks at most what it had not reported. Source: design decisions, section 14.
+ * Days of traffic through three real nodes, some of which are killed, including leaders during a round, against both
+ * simulated reports. Every verdict is also computed here, line by line, and the ledger has the simulator's counts:
+ * exactly, except that a killed node may lack what it had not reported. Source: design decisions, section 14.
  *
  * Runs a few days; `RECONCILE_DAYS=30 node test/run.mjs test/e2e/reconcile/month.test.ts` runs a month.
  */
@@ -41,7 +41,7 @@ const DAYS = Number(process.env["RECONCILE_DAYS"] ?? 5);
 const IS_MONTH = DAYS > 20;
 const SEED = Number(process.env["RECONCILE_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
 const HOUR = DAY / 24;
-/** Past, since certificates among nodes hold for a year from when they are made, by the true clock. */
+/** A past date, since certificates between nodes are valid for a year from their creation by the true clock. */
 const START = Math.floor(Date.now() / DAY) * DAY - (DAYS + 2) * DAY;
 const ADMIN = "sk-admin-canary-month";
 const PROVIDERS = [
@@ -55,10 +55,10 @@ const RULES: Rules = {
   ratio: 0.02,
   floor: 20,
 };
-/** Of elections, starts and rounds on a machine that does other things too. */
+/** Elections, starts and rounds on a busy machine. */
 const LIMIT_MS = 60_000;
 
-/** What the reports are told about the days that are counted from the first one. */
+/** Settings of the reports for the day with this index. */
 function knobsAt(n: number): Knobs {
   const of = (day: number) => dayText(START + day * DAY);
   const late = { type: "compat", day: of(1), counter: "output", factor: n < 4 ? 0.4 : 1 } as const;
@@ -72,7 +72,7 @@ function knobsAt(n: number): Knobs {
         ? ["input_uncached_tokens", "input_cache_write_tokens"]
         : ["input_text_tokens", "num_model_requests"],
     adjust: [
-      // Lost, told twice, a little lost, and corrected after it was judged.
+      // Usage that is lost, reported twice, slightly short, and corrected after the verdict.
       { type: "compat", day: of(0), counter: "input", factor: 0.97 },
       { type: "messages", day: of(1), counter: "output", factor: 2 },
       { type: "messages", day: of(1), counter: "input", factor: 0.981 },
@@ -106,7 +106,7 @@ test(`reconciliation stays exact over ${DAYS} days of kills and wrong reports (R
   };
   let shift = 0;
   const now = (): number => Date.now() + shift;
-  /** All processes are at this moment when it resolves, and the reports are as they are told. */
+  /** Resolves when all processes have this time and the reports have these settings. */
   const goTo = async (ms: number, knobs: Partial<Knobs> & object): Promise<void> => {
     shift = ms - Date.now();
     await turn({ ...knobs, clock: new Date(ms).toISOString() });
@@ -156,12 +156,12 @@ test(`reconciliation stays exact over ${DAYS} days of kills and wrong reports (R
       LIMIT_MS,
     );
 
-  /** One answer, of some length, through a node. False: there was none. */
+  /** Requests one answer of some length through a node. Returns false if there was none. */
   const say = async (id: string, type: Type, at: number): Promise<boolean> => {
     const words = "word ".repeat(60 + random.below(120));
     const isStreamed = at % 3 === 1;
     const messages = [{ role: "user", content: words }];
-    // Kept in a cache from the second time on.
+    // A system prompt that is cached from the second time on.
     const system = [
       { type: "text", text: `rules of ${id} ${"x ".repeat(150)}${at % 2}`, cache_control: { type: "ephemeral" } },
     ];
@@ -185,7 +185,7 @@ test(`reconciliation stays exact over ${DAYS} days of kills and wrong reports (R
   };
   const killing = new Set<string>();
 
-  /** The ledger as finance asks for it, as a node has it. */
+  /** Returns the ledger of a node as the finance team reads it. */
   const ledger = async ({ client }: TestNode): Promise<ReadonlyMap<string, Sums>> => {
     const sql = `SELECT substr(hour, 1, 10), provider, model, ${CLASSES.map((it) => `sum(${it}_tokens)`).join(", ")} FROM usage GROUP BY 1, 2, 3`;
     const { rows } = await client.call("run_query", { body: { sql } });
@@ -204,15 +204,15 @@ test(`reconciliation stays exact over ${DAYS} days of kills and wrong reports (R
       Array.from(keys, (key) => [key, sumsOf(all.filter((line) => !line.isBatch && keyOf(line) === key))]),
     );
   };
-  /** Of a node that was killed: what of its own model it had at most not reported. */
+  /** For killed nodes: the maximum of their own model's usage that was not reported. */
   const unreported = new Map<string, Sums>();
 
-  /** Nobody is over, nobody who lived is short, and who was killed is short by what it had not reported at most. */
+  /** Whether no sum is too high, and only those of killed nodes too low, by at most what they had not reported. */
   const isWhole = async (node: TestNode): Promise<boolean> => {
     const [have, want] = [await ledger(node), counted(await lines())];
     for (const [key, sums] of have) {
       const over = less(sums, want.get(key) ?? NOTHING);
-      // The answer ended before the simulator wrote it down.
+      // The answer ended before the simulator recorded it.
       if (CLASSES.some((name) => over[name] > 0)) return false;
     }
     return [...want].every(([key, sums]) => {
@@ -248,7 +248,7 @@ test(`reconciliation stays exact over ${DAYS} days of kills and wrong reports (R
     );
     rounds.push({ now: since, knobs });
   };
-  /** The time of the log is that of the nodes. */
+  /** Resolves when the log's time is that of the nodes. */
   const logFollows = (): Promise<true> =>
     eventually(
       "the log's time",
@@ -311,7 +311,7 @@ test(`reconciliation stays exact over ${DAYS} days of kills and wrong reports (R
     }
     await settled(`day ${n} is in the ledger`);
 
-    // Even hours of the afternoon, but for a few answers of the first hour, on which days may not agree.
+    // Even afternoon hours, except for a few answers of the first hour, on which days may disagree.
     const next = START + (n + 1) * DAY + (random.below(4) === 0 ? 1.5 : 11 + random.below(12)) * HOUR;
     const asked = await asksOfReports();
     const errors = Array.from({ length: random.below(3) }, () => ({ status: random.pick([429, 503]), retry_after: 0 }));
@@ -357,7 +357,7 @@ test(`reconciliation stays exact over ${DAYS} days of kills and wrong reports (R
         const day = dayText(from);
         const given = { lines: all, now: at, rules: RULES };
         const judged = judge(from, type, meteredOn(from, provider), { ...given, knobs });
-        // A round may fall between the reports' turn and the clock's: the last of a day's, and nothing comes after it.
+        // The last round of a day may run between the change of the reports and that of the clock.
         const turned = judge(from, type, meteredOn(from, provider), { ...given, knobs: rounds[n + 1]?.knobs ?? knobs });
         const last = isFound(day, provider, judged) ? judged : isFound(day, provider, turned) ? turned : judged;
         verdicts.set(`${day} ${provider}`, { provider, from, judged: last });

@@ -1,4 +1,4 @@
-/** The chart of examples/deploy as `helm template` renders it. */
+/** The chart of examples/deploy rendered by `helm template`. */
 import { execFile } from "node:child_process";
 import { resolve } from "node:path";
 import { promisify } from "node:util";
@@ -8,7 +8,7 @@ const run = promisify(execFile);
 
 export const CHART = resolve(import.meta.dirname, "../../../examples/deploy/chart");
 
-/** Members of a manifest that tests look at. The pod and its set are described as far as they are used. */
+/** Fields of a manifest that tests read, including the used part of pod and stateful set. */
 interface Manifest {
   readonly apiVersion: string;
   readonly kind: string;
@@ -29,7 +29,7 @@ interface Rule {
 }
 
 interface Spec {
-  /** Of a Service its labels themselves. */
+  /** For a Service the labels themselves. */
   readonly selector: Selector & Labels;
   readonly podSelector: Selector;
   readonly policyTypes: readonly string[];
@@ -54,10 +54,10 @@ interface PodSpec {
   ];
 }
 
-/** A Helm that was compiled from its module takes Kubernetes for one of 2020. */
+/** A Helm compiled from its Go module assumes a Kubernetes of 2020. */
 const KUBERNETES = ["--kube-version", "1.34.0"];
 
-/** Rejects with what helm says if the values are refused. */
+/** Rejects with Helm's message if the values are refused. */
 export async function renderText(helm: string, values: readonly string[] = []): Promise<string> {
   const { stdout } = await run(helm, [
     "template",
@@ -75,14 +75,14 @@ export async function render(helm: string, values: readonly string[] = []): Prom
   return parseAllDocuments(await renderText(helm, values)).map((it) => it.toJS() as Manifest);
 }
 
-/** The only manifest of a kind, or of a kind and name. */
+/** Returns the only manifest of a kind, or of a kind and name. */
 export function manifestOf(manifests: readonly Manifest[], kind: string, name?: string): Manifest {
   const found = manifests.filter((it) => it.kind === kind && (name === undefined || it.metadata.name === name));
   if (found[0] === undefined || found.length > 1) throw new Error(`${found.length} manifests of ${kind} ${name ?? ""}`);
   return found[0];
 }
 
-/** The specification of the only manifest of a kind. */
+/** Returns the spec of the only manifest of a kind. */
 export function specOf(manifests: readonly Manifest[], kind: string, name?: string): Spec {
   const { spec } = manifestOf(manifests, kind, name);
   if (spec === undefined) throw new Error(`${kind} has no specification`);

@@ -1,11 +1,11 @@
-/** A node file and a deployment document in a folder of their own, and a gateway that runs from them. */
+/** A node file and a deployment document in a folder of their own, and a gateway that uses them. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Gateway, startGateway } from "./gateway.ts";
 import { atEnd, type Owner } from "./wait.ts";
 
-/** A document as data; JSON is YAML. */
+/** A document as data, written as JSON, which is YAML. */
 export type Document = Readonly<Record<string, unknown>>;
 
 export interface Files {
@@ -15,7 +15,7 @@ export interface Files {
   writeDeployment(deployment: Document | string): Promise<void>;
 }
 
-/** A folder with both documents, removed with its owner. `changes` replace keys of an ordinary node file. */
+/** Writes a folder with both documents, removed with its owner. `changes` replace keys of an ordinary node file. */
 export async function writeFiles(owner: Owner, deployment: Document | string, changes: Document = {}): Promise<Files> {
   const dir = await mkdtemp(join(tmpdir(), "gateway-e2e-"));
   atEnd(owner, () => rm(dir, { recursive: true, force: true }));
@@ -56,7 +56,7 @@ function ordinaryNode(dir: string): Document {
   };
 }
 
-/** An overlay that adds a provider which speaks both dialects at one origin, as preset `name`. */
+/** Returns an overlay that adds a provider with both dialects at one origin, as preset `name`. */
 export function twoDialects(name: string, url: string, facts: Document = {}): Document {
   return {
     name: `${name}-overlay`,

@@ -1,36 +1,36 @@
 /**
- * A DNS server of a test: answers for the names that it is given, over UDP and, where the answer does not fit there, over
- * TCP. RFC 1035.
+ * A DNS server of a test: answers for its configured names over UDP and, if the answer does not fit there, over TCP.
+ * RFC 1035.
  */
 import { createSocket } from "node:dgram";
 import { type AddressInfo, createServer, isIPv6, type Socket } from "node:net";
 
 type DnsAnswer =
   | { readonly addresses: readonly string[]; readonly ttl?: number }
-  /** `none`: there is no such name; `failure`: the server cannot tell; `silence`: it says nothing. */
+  /** `none`: the name does not exist; `failure`: the server fails; `silence`: it sends nothing. */
   | "none"
   | "failure"
   | "silence";
 
 export interface DnsServer {
-  /** As GATEWAY_DNS_SERVERS takes it. */
+  /** Address in the format of GATEWAY_DNS_SERVERS. */
   readonly address: string;
-  /** By lower-case name without a dot at the end; a name that is not in it is `none`. */
+  /** Answers by lower-case name without a trailing dot; an absent name is `none`. */
   readonly names: Map<string, DnsAnswer>;
-  /** Each question, as `name type`, in the order in which they came. */
+  /** Each question as `name type`, in order of arrival. */
   readonly asked: string[];
-  /** Answers that went over TCP. */
+  /** Number of answers over TCP. */
   overTcp(): number;
 }
 
-/** Of what a resolver without EDNS takes over UDP. */
+/** Maximum UDP answer for a resolver without EDNS. */
 const MAX_UDP_BYTES = 512;
 const TYPES: ReadonlyMap<number, string> = new Map([
   [1, "A"],
   [28, "AAAA"],
 ]);
 
-/** Listens on a free port of the loopback unless `at` names another place. */
+/** Listens on a free loopback port unless `at` names another address. */
 export async function dnsServer(
   context: { after(end: () => void): void },
   at: { readonly host: string; readonly port: number } = { host: "127.0.0.1", port: 0 },
@@ -74,7 +74,7 @@ export async function dnsServer(
   return { address: `${at.host}:${port}`, names, asked, overTcp: () => overTcp };
 }
 
-/** The end of the one question of a message, behind its type and class. */
+/** Returns the name and the end of a message's only question, after its type and class. */
 function questionOf(message: Buffer): { readonly name: string; readonly type: number; readonly end: number } {
   const labels: string[] = [];
   let at = 12;
@@ -98,7 +98,7 @@ function answerTo(message: Buffer, names: DnsServer["names"], asked: string[]): 
   const header = Buffer.alloc(12);
   message.copy(header, 0, 0, 2);
   const code = known === "none" ? 3 : known === "failure" ? 2 : 0;
-  // An answer, authoritative, with recursion as asked for.
+  // An authoritative answer, with recursion as requested.
   header.writeUInt16BE(0x8580 | code, 2);
   header.writeUInt16BE(1, 4);
   header.writeUInt16BE(records.length, 6);
@@ -131,7 +131,7 @@ function ipv6Bytes(address: string): Buffer {
   );
 }
 
-/** No record, and the flag by which the asker comes again over TCP. */
+/** Returns no record, and the flag that makes the client retry over TCP. */
 function truncated(answer: Buffer, question: Buffer): Buffer {
   const short = Buffer.from(answer.subarray(0, questionOf(question).end));
   short.writeUInt16BE(short.readUInt16BE(2) | 0x0200, 2);

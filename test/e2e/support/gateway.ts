@@ -1,9 +1,9 @@
 /**
  * The gateway as its users run it: `node bin/gateway …` in a process of its own, found by the address in its log.
  *
- * A process ends with its owner, by SIGTERM, and must then end well; one that does not is killed and fails the test. One
- * that the test itself brings to an end is left alone. dist/ is built first when it is not of the source beside it;
- * GATEWAY_TEST_PROGRAM names another program to run, such as one that is installed.
+ * A process is stopped with its owner by SIGTERM and must then end cleanly; otherwise it is killed and fails the test.
+ * A process that the test itself ends is left alone. dist/ is built first if it does not match the source;
+ * GATEWAY_TEST_PROGRAM names another program to run, such as an installed one.
  */
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
@@ -14,20 +14,23 @@ import { atEnd, eventually, type Owner, within } from "./wait.ts";
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "../../..");
 const STOP_LIMIT_MS = 8_000;
-/** A stop waits for connections that clients keep open, a tenth of this each; a test of the drain names its own. */
+/** A stop waits for connections that clients keep open, a tenth of this each; a test of the drain sets its own. */
 const DRAIN = "3s";
 
 const installed = (): string | undefined => process.env["GATEWAY_TEST_PROGRAM"];
 
-/** Files about what the node's own process does: further processes of the data plane would only make their starts longer. */
+/** Tests of the node process: more data plane processes would only make their starts longer. */
 const OF_THE_NODE = /[/\\]e2e[/\\](?:(?:admin|audit|reconcile)[/\\]|config[/\\](?:sealed-)?cluster\.)/;
 
-/** Several processes, on whatever machine; with another number: `GATEWAY_WORKERS=3 npm test -- test/e2e/governance`. */
+/** Several processes on any machine; another number with `GATEWAY_WORKERS=3 npm test -- test/e2e/governance`. */
 const WORKERS = {
   GATEWAY_WORKERS: process.env["GATEWAY_WORKERS"] ?? (OF_THE_NODE.test(process.argv[1] ?? "") ? "1" : "2"),
 };
 
-/** For tests that count what each process of the data plane keeps for itself: tokens, cards and lists that were fetched, verdicts, models. */
+/**
+ * For tests that count what each data plane process keeps for itself: fetched tokens, cards and lists, verdicts,
+ * models.
+ */
 export const ONE_PROCESS = { GATEWAY_WORKERS: "1" } as const;
 
 const children = new Set<() => void>();
@@ -52,7 +55,7 @@ export interface Program {
   stderr(): string;
   /** The lines of stderr that are JSON. */
   log(): readonly LogLine[];
-  /** Resolves with the first line of this message, from `from` on in `log()`. */
+  /** Resolves with the first line with this message, from `from` on in `log()`. */
   logged(message: string, from?: number): Promise<LogLine>;
   signal(name: NodeJS.Signals): void;
   /** Resolves when the process has ended and its output is read. */
@@ -64,26 +67,28 @@ export interface Gateway extends Program {
   readonly port: number;
   /** `http://host:port` */
   readonly url: string;
-  /** Undefined when no metrics are served. */
+  /** `undefined` if no metrics are served. */
   readonly metricsUrl: string | undefined;
 }
 
 interface StartOptions {
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** What stands on its stdin; left out, it has none. */
+  /** Content of its stdin; none if omitted. */
   readonly input?: string;
-  /** Command that runs the program in surroundings of its own and then becomes it, such as `["ip", "netns", "exec", "n1"]`. */
+  /**
+   * Command that runs the program in its own environment and then becomes it, such as `["ip", "netns", "exec", "n1"]`.
+   */
   readonly prefix?: readonly string[];
 }
 
-/** The file that is run, built first. */
+/** Returns the file to run, built first. */
 export function programFile(): string {
   build();
   return installed() ?? join(root, "bin/gateway");
 }
 
-/** Runs the program to wherever it gets; for verbs, and for starts that are meant to fail. */
+/** Runs the program without waiting for it to serve; for verbs, and for starts that are expected to fail. */
 export function runProgram(owner: Owner, { args, env = {}, input, prefix = [] }: StartOptions): Program {
   countStart();
   const [command = "", ...before] = [...prefix, process.execPath];
@@ -143,7 +148,7 @@ export function runProgram(owner: Owner, { args, env = {}, input, prefix = [] }:
   };
 }
 
-/** A gateway that serves; its listeners are on free ports of the loopback unless `args` say otherwise. */
+/** Starts a gateway that serves; its listeners are on free loopback ports unless `args` say otherwise. */
 export async function startGateway(owner: Owner, options: StartOptions): Promise<Gateway> {
   const program = runProgram(owner, options);
   const { listen, metrics } = await program.logged("ready");
@@ -164,7 +169,7 @@ interface Flags {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** A gateway in flag mode. */
+/** Starts a gateway in flag mode. */
 export function startWithFlags(owner: Owner, { upstream, dialect = "compat", more = [], env = {} }: Flags) {
   const listeners = ["-listen", "127.0.0.1:0", "-metrics-listen", "127.0.0.1:0"];
   return startGateway(owner, { args: [...listeners, "-upstream", upstream, "-dialect", dialect, ...more], env });
@@ -177,7 +182,7 @@ function readLine(line: string): readonly LogLine[] {
 
 let isBuilt = false;
 
-/** Once a process; it does nothing when dist/ is of this source, as it is after `npm test` has begun. */
+/** Runs once per process; does nothing if dist/ matches the source, as it does once `npm test` has begun. */
 function build(): void {
   if (isBuilt || installed() !== undefined) return;
   execFileSync(process.execPath, [join(root, "bin/setup.cjs")], { stdio: "inherit" });

@@ -1,4 +1,4 @@
-/** What a test of a process needs of the machine: its memory, and a file with a certificate that it may trust. */
+/** Machine facts for process tests: memory, and a trusted certificate file. */
 import { readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -6,14 +6,14 @@ import { join } from "node:path";
 import { TEST_CERTIFICATE } from "../../server/dataplane/hops/websocket/certificate.ts";
 import { atEnd, type Owner } from "./wait.ts";
 
-/** Bytes of a process: resident now (`VmRSS`), or at most so far (`VmHWM`). Undefined where there is no /proc. */
+/** Returns bytes of a process: resident now (`VmRSS`), or the maximum so far (`VmHWM`). `undefined` without /proc. */
 export function memoryOf(pid: number, field: "VmRSS" | "VmHWM"): number | undefined {
   if (process.platform !== "linux") return undefined;
   const found = new RegExp(`^${field}:\\s+(\\d+) kB$`, "m").exec(readFileSync(`/proc/${pid}/status`, "utf8"));
   return Number(found?.[1]) * 1024;
 }
 
-/** The environment of a gateway that trusts the tests' certificate. */
+/** Returns the environment of a gateway that trusts the tests' certificate. */
 export async function trusting(owner: Owner): Promise<Readonly<Record<string, string>>> {
   const dir = await mkdtemp(join(tmpdir(), "gateway-e2e-"));
   atEnd(owner, () => rm(dir, { recursive: true, force: true }));

@@ -1,6 +1,6 @@
 /**
- * Servers of a pool: one port, an address of the loopback network each (127.0.0.0/8). Where the system has none but
- * 127.0.0.1 there can be no such pool, and `membersAt` answers undefined.
+ * Servers of a pool: one port, and a loopback address (127.0.0.0/8) each. On a system with only 127.0.0.1 such a pool
+ * is impossible, and `membersAt` returns `undefined`.
  */
 import { once } from "node:events";
 import { createServer, type Server, type ServerResponse } from "node:http";
@@ -11,11 +11,11 @@ import { atEnd, type Owner } from "./wait.ts";
 interface PoolServer {
   readonly address: string;
   readonly server: Server;
-  /** Requests that came whole. */
+  /** Number of complete requests. */
   requests: number;
-  /** As a process that is gone: connections break, and none is accepted. */
+  /** Acts like a dead process: connections break, and none is accepted. */
   kill(): Promise<void>;
-  /** At the same address again. */
+  /** Listens on the same address again. */
   revive(): Promise<void>;
 }
 
@@ -24,7 +24,7 @@ interface PoolServers {
   readonly servers: readonly PoolServer[];
 }
 
-/** Called with the whole body of a request. */
+/** Called with the complete body of a request. */
 type Answers = (body: string, response: ServerResponse, server: PoolServer) => void;
 
 const byName: Answers = (_, response, { address }) => {
@@ -32,7 +32,7 @@ const byName: Answers = (_, response, { address }) => {
   response.end(JSON.stringify({ id: "x", object: "chat.completion", by: address, choices: [] }));
 };
 
-/** `first`: the last number of the first address. */
+/** `first` is the last octet of the first address. */
 export async function poolServers(
   owner: Owner,
   count: number,

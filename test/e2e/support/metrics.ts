@@ -1,8 +1,8 @@
-/** What a gateway's metrics say, as a scraper reads them. */
+/** A gateway's metrics as a scraper reads them. */
 import type { Gateway } from "./gateway.ts";
 import { eventually } from "./wait.ts";
 
-/** Series (`name{label="value"}`) to value. */
+/** Values by series (`name{label="value"}`). */
 export type Series = ReadonlyMap<string, number>;
 
 export async function readMetrics({ metricsUrl }: Gateway): Promise<Series> {
@@ -16,7 +16,7 @@ export async function readMetrics({ metricsUrl }: Gateway): Promise<Series> {
   );
 }
 
-/** The sum of the series of this name that have all these labels. */
+/** Returns the sum of the series with this name and all these labels. */
 export function sumOf(series: Series, name: string, labels: Readonly<Record<string, string>> = {}): number {
   const wanted = Object.entries(labels).map(([label, value]) => `${label}="${value}"`);
   let sum = 0;
@@ -27,7 +27,7 @@ export function sumOf(series: Series, name: string, labels: Readonly<Record<stri
   return sum;
 }
 
-/** Resolves when nothing is in flight and no byte is held; what leaves does so a moment after its client knows. */
+/** Resolves when nothing is in flight and no byte is buffered; requests end a moment after their client knows. */
 export async function idle(gateway: Gateway): Promise<Series> {
   return eventually("an idle gateway", async () => {
     const series = await readMetrics(gateway);

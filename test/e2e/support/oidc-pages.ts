@@ -1,25 +1,25 @@
 /**
- * A person at the pages of the identity provider of `oidc.ts`: follows redirects, fills in and sends each form, keeps
- * cookies, and stops where the provider has nothing more to ask.
+ * A person at the pages of the identity provider of `oidc.ts`: follows redirects, fills in and submits each form, keeps
+ * cookies, and stops when there are no more forms.
  */
 
 export interface Person {
   readonly login: string;
-  /** Follows the link that gives up, at the first page that has one. */
+  /** Follows the cancel link at the first page that has one. */
   readonly cancels?: boolean;
-  /** Entered where a device's code is asked for. */
+  /** Entered on the page for device codes. */
   readonly userCode?: string;
 }
 
 export interface Arrived {
-  /** Of the last page; the redirect's target where the provider sent the browser elsewhere. */
+  /** Address of the last page, or of the final redirect to another site. */
   readonly url: string;
   readonly status: number;
-  /** Of the page there; of a target on port 80, where no test listens, nothing. */
+  /** Body of that page; empty for a target on port 80, where no test listens. */
   readonly body: string;
 }
 
-/** More than any sign-in has; a circle ends here. */
+/** More steps than any sign-in; a loop ends here. */
 const MAX_STEPS = 20;
 
 export async function walk(start: string, issuer: string, person: Person): Promise<Arrived> {

@@ -1,4 +1,4 @@
-/** What the identity provider of `oidc.ts` remembers: its own memory would be lost when its keys change. */
+/** State of the identity provider of `oidc.ts`: its own memory would be lost when its keys change. */
 
 interface Payload {
   readonly uid?: string;
@@ -7,7 +7,7 @@ interface Payload {
   consumed?: number;
 }
 
-/** Makes the adapters that `oidc-provider` asks for, one a model, over one map. */
+/** Returns a factory of the adapters that `oidc-provider` needs, one per model, over one map. */
 export function memoryStore(): (model: string) => object {
   const payloads = new Map<string, Payload>();
   const firstWith = (model: string, holds: (payload: Payload) => boolean) => {

@@ -3,12 +3,12 @@
  * plain HTTP.
  *
  *   const provider = await startOidc(t, { users: { alice: { groups: ["ops"], email: "alice@example.com" } } });
- *   provider.issuer                            what a node file's `issuers[].url` is; keys by discovery
- *   await provider.tokens("alice")             { id_token, access_token, refresh_token } by way of the sign-in pages
- *   await provider.browse(url, { login: "alice" })   what a person does at an authorization or a device URL
+ *   provider.issuer                            the `issuers[].url` of a node file; keys by discovery
+ *   await provider.tokens("alice")             { id_token, access_token, refresh_token } through the sign-in pages
+ *   await provider.browse(url, { login: "alice" })   acts as a person at an authorization or a device URL
  *   await provider.rotateKeys()                new tokens are signed with a new key
  *
- * An ID token names the client as its audience. An access token is opaque, unless a resource of `resources` is asked for
+ * An ID token has the client as its audience. An access token is opaque, unless a resource of `resources` is requested
  * (`resource` parameter, RFC 8707): then it is a JWT for that resource's audience, with the user's claims.
  */
 import { createHash, randomBytes } from "node:crypto";
@@ -20,7 +20,7 @@ import { memoryStore } from "./oidc-store.ts";
 import { listenLocally } from "./ports.ts";
 import { atEnd, type Owner } from "./wait.ts";
 
-/** Claims of a user; `sub` is the user's login. Each is in a token when its scope is granted, see `CLAIMS`. */
+/** Claims of a user; `sub` is the user's login. Each is in a token if its scope is granted, see `CLAIMS`. */
 interface UserClaims {
   readonly groups?: readonly string[];
   readonly roles?: readonly string[];
@@ -39,7 +39,7 @@ interface OidcClient {
   readonly grants?: readonly ("authorization_code" | "refresh_token" | "device")[];
 }
 
-/** An API for which JWT access tokens are given. */
+/** An API for which JWT access tokens are issued. */
 interface OidcResource {
   /** By default the resource itself. */
   readonly audience?: string;
@@ -49,9 +49,9 @@ interface OidcResource {
 export interface OidcOptions {
   /** By default one, `gateway-cli`. */
   readonly clients?: readonly OidcClient[];
-  /** By login. Any password does. By default one user, `alice`, without claims. */
+  /** Users by login, with any password. By default one user, `alice`, without claims. */
   readonly users?: Readonly<Record<string, UserClaims>>;
-  /** By resource URI. */
+  /** Resources by URI. */
   readonly resources?: Readonly<Record<string, OidcResource>>;
   /** Lifetimes in seconds; by default an hour, refresh tokens a day, device codes ten minutes. */
   readonly lifetimes?: {
@@ -60,15 +60,15 @@ export interface OidcOptions {
     readonly refreshToken?: number;
     readonly deviceCode?: number;
   };
-  /** When a refresh token is given: always (the default), or only with the scope `offline_access`. */
+  /** When a refresh token is issued: always (the default), or only with the scope `offline_access`. */
   readonly refreshTokens?: "always" | "offline_access";
-  /** By default each renewal gives a new refresh token, and a second use of an old one ends the whole grant. */
+  /** By default each renewal issues a new refresh token, and a second use of an old one ends the whole grant. */
   readonly isRotating?: boolean;
   /** By default there is a device grant. */
   readonly hasDeviceGrant?: boolean;
-  /** What devices are told to wait between two polls, in seconds; by default 0.05. */
+  /** Poll interval for devices in seconds; by default 0.05. */
   readonly deviceInterval?: number;
-  /** Called when the token endpoint has decided, before the answer leaves. */
+  /** Called when the token endpoint has decided, before the answer is sent. */
   readonly onGrant?: (grant: Grant) => void;
 }
 
@@ -96,18 +96,18 @@ export interface Grant {
 
 export interface OidcServer {
   readonly issuer: string;
-  /** All so far, in their order. */
+  /** All grants so far, in order. */
   readonly grants: readonly Grant[];
-  /** Follows redirects and fills in forms until there is none, and says where that ended. */
+  /** Follows redirects and fills in forms until there are none, and returns where that ended. */
   browse(url: string, person: Person): Promise<Arrived>;
   tokens(login: string, request?: TokenRequest): Promise<TokenAnswer>;
-  /** Sets a user's claims for tokens given from now on, renewals included. */
+  /** Sets a user's claims for tokens issued from now on, including renewals. */
   setUser(login: string, claims: UserClaims): void;
-  /** `isOldKept`: whether the key set still lists the keys of before, as it does in a planned rotation (the default). */
+  /** `isOldKept`: whether the key set still lists the earlier keys, as in a planned rotation (the default). */
   rotateKeys(options?: { readonly isOldKept?: boolean }): Promise<void>;
 }
 
-/** Which scope puts which claims into a token. */
+/** Claims by scope. */
 const CLAIMS = {
   openid: ["sub"],
   email: ["email", "email_verified"],
@@ -168,7 +168,7 @@ export async function startOidc(owner: Owner, options: OidcOptions = {}): Promis
     setUser: (login, claims) => void users.set(login, claims),
     async rotateKeys({ isOldKept = true } = {}) {
       keys = [await newKey(), ...(isOldKept ? keys : [])];
-      // A new provider over the old store: what was given before lives on.
+      // A new provider over the old store keeps earlier grants.
       start();
     },
   };
@@ -181,7 +181,7 @@ function configuration(options: OidcOptions, users: ReadonlyMap<string, UserClai
     clientDefaults: { id_token_signed_response_alg: "ES256" },
     claims: CLAIMS,
     scopes: ["openid", "offline_access", "email", "profile", "groups"],
-    // Claims in the ID token itself, as most providers put them there, and not behind another request.
+    // Claims go into the ID token itself, as with most providers, and not behind another request.
     conformIdTokenClaims: false,
     findAccount: (_: unknown, login: string) =>
       users.has(login) ? { accountId: login, claims: () => ({ sub: login, ...users.get(login) }) } : undefined,
@@ -260,7 +260,7 @@ async function newKey(): Promise<JWK> {
   return { ...(await exportJWK(privateKey)), kid: randomBytes(8).toString("hex"), alg: "ES256", use: "sig" };
 }
 
-/** The library says on the console that what it runs is for development only. It is. */
+/** Suppresses the library's warning that this setup is for development only. */
 function quietly<Made>(make: () => Made): Made {
   const { warn, info } = console;
   Object.assign(console, { warn: () => undefined, info: () => undefined });

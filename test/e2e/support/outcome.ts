@@ -1,6 +1,6 @@
 /**
- * What came of a call, as data that can be compared: between the provider asked directly and asked through the gateway,
- * two outcomes must be equal but for what counts requests or tells the time, and for the headers that the gateway owns.
+ * The outcome of a call as comparable data: asked directly and through the gateway, two outcomes must be equal except
+ * for request counters and times, and for the headers that the gateway owns.
  */
 import type { Clients, Seen } from "./simulated.ts";
 
@@ -9,7 +9,7 @@ interface Outcome {
   readonly answers: readonly Seen[];
 }
 
-/** An error as SDKs raise it, by all that a program could look at. */
+/** An SDK error with every field that a program could read. */
 interface Raised {
   readonly raised: string;
   readonly message: string;
@@ -43,7 +43,7 @@ function describe(error: Error): Raised {
   };
 }
 
-/** The items of a stream up to its end, and what ended it. */
+/** Returns the items of a stream, and what ended it. */
 export async function drain(
   stream: AsyncIterable<unknown>,
 ): Promise<{ readonly items: readonly unknown[]; readonly raised?: Raised }> {
@@ -63,7 +63,7 @@ export async function outcomeOf(clients: Clients, run: (clients: Clients) => Pro
   return normalised({ result, answers: clients.seen.slice(before).map(withoutOurs) });
 }
 
-/** Design decisions, section 2: what may differ in the headers of a proxied answer. */
+/** Design decisions, section 2: headers of a proxied answer that may differ. */
 const HOP_BY_HOP = new Set(["connection", "keep-alive", "transfer-encoding"]);
 
 function withoutOurs({ status, headers }: Seen): Seen {
@@ -75,10 +75,10 @@ function withoutOurs({ status, headers }: Seen): Seen {
   return { status, headers: Object.fromEntries(kept) };
 }
 
-/** Keys and headers that hold the time of the answer. */
+/** Keys and headers with the time of the answer. */
 const TIMES = /^(created|created_at|completed_at|date|anthropic-ratelimit-(requests|tokens)-reset)$/;
 
-/** The outcome as plain data; ids that count requests are numbered in the order of their first appearance. */
+/** Returns the outcome as plain data; ids that count requests are numbered in order of first appearance. */
 function normalised(outcome: Outcome): Outcome {
   const serials = new Map<string, string>();
   const text = JSON.stringify(outcome, (key, value: unknown) => (TIMES.test(key) ? "a time" : value));

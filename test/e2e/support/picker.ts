@@ -1,6 +1,6 @@
 /**
- * An endpoint picker of a test, after the published protocol: it reads the whole body, then answers with a destination in
- * header and metadata, and hears of the response until the stream is closed. What it answers is the test's to say.
+ * An endpoint picker of a test, after the published protocol: it reads the whole body, then answers with a destination
+ * in header and metadata, and receives the response events until the stream closes. The test decides its answers.
  */
 import { join, resolve } from "node:path";
 import { loadPackageDefinition, Server, ServerCredentials, type ServerDuplexStream } from "@grpc/grpc-js";
@@ -9,7 +9,7 @@ import { atEnd, type Owner } from "./wait.ts";
 
 const PROTO = join(resolve(import.meta.dirname, "../../.."), "proto/external_processor.proto");
 
-/** As proto-loader reads a message. */
+/** A message as proto-loader reads it. */
 interface Message {
   readonly request_headers?: {
     readonly headers: { readonly headers: readonly Header[] };
@@ -37,22 +37,22 @@ type Call = ServerDuplexStream<Message, object>;
 interface PickerRequest {
   readonly headers: ReadonlyMap<string, string>;
   readonly body: Buffer;
-  /** The subset hint of each message of the request, undefined where there was none. */
+  /** The subset hint of each message of the request, `undefined` without one. */
   readonly hints: readonly (readonly string[] | undefined)[];
-  /** `:status` and who served, once the response has begun. */
+  /** `:status` and the serving member, once the response has begun. */
   response: { readonly status: string; readonly served: string | undefined } | undefined;
-  /** The gateway has closed the stream, or cut it off. */
+  /** Whether the gateway has closed or aborted the stream. */
   isOver: boolean;
 }
 
-/** Answers one whole request. */
+/** Answers one complete request. */
 type PickerScript = (call: Call, request: PickerRequest) => void;
 
 interface Picker {
   readonly port: number;
   readonly requests: PickerRequest[];
   script: PickerScript;
-  /** Answers each chunk before the headers, as the light reference picker does. */
+  /** Answers each chunk before the headers, like the light reference picker. */
   isLiberal: boolean;
 }
 

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { createServer, type Server } from "node:net";
 
-/** Listens on a free port, and says which. */
+/** Listens on a free port and returns it. */
 export async function listenLocally(server: Server): Promise<number> {
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -12,22 +12,21 @@ export async function listenLocally(server: Server): Promise<number> {
 }
 
 /**
- * Below what Linux (32768 to 60999) and macOS (from 49152) take for outgoing connections: a port of that range may be given
- * to somebody's connection between here and the moment at which the caller listens, or while a node that is to have it
- * again is down.
+ * Below the ports that Linux (32768 to 60999) and macOS (from 49152) use for outgoing connections: a port of that range
+ * may be given to a connection before the caller listens, or while a node that should get it back is down.
  */
 const FIRST_PORT = 12_000;
 const LAST_PORT = 32_000;
 /**
- * Test files run beside each other, each in a process of its own. A process takes ports by the block and holds a block by
- * listening on its first port as long as it lives, so that no other process is given a port whose listener is yet to come.
+ * Test files run concurrently, each in a process of its own. A process takes ports in blocks and holds a block by
+ * listening on its first port as long as it lives, so that no other process gets a port before its listener opens.
  */
 const BLOCK = 100;
 const BLOCKS = (LAST_PORT - FIRST_PORT) / BLOCK;
 
 const free: number[] = [];
 
-/** A port that nobody listens on, and that neither this process nor another one has been given. */
+/** Returns a port without a listener that neither this process nor another one has been given. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = free.shift();
@@ -56,7 +55,7 @@ async function takeBlock(): Promise<void> {
   throw new Error(`all ${BLOCKS} blocks of test ports are held`);
 }
 
-/** Undefined when somebody listens there. */
+/** Returns `undefined` if the port is in use. */
 function hold(port: number): Promise<Server | undefined> {
   const server = createServer();
   return new Promise((resolve) => {

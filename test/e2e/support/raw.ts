@@ -1,4 +1,4 @@
-/** A client that writes exactly the bytes it is told to, and reads HTTP/1.1 answers with their headers as they came. */
+/** A client that writes exact bytes, and reads HTTP/1.1 answers with their headers unchanged. */
 import { connect, type Socket } from "node:net";
 import { atEnd, eventually, type Owner, within } from "./wait.ts";
 
@@ -6,24 +6,24 @@ export type Bytes = string | Buffer;
 
 export interface Answer {
   readonly status: number;
-  /** In order and as spelled. */
+  /** Headers in order and as spelled. */
   readonly headers: readonly (readonly [string, string])[];
-  /** With the chunked framing taken off. */
+  /** Body without the chunked framing. */
   readonly body: Buffer;
 }
 
 export interface RawClient {
   readonly socket: Socket;
   send(...pieces: readonly Bytes[]): void;
-  /** All that has come so far. */
+  /** Returns everything received so far. */
   received(): Buffer;
-  /** The next whole answer (1xx are answers too); rejects when the connection ends without one. */
+  /** Resolves with the next complete answer (1xx are answers too); rejects when the connection ends without one. */
   answer(limitMs?: number): Promise<Answer>;
-  /** Resolves when the connection is closed, in whichever way. */
+  /** Resolves when the connection is closed for any reason. */
   readonly closed: Promise<void>;
 }
 
-/** What is taken for ASCII or Latin-1 where it is text: headers of HTTP/1.1. */
+/** Text is written as Latin-1, like headers of HTTP/1.1. */
 export async function rawClient(owner: Owner, port: number): Promise<RawClient> {
   const socket = connect(port, "127.0.0.1");
   atEnd(owner, () => socket.destroy());
@@ -36,7 +36,7 @@ export async function rawClient(owner: Owner, port: number): Promise<RawClient> 
       done();
     });
   });
-  socket.on("error", () => undefined); // a reset is an end like any other; `close` follows
+  socket.on("error", () => undefined); // a reset counts as an end; `close` follows
   socket.on("data", (chunk: Buffer) => chunks.push(chunk));
   await within("the connection", new Promise<void>((done) => socket.once("connect", done)));
   const received = (): Buffer => Buffer.concat(chunks);
@@ -63,7 +63,7 @@ export async function rawClient(owner: Owner, port: number): Promise<RawClient> 
   };
 }
 
-/** One request on a connection of its own, to its answer. */
+/** Sends one request on a connection of its own and resolves with its answer. */
 export async function exchange(owner: Owner, port: number, ...pieces: readonly Bytes[]): Promise<Answer> {
   const client = await rawClient(owner, port);
   client.send(...pieces);
@@ -86,7 +86,7 @@ export function headerOf({ headers }: Pick<Answer, "headers">, name: string): st
 
 interface Parsed {
   readonly answer: Answer;
-  /** Bytes it took. */
+  /** Number of consumed bytes. */
   readonly length: number;
 }
 

@@ -5,7 +5,7 @@ import OpenAI from "openai";
 import { type Simulator, type SimulatorOptions, startSimulator } from "../../../src/simulator/index.ts";
 import { atEnd, type Owner } from "./wait.ts";
 
-// The SDKs read their settings from here, and a developer's own must not decide what is tested.
+// The SDKs read their settings from here, and a developer's own must not influence the tests.
 for (const name of Object.keys(process.env)) {
   if (/^(OPENAI|ANTHROPIC)_/.test(name)) delete process.env[name];
 }
@@ -16,7 +16,7 @@ export async function simulated(owner: Owner, options: Partial<SimulatorOptions>
   return simulator;
 }
 
-/** Status and headers of one HTTP answer that an SDK was given, names in lower case. */
+/** Status and headers of one HTTP answer to an SDK, with names in lower case. */
 export interface Seen {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -25,13 +25,13 @@ export interface Seen {
 export interface Clients {
   readonly openai: OpenAI;
   readonly anthropic: Anthropic;
-  /** The older SDK: `x-api-key` and the older version header; what the tests use of it has the newer one's types. */
+  /** The older SDK with `x-api-key` and the older version header, under the newer one's types. */
   readonly classic: Anthropic;
   /** Every answer so far, of all three. */
   readonly seen: readonly Seen[];
 }
 
-/** Clients of whatever serves both dialects at `url`; they repeat nothing unless a call says so. */
+/** Clients of a server with both dialects at `url`; they do not retry unless a call says so. */
 export function clientsOf(url: string, apiKey = "test-key"): Clients {
   const seen: Seen[] = [];
   const watched: typeof fetch = async (input, init) => {

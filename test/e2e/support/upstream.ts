@@ -1,6 +1,6 @@
 /**
- * A provider that a test scripts byte by byte, over plain sockets: it records each request exactly as it came and hands
- * the socket to a script, so that it can misbehave in ways no HTTP library lets one.
+ * A provider that a test scripts byte by byte over plain sockets: it records each request unchanged and passes the
+ * socket to a script, so that it can misbehave in ways that no HTTP library allows.
  */
 import { createServer, type Socket } from "node:net";
 import { listenLocally } from "./ports.ts";
@@ -9,7 +9,7 @@ import { atEnd, type Owner } from "./wait.ts";
 export interface Recorded {
   readonly method: string;
   readonly target: string;
-  /** In order and as spelled. */
+  /** Headers in order and as spelled. */
   readonly headers: readonly (readonly [string, string])[];
   readonly body: Buffer;
 }
@@ -20,18 +20,18 @@ export type Script = (socket: Socket, request: Recorded) => void;
 export interface Upstream {
   readonly url: string;
   readonly port: number;
-  /** All requests so far, whole ones only. */
+  /** All complete requests so far. */
   readonly requests: readonly Recorded[];
-  /** Connections that are open now. */
+  /** Number of open connections. */
   open(): number;
-  /** What answers from now on. */
+  /** Script for answers from now on. */
   script: Script;
 }
 
 export async function scriptedUpstream(owner: Owner, script: Script = (socket) => reply(socket)): Promise<Upstream> {
   const requests: Recorded[] = [];
   const sockets = new Set<Socket>();
-  // Without delay, so that what is written is on its way and not held back until the peer speaks again.
+  // Without delay, so that written bytes are sent at once.
   const server = createServer({ noDelay: true }, (socket) => {
     sockets.add(socket);
     socket.on("error", () => undefined);
@@ -64,18 +64,18 @@ export async function scriptedUpstream(owner: Owner, script: Script = (socket) =
 
 export interface Reply {
   readonly status?: number;
-  /** Header lines, beside the length. */
+  /** Header lines beside the length. */
   readonly headers?: readonly string[];
   readonly body?: string | Buffer;
 }
 
-/** A whole, sound answer. */
+/** Sends a complete, valid answer. */
 export function reply(socket: Socket, { status = 200, headers = [], body = "{}" }: Reply = {}): void {
   const lines = [`HTTP/1.1 ${status} Whatever`, ...headers, `Content-Length: ${Buffer.byteLength(body)}`, "", ""];
   socket.write(Buffer.concat([Buffer.from(lines.join("\r\n"), "latin1"), Buffer.from(body)]));
 }
 
-/** The head of an event stream, chunked. */
+/** Sends the head of an event stream, chunked. */
 export function startEvents(socket: Socket): void {
   socket.write("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n");
 }

@@ -1,16 +1,16 @@
 /**
- * Waiting for what another process or socket brings about (a condition is looked at again, never a time slept away), and
- * closing what a test has opened, last opened first.
+ * Waits for effects of another process or socket by polling a condition instead of sleeping, and closes what a test has
+ * opened, last opened first.
  */
 import timers from "node:timers/promises";
 
-/** Taken when the module is loaded: a test may replace the timers of its process. */
+/** Captured when the module is loaded, since a test may replace the timers of its process. */
 const { setImmediate: turn, setTimeout: pause } = timers;
 
-/** What is awaited happens in milliseconds; a machine under load is given this long. */
+/** Awaited events take milliseconds; a loaded machine gets more time. */
 const LIMIT_MS = 60_000;
 
-/** Whose end ends what it opened: the context of a test, or `{ after }` of `node:test` for a whole file. */
+/** Lifetime that ends what it opened: the context of a test, or `{ after }` of `node:test` for a whole file. */
 export interface Owner {
   after(close: () => void | Promise<void>): void;
 }
@@ -18,7 +18,7 @@ export interface Owner {
 type Close = () => unknown;
 const opened = new WeakMap<Owner, Close[]>();
 
-/** Calls `close` at the owner's end, in the reverse order of these calls; a failure does not keep the others back. */
+/** Calls `close` at the owner's end, in reverse order of registration; a failure does not stop the others. */
 export function atEnd(owner: Owner, close: Close): void {
   const closers = opened.get(owner) ?? [];
   closers.push(close);
@@ -37,7 +37,7 @@ export function atEnd(owner: Owner, close: Close): void {
   });
 }
 
-/** The first value that is not undefined or false; rejects, naming `what`, when none comes in time. */
+/** Returns the first value that is not undefined or false; rejects with `what` on timeout. */
 export async function eventually<Value>(
   what: string,
   look: () => Value | undefined | false | Promise<Value | undefined | false>,
@@ -48,17 +48,17 @@ export async function eventually<Value>(
     const value = await look();
     if (value !== undefined && value !== false) return value;
     if (performance.now() - startedAt > limitMs) throw new Error(`${what} did not happen within ${limitMs} ms`);
-    // The other process needs the core: a wait that spins takes it away.
+    // The other process needs the core, which a busy wait would take.
     await (looks <= TURNS ? turn() : pause(Math.min(looks - TURNS, LONGEST_PAUSE_MS)));
   }
 }
 
-/** Looks that follow each other at once, for what takes some turns of this process. */
+/** Immediate checks, for effects within a few turns of this process. */
 const TURNS = 20;
-/** Pauses between further looks become longer by a millisecond each, up to this. */
+/** Pauses between later checks grow by a millisecond each, up to this. */
 const LONGEST_PAUSE_MS = 10;
 
-/** The promise's value, or a rejection naming `what` when it does not settle in time. */
+/** Returns the promise's value, or rejects with `what` on timeout. */
 export async function within<Value>(what: string, promise: Promise<Value>, limitMs = LIMIT_MS): Promise<Value> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {

@@ -1,4 +1,4 @@
-/** A front door that has no certificate yet: what clients, probes and operators meet, and that it opens by itself. */
+/** A TLS listener without a certificate yet: what clients, probes and operators see, and that it recovers by itself. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -26,7 +26,7 @@ const CHALLENGE = "/.well-known/acme-challenge/abcdefghijklmnopqrstuvwxyz0123456
 interface Pending extends Gateway {
   /** Path of the admin socket. */
   readonly socket: string;
-  /** What the probe of readiness is answered. */
+  /** Answer of the readiness probe. */
   ready(): Promise<readonly [status: number, body: string]>;
   /** The row of the table `certificates`. */
   row(): Promise<Document>;
@@ -54,7 +54,7 @@ async function start(owner: Owner, tls: Document, listen = "127.0.0.1:0"): Promi
   };
 }
 
-/** Over TLS, believing whatever is presented. */
+/** Requests over TLS without verification. */
 async function ask(port: number, path: string, headers: Readonly<Record<string, string>> = {}) {
   const sent = request({ host: "127.0.0.1", port, path, headers, rejectUnauthorized: false, agent: false });
   sent.end();
@@ -116,7 +116,9 @@ test("without an authority the TLS listener answers 503 with a placeholder certi
 
 const pebble = await peer("pebble");
 
-test("the listener serves once the authority has validated it, without a restart", { skip: pebble.missing }, async (t) => {
+test("the listener serves once the authority has validated it, without a restart", {
+  skip: pebble.missing,
+}, async (t) => {
   const port = await freePort();
   const held: Socket[] = [];
   let isOpen = false;

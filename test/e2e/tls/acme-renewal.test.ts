@@ -1,4 +1,4 @@
-/** A certificate with seconds to live is renewed by a gateway that goes on serving, and what is told of it follows. */
+/** A certificate with seconds to live is renewed by a serving gateway, and status and metrics follow. */
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { get } from "node:http";
@@ -17,7 +17,7 @@ const pebble = await peer("pebble");
 
 const DOMAIN = "gw.example.com";
 const DEPLOYMENT = { providers: [{ name: "main", dialect: "compat", base_url: "http://127.0.0.1:9/v1" }] };
-/** Renewed at half of it. */
+/** The certificate is renewed at half of its life. */
 const LIFE_SECONDS = 16;
 
 function statusOf(socketPath: string): Promise<{ readonly certificates?: unknown }> {
@@ -62,7 +62,7 @@ test("a certificate is replaced while requests continue, and status and metrics 
   const first = await eventually("the first certificate", serial);
   const expires = await notAfter();
 
-  // One connection that is kept, and new ones: none of them may fail.
+  // One kept-alive connection, and new ones: none of them may fail.
   const kept = new Agent({ keepAlive: true, maxSockets: 1 });
   const fresh = new Agent({ keepAlive: false, maxCachedSessions: 0 });
   atEnd(t, () => {
@@ -88,7 +88,7 @@ test("a certificate is replaced while requests continue, and status and metrics 
     "the second certificate",
     async () => {
       const statuses = await Promise.all([ask(kept), ask(fresh)]);
-      // Answered by the gateway: nobody runs the provider.
+      // The gateway answers; the provider is not running.
       assert.deepEqual(statuses, [502, 502]);
       asked += 1;
       const now = await serial();

@@ -1,4 +1,7 @@
-/** Three nodes, one authority: the validator is sent to each in turn, all serve what one ordered, and no key lies on a disk. */
+/**
+ * Three nodes, one authority: the validator is sent to each in turn, all serve what one ordered, and no key is stored
+ * in plain text.
+ */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
@@ -18,7 +21,7 @@ const pebble = await peer("pebble");
 const DOMAINS = ["gw.example.com", "api.example.com", "mcp.example.com"];
 const DEPLOYMENT = { providers: [{ name: "main", dialect: "compat", base_url: "http://127.0.0.1:9/v1" }] };
 
-/** How keys of P-256 begin, in DER and in PEM; that of the audit trail, which has a file of its own, is of another kind. */
+/** Prefixes of P-256 keys in DER and PEM; the key of the audit trail, in its own file, is of another type. */
 const KEY_DER = Buffer.from("308187020100301306072a8648ce3d020106082a8648ce3d030107046d306b0201010420", "hex");
 const KEY_PEM = KEY_DER.toString("base64").slice(0, 44);
 const UNSEALED = [KEY_DER, Buffer.from(KEY_PEM), Buffer.from(KEY_PEM).toString("base64").slice(0, 56)];
@@ -29,7 +32,7 @@ test("a cluster has one certificate, validated at every node and served by every
   const ports = await Promise.all(DOMAINS.map(freePort));
   const asked = ports.map(() => 0);
   let turn = 0;
-  // As balancers do, the next is tried where one refuses.
+  // Like a load balancer, tries the next server if one refuses.
   const balancer = createServer({ pauseOnConnect: true }, async (socket) => {
     socket.on("error", () => undefined);
     const [onward, at] = await reached();

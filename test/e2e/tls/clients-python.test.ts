@@ -1,5 +1,5 @@
 // tier: long
-/** The front door before the official Python SDKs, which come from PyPI, with a company's own root. */
+/** The TLS listener with the official Python SDKs, which come from PyPI, and a company's own root. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
@@ -17,7 +17,7 @@ const gateway = await startSecure(file, {
   providers: [{ preset: "simulator", models: ["sim-*"] }],
 });
 
-/** Resolves with what the program says on its output and its errors; it reads the roots to trust at its start. */
+/** Resolves with the program's stdout and stderr; it reads the trusted roots at startup. */
 async function run(env: Readonly<Record<string, string>>): Promise<readonly [out: string, err: string]> {
   const child = spawn(python.path, ["-c", PYTHON_SDKS, gateway.secureUrl], {
     env: { PATH: process.env["PATH"] ?? "", ...env },

@@ -1,4 +1,4 @@
-/** The front door as OpenSSL's client sees it, and the official SDKs that trust a company's own root. */
+/** The TLS listener with OpenSSL's client, and the official SDKs that trust a company's own root. */
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { dirname, join } from "node:path";
@@ -24,7 +24,7 @@ const openssl = await promisify(execFile)("openssl", ["version"]).then(
 
 const ASKING = "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
 
-/** All that it says, of its output and its errors. */
+/** Returns all of its stdout and stderr. */
 async function client(...args: readonly string[]): Promise<string> {
   const child = spawn("openssl", [
     "s_client",
@@ -39,7 +39,7 @@ async function client(...args: readonly string[]): Promise<string> {
   }
 }
 
-/** By the server: an alert, not a client that has nothing to offer. */
+/** Refused by the server with an alert, not by a client without anything to offer. */
 const REFUSED = [/Cipher is \(NONE\)/, /SSL alert number \d+/];
 
 const OLD = ["-cipher", "ALL:@SECLEVEL=0"];
@@ -117,7 +117,7 @@ words.push(await anthropic.messages.stream({ ...asked, max_tokens: 100 }).finalT
 console.log(JSON.stringify(words));
 `;
 
-/** Both programs read the roots that they are to trust at their start. */
+/** Both programs read the trusted roots at startup. */
 async function run(
   program: string,
   args: readonly string[],

@@ -1,5 +1,5 @@
 // tier: test
-/** The front door with a certificate from files, as clients of every kind meet it. */
+/** The TLS listener with certificate files, for clients of every kind. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { request } from "node:https";
@@ -30,7 +30,7 @@ const metric = async (name: string): Promise<number> => {
   return Number(new RegExp(`^${name.replace(/[{}]/g, "\\$&")} ([0-9.e+]+)$`, "m").exec(text)?.[1] ?? 0);
 };
 
-/** A whole request on a TLS connection; resolves with the answer's text. */
+/** Sends a complete request on a TLS connection; resolves with the answer's text. */
 async function ask(socket: TLSSocket, body = QUESTION): Promise<string> {
   let text = "";
   const hear = (chunk: Buffer): void => {
@@ -130,7 +130,7 @@ test("a new pair is presented to new connections while open connections, streams
   await within("the session", once(socket, "open"));
   await gateway.rotate();
 
-  // Each process of the data plane takes it within moments.
+  // Each data plane process loads it within moments.
   await eventually("the new certificate", async () => {
     const fresh = await handshake(t, port, trusting);
     return fresh.getPeerCertificate().serialNumber !== serial;
@@ -147,7 +147,7 @@ test("a new pair is presented to new connections while open connections, streams
   await within("an event of the session", echoed);
 });
 
-/** The answer as a stream of events, to its end. */
+/** Requests a stream of events and reads it to its end. */
 function streamed(url: string): Promise<string> {
   const body = JSON.stringify({ ...JSON.parse(QUESTION), model: "sim-slow", stream: true });
   return new Promise((done, failed) => {
@@ -207,7 +207,7 @@ test("a client that disconnects in the handshake, stays silent or stalls holds n
       return client;
     }),
   );
-  // Those that come first may have ended before the last has come.
+  // The first ones may have ended before the last has arrived.
   const many = async (): Promise<boolean> => (await metric("gateway_tls_handshakes_under_way")) >= 200;
   const [stalled] = await Promise.all([stalling, eventually("hundreds at once", many)]);
   assert.match(await ask(await handshake(t, port, trusting)), /200 OK/);
@@ -215,7 +215,7 @@ test("a client that disconnects in the handshake, stays silent or stalls holds n
   dripping.send(Buffer.from([0x16]));
   const drip = setInterval(() => void dripping.socket.write(Buffer.from([0x03])), 500);
   t.after(() => clearInterval(drip));
-  // Once TLS is agreed on, it is HTTP whose limits hold.
+  // After the TLS handshake the HTTP limits apply.
   const agreed = await Promise.all(
     ["", "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n"].map(async (begun) => {
       const socket = await handshake(t, port, trusting);

@@ -1,4 +1,4 @@
-/** A gateway whose front door has a certificate of a private authority, from files. */
+/** A gateway with a certificate of a private authority, from files. */
 import { once } from "node:events";
 import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -13,14 +13,14 @@ interface SecureGateway extends Gateway {
   /** `https://127.0.0.1:port`. */
   readonly secureUrl: string;
   readonly authority: TestAuthority;
-  /** Path of the root that clients trust. */
+  /** Path of the root certificate for clients. */
   readonly rootFile: string;
   readonly certFile: string;
   readonly keyFile: string;
   readonly first: Pair;
-  /** As an operator does it who is careful: each file whole, one after the other. */
+  /** Writes like a careful operator: each file complete, one after the other. */
   write(pair: Pair): Promise<void>;
-  /** Writes a new pair and waits until it is taken up. */
+  /** Writes a new pair and waits until it is loaded. */
   rotate(): Promise<void>;
 }
 
@@ -62,14 +62,14 @@ export async function startSecure(
     async rotate() {
       const from = gateway.log().length;
       await write(await authority.issue());
-      // A signal has the files looked at now.
+      // The signal checks the files at once.
       gateway.signal("SIGHUP");
       await gateway.logged("certificate taken up", from);
     },
   };
 }
 
-/** Resolves once the handshake is done; rejects with what ended it. */
+/** Resolves once the handshake is done; rejects with its error. */
 export async function handshake(owner: Owner, port: number, options: ConnectionOptions = {}): Promise<TLSSocket> {
   const socket = connect({ port, host: "127.0.0.1", ...options });
   atEnd(owner, () => socket.destroy());
@@ -84,7 +84,7 @@ export async function handshake(owner: Owner, port: number, options: ConnectionO
   return socket;
 }
 
-/** What a client keeps for its next connection, with the version that it is of. */
+/** Returns the session that a client keeps for its next connection, with its protocol version. */
 export async function sessionOf(
   owner: Owner,
   port: number,

@@ -1,4 +1,4 @@
-/** Ten new certificates under load: nobody's request fails, and nothing that is open is closed. */
+/** Ten new certificates under load: no request fails, and nothing open is closed. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
@@ -16,11 +16,11 @@ import { simulated } from "../support/simulated.ts";
 import { atEnd, eventually, within } from "../support/wait.ts";
 import { handshake, sessionOf, startSecure } from "./support.ts";
 
-/** More for a long campaign. */
+/** A long run uses more. */
 const SWAPS = Number(process.env["GATEWAY_TLS_SWAPS"] ?? randomRuns(10, 4));
 const PER_SECOND = Number(process.env["GATEWAY_TLS_RATE"] ?? randomRuns(1_000, 300));
 const CONNECTIONS = 64;
-/** Of one load; another follows while there are certificates to come. */
+/** Duration of one load; another follows while there are certificates left. */
 const SECONDS = 5;
 const CHAT = "/v1/chat/completions";
 
@@ -92,7 +92,7 @@ test("certificates are replaced under load without a failed request or closed st
   const swapping = async (): Promise<void> => {
     for (let swap = 0; swap < SWAPS; swap++) {
       await gateway.rotate();
-      // Each process of the data plane takes it within moments.
+      // Each data plane process loads it within moments.
       await eventually("another certificate", async () => {
         const fresh = await handshake(t, port, trusting);
         const { serialNumber } = fresh.getPeerCertificate();

@@ -1,6 +1,6 @@
 /**
- * The state machines of older builds and of this one, side by side in one process: the same entries must come to the same
- * rows in all of them. `GATEWAY_VERSION_ENTRIES` makes the logs longer.
+ * The state machines of older builds and of this one, side by side in one process: the same entries must lead to the
+ * same rows in all of them. `GATEWAY_VERSION_ENTRIES` makes the logs longer.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -29,7 +29,7 @@ for (const older of OLDER_BUILDS) {
   });
 }
 
-/** Each keeps types and most tests of one build content, and forks the state of a cluster of two. */
+/** Each keeps types and most tests of one build valid, and forks the state of a cluster of two. */
 const BREAKS: readonly (Patch & { readonly what: string })[] = [
   {
     what: "a reason is trimmed",

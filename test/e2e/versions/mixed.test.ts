@@ -1,8 +1,9 @@
 /**
- * Clusters of an older build and this one, under load: upgraded node by node, one taken back before the feature level goes
- * up, archives restored both ways. No write is lost, no request refused beyond connects, and all hold the same rows.
+ * Clusters of an older build and this one, under load: upgraded node by node, one downgraded before the feature level
+ * rises, archives restored in both directions. No write is lost, no request refused except at connect, and all have the
+ * same rows.
  *
- * `GATEWAY_VERSIONS=all` takes every older build and every order in which three nodes can be upgraded.
+ * `GATEWAY_VERSIONS=all` uses every older build and every order of upgrading three nodes.
  */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -19,7 +20,7 @@ const ALL_ORDERS = ["n1 n2 n3", "n1 n3 n2", "n2 n1 n3", "n2 n3 n1", "n3 n1 n2", 
 const IS_LONG = process.env["GATEWAY_VERSIONS"] === "all";
 const SEED = Number(process.env["GATEWAY_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
 
-/** The newest of which this build has more: there the level goes up. */
+/** The newest builds below this one's level: with them the level rises. */
 const NEAREST = OLDER_BUILDS.filter(({ level }) => level < FEATURE_RANGE.max).slice(-1);
 
 for (const older of IS_LONG ? OLDER_BUILDS : NEAREST) {
@@ -69,7 +70,7 @@ async function thereAndBack(
 
 const levelOf = async ({ door }: TestNode): Promise<number> => (await factsOf(await door.save(true))).feature_level;
 
-/** An older build on the directory of a node whose cluster has gone on: it says so and ends, and nothing is damaged. */
+/** An older build on the directory of a node whose cluster has moved on: it reports that and ends without damage. */
 async function isRefusedUnharmed(node: TestNode, old: string): Promise<void> {
   await node.stop();
   const { program: newest, ...rest } = node.settings;
@@ -87,12 +88,12 @@ async function isRefusedUnharmed(node: TestNode, old: string): Promise<void> {
 
 interface Restores {
   readonly old: string;
-  /** The cluster's level is above what the older build knows. */
+  /** Whether the cluster's level is above the older build's. */
   readonly isHigher: boolean;
   readonly archives: readonly Uint8Array[];
 }
 
-/** Into the new cluster what mixed ones saved; into a cluster of one of the older build what each saved. */
+/** Restores into the new cluster an archive of a mixed one, and into a cluster of the older build both archives. */
 async function restoresBothWays(t: TestContext, cluster: TestCluster, { old, isHigher, archives }: Restores) {
   const leader = cluster.node(await cluster.leader());
   const newest = await leader.door.save(true);

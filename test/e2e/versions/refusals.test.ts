@@ -1,6 +1,6 @@
 /**
- * What a node says that is too old for its cluster or its directory: it ends with status 11, names what it met and the way
- * on, and leaves the directory to the build that can read it.
+ * Messages of a node that is too old for its cluster or its directory: it ends with status 11, names the mismatch and
+ * the remedy, and leaves the directory to the build that can read it.
  */
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
@@ -17,7 +17,7 @@ const HIGHER = FEATURE_RANGE.max + 1;
 const REMEDY =
   /is of feature level \d+, and this build knows levels 1 to \d+.*run the version that .*restore a snapshot/;
 
-/** A build with a level more. */
+/** A build with one level more. */
 const future = () =>
   patchedProgram({
     path: "src/server/core/state/commands/feature.ts",

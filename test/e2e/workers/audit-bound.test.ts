@@ -1,6 +1,6 @@
 /**
- * What is answered without a record when the node process hangs, is killed or is busy: a worker refuses from 250 ms on, and
- * one whose node process is gone serves nothing.
+ * Answers without a record while the node process hangs, is killed or is busy: a worker refuses from 250 ms on, and one
+ * without its node process serves nothing.
  */
 import assert from "node:assert/strict";
 import { Agent, request } from "node:http";
@@ -11,7 +11,7 @@ import { eventually } from "../support/wait.ts";
 import { allServe, isAlive } from "./support/workers.ts";
 
 const CLIENTS = 6;
-/** Age at which a worker refuses, two looks, and what a loaded machine adds. */
+/** Age at which a worker refuses, two check intervals, and an allowance for a loaded machine. */
 const BOUND_MS = 250 + 100 + 250;
 
 interface Answered {
@@ -25,7 +25,7 @@ interface Load {
   stop(): Promise<void>;
 }
 
-/** Clients with a connection each, so that a worker serves them though the node process accepts nothing. */
+/** Clients with a connection each, so that a worker serves them although the node process accepts nothing. */
 function load(port: number, key: string): Load {
   const answered: Answered[] = [];
   const refused: number[] = [];
@@ -107,7 +107,7 @@ for (const [what, hang] of [
     await under.stop();
     await gateway.ended;
     const before = node.output();
-    // What was in the journal and not yet written comes out at the next start.
+    // Records in the journal that were not yet emitted appear at the next start.
     await node.start();
     await node.stop();
     const recorded = new Set(

@@ -1,4 +1,4 @@
-/** Processes of the data plane that have no descriptor left: none ends, and all serve again once there are some. */
+/** Data plane processes without free descriptors: none ends, and all serve again once there are some. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
@@ -13,7 +13,7 @@ import { allServe } from "./support/workers.ts";
 
 const hasPrlimit = spawnSync("prlimit", ["--version"]).status === 0;
 const CHAT = "/v1/chat/completions";
-/** Of each worker, beside what it has open when nothing is under way. */
+/** Descriptors of each worker beyond those open when idle. */
 const SPARE = 6;
 
 test("connections without a free descriptor wait, and the process serves again when it has one", {
@@ -40,7 +40,7 @@ test("connections without a free descriptor wait, and the process serves again w
     /file descriptors? (run out|left)/.test(message);
   await eventually("word of it", () => gateway.log().some(isFull));
   upstream.script = (socket) => reply(socket);
-  // It waits as those do that came before, or is refused in words; nobody is reset.
+  // It waits like the earlier ones, or is refused with an error; none is reset.
   const waiting = exchange(t, gateway.port, post(CHAT, '{"model":"sound"}'));
   for (const socket of held) socket.destroy();
   assert.ok([200, 503].includes((await waiting).status));

@@ -1,6 +1,6 @@
 /**
- * What workers give back: budgets to the unit, every decision in the trail, and figures that are those of the node. Clients are
- * real, workers are killed as the system kills them.
+ * Figures collected from workers: exact budgets, every decision in the trail, and metrics of the node. Clients are
+ * real, and workers are killed as the system kills them.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -12,11 +12,11 @@ import { eventually } from "../support/wait.ts";
 import { allServe } from "./support/workers.ts";
 
 const LONG = "87600h";
-/** Of the campaign: `GATEWAY_TEST_KILLS=200`. */
+/** A long run sets `GATEWAY_TEST_KILLS=200`. */
 const KILLS = Number(process.env["GATEWAY_TEST_KILLS"] ?? randomRuns(8, 3));
 const CLIENTS = 8;
 
-/** A chat over a connection of its own, so that calls are spread over the workers. */
+/** Each chat uses a connection of its own, so that calls are spread over the workers. */
 const apart = { connection: "close" };
 
 const DEPLOYMENT = {
@@ -127,7 +127,7 @@ test(`workers killed under load lose their own requests and nothing else (${KILL
   assert.ok((told?.restarts ?? 0) >= KILLS, `${told?.restarts} restarts told`);
   const { items } = await node.client.call("list_budgets");
   const used = items.find(({ budget }) => budget === "calls")?.used ?? 0;
-  // Never less than was used; of each that was killed, what it held and two requests ahead.
+  // Never less than was used; for each killed worker, its reservations and two requests ahead.
   assert.ok(
     used >= ids.size && used <= ids.size + broken + KILLS * (CLIENTS + 40),
     `${used} charged, ${ids.size} answered`,
@@ -139,7 +139,7 @@ test(`workers killed under load lose their own requests and nothing else (${KILL
     ),
   );
   const missing = [...ids].filter((id) => !recorded.has(id));
-  // A process that dies has a millisecond's records with it.
+  // A killed process loses its records of the last millisecond.
   assert.ok(missing.length <= KILLS, `${missing.length} of ${ids.size} are not in the trail`);
   t.diagnostic(`${missing.length} records went with their process; ${used} charged`);
   const verdict = await verify(t, node.dir, node.output());

@@ -1,4 +1,4 @@
-/** Starts of a data plane in several processes, and those that cannot be. */
+/** Starts of a data plane with several processes, and impossible ones. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";

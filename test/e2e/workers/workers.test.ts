@@ -1,4 +1,4 @@
-/** A data plane in several processes, as its clients and its operator meet it. */
+/** A data plane with several processes, for its clients and its operator. */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { Agent, type IncomingMessage, request } from "node:http";
@@ -11,7 +11,7 @@ import { eventually } from "../support/wait.ts";
 import { allServe, isAlive } from "./support/workers.ts";
 
 const COUNT = 4;
-/** Rounds of a worker that is killed; a campaign names more. */
+/** Rounds of a killed worker; a long run sets more. */
 const KILLS = Number(process.env["WORKER_KILLS"] ?? randomRuns(8, 3));
 
 const LOST_MS = 4_000;
@@ -21,7 +21,7 @@ interface Served {
   readonly text: string;
 }
 
-/** One chat on a connection of `agent`. Rejects where the connection broke. */
+/** Sends one chat on a connection of `agent`. Rejects if the connection broke. */
 function chatOver(agent: Agent, port: number, key: string, content: string): Promise<Served> {
   return new Promise((resolve, reject) => {
     const sent = request(
@@ -44,7 +44,7 @@ function chatOver(agent: Agent, port: number, key: string, content: string): Pro
       },
     );
     sent.on("error", reject);
-    // A connection that was on its way to a worker that died is nobody's any more, which only its client can tell.
+    // A connection being handed to a worker that died is lost, which only its client can detect.
     sent.setTimeout(LOST_MS, () => sent.destroy(new Error("lost with its worker")));
     sent.end(JSON.stringify(chat({ messages: [{ role: "user", content }] })));
   });
@@ -62,7 +62,7 @@ describe("four workers", async () => {
     return agent;
   };
 
-  /** How many of 64 new connections each has got. */
+  /** Returns how many of 64 new connections each worker has. */
   async function spreadOf64(): Promise<readonly number[]> {
     const before = await readMetrics(gateway);
     const clients = Array.from({ length: 64 }, kept);
@@ -84,7 +84,7 @@ describe("four workers", async () => {
 
   test("64 kept-alive connections are spread over the workers, and the metrics show how", async () => {
     const seen: string[] = [];
-    // Who is held up for longer than a tenth of a second is given less, as it should be: then it is looked at again.
+    // A worker delayed for longer than a tenth of a second gets fewer, as intended; then the test repeats.
     for (let least = 0; least < 8; ) {
       assert.ok(seen.length < 5, `connections: ${seen.join("; ")}`);
       const spread = await spreadOf64();
@@ -102,7 +102,7 @@ describe("four workers", async () => {
     assert.ok(resident > 2 * ofNode, `${resident} bytes, ${ofNode} of the node`);
     assert.equal(sumOf(metrics, "gateway_build_info"), 1);
     assert.ok(Math.abs(sumOf(metrics, "process_start_time_seconds") - Date.now() / 1_000) < 600);
-    // Of descriptors each process has a limit of its own.
+    // Each process has its own descriptor limit.
     const open = sumOf(metrics, "process_open_fds");
     assert.ok(open > 10 && open < 1_000, `${open} descriptors`);
     assert.ok(sumOf(metrics, "gateway_event_loop_lag_seconds", { percentile: "p50" }) < 5);
@@ -166,7 +166,7 @@ describe("four workers", async () => {
     console.log(`${served} requests served over ${KILLS} kills, ${broken} broken with their worker`);
     assert.deepEqual(wrong, []);
     assert.ok(served > KILLS * 10, `${served} served`);
-    // Each client has one request under way at a time, and at most all of a worker's break with it.
+    // Each client has one request in flight, and at most all of a worker's break with it.
     assert.ok(broken <= KILLS * 16, `${broken} broken`);
     const metrics = await readMetrics(gateway);
     assert.equal(sumOf(metrics, "gateway_worker_restarts_total"), KILLS);
@@ -178,7 +178,7 @@ describe("four workers", async () => {
     process.kill(still.pid, "SIGSTOP");
     const clients = Array.from({ length: 20 }, kept);
     const answers = await Promise.allSettled(clients.map((agent) => chatOver(agent, gateway.port, key, "hello")));
-    // One connection is handed to it, and no further one before it has taken that.
+    // One connection is handed to it, and no other before it has taken that one.
     const lost = answers.filter(({ status }) => status === "rejected");
     assert.ok(lost.length <= 1, `${lost.length} lost`);
     for (const agent of clients) agent.destroy();

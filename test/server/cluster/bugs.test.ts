@@ -103,7 +103,10 @@ const BUGS: readonly (readonly [number: number, what: string, shown: readonly Sh
         "members/member-directory",
         "bug 17: answers of another data directory under a known id do not count, but its other messages do",
       ),
-      cluster("members/membership", "a member that returns with an empty directory is removed and added again once the old one is silent"),
+      cluster(
+        "members/membership",
+        "a member that returns with an empty directory is removed and added again once the old one is silent",
+      ),
       script("removed", "bug 17"),
       nodes("recovery", "an empty disk under an old node id gets no vote through a peer list"),
     ],
@@ -140,7 +143,10 @@ const BUGS: readonly (readonly [number: number, what: string, shown: readonly Sh
         "log-store",
         "conflicting entries are replaced with all that follow, and a restart finds none of them (bug 25)",
       ),
-      cluster("consensus/driver", "entries replaced while they are gathered are not written, and the first write stays complete"),
+      cluster(
+        "consensus/driver",
+        "entries replaced while they are gathered are not written, and the first write stays complete",
+      ),
     ],
   ],
   [
@@ -173,7 +179,10 @@ const BUGS: readonly (readonly [number: number, what: string, shown: readonly Sh
         "the first failed write is the last: a full disk that gets room again acknowledges nothing more (bug 28)",
       ),
       cluster("consensus/state-writer", "after a failed write no more is written, and the failure is reported once"),
-      cluster("open-cluster", "a disk failure at run time ends the node with a storage error, and pending writes are reported as possibly done"),
+      cluster(
+        "open-cluster",
+        "a disk failure at run time ends the node with a storage error, and pending writes are reported as possibly done",
+      ),
       nodes("quorum", "a full disk ends the process"),
     ],
   ],
@@ -186,7 +195,10 @@ const BUGS: readonly (readonly [number: number, what: string, shown: readonly Sh
         "open-storage",
         "the first failed write is the last: a full disk that gets room again acknowledges nothing more (bug 28)",
       ),
-      cluster("open-cluster", "a disk failure at run time ends the node with a storage error, and pending writes are reported as possibly done"),
+      cluster(
+        "open-cluster",
+        "a disk failure at run time ends the node with a storage error, and pending writes are reported as possibly done",
+      ),
     ],
   ],
   [
@@ -217,14 +229,20 @@ const BUGS: readonly (readonly [number: number, what: string, shown: readonly Sh
     "a snapshot reads rows of several indexes",
     [
       storage("state-store", "a snapshot file has the rows of the call, whatever is written meanwhile (bug 33)"),
-      cluster("consensus/applied-state", "bug 33: a snapshot under load has the rows of one index, whatever is applied meanwhile"),
+      cluster(
+        "consensus/applied-state",
+        "bug 33: a snapshot under load has the rows of one index, whatever is applied meanwhile",
+      ),
     ],
   ],
   [
     34,
     "a restored snapshot leaves a gap in the log",
     [
-      cluster("open-cluster-restarts", "bug 34: after a restore and a restart a joining node gets everything, and another restart finds it complete"),
+      cluster(
+        "open-cluster-restarts",
+        "bug 34: after a restore and a restart a joining node gets everything, and another restart finds it complete",
+      ),
       storage(
         "state-store",
         "an installed snapshot replaces log and rows in one step; before it, nothing has changed (bug 34)",

@@ -32,7 +32,8 @@ const REQUESTS: readonly (readonly [what: string, request: ProcessingRequest, he
 ];
 
 for (const [what, request, hex] of REQUESTS) {
-  test(`a request is encoded: ${what}`, () => assert.equal(requestSerialize(request).toString("hex"), hex.replaceAll(" ", "")));
+  test(`a request is encoded: ${what}`, () =>
+    assert.equal(requestSerialize(request).toString("hex"), hex.replaceAll(" ", "")));
 }
 
 test("a pick is read from header and metadata", () => {

@@ -1,6 +1,6 @@
 /**
- * A sound request for every operation of the admin API, what must be there before it, and the status it then comes to, on
- * a node that is a cluster of one, configured through the API.
+ * A valid request for every operation of the admin API, its preparation and its expected status, on a single-node
+ * cluster configured through the API.
  */
 import {
   type AdminClient,
@@ -18,7 +18,7 @@ interface Input {
   readonly query?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | ((client: AdminClient) => Promise<Uint8Array>);
-  /** Makes what the request is about; called before each. */
+  /** Creates what the request needs; called before each request. */
   readonly prepare?: (client: AdminClient) => Promise<unknown>;
   readonly status: number;
 }
@@ -36,14 +36,14 @@ const secret = (client: AdminClient) => client.call("put_secret", { params: name
 const suspension = (client: AdminClient) =>
   client.call("put_suspension", { params: suspended, body: { reason: "r", duration: "1h" } });
 
-/** With two revisions at least. */
+/** Writes a source with at least two revisions. */
 async function source(client: AdminClient): Promise<void> {
   for (const text of ["first", "second"]) await client.call("put_source", { params: named, body: document(text) });
 }
 
 const list = { status: 200 } as const;
 
-/** One an operation: the type says so, and so does a test. */
+/** One input per operation; the type and a test ensure that none is missing. */
 export const INPUTS: Readonly<Record<OperationId, Input>> = {
   list_keys: list,
   create_key: {
@@ -82,7 +82,7 @@ export const INPUTS: Readonly<Record<OperationId, Input>> = {
   get_source_revision: { params: { ...named, revision: "1" }, prepare: source, status: 200 },
   rollback_source: { params: named, prepare: source, body: '{"revision":1}', status: 200 },
   get_config: list,
-  // There is no document on disk.
+  // There is no document on the disk.
   reload_config: { status: 409 },
   rehearse: { body: "{}", status: 200 },
   list_profiles: list,
@@ -107,7 +107,7 @@ export const INPUTS: Readonly<Record<OperationId, Input>> = {
   list_backend_history: { params: { name: "one" }, status: 200 },
   list_backend_errors: { params: { name: "one" }, status: 200 },
   list_cluster_members: list,
-  // Of a cluster of one there is nobody to remove, nor to hand over to.
+  // A single-node cluster has no member to remove or to hand over to.
   delete_cluster_member: { params: { id: "n9" }, status: 404 },
   prune_cluster: { body: '{"keep":["n1"]}', status: 200 },
   transfer_leader: { body: '{"to":"n1"}', status: 200 },
@@ -127,7 +127,7 @@ export const OPERATION_IDS = Object.keys(OPERATIONS) as readonly OperationId[];
 
 export const operationOf = (id: OperationId): Operation => OPERATIONS[id];
 
-/** Also of bodies, which hold no name. */
+/** Returns the resource, also of bodies without a name. */
 export function resourceOf(id: OperationId): { readonly kind: string; readonly name: string } {
   const { resource } = operationOf(id);
   if ("name" in resource) return resource;

@@ -1,6 +1,6 @@
 /**
- * A token issuer whose tokens a test makes as it likes, sound or not: discovery and a key set on a free port, each fetch
- * counted. What people sign in at is `../../support/oidc.ts`; what no provider would sign is made here.
+ * A token issuer whose tokens a test makes freely, valid or not: discovery and a key set on a free port, with counted
+ * fetches. People sign in at `../../support/oidc.ts`; tokens that no provider would sign are made here.
  */
 import { createHmac } from "node:crypto";
 import { createServer } from "node:http";
@@ -12,19 +12,19 @@ export const AUDIENCE = "gateway-admin";
 
 export interface Issuer {
   readonly url: string;
-  /** Fetches of the key set so far. */
+  /** Number of fetches of the key set. */
   readonly fetches: number;
-  /** What the last fetch of it presented. */
+  /** Credential sent with the last fetch of the key set. */
   readonly presented: string | undefined;
-  /** Signed by the newest key; `claims` replace those of a token for the admin API, undefined leaves one out. */
+  /** Signs with the newest key; `claims` replace those of a token for the admin API, and `undefined` leaves one out. */
   token(claims?: Claims, header?: { readonly kid?: string }): Promise<string>;
-  /** A token of a person in these groups. */
+  /** Token of a person in these groups. */
   tokenOf(subject: string, ...groups: readonly string[]): Promise<string>;
-  /** Without a signature, by the header's own word. */
+  /** Token without a signature, with `alg: none`. */
   unsigned(): string;
-  /** Signed with the text of the public key as a shared secret. */
+  /** Token signed with the text of the public key as a shared secret. */
   signedWithPublicKey(): string;
-  /** New tokens are signed with a new key, and the key set lists it alone. */
+  /** Signs new tokens with a new key, and publishes only that key. */
   rotate(): Promise<void>;
 }
 
@@ -34,7 +34,7 @@ interface Key {
   readonly kid: string;
   readonly sign: Parameters<SignJWT["sign"]>[0];
   readonly jwk: JWK;
-  /** PEM of the public half. */
+  /** Public key in PEM. */
   readonly pem: string;
 }
 

@@ -1,4 +1,4 @@
-/** A person at a machine of their own: a state directory, a browser that signs in by itself, and the verbs. */
+/** A person with their own machine: a state directory, a browser that signs in automatically, and the verbs. */
 import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -14,11 +14,11 @@ interface Ran extends End {
 
 export interface Person {
   readonly home: Home;
-  /** `gateway …args`, to its end. */
+  /** Runs `gateway …args` to its end. */
   run(...args: readonly string[]): Promise<Ran>;
-  /** `gateway login`, with a browser in which alice signs in. */
+  /** Runs `gateway login` with a browser in which alice signs in. */
   login(url: string): Promise<Ran>;
-  /** `gateway login -device`, with somebody who enters the code elsewhere. */
+  /** Runs `gateway login -device` while a user enters the code in a browser. */
   loginByDevice(provider: OidcServer, login: string, url: string): Promise<Ran>;
 }
 

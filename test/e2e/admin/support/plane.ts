@@ -1,4 +1,4 @@
-/** A gateway with both doors of its admin plane open, an issuer it trusts, and a policy. */
+/** A gateway with admin socket and listener, an issuer and a policy. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createOne, led, provider, ready, type TestNode } from "../../config/support/nodes.ts";
@@ -11,14 +11,14 @@ import type { DoorAddress } from "./send.ts";
 type Env = Readonly<Record<string, string>>;
 
 interface PlaneOptions {
-  /** URL of the issuer; undefined: none, and the network door is the loopback's. */
+  /** URL of the issuer; `undefined` for none, with a loopback listener. */
   readonly issuer?: string;
   /** Text of the policy. */
   readonly policy?: string;
-  /** Of its binding: `audience`, `roles`, `login`. */
+  /** Keys of its binding: `audience`, `roles`, `login`. */
   readonly binding?: Document;
   readonly deployment?: Document;
-  /** Keys of the node file. */
+  /** Changed keys of the node file. */
   readonly changes?: Document;
   readonly env?: Env;
 }
@@ -28,17 +28,19 @@ export interface Plane {
   readonly gateway: Gateway;
   readonly local: DoorAddress;
   readonly network: Extract<DoorAddress, { kind: "network" }>;
-  /** `http://127.0.0.1:port` of the network door. */
+  /** `http://127.0.0.1:port` of the admin listener. */
   readonly url: string;
 }
 
-/** With one provider, `one`, where nothing listens; its deployment arrives through the API unless one is given. */
+/**
+ * Starts with one provider, `one`, that is not running. The deployment is written through the API unless one is given.
+ */
 export async function startPlane(owner: Owner, options: PlaneOptions = {}): Promise<Plane> {
   const node = await preparePlane(owner, options);
   return planeOf(node, options);
 }
 
-/** Its files, and no process. */
+/** Writes the files and starts no process. */
 export async function preparePlane(owner: Owner, options: PlaneOptions): Promise<TestNode> {
   const { issuer, policy, binding, deployment, changes } = options;
   const node = await createOne(owner, {
@@ -58,7 +60,7 @@ export async function preparePlane(owner: Owner, options: PlaneOptions): Promise
   return node;
 }
 
-/** The plane of a process that this starts. */
+/** Starts the process of the node and returns its plane. */
 export async function planeOf(node: TestNode, { deployment, env }: PlaneOptions = {}): Promise<Plane> {
   const program = node.launch(env);
   const end = program.ended.then(({ status }) => {
@@ -78,7 +80,7 @@ export async function planeOf(node: TestNode, { deployment, env }: PlaneOptions 
   };
 }
 
-/** The name of the source that a plane without a deployment document begins with. */
+/** Name of the first source of a plane without a deployment document. */
 const BASE_SOURCE = "base";
 
 async function configure(node: TestNode): Promise<void> {

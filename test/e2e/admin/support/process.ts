@@ -1,7 +1,7 @@
-/** What a process uses, as the system counts it. Linux only. */
+/** Resource usage of a process as Linux counts it. */
 import { readdirSync, readFileSync } from "node:fs";
 
-/** Processor time of its threads so far, in seconds; to the nanosecond, where `/proc/<pid>/stat` counts hundredths. */
+/** Processor time of all threads, in seconds; exact to the nanosecond, while `/proc/<pid>/stat` counts hundredths. */
 export function cpuSeconds(pid: number): number {
   const ofThread = (thread: string): number =>
     Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ")[0]);

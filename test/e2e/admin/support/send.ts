@@ -1,6 +1,6 @@
 /**
- * Requests to a door as a client that is not ours sends them: any method, any target, one connection each. Every answer is
- * held against the OpenAPI document, as the caller of a generated client would rely on it.
+ * Requests to an admin address as a foreign client sends them: any method, any target, one connection each. Every
+ * answer is checked against the OpenAPI document, since generated clients rely on it.
  */
 import { request as httpRequest, type IncomingHttpHeaders, type OutgoingHttpHeaders } from "node:http";
 import { assertAnswerTo } from "../../../server/admin/support/openapi-answers.ts";
@@ -12,7 +12,7 @@ export type DoorAddress =
 export interface Sending {
   readonly headers?: OutgoingHttpHeaders;
   readonly body?: string | Uint8Array;
-  /** As `authorization: Bearer`. */
+  /** Sent as `authorization: Bearer`. */
   readonly token?: string;
 }
 
@@ -29,7 +29,7 @@ interface Refused {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** The answer as it came. */
+/** Returns the raw answer. */
 export function exchange(door: DoorAddress, method: string, target: string, sending: Sending = {}): Promise<Received> {
   const { headers = {}, body, token } = sending;
   const address = door.kind === "local" ? { socketPath: door.socketPath } : { host: "127.0.0.1", port: door.port };
@@ -64,7 +64,7 @@ export function exchange(door: DoorAddress, method: string, target: string, send
   });
 }
 
-/** As `exchange`, for an answer that the OpenAPI document must describe. */
+/** Like `exchange`, and checks the answer against the OpenAPI document. */
 export async function send(
   door: DoorAddress,
   method: string,

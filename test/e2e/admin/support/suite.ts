@@ -1,4 +1,7 @@
-/** An owner whose end is that of the suite in whose body it is made: hooks of `node:test` belong to where they are called. */
+/**
+ * Returns an owner that ends with the surrounding suite: hooks of `node:test` belong to the suite in which they are
+ * called.
+ */
 import { after } from "node:test";
 import type { Owner } from "../../support/wait.ts";
 

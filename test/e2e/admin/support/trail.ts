@@ -1,4 +1,4 @@
-/** The audit records on the stderr of a gateway, and `gateway audit verify` of it. */
+/** The audit records in the stderr of a gateway, and `gateway audit verify` over them. */
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ export interface SeenRecord extends AuditRecord {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** Of everything that the processes of the node have written, logs and all. */
+/** Returns the records in all output of the node's processes, including logs. */
 export function recordsIn(output: string): readonly SeenRecord[] {
   return output.split("\n").flatMap((line) => (line.startsWith('{"audit":1,') ? [JSON.parse(line) as SeenRecord] : []));
 }
@@ -20,7 +20,7 @@ interface Verdict extends End {
   readonly text: string;
 }
 
-/** `heads`: text of the heads file; undefined for none. */
+/** `heads` is the text of the heads file; `undefined` for none. */
 export async function verify(owner: Owner, dir: string, output: string, heads?: string): Promise<Verdict> {
   const file = join(dir, "gateway.stderr.log");
   await writeFile(file, output);
@@ -34,7 +34,7 @@ export async function verify(owner: Owner, dir: string, output: string, heads?: 
   return { ...end, text: program.stdout() + program.stderr() };
 }
 
-/** The heads that the cluster has witnessed, asked for as an operator asks: `gateway admin audit_heads`. */
+/** Returns the heads that the cluster has witnessed, by the operator's command `gateway admin audit_heads`. */
 export async function witnessedHeads(owner: Owner, node: TestNode): Promise<string> {
   const program = runProgram(owner, { args: ["admin", "-socket", join(node.dir, "admin.sock"), "audit_heads"] });
   const { status } = await program.ended;

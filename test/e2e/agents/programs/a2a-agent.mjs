@@ -1,7 +1,7 @@
 /**
- * An agent made with the official A2A SDK: `node a2a-agent.mjs PEER`. What it is told decides what it does: `task`,
- * `stream`, `relay` (what stands behind it, piece by piece, with `-` for `~`), `slow` (until it is cancelled), `ask`, `data`, `fail`, and everything
- * else it says again. Writes its address.
+ * An agent made with the official A2A SDK: `node a2a-agent.mjs PEER`. The message text selects its behavior: `task`,
+ * `stream`, `relay` (repeats the text behind it piece by piece, with `-` for `~`), `slow` (until it is canceled),
+ * `ask`, `data`, `fail`; any other text is echoed. Prints its address.
  */
 import { randomUUID } from "node:crypto";
 import { createRequire } from "node:module";

@@ -1,6 +1,6 @@
 /**
- * What the official A2A client is answered by an agent, feature by feature: `node a2a-client.mjs PEER URL AUTHORIZATION`.
- * Writes one line of JSON for each: `[feature, what was seen]`. Ids and times that agents make are written as their kind.
+ * Calls an agent with the official A2A client, feature by feature: `node a2a-client.mjs PEER URL AUTHORIZATION`. Prints
+ * one line of JSON for each: `[feature, result]`. Ids and times made by the agent are replaced by their type.
  */
 import { createRequire } from "node:module";
 

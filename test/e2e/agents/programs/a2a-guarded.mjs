@@ -1,6 +1,6 @@
 /**
- * What the official A2A client sees of guardrails before an agent: `node a2a-guarded.mjs PEER URL`. Writes one line of JSON for
- * each thing that it does: `[what, what was seen]`.
+ * Calls a guarded agent with the official A2A client: `node a2a-guarded.mjs PEER URL`. Prints one line of JSON per
+ * step: `[step, result]`.
  */
 import { createRequire } from "node:module";
 

@@ -1,6 +1,6 @@
 /**
- * What the official MCP client is answered by a server, feature by feature: `node mcp-client.mjs PEER URL AUTHORIZATION`.
- * Writes one line of JSON for each: `[feature, what was seen]`.
+ * Calls a server with the official MCP client, feature by feature: `node mcp-client.mjs PEER URL AUTHORIZATION`. Prints
+ * one line of JSON for each: `[feature, result]`.
  */
 import { createRequire } from "node:module";
 

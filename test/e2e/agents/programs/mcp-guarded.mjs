@@ -1,6 +1,6 @@
 /**
- * What the official MCP client sees of guardrails before a server: `node mcp-guarded.mjs PEER URL`. Writes one line of JSON for
- * each thing that it does: `[what, what was seen]`.
+ * Calls a guarded server with the official MCP client: `node mcp-guarded.mjs PEER URL`. Prints one line of JSON per
+ * step: `[step, result]`.
  */
 import { createRequire } from "node:module";
 

@@ -1,7 +1,7 @@
 /**
- * An MCP server made with the official SDK, with the tools, resources and prompts that the official conformance suite asks
- * for and those that the client beside it calls. `node mcp-server.mjs PEER [PORT]`, where PEER is a file of the installed
- * packages; writes its address in one line.
+ * An MCP server made with the official SDK, with the tools, resources and prompts that the official conformance suite
+ * and the client beside it call. `node mcp-server.mjs PEER [PORT]`, where PEER is a file of the installed packages;
+ * prints its address on one line.
  */
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
@@ -220,7 +220,7 @@ function roundTrips(server) {
       },
     });
   });
-  // The SDK answers -32021 by itself to a client that has not declared it.
+  // The SDK itself answers -32021 to a client that has not declared the capability.
   tool("test_missing_capability", () => inputRequired({ inputRequests: { question: sample("What?") } }));
   tool("test_streaming_elicitation", async (_, { mcpReq }) => {
     await mcpReq.notify({ method: "notifications/progress", params: { progressToken: 1, progress: 1 } });
@@ -309,7 +309,7 @@ const isForeign = ({ host = "", origin }) =>
   !LOCAL.test(host) || (origin !== undefined && !LOCAL.test(origin.replace(/^https?:\/\//, "")));
 
 const server = createServer((request, answer) => {
-  // What keeps pages of others out is the duty of who uses the SDK.
+  // Refusing pages of other origins is the responsibility of the SDK's user.
   if (isForeign(request.headers)) return answer.writeHead(403).end();
   return node(request, answer);
 });

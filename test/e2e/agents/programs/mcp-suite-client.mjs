@@ -1,7 +1,7 @@
 /**
- * A client for the client scenarios of the MCP conformance suite: `node mcp-suite-client.mjs PEER GATEWAY URL`, of which the
- * suite adds the last. It lists and calls whatever the server has. GATEWAY: the launcher of a gateway that is put in front of
- * the server; `direct`: none.
+ * A client for the client scenarios of the MCP conformance suite: `node mcp-suite-client.mjs PEER GATEWAY URL`, of
+ * which the suite adds the last. It lists and calls everything the server has. GATEWAY is the launcher of a gateway to
+ * put in front of the server, or `direct` for none.
  */
 import { spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -41,7 +41,7 @@ async function fronted(url) {
   throw new Error("the gateway did not start");
 }
 
-/** Something of the type that the schema names. */
+/** Returns a value of the schema's type. */
 function exampleOf(schema = {}) {
   if (schema.type === "object") {
     return Object.fromEntries(Object.entries(schema.properties ?? {}).map(([name, one]) => [name, exampleOf(one)]));
@@ -53,7 +53,7 @@ function exampleOf(schema = {}) {
 async function callEverything(client) {
   const { tools } = await client.listTools();
   for (const { name, inputSchema } of tools) {
-    // Of a tool that says a schema again, the one that it is about.
+    // A tool with a `schema` argument gets its own schema.
     const args = inputSchema.properties?.schema ? { schema: tools[0].inputSchema } : exampleOf(inputSchema);
     await client.callTool({ name, arguments: args });
   }

@@ -1,11 +1,11 @@
-/** A gateway that governs MCP servers and agents as operators do, with nothing that a sound call would meet. */
+/** A gateway that governs MCP servers and agents with rules that affect no valid call. */
 import { mint, startGoverned } from "../../governance/support/governed.ts";
 import type { Document } from "../../support/config.ts";
 import type { Gateway } from "../../support/gateway.ts";
 import { freePort } from "../../support/ports.ts";
 import type { Owner } from "../../support/wait.ts";
 
-/** What is found is rewritten, in both directions. */
+/** Findings are rewritten in both directions. */
 export const GUARDRAILS: Document = {
   detectors: [
     {
@@ -21,11 +21,11 @@ export const GUARDRAILS: Document = {
 
 interface Fronting {
   readonly gateway: Gateway;
-  /** For the header of this name. */
+  /** Value of the authorization header. */
   readonly authorization: string;
 }
 
-/** `deployment`: the servers and agents. Its public address is the one that it listens on. */
+/** `deployment` has the servers and agents. The public address is the gateway's own listen address. */
 export async function startFronting(owner: Owner, deployment: Document): Promise<Fronting> {
   const listen = `127.0.0.1:${await freePort()}`;
   const { node, gateway } = await startGoverned(owner, {

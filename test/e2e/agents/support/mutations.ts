@@ -1,7 +1,7 @@
-/** Calls of a denied tool, spelt as somebody would who wants to get them past a rule on its name. */
+/** Mutated calls of a denied tool, as an attacker would spell them to bypass a rule on its name. */
 import type { Recorded } from "../../support/upstream.ts";
 
-/** As a client with an eye on the rule would write the header. */
+/** Returns the name that an attacker who knows the rule would write into the header. */
 export function nameIn(body: Buffer): string {
   try {
     const { params } = JSON.parse(body.toString()) as { readonly params?: { readonly name?: unknown } };
@@ -12,7 +12,7 @@ export function nameIn(body: Buffer): string {
   }
 }
 
-/** As the laxest of servers may read it: whichever of two members of one name, in whatever case. */
+/** Whether the most lenient server could read the denied tool: either of two members with one name, in any case. */
 export function namesRm({ body }: Recorded): boolean {
   let isRm = false;
   JSON.parse(body.toString(), (member, value) => {
@@ -25,7 +25,7 @@ export function namesRm({ body }: Recorded): boolean {
 
 type Random = () => number;
 
-/** Bytes inserted and left out, names written twice or otherwise, another frame. */
+/** Inserts and drops bytes, duplicates or respells names, and changes the framing. */
 export function mutated(body: Buffer, random: Random): Buffer {
   const text = body.toString("latin1");
   const at = random() % (text.length + 1);
@@ -72,7 +72,7 @@ export function mutated(body: Buffer, random: Random): Buffer {
   return Buffer.from(made, "latin1");
 }
 
-/** By a linear congruence, modulus 2^32, of which the high bits are random enough. */
+/** Linear congruential generator, modulus 2^32, of which the high bits are used. */
 export function randomFrom(seed: number): Random {
   let state = seed >>> 0;
   return () => {

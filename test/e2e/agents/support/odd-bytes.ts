@@ -1,4 +1,4 @@
-/** Bytes of JSON and events that only some readers expect. */
+/** Unusual bytes of JSON and events that only some parsers accept. */
 import type { Socket } from "node:net";
 import { startEvents, writeChunk } from "../../support/upstream.ts";
 
@@ -7,7 +7,7 @@ export function chunks(socket: Socket, pieces: readonly (string | Buffer)[]): vo
   for (const piece of pieces) writeChunk(socket, piece);
 }
 
-/** The bytes of one event, cut in two within the three bytes of the character. */
+/** Returns the bytes of one event, split inside the three bytes of the character. */
 export function cutWithin(event: string, character: string): readonly Buffer[] {
   const bytes = Buffer.from(event);
   const at = bytes.indexOf(character) + 1;
@@ -16,10 +16,10 @@ export function cutWithin(event: string, character: string): readonly Buffer[] {
 
 const BAD_BYTE = Buffer.from([0xff]);
 export const MARK = "\uFEFF";
-/** A byte that is no UTF-8 in the place of the bar. */
+/** Replaces the bar with a byte that is not valid UTF-8. */
 export const withBadByte = (text: string): Buffer => {
   const [before = "", rest = ""] = text.split("|");
   return Buffer.concat([Buffer.from(before), BAD_BYTE, Buffer.from(rest)]);
 };
-/** Digits of a card as escapes of JSON. */
+/** Writes the digits of a card as JSON escapes. */
 export const escaped = (text: string): string => text.replaceAll("4", "\\u0034");

@@ -1,4 +1,7 @@
-/** Programs that speak an agent protocol with its official SDK: servers that run beside a test, and clients to their end. */
+/**
+ * Programs that use the official SDK of an agent protocol: servers that run beside a test, and clients that run to
+ * their end.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { dirname, join } from "node:path";
@@ -8,17 +11,17 @@ import { fileURLToPath } from "node:url";
 import { atEnd, type Owner, within } from "../../support/wait.ts";
 
 const FOLDER = join(dirname(fileURLToPath(import.meta.url)), "../programs");
-/** Imports of an SDK take seconds on a busy machine. */
+/** Loading an SDK takes seconds on a busy machine. */
 const LIMIT_MS = 60_000;
-/** Of what a client says about its failure. */
+/** Maximum length of a client's error output. */
 const MAX_OUTPUT = 4_096;
 
 type Program =
   `${"mcp-server" | "mcp-client" | "mcp-guarded" | "a2a-agent" | "a2a-client" | "a2a-guarded"}.${"mjs" | "py"}`;
 
 /**
- * Runs until the owner's end. Its address, which is the first line that it writes. `peer`: of the packages that it loads, or
- * the Python that has them.
+ * Runs until the owner ends. Returns the address, which is the first printed line. `peer` is a file of the packages to
+ * load, or the Python that has them.
  */
 export async function startProgram(owner: Owner, program: Program, peer: string): Promise<string> {
   const child = run(...commandOf(program, peer, []), "ignore");
@@ -28,7 +31,7 @@ export async function startProgram(owner: Owner, program: Program, peer: string)
   return url;
 }
 
-/** What a client saw, by feature, in order. Rejects with what it wrote when it fails. */
+/** Returns a client's results by feature, in order. Rejects with its output if it fails. */
 export async function tellAll(
   program: Program,
   peer: string,
@@ -47,11 +50,11 @@ export async function tellAll(
 interface RunOptions {
   readonly cwd?: string | undefined;
   readonly limitMs?: number;
-  /** Whether it fails is told elsewhere. */
+  /** The exit status is not checked here. */
   readonly isAnyEnd?: true;
 }
 
-/** What a program writes, whatever its status. Rejects when it writes nothing but errors. */
+/** Returns the output of a program with any status. Rejects if it prints only errors. */
 export async function outputOf(node: string, args: readonly string[], options: RunOptions = {}): Promise<string> {
   const { cwd, limitMs = LIMIT_MS, isAnyEnd = false } = options;
   const child = run(node, args, "pipe", cwd);

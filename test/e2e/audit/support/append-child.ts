@@ -1,8 +1,8 @@
 /**
- * A process that keeps a trail until it is killed, or until it has recorded what it was asked for.
+ * A process that writes a trail until it is killed or has written the requested records.
  *
- * It says what it knows in files: each head that was witnessed (synced, as a quorum would have it), and the id of each
- * record that it was told is in the journal.
+ * It reports through files: each witnessed head (synced, as a quorum would have it), and the id of each record that is
+ * acknowledged as being in the journal.
  */
 
 import { appendFileSync, closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
@@ -14,13 +14,13 @@ export interface ChildJob {
   readonly output: string;
   readonly heads: string;
   readonly journaled: string;
-  /** Before every id, so that they differ from start to start. */
+  /** Prefix of every id, so that ids differ from start to start. */
   readonly name: string;
-  /** Undefined: until it is killed. */
+  /** `undefined` writes until it is killed. */
   readonly records: number | undefined;
 }
 
-/** Awaited at once, beside as many that are not. */
+/** Records awaited concurrently, beside as many that are not awaited. */
 const IN_FLIGHT = 64;
 
 const job = JSON.parse(process.argv[2] ?? "") as ChildJob;

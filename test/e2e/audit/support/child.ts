@@ -1,4 +1,4 @@
-/** Starts the child that keeps a trail, compiled once as the build compiles the gateway. */
+/** Starts the child that writes a trail, compiled once in the way the build compiles the gateway. */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -14,7 +14,7 @@ interface ChildProgram {
   start(job: ChildJob, crashAt?: string): ChildProcess;
 }
 
-/** Into `folder`, which is created. */
+/** Compiles into `folder`, which is created. */
 export async function compileChild(folder: string): Promise<ChildProgram> {
   mkdirSync(folder);
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"), "dir");

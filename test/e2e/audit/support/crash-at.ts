@@ -1,6 +1,6 @@
 /**
- * Loaded before a child: kills the process at the N-th system call that changes a file, in the thread of the trail.
- * `CRASH_AT=N` before the call; `CRASH_AT=N:half` after half of what it would have written.
+ * Loaded before a child: kills the process at the N-th file-changing system call in the trail's thread. `CRASH_AT=N`
+ * kills before the call, `CRASH_AT=N:half` after half of its bytes.
  */
 
 import { isMainThread } from "node:worker_threads";
@@ -16,7 +16,7 @@ if (!isMainThread && crashAt > 0) {
     if (calls !== crashAt) return;
     if (mode === "half") writePart();
     process.kill(process.pid, "SIGKILL");
-    // The signal may take a moment to arrive; nothing more is done until it has.
+    // The signal may take a moment to arrive; no more work is done until then.
     for (;;) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000);
   });
 }

@@ -1,4 +1,7 @@
-/** What a trail must be after any number of kills: whole up to every witnessed head, and holding all that was promised. */
+/**
+ * Requirements for a trail after any number of kills: complete up to every witnessed head, with every acknowledged
+ * record.
+ */
 
 import { createReadStream, existsSync, readFileSync } from "node:fs";
 import { type TrailReport, verifyTrail, type WitnessedHead } from "../../../../src/server/audit/index.ts";
@@ -6,7 +9,7 @@ import type { ChildJob } from "./append-child.ts";
 
 export interface Judgement {
   readonly report: TrailReport;
-  /** Ids that were told to be in the journal, and are not in the trail. */
+  /** Ids acknowledged as being in the journal but missing in the trail. */
   readonly lost: readonly string[];
   readonly heads: number;
 }
@@ -20,7 +23,7 @@ export async function judge(job: ChildJob): Promise<Judgement> {
   return { report, lost, heads: heads.length };
 }
 
-/** The newest of each chain. */
+/** Returns the newest head of each chain. */
 function headsOf(file: string): readonly WitnessedHead[] {
   const newest = new Map<string, WitnessedHead>();
   for (const line of linesOf(file)) {
@@ -30,7 +33,7 @@ function headsOf(file: string): readonly WitnessedHead[] {
   return [...newest.values()];
 }
 
-/** Without one that a kill has cut. */
+/** Returns the lines without one truncated by a kill. */
 function linesOf(file: string): readonly string[] {
   return existsSync(file) ? readFileSync(file, "utf8").split("\n").slice(0, -1) : [];
 }

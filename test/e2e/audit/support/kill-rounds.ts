@@ -1,6 +1,6 @@
 /**
  * Rounds of a trail that is killed at a random moment and started again, on one directory and one output. After each
- * round all that was witnessed must be in the output; after the last one a clean stop must leave nothing behind.
+ * round everything witnessed must be in the output; after the last one a clean stop must leave nothing behind.
  */
 
 import { rmSync } from "node:fs";
@@ -10,7 +10,7 @@ import type { ChildJob } from "./append-child.ts";
 import { compileChild, endOf } from "./child.ts";
 import { type Judgement, judge } from "./judge.ts";
 
-/** From the start of the process: before it has opened the trail, while it does, and well into its records. */
+/** Time from the start of the process: before it opens the trail, during that, and well into its records. */
 const LAST_KILL_MS = 800;
 
 interface KillOptions {
@@ -20,7 +20,7 @@ interface KillOptions {
   readonly say: (line: string) => void;
 }
 
-/** Rejects, naming the round, when a trail does not verify. */
+/** Rejects with the round if a trail does not verify. */
 export async function killRounds({ folder, rounds, seed, say }: KillOptions): Promise<Judgement> {
   const random = createRandom(seed);
   const program = await compileChild(join(folder, "program"));
@@ -28,7 +28,7 @@ export async function killRounds({ folder, rounds, seed, say }: KillOptions): Pr
   const files = { dir: at("audit"), output: at("output"), heads: at("heads"), journaled: at("journaled") };
   for (let round = 1; round <= rounds; round += 1) {
     if (random.chance(0.05)) {
-      // A disk that lost the journal: what was not yet emitted is lost with it, and a new chain begins.
+      // A disk that lost the journal: unemitted records are lost with it, and a new chain begins.
       rmSync(join(files.dir, "audit-head"), { force: true });
       rmSync(files.journaled, { force: true });
     }

@@ -1,10 +1,10 @@
-/** The door of a gateway: its admin API over the local socket. */
+/** Client of a gateway's admin API over the local socket. */
 import { type AdminClient, AdminError, createAdminClient, type KeyRecord } from "../../../../src/admin-api/index.ts";
 import type { Contents, Door, Outcome } from "./door.ts";
 
 const LOOK_MS = 2_000;
 const CHANGE_MS = 60_000;
-/** Of any name; of other kinds only what there is can be suspended. */
+/** A suspension of a model may have any name; other kinds must exist. */
 const KIND = "model";
 
 export function adminDoor(socketPath: string): Door {
@@ -95,9 +95,9 @@ async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }
 
-/** Of these the request certainly went nowhere. */
+/** With these codes the request was certainly not sent. */
 const NOT_SENT = new Set(["ECONNREFUSED", "ENOENT"]);
-/** The answer never came, or says of itself that it does not know. */
+/** The answer never came, or itself says that the outcome is unknown. */
 const UNANSWERED = new Set(["timeout", "aborted", "unreachable", "unintelligible", "internal"]);
 
 async function outcomeOf<Value>(work: () => Promise<Value>): Promise<Outcome<Value>> {

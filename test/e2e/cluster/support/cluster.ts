@@ -1,6 +1,6 @@
 /**
- * A cluster of real processes: each node with a folder, ports and a door of its own, proxies between all of them, and what
- * a test does to them. A node keeps its settings and directory from start to start; everything ends with the owner.
+ * A cluster of real processes: each node with a folder, ports and a socket of its own, proxies between all of them, and
+ * operations for tests. A node keeps its settings and directory across starts; everything ends with the owner.
  */
 import assert from "node:assert/strict";
 import { mkdtemp, rename, rm } from "node:fs/promises";
@@ -23,30 +23,30 @@ export interface TestNode {
   readonly id: string;
   readonly addresses: Addresses;
   readonly dataDir: string;
-  /** For its next start. */
+  /** Settings for its next start. */
   settings: Settings;
-  /** Of the running process, or of the last one. */
+  /** Client of the running process, or of the last one. */
   readonly door: Door;
   readonly socketPath: string;
   readonly pid: number;
   readonly isRunning: boolean;
   readonly isPaused: boolean;
-  /** Everything that its processes have written, first to last. */
+  /** All output of its processes in order. */
   output(): string;
-  /** Starts the process and does not wait for anything. */
+  /** Starts the process without waiting. */
   launch(): Promise<Running>;
-  /** Resolves when its door answers. */
+  /** Resolves when its socket answers. */
   ready(): Promise<void>;
   start(): Promise<void>;
-  /** SIGTERM; the process must end well. */
+  /** Sends SIGTERM; the process must end cleanly. */
   stop(): Promise<void>;
-  /** SIGKILL, from which nothing can be tidied up. */
+  /** Sends SIGKILL, so no cleanup runs. */
   kill(): Promise<void>;
   pause(): void;
   resume(): void;
   /** Starts it and resolves with its end, which must come by itself. */
   failsToStart(): Promise<End & { readonly output: string }>;
-  /** Moves its data directory away; resolves with where to. */
+  /** Moves its data directory away and resolves with the new path. */
   blank(): Promise<string>;
 }
 
@@ -54,24 +54,24 @@ export interface TestCluster {
   readonly ids: readonly string[];
   readonly links: Links;
   node(id: string): TestNode;
-  /** In the order of their ids. */
+  /** Nodes in id order. */
   readonly nodes: readonly TestNode[];
-  /** A node that is not started. */
+  /** Adds a node without starting it. */
   add(id: string, settings: Partial<Settings> & Pick<Settings, "begin">): Promise<TestNode>;
   startAll(ids?: readonly string[]): Promise<void>;
-  /** The id of a leader that all running nodes name; each of them is a member. */
+  /** Resolves with the id of a leader that all running nodes name; each of them is a member. */
   leader(among?: readonly string[]): Promise<string>;
-  /** All running nodes have applied what the leader has. */
+  /** Resolves when all running nodes have applied what the leader has. */
   caughtUp(): Promise<void>;
   close(): Promise<void>;
 }
 
 interface ClusterOptions {
   readonly ids: readonly string[];
-  /** Beyond the list of peers. */
+  /** Settings beyond the list of peers. */
   readonly settings?: Partial<Settings>;
   readonly dataDirs?: ReadonlyMap<string, string>;
-  /** Nodes that do not share the loopback: where they listen, and what their command begins with. No proxies then. */
+  /** For nodes that do not share the loopback: their listen host and their command prefix. They have no proxies. */
   readonly places?: ReadonlyMap<string, { readonly host: string; readonly prefix: readonly string[] }>;
 }
 

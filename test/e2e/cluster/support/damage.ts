@@ -1,6 +1,6 @@
 /**
- * What can happen to the files of a stopped node. Each damage resolves with what it did, or undefined where the directory
- * has no such file. A node must notice each of them when it is started, but for those that may be harmless.
+ * Damage to the files of a stopped node. Each function resolves with what it did, or `undefined` if the directory has
+ * no such file. A node must notice each at its next start, except for those that may be harmless.
  */
 import { open, readdir, rm, stat, truncate } from "node:fs/promises";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ type Damage = (dataDir: string) => Promise<string | undefined>;
 
 const LOG_FOLDER = "raft";
 
-/** LevelDB opens a database with such a MANIFEST, and parts of it are gone. */
+/** LevelDB opens a database with such a MANIFEST, and parts of it are missing. */
 const shortManifest: Damage = async (dataDir) => {
   const path = await newest(join(dataDir, LOG_FOLDER), /^MANIFEST-/);
   if (path === undefined || !(await hasTables(join(dataDir, LOG_FOLDER)))) return undefined;
@@ -18,13 +18,13 @@ const shortManifest: Damage = async (dataDir) => {
   return `${path} is short of its last byte`;
 };
 
-/** In the middle of the largest table of the log, where its records are. */
+/** Flips a byte in the middle of the log's largest table, where its records are. */
 const flippedTableByte: Damage = async (dataDir) => {
   const path = await largest(join(dataDir, LOG_FOLDER), /\.(ldb|sst)$/);
   return path === undefined ? undefined : await flip(path);
 };
 
-/** The same in the rows of the state. */
+/** Does the same in the rows of the state. */
 const flippedStateByte: Damage = async (dataDir) => {
   const folder = (await readdir(dataDir)).find((name) => /^state-\d+$/.test(name));
   if (folder === undefined) return undefined;
@@ -32,7 +32,7 @@ const flippedStateByte: Damage = async (dataDir) => {
   return path === undefined ? undefined : await flip(path);
 };
 
-/** LevelDB opens a database without it, and what was in it is gone. */
+/** LevelDB opens a database without it, and its content is missing. */
 const deletedWriteAheadLog: Damage = async (dataDir) => {
   const path = await largest(join(dataDir, LOG_FOLDER), /^\d+\.log$/);
   if (path === undefined) return undefined;
@@ -75,9 +75,9 @@ export const DAMAGES: Readonly<Record<string, Damage>> = {
 };
 
 /**
- * Tables also hold values that later ones have replaced, which nobody reads, and the last record of a MANIFEST may be of
- * a compaction whose former tables are still there: what such a node holds must be what the others hold. Of the log
- * nothing is replaced where its records are thickest.
+ * Tables also have replaced values that are never read, and the last record of a MANIFEST may belong to a compaction
+ * whose input tables still exist: such a node must have what the others have. The log replaces nothing in the middle of
+ * its records.
  */
 export const MAY_BE_HARMLESS: ReadonlySet<string> = new Set([
   "flipped byte in a table of the state",
@@ -88,7 +88,7 @@ async function flip(path: string): Promise<string> {
   const file = await open(path, "r+");
   try {
     const { size } = await file.stat();
-    // The index of a table is at its end, its records are before.
+    // The index of a table is at its end, and its records come first.
     const at = size >> 1;
     const byte = Buffer.alloc(1);
     await file.read(byte, 0, 1, at);

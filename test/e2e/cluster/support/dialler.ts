@@ -1,12 +1,12 @@
 /**
- * Which of several processes holds the other end of a connection over the loopback: the system lists each socket with its
- * ports and inode, and each process with the inodes it has open. Linux alone; elsewhere nobody is found.
+ * Finds which of several processes holds the other end of a loopback connection: the system lists each socket with its
+ * ports and inode, and each process with its open inodes. Linux only; elsewhere none is found.
  */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
 const canTellDiallers = process.platform === "linux";
 
-/** `remotePort` is that of the dialling end. Undefined: none of them, or it is gone. */
+/** `remotePort` is the port of the dialing end. Returns `undefined` if it belongs to none of them or is closed. */
 export function diallerOf(remotePort: number, localPort: number, pids: Iterable<number>): number | undefined {
   if (!canTellDiallers) return undefined;
   const inode = inodeOf(remotePort, localPort);

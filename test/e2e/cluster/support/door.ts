@@ -1,9 +1,9 @@
 /**
- * What a client of the cluster can ask of a node. Registers are suspensions, their
- * value the reason; a claim is a key that can be created once, its value in the key's metadata.
+ * What a client of the cluster can ask of a node. Registers are suspensions with the value in the reason; a claim is a
+ * key that can be created once, with the value in its metadata.
  */
 
-/** Of three kinds, never two: what was not done for certain is not the same as what may yet be done. */
+/** Three outcomes, never two: a write that was certainly not done differs from one that may still be done. */
 export type Outcome<Value> =
   | { readonly kind: "done"; readonly value: Value }
   | { readonly kind: "failed"; readonly code: string; readonly message: string }
@@ -27,22 +27,22 @@ export interface Standing {
 
 export interface Door {
   write(register: string, value: number, limitMs: number): Promise<Outcome<undefined>>;
-  /** False where the name is taken. */
+  /** Returns false if the name is taken. */
   claim(name: string, value: number, limitMs: number): Promise<Outcome<boolean>>;
   erase(register: string, limitMs: number): Promise<Outcome<undefined>>;
-  /** Linearizable. */
+  /** Reads linearizably. */
   registers(limitMs: number): Promise<Outcome<Contents>>;
   claims(limitMs: number): Promise<Outcome<Contents>>;
-  /** As this node has it, whoever leads. */
+  /** Reads this node's own state, whichever leads. */
   localRegisters(): Promise<Contents>;
   localClaims(): Promise<Contents>;
   status(): Promise<Standing>;
-  /** Everything that the node says of itself and of its members, for a report of a failure. */
+  /** Returns everything the node reports about itself and its members, for failure messages. */
   report(): Promise<string>;
   remove(id: string): Promise<Outcome<undefined>>;
   prune(keep: readonly string[]): Promise<Outcome<undefined>>;
   transfer(to: string | undefined): Promise<Outcome<string>>;
-  /** The archive; `stale`: also of a node that does not lead. */
+  /** Saves the archive; `stale` allows it on a node that does not lead. */
   save(stale: boolean): Promise<Uint8Array>;
   restore(archive: Uint8Array): Promise<Outcome<undefined>>;
   close(): void;

@@ -1,6 +1,6 @@
 /**
- * What befalls a cluster of three under load. A fault resolves once it is over and every node runs again with its links
- * healed; it rejects when something that must be noticed, refused or go on does not.
+ * Faults for a three-node cluster under load. A fault resolves once it is over and every node runs again with its links
+ * restored; it rejects if a required detection, refusal or recovery does not happen.
  */
 import assert from "node:assert/strict";
 import type { TestCluster, TestNode } from "./cluster.ts";
@@ -13,13 +13,13 @@ import { until } from "./until.ts";
 export interface Scene {
   readonly cluster: TestCluster;
   readonly random: Random;
-  /** Where the data of nodes are that can be given a full disk. */
+  /** Data disks of nodes that can be filled. */
   readonly disks: ReadonlyMap<string, Tmpfs>;
-  /** Resolves once clients had so many more writes acknowledged. */
+  /** Resolves once clients had `count` more writes acknowledged. */
   progress(count?: number): Promise<void>;
 }
 
-/** Resolves with what was done, in a few words; undefined where it cannot be done here. */
+/** Resolves with a short description, or `undefined` if the fault is impossible here. */
 export type Fault = (scene: Scene) => Promise<string | undefined>;
 
 const STORAGE_REFUSED = 11;
@@ -144,7 +144,7 @@ const restart: Fault = async (scene) => {
   return `restart of ${node.id}, which led`;
 };
 
-/** With an empty directory, by way of the other nodes. */
+/** Restarts it with an empty directory, joining through the other nodes. */
 export async function rejoinBlank({ cluster }: Pick<Scene, "cluster">, node: TestNode): Promise<void> {
   const through = cluster.ids.filter((id) => id !== node.id);
   node.settings = { ...node.settings, begin: { kind: "join", through } };
@@ -155,7 +155,7 @@ export async function rejoinBlank({ cluster }: Pick<Scene, "cluster">, node: Tes
   });
 }
 
-/** Whether it comes to answer; else it has ended. */
+/** Resolves with whether it answers; otherwise it has ended. */
 async function starts(node: TestNode): Promise<boolean> {
   await node.launch();
   return node.ready().then(
@@ -171,7 +171,7 @@ const damaged =
   (name: string): Fault =>
   async (scene) => {
     const node = await anyone(scene);
-    // Twice, so that there are tables beside the write-ahead log.
+    // Two kills leave tables beside the write-ahead log.
     await node.kill();
     await node.start();
     await scene.progress();
@@ -206,7 +206,7 @@ async function empty(node: TestNode, { disks }: Scene): Promise<void> {
   else await disk.empty();
 }
 
-/** The disk of a node runs full while it writes; it ends, saying so, and comes back when there is room. */
+/** Fills the disk of a node while it writes; the node ends with a message, and returns when there is room. */
 const diskFull: Fault = async (scene) => {
   const [id] = scene.random.shuffled([...scene.disks.keys()]);
   if (id === undefined) return undefined;
@@ -221,7 +221,7 @@ const diskFull: Fault = async (scene) => {
   return `the disk of ${id} ran full: it ${how}`;
 };
 
-/** A majority is lost for good. The survivor that knows most is recovered, the others come back blank. */
+/** Loses a majority permanently. The most advanced survivor is recovered, and the others return empty. */
 const recover: Fault = async (scene) => {
   const { cluster, random } = scene;
   await Promise.all(cluster.nodes.map((node) => node.kill()));

@@ -1,9 +1,9 @@
 /**
- * The network between nodes as TCP proxies of the test's own process: nodes announce the proxies' addresses, so every
- * connection between two of them passes here and can be held up, slowed down or broken by who dialled whom. A node sends
- * its messages over connections that it dials itself, so a link of one direction carries the messages of that direction.
+ * The network between nodes as TCP proxies in the test's process: nodes announce the proxies' addresses, so every
+ * connection between two of them passes here and can be delayed, slowed down or broken by its dialing node. A node
+ * sends its messages over connections that it dials itself, so a directed link carries the messages of that direction.
  *
- * Whoever is none of the nodes (a command line) is let through.
+ * Connections of other processes (a command line) pass.
  */
 import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
@@ -12,32 +12,32 @@ import { diallerOf } from "./dialler.ts";
 
 type LinkState =
   | { readonly kind: "open" }
-  /** Every piece arrives this much later. */
+  /** Delays every piece by this time. */
   | { readonly kind: "slow"; readonly delayMs: number }
-  /** Nothing gets through and nothing is closed, as when packets are lost. */
+  /** Nothing passes and nothing is closed, as with lost packets. */
   | { readonly kind: "silent" }
-  /** Connections are broken, new ones too. */
+  /** Breaks existing and new connections. */
   | { readonly kind: "cut" };
 
 const OPEN: LinkState = { kind: "open" };
 
 export interface Links {
-  /** Opens a proxy before a port of the node `to`; resolves with the proxy's port. */
+  /** Opens a proxy in front of a port of the node `to`; resolves with the proxy's port. */
   before(to: string, targetPort: number): Promise<number>;
-  /** From now on connections of this process are those of the node. */
+  /** Assigns connections of this process to the node from now on. */
   setProcess(id: string, pid: number): void;
   set(from: string, to: string, state: LinkState): void;
-  /** Both directions. */
+  /** Sets both directions. */
   between(one: string, other: string, state: LinkState): void;
-  /** Lets half of the next piece through and breaks the connection; the next ones are whole. */
+  /** Passes half of the next piece and breaks the connection; later pieces are complete. */
   cutMidFrame(from: string, to: string): void;
   heal(): void;
-  /** Connections now open from one node to another. */
+  /** Open connections from one node to another. */
   count(from: string, to: string): number;
   close(): Promise<void>;
 }
 
-/** Under way in one direction of a connection; more is left to the sender. */
+/** Maximum bytes in transit in one direction; beyond it the sender waits. */
 const MAX_QUEUED_BYTES = 1 << 20;
 
 interface Connection {
@@ -63,7 +63,7 @@ export function createLinks(): Links {
     changed = withResolvers();
   };
 
-  /** Resolves when a piece that came at this time may go on. */
+  /** Resolves when a piece that arrived at this time may pass. */
   const passage = async ({ from, to }: Connection, arrivedAt: number): Promise<void> => {
     for (;;) {
       const state = stateOf(from, to);

@@ -1,10 +1,10 @@
-/** What tests of members ask, and wait for. */
+/** Requests and waits shared by membership tests. */
 import assert from "node:assert/strict";
 import type { TestNode } from "./cluster.ts";
 import { until } from "./until.ts";
 
 export const THREE = ["n1", "n2", "n3"];
-/** Of one write. */
+/** Limit for one write. */
 export const LIMIT_MS = 10_000;
 
 export async function mustWrite({ door }: TestNode, register: string, value: number): Promise<void> {

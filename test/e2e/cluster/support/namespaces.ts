@@ -1,22 +1,22 @@
 /**
- * A network of its own for each node, joined by a switch in one more namespace, so that nothing of the machine's own
- * network changes: links can be taken down and lose packets as real ones do. Where this process may make them.
+ * A network namespace for each node, joined by a bridge in one more namespace, so that the machine's own network is
+ * unchanged: links can go down and lose packets like real ones. Only if this process may create them.
  */
 import { execFileSync } from "node:child_process";
 import { atEnd, type Owner } from "../../support/wait.ts";
 
 interface Namespaces {
   addressOf(id: string): string;
-  /** What a command is to begin with, to run where the node is. */
+  /** Command prefix that runs a program in the node's namespace. */
   prefixOf(id: string): readonly string[];
-  /** Takes the node's link down, or up again. */
+  /** Sets the node's link down or up. */
   setLink(id: string, state: "up" | "down"): void;
-  /** Percent of the packets to and from the node that are lost, and their delay. False where it cannot be had. */
+  /** Sets the percentage of lost packets to and from the node, and their delay. Returns false if unsupported. */
   disturb(id: string, loss: number, delayMs: number): boolean;
   calm(id: string): void;
 }
 
-/** Undefined where namespaces are not permitted. */
+/** Returns `undefined` if namespaces are not permitted. */
 export function createNamespaces(owner: Owner, ids: readonly string[]): Namespaces | undefined {
   if (process.platform !== "linux") return undefined;
   const hub = `gw${process.pid}`;

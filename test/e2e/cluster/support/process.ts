@@ -1,4 +1,4 @@
-/** A child process that a test starts, stops, kills and suspends. It never outlives the test's process. */
+/** A child process that a test starts, stops, kills and pauses. It never outlives the test's process. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { countStart } from "../../../support/count-start.ts";
 
@@ -10,7 +10,7 @@ export interface End {
 export interface Running {
   readonly pid: number;
   readonly child: ChildProcess;
-  /** stdout and stderr as they came. */
+  /** stdout and stderr in order. */
   output(): string;
   signal(name: NodeJS.Signals): void;
   readonly isRunning: boolean;
@@ -24,7 +24,7 @@ process.once("exit", () => {
 });
 
 interface Launch {
-  /** The executable, and what it is given. */
+  /** The executable and its arguments. */
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string>>;
 }
@@ -33,7 +33,7 @@ export function launch({ command, env }: Launch): Running {
   const [file = "", ...args] = command;
   countStart();
   const child = spawn(file, args, {
-    // A tenth of it is what a stop waits for each connection that a client keeps open.
+    // A stop waits a tenth of this time for each connection that a client keeps open.
     env: { PATH: process.env["PATH"], GATEWAY_DRAIN: "3s", ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });

@@ -1,4 +1,4 @@
-/** The program as it is built, and its verbs run to their end. */
+/** The built program, and its verbs run to their end. */
 import { execFileSync } from "node:child_process";
 import { dirname, join } from "node:path";
 import { within } from "../../support/wait.ts";
@@ -7,7 +7,7 @@ import { GATEWAY } from "./settings.ts";
 
 let isBuilt = false;
 
-/** Once a process; it does nothing when dist/ is of this source. */
+/** Runs once per process; does nothing when dist/ matches the source. */
 export function buildProgram(): void {
   if (isBuilt) return;
   execFileSync(process.execPath, [join(dirname(GATEWAY), "setup.cjs")], { stdio: "inherit" });

@@ -1,7 +1,7 @@
-/** Choices that are the same for the same seed. */
+/** Random choices that repeat for the same seed. */
 
 export interface Random {
-  /** From 0, below `bound`. */
+  /** Integer from 0, below `bound`. */
   below(bound: number): number;
   pick<Item>(items: readonly Item[]): Item;
   shuffled<Item>(items: readonly Item[]): Item[];

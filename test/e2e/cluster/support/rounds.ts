@@ -1,7 +1,7 @@
 /**
- * Rounds of faults: in each, clients work while one fault comes and goes, then everything is looked at. A round passes
- * when every acknowledged write is there on every node, every history is linearizable, all nodes hold the same, and all
- * are voting members again.
+ * Rounds of faults: in each, clients work while one fault comes and goes, then everything is checked. A round passes
+ * when every acknowledged write is on every node, every history is linearizable, all nodes are equal, and all are
+ * voting members again.
  */
 import assert from "node:assert/strict";
 import type { Owner } from "../../support/wait.ts";
@@ -16,7 +16,7 @@ import { startWorkload, type Tally, type Workload } from "./workload.ts";
 export interface RoundReport {
   readonly round: number;
   readonly fault: string;
-  /** Undefined: this machine cannot do it. */
+  /** `undefined` if this machine cannot do it. */
   readonly done: string | undefined;
   readonly tally: Tally;
   readonly leader: string;
@@ -26,16 +26,16 @@ export interface RoundReport {
 interface RoundsOptions {
   readonly seed: number;
   readonly rounds: number;
-  /** Names of faults; all if left out. Each comes once before any comes twice. */
+  /** Names of faults; all if omitted. Each comes once before any repeats. */
   readonly faults?: readonly string[];
   onRound(report: RoundReport): void;
 }
 
-/** A node takes no writes while less than 256 MiB are free. */
+/** A node accepts no writes with less than 256 MiB free. */
 const DISK_BYTES = 320 << 20;
 const PROGRESS_MS = 60_000;
 
-/** Rejects at the first round that does not pass; the outputs of the nodes are in the message. */
+/** Rejects at the first failed round, with the output of the nodes in the message. */
 export async function playRounds(owner: Owner, options: RoundsOptions): Promise<void> {
   const { seed, rounds, onRound } = options;
   const random = createRandom(seed);
@@ -60,7 +60,7 @@ export async function playRounds(owner: Owner, options: RoundsOptions): Promise<
   }
 }
 
-/** For one of the nodes; none where mounting is not permitted. */
+/** Creates a disk for one of the nodes; none if mounting is not permitted. */
 function disksFor(owner: Owner, ids: readonly string[]): Map<string, Tmpfs> {
   const [id = ""] = ids;
   const disk = mountTmpfs(owner, DISK_BYTES);
@@ -110,7 +110,7 @@ async function lookAtAll(cluster: TestCluster, workload: Workload): Promise<stri
   const leader = await cluster.leader();
   for (const node of cluster.nodes) await workload.readFinal(node);
   await cluster.caughtUp();
-  // A node looks at its members once a second.
+  // A node checks its members once a second.
   for (const { id, door } of cluster.nodes) {
     await until(`${id} sees all as voting members`, async () => {
       const { members } = await door.status();
@@ -137,7 +137,7 @@ async function lookAtAll(cluster: TestCluster, workload: Workload): Promise<stri
 
 const sorted = (contents: Contents): readonly (readonly [string, number])[] => [...contents].sort();
 
-/** What was checked goes, so that the state stays small. */
+/** Removes checked data, so that the state stays small. */
 async function erase(cluster: TestCluster, { registers }: Workload, leader: string): Promise<void> {
   const { door } = cluster.node(leader);
   await Promise.all(registers.map((name) => door.erase(name, 10_000)));

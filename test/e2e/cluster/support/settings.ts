@@ -1,18 +1,18 @@
-/** What a test decides about a node, and how its process is told: a node file and a deployment document. */
+/** Settings of a node, and how they reach its process: a node file and a deployment document. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 type Begin =
   | { readonly kind: "bootstrap" }
-  /** Of these nodes, this one included. */
+  /** Starts with these nodes as peers, including this one. */
   | { readonly kind: "peers"; readonly ids: readonly string[] }
-  /** By way of these nodes; with a wait it starts a cluster of its own when all of them stay silent. */
+  /** Joins through these nodes; with a wait it forms its own cluster if all stay silent. */
   | {
       readonly kind: "join";
       readonly through: readonly string[];
       readonly bootstrapAfterMs?: number;
-      /** The nodes' own listeners and not the proxies before them, which are never closed ports. */
+      /** Uses the nodes' own listeners instead of the proxies in front of them, which are never closed ports. */
       readonly isDirect?: boolean;
     };
 
@@ -22,25 +22,25 @@ export interface Settings {
   readonly previousSecret?: string;
   readonly rejoinAfterMs?: number;
   readonly deadAfterMs?: number;
-  /** By which its clock is ahead of this machine's; negative behind. */
+  /** Milliseconds by which its clock is ahead of this machine's; negative for behind. */
   readonly clockShiftMs?: number;
-  /** The node id it goes by, where that is not its own. */
+  /** Node id, if different from its own. */
   readonly as?: string;
-  /** Where the log and the state are; in the node's own folder if left out. */
+  /** Directory of log and state; by default in the node's own folder. */
   readonly dataDir?: string;
   /** `bin/gateway` of another build. */
   readonly program?: string;
-  /** Address of the data plane; any port if left out. */
+  /** Address of the data plane; any port if omitted. */
   readonly listen?: string;
-  /** Its deployment arrives through the admin API. */
+  /** Its deployment is written through the admin API. */
   readonly isWithoutFile?: boolean;
-  /** Of the deployment document, beside its provider. */
+  /** Keys of the deployment document, beside its provider. */
   readonly deployment?: Readonly<Record<string, unknown>>;
-  /** Further variables of the environment. */
+  /** Additional environment variables. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Where a node listens, and what it tells of it. */
+/** Listen addresses of a node and the ones it announces. */
 export interface Addresses {
   readonly raftListen: string;
   readonly forwardListen: string;
@@ -67,7 +67,7 @@ const root = resolve(dirname(fileURLToPath(import.meta.url)), "../../../..");
 
 export const GATEWAY = join(root, "bin/gateway");
 
-/** Writes what the process reads, and says how to start it. */
+/** Writes the files that the process reads, and returns its command. */
 export async function commandOf(placed: Placed): Promise<Command> {
   const { folder, settings } = placed;
   await mkdir(folder, { recursive: true });
@@ -78,7 +78,7 @@ export async function commandOf(placed: Placed): Promise<Command> {
   const { previousSecret, clockShiftMs = 0 } = settings;
   const shift = new URL(`shift-clock.mjs?ms=${clockShiftMs}`, import.meta.url);
   const env = {
-    // The log of the cluster is the subject here, and a node with more processes of the data plane starts later.
+    // These tests are about the cluster's log, and a node with more data plane processes starts later.
     GATEWAY_WORKERS: "1",
     ...settings.env,
     ...(previousSecret !== undefined && { GATEWAY_CLUSTER_SECRET_PREVIOUS: previousSecret }),

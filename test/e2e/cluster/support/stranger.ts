@@ -1,6 +1,6 @@
 /**
- * Whoever comes to a listener of the cluster from outside: with bytes of its own, or with a certificate and a hello of its
- * own choice. Everything it does ends with the connection closed by the other side, which is what it waits for.
+ * A client that connects to a cluster listener from outside, with raw bytes or with a chosen certificate and hello.
+ * Each call waits until the other side closes the connection.
  */
 import { connect as connectPlain } from "node:net";
 import { connect as connectTls } from "node:tls";
@@ -20,7 +20,7 @@ function placeOf(address: string): Place {
   return { host: address.slice(0, at), port: Number(address.slice(at + 1)) };
 }
 
-/** Sends bytes over plain TCP; resolves when the other side has closed, with how many bytes it answered. */
+/** Sends bytes over plain TCP; resolves with the number of answered bytes when the other side has closed. */
 export async function sendBytes(address: string, bytes: Uint8Array): Promise<number> {
   const socket = connectPlain(placeOf(address));
   let answered = 0;
@@ -39,18 +39,18 @@ export async function sendBytes(address: string, bytes: Uint8Array): Promise<num
 interface Caller {
   readonly secret: string;
   readonly nodeId: string;
-  /** Changes to a hello that would be welcome. */
+  /** Changes to a valid hello. */
   readonly hello?: Readonly<Record<string, unknown>>;
   readonly purpose: "raft" | "forward";
 }
 
 interface Met {
-  /** Of the refusal, if one was told. */
+  /** Code of the refusal, if any. */
   readonly refusal: string | undefined;
   readonly isWelcome: boolean;
 }
 
-/** Says hello as a node and then sends `then`; resolves when the other side has closed. */
+/** Sends hello as a node and then `then`; resolves when the other side has closed. */
 export async function callOn(address: string, caller: Caller, then: Uint8Array = new Uint8Array(0)): Promise<Met> {
   const keys = await deriveKeys(caller.secret);
   const identity = await createIdentity({ keys, subject: { kind: "node", id: caller.nodeId } });
@@ -94,7 +94,7 @@ function codeIn(payload: Uint8Array): unknown {
   return typeof value === "object" && value !== null && "code" in value ? value.code : undefined;
 }
 
-/** The head of a frame that promises more than any frame may hold. */
+/** The head of a frame that announces more than the maximum length. */
 export function oversizedFrame(): Uint8Array {
   const head = Buffer.alloc(16);
   head.writeUInt32BE(0x7fff_ffff, 0);

@@ -1,4 +1,4 @@
-/** A file system of a few megabytes in memory, where this process may mount one. */
+/** A small file system in memory, if this process may mount one. */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmdirSync } from "node:fs";
 import { open, readdir, rm, statfs } from "node:fs/promises";
@@ -10,7 +10,7 @@ export interface Tmpfs {
   readonly path: string;
   /** Writes a file until there is no room left. */
   fill(): Promise<void>;
-  /** Until so many bytes are free. */
+  /** Leaves this many bytes free. */
   fillTo(free: number): Promise<void>;
   /** Removes that file. */
   free(): Promise<void>;
@@ -21,7 +21,7 @@ export interface Tmpfs {
 const PIECE = Buffer.alloc(1024 * 1024);
 const FILLER = "filler";
 
-/** Undefined where mounting is not permitted. */
+/** Returns `undefined` if mounting is not permitted. */
 export function mountTmpfs(owner: Owner, bytes: number): Tmpfs | undefined {
   if (process.platform !== "linux") return undefined;
   const path = mkdtempSync(join(tmpdir(), "gateway-disk-"));

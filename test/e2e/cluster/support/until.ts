@@ -1,15 +1,15 @@
-/** Waiting for what other processes bring about: a condition is looked at again and again, up to a limit. */
+/** Waits for effects of other processes by polling a condition up to a limit. */
 import { setTimeout as pause } from "node:timers/promises";
 
-/** What is awaited takes a second or two; a machine under load is given this long. */
+/** Awaited events take a second or two; a loaded machine gets more time. */
 export const LIMIT_MS = 60_000;
 
-/** Between two looks; a look is a request to a process that has work of its own. */
+/** Interval between two checks; a check is a request to a busy process. */
 const BETWEEN_MS = 15;
 
 /**
- * The first value that is not undefined or false; rejects, naming `what`, when none comes in time. A look that rejects is
- * a look that saw nothing, and the last rejection is told.
+ * Returns the first value that is not undefined or false; rejects with `what` on timeout. A rejected check counts as no
+ * result, and the last rejection is reported.
  */
 export async function until<Value>(
   what: string,
@@ -35,7 +35,7 @@ export async function until<Value>(
   }
 }
 
-/** Thrown by a look that knows that nothing will come of it any more. */
+/** Thrown by a check that knows it can no longer succeed. */
 export class GivenUp extends Error {
   override readonly name = "GivenUp";
 }

@@ -1,8 +1,9 @@
 /**
- * Clients that write and read registers and race for claims on all nodes at once, while faults happen, and what they saw.
+ * Clients that write and read registers and race for claims on all nodes at once during faults, and record the results.
  *
- * A register has one history, to be linearizable; a claim is a register that is set once. Times are of one clock, that of
- * this process. A register is left after so many operations, or unknown outcomes, as can be checked in reasonable time.
+ * A register has one history, which must be linearizable; a claim is a register that is set once. Times come from the
+ * clock of this process. A register is retired after as many operations, or unknown outcomes, as can be checked in
+ * reasonable time.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { type Call, createHistory, type History } from "../../../sim/history.ts";
@@ -15,19 +16,19 @@ export interface Tally {
   readonly failed: number;
   readonly unknown: number;
   readonly reads: number;
-  /** Codes of what was not done, with their number. */
+  /** Number of failures by code. */
   readonly codes: ReadonlyMap<string, number>;
 }
 
 export interface Workload {
-  /** Acknowledged so far, writes and claims. */
+  /** Number of acknowledged writes and claims. */
   acknowledged(): number;
   readonly tally: Tally;
-  /** Resolves when no operation is under way any more. */
+  /** Resolves when no operation is running. */
   stop(): Promise<void>;
-  /** Records what a node answers now, after `stop`. */
+  /** Records what a node answers after `stop`. */
   readFinal(node: TestNode): Promise<void>;
-  /** What is wrong with what was seen; to be asked last. */
+  /** Errors in the recorded results; call it last. */
   problems(): readonly string[];
   readonly registers: readonly string[];
 }
@@ -35,21 +36,21 @@ export interface Workload {
 interface WorkloadOptions {
   readonly cluster: TestCluster;
   readonly random: Random;
-  /** Makes the names of this run its own. */
+  /** Prefix that makes the names of this run unique. */
   readonly name: string;
   readonly clients?: number;
 }
 
 const CLIENTS = 5;
-/** Operations on a register are called from several clients; beyond this the check takes long. */
+/** Several clients operate on a register; above this number the check takes long. */
 const MAX_OPERATIONS = 120;
 const MAX_UNKNOWN = 8;
 const OPERATION_MS = 1_000;
 const FINAL_MS = 20_000;
-/** Between the operations of a client. */
+/** Pause between the operations of a client. */
 const PACE_MS = 8;
 const MAX_STEPS = 3_000_000;
-/** Claims raced for under one name. */
+/** Clients racing for one claim. */
 const RACERS = 4;
 
 export function startWorkload({ cluster, random, name, clients = CLIENTS }: WorkloadOptions): Workload {
@@ -61,7 +62,7 @@ export function startWorkload({ cluster, random, name, clients = CLIENTS }: Work
   let lastValue = 0;
   let isStopping = false;
 
-  /** Histories are kept by number: registers are even, claims odd. */
+  /** Histories are keyed by number: registers are even, claims odd. */
   const keyOf = (kind: "register" | "claim", index: number): number => 2 * index + (kind === "claim" ? 1 : 0);
 
   const nextValue = (): number => {
@@ -123,7 +124,7 @@ export function startWorkload({ cluster, random, name, clients = CLIENTS }: Work
 
   const runClient = async (): Promise<void> => {
     while (!isStopping) {
-      // One that is suspended holds its client up, so it is asked now and then only.
+      // A paused node blocks its client, so it is asked only now and then.
       const isPatient = random.below(8) === 0;
       const running = cluster.nodes.filter(({ isRunning, isPaused }) => isRunning && (isPatient || !isPaused));
       const node = running[random.below(running.length)];

@@ -1,6 +1,6 @@
 /**
- * Nodes in config mode, each a `gateway` process with a folder, a data directory and an admin socket of its own: alone, or
- * members of one cluster. A node keeps its files and its directory from start to start.
+ * Nodes in config mode, each a `gateway` process with a folder, a data directory and an admin socket of its own:
+ * single, or members of one cluster. A node keeps its files and its directory across starts.
  */
 import assert from "node:assert/strict";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -16,7 +16,7 @@ import { atEnd, eventually, type Owner, within } from "../../support/wait.ts";
 
 export const SECRET = "a-secret-that-is-long-enough-for-tests";
 
-/** Elections, restarts and compiles on a machine that does other things too. */
+/** Elections, restarts and compilations on a busy machine. */
 export const SLOW_MS = 60_000;
 
 type Env = Readonly<Record<string, string>>;
@@ -27,24 +27,24 @@ export interface TestNode {
   readonly dataDir: string;
   readonly nodePath: string;
   readonly client: AdminClient;
-  /** Keys that are replaced, of the node file and of its `cluster`; undefined leaves one out. */
+  /** Replaced keys of the node file and of its `cluster`; `undefined` removes one. */
   writeNode(changes: Document, cluster?: Document): Promise<void>;
   writeDeployment(document: Document | string): Promise<void>;
-  /** Starts the process and waits for nothing. */
+  /** Starts the process without waiting. */
   launch(env?: Env): Program;
   /** Resolves when it serves. */
   start(env?: Env): Promise<Gateway>;
-  /** SIGTERM; it must end well. */
+  /** Sends SIGTERM; it must end cleanly. */
   stop(): Promise<void>;
-  /** The process that runs, or ran last. */
+  /** The running process, or the last one. */
   readonly program: Program;
-  /** Everything its processes have written. */
+  /** All output of its processes. */
   output(): string;
 }
 
 interface NodesOptions {
   readonly ids?: readonly string[];
-  /** Undefined: the deployment arrives through the admin API. */
+  /** `undefined` if the deployment is written through the admin API. */
   readonly deployment?: Document | string | undefined;
   readonly changes?: Document;
 }
@@ -124,10 +124,10 @@ function createNode(owner: Owner, dir: string, id: string, ordinary: Document): 
   return node;
 }
 
-/** Characters of the end of what a gateway said. */
+/** Characters from the end of a gateway's output that are shown. */
 const SHOWN = 8_000;
 
-/** The gateway of a process that was started, once it serves. */
+/** Resolves with the gateway of a started process once it serves. */
 export async function ready(program: Program): Promise<Gateway> {
   let end: unknown;
   void program.ended.then((it) => {
@@ -148,7 +148,7 @@ export async function ready(program: Program): Promise<Gateway> {
   return { ...program, host: hostname, port: Number(port), url: `http://${listen}`, metricsUrl };
 }
 
-/** The first line of this message, from `from` on in the log. */
+/** Resolves with the first line with this message, from `from` on in the log. */
 export function told(program: Program, message: string, from = 0): Promise<LogLine> {
   const find = () =>
     program
@@ -170,7 +170,7 @@ export function led(node: TestNode): Promise<string> {
   );
 }
 
-/** An upstream that says its name in every answer. */
+/** An upstream that names itself in every answer. */
 export const named = (owner: Owner, name: string): Promise<Upstream> =>
   scriptedUpstream(owner, (socket) => reply(socket, { body: JSON.stringify({ from: name }) }));
 
@@ -181,7 +181,7 @@ export const provider = (name: string, url: string, facts: Document = {}): Docum
   ...facts,
 });
 
-/** One provider at the upstream, under a version where one is given. */
+/** One provider at the upstream, with the version if one is given. */
 export const one = ({ url }: Pick<Upstream, "url">, version?: number): Document => ({
   ...(version !== undefined && { version }),
   providers: [provider("one", url)],
@@ -192,21 +192,21 @@ export function ask(owner: Owner, gateway: Pick<Gateway, "port">): Promise<Answe
   return exchange(owner, gateway.port, post("/v1/chat/completions", body, ["Content-Type: application/json"]));
 }
 
-/** Which upstream answers now. */
+/** Resolves with the name of the upstream that answers now. */
 export async function served(owner: Owner, gateway: Pick<Gateway, "port">): Promise<unknown> {
   const { status, body } = await ask(owner, gateway);
   assert.equal(status, 200, body.toString());
   return (JSON.parse(body.toString()) as { readonly from: unknown }).from;
 }
 
-/** The credential that the upstream was last asked with. */
+/** Credential of the upstream's last request. */
 export const credentialAt = ({ requests }: Upstream): string | undefined =>
   requests.at(-1)?.headers.find(([name]) => name.toLowerCase() === "authorization")?.[1];
 
-/** State, message and remedy of the document on disk. */
+/** State, message and remedy of the document on the disk. */
 export const fileStatus = async ({ client }: TestNode) => (await client.call("get_config")).file_status;
 
-/** The refusal that a call comes to. */
+/** Resolves with the refusal of a call. */
 export async function refusalOf(call: Promise<unknown>): Promise<AdminError> {
   const outcome = await call.then(
     (value) => ({ value }),

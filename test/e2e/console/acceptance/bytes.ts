@@ -1,4 +1,7 @@
-/** Acceptance items 1 and 8: what is written to the terminal is never a clear after the first frame, nor a colour where none is wanted. */
+/**
+ * Acceptance items 1 and 8: the console never clears the terminal after the first frame, and writes no color if none is
+ * wanted.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { faultsOf } from "../support/frame.ts";
@@ -17,7 +20,7 @@ const RESIZES = [
   [80, 24],
 ] as const;
 
-/** Dialogs of several kinds, the help, pages, prompts and the workbench with a result. */
+/** Opens dialogs of several kinds, the help, pages, prompts and the workbench with a result. */
 async function everything(console: SeenConsole): Promise<void> {
   await console.command("providers");
   await console.until(/acme-alt +!FAILING/);
@@ -55,7 +58,7 @@ export function bytesTests({ socket, failAgain }: Scene): void {
     }
     for (const [columns, rows] of [...RESIZES, ...SIZES]) {
       console.resize(columns, rows);
-      // Until the program has heard of the new size, the screen holds the frame of the old one, cut.
+      // Until the program has the new size, the screen has the previous frame, cut off.
       const isWhole = () => columns < 60 || rows < 16 || faultsOf(console).length === 0;
       await console.until(() => console.row(rows - 1) === "" && isWhole(), `a whole frame at ${columns}x${rows}`);
     }

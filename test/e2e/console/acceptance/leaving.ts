@@ -1,7 +1,7 @@
 /**
- * Acceptance item 2: however the console ends, the terminal is as the shell had it, and the shell is told the truth.
+ * Acceptance item 2: however the console ends, the terminal is restored, and the shell gets the right status.
  *
- * Faults are brought about from outside: a module that Node loads before the program makes it throw, on SIGUSR2.
+ * Faults are injected: a module that Node loads before the program makes it throw on SIGUSR2.
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -13,7 +13,7 @@ import { consoleArgs, homeOf, type Scene } from "../support/scene.ts";
 
 const BEFORE = "the shell was here";
 
-/** What a shell runs: the console between two looks at the mode of the terminal. */
+/** Shell script that runs the console between two checks of the terminal mode. */
 const SCRIPT = `
   echo "${BEFORE}"; stty -g > "$HOME/before"
   sh -c 'echo $$ > "$HOME/pid"; exec "$@"' console "$@"
@@ -23,7 +23,7 @@ const SCRIPT = `
 interface Shell {
   readonly terminal: TestTerminal;
   readonly home: string;
-  /** Of the console. */
+  /** Sends a signal to the console. */
   signal(name: NodeJS.Signals): void;
 }
 
@@ -43,13 +43,13 @@ export function leavingTests({ socket }: Scene): void {
     return { terminal, home, signal: (name) => void process.kill(pid, name) };
   }
 
-  /** What the shell told, on the screen that it had before; `more` are the lines in between. */
+  /** Asserts the shell's output on the restored screen; `more` are the lines in between. */
   async function assertRestored({ terminal, home }: Shell, status: number, more: RegExp = /^$/): Promise<void> {
     assert.deepEqual(await within("the end of the shell", terminal.ended), { status: 0, signal: null });
     assert.deepEqual([terminal.isAlternate, terminal.cursorVisible], [false, true], terminal.screen());
     const lines = terminal.screen().split("\n");
     assert.equal(lines[0], BEFORE);
-    // What a console that died had asked its terminal is answered to the shell, which shows it.
+    // A terminal query of a console that died is answered to the shell, which prints it.
     assert.equal(lines.at(-1)?.replace(/^(\^\[\[0n)+/, ""), `status ${status}`, terminal.screen());
     assert.match(lines.slice(1, -1).join("\n"), more);
     assert.equal(readFileSync(join(home, "after"), "utf8"), readFileSync(join(home, "before"), "utf8"), "stty");
@@ -106,7 +106,7 @@ export function leavingTests({ socket }: Scene): void {
     test(`${what} exits with status 1, and the error is readable`, async (t) => {
       const shell = await open(t, { NODE_OPTIONS: fault(code) });
       shell.signal("SIGUSR2");
-      // With the next second there is a next frame.
+      // The next second draws the next frame.
       await assertRestored(shell, 1, words);
     });
   }
@@ -136,7 +136,7 @@ export function leavingTests({ socket }: Scene): void {
       await terminal.until("Stopped");
       assert.deepEqual([terminal.isAlternate, terminal.cursorVisible], [false, true]);
       assert.doesNotMatch(terminal.screen(), /Overview/);
-      // The shell's own lines and no key of the console: were it not stopped, the q would end it.
+      // These are lines for the shell: if the console were not stopped, the q would end it.
       terminal.type(`echo in the shell q ${round} $((6 * 7))\r`);
       await terminal.until(`in the shell q ${round} 42`);
       terminal.resize(110 + round, 32);

@@ -1,4 +1,4 @@
-/** Acceptance item 6: whatever is pressed wherever in read-only mode, nothing is sent that could change the gateway. */
+/** Acceptance item 6: in read-only mode no key in any view sends a request that could change the gateway. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openEndpoint } from "../support/endpoint.ts";
@@ -6,7 +6,7 @@ import { KEYS, openConsole, PROVIDERS, type Scene } from "../support/scene.ts";
 import { goTo, VIEWS_UNDER_TEST } from "../support/views.ts";
 
 const LETTERS = [..."abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"];
-/** Without the one that leaves the console, and the one that leaves the view for an editor. */
+/** All letters except the one that quits the console and the one that opens an editor. */
 const PRESSED = LETTERS.filter((letter) => letter !== "q" && letter !== "o");
 
 export function readonlyTests({ node, socket }: Scene): void {
@@ -24,16 +24,16 @@ export function readonlyTests({ node, socket }: Scene): void {
       await console.settled();
       const isWorkbench = view.id === "query";
       for (const letter of PRESSED) {
-        // What a letter may have opened (a dialog, a prompt) is confirmed, if anything does; then it is left.
+        // A letter may have opened a dialog or a prompt: it is confirmed, if possible, and then left.
         if (isWorkbench) await console.press("esc");
-        // What `K` asks changes nothing at a gateway, and is confirmed after Enter.
+        // `K` changes nothing at a gateway, and is confirmed after Enter.
         const pressed = letter === "K" && !isWorkbench ? "K\ry" : `${letter}y\r`;
         console.type(isWorkbench ? pressed : `${pressed}:${view.command}\r`);
       }
       await console.settled();
       if (isWorkbench) continue;
       await console.until(new RegExp(`^┌─ ${view.title} `, "m"));
-      // Leads to the workbench, whose editor takes letters.
+      // This key opens the workbench, whose editor takes letters.
       await console.press("o");
       await console.settled();
     }
@@ -62,7 +62,7 @@ export function readonlyTests({ node, socket }: Scene): void {
     await console.press("s");
     await console.until("read-only: s is not available");
     await console.press("q");
-    // Of what was typed into the workbench, where that was not run.
+    // The console asks about a statement typed into the workbench that was not run.
     const isAsked = await Promise.race([
       console.ended.then(() => false),
       console.until("the statement is not saved; leave?").then(

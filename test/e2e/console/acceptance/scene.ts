@@ -1,4 +1,4 @@
-/** The gateway of the acceptance tests. Its failing provider repeats its credential, as careless providers do. */
+/** The gateway of the acceptance tests. Its failing provider echoes its credential, as careless providers do. */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ export const SEALED = "cnry-sealed-5ea1ed-x7Qz";
 export const CREDENTIAL = "cnry-upstreams-c4ed17-x7Qz";
 export const CREDENTIAL_NAME = "alt-key";
 
-/** A provider is called failing for a minute after its last failure. */
+/** A provider is shown as failing for a minute after its last failure. */
 const FAIL_EVERY_MS = 25_000;
 
 export async function openAcceptanceScene(owner: Owner): Promise<Scene> {
@@ -35,7 +35,7 @@ export async function openAcceptanceScene(owner: Owner): Promise<Scene> {
   );
   const params = { kind: "provider", name: PROVIDERS.idle } as const;
   await scene.node.client.call("put_suspension", { params, body: { reason: "spare", duration: "1h" } });
-  // The last tests end the gateway.
+  // The last tests stop the gateway.
   const timer = setInterval(() => void scene.fail().catch(() => undefined), FAIL_EVERY_MS);
   atEnd(owner, () => clearInterval(timer));
   return scene;

@@ -1,4 +1,4 @@
-/** Acceptance item 9: for a screen reader each view is text from top to bottom, with roles, and nothing is drawn. */
+/** Acceptance item 9: for a screen reader each view is text from top to bottom, with roles and without drawing. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { leaveEditor, openConsole, type Scene } from "../support/scene.ts";
@@ -13,7 +13,7 @@ const TABLES = new Set([
 export function readerTests({ socket }: Scene): void {
   test("each view is read out line by line, with its name, rows and keys", async (t) => {
     const env = { INK_SCREEN_READER: "true" };
-    // What is read aloud is not cut at the height of the terminal, so that all of it is on this one.
+    // Text that is read aloud is not limited by the terminal height, so this terminal is tall enough for all of it.
     const console = await openConsole(t, { socket, env, columns: 120, rows: 200 }, "Overview");
     for (const { id, title, command } of VIEWS_UNDER_TEST) {
       await leaveEditor(console, /textbox/);
@@ -30,7 +30,7 @@ export function readerTests({ socket }: Scene): void {
       assert.match(screen, /list: keys/, `${id}: its keys`);
       assert.match(screen, /listitem: \S+ \S+/, id);
       if (TABLES.has(id)) {
-        // Heads are shown to the cluster every five seconds.
+        // Heads are sent to the cluster every five seconds.
         await console.until("table:", id);
         const screen = console.screen();
         assert.match(screen, /table:/, id);
@@ -40,7 +40,7 @@ export function readerTests({ socket }: Scene): void {
       const written = withoutSequences(console.bytes.text().slice(from));
       assert.doesNotMatch(written, /[\u2500-\u259f]/, `${id}: nothing is drawn`);
     }
-    // A dialog, with its fields and its buttons.
+    // This is a dialog with its fields and its buttons.
     await leaveEditor(console, /textbox/);
     await console.press("2");
     await console.until(/NAME: acme-alt/);

@@ -1,6 +1,6 @@
 /**
- * Acceptance item 7: what is secret is on no screen, in no history and in nothing that is written to the terminal; the text
- * of a key that is minted is there while its dialog is open, and never after.
+ * Acceptance item 7: no secret is on a screen, in a history or in any byte written to the terminal; the text of a
+ * minted key is visible while its dialog is open, and never afterwards.
  */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { openConsole, type Scene, SECRET, type SeenConsole } from "../support/sc
 import { goTo, VIEWS_UNDER_TEST } from "../support/views.ts";
 import { CREDENTIAL, CREDENTIAL_NAME, SEALED } from "./scene.ts";
 
-/** A piece of so many characters is as good as found: a narrow screen breaks a text over its lines. */
+/** Length of a piece that counts as a match: a narrow screen breaks a text over several lines. */
 const PIECE = 10;
 
 function piecesOf(secret: string): readonly string[] {
@@ -20,7 +20,7 @@ function piecesOf(secret: string): readonly string[] {
 
 const isIn = (text: string, secret: string): boolean => piecesOf(secret).some((piece) => text.includes(piece));
 
-/** All files below it, as text. */
+/** Returns the content of all files below the folder as text. */
 function filesIn(folder: string): string {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -28,14 +28,14 @@ function filesIn(folder: string): string {
     .join("\n");
 }
 
-/** Each view with its first row described and raw, its documents, and its rows as a query. */
+/** Visits each view with its first row described and as JSON, its documents, and its rows as a query. */
 async function lookAtAll(console: SeenConsole, views = VIEWS_UNDER_TEST): Promise<void> {
   for (const view of views) {
     await goTo(console, view);
     await console.settled();
     for (const chord of ["enter", "d", "J", "v", "h", "e", "o"]) {
       await console.press(chord);
-      // It waits until the screen is settled.
+      // Waits until the screen is settled.
       await goTo(console, view);
     }
   }
@@ -45,7 +45,7 @@ async function lookAtAll(console: SeenConsole, views = VIEWS_UNDER_TEST): Promis
 
 async function query(console: SeenConsole, sql: string): Promise<void> {
   await console.command("query");
-  // The statement that was left may have several lines.
+  // The stored statement may have several lines.
   for (let lines = 0; lines < 6; lines += 1) {
     await console.press("ctrl-u");
     await console.press("backspace");
@@ -93,7 +93,7 @@ export function mintingTests({ node, socket }: Scene): void {
       await console.press("m");
       await console.until("Mint a key");
       console.type(name);
-      // To where `y` confirms, which is behind the last field.
+      // Moves behind the last field, where `y` confirms.
       for (let field = 0; field < 4; field += 1) await console.press("tab");
       const from = console.bytes.total;
       await console.press("y");
@@ -107,7 +107,7 @@ export function mintingTests({ node, socket }: Scene): void {
         items.some((each) => each.name === name && key.includes(each.id)),
         "it is the text of that key",
       );
-      // The public part may be told anywhere.
+      // The public part may be shown anywhere.
       const { id = "" } = items.find((each) => each.name === name) ?? {};
       const secret = key.slice(key.indexOf(id) + id.length + 1);
 

@@ -1,4 +1,4 @@
-/** Acceptance item 4, against doors that have nothing or fail: each view says so, and what to do next. */
+/** Acceptance item 4, against endpoints that are empty or fail: each view says so, with the next step. */
 import { test } from "node:test";
 import { BASE_PATH, OPERATIONS } from "../../../../src/admin-api/index.ts";
 import { openEndpoint, type Rule, type RuledAnswer } from "../support/endpoint.ts";
@@ -9,7 +9,7 @@ const LISTS = Object.entries(OPERATIONS)
   .filter(([id]) => id.startsWith("list_"))
   .map(([, { path }]) => new RegExp(`^${BASE_PATH}${path.replace(/\{\w+\}/g, "[^/]+")}$`));
 
-/** As a gateway does that nothing happens to: what is asked for anew is held back. */
+/** Simulates an idle gateway: a repeated read is held open. */
 const hasNothing: Rule = ({ path }, query) => {
   if (!LISTS.some((list) => list.test(path))) return undefined;
   if (query.has("index")) return { kind: "silent" };

@@ -1,4 +1,4 @@
-/** Acceptance item 5: three keys suspend the provider that fails, and nothing less deliberate does. */
+/** Acceptance item 5: three keys suspend the failing provider, and no accidental input does. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { eventually } from "../../support/wait.ts";
@@ -35,7 +35,7 @@ export function suspendTests({ node, socket }: Scene): void {
     }
     await console.press("esc");
     await console.until((screen) => !screen.includes("Suspend provider:"));
-    // A request made before this one has come before it.
+    // Any earlier request has arrived before this one.
     await console.press("9");
     console.type("select 1 as one");
     await console.press("ctrl-r");
@@ -110,7 +110,7 @@ export function suspendTests({ node, socket }: Scene): void {
     );
     await console.press("enter", "y");
     await console.until(`${name} suspended`);
-    // The page is still there, and says so.
+    // The page is still open and shows it.
     await console.until(/state +SUSPENDED/);
     await console.press("u");
     await console.until(`${name} takes traffic again`);

@@ -1,6 +1,6 @@
 /**
- * Acceptance item 4, with a gateway and without: every view is whole at every size, shows what there is, and says what is
- * the matter and what to do when the gateway is gone.
+ * Acceptance item 4, with a gateway and without: every view is complete at every size and shows its rows, or the
+ * problem and the remedy when the gateway is gone.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -17,7 +17,7 @@ export function viewsTests({ socket }: Scene, isShort: boolean): void {
 /** Kills the gateway. */
 export function viewsGoneTests({ node, socket }: Scene, isShort: boolean): void {
   test("every view is complete at every size when the gateway is gone", async (t) => {
-    // It has seen nothing but its first view.
+    // This console has read only its first view.
     const fresh = await openConsole(t, { socket }, /members 1\/1 reachable.*budgets .*files /);
     node.program.signal("SIGKILL");
     await node.program.ended;
@@ -27,12 +27,12 @@ export function viewsGoneTests({ node, socket }: Scene, isShort: boolean): void 
       async ({ reads, isReadAtOnce }) => {
         await shows(fresh, /OFFLINE retry \d+s/);
         if (reads && !isReadAtOnce) return shows(fresh, /OFFLINE: .*cannot (be )?reach/, /Next try in .+; r tries now/);
-        // Where it was read in time, what was known stays.
+        // If it was read in time, the known data stays.
         await shows(fresh, /offline: cannot reach|OFFLINE since \d|OFFLINE: .*cannot (be )?reach/);
       },
       { isShort },
     );
-    // The last of them has the keys in its editor.
+    // The last view has the focus in its editor.
     await fresh.command("overview");
     await fresh.press("q");
     assert.deepEqual(await fresh.ended, { status: 0, signal: null });

@@ -1,6 +1,4 @@
-/**
- * Acceptance item 4, the rest: views whose rows are awaited, and views that the policy of the node does not permit.
- */
+/** Acceptance item 4, the rest: views whose rows are pending, and views that the node's policy does not permit. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BASE_PATH, OPERATIONS } from "../../../../src/admin-api/index.ts";
@@ -13,7 +11,7 @@ import { SIZES, shows, sweep, VIEWS_UNDER_TEST } from "../support/views.ts";
 const STATUS_PATH = `${BASE_PATH}${OPERATIONS.get_status.path}`;
 const deployment = { providers: [provider("one", "http://127.0.0.1:9")] };
 
-/** What every console may show. */
+/** Actions that every console may show. */
 const POLICY = `permit(principal, action in [Action::"get_status", Action::"list_models", Action::"list_profiles"], resource);`;
 const PERMITTED: ReadonlyMap<string, RegExp> = new Map([
   ["overview", /Not read: .*forbidden/],

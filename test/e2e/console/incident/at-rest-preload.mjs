@@ -1,7 +1,7 @@
 /**
- * Loaded by Node before the program of a test: tells, over a connection to the port in its own address, how many bytes the
- * program has read from its terminal and written to it, and the size it knows, each time that nothing was read, written or
- * resized for `QUIET_MS` of the program's own time. A program that does not get its turn tells nothing.
+ * Loaded by Node before the program of a test: reports, over a connection to the port in its own address, how many
+ * bytes the program has read from its terminal and written to it, and the size it knows, each time that nothing was
+ * read, written or resized for `QUIET_MS` of the program's own time. A program without processor time reports nothing.
  */
 import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
@@ -9,10 +9,10 @@ import { connect } from "node:net";
 import { isatty } from "node:tty";
 import { isMainThread } from "node:worker_threads";
 
-/** Longer than anything that the console puts off to draw it later. */
+/** Longer than any deferred drawing of the console. */
 const QUIET_MS = 60;
 
-/** A terminal puts a carriage return before each line feed. */
+/** A terminal adds a carriage return before each line feed. */
 const arrivingOf = (bytes) => bytes.reduce((sum, byte) => sum + (byte === 0x0a ? 2 : 1), 0);
 
 if (isMainThread) {

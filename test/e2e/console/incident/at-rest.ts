@@ -1,6 +1,6 @@
 /**
- * Whether all that was typed into a program has been read and what it led to is on the screen. That nothing comes for a
- * while does not say so on a machine under load, so the program itself is asked (`at-rest-preload.mjs`).
+ * Detects whether a program has read all its input and drawn the result. On a loaded machine a pause in the output does
+ * not prove it, so the program itself is asked (`at-rest-preload.mjs`).
  */
 import { once } from "node:events";
 import { createServer } from "node:net";
@@ -10,9 +10,9 @@ import type { TestTerminal } from "../../../console/support/terminal.ts";
 import { atEnd, type Owner } from "../../support/wait.ts";
 
 interface RestWatch {
-  /** Of the program. */
+  /** Environment of the program. */
   readonly env: Readonly<Record<string, string>>;
-  /** Resolves once the screen is what the program has to say to all that was typed, or it has ended. */
+  /** Resolves once the screen shows the result of all input, or the program has ended. */
   rested(terminal: TestTerminal): Promise<void>;
 }
 
@@ -26,7 +26,7 @@ interface Told {
 const BETWEEN_MS = 4;
 const LIMIT_MS = 60_000;
 
-/** For one program. */
+/** Watches one program. */
 export async function watchRest(owner: Owner): Promise<RestWatch> {
   let told: Told | undefined;
   const server = createServer((socket) => {

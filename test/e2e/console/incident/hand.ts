@@ -1,19 +1,19 @@
-/** Somebody's hand on the keyboard of a console: counts what it does, from the first key to what it was for. */
+/** Simulated hands on the keyboard of a console: counts keys from the first one to the goal. */
 import type { Chord } from "../../../../src/console/model/key-event.ts";
 import { eventually } from "../../support/wait.ts";
 import type { SeenConsole } from "../support/scene.ts";
 
 export interface Hand {
-  /** Keys with a name, or characters that are hot keys: one each. */
+  /** Presses named keys or hot keys, one each. */
   press(...chords: readonly Chord[]): Promise<void>;
-  /** A character is a key. */
+  /** Types text; each character is a key. */
   type(text: string): void;
-  /** One key, whatever its text. */
+  /** Pastes any text as one key. */
   paste(text: string): void;
-  /** To a view by what is typed after `:`, as far as it takes to be the only one; each character and Enter a key. */
+  /** Goes to a view by typing after `:` as much as is unambiguous; each character and Enter is a key. */
   go(words: string): Promise<void>;
   sees(expected: string | RegExp): Promise<void>;
-  /** One key, pressed again for as long as what it needs is not there yet. */
+  /** Presses one key repeatedly until its precondition holds. */
   insist(chord: Chord, on: RegExp): Promise<RegExpExecArray>;
   readonly keys: number;
   readonly seconds: number;
@@ -49,7 +49,7 @@ export function handOn(console: SeenConsole): Hand {
       keys += 1;
       let pressedAt = Number.NEGATIVE_INFINITY;
       return await eventually(String(on), async () => {
-        // The last press can take effect late; a second one would be typed into the dialog that it opened.
+        // The last press can take effect late; another would be typed into the dialog that it opened.
         const late = on.exec(console.screen());
         if (late !== null) return late;
         if (performance.now() - pressedAt < BETWEEN_PRESSES_MS) return undefined;

@@ -1,4 +1,4 @@
-/** What somebody who leans on the keyboard does, from a seed: keys, pastes, bytes of no key, sizes, broken connections. */
+/** Random input from a seed: keys, pastes, bytes that are not keys, sizes, broken connections. */
 import { NAMED_CHORDS } from "../../../../src/console/model/key-event.ts";
 import { VIEWS } from "../../../../src/console/views/all.ts";
 import { bytesOfChord } from "../../../console/support/chords.ts";
@@ -8,32 +8,32 @@ import { TROUBLES, type Trouble } from "./pass-through.ts";
 export type MonkeyEvent =
   | { readonly kind: "bytes"; readonly bytes: string; readonly isConfirming: boolean }
   | { readonly kind: "size"; readonly columns: number; readonly rows: number }
-  /** Until the program has drawn what came before, and takes an Esc for the key. */
+  /** Waits until the program has drawn everything and would take an Esc as a key. */
   | { readonly kind: "rest" }
-  /** All connections break, and for the next few events there is this trouble with others. */
+  /** Breaks all connections, and applies this fault to new ones for the next few events. */
   | { readonly kind: "cut"; readonly trouble: Trouble };
 
 export interface MonkeyOptions {
   readonly seed: number;
-  /** Whether it presses `y`, marks rows and types names: whatever it takes to confirm. */
+  /** Whether it presses `y`, marks rows and types names, as confirmations need. */
   readonly confirms: boolean;
-  /** That are there, to be typed. */
+  /** Existing names to type. */
   readonly names: readonly string[];
 }
 
-/** Without those that leave the console (`q`, ctrl-c) or stop it (ctrl-z). */
+/** Letters without those that quit the console (`q`, ctrl-c) or stop it (ctrl-z). */
 const CALM = [..."abcdefghijklmnoprstuvwxzABCDEFGHIJKLMNOPRSTUVWXZ0123456789:/?-_=.,;!#é漢"];
-/** Verbs that open dialogs, and the ways to where they work. */
+/** Verbs that open dialogs, and the keys to the views where they work. */
 const VERBS = [..."ssuEnmTXRBPIwL12345678"];
 const CHORDS = [...NAMED_CHORDS, "ctrl-a", "ctrl-d", "ctrl-e", "ctrl-k", "ctrl-l", "ctrl-p", "ctrl-r"];
-/** Confirms from within a field. */
+/** Key that confirms from inside a field. */
 const CONFIRM = "ctrl-o";
-/** What marks rows, of which several are confirmed by their number. */
+/** Keys that mark rows; several are confirmed by their number. */
 const MARKING: ReadonlySet<string> = new Set(["space", "shift-up", "shift-down", "ctrl-space"]);
 const ARROWS = ["up", "down", "left", "right", "tab", "shift-tab", "esc", "esc", "backspace"] as const;
-/** A paste is text, whatever it spells. */
+/** Pasted texts, which never act as keys. */
 const PASTES = ["y", "y\ry\r", "yyy\n", "s\ry", "\u0000\u0007\u009b31m", "select 1;\n", "(a+)+$", "x".repeat(5_000)];
-/** What terminals send that is no key, whole and cut short; a `y` in it is none either. */
+/** Terminal sequences that are not keys, complete and truncated; a `y` in them is not a key either. */
 const NO_KEYS = [
   "\u001b[<0;10;5M",
   "\u001b[M !y",
@@ -76,7 +76,7 @@ export function createMonkey({ seed, confirms, names }: MonkeyOptions): () => re
     [4, () => [paste(random.pick(confirms ? [...PASTES, ...names] : PASTES))]],
     [4, () => [bytes(random.pick(NO_KEYS), false)]],
     [6, () => [mouse(random)]],
-    // An Esc that is taken for the beginning of Alt-: would leave a `q` to be a key.
+    // If this Esc became the start of Alt-:, the `q` would be a key.
     [3, () => [...ROOT, ...typed(`:${random.pick(COMMANDS)}`), enter]],
     [3, () => [sizeOf(random)]],
     [1, () => [{ kind: "cut", trouble: random.pick(TROUBLES) }]],
@@ -113,10 +113,10 @@ function mouse(random: Random): MonkeyEvent {
   return bytes(`\u001b[<${button};${column};${row}${random.pick(["M", "M", "m"])}`, false);
 }
 const FOUR_TABS = Array.from({ length: 4 }, () => bytes("\t", false));
-/** From most places back to where digits go to views. */
+/** Returns from most places to one where digits switch views. */
 const ROOT: readonly MonkeyEvent[] = [bytes("\u001b".repeat(4), false), { kind: "rest" }];
 
-/** Now and then too small for anything; below 40 by 10 a terminal is taken to be as large as that. */
+/** Sometimes too small for anything; a terminal below 40 by 10 is treated as that size. */
 function sizeOf(random: Random): MonkeyEvent {
   if (random.below(5) === 0) return { kind: "size", columns: 40 + random.below(30), rows: 10 + random.below(10) };
   return { kind: "size", columns: 60 + random.below(120), rows: 16 + random.below(40) };

@@ -1,7 +1,7 @@
 /**
- * What stands between a console and a gateway's door: it passes every byte, writes down each request before the gateway
- * has seen it, and cuts connections when it is told to. Requests are as the console sends them: HTTP/1.1, one after the
- * other on a connection, bodies with their length.
+ * Proxy between a console and a gateway's admin API: passes every byte, records each request before the gateway sees
+ * it, and cuts connections on request. Requests have the form that the console sends: HTTP/1.1, sequential on a
+ * connection, bodies with a length.
  */
 import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
@@ -10,7 +10,7 @@ import { atEnd, type Owner } from "../../support/wait.ts";
 export interface PassedRequest {
   readonly method: string;
   readonly target: string;
-  /** In lower case. */
+  /** Header names in lower case. */
   readonly headers: ReadonlyMap<string, string>;
 }
 
@@ -18,19 +18,19 @@ interface PassThrough {
   /** `http://127.0.0.1:port` */
   readonly url: string;
   readonly requests: readonly PassedRequest[];
-  /** Told of each request, before it goes on; false: its connection is cut in place of the answer. */
+  /** Called for each request before it is forwarded; `false` cuts the connection instead of the answer. */
   onRequest: (request: PassedRequest) => boolean;
-  /** Ends all connections there are, as a network that breaks. */
+  /** Breaks all connections, like a network failure. */
   cut(): void;
-  /** What becomes of new connections and of answers, until it is told otherwise. */
+  /** Fault for new connections and answers, until it is changed. */
   trouble: Trouble;
 }
 
-/** `refused`: no connection can be made; `silent`: no answer comes; `half`: each is cut off; `garbage`: none is HTTP. */
+/** `refused`: connections fail; `silent`: no answer comes; `half`: each is cut off; `garbage`: answers are not HTTP. */
 export const TROUBLES = ["none", "refused", "silent", "half", "garbage"] as const;
 export type Trouble = (typeof TROUBLES)[number];
 
-/** `to`: path of a socket, or a port of the loopback. */
+/** `to` is a socket path or a loopback port. */
 export async function passThrough(owner: Owner, to: string | number): Promise<PassThrough> {
   const requests: PassedRequest[] = [];
   const sockets = new Set<Socket>();
@@ -54,7 +54,7 @@ export async function passThrough(owner: Owner, to: string | number): Promise<Pa
       far.write(bytes);
     });
     far.on("data", (bytes: Buffer) => {
-      // The gateway has answered, so it is done; and nobody hears of it.
+      // The gateway has answered, so the change is made, but the answer is lost.
       if (isLost) return void near.destroy();
       switch (passing.trouble) {
         case "none":
@@ -99,10 +99,10 @@ export const isWrite = ({ method, target }: PassedRequest): boolean =>
   method !== "GET" &&
   !(method === "POST" && (target.split("?")[0] === "/admin/v1/query" || /[?&]dry_run=true(?:&|$)/.test(target)));
 
-/** Takes the bytes of a connection as they come, and gives each request once its head is whole. */
+/** Takes the bytes of a connection in chunks, and returns each request once its head is complete. */
 function requestReader(): (bytes: Buffer) => readonly PassedRequest[] {
   let pending: Buffer = Buffer.alloc(0);
-  /** Of the body under way; undefined while a head is read. */
+  /** Remaining bytes of the current body; `undefined` while a head is read. */
   let left = 0;
   return (bytes) => {
     pending = Buffer.concat([pending, bytes]);
@@ -133,7 +133,7 @@ function requestOf(head: string): PassedRequest {
   return { method, target, headers };
 }
 
-/** A body without a length is a stream, and the last thing on its connection. */
+/** A body without a length is a stream and the last item on its connection. */
 function lengthOf({ headers }: PassedRequest): number {
   return headers.has("transfer-encoding") ? Number.POSITIVE_INFINITY : Number(headers.get("content-length") ?? 0);
 }

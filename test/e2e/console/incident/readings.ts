@@ -1,4 +1,4 @@
-/** Everything that the console reads, of a cluster in the middle of an incident; and the events that reach it. */
+/** All readings of the console for a cluster in the middle of an incident, and the events that reach it. */
 import fc from "fast-check";
 import {
   type Data,
@@ -52,7 +52,7 @@ const READINGS: Partial<Readable> = {
   },
 };
 
-/** `without`: ids whose reading failed, or that were never read. */
+/** `without` has ids whose reading failed or that were never read. */
 export function dataOf(without: ReadonlyMap<string, "forbidden" | "unread"> = new Map()): Data {
   const failure = { status: 403, code: "forbidden", message: "no policy permits it", at: NOW };
   const readings = new Map<string, Reading<unknown>>();
@@ -119,11 +119,11 @@ const texts = [
   "/x",
 ];
 const names = ["acme-chat", "ci-main", "prod-模型", "n3", "n1", "n1,n2", "n1,n2,n4", "2", "default", "team-ml"];
-/** Every view there is, and what some are about. */
+/** All views, some with a subject. */
 const views = [...VIEWS.map(({ id }) => id), "errors acme-chat", "pool acme-chat", "rev default", "log", "help"];
 const id = fc.integer({ min: 1, max: 40 });
 
-/** Alone or in a row, as a hand has them. */
+/** Single events or sequences, as an operator types them. */
 export const gesture: fc.Arbitrary<readonly Event[]> = fc.oneof(
   { weight: 24, arbitrary: fc.constantFrom(...letters).map((one) => [key(one)]) },
   { weight: 16, arbitrary: fc.constantFrom(...verbs).map((one) => [key(one)]) },
@@ -148,7 +148,7 @@ export const gesture: fc.Arbitrary<readonly Event[]> = fc.oneof(
       .constantFrom("s", "u", "X", "P", "m", "E")
       .map((verb) => [key("esc"), key("esc"), key(verb), key("enter"), key("y")]),
   },
-  // Wherever one was, to where something can be confirmed.
+  // Goes from anywhere to a place where something can be confirmed.
   { weight: 4, arbitrary: fc.constant(["esc", "esc", "esc", "2", "s", "enter", "y"].map(key)) },
   {
     weight: 3,

@@ -1,6 +1,6 @@
 /**
- * Three nodes of one cluster, each with a network door on a port of its own that it keeps over restarts, two providers of
- * which the first fails, and a console before them.
+ * Three nodes of one cluster, each with an admin listener on a fixed port, two providers of which the first fails, and
+ * a console.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ import { atEnd, type Owner, within } from "../../support/wait.ts";
 
 const root = resolve(fileURLToPath(import.meta.url), "../../../../..");
 
-/** What a silence, an election and a time limit take together, on a machine that does other things too. */
+/** A silence, an election and a timeout together, on a busy machine. */
 export const SLOW_MS = 45_000;
 
 export const FAILING = "acme-chat";
@@ -33,14 +33,14 @@ export interface Member {
 export interface Scene {
   readonly members: readonly Member[];
   member(id: string): Member;
-  /** `failing.script` decides what it answers; 503 at first. */
+  /** `failing.script` decides its answers; 503 at first. */
   readonly failing: Upstream;
-  /** A few requests to each node that is given, so that each has met the provider. */
+  /** Sends a few requests to each given node, so that each has called the provider. */
   traffic(through?: readonly Member[]): Promise<void>;
   leader(among?: readonly Member[]): Promise<Member>;
   /** Resolves when it serves again. */
   restart(member: Member): Promise<void>;
-  /** All nodes run, know one leader, and nothing is suspended: as it began. */
+  /** Resolves when all nodes run, know one leader, and nothing is suspended, as at the beginning. */
   whole(): Promise<void>;
 }
 
@@ -149,13 +149,13 @@ export async function backendOf({ node }: Member, name: string): Promise<Backend
   return found;
 }
 
-/** `kind:name` of what is suspended now, as this node has it. */
+/** Returns `kind:name` of the current suspensions on this node. */
 async function suspendedAt({ node }: Member): Promise<readonly string[]> {
   const { items } = await node.client.call("list_suspensions");
   return items.filter(({ status }) => status === "active").map(({ kind, name }) => `${kind}:${name}`);
 }
 
-/** On each of them, as soon as that is so. */
+/** Resolves once they are suspended on each member. */
 export async function areSuspended(members: readonly Member[], ...wanted: readonly string[]): Promise<void> {
   for (const member of members) {
     await until(
@@ -174,13 +174,13 @@ interface ConsoleOptions {
 }
 
 export interface ConsoleUnderTest extends TestTerminal {
-  /** Where it saves files that are named without a folder. */
+  /** Directory for files saved without a folder. */
   readonly dir: string;
-  /** As `until`, for what takes long. */
+  /** Like `until`, with a longer limit. */
   shows(expected: string | RegExp): Promise<void>;
 }
 
-/** `gateway console`, in a folder of its own. */
+/** Starts `gateway console` in a folder of its own. */
 export async function openConsole(owner: Owner, options: ConsoleOptions): Promise<ConsoleUnderTest> {
   const { urls, env = {}, columns = 140, rows = 36 } = options;
   const dir = await mkdtemp(join(tmpdir(), "gateway-console-"));

@@ -1,14 +1,14 @@
-/** What a person does and sees before a console in an incident. */
+/** Steps of an operator in an incident, and what they show. */
 import { setTimeout as pause } from "node:timers/promises";
 import { until } from "../../cluster/support/until.ts";
 import type { Owner } from "../../support/wait.ts";
 import { type ConsoleUnderTest, type Member, openConsole, type Scene, SLOW_MS, statusOf } from "./scene.ts";
 
-/** Lines of the frame: identity, health, and the flash at the end. */
+/** Lines of the frame: identity, health, and the message at the end. */
 export const HEALTH = 1;
 const flashOf = (console: ConsoleUnderTest): string => console.row(console.rows - 2);
 
-/** Between two batches of requests; what came of one is on the screen before the next. */
+/** Pause between two batches of requests, so that the screen shows the result of one before the next. */
 const BETWEEN_MS = 1_000;
 
 export async function openOn(to: Owner, urls: readonly string[]): Promise<ConsoleUnderTest> {
@@ -17,7 +17,7 @@ export async function openOn(to: Owner, urls: readonly string[]): Promise<Consol
   return console;
 }
 
-/** The node that the console asks has met a provider that fails, and the console says so. */
+/** Resolves when the queried node has called the failing provider and the console shows it. */
 export async function isFailing(scene: Scene, console: ConsoleUnderTest): Promise<void> {
   await until(
     "the failing provider in the health line",
@@ -44,7 +44,7 @@ async function running(scene: Scene): Promise<readonly Member[]> {
   return known.flat();
 }
 
-/** Presses the key for as long as the dialog says that nothing came of it. */
+/** Presses the key as long as the dialog reports a failure. */
 export async function insist(console: ConsoleUnderTest, key: string, done: RegExp): Promise<void> {
   const said = new Set<string>();
   const isDone = async (): Promise<boolean> => {

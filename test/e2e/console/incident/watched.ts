@@ -1,6 +1,6 @@
 /**
- * A console that is leant on, before a gateway of its own: what is on the screen is well formed whenever the program
- * rests, and each request that can change something was on the screen when it was confirmed.
+ * A console under random input, with its own gateway: the screen is well formed whenever the program is idle, and each
+ * changing request was on the screen when it was confirmed.
  */
 import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
@@ -16,7 +16,10 @@ import { type ConsoleUnderTest, openConsole } from "./scene.ts";
 const NAMES = ["search-prod", "chat-prod", "batch-nightly", "PROVIDER_KEY", "default"];
 const [SEARCH, CHAT, BATCH] = NAMES;
 
-/** Texts of operators and of their tools, as bad as the admin API takes them. Controls are taken in metadata alone. */
+/**
+ * Texts of operators and their tools, as hostile as the admin API accepts. Control characters are accepted in metadata
+ * only.
+ */
 const HOSTILE: Readonly<Record<string, string>> = {
   joined: "👩\u200d👩\u200d👧\u200d👦 at night",
   flags: "🇩🇪🇫🇷 and half of one 🇩",
@@ -29,7 +32,7 @@ const HOSTILE: Readonly<Record<string, string>> = {
 const CONTROLS = "a\u001b[2J\u001b]52;c;eXl5\u0007b\r\n\tc\u0085\u009b31md";
 const LONG = "x漢".repeat(5_000);
 
-/** One node with something of everything that the console lists; resolves with the port of its door. */
+/** Starts one node with objects of every kind that the console lists; resolves with the port of its listener. */
 export async function startLeantOn(owner: Owner): Promise<number> {
   const { node, network } = await startPlane(owner, {
     deployment: {
@@ -73,25 +76,25 @@ interface LeanOptions extends Omit<MonkeyOptions, "names"> {
 interface Leant {
   readonly requests: number;
   readonly writes: readonly PassedRequest[];
-  /** Of them, those whose request was on the screen, letter by letter. */
+  /** Number whose request was on the screen, letter by letter. */
   readonly shown: number;
-  /** Those whose dialog was higher than the screen, or named more than it has lines for. */
+  /** Number whose dialog was higher than the screen or abbreviated its names. */
   readonly abridged: number;
   readonly cuts: number;
 }
 
-/** From here on the screen is looked at less often, for time's sake. */
+/** From this event on the screen is checked less often, to save time. */
 const MANY = 2_000;
 /**
- * Of confirmations that may still lead to a request: the last, and the one before whose request is on its way. While
- * something is under way no key confirms anything.
+ * Frames of confirmations that may still lead to a request: the last one, and the previous one whose request is in
+ * flight. While an action runs no key confirms anything.
  */
 const KEPT_FRAMES = 2;
 const UNDER_WAY = "running …";
-/** Nor does one on a screen that has no room for what would be done. */
+/** On a screen without room for the action no key confirms either. */
 const TOO_SMALL = "need 60x16";
 
-/** Through a way of its own to the door at `port`, so that several lean on one gateway. */
+/** Uses its own proxy to the listener at `port`, so that several consoles share one gateway. */
 export async function leanOn(owner: Owner, port: number, options: LeanOptions): Promise<Leant> {
   const passing = await passThrough(owner, port);
   const { env, rested } = await watchRest(owner);
@@ -170,7 +173,7 @@ const decoded = (target: string): string => {
   }
 };
 
-/** The line of the request may be wrapped within its box. */
+/** The line of the request may be wrapped inside its box. */
 function isShown(frame: string, { method, target }: PassedRequest): boolean {
   const screen = squeezed(frame);
   return (
@@ -178,14 +181,14 @@ function isShown(frame: string, { method, target }: PassedRequest): boolean {
   );
 }
 
-/** A dialog with its button, of which the screen had no room for all. */
+/** A dialog with its button that did not fit on the screen completely. */
 const isAbridged = (frame: string): boolean =>
   /lines? (below|above)|and \d+ more/.test(frame) && /Esc {2}(cancel|\/)|y {2}\S/.test(frame);
 
 const LOOKS = 100;
 const BETWEEN_MS = 100;
 
-/** Undefined once all is as it must be; a screen that is drawn just now is looked at again. */
+/** Returns `undefined` once the screen is well formed; a screen being drawn is checked again. */
 async function whyIllFormed(console: ConsoleUnderTest): Promise<string | undefined> {
   for (let look = 1; ; look += 1) {
     const why = illFormed(console);

@@ -1,6 +1,6 @@
 /**
- * A door of the admin API between a console and a gateway's own: a socket that writes down each request, and passes it on
- * unless a rule of the test answers in the gateway's place.
+ * A proxy for the admin API between a console and a gateway: a socket that records each request, and forwards it unless
+ * a rule of the test answers instead.
  */
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { join } from "node:path";
@@ -9,19 +9,19 @@ import { homeOf } from "./scene.ts";
 
 interface Passed {
   readonly method: string;
-  /** Without the query. */
+  /** Path without the query. */
   readonly path: string;
   readonly body: string;
 }
 
-/** Of the requests it answers; undefined passes one on. */
+/** Returns an answer, or `undefined` to forward the request. */
 export type Rule = (passed: Passed, query: URLSearchParams) => RuledAnswer | undefined;
 
 export type RuledAnswer =
   | { readonly kind: "answer"; readonly status: number; readonly json: unknown }
-  /** The head of an answer, and nothing after it until the door is closed. */
+  /** Sends the head of an answer, and nothing more until the proxy closes. */
   | { readonly kind: "stalls" }
-  /** Nothing until the other side gives up. */
+  /** Sends nothing until the other side gives up. */
   | { readonly kind: "silent" };
 
 interface EndpointUnderTest {
@@ -31,7 +31,7 @@ interface EndpointUnderTest {
   rule: Rule;
 }
 
-/** A request of a console has no body larger than a document. */
+/** A console sends no body larger than a document. */
 const MAX_BODY_BYTES = 4 << 20;
 
 export async function openEndpoint(owner: Owner, to: string, rule: Rule = () => undefined): Promise<EndpointUnderTest> {
@@ -70,7 +70,7 @@ async function readBody(incoming: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** Byte by byte as it comes, since an answer may be held back or stream. */
+/** Forwards chunk by chunk, since an answer may be delayed or streamed. */
 function pass(to: string, { method, url, headers }: IncomingMessage, body: string, outgoing: ServerResponse): void {
   const onward = request({ socketPath: to, method, path: url, headers }, (answered) => {
     outgoing.writeHead(answered.statusCode ?? 502, answered.headers);

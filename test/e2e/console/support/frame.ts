@@ -1,16 +1,16 @@
 /**
- * Whether what is on the screen is a frame of the console and a whole one. Cells are looked at, not text, since wide
- * characters take two of them.
+ * Checks whether the screen shows a complete frame of the console. It looks at cells instead of text, since wide
+ * characters take two.
  */
 import type { TestTerminal } from "../../../console/support/terminal.ts";
 
-/** Identity and health above the frame; hints, flash and the line that stays empty below it. */
+/** Identity and health are above the frame; hints, message and the line that stays empty are below it. */
 const ABOVE = 2;
 const BELOW = 3;
 
 const VERTICAL = new Set("│├┤┼");
 
-/** What is wrong with the frame; nothing, if it is whole. */
+/** Returns the defects of the frame; none if it is complete. */
 export function faultsOf(terminal: TestTerminal): readonly string[] {
   const cells = terminal.cells().map((row) => row.map(({ char }) => char));
   const at = (row: number, column: number): string => cells[row]?.[column] ?? "";
@@ -42,7 +42,7 @@ export function faultsOf(terminal: TestTerminal): readonly string[] {
   return faults;
 }
 
-/** The box whose upper left corner this is. */
+/** Checks the box with this upper left corner. */
 function faultsOfBox(
   at: (row: number, column: number) => string,
   row: number,
@@ -61,7 +61,7 @@ function faultsOfBox(
   return at(bottom, right) === "┘" ? [] : [`${bottom},${right}: no lower right corner`];
 }
 
-/** Words of the frame's body, one blank between any two, whatever lines they are on; of the lowest lines too. */
+/** Words of the frame's body and of the lowest lines, separated by single blanks across lines. */
 export function wordsOf(terminal: TestTerminal): string {
   return terminal
     .screen()

@@ -1,6 +1,6 @@
 /**
- * A gateway with something of everything that the console lists: providers of which one fails, models, keys, profiles, a
- * budget, a sealed secret; and a console before it, in a terminal, which remembers things in a folder of the test.
+ * A gateway with objects of every kind that the console lists: providers of which one fails, models, keys, profiles, a
+ * budget, a sealed secret; and a console in a terminal that stores its preferences in a folder of the test.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -26,22 +26,22 @@ export interface Scene {
   readonly gateway: Gateway;
   /** Path of the admin socket. */
   readonly socket: string;
-  /** Has the provider that fails fail some more. */
+  /** Causes more failures of the failing provider. */
   fail(): Promise<void>;
-  /** The provider that fails is called so only for a minute after it did. */
+  /** A provider is shown as failing only for a minute after its last failure. */
   failAgain(): Promise<void>;
 }
 
 interface SceneOptions {
-  /** Keys of the node file. */
+  /** Changed keys of the node file. */
   readonly changes?: Document;
-  /** Of the provider that fails. */
+  /** Settings of the failing provider. */
   readonly failing?: { readonly apiKey?: string; answer?(sent: readonly (readonly [string, string])[]): string };
   /** Value of the sealed secret. */
   readonly sealed?: string;
 }
 
-/** Of the simulator alone, as what the name of this machine resolves to. */
+/** A pool of the simulator alone, resolved from this machine's name. */
 function poolOf(name: string, simulator: Simulator): Document {
   const { base_url: _, ...others } = simProvider(name, simulator);
   const { port } = new URL(simulator.url);
@@ -109,7 +109,7 @@ export async function startScene(
 
 interface ConsoleOptions {
   readonly socket: string;
-  /** Beside `-socket`. */
+  /** Arguments beside `-socket`. */
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly columns?: number;
@@ -117,19 +117,22 @@ interface ConsoleOptions {
 }
 
 export interface SeenConsole extends TestTerminal {
-  /** Where it remembers things, and saves files that are named without a folder. */
+  /** Directory of its preferences, and of files saved without a folder. */
   readonly home: string;
-  /** To the view or whatever `:` takes. */
+  /** Types a command after `:`, such as a view. */
   command(words: string): Promise<void>;
 }
 
-/** Stands in the last line while the editor of the workbench takes all letters; a prompt is left by Esc too. */
+/** Shown in the last line while the editor of the workbench takes all letters; Esc leaves a prompt too. */
 export const EDITOR_HINT = /Ctrl-R run.*Esc leave/;
 
-/** Shown in the last line while a prompt that `:` opened takes all letters. */
+/** Shown in the last line while a prompt opened with `:` takes all letters. */
 export const PROMPT = /^ Enter go .*Esc leave/m;
 
-/** `gateway console`; resolves with its first answer of the gateway on the screen unless `awaits` is something else. */
+/**
+ * Starts `gateway console`; resolves once the gateway's first answer is on the screen, unless `awaits` is something
+ * else.
+ */
 export async function openConsole(
   owner: Owner,
   { socket, args = [], env = {}, columns = 120, rows = 35 }: ConsoleOptions,
@@ -145,7 +148,7 @@ export async function openConsole(
   });
   await terminal.until(awaits);
   const command = async (words: string): Promise<void> => {
-    // What was pressed before may yet open the editor of the workbench, which then takes the colon.
+    // An earlier key may still open the editor of the workbench, which then takes the colon.
     for (let times = 0; times < 3; times += 1) {
       await leaveEditor(terminal, EDITOR_HINT);
       await terminal.press(":");
@@ -160,8 +163,8 @@ export async function openConsole(
 }
 
 /**
- * Out of the editor of the workbench, which takes all letters; `shown`: what stands on the screen while it does. Of a
- * statement that runs, the first `Esc` is the end.
+ * Leaves the editor of the workbench, which takes all letters; `shown` is on the screen meanwhile. The first `Esc`
+ * cancels a running statement.
  */
 export async function leaveEditor(terminal: TestTerminal, shown: RegExp): Promise<void> {
   await terminal.settled();

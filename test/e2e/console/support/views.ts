@@ -1,4 +1,4 @@
-/** Every view of the console, where it is found and what it says; and going through them all at each size. */
+/** Every view of the console, how to reach it and what it shows; and a walk through all of them at each size. */
 import assert from "node:assert/strict";
 import { TABLES } from "../../../../src/admin-api/index.ts";
 import { VIEWS } from "../../../../src/console/views/all.ts";
@@ -8,15 +8,15 @@ import { KEYS, PROMPT, PROVIDERS, type SeenConsole } from "./scene.ts";
 interface ViewUnderTest {
   readonly id: string;
   readonly title: string;
-  /** What `:` takes to go there. */
+  /** Text after `:` that opens it. */
   readonly command: string;
   /** Whether it reads something of its own first, so that it can be loading, forbidden or failed. */
   readonly reads: boolean;
-  /** Whether that is also read for the overview or for the lines above every view, so that a console has it at once. */
+  /** Whether the overview or the header also read it, so that a console has it at once. */
   readonly isReadAtOnce: boolean;
-  /** With the scene's rows. */
+  /** Text with the scene's rows. */
   readonly normal: RegExp;
-  /** Sentence and next step where the gateway has nothing; undefined: it always has something to say. */
+  /** Sentence and next step for an empty gateway; `undefined` if it always has content. */
   readonly empty: readonly [sentence: RegExp, next: RegExp] | undefined;
 }
 
@@ -117,7 +117,7 @@ const FACTS: ReadonlyMap<string, Facts> = new Map(
   } satisfies Record<string, Facts>),
 );
 
-/** Of the lines above every view, and of the view that is the first. */
+/** Reads of the header and of the first view. */
 const HEADER_READS: ReadonlySet<string> = new Set([
   "get_status",
   "get_config",
@@ -148,7 +148,7 @@ export const VIEWS_UNDER_TEST: readonly ViewUnderTest[] = VIEWS.map(({ id, title
   };
 });
 
-/** Those that this project promises to be usable at. Columns and rows. */
+/** Sizes that this project promises to support, as columns and rows. */
 export const SIZES: readonly Size[] = [
   [120, 35],
   [80, 24],
@@ -159,12 +159,12 @@ type Size = readonly [columns: number, rows: number];
 
 export async function goTo(console: SeenConsole, { command, title }: ViewUnderTest): Promise<void> {
   await console.command(command);
-  // The view may be the one that was there; a prompt that is still drawn would pass for the next one.
+  // The previous view may still be shown; a prompt that is still drawn would pass for the next one.
   const frame = new RegExp(`^┌─ ${title} `, "m");
   await console.until((screen) => frame.test(screen) && !PROMPT.test(screen), `the view ${title}`);
 }
 
-/** The words that are expected, on a whole frame. */
+/** Waits for the expected texts on a complete frame. */
 export async function shows(console: SeenConsole, ...expected: readonly RegExp[]): Promise<void> {
   const areThere = (): boolean => expected.every((each) => each.test(wordsOf(console)));
   await console.until(areThere, expected.join(" and "));
@@ -173,8 +173,8 @@ export async function shows(console: SeenConsole, ...expected: readonly RegExp[]
 }
 
 /**
- * All views at all sizes, one after the other; `visit` is called with the view on the screen. `isShort`: each view at one of
- * the sizes, and each size with some of the views.
+ * Walks through all views at all sizes; `visit` is called with the view on the screen. `isShort` visits each view at
+ * one size, and each size with some of the views.
  */
 export async function sweep(
   console: SeenConsole,

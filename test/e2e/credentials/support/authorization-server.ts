@@ -1,6 +1,6 @@
 /**
- * An authorization server in the test's own process: `oidc-provider` with the client credentials grant, and with two grants of
- * the test's own that it lacks: token exchange (RFC 8693) and on-behalf-of (RFC 7523). Callers' tokens are signed with its key.
+ * An authorization server in the test's own process: `oidc-provider` with the client credentials grant, and two grants
+ * implemented here: token exchange (RFC 8693) and on-behalf-of (RFC 7523). Callers' tokens are signed with its key.
  */
 import { randomBytes } from "node:crypto";
 import { createServer } from "node:http";
@@ -22,9 +22,9 @@ import { atEnd, type Owner } from "../../support/wait.ts";
 export const EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange";
 export const ON_BEHALF_OF = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 
-/** What callers' tokens are for. */
+/** Audience of callers' tokens. */
 export const GATEWAY = "https://gateway.example.com";
-/** What the tokens are for that are issued here. */
+/** Audience of the tokens issued here. */
 export const TOOLS = "https://tools.example.com";
 
 type Outage = "up" | "refuses" | "hangs" | "503" | "garbage";
@@ -32,23 +32,23 @@ type Outage = "up" | "refuses" | "hangs" | "503" | "garbage";
 interface Asked {
   readonly grant: string;
   readonly client: string;
-  /** `sub` of the token that was exchanged. */
+  /** `sub` of the exchanged token. */
   readonly subject: string | undefined;
 }
 
 interface AuthorizationServer {
   readonly issuer: string;
   readonly tokenUrl: string;
-  /** Tokens that were given. */
+  /** Issued tokens. */
   readonly given: Asked[];
-  /** Requests of the token endpoint, whatever became of them. */
+  /** Number of requests to the token endpoint, whatever their outcome. */
   asked: number;
   outage: Outage;
-  /** Seconds. */
+  /** Token lifetime in seconds. */
   lifetime: number;
   /** Subjects that are refused, with the body of the refusal. */
   readonly refused: Map<string, Readonly<Record<string, unknown>>>;
-  /** Of the token's `aud`; left out, what was asked for. */
+  /** Value of the token's `aud`; the requested one if omitted. */
   wrongAudience: string | undefined;
   setSecret(client: string, secret: string): void;
   callerToken(subject: string, facts?: Readonly<Record<string, unknown>>, seconds?: number): Promise<string>;
@@ -56,7 +56,7 @@ interface AuthorizationServer {
 }
 
 interface ServerOptions {
-  /** Client id to its secret. */
+  /** Client secrets by client id. */
   readonly clients: Readonly<Record<string, string>>;
 }
 
@@ -226,7 +226,7 @@ export async function startAuthorizationServer(owner: Owner, { clients }: Server
 
 const idOf = (client: unknown): string => String((client as { readonly clientId?: unknown } | undefined)?.clientId);
 
-/** It speaks of the runtime and of its own defaults. */
+/** Suppresses its messages about the runtime and its own defaults. */
 function quietly<Value>(make: () => Value): Value {
   const { info, warn } = console;
   console.info = () => undefined;

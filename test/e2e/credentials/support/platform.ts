@@ -1,18 +1,18 @@
 /**
- * What gives keys to the processes of a cloud, on loopback: the metadata service of an instance, the endpoint of a container,
- * and the token service that web identities are taken to. Source: credentials reference, 1.6.
+ * Sources of keys for cloud processes, on loopback: the metadata service of an instance, the endpoint of a container,
+ * and the token service for web identities. Source: credentials reference, 1.6.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { listenLocally } from "../../support/ports.ts";
 import { atEnd, type Owner } from "../../support/wait.ts";
 
-/** `v1`: the metadata service knows no tokens, and answers whoever asks. */
+/** `v1`: the metadata service has no tokens and answers every request. */
 export type Mode = "good" | "slow" | "403" | "garbage" | "expired" | "v1";
 
 export interface Platform {
   readonly url: string;
   mode: Mode;
-  /** Seconds that keys are good for. */
+  /** Lifetime of keys in seconds. */
   lifetime: number;
   /** `METHOD path`, in order. */
   readonly asked: string[];
@@ -25,7 +25,7 @@ export const ROLE = "canary-role";
 
 const NOT_FOUND = { status: 404, body: "" } as const;
 
-/** `id`: of the keys that it gives. */
+/** `id` is the id of the keys that it issues. */
 export async function startPlatform(owner: Owner, id: string): Promise<Platform> {
   const held = new Set<ServerResponse>();
   const expiry = (): string =>

@@ -1,6 +1,6 @@
 /**
- * An upstream that is called with tokens, and looks at each: an MCP server at `/mcp`, an agent at `/a2a`. It answers with whom
- * it was called as, whole or as an event stream, and notes what a call said that it was made for.
+ * An upstream that checks the token of each call: an MCP server at `/mcp`, an agent at `/a2a`. It answers with the
+ * caller it saw, whole or as an event stream, and records for whom the call was made.
  */
 import { createServer } from "node:http";
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from "jose";
@@ -9,9 +9,9 @@ import { atEnd, type Owner } from "../../support/wait.ts";
 
 interface Seen {
   readonly token: string;
-  /** `sub` of the token; of one by client credentials, the client's id. */
+  /** `sub` of the token; for client credentials the client id. */
   readonly subject: string;
-  /** Whom the call said that it was made for. */
+  /** The caller that the call names as its own. */
   readonly said: string;
   readonly status: number;
 }
@@ -19,9 +19,9 @@ interface Seen {
 interface Tools {
   readonly url: string;
   readonly seen: Seen[];
-  /** Tokens that are good no more. */
+  /** Tokens that are no longer valid. */
   readonly revoked: Set<string>;
-  /** Answers 401 to so many of the next calls, whatever they bear. */
+  /** Number of next calls that are answered 401 whatever their token. */
   refuses: number;
 }
 
@@ -37,7 +37,7 @@ export async function startTools(owner: Owner, { keys, issuer, audience }: Tools
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", async () => {
-      // No card is had here.
+      // This server has no card.
       if (request.method !== "POST") return void answer.writeHead(404).end();
       const { id, method, params } = JSON.parse(Buffer.concat(chunks).toString()) as {
         readonly id: unknown;
@@ -90,13 +90,13 @@ export interface Called {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** Of the gateway's refusal. */
+  /** Code of the gateway's refusal. */
   readonly code: string | undefined;
 }
 
 const MCP = "2026-07-28";
 
-/** `caller`: what the call says that it is made for; `!` at its end asks an MCP server for a stream. */
+/** `caller` is the name that the call carries; a trailing `!` asks an MCP server for a stream. */
 export async function callTool(
   url: string,
   server: string,

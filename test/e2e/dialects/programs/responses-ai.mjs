@@ -1,4 +1,4 @@
-/** The AI SDK, `openai(model)`: with nothing set but the address and the key, unless a scenario says otherwise. */
+/** The AI SDK, `openai(model)`: only address and key are set, unless a scenario says otherwise. */
 import {
   API_KEY,
   BASE_URL,

@@ -23,7 +23,7 @@ const TOOLS = [{ type: "function", name: "weather", description: "Tells it.", pa
 
 const whole = (ask) => client.responses.create(ask);
 const helped = (ask) => client.responses.stream(ask).finalResponse();
-/** The response of the last event, and the events with runs of deltas as one. */
+/** Returns the response of the last event, and the events with runs of deltas merged. */
 async function raw(ask, events = []) {
   let last;
   for await (const event of await client.responses.create({ ...ask, stream: true })) {
@@ -36,7 +36,7 @@ async function raw(ask, events = []) {
   return last;
 }
 const FORMS = { whole, raw, helped };
-/** What a program reads; `instructions` and the like are repeated by the provider. */
+/** The fields that a program reads; the provider echoes `instructions` and the like. */
 const told = ({ output, output_text, status, incomplete_details, usage, error }) => ({
   output: output.map(({ parsed_arguments: _, status: __, ...item }) => item),
   output_text,
@@ -46,7 +46,7 @@ const told = ({ output, output_text, status, incomplete_details, usage, error })
   error,
 });
 
-/** Until an answer calls nothing; everything that was answered is sent again. */
+/** Repeats until an answer has no calls, sending all earlier answers again. */
 async function loop(call, ask) {
   const input = [{ role: "user", content: QUESTION }];
   const turns = [];
@@ -86,7 +86,7 @@ for (const [form, call] of Object.entries(FORMS)) {
         include: ["reasoning.encrypted_content"],
         reasoning: { effort: "low", summary: "auto" },
       }),
-    // Some are told images of outputs in a turn of the user's own, so that what they answer is about another turn.
+    // Some providers receive images of outputs in a separate user turn, so the answer is about another turn.
     [`outputs of text and images, ${form}`]: async (of) => {
       const input = [
         { role: "user", content: QUESTION },

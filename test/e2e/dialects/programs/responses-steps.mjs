@@ -1,7 +1,7 @@
 /**
- * The AI SDK in one conversation, with nothing set but the address and the key: `node responses-steps.mjs PEER URL KEY MODEL
- * [FOLLOWING]`. Writes the messages of the conversation, how its steps ended, or its failure as JSON. `FOLLOWING`: a file of
- * such messages, which a question follows.
+ * One conversation of the AI SDK with only address and key set: `node responses-steps.mjs PEER URL KEY MODEL
+ * [FOLLOWING]`. Prints the messages of the conversation, how its steps ended, or its failure as JSON. `FOLLOWING` is a
+ * file of such messages, to which a question is added.
  */
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";

@@ -1,6 +1,6 @@
 /**
- * What the programs of this folder share: `node PROGRAM PEER URL KEY CHANNELS` plays every scenario at each of the channels
- * (a list with commas) and writes a line of JSON for each: `[channel, scenario, what was seen]`.
+ * Shared by the programs of this folder: `node PROGRAM PEER URL KEY CHANNELS` runs every scenario on each of the
+ * comma-separated channels and prints a line of JSON for each: `[channel, scenario, result]`.
  */
 import { createRequire } from "node:module";
 
@@ -18,11 +18,14 @@ export const CITY = {
 };
 export const FORECAST = "21 degrees";
 export const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
-/** Whole calls, and calls between two events of a stream. */
+/** Delay of whole calls, and between two events of a stream. */
 export const SLOW = "sim-slow-5s";
 export const SLOW_STREAM = "sim-slow-stream-200ms";
 
-/** Each is given `of`: the name of a model at the channel, which with `knows` is one that clients know as a reasoning model. */
+/**
+ * Each scenario gets `of`, which returns the model's name on the channel; `knows` selects one that clients treat as a
+ * reasoning model.
+ */
 export async function play(scenarios) {
   await Promise.all(channels.split(",").map((channel) => playAt(channel, scenarios)));
 }
@@ -37,7 +40,7 @@ async function playAt(channel, scenarios) {
   );
 }
 
-/** What a program may decide by. */
+/** The fields of an error that a program may branch on. */
 function failureOf(error) {
   const { name, status, statusCode, code, isRetryable, finishReason, cause } = error;
   const message = String(error.message).replace(/request[ -]id:? ?\S+/gi, "");
@@ -63,12 +66,12 @@ export async function raised(run) {
 
 const ID = /\b(resp|msg|rs|fc|ctc|call|toolu)_[A-Za-z0-9_-]{6,}/g;
 const COUNTS = /tokens/i;
-/** Of one moment, of one provider, or of one channel. */
+/** Fields that are specific to one moment, provider or channel. */
 const PASSING =
   /^(created_at|completed_at|createdAt|timestamp|obfuscation|service_tier|serviceTier|headers|request|body)$/;
 const OPAQUE = /^(encrypted_content|encryptedContent|reasoningEncryptedContent)$/;
 
-/** Ids by their order, counts as whether there are any, and nothing that only passes. */
+/** Replaces ids by their order and counts by their presence, and drops transient fields. */
 function plain(value, channel) {
   const ids = new Map();
   const nameOf = (id, prefix) => {

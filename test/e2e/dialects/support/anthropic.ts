@@ -1,4 +1,4 @@
-/** The official client of the messages dialect, asked in each form. */
+/** The official client of the messages dialect, called in each form. */
 import assert from "node:assert/strict";
 import type Anthropic from "@anthropic-ai/sdk";
 import type {
@@ -20,7 +20,7 @@ interface MessageCall {
   readonly params: MessageParams;
 }
 
-/** More than any answer of the simulated provider but the long ones. */
+/** Longer than any answer of the simulated provider except the long ones. */
 const MAX_TOKENS = 4_000;
 
 export async function tellByAnthropic(client: Anthropic, call: MessageCall): Promise<Told> {
@@ -56,7 +56,7 @@ async function assembled(client: Anthropic, { form, model, params }: MessageCall
     for await (const event of await client.messages.create({ ...body, stream: true })) events.push(event);
     return ofEvents(events);
   }
-  // The helper goes on to build its message out of the very events that it shows.
+  // The helper continues to build its message from the same event objects.
   const stream = client.messages.stream(body).on("streamEvent", (event) => events.push(structuredClone(event)));
   const message = await stream.finalMessage();
   const read = ofEvents(events);
@@ -67,7 +67,7 @@ async function assembled(client: Anthropic, { form, model, params }: MessageCall
 const textsOf = ({ content }: Message): readonly string[] =>
   content.flatMap((block) => (block.type === "text" ? [block.text] : []));
 
-/** As a program that reads a stream by itself puts its events together; the grammar is the dialects reference's, 5.3. */
+/** Assembles the events like a program that reads a raw stream; the grammar is in the dialects reference, 5.3. */
 function ofEvents(events: readonly RawMessageStreamEvent[]): { message: Message; pieces: number } {
   const [first, ...rest] = events;
   assert.equal(first?.type, "message_start");
@@ -115,7 +115,7 @@ function ofEvents(events: readonly RawMessageStreamEvent[]): { message: Message;
         break;
       case "message_delta":
         assert.equal(open, undefined, "every block is closed");
-        // What the provider does not repeat stays as the start told it.
+        // Fields that the provider does not repeat keep their value from the start.
         message = { ...message, ...event.delta, usage: { ...message.usage, ...known(event.usage) } };
         break;
       case "message_start":

@@ -1,6 +1,6 @@
 /**
- * One cell of the matrix: a feature, asked for by one client in one form, of one provider. It passes, or it is refused with
- * the name of what would be lost; anything else fails the test.
+ * One cell of the matrix: a feature used by one client in one form with one provider. It passes, or is refused with the
+ * name of the loss; anything else fails the test.
  */
 import assert from "node:assert/strict";
 import { BadRequestError as AnthropicBadRequest } from "@anthropic-ai/sdk";
@@ -24,32 +24,32 @@ export interface Cell {
   readonly upstream: Dialect;
   readonly form: Form;
   readonly isTranslated: boolean;
-  /** As the client asks for the feature's model. */
+  /** Name by which the client requests the feature's model. */
   readonly model: string;
   ask(asks: Asks): Promise<Told>;
-  /** The last request that the provider was sent. */
+  /** Returns the last request that the provider received. */
   received(): Promise<Received>;
-  /** What that request's body must have, by the dialect it is in. */
+  /** Asserts the body of that request, by its dialect. */
   sent(expected: Readonly<Record<Dialect, unknown>>): Promise<void>;
 }
 
 interface Common {
-  /** As it stands in the table. */
+  /** Name in the table. */
   readonly name: string;
-  /** The simulated provider's model. */
+  /** Model of the simulated provider. */
   readonly model?: string;
   readonly forms?: readonly Form[];
 }
 
-/** A client that is not named here has no words for the feature. */
+/** Clients that are not listed here cannot express the feature. */
 interface AskedFeature extends Common {
   readonly asks: Partial<Asks>;
-  /** What the provider must be sent, by its dialect. */
+  /** Expected request to the provider, by its dialect. */
   readonly sent?: Readonly<Partial<Record<Dialect, unknown>>>;
   readonly check?: (told: Told, cell: Cell) => void | Promise<void>;
 }
 
-/** One that ends otherwise than with an answer. */
+/** A feature that ends other than with an answer. */
 interface RunFeature extends Common {
   readonly run: (cell: Cell) => Promise<void>;
 }
@@ -59,12 +59,12 @@ export type Feature = AskedFeature | RunFeature;
 export type Outcome =
   | { readonly kind: "pass" }
   | { readonly kind: "lost"; readonly capability: string }
-  /** The client's dialect has no words for it. */
+  /** The client's dialect cannot express it. */
   | { readonly kind: "none" };
 
 export const modelOf = ({ model = "sim-small" }: Common): string => model;
 
-/** The dialect that each client speaks. */
+/** Dialect of each client. */
 const SPOKEN = { openai: "compat", anthropic: "messages" } as const satisfies Record<ClientName, Dialect>;
 
 export interface Place {
@@ -72,7 +72,7 @@ export interface Place {
   readonly upstream: Dialect;
 }
 
-/** The one outcome of all forms. */
+/** Returns the common outcome of all forms. */
 export async function outcomeIn(rig: Rig, feature: Feature, place: Place): Promise<Outcome> {
   if ("asks" in feature && feature.asks[place.client] === undefined) return { kind: "none" };
   const outcomes: Outcome[] = [];
@@ -106,7 +106,7 @@ async function outcomeOf(rig: Rig, feature: Feature, at: Place & { form: Form })
   return { kind: "pass" };
 }
 
-/** What is refused for a loss goes through where the operator allows it, and is counted. */
+/** Asserts that a request refused for a loss passes if the operator allows it, and is counted. */
 async function allowed(rig: Rig, asks: Asks, at: Place & { form: Form; model: string; capability: string }) {
   const provider = at.upstream + ALLOWING;
   const labels = { provider, capability: at.capability };
@@ -118,7 +118,7 @@ async function allowed(rig: Rig, asks: Asks, at: Place & { form: Form; model: st
   assert.equal(count(await idle(rig.gateway)), before + 1, `the loss of ${at.capability} is counted`);
 }
 
-/** The capability that a refusal names; any other error is thrown on. */
+/** Returns the capability that a refusal names; rethrows any other error. */
 export function lostBy(error: unknown, client: ClientName): string {
   if (client === "openai") {
     if (!(error instanceof OpenaiBadRequest) || error.code !== "fidelity_loss") throw error;
@@ -133,7 +133,7 @@ export function lostBy(error: unknown, client: ClientName): string {
   return capabilityIn(String(told["message"]), param);
 }
 
-/** It stands in brackets behind its fields, or is called like its field. */
+/** The capability is in parentheses behind its fields, or has the name of its field. */
 function capabilityIn(message: string, param: unknown): string {
   assert.ok(typeof param === "string" && message.includes(param), message);
   return /\(([a-z_]+)\) (?:is|are) not taken by /.exec(message)?.[1] ?? param;

@@ -1,9 +1,9 @@
-/** Whether a value has what is expected of it, when it may have more: members of objects count, not their absence. */
+/** Partial comparison: a value must have the expected members and may have more. */
 import assert from "node:assert/strict";
 
 /**
- * Of an expected object each member is looked for; `undefined` wants it absent. Lists are of one length; a pattern wants a
- * text, and a function decides by itself.
+ * Each member of an expected object is looked up; `undefined` requires its absence. Lists have equal length; a pattern
+ * requires a text, and a function decides by itself.
  */
 export function assertIncludes(actual: unknown, expected: unknown, at = "$"): void {
   if (typeof expected === "function") {

@@ -1,4 +1,4 @@
-/** The official client of the compat dialect, asked in each form. */
+/** The official client of the compat dialect, called in each form. */
 import assert from "node:assert/strict";
 import type OpenAI from "openai";
 import type {
@@ -12,7 +12,7 @@ import { type Form, NO_TURNS, type Told, type ToolCall } from "./told.ts";
 
 export type ChatParams = Omit<ChatCompletionCreateParamsNonStreaming, "model" | "stream">;
 
-/** Beside the types of the SDK, which hands on what it does not know. */
+/** Fields beyond the SDK's types, which it passes through. */
 interface Reasoned {
   readonly reasoning_content?: string | null;
   readonly reasoning_details?: readonly ReasoningDetail[] | null;
@@ -39,7 +39,7 @@ interface ChatCall {
   readonly form: Form;
   readonly model: string;
   readonly params: ChatParams;
-  /** Asked for with the stream; an answer that comes whole tells it unasked. */
+  /** Requests usage in the stream; a whole answer has it in any case. */
   readonly wantsUsage?: boolean;
 }
 
@@ -66,7 +66,7 @@ export async function tellByOpenai(client: OpenAI, call: ChatCall): Promise<Told
   };
 }
 
-/** Arguments are a text that a model wrote, which need not be JSON. */
+/** Arguments are text written by a model, which need not be JSON. */
 function inputOf(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -75,7 +75,7 @@ function inputOf(text: string): unknown {
   }
 }
 
-/** The helper adds what it has parsed, which no request may hold. */
+/** The helper adds parsed fields, which no request may have. */
 function sendable(message: ChatCompletionMessage): ChatCompletionMessage {
   const text = JSON.stringify(message, (name, value: unknown) => (/^parsed/.test(name) ? undefined : value));
   return JSON.parse(text) as ChatCompletionMessage;
@@ -92,7 +92,7 @@ async function assembled(client: OpenAI, { form, model, params, wantsUsage = fal
   }
   const stream = client.chat.completions.stream(streamed).on("chunk", (chunk) => chunks.push(chunk));
   const helped = ofCompletion(await stream.finalChatCompletion(), 0);
-  // Of a field that it does not know the helper keeps the last piece alone, so that a program reads those by itself.
+  // Of an unknown field the helper keeps only the last piece, so a program assembles those itself.
   const { message, pieces } = ofChunks(chunks);
   assert.equal(helped.message.content ?? "", message.content ?? "", "the helper and the chunks tell one text");
   return { ...helped, pieces, message: { ...helped.message, ...reasoningOf(message) } };
@@ -108,7 +108,7 @@ function reasoningOf({ reasoning_content, reasoning_details }: Reasoned): Reason
   return { ...(reasoning_content && { reasoning_content }), ...(reasoning_details && { reasoning_details }) };
 }
 
-/** As a program that reads a stream by itself puts its chunks together. */
+/** Assembles the chunks like a program that reads a raw stream. */
 function ofChunks(chunks: readonly ChatCompletionChunk[]): Assembled {
   let content = "";
   let refusal: string | null = null;
@@ -123,7 +123,7 @@ function ofChunks(chunks: readonly ChatCompletionChunk[]): Assembled {
     assert.equal(chunk.object, "chat.completion.chunk");
     if (chunk.usage) usage = chunk.usage;
     for (const { delta, finish_reason: reason, index } of chunk.choices) {
-      if (index > 0) continue; // what is read of several answers is the first
+      if (index > 0) continue; // only the first of several answers is read
       assert.ok(finish == null || reason == null, "one chunk ends the answer");
       finish = reason ?? finish;
       const { reasoning_content: thought, reasoning_details: found }: Reasoned = delta as Reasoned;

@@ -1,4 +1,4 @@
-/** What is asked of a scripted provider, and what the client may read of it. */
+/** Requests to a scripted provider, and the answers that the client may read. */
 import assert from "node:assert/strict";
 import type { Dialect } from "../../../../src/server/core/dialects/routes/routes.ts";
 import { reply, type Script } from "../../support/upstream.ts";
@@ -8,7 +8,7 @@ import type { Form } from "./told.ts";
 export const STREAMED = ["raw", "helper"] as const;
 export const JSON_TYPE = ["Content-Type: application/json"];
 
-/** Asks the provider of a dialect, which then answers by `script`. */
+/** Calls the provider of a dialect, which answers with `script`. */
 type ReadFrom = (upstream: Dialect, form: Form, script: Script) => Promise<Read>;
 
 export function readerOf(hostile: Hostile): ReadFrom {
@@ -18,7 +18,7 @@ export function readerOf(hostile: Hostile): ReadFrom {
   };
 }
 
-/** Whole answers and streams, as the form asks for them. */
+/** Sends a whole answer or a stream, as the form requests. */
 export const soundly =
   (dialect: Dialect, form: Form): Script =>
   (socket, request) =>
@@ -32,7 +32,7 @@ export function isSound(answer: Read): void {
   assert.deepEqual({ text, calls }, SOUND_READ);
 }
 
-/** Right, or refused: never something else as if it were right. */
+/** Asserts a right answer or a refusal, and never a wrong answer. */
 export function isSoundOrError(answer: Read): void {
   if (answer.kind === "answer") isSound(answer);
 }

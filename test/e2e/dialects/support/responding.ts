@@ -1,7 +1,7 @@
 /**
- * Gateways in front of one simulated provider, which is three to them: `native` has the Responses API, `messages` speaks the
- * messages dialect, `chat` has chat completions alone. A model is asked for as `chat/sim-small`, or as `o4-chat/sim-small`,
- * which clients take for a reasoning model that they know.
+ * Gateways with one simulated provider that acts as three: `native` has the Responses API, `messages` uses the messages
+ * dialect, `chat` has chat completions alone. A model is named `chat/sim-small`, or `o4-chat/sim-small`, which clients
+ * treat as a known reasoning model.
  */
 import { claimableIn } from "../../../../src/server/core/dialects/index.ts";
 import { type Governed, mint, PROVIDER_KEY, startGoverned } from "../../governance/support/governed.ts";
@@ -40,7 +40,7 @@ const MODELS = [
 ].map((name) => `sim-${name}`);
 
 interface Responding extends Governed {
-  /** A caller's. */
+  /** Key of a caller. */
   readonly key: string;
 }
 

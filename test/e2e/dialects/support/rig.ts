@@ -1,8 +1,8 @@
 /**
- * One gateway between the official clients and two simulated providers, of which each speaks one dialect. To the gateway
- * they are several providers: those that lose nothing silently, and those of which the operator said that they may.
+ * One gateway between the official clients and two simulated providers, one per dialect. For the gateway they are
+ * several providers: those that lose nothing silently, and those for which the operator allows losses.
  *
- * Every model of the simulated provider is asked for by an alias that names the provider: `compat/sim-small`.
+ * Every model of the simulated provider is requested by an alias that names the provider: `compat/sim-small`.
  */
 
 import type { Dialect } from "../../../../src/server/core/dialects/routes/routes.ts";
@@ -14,7 +14,7 @@ import type { Owner } from "../../support/wait.ts";
 
 export const UPSTREAMS = ["compat", "messages"] as const satisfies readonly Dialect[];
 
-/** What a provider of one surface is called in the catalog, and what it claims; undefined claims all of its dialect. */
+/** Catalog name and claims of a provider with one surface; `undefined` claims everything in its dialect. */
 interface SurfaceOptions {
   readonly name: string;
   readonly dialect: Dialect;
@@ -26,7 +26,7 @@ export function surface({ name, dialect, url, caps }: SurfaceOptions): Document 
   return withChannels(name, url, [{ id: dialect, dialect, tier: "provider", ...(caps && { caps }) }]);
 }
 
-/** An overlay that adds a provider with these channels. */
+/** Returns an overlay that adds a provider with these channels. */
 export function withChannels(name: string, url: string, channels: readonly Document[]): Document {
   return {
     name: `${name}-overlay`,
@@ -73,12 +73,12 @@ export async function startRig(owner: Owner, models: readonly string[]): Promise
   return { gateway, clients: clientsOf(gateway.url), simulators };
 }
 
-/** A request as the simulated provider was sent it. */
+/** A request received by the simulated provider. */
 export interface Received {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Document;
-  /** The body as it came, where it was JSON. */
+  /** The body as it was sent, if it was JSON. */
   readonly text: string | null;
 }
 

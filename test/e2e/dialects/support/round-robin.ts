@@ -1,10 +1,13 @@
-/** A balancer without health checks or affinity: each request goes to the next server, or to the one after where nobody listens. */
+/**
+ * A load balancer without health checks or affinity: each request goes to the next server, or to the one after it if
+ * the port is closed.
+ */
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { atEnd, type Owner } from "../../support/wait.ts";
 
-/** Its address. `urls`: of the servers, at least one. */
+/** Returns its address. `urls` has at least one server. */
 export async function roundRobin(owner: Owner, urls: readonly string[]): Promise<string> {
   let turn = 0;
   const server = createServer((incoming, outgoing) => {
@@ -24,9 +27,9 @@ interface Passing {
   readonly outgoing: ServerResponse;
   readonly body: Buffer;
   readonly urls: readonly string[];
-  /** The turn of the server that is asked now. */
+  /** Index of the current server. */
   readonly at: number;
-  /** How many servers may still be asked. */
+  /** Number of servers that may still be tried. */
   readonly left: number;
 }
 

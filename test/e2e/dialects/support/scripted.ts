@@ -1,6 +1,6 @@
 /**
- * Providers scripted byte by byte on translated paths: a compat one asked by the messages client, a messages one asked by
- * the compat client. Each has one sound answer, whole and as a stream of frames, that tests then spoil.
+ * Providers scripted byte by byte on translated paths: a compat one called by the messages client, a messages one
+ * called by the compat client. Each has one valid answer, whole and as a stream of frames, that tests then break.
  */
 import assert from "node:assert/strict";
 import type { Socket } from "node:net";
@@ -28,7 +28,7 @@ const INPUT = { city: "Zürich", depth: { n: 1 } };
 
 interface Sound {
   readonly whole: object;
-  /** The data of each event, in order; the compat dialect's last one is no JSON. */
+  /** The data of each event, in order; the compat dialect's last one is not JSON. */
   readonly events: readonly object[];
 }
 
@@ -105,7 +105,7 @@ export const SOUND: Readonly<Record<Dialect, Sound>> = {
   },
 };
 
-/** An event as its provider frames it. */
+/** Returns an event in the framing of its provider. */
 function framed(dialect: Dialect, event: object): string {
   const name = dialect === "messages" ? `event: ${Object(event)["type"]}\n` : "";
   return `${name}data: ${JSON.stringify(event)}\n\n`;
@@ -113,7 +113,7 @@ function framed(dialect: Dialect, event: object): string {
 
 export const DONE = "data: [DONE]\n\n";
 
-/** The frames of a whole stream. */
+/** Returns the frames of a whole stream. */
 export function framesOf(dialect: Dialect, events: readonly object[]): readonly string[] {
   const frames = events.map((event) => framed(dialect, event));
   return dialect === "compat" ? [...frames, DONE] : frames;
@@ -127,7 +127,7 @@ export function sends(...frames: readonly (string | Buffer)[]): Script {
   };
 }
 
-/** The head of an answer of this type, chunked. */
+/** Sends the head of an answer of this type, chunked. */
 export function startAs(socket: Socket, contentType: string, status = 200): void {
   socket.write(`HTTP/1.1 ${status} Whatever\r\nContent-Type: ${contentType}\r\nTransfer-Encoding: chunked\r\n\r\n`);
 }
@@ -159,13 +159,13 @@ export type Read =
 export const SOUND_READ = { text: TEXT, calls: [["look", INPUT]] };
 
 interface Asked {
-  /** The dialect of the provider; the client speaks the other. */
+  /** Dialect of the provider; the client uses the other. */
   readonly upstream: Dialect;
   readonly form: Form;
   readonly text?: string;
 }
 
-/** What the client's SDK reads: an answer, or an error of its own dialect; anything else that it raises is thrown. */
+/** Returns the answer read by the client's SDK, or an error of its own dialect; any other error is rethrown. */
 export async function readBy({ clients }: Hostile, { upstream, form, text = "Hello." }: Asked): Promise<Read> {
   const model = `${upstream}-m`;
   const params = { messages: [{ role: "user" as const, content: text }] };

@@ -1,14 +1,14 @@
-/** The table of the README: what becomes of each feature between each client and each provider. */
+/** The table of the documentation: the outcome of each feature between each client and each provider. */
 import type { Outcome, Place } from "./cell.ts";
 import { UPSTREAMS } from "./rig.ts";
 import { CLIENTS } from "./told.ts";
 
-/** In the order of the table's columns. */
+/** Places in the order of the table's columns. */
 export const PLACES: readonly Place[] = CLIENTS.flatMap((client) =>
   UPSTREAMS.map((upstream) => ({ client, upstream })),
 );
 
-/** `rows`: by the feature's name, its outcomes in the order of `PLACES`. */
+/** `rows` has outcomes by feature name, in the order of `PLACES`. */
 export function renderTable(rows: ReadonlyMap<string, readonly Outcome[]>): string {
   const titles = PLACES.map(({ client, upstream }) => `\`${client}\` → ${upstream}`);
   const lines = [...rows].map(([name, outcomes]) => [name, ...outcomes.map(cellText)]);

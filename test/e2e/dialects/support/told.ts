@@ -1,4 +1,6 @@
-/** An answer as a program reads it from its SDK, in words that both SDKs share, and the turns of a conversation in both. */
+/**
+ * An answer as a program reads it from its SDK, in terms common to both SDKs, and the turns of a conversation in both.
+ */
 import type { MessageParam } from "@anthropic-ai/sdk/resources/messages";
 import type { ChatCompletionMessageParam } from "openai/resources/chat/completions";
 import type { Usage } from "../../../../src/server/core/dialects/usage/usage.ts";
@@ -26,16 +28,16 @@ export interface Told {
   readonly calls: readonly ToolCall[];
   /** `finish_reason` or `stop_reason`. */
   readonly finish: string;
-  /** The stop sequence met, where the dialect tells it. */
+  /** The matched stop sequence, if the dialect reports it. */
   readonly stopSequence: string | null;
-  /** Of text; 1 when the answer came whole. */
+  /** Number of text pieces; 1 for a whole answer. */
   readonly pieces: number;
   readonly usage: Usage | undefined;
-  /** The answer as the program puts it into its next request. */
+  /** The answer in the form that the program sends in its next request. */
   readonly turn: Turns;
 }
 
-/** Each client has its own list; the other's stays empty where a turn came from an answer. */
+/** Each client has its own list; the other's stays empty if a turn came from an answer. */
 export interface Turns {
   readonly openai: readonly ChatCompletionMessageParam[];
   readonly anthropic: readonly MessageParam[];
@@ -54,7 +56,7 @@ export function user(text: string): Turns {
   return { openai: [{ role: "user", content: text }], anthropic: [{ role: "user", content: text }] };
 }
 
-/** What the client's tools said to the calls of an answer, in their order. */
+/** Returns the results of the client's tools for the calls of an answer, in order. */
 export function results({ calls }: Told, texts: readonly string[]): Turns {
   const said = calls.map(({ id }, at) => ({ id, text: texts[at] ?? "" }));
   return {

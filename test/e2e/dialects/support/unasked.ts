@@ -1,4 +1,4 @@
-/** Streams that nobody asked for, and the whole answers that they tell. */
+/** Unrequested streams, and the whole answers that they contain. */
 import { chat } from "../../governance/support/governed.ts";
 import { GOOD, MESSAGES } from "./wild-scene.ts";
 
@@ -21,7 +21,7 @@ const RESPONSE = {
   status: "completed",
   output: [{ type: "message", id: "i" }],
 };
-/** By route: events of the stream, what it uses, and the whole answer. */
+/** By route: events of the stream, its usage, and the whole answer. */
 export const UNASKED: readonly (readonly [
   path: string,
   body: Readonly<Record<string, unknown>>,

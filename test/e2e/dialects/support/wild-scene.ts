@@ -1,4 +1,4 @@
-/** A governed gateway before providers of either dialect whose answers a test scripts, and what they answer with. */
+/** A governed gateway with providers of either dialect whose answers a test scripts, and those answers. */
 import { chat, mint, type Said, say, startGoverned } from "../../governance/support/governed.ts";
 import { readMetrics, sumOf } from "../../support/metrics.ts";
 import { endChunks, reply, type Script, scriptedUpstream, startEvents, writeChunk } from "../../support/upstream.ts";
@@ -46,7 +46,7 @@ export async function startWild(owner: Owner) {
   const key = await mint(node, "one", { profile: "metered" });
   const ask = (model: string, facts: object = {}, path?: string): Promise<Said> =>
     say(gateway, { key, body: chat({ model, ...facts }), ...(path !== undefined && { path }) });
-  /** Units of the budget that the work is charged. */
+  /** Returns the budget units that the work is charged. */
   const spent = async (work: () => Promise<unknown>): Promise<number> => {
     const total = async (): Promise<number> =>
       sumOf(await readMetrics(gateway), "gateway_budget_units_total", { budget: "much" });
@@ -56,7 +56,7 @@ export async function startWild(owner: Owner) {
   };
   return {
     ...{ oc, am, spare, node, gateway, key, ask, spent },
-    /** By a client of messages, of the compat provider. */
+    /** Calls the compat provider as a messages client. */
     asMessages: (facts: object = {}): Promise<Said> => ask("oc-1", facts, MESSAGES),
   };
 }

@@ -1,7 +1,7 @@
-/** Errors that come as answers, and encodings that nobody asked for, as providers send them. */
+/** Errors disguised as answers, and unrequested encodings, as providers send them. */
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
 
-/** Errors that come with status 200, the status that they are, and their own words. */
+/** Errors sent with status 200, the status they stand for, and their message. */
 export const ERRORS: readonly (readonly [string, unknown, number, string])[] = [
   ["an object", { error: { message: "slow down", type: "rate_limit_error", code: null } }, 429, "slow down"],
   ["a string", { error: "model is overloaded" }, 503, "model is overloaded"],
@@ -30,7 +30,7 @@ export const ERRORS: readonly (readonly [string, unknown, number, string])[] = [
   ["an unknown one", { error: { message: "strange" } }, 502, "strange"],
 ];
 
-/** Name of the form, value of the header, and how the body is made. */
+/** Name of the encoding, value of the header, and encoder. */
 export const ENCODINGS: readonly (readonly [string, string, (plain: Buffer) => Buffer])[] = [
   ["gzip", "gzip", gzipSync],
   ["x-gzip in other letters", "X-GZip", gzipSync],

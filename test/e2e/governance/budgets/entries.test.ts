@@ -1,6 +1,6 @@
 /**
- * The same request, streamed and whole, is charged the same, by every class of tokens and on every route that tells usage;
- * and who leaves within a stream pays for it. Source: lessons P12 and P13; design decisions, section 6.
+ * A request is charged the same, streamed and whole, in every class of tokens and on every route that reports usage;
+ * and a client that disconnects during a stream pays for it. Source: lessons P12 and P13; design decisions, section 6.
  */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -31,7 +31,7 @@ const { members, simulator } = gateways;
 const member = gateways.member(0);
 const keys = await mintKeys(gateways, Object.fromEntries(CLASSES.map((type) => [type, type])));
 
-/** With thought, and a part that is to be cached, where the dialect has them. */
+/** A request with thinking and a cacheable part, if the dialect has them. */
 function richPlan(shape: Shape, streams: boolean, model: string): Plan {
   const plan = makePlan({ shape, streams, model, random });
   const words = "what a rich question this is";
@@ -55,7 +55,7 @@ for (const shape of SHAPES) {
       const charged: number[] = [];
       let before = await settledUse(members, key.name);
       for (const streams of [false, true]) {
-        // Of a model of its own, or the second would find the first's prefix in the cache.
+        // Uses a model of its own, since the second request would otherwise find the first one's prefix in the cache.
         const plan = richPlan(shape, streams, `sim-long-20:${shape}-${streams}-${at}`);
         const called = await call(plan, { member, key, simulator });
         assert.equal(called.end, "completed", JSON.stringify(called));

@@ -1,6 +1,6 @@
 /**
- * Budgets while nodes end, are killed and lose each other. Each call costs one unit, so that all is known but of the calls
- * that a killed process had under way: they are paid for by its grant, which stays charged in full. Source: cluster
+ * Budgets while nodes stop, are killed and lose each other. Each call costs one unit, so everything is known except the
+ * calls in flight on a killed process: they are paid by its grant, which stays charged in full. Source: cluster
  * reference, 7.2 (crash or partition of a node) and 7.3; design decisions, section 8.
  */
 import assert from "node:assert/strict";
@@ -18,7 +18,7 @@ import { mustHaveRow, settledRows } from "./support/rows.ts";
 const PLENTY = 1_000_000;
 const SCARCE = 150;
 const CLIENTS = 6;
-/** Calls that come to their end before and after each event. */
+/** Calls that finish before and after each event. */
 const STRETCH = 40;
 
 const file = { after };
@@ -35,7 +35,7 @@ const keyOf = (name: string) => keys.find((key) => key.name === name) ?? assert.
 
 let made = 0;
 
-/** Whole and streamed; some of those against `plenty` last, so that some are under way whenever a process ends. */
+/** Whole and streamed calls; some of those on `plenty` are long, so that some are in flight whenever a process ends. */
 function placedAt(among: readonly Member[], budget = "plenty"): Placed {
   made += 1;
   const lasting = budget === "plenty" ? ["sim-slow-50ms", "sim-slow-stream-5ms"] : [];
@@ -47,13 +47,13 @@ function placedAt(among: readonly Member[], budget = "plenty"): Placed {
 
 const load = (among: () => readonly Member[]): Load => startLoad(() => placedAt(among()), simulator, CLIENTS);
 
-/** Resolves once this many more calls are over. */
+/** Resolves once this many more calls have finished. */
 async function stretch({ calls }: Load): Promise<void> {
   const wanted = calls.length + STRETCH;
   await until(`${STRETCH} more calls`, () => calls.length >= wanted, SLOW_MS);
 }
 
-/** All nodes run, and all that was charged is told. */
+/** Returns the usage once all nodes run and everything charged is reported. */
 async function usedOf(budget: string): Promise<number> {
   return (await settledRows(members, budget)).get(null)?.used ?? 0;
 }
@@ -63,7 +63,7 @@ const boundsOf = (calls: readonly Called[]): Bounds => {
   return sumOf(calls.map((called) => flatBoundsOf(called, counts)));
 };
 
-/** While the cluster looks for a leader a node may be without allowance; nothing else may come of it. */
+/** While the cluster elects a leader a node may be without units; no other failure is allowed. */
 function assertOnlyUnavailable(calls: readonly Called[]): void {
   for (const called of calls) if (called.end === "refused" || called.end === "failed") assertUnavailable(called);
 }
@@ -171,7 +171,7 @@ test("an isolated node spends what it was granted and no more; after it reconnec
   }
 });
 
-/** One call after the other at each, until it refuses for want of an allowance. */
+/** Calls each member sequentially until it refuses for lack of units. */
 async function spendUp(among: readonly Member[], budget: string): Promise<readonly Called[]> {
   const calls: Called[] = [];
   for (const member of among) {

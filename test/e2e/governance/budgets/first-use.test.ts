@@ -1,6 +1,6 @@
 /**
- * Many requests at once at a bucket that nobody has used: exactly those that fit are admitted, on one node and over three,
- * and nobody is refused while there is room. Source: cluster reference, 7.2 and 7.3; lessons P6 and P7.
+ * Concurrent requests on an unused bucket: exactly those that fit are admitted, on one node and over three, and none is
+ * refused while there is room. Source: cluster reference, 7.2 and 7.3; lessons P6 and P7.
  */
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
@@ -16,7 +16,7 @@ import { mustHaveRow, settledRows, settledUse } from "./support/rows.ts";
 const ROOM = 10;
 const AT_ONCE = 100;
 const FILLED = 12_000;
-/** A refusal stands on the word of an answer that is at most half a second old. */
+/** A refusal relies on an answer that is at most half a second old. */
 const STALE_MS = 1_000;
 
 const flat = (name: string) => ({
@@ -90,8 +90,8 @@ for (const gateways of started) {
     });
 
     /**
-     * Whether what is neither spent nor granted is less than the request needs; false: in the meantime there is more,
-     * which other nodes gave back, and the same request is admitted. A refusal of neither kind is a false one.
+     * Whether the unspent and ungranted rest is less than the request needs; false means that other nodes returned
+     * units meanwhile, and the same request is admitted. Any other refusal is wrong.
      */
     function isFull(member: Member, needed: number, refused: Called): Promise<boolean> {
       return until(

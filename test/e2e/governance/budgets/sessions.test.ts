@@ -1,6 +1,6 @@
 /**
- * WebSocket sessions: a flat cost held from the start, usage that spends as it is told, and an end on both sides when the
- * budget breaks. Source: specification document 3 (`cost_per_session`); cluster reference, 7.2 rule 4.
+ * WebSocket sessions: a flat cost reserved from the start, usage charged as it is reported, and an end on both sides
+ * when the budget is exceeded. Source: specification document 3 (`cost_per_session`); cluster reference, 7.2 rule 4.
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -15,7 +15,7 @@ import { rowOn } from "./support/rows.ts";
 
 const PER_SESSION = 7;
 const LIMIT = 100;
-/** Too little for a session. */
+/** Less than a session needs. */
 const LEFT = PER_SESSION - 2;
 
 interface Ended {
@@ -23,7 +23,7 @@ interface Ended {
   readonly reason: string;
 }
 
-/** A provider of sessions that uses, of each message that it is sent, as many tokens as the message says. */
+/** A session provider that uses, for each received message, as many tokens as the message says. */
 async function recorder(owner: Owner) {
   const ends: Ended[] = [];
   const server = createServer();
@@ -79,7 +79,7 @@ async function open(budget: string) {
   return {
     socket,
     closed,
-    /** Uses so many tokens. */
+    /** Uses this many tokens. */
     use: async (tokens: number): Promise<void> => {
       const wanted = answers + 1;
       socket.send(String(tokens));

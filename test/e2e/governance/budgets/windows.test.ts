@@ -1,6 +1,6 @@
 /**
- * Whose bucket pays, and in which window. Source: specification document 3 (`budgets[]`); cluster reference, 7.2 (bucket ids,
- * window roll).
+ * Which bucket pays, and in which window. Source: specification document 3 (`budgets[]`); cluster reference, 7.2
+ * (bucket ids, window roll).
  */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";

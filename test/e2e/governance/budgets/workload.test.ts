@@ -1,7 +1,8 @@
 // tier: test
 /**
- * Every sort of request at once: of each bucket, what was charged is what the provider metered, to the token, for all
- * that completed; for what broke off or was left it lies between bounds. Source: design decisions, section 6; lessons P5, P12.
+ * All kinds of requests concurrently: for each bucket the charge equals the provider's metering to the token for
+ * completed requests; for broken or abandoned ones it is within bounds. Source: design decisions, section 6; lessons
+ * P5, P12.
  */
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
@@ -19,7 +20,7 @@ const CLIENTS = 12;
 const PLENTY = 1_000_000_000;
 const TIGHT = 8_000;
 
-/** Budget by name of the key. Requests of the last one are never left, and never break off. */
+/** Budget by key name. Requests of the last one are never abandoned and never break off. */
 const KEYS = { "own-1": "own", "own-2": "own", "pool-1": "pool", "pool-2": "pool", tight: "tight", certain: "own" };
 
 const file = { after };

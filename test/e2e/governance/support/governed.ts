@@ -1,4 +1,4 @@
-/** Gateways that know their callers, in front of the simulated provider; and what is asked of them. */
+/** Gateways with authentication and the simulated provider, and requests to them. */
 import assert from "node:assert/strict";
 import type { Simulator, SimulatorOptions } from "../../../../src/simulator/index.ts";
 import { createNodes, led, type TestNode } from "../../config/support/nodes.ts";
@@ -12,7 +12,7 @@ export const PROVIDER_KEY = "the-provider-key";
 export interface Governed {
   readonly simulator: Simulator;
   readonly nodes: readonly GovernedNode[];
-  /** The first of them. */
+  /** The first node. */
   readonly node: TestNode;
   readonly gateway: Gateway;
 }
@@ -27,11 +27,11 @@ interface GovernedOptions {
   /** Keys of the deployment document beside `auth` and the provider `sim`, which they may replace. */
   readonly deployment?: Document | ((simulator: Simulator) => Document);
   readonly auth?: Document;
-  /** Facts of the provider. */
+  /** Settings of the provider. */
   readonly provider?: Document;
   readonly changes?: Document;
   readonly simulator?: Partial<SimulatorOptions>;
-  /** Of the gateways. */
+  /** Environment of the gateways. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -62,7 +62,7 @@ export const simProvider = (name: string, { url }: Simulator): Document => ({
   api_key: PROVIDER_KEY,
 });
 
-/** Text of a new key. */
+/** Mints a key and returns its text. */
 export async function mint(node: TestNode, name: string, facts: Document = {}): Promise<string> {
   const minted = await node.client.call("create_key", { body: { name, ...facts } });
   assert.ok(minted.key, "the text of a new key is answered");
@@ -73,7 +73,7 @@ export interface Said {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** Of the gateway's own refusals. */
+  /** Code of the gateway's own refusals. */
   readonly code: string | undefined;
 }
 
@@ -86,7 +86,7 @@ interface Asked {
 }
 
 /** A chat completion unless `path` says otherwise. */
-/** For an answer; a connection that was being handed to a process that is killed is never answered. */
+/** Limit for an answer; a connection being handed to a killed process is never answered. */
 const LIMIT_MS = 30_000;
 
 export async function say(gateway: Pick<Gateway, "url">, asked: Asked = {}): Promise<Said> {

@@ -1,10 +1,10 @@
-/** Random configurations and requests, over all traffic types, for rehearsals. The same seed gives the same. */
+/** Random configurations and requests over all traffic types, for rehearsals. The same seed gives the same ones. */
 import type { Simulator } from "../../../../src/simulator/index.ts";
 import type { Document } from "../../support/config.ts";
 import { simProvider } from "./governed.ts";
 
 interface Random {
-  /** From 0 to below `limit`. */
+  /** Integer from 0, below `limit`. */
   below(limit: number): number;
   one<Item>(items: readonly Item[]): Item;
   some<Item>(items: readonly Item[]): readonly Item[];
@@ -30,7 +30,7 @@ export function random(seed: number): Random {
 }
 
 export const PROFILES = ["p0", "p1", "p2", "p3"] as const;
-/** Names of keys by profile; the last has none. */
+/** Key names by profile; the last has none. */
 export const KEYS = [...PROFILES, "free"] as const;
 const MODELS = ["sim-1", "sim-2", "sim-2-preview", "alias-a", "other-1", "unrouted"] as const;
 
@@ -130,7 +130,7 @@ interface Urls {
   readonly agent: string;
 }
 
-/** One change of a configuration, such as an operator makes; or another configuration whole. */
+/** One typical change of a configuration, or a whole other one. */
 export function changed(at: Random, document: Document, other: Document): Document {
   if (at.chance(0.3)) return other;
   const key = at.one(["access_rules", "profiles", "providers", "guardrails", "budgets", "default_provider"]);
@@ -142,7 +142,7 @@ export function changed(at: Random, document: Document, other: Document): Docume
   return { ...document, budgets };
 }
 
-/** Without references to what there is not. */
+/** Drops references to missing entries. */
 function sound(document: Document): Document {
   const names = (key: string): ReadonlySet<unknown> =>
     new Set(((document[key] as readonly Document[] | undefined) ?? []).map(({ name }) => name));

@@ -1,9 +1,9 @@
-/** Answers of providers, as they stand on the wire, and what clients read of them. */
+/** Provider answers on the wire, and what clients read of them. */
 import type { Socket } from "node:net";
 import { SseSplitter } from "../../../../src/server/core/dialects/index.ts";
 import { endChunks, type Script, startEvents, writeChunk } from "../../support/upstream.ts";
 
-/** Of a choice: what the deltas add, in order. */
+/** Deltas of one choice, in order. */
 export interface Said {
   readonly content?: string;
   readonly reasoning_content?: string;
@@ -36,7 +36,7 @@ export function chunks(said: readonly Said[]): readonly string[] {
 const event = (data: { readonly type: string; readonly [name: string]: unknown }) =>
   `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
 
-/** Frames of a messages stream: a block of each kind that is said, in the order of their first. */
+/** Frames of a messages stream: a block per kind, in order of first appearance. */
 export function blocks(said: readonly Said[]): readonly string[] {
   const usage = { input_tokens: 3, output_tokens: 1 };
   const message = { id: "m1", type: "message", role: "assistant", model: "m", content: [], stop_reason: null, usage };
@@ -84,7 +84,7 @@ export const streaming =
     next(0);
   };
 
-/** Writes `first`, and `rest` once it is told to go on. `closed`: its connection is. */
+/** Writes `first`, and `rest` on request. `closed` resolves when its connection closes. */
 export function pausing(first: readonly string[], rest: readonly string[]) {
   let leave: () => void = () => undefined;
   let write: () => void = () => undefined;
@@ -104,7 +104,7 @@ export function pausing(first: readonly string[], rest: readonly string[]) {
   return { script, go, closed };
 }
 
-/** What a client puts together, by choice or block. */
+/** Text that a client assembles, by choice or block. */
 interface Heard {
   readonly content: string;
   readonly thinking: string;

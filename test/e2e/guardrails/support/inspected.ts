@@ -1,4 +1,4 @@
-/** A gateway that inspects answers, in front of a provider that a test scripts. */
+/** A gateway that inspects answers, with a provider that a test scripts. */
 import { recordsIn, type SeenRecord } from "../../admin/support/trail.ts";
 import {
   chat,
@@ -48,7 +48,7 @@ const guardrails = {
   response: { max_body_bytes: MAX_BODY_BYTES },
 };
 
-/** The same, holding streams to their end, and refusing what is long. */
+/** The same guardrails with buffered streams and a refusal of long texts. */
 const HOLDING = {
   ...guardrails,
   stream: { policy: "buffer" },
@@ -58,9 +58,9 @@ const HOLDING = {
 interface Inspected extends Pick<Governed, "node" | "gateway"> {
   readonly upstream: Upstream;
   readonly key: string;
-  /** Another, with `stream.policy: buffer`, that knows nobody. */
+  /** Another gateway with `stream.policy: buffer` and without authentication. */
   readonly buffering: Gateway;
-  /** A chat completion of whatever the provider says. */
+  /** Requests a chat completion with the scripted answer. */
   readonly answered: (script: Script, more?: Document, on?: Gateway) => Promise<Said>;
   readonly whole: (answer: Reply, more?: Document, on?: Gateway) => Promise<Said>;
   readonly recordOf: (event: string, said: Pick<Said, "headers">) => Promise<SeenRecord>;
@@ -68,7 +68,7 @@ interface Inspected extends Pick<Governed, "node" | "gateway"> {
 
 export const asked = (more: Document = {}): Document => chat({ model: "m", ...more });
 
-/** Model `m` is of a compat provider, `other` of one of messages. */
+/** Model `m` belongs to a compat provider, `other` to a messages provider. */
 export async function startInspected(owner: Owner): Promise<Inspected> {
   const upstream = await scriptedUpstream(owner);
   const raw = { name: "raw", dialect: "compat", base_url: `${upstream.url}/v1`, api_key: PROVIDER_KEY };
@@ -107,7 +107,7 @@ export async function startInspected(owner: Owner): Promise<Inspected> {
   };
 }
 
-/** Matched text in what an operator reads of both gateways. */
+/** Returns matched text found in the operator-visible output of both gateways. */
 export async function leaked({ node, gateway }: Inspected): Promise<readonly string[]> {
   const all = node.output() + (await (await fetch(String(gateway.metricsUrl))).text());
   return CANARIES.filter((canary) => all.includes(canary));

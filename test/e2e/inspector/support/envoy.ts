@@ -1,4 +1,4 @@
-/** A real Envoy from a configuration as it is written, and an upstream behind it. */
+/** A real Envoy with a given configuration, and an upstream behind it. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -10,7 +10,7 @@ import { type EnvoySettings, envoyBootstrap } from "../../../../src/cli/dev/envo
 import { freePort } from "../../support/ports.ts";
 import { atEnd, eventually, type Owner } from "../../support/wait.ts";
 
-/** Until it has read its configuration, on a machine under load. */
+/** Time to load its configuration on a loaded machine. */
 const START_MS = 60_000;
 
 interface Proxy {
@@ -18,7 +18,7 @@ interface Proxy {
   readonly url: string;
   /** Counters of the filter, by the last part of their names. */
   readonly counters: () => Promise<ReadonlyMap<string, number>>;
-  /** Without a word. */
+  /** Kills it without a shutdown. */
   readonly kill: () => Promise<void>;
 }
 
@@ -26,10 +26,10 @@ interface ProxyOptions {
   readonly inspector: string;
   readonly upstream: string;
   readonly allowsFailure?: boolean;
-  /** As Envoy writes it: `1s`. */
+  /** Duration in Envoy's format: `1s`. */
   readonly messageTimeout?: string;
   readonly modes?: EnvoySettings["modes"];
-  /** So often it is asked whether the inspector still answers. */
+  /** Interval of keepalive checks of the inspector. */
   readonly keepalive?: string;
 }
 
@@ -69,7 +69,7 @@ export async function startProxy(owner: Owner, binary: string, options: ProxyOpt
   };
 }
 
-/** Ready to serve; what kills it before its owner's end. `admin`: its own address for operators, as the configuration has it. */
+/** Resolves when it is ready; the owner kills it earlier. `admin` is its admin address in the configuration. */
 export async function runEnvoy(
   owner: Owner,
   binary: string,
@@ -105,18 +105,18 @@ export async function runEnvoy(
 interface Recording {
   /** `host:port` */
   readonly address: string;
-  /** All that ever reached it, also of requests that broke off. */
+  /** Everything that ever reached it, including aborted requests. */
   readonly seen: () => string;
-  /** Answers that are held. */
+  /** Number of answers held back. */
   readonly holds: () => number;
-  /** Goes on with them. */
+  /** Releases them. */
   readonly release: () => void;
 }
 
-/** Of an answer that is asked for in `x-held`: what comes at once, and what comes when it is released. */
+/** Answer to a request with `x-held`: the first part comes at once, the second when it is released. */
 const HELD_ANSWER = ['{"choices":[{"message":{"content":"one ada@example.com ', 'two eve@example.com "}}]}'] as const;
 
-/** Answers 200 to whatever is whole. */
+/** Answers 200 to every complete request. */
 export async function recordingUpstream(owner: Owner): Promise<Recording> {
   const chunks: Buffer[] = [];
   const held: (() => void)[] = [];
@@ -151,13 +151,13 @@ export async function recordingUpstream(owner: Owner): Promise<Recording> {
 export interface Posting {
   readonly write: (text: string) => void;
   readonly end: (text: string) => void;
-  /** Waits no longer. */
+  /** Stops waiting. */
   readonly leave: () => void;
-  /** Status and body; status 0: the connection ended unexpectedly, behind what the body has. */
+  /** Status and body; status 0 if the connection ended unexpectedly after the given body. */
   readonly answered: Promise<{ readonly status: number; readonly body: string }>;
 }
 
-/** A chat request whose body comes in pieces. */
+/** A chat request whose body is sent in pieces. */
 export function postPieces(url: string, further: Readonly<Record<string, string>> = {}): Posting {
   const headers = { "content-type": "application/json", "transfer-encoding": "chunked", ...further };
   const asked = request(`${url}/v1/chat/completions`, { method: "POST", headers, agent: false });

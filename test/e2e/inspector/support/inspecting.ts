@@ -1,9 +1,9 @@
-/** A node that only inspects: without a data listener, and without a data directory. */
+/** A node that only inspects, without a data listener and a data directory. */
 import { type Document, type Files, writeFiles } from "../../support/config.ts";
 import { type Gateway, runProgram, startGateway } from "../../support/gateway.ts";
 import type { Owner } from "../../support/wait.ts";
 
-/** Of a document that redacts addresses and refuses keys. */
+/** Guardrails that redact addresses and refuse keys. */
 export const GUARDRAILS: Document = {
   guardrails: {
     detectors: [{ type: "pii", prefilter: "pure", entities: ["EMAIL_ADDRESS", "AWS_ACCESS_KEY_ID"] }],
@@ -21,11 +21,11 @@ export const KEY = "AKIAZ3PXQ7LMWT5RKD4B";
 const KEEPS_NOTHING: Document = { cluster: { node_id: "n1", bootstrap: true } };
 
 export interface Inspecting {
-  /** Changes of the node file. */
+  /** Changed keys of the node file. */
   readonly changes?: Document;
   readonly extproc?: Document;
   readonly env?: Readonly<Record<string, string>>;
-  /** The address to listen on. */
+  /** Listen address. */
   readonly address?: string;
 }
 
@@ -51,7 +51,7 @@ export async function startInspector(
   return { ...gateway, files, inspector: String(inspector) };
 }
 
-/** One that is meant not to start. */
+/** Starts an inspector that is expected to fail. */
 export async function refusedInspector(owner: Owner, deployment: Document, options: Inspecting = {}) {
   const files = await writeInspector(owner, deployment, options);
   return runProgram(owner, { args: ["-config", files.nodePath], env: options.env ?? {} });

@@ -1,4 +1,4 @@
-/** A peer of the inspector that speaks as a filter does, without a proxy around it. */
+/** A client of the inspector that acts like a filter, without a proxy. */
 import { type ClientDuplexStream, credentials, type ServiceError } from "@grpc/grpc-js";
 import {
   loadExtProc,
@@ -11,10 +11,10 @@ const { ExternalProcessor } = await loadExtProc();
 
 interface Talk {
   readonly say: (message: ProcessingRequest) => void;
-  /** The next answer; undefined: the stream is over. */
+  /** Returns the next answer, or `undefined` at the end of the stream. */
   readonly heard: () => Promise<ProcessingResponse__Output | undefined>;
   readonly end: () => void;
-  /** gRPC status with which the stream ended. */
+  /** gRPC status of the end of the stream. */
   readonly ended: Promise<number>;
 }
 
@@ -23,7 +23,7 @@ interface Filter {
   readonly close: () => void;
 }
 
-/** `address`: of the inspector. All streams share one connection. */
+/** `address` is the inspector's. All streams share one connection. */
 export function connectFilter(address: string): Filter {
   const client = new ExternalProcessor(address, credentials.createInsecure());
   return { talk: () => talkOver(client.Process()), close: () => client.close() };
@@ -67,7 +67,7 @@ export const body = (text: string, isEnd = true): ProcessingRequest => ({
 
 export const chat = (content: string): string => JSON.stringify({ model: "m", messages: [{ role: "user", content }] });
 
-/** What becomes of the body of a response, in one chunk of a filter that streams. */
+/** Returns the outcome of a response body in one chunk from a streaming filter. */
 export async function answerTo(talk: Talk, text: string): Promise<string> {
   talk.say({ response_headers: { headers: listed({ ":status": "200", ...JSON_TYPE }) } });
   await talk.heard();
@@ -76,7 +76,7 @@ export async function answerTo(talk: Talk, text: string): Promise<string> {
   return mutation?.body === undefined ? text : String(mutation.body);
 }
 
-/** What becomes of a body: `allowed`, what it was rewritten to, or the code that it is refused with. */
+/** Returns the outcome of a body: `allowed`, the rewritten text, or the code of its refusal. */
 export async function fateOf(talk: Talk, text: string): Promise<string> {
   talk.say(headers());
   await talk.heard();

@@ -1,4 +1,4 @@
-/** The schema of CycloneDX 1.6, of the format's own library. */
+/** The schema of CycloneDX 1.6, from the format's own library. */
 
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -8,7 +8,7 @@ import { peer } from "../../../peers/index.ts";
 interface CycloneDx {
   /** Why the schema is not available, for `{ skip }` of a test. */
   readonly missing: string | false;
-  /** Returns what is wrong with a document; nothing for a valid one. */
+  /** Returns the errors of a document; none for a valid one. */
   readonly validate: (document: unknown) => readonly string[];
 }
 

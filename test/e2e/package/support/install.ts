@@ -1,6 +1,7 @@
 /**
- * The tarball that `npm pack` makes of this tree, installed as a user installs it: below a prefix of its own whose path has a
- * space, without a network, from an empty cache, and without any script. What the tarball lacks is therefore missing.
+ * The tarball that `npm pack` makes of this tree, installed as a user would: below a prefix of its own with a space in
+ * its path, without a network, from an empty cache, and without any script. Anything missing in the tarball is
+ * therefore missing.
  */
 import { execFile } from "node:child_process";
 import { chmod, chown, lstat, mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
@@ -17,7 +18,7 @@ const run = promisify(execFile);
 interface Tarball {
   readonly path: string;
   readonly bytes: number;
-  /** Why it lacks native libraries of other platforms, such as for lack of a network. */
+  /** Why native libraries of other platforms are missing, for example without a network. */
   readonly lacksPlatforms: string | false;
 }
 
@@ -47,13 +48,13 @@ interface Installed {
   readonly prefix: string;
   /** Folder of the package. */
   readonly root: string;
-  /** The launcher, by the link that a shell finds. */
+  /** The launcher, by the link in the shell's path. */
   readonly program: string;
   readonly installMs: number;
 }
 
 interface InstallOptions {
-  /** Script of the npm to use; left out, that of the system. */
+  /** Script of the npm to use; by default the system's. */
   readonly npm?: string;
   /** User and group to install as. */
   readonly user?: number;

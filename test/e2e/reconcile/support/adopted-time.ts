@@ -1,10 +1,10 @@
 import type { TestNode } from "../../config/support/nodes.ts";
 import { eventually } from "../../support/wait.ts";
 
-/** A node's worker processes learn its time within this many milliseconds. */
+/** Milliseconds within which a node's worker processes learn its time. */
 const WORKERS_MS = 600;
 
-/** Waits until every node goes by the time that was set: a node believes a step once another member confirms it. */
+/** Waits until every node uses the new time: a node believes a step once another member confirms it. */
 export async function timeIsAdopted(nodes: readonly TestNode[], limitMs: number): Promise<void> {
   for (const { id, client } of nodes) {
     let since = Number.POSITIVE_INFINITY;

@@ -1,7 +1,7 @@
 /**
- * Loaded by Node before the program of a test: its clock is ahead by the milliseconds in a file, which the test may change
- * at any time. The file's path is in this module's own address. Whoever asks for the time a few milliseconds after a change
- * is told the new one; processes of one file have one clock.
+ * Loaded by Node before the program of a test: its clock is ahead by the milliseconds in a file, which the test may
+ * change at any time. The file's path is in this module's own address. A read a few milliseconds after a change returns
+ * the new time; processes with the same file have the same clock.
  */
 import { readFileSync } from "node:fs";
 
@@ -16,7 +16,7 @@ const now = () => {
   const at = performance.now();
   if (at - readAt > FRESH_MS) {
     readAt = at;
-    // Changed by a rename, so that it is whole.
+    // Changed by a rename, so that a read is complete.
     shift = Number(readFileSync(path, "utf8"));
   }
   return trueNow() + shift;

@@ -1,7 +1,6 @@
 /**
- * What verdicts come to, worked out from what the simulated provider answered, what its reports were told to make of it and
- * what the ledger of usage has: nothing of the gateway's own judging is in it. Source: specification document 3,
- * `reconcile`; usage report APIs reference, 4 and 5.
+ * Expected verdicts, computed from the simulated provider's answers, its report settings and the ledger, without the
+ * gateway's own code. Source: specification document 3, `reconcile`; usage report APIs reference, 4 and 5.
  */
 
 export const DAY = 86_400_000;
@@ -12,7 +11,7 @@ export type Class = (typeof CLASSES)[number];
 export type Sums = Readonly<Record<Class, number>>;
 export const NOTHING: Sums = { input: 0, cached_input: 0, cache_creation_input: 0, output: 0 };
 
-/** An answer as `GET /sim/reports` tells it. */
+/** An answer as listed by `GET /sim/reports`. */
 export interface Line {
   readonly at: number;
   readonly dialect: Type;
@@ -28,7 +27,7 @@ export interface Line {
 
 export type Type = "compat" | "messages";
 
-/** What of `POST /sim/reports` stays in force over a round. */
+/** Settings of `POST /sim/reports` that stay for a round. */
 export interface Knobs {
   readonly delay_hours: number;
   readonly edge_hours: number;
@@ -70,7 +69,7 @@ const total = (lines: readonly Line[], of: keyof Line["counters"]): number =>
 
 const CLASS_OF = { input: "input", cached: "cached_input", written: "cache_creation_input", output: "output" } as const;
 
-/** Undefined: nothing is reported of the day. */
+/** Returns `undefined` if nothing is reported for the day. */
 function reportedOn(from: number, type: Type, lines: readonly Line[], knobs: Knobs, now: number): Sums | undefined {
   const begins = from + knobs.edge_hours * HOUR;
   const seen = lines.filter(
@@ -89,7 +88,7 @@ function reportedOn(from: number, type: Type, lines: readonly Line[], knobs: Kno
 const apart = (one: number, other: number): number =>
   one === other ? 0 : Math.abs(one - other) / Math.max(one, other);
 
-/** The verdicts of one day as a round gives them. */
+/** Returns the verdicts of one day as a round computes them. */
 export function judge(
   from: number,
   type: Type,
@@ -97,7 +96,7 @@ export function judge(
   { lines, knobs, now, rules }: { lines: readonly Line[]; knobs: Knobs; now: number; rules: Rules },
 ): readonly Judged[] {
   const reported = reportedOn(from, type, lines, knobs, now);
-  // Without these two the newly cached cannot be told from the rest of the input.
+  // Without these two, cache writes cannot be separated from the rest of the input.
   const isJoined =
     type === "compat" &&
     reported !== undefined &&
@@ -117,7 +116,7 @@ export function judge(
   });
 }
 
-/** The days of a round's window, by their first moment. */
+/** Returns the days of a round's window, by their first moment. */
 export function daysOf(now: number, { lookbackMs }: Rules): readonly number[] {
   const days: number[] = [];
   for (let at = Math.floor((now - lookbackMs) / DAY) * DAY; at + DAY <= now; at += DAY) days.push(at);
@@ -131,7 +130,7 @@ export const plus = (one: Sums, other: Sums): Sums => combined((name) => one[nam
 const combined = (of: (name: Class) => number): Sums =>
   Object.fromEntries(CLASSES.map((name) => [name, of(name)])) as Record<Class, number>;
 
-/** A breach as the audit trail tells it in a line: day, provider, class. */
+/** Returns breaches in the audit trail as lines of day, provider and class. */
 export const breachesIn = (output: string): readonly string[] =>
   output
     .split("\n")

@@ -1,4 +1,4 @@
-/** What an archive of the state says of it, and whether the nodes of a cluster hold the same. */
+/** Archives of the state, and whether the nodes of a cluster are equal. */
 import { Readable } from "node:stream";
 import { gunzipSync } from "node:zlib";
 import { extract } from "tar-stream";
@@ -25,8 +25,8 @@ export async function factsOf(archive: Uint8Array): Promise<ArchiveFacts> {
 }
 
 /**
- * The digest that all nodes have at one index; nodes propose by themselves now and then, so they are asked until they stand
- * at the same. Rejects where two differ at the same index.
+ * Returns the digest that all nodes have at one index; nodes propose by themselves now and then, so they are asked
+ * until their indexes are equal. Rejects if two differ at the same index.
  */
 export function sameDigest(cluster: TestCluster): Promise<ArchiveFacts> {
   const seen = new Map<number, string>();

@@ -1,6 +1,6 @@
 /**
- * Clients of a cluster while its nodes are replaced one by one: requests for a model that try the next node where a connect is
- * refused and nothing else again, and revisions of the deployment's source.
+ * Clients of a cluster while its nodes are replaced one by one: model requests that try the next node if a connect is
+ * refused and retry nothing else, and revisions of the deployment's source.
  */
 import { Agent, createServer, request } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
@@ -13,10 +13,10 @@ const SOURCE = "main";
 const BUDGET = "all";
 const LIMIT_MS = 10_000;
 const PACE_MS = 10;
-/** On a machine that is busy, and what a client tries again by itself. */
+/** Occurs on a busy machine; a client retries it automatically. */
 const LEADERLESS = /^503 .*"budget_unavailable"/;
 
-/** A provider that answers at once, and counts. */
+/** A provider that answers at once and counts. */
 export async function startProvider(owner: Owner): Promise<{ readonly url: string; requests(): number }> {
   let requests = 0;
   const server = createServer((incoming, response) => {
@@ -45,7 +45,7 @@ const documentOf = (provider: string, edition: number): string =>
     profiles: [{ name: "team", budget: BUDGET }],
   });
 
-/** Of a node's admin API, for one piece of work. */
+/** Uses a node's admin API for one operation. */
 async function asking<Answer>(
   { socketPath }: TestNode,
   work: (client: ReturnType<typeof createAdminClient>) => Promise<Answer>,
@@ -67,14 +67,14 @@ export const putSource = (node: TestNode, provider: string, edition: number): Pr
     ),
   );
 
-/** The newest edition that the node's source has. */
+/** Returns the newest edition of the node's source. */
 export const editionOf = (node: TestNode): Promise<number> =>
   asking(node, async (client) => {
     const { document } = await client.call("get_source", { params: { name: SOURCE } }, { timeLimitMs: LIMIT_MS });
     return Number(/edition-(\d+)/.exec(document)?.[1]);
   });
 
-/** Requests charged to the budget, as the cluster knows; among them those that nobody can tell of any more. */
+/** Requests charged to the budget in the cluster, including those that can no longer be reported. */
 export const chargedTo = (node: TestNode): Promise<{ readonly used: number; readonly unaccounted: number }> =>
   asking(node, async (client) => {
     const { items } = await client.call("list_budgets", {}, { timeLimitMs: LIMIT_MS });
@@ -95,11 +95,11 @@ export const mintKey = (node: TestNode): Promise<string> =>
 interface Load {
   readonly served: number;
   readonly refusedConnects: number;
-  /** Asked of a node that had just started, while an election took longer than the second that a charge waits for one. */
+  /** Requests to a node that had just started, during an election longer than the second that a charge waits. */
   readonly leaderless: number;
-  /** What clients may not see. */
+  /** Failures that clients must not see. */
   readonly failures: readonly string[];
-  /** The newest that was acknowledged. */
+  /** The newest acknowledged edition. */
   readonly edition: number;
   stop(): Promise<void>;
 }
@@ -108,9 +108,9 @@ interface LoadOptions {
   readonly cluster: TestCluster;
   readonly provider: string;
   readonly key: string;
-  /** Of the nodes' data planes, in their order. */
+  /** Ports of the nodes' data planes, in order. */
   readonly ports: readonly number[];
-  /** What the test does just now, for failures. */
+  /** Current step of the test, for failure messages. */
   doing(): string;
 }
 

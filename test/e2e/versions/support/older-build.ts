@@ -1,6 +1,6 @@
 /**
- * Older builds, made from this repository's own history into the cache beside the packages, where they find their
- * packages too. What is made once is kept.
+ * Older builds, made from this repository's own history in the cache beside the packages, which they use too. Builds
+ * are kept.
  */
 import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -28,7 +28,7 @@ export function missing({ commit }: OlderBuild): string | false {
   }
 }
 
-/** The tree of the commit, unpacked. */
+/** Returns the unpacked tree of the commit. */
 export function sourcesOf({ commit }: OlderBuild): string {
   const place = join(CACHE, commit);
   if (existsSync(place)) return place;
@@ -36,7 +36,7 @@ export function sourcesOf({ commit }: OlderBuild): string {
   return place;
 }
 
-/** `bin/gateway` of the commit, built. */
+/** Returns the built `bin/gateway` of the commit. */
 export function programOf(older: OlderBuild): string {
   const place = sourcesOf(older);
   buildIn(place);
@@ -52,7 +52,7 @@ function buildIn(place: string): void {
     const text = readFileSync(bundles, "utf8");
     writeFileSync(bundles, text.replace("  bundle: true,\n", "  bundle: true,\n  preserveSymlinks: true,\n"));
   }
-  // Several processes at once would write the same files; each of them whole, in the same words.
+  // Concurrent processes would write the same files, each complete and identical.
   execFileSync(process.execPath, [join(place, "bin/build.mjs")], {
     cwd: place,
     stdio: ["ignore", "ignore", "inherit"],
@@ -60,7 +60,7 @@ function buildIn(place: string): void {
   mkdirSync(join(place, "built"), { recursive: true });
 }
 
-/** `bin/gateway` of this tree with a change of what the thread of the cluster runs; to be removed by `remove`. */
+/** Returns `bin/gateway` of this tree with a change to the cluster thread; `remove` deletes it. */
 export async function patchedProgram(patch: Patch): Promise<{ readonly program: string; remove(): void }> {
   buildProgram();
   const place = join(CACHE, `patched-${randomUUID()}`);
@@ -87,7 +87,7 @@ const BUNDLE = {
   logLevel: "error",
 } as const;
 
-/** Complete, or not there. */
+/** The result is complete or absent. */
 function unpack(commit: string, place: string): void {
   const unfinished = `${place}.${randomUUID()}`;
   mkdirSync(unfinished, { recursive: true });
@@ -105,15 +105,15 @@ function unpack(commit: string, place: string): void {
   }
 }
 
-/** A change of one file of a tree while it is bundled: `from` stands there once. */
+/** A change of one file of a tree while it is bundled: `from` occurs there once. */
 export interface Patch {
-  /** From the tree's root. */
+  /** Path from the tree's root. */
   readonly path: string;
   readonly from: string;
   readonly to: string;
 }
 
-/** The state machine of a tree, by itself. */
+/** Returns the state machine of a tree as a module. */
 export async function stateModuleOf(tree: string, patch?: Patch): Promise<StateModule> {
   mkdirSync(CACHE, { recursive: true });
   const outfile = join(CACHE, `state-${randomUUID()}.mjs`);

@@ -1,4 +1,4 @@
-/** A cluster of three that goes from one build to another under load, node by node, and what must hold all the while. */
+/** A three-node cluster upgraded from one build to another under load, node by node, and its invariants meanwhile. */
 import assert from "node:assert/strict";
 import { createCluster, type TestCluster, type TestNode } from "../../cluster/support/cluster.ts";
 import { createRandom } from "../../cluster/support/random.ts";
@@ -17,12 +17,12 @@ export interface Step {
 }
 
 interface Upgrade {
-  /** `bin/gateway` that all begin with. */
+  /** `bin/gateway` with which all begin. */
   readonly older: string;
   readonly seed: number;
-  /** In this order. */
+  /** Steps in order. */
   readonly steps: readonly Step[];
-  /** Looked at after each step, under load. */
+  /** Called after each step, under load. */
   readonly onStep?: (cluster: TestCluster, step: Step) => Promise<void>;
 }
 
@@ -38,7 +38,7 @@ interface Upgraded {
 
 const IDS = ["n1", "n2", "n3"];
 
-/** Resolves with the cluster as it stands at the end, without load; rejects with the first thing that does not hold. */
+/** Resolves with the final cluster, without load; rejects with the first violated invariant. */
 export async function upgrade(owner: Owner, { older, seed, steps, onStep }: Upgrade): Promise<Upgraded> {
   const provider = await startProvider(owner);
   const cluster = await createCluster(owner, { ids: IDS });
@@ -90,7 +90,7 @@ export async function upgrade(owner: Owner, { older, seed, steps, onStep }: Upgr
   return { cluster, facts, served, refusedConnects, leaderless, editions, acknowledged: workload.acknowledged() };
 }
 
-/** Every request is charged, and none twice but those that nobody could tell of. */
+/** Whether every request is charged, and none twice except those that could not be reported. */
 async function isCharged(node: TestNode, requests: number): Promise<void> {
   await until("all requests are charged", async () => (await chargedTo(node)).used >= requests);
   const { used, unaccounted } = await chargedTo(node);

@@ -1,4 +1,4 @@
-/** A gateway with several data-plane processes, and what its log and its operating system tell of them. */
+/** A gateway with several data plane processes, read from its log and its operating system. */
 import { existsSync } from "node:fs";
 import type { Gateway } from "../../support/gateway.ts";
 import { eventually } from "../../support/wait.ts";
@@ -8,7 +8,7 @@ interface WorkerSeen {
   readonly pid: number;
 }
 
-/** Those that serve now, by number: the last of each number that was told of. */
+/** Returns the workers that serve now, by number: the last reported of each number. */
 export function workersOf(gateway: Gateway): readonly WorkerSeen[] {
   const seen = new Map<number, number>();
   for (const { message, worker, pid } of gateway.log()) {
@@ -19,7 +19,7 @@ export function workersOf(gateway: Gateway): readonly WorkerSeen[] {
     .sort((a, b) => a.worker - b.worker);
 }
 
-/** Not one whose end its parent has yet to hear of. */
+/** Returns false for a zombie process. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -78,7 +78,9 @@ test("user, group and process come from the system", { skip: lacksKoffi }, async
   server.close();
 });
 
-test("a socket that is not a Unix socket has no user", { skip: lacksKoffi || process.platform !== "linux" }, async () => {
+test("a socket that is not a Unix socket has no user", {
+  skip: lacksKoffi || process.platform !== "linux",
+}, async () => {
   assert.throws(() => credentials?.(new Socket()), /the socket has no descriptor/);
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -122,7 +122,9 @@ test("processes without graphs call one that has them and get the same findings"
   );
 });
 
-test("a process that stops answering fails its detector, and a caller that gave up gets the reason", { skip: missing }, async () => {
+test("a process that stops answering fails its detector, and a caller that gave up gets the reason", {
+  skip: missing,
+}, async () => {
   const left = new AbortController();
   let isGone = false;
   const { sessions } = watched();
@@ -215,7 +217,9 @@ test("64 requests wait, and one more is refused at once", { skip: missing }, asy
   await under;
 });
 
-test("a late request is answered at its timeout, and the thread continues with the next", { skip: missing }, async () => {
+test("a late request is answered at its timeout, and the thread continues with the next", {
+  skip: missing,
+}, async () => {
   const { detector, workers } = await slow(0.4);
   const many = Array.from({ length: 2_000 }, () => scannedOf(LONG));
   const under = Promise.resolve(detector.detect(many, [], AbortSignal.timeout(300)));

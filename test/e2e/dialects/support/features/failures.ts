@@ -1,4 +1,4 @@
-/** What ends otherwise than with an answer: errors, and clients that leave. */
+/** Features that end other than with an answer: errors, and clients that disconnect. */
 import assert from "node:assert/strict";
 import { APIError as AnthropicError } from "@anthropic-ai/sdk";
 import { APIError as OpenaiError } from "openai";
@@ -8,16 +8,16 @@ import type { Cell, Feature } from "../cell.ts";
 import { ASKED } from "./words.ts";
 
 /**
- * Design decisions, section 6: the provider is left within 100 ms after the client has. `npm run test:long` holds that; a
- * machine that runs other tests beside it has ten times as long.
+ * Design decisions, section 6: the provider is disconnected within 100 ms after the client. `npm run test:long` checks
+ * that; a machine that runs other tests meanwhile gets ten times as long.
  */
 const LEFT_WITHIN_MS = isShort ? 1_000 : 100;
-/** A machine that is busy at one moment is not at three. */
+/** A machine is rarely busy in all three tries. */
 const TRIES = 3;
 
 const errorClass = ({ client }: Cell) => (client === "openai" ? OpenaiError : AnthropicError);
 
-/** The error that a request comes to, which must be of the client's SDK. */
+/** Returns the error of a request, which must be of the client's SDK. */
 async function errorOf(cell: Cell): Promise<{ status: unknown; type: unknown }> {
   const raised = await cell.ask(ASKED).then(
     () => undefined,
@@ -33,12 +33,12 @@ const MID_STREAM_TYPES = {
   anthropic: /^(api|overloaded)_error$/,
 };
 
-/** Resolves when an answer has begun that will not end; `leave` is the client's going. */
+/** Resolves when an endless answer has begun; `leave` disconnects the client. */
 async function begun({ rig, client, model, form, upstream }: Cell): Promise<{ readonly leave: () => void }> {
   const leaving = new AbortController();
   const options = { signal: leaving.signal };
   const { openai, anthropic } = rig.clients;
-  const ignore = (): void => undefined; // the client's own going is raised to it
+  const ignore = (): void => undefined; // the client's own abort rejects it
   const { requests } = rig.simulators[upstream].counts();
   const first = new Promise<void>((done) => {
     if (client === "openai") {

@@ -1,4 +1,7 @@
-/** What one dialect has no words for: it stays within its dialect, and is refused by name where it would have to cross. */
+/**
+ * Features that only one dialect can express: they stay within their dialect, and are refused by name if they would
+ * have to cross.
+ */
 import type { MessageParams } from "../anthropic.ts";
 import type { Feature } from "../cell.ts";
 import type { ChatParams } from "../openai.ts";

@@ -1,4 +1,4 @@
-/** What is not text: images, documents, searches, and answers of a given shape. */
+/** Features other than text: images, documents, searches, and structured answers. */
 import assert from "node:assert/strict";
 import type { Asks, Feature } from "../cell.ts";
 import { answers } from "./words.ts";
@@ -39,7 +39,7 @@ const pixelPart = imagePart(`data:image/png;base64,${PNG}`);
 const linkedPart = imagePart(IMAGE_URL);
 const what = { type: "text" as const, text: WHAT };
 
-/** One turn of the user, alike for the client and for the provider of each dialect. */
+/** One user turn with media, in the client's and the provider's dialect. */
 function shown<Part, Block>(parts: Part[], blocks: Block[]) {
   return {
     openai: { messages: [{ role: "user" as const, content: parts }] },

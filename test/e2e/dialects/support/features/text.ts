@@ -1,4 +1,4 @@
-/** Conversations of text, and how answers end. */
+/** Text conversations, and finish reasons. */
 import assert from "node:assert/strict";
 import { REFUSAL_TEXT } from "../../../../../src/simulator/reply.ts";
 import { answerText } from "../../../../../src/simulator/text.ts";
@@ -115,7 +115,7 @@ export const TEXT_FEATURES: readonly Feature[] = [
       assert.equal(told.text, "This is a simulated answer: ");
       const isTold = cell.client === "anthropic" && !cell.isTranslated;
       if (isTold) assert.deepEqual([told.finish, told.stopSequence], ["stop_sequence", STOP]);
-      // The compat dialect does not tell which sequence was met, or that one was.
+      // The compat dialect does not report which sequence was matched, or that one was.
       else ends(told, cell, "end");
     },
   },
@@ -171,7 +171,7 @@ export const TEXT_FEATURES: readonly Feature[] = [
   },
   {
     name: "temperature",
-    // The newest version of the messages dialect, which its SDK speaks, does not know it.
+    // The newest version of the messages dialect, which its SDK uses, does not have it.
     asks: { openai: { ...ASKED.openai, temperature: 0.5 } },
     sent: { compat: { temperature: 0.5 }, messages: { temperature: 0.5 } },
     check: (told) => answers(told, "sim-small", QUESTION),
@@ -192,7 +192,7 @@ export const TEXT_FEATURES: readonly Feature[] = [
   },
 ];
 
-/** Stands for any positive whole number where what was sent is compared. */
+/** Matches any positive integer in the comparison of sent requests. */
 function isWhole(value: unknown): void {
   assert.ok(Number.isInteger(value) && Number(value) > 0, `${JSON.stringify(value)} is a positive whole number`);
 }
@@ -202,7 +202,9 @@ interface Turn {
   readonly content?: string | readonly { readonly text?: string }[];
 }
 
-/** The turns of a request in either dialect as `role: text`; neighbours that guide the model are one. */
+/**
+ * Returns the turns of a request in either dialect as `role: text`; adjacent turns that instruct the model are merged.
+ */
 function turnsIn(body: Readonly<Record<string, unknown>>): readonly string[] {
   const { system, messages } = body as { system?: Turn["content"]; messages: readonly Turn[] };
   const all = system === undefined ? messages : [{ role: "system", content: system }, ...messages];

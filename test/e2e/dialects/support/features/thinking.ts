@@ -21,7 +21,7 @@ const thinkingOf = (turns: Turns): Asks => ({
   },
 });
 
-/** Only the messages dialect signs what is thought; a client of either reads the signature. */
+/** Only the messages dialect signs its thinking; a client of either dialect reads the signature. */
 function thought(told: Told, { upstream }: Cell, question: string): void {
   const expected = thinkingText(question);
   assert.equal(told.thinking, expected);
@@ -30,7 +30,7 @@ function thought(told: Told, { upstream }: Cell, question: string): void {
   assert.ok(!told.text.includes(expected), "thinking is not text");
 }
 
-/** A provider that signs is sent back what it signed, as it was; one that does not is sent the thinking as such. */
+/** A provider that signs gets its signed thinking back unchanged; another one gets the thinking as such. */
 async function sentBack(cell: Cell, thinking: string): Promise<void> {
   const { body } = await cell.received();
   const { messages } = body as { messages: { role: string; content: unknown; reasoning_content?: string }[] };
@@ -44,7 +44,7 @@ async function sentBack(cell: Cell, thinking: string): Promise<void> {
 const PREFIX_WORDS = 2_000;
 let prefixes = 0;
 
-/** A prompt that no cache has met. */
+/** A prompt that is not cached yet. */
 function cacheable(): Asks {
   prefixes += 1;
   const text = `Rule ${prefixes}: ${"obey ".repeat(PREFIX_WORDS)}`;
@@ -66,7 +66,7 @@ function cacheable(): Asks {
 export const THINKING_FEATURES: readonly Feature[] = [
   {
     name: "thinking with a tool call, over three turns",
-    // A compat provider that takes back the reasoning that it shows.
+    // A compat provider that accepts its own reasoning back.
     model: "sim-open",
     asks: thinkingOf(user(QUESTION)),
     async check(first, cell) {

@@ -1,4 +1,4 @@
-/** Calls of tools, and the turns with their results. */
+/** Tool calls, and the turns with their results. */
 import assert from "node:assert/strict";
 import type { ToolResultBlockParam } from "@anthropic-ai/sdk/resources/messages";
 import type { Asks, Cell, Feature } from "../cell.ts";
@@ -33,13 +33,13 @@ const resulting = (result: Omit<ToolResultBlockParam, "type" | "tool_use_id">) =
   content: [{ ...result, type: "tool_result" as const, tool_use_id: "toolu_1" }],
 });
 
-/** The same offer in another conversation. */
+/** The same tools in another conversation. */
 const withTurns = (asks: Asks, turns: Parameters<typeof asked>[0]): Asks => ({
   openai: { ...asks.openai, ...asked(turns).openai },
   anthropic: { ...asks.anthropic, ...asked(turns).anthropic },
 });
 
-/** The provider is told of every call and of its result, under one id each. */
+/** Asserts that the provider receives every call and its result, under one id each. */
 async function sentResults(cell: Cell, first: Told, texts: readonly string[]): Promise<void> {
   const calls = first.calls.map(({ id, name, input }, at) => ({ id, name, input, text: texts[at] }));
   await cell.sent({
@@ -243,7 +243,7 @@ export const TOOL_FEATURES: readonly Feature[] = [
         ],
       },
     },
-    // A result holds text alone there; what it shows follows in a turn of the user.
+    // A result has only text there; its images follow in a user turn.
     sent: {
       compat: {
         messages: [

@@ -1,4 +1,4 @@
-/** What features ask in common, and what the simulated provider says to it. */
+/** Requests shared by features, and the simulated provider's answers. */
 import assert from "node:assert/strict";
 import { answerText } from "../../../../../src/simulator/text.ts";
 import type { Asks } from "../cell.ts";
@@ -14,7 +14,7 @@ export const asked = (turns: Turns): Asks => ({
 
 export const ASKED: Asks = asked(user(QUESTION));
 
-/** Why an answer ends, in the words of each client. */
+/** Finish reasons in the terms of each client. */
 const FINISH = {
   end: { openai: "stop", anthropic: "end_turn" },
   length: { openai: "length", anthropic: "max_tokens" },
@@ -26,7 +26,7 @@ export function ends({ finish }: Told, { client }: { readonly client: ClientName
   assert.equal(finish, FINISH[why][client]);
 }
 
-/** The text that answers `question`, and nothing else. */
+/** Asserts that the text answers `question` and nothing else. */
 export function answers(told: Told, model: string, question: string, toolAnswer?: string): void {
   assert.equal(told.text, answerText(model, question, toolAnswer));
   assert.deepEqual(told.calls, []);

@@ -1,14 +1,14 @@
 /**
- * What must have been charged for calls, by design decisions, section 6, and by what the simulator says they used. Each
- * call lies between two bounds; of one that completed or failed they are equal:
+ * The charge that calls must have, by design decisions, section 6, and by the simulator's usage. Each call has a lower
+ * and an upper bound; for a completed or failed one they are equal:
  *
- *   completed             its usage, as the simulator counted it and as its answer told it
+ *   completed             its usage, as the simulator counted it and as its answer reported it
  *   failed, refused       nothing
- *   broken, left          what was known when it broke off, which is at least what its client had seen, else what was
- *                         reserved: at least one unit, and at least the pieces of text that its client had read; at
- *                         most the bound of its tokens
+ *   broken, left          the usage known when it broke off, which is at least what its client had seen, else the
+ *                         reservation: at least one unit, and at least the pieces of text that its client had read;
+ *                         at most the bound of its tokens
  *   left, never sent on   nothing
- *   unreachable           of a process that was killed: nothing, or all that it could use; of one never sent on nothing
+ *   unreachable           for a killed process: nothing, or everything it could use; nothing if it was never sent on
  */
 import assert from "node:assert/strict";
 import type { Counts } from "../../../../../src/simulator/index.ts";
@@ -20,12 +20,12 @@ export interface Bounds {
   readonly upper: number;
 }
 
-/** Of a stream, events that bring no text. */
+/** Events of a stream without text. */
 const EVENTS_AROUND = 8;
 
 const exactly = (units: number): Bounds => ({ lower: units, upper: units });
 
-/** In tokens. `counts`: of the simulator, taken when nothing is under way any more. */
+/** Bounds in tokens. `counts` come from the simulator once nothing is in flight. */
 export function boundsOf(called: Called, counts: Counts): Bounds {
   const { plan, end } = called;
   const { model, atMost } = plan;
@@ -46,7 +46,7 @@ export function boundsOf(called: Called, counts: Counts): Bounds {
 
 const leastOf = ({ told, events }: Called): number => told ?? Math.max(1, events - EVENTS_AROUND);
 
-/** In calls, where each costs one. */
+/** Bounds in calls, where each costs one. */
 export function flatBoundsOf({ plan, end }: Called, counts: Counts): Bounds {
   const isSeen = counts.byModel[plan.model] !== undefined;
   switch (end) {
@@ -83,7 +83,7 @@ export function assertWithin(used: number, { lower, upper }: Bounds, what: strin
   assert.ok(isWithin, `${what}: charged ${used}, and it must be ${lower === upper ? lower : `${lower} to ${upper}`}`);
 }
 
-/** How many calls came to each end, for a line of output. */
+/** Returns the number of calls by outcome, as a line of output. */
 export function tallyOf(calls: readonly Called[]): string {
   const counts = new Map<End, number>();
   for (const { end } of calls) counts.set(end, (counts.get(end) ?? 0) + 1);

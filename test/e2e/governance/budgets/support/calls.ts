@@ -1,4 +1,4 @@
-/** One request from its client's side: sent, read or left, and what its answer says of its usage. */
+/** One request from its client's side: sent, read or left, with the usage that its answer reports. */
 import assert from "node:assert/strict";
 import { type IncomingMessage, request } from "node:http";
 import type { Simulator } from "../../../../../src/simulator/index.ts";
@@ -9,8 +9,8 @@ import type { Plan } from "./plans.ts";
 
 /**
  *   completed     the whole answer was read
- *   broken        it began well and did not come to its end
- *   left          the client went away
+ *   broken        it began well and did not reach its end
+ *   left          the client disconnected
  *   failed        an error status, of the provider or of the gateway
  *   refused       by the budget
  *   unreachable   the gateway's process is gone
@@ -22,25 +22,25 @@ export interface Called {
   readonly key: string;
   readonly member: string;
   readonly end: End;
-  /** Of the answer; undefined: none began. */
+  /** Status of the answer; `undefined` if none began. */
   readonly status: number | undefined;
-  /** Of the gateway's refusal. */
+  /** Code of the gateway's refusal. */
   readonly code: string | undefined;
   readonly headers: Headers | undefined;
-  /** Total of the last usage that the client saw; undefined: none. */
+  /** Total of the last usage that the client saw; `undefined` for none. */
   readonly told: number | undefined;
-  /** Events of a stream that the client has read. */
+  /** Stream events that the client has read. */
   readonly events: number;
 }
 
 export interface CallOptions {
   readonly member: Member;
-  /** The key's name and text. */
+  /** Name and text of the key. */
   readonly key: { readonly name: string; readonly text: string };
   readonly simulator: Simulator;
 }
 
-/** Longer than an election, on a machine that does other things too. */
+/** Longer than an election on a busy machine. */
 const DECIDED_MS = 60_000;
 
 export async function call(plan: Plan, options: CallOptions): Promise<Called> {
@@ -70,12 +70,12 @@ export async function call(plan: Plan, options: CallOptions): Promise<Called> {
 interface Heard {
   readonly status: number | undefined;
   readonly headers: Headers | undefined;
-  /** As much as came. */
+  /** Text that arrived. */
   readonly text: string;
   readonly isWhole: boolean;
 }
 
-/** Over a connection of its own, so that who leaves takes nothing of another's along. */
+/** Uses a connection of its own, so that a client that disconnects does not affect another. */
 function hear(plan: Plan, { member, key }: CallOptions, leaving: AbortController): Promise<Heard> {
   return new Promise((resolve) => {
     let answer: IncomingMessage | undefined;
@@ -95,7 +95,7 @@ function hear(plan: Plan, { member, key }: CallOptions, leaving: AbortController
       signal: leaving.signal,
       headers: {
         "content-type": "application/json",
-        // Usage is to be read also of who could be answered in gzip.
+        // Usage must be read even if the client accepts gzip.
         "accept-encoding": "gzip",
         authorization: `Bearer ${key.text}`,
         ...plan.headers,
@@ -122,7 +122,7 @@ async function leave({ leaving }: Plan, aborting: AbortController, isHeard: () =
   aborting.abort();
 }
 
-/** Asks again, as SDKs do, when the answer is that the budget could not be had just now. `onRetry`: before each time. */
+/** Retries like an SDK while the budget is unavailable. `onRetry` is called before each retry. */
 export async function callUntilDecided(plan: Plan, options: CallOptions, onRetry: () => void): Promise<Called> {
   return until(
     "a decision of the budget",
@@ -158,7 +158,7 @@ function endOf({ plan, status, code, text, isWhole, hasLeft }: Seen): End {
   return status === undefined ? "unreachable" : "broken";
 }
 
-/** By what ends an answer of the dialect. */
+/** Whether the text has the end marker of its dialect. */
 function isComplete({ shape, streams }: Plan, text: string): boolean {
   if (!streams) return objectIn(text) !== undefined;
   if (shape === "messages") return text.includes("event: message_stop\n");
@@ -166,7 +166,7 @@ function isComplete({ shape, streams }: Plan, text: string): boolean {
   return text.includes("data: [DONE]\n");
 }
 
-/** Totals, in the order in which they were told. */
+/** Totals in reported order. */
 function usagesIn(text: string, isStream: boolean): readonly number[] {
   const objects = isStream
     ? text.split("\n").flatMap((line) => (line.startsWith("data: {") ? [objectIn(line.slice(6))] : []))

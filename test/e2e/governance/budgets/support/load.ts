@@ -1,4 +1,4 @@
-/** Many calls at once, as several clients make them: each sends its next request when the one before is over. */
+/** Concurrent calls of several clients: each sends its next request when the previous one has finished. */
 import assert from "node:assert/strict";
 import type { Simulator } from "../../../../../src/simulator/index.ts";
 import { mint } from "../../support/governed.ts";
@@ -8,7 +8,7 @@ import type { Plan } from "./plans.ts";
 
 export interface Key {
   readonly name: string;
-  /** Budget, and profile. */
+  /** Name of budget and profile. */
   readonly budget: string;
   readonly text: string;
 }
@@ -32,7 +32,7 @@ export interface Placed {
   readonly member: Member;
 }
 
-/** All of these, `clients` at a time, in their order. */
+/** Runs all of these in order, `clients` at a time. */
 export async function callAll(
   placed: Iterable<Placed>,
   simulator: Simulator,
@@ -52,9 +52,9 @@ export async function callAll(
 }
 
 export interface Load {
-  /** Calls that are over. */
+  /** Finished calls. */
   readonly calls: readonly Called[];
-  /** Resolves with all of them, when those under way are over too. */
+  /** Resolves with all calls once the running ones have finished. */
   stop(): Promise<readonly Called[]>;
 }
 
@@ -80,11 +80,11 @@ export function startLoad(make: () => Placed, simulator: Simulator, clients: num
   };
 }
 
-/** Numbers from `GATEWAY_BUDGET_SEED` and `GATEWAY_BUDGET_ROUNDS`, for long runs and to play one again. */
+/** Seed and rounds from `GATEWAY_BUDGET_SEED` and `GATEWAY_BUDGET_ROUNDS`, for long runs and to repeat one. */
 export const SEED = Number(process.env["GATEWAY_BUDGET_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
 export const ROUNDS = Number(process.env["GATEWAY_BUDGET_ROUNDS"] ?? 1);
 
-/** What the simulator counts is zero again, and it has forgotten whom it failed. */
+/** Resets the counters of the simulator, and its record of failed users. */
 export async function resetCounts({ url }: Simulator): Promise<void> {
   const { status } = await fetch(`${url}/sim/reset`, { method: "POST" });
   assert.equal(status, 200);

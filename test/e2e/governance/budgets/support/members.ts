@@ -1,9 +1,9 @@
 /**
- * Gateways with budgets in front of the simulated provider: one, or a cluster between whose members a test can cut the
- * links. A member keeps its files from start to start, and has another port after each.
+ * Gateways with budgets and the simulated provider: one, or a cluster whose links a test can cut. A member keeps its
+ * files across starts, and gets a new port each time.
  *
- * Two providers stand before the one simulator. What fails at `first` (asked twice) moves to `second`; the names in
- * `FAILING_FIRST` fail at the first in a way of their own and are answered by the second.
+ * Two providers share the one simulator. A request that fails at `first` (tried twice) fails over to `second`; the
+ * names in `FAILING_FIRST` each fail at the first in a different way and are answered by the second.
  */
 import assert from "node:assert/strict";
 import type { Simulator } from "../../../../../src/simulator/index.ts";
@@ -17,13 +17,13 @@ import { simulated } from "../../../support/simulated.ts";
 import { atEnd, type Owner, within } from "../../../support/wait.ts";
 import { PROVIDER_KEY } from "../../support/governed.ts";
 
-/** Several start at once, on a machine that does other things too. */
+/** Several start concurrently on a busy machine. */
 const START_MS = 60_000;
 
-/** No test sees its end, since a window is counted from 1970. */
+/** No test reaches its end, since windows are counted from 1970. */
 export const LONG_WINDOW = "87600h";
 
-/** By the name that is asked for: what the first provider takes it for. */
+/** By requested name: the model that the first provider sees. */
 export const FAILING_FIRST: Readonly<Record<string, string>> = {
   "by-429": "sim-429",
   "by-500": "sim-500",
@@ -33,29 +33,29 @@ export const FAILING_FIRST: Readonly<Record<string, string>> = {
 export interface Member {
   readonly id: string;
   readonly node: TestNode;
-  /** Of the process that runs, or ran last. */
+  /** Gateway of the running process, or of the last one. */
   readonly gateway: Gateway;
   readonly isRunning: boolean;
   /** Resolves when it serves and knows a leader. */
   start(): Promise<void>;
-  /** SIGTERM; it must end well. */
+  /** Sends SIGTERM; it must end cleanly. */
   stop(): Promise<void>;
-  /** SIGKILL, from which nothing can be tidied up. */
+  /** Sends SIGKILL, so no cleanup runs. */
   kill(): Promise<void>;
 }
 
 export interface Budgeted {
   readonly simulator: Simulator;
   readonly members: readonly Member[];
-  /** Between the members of a cluster. */
+  /** Links between the members of a cluster. */
   readonly links: Links;
-  /** A member by its id, or by its number from 0. */
+  /** Returns a member by its id, or by its index from 0. */
   member(which: string | number): Member;
 }
 
 interface BudgetedOptions {
   readonly ids?: readonly string[];
-  /** Of the deployment document; each gets a profile of its name. */
+  /** Budgets of the deployment document; each gets a profile with its name. */
   readonly budgets: readonly (Document & { readonly name: string })[];
   readonly provider?: Document;
 }
@@ -104,7 +104,7 @@ function deploymentOf({ url }: Simulator, budgets: BudgetedOptions["budgets"], p
   };
 }
 
-/** Ways to write the node files of a cluster whose members reach each other by proxies. */
+/** Returns functions that write the node files of a cluster whose members reach each other by proxies. */
 async function linked(nodes: readonly TestNode[], links: Links): Promise<(() => Promise<void>)[]> {
   const places = await Promise.all(
     nodes.map(async ({ id }) => {
@@ -143,7 +143,7 @@ function memberOf(owner: Owner, node: TestNode, links: Links, isOfCluster: boole
     async start() {
       const program = node.launch();
       links.setProcess(node.id, program.pid);
-      // A cluster that is ended node by node takes seconds, since the last ones have no majority to report to.
+      // Stopping a cluster node by node takes seconds, since the last ones have no quorum to report to.
       if (isOfCluster) atEnd(owner, () => isRunning && member.kill());
       let hasEnded = false;
       void program.ended.then(() => {
@@ -169,7 +169,7 @@ function memberOf(owner: Owner, node: TestNode, links: Links, isOfCluster: boole
   return member;
 }
 
-/** The leader's id, as a member knows it. */
+/** Returns the leader's id as a member knows it. */
 export function leaderOf({ id, node }: Member): Promise<string> {
   return until(
     `a leader known to ${id}`,

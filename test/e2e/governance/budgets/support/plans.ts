@@ -1,9 +1,9 @@
 /**
- * Requests of every sort that a budget meets, chosen at random: dialects, whole and streamed answers, faults of the
- * provider, and clients that leave. The same seed gives the same requests.
+ * Random requests of every kind that a budget meets: dialects, whole and streamed answers, provider faults, and clients
+ * that disconnect. The same seed gives the same requests.
  *
- * Each request has a model name of its own, by which the simulator tells what it used; those that fail over by an alias
- * cannot, and their answers tell it.
+ * Each request has its own model name, by which the simulator reports its usage; requests that fail over by an alias
+ * cannot have one, and their answers report it.
  */
 import type { Random } from "../../../cluster/support/random.ts";
 import type { Document } from "../../../support/config.ts";
@@ -22,18 +22,18 @@ export interface Plan {
   readonly path: string;
   readonly body: Document;
   readonly headers: Readonly<Record<string, string>>;
-  /** Upper bound of the tokens that it can use: a text has no more of them than bytes. */
+  /** Upper bound of its tokens: a text has at most as many as bytes. */
   readonly atMost: number;
 }
 
 interface PlanOptions {
-  /** Only requests whose answers are complete, or refused: of these it is known to the token what they use. */
+  /** Only requests whose answers are complete or refused, so their usage is known to the token. */
   readonly isCertain?: boolean;
 }
 
 const SHAPES: readonly Shape[] = ["chat", "completions", "responses", "messages", "embeddings"];
 
-/** Answers that come, some after a failure or two. */
+/** Models that answer, some after a failure or two. */
 const SOUND = [
   "sim-1",
   "sim-long-3",
@@ -53,12 +53,12 @@ const BREAKING = [
   "sim-empty",
 ];
 const ALIASES = Object.keys(FAILING_FIRST);
-/** Of these a client can leave while they are answered. */
+/** Models whose answers take long enough for a client to disconnect during them. */
 const LASTING = ["sim-slow-stream-30ms", "sim-slow-200ms", "sim-long-2000"];
 
 const MOST_OUTPUT = 2_000;
 
-/** `tag`: names the request among all that the simulator meets. */
+/** `tag` identifies the request at the simulator. */
 export function planOf(random: Random, tag: string, { isCertain = false }: PlanOptions = {}): Plan {
   const shape = random.pick(SHAPES);
   const streams = shape !== "embeddings" && random.below(2) === 0;
@@ -81,7 +81,7 @@ interface Choice {
   readonly streams: boolean;
   readonly model: string;
   readonly leaving?: Leaving;
-  /** Most tokens of an answer. */
+  /** Maximum tokens of an answer. */
   readonly output?: number;
   readonly random: Random;
 }
@@ -93,7 +93,7 @@ export function makePlan({ shape, streams, model, leaving = "stays", output = MO
     model,
     ...(streams && { stream: true }),
     ...(answers > 1 && { n: answers }),
-    // Half of the streams are told to tell their usage by the gateway alone; by an alias nobody but the answer tells it.
+    // For half of the streams only the gateway requests usage; with an alias only the answer reports it.
     ...(asksUsage(shape, streams) && (model in FAILING_FIRST || random.below(2) === 0) && USAGE),
     ...bodyOf(shape, { words, output, isRich: random.below(3) === 0 }),
   };
@@ -121,7 +121,7 @@ const USAGE = { stream_options: { include_usage: true } };
 
 const asksUsage = (shape: Shape, streams: boolean): boolean => streams && (shape === "chat" || shape === "completions");
 
-/** `isRich`: with thought, or a part that is to be cached. */
+/** `isRich` adds thinking or a cacheable part. */
 function bodyOf(shape: Shape, { words, output, isRich }: { words: string; output: number; isRich: boolean }): Document {
   const messages = [{ role: "user", content: words }];
   switch (shape) {

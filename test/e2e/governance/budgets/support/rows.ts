@@ -1,4 +1,4 @@
-/** What the admin list says of buckets, and when it says all there is to say. */
+/** The admin list's rows of buckets, and when they are complete. */
 import assert from "node:assert/strict";
 import { until } from "../../../cluster/support/until.ts";
 import { SLOW_MS } from "../../../config/support/nodes.ts";
@@ -7,13 +7,13 @@ import type { Member } from "./members.ts";
 
 type Row = Awaited<ReturnType<typeof rowsOn>>[number];
 
-/** Longer than two intervals of reports: what a node knows alone is known to all after one. */
+/** Longer than two report intervals: what one node knows reaches all after one. */
 const STEADY_MS = 1_300;
 
 const rowsOn = async ({ node }: Member, budget: string) =>
   (await node.client.call("list_budgets")).items.filter((row) => row.budget === budget);
 
-/** Of a shared budget when `key`, a name, is left out. Undefined: nobody has spent of it yet. */
+/** Row of a shared budget if `key`, a name, is omitted. Returns `undefined` if nobody has spent from it. */
 export async function rowOn(member: Member, budget: string, key: string | null = null): Promise<Row | undefined> {
   return (await rowsOn(member, budget)).find((row) => row.key === key);
 }
@@ -25,8 +25,8 @@ export async function mustHaveRow(member: Member, budget: string, key: string | 
 }
 
 /**
- * The rows of a budget, by name of the key, once all that was charged is known to all: no request is under way, nothing is
- * reserved, and all these members have said the same for longer than their reports take (one alone knows at once).
+ * Rows of a budget by key name, once all charges are known everywhere: no request is in flight, nothing is reserved,
+ * and all these members have reported the same for longer than a report takes (a single one knows at once).
  */
 export async function settledRows(
   members: readonly Member[],
@@ -55,7 +55,7 @@ export async function settledRows(
   );
 }
 
-/** Used of a budget in all its buckets, once all is told. */
+/** Usage of a budget over all its buckets, once everything is reported. */
 export async function settledUse(members: readonly Member[], budget: string): Promise<number> {
   const rows = await settledRows(members, budget);
   return [...rows.values()].reduce((sum, { used }) => sum + used, 0);

@@ -39,7 +39,9 @@ test("both engines agree on random texts, alone and joined", async () => {
   await isEqual([texts.join("\n"), "", "\ud800", texts.slice(0, 100).join("\0")], `seed ${seed}`);
 });
 
-test("both engines agree on the development data, text by text and each file as one text", { skip: !existsSync(DATA) }, async () => {
+test("both engines agree on the development data, text by text and each file as one text", {
+  skip: !existsSync(DATA),
+}, async () => {
   let found = 0;
   for (const name of readdirSync(DATA)) {
     if (!/\.(jsonl|conll|b64)$/.test(name)) continue;
