@@ -59,7 +59,7 @@ export function registerRoutes(app: FastifyInstance, plane: OpenPlane, authentic
   app.setNotFoundHandler(() => {
     throw noSuchPath();
   });
-  // Node parses more methods than fastify knows, and each path answers them with 405.
+  // Node parses more methods than fastify knows. They are added so that each path answers them with 405.
   for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);
   registerProbes(app, plane);
   for (const [path, operations] of PATHS) {

@@ -87,7 +87,7 @@ export function fromTexts(schema: ObjectSchema, texts: Readonly<Record<string, s
   );
 }
 
-/** Throws `invalid` for a repeated parameter, since it would be ambiguous. */
+/** Parses a query. Throws `invalid` for a repeated parameter, since it would be ambiguous. */
 export function queryTexts(query: string): Readonly<Record<string, string>> {
   const texts = new Map<string, string>();
   for (const [name, text] of new URLSearchParams(query)) {

@@ -21,7 +21,7 @@ import type { FromWorker, RecordLines, StartOptions } from "./worker-protocol.ts
  */
 const PASS_RECORDS = 512;
 
-/** Retry delays for a blocked output: short for a slow reader, long for one that has stopped. */
+/** First and longest retry delay for a blocked output, in milliseconds. A slow reader needs a short one, a stopped one a long one. */
 const FIRST_RETRY_MS = 2;
 const LAST_RETRY_MS = 100;
 

@@ -5,8 +5,8 @@ import type { AuditErrorCode } from "./audit-error.ts";
 import type { AuditHead, AuditOptions } from "./types.ts";
 
 /**
- * Options of the threads in this folder. They have few short-lived objects; by default three times as many would
- * accumulate.
+ * Options of the threads in this folder. They have few short-lived objects; with Node's default, three times as many would
+ * accumulate before they are collected.
  */
 export const THREAD_OPTIONS = { resourceLimits: { maxYoungGenerationSizeMb: 16 } };
 

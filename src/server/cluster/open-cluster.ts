@@ -32,7 +32,10 @@ const START_LIMIT_MS = 60_000;
 /** Time after which a worker that does not end is terminated, in milliseconds. */
 const CLOSE_LIMIT_MS = 15_000;
 
-/** Limits of the worker thread, in MiB. It has few short-lived objects; the default would let three times as many accumulate. */
+/**
+ * Limits of the worker thread, in MiB. It has few short-lived objects; with Node's default, three times as many would accumulate
+ * before they are collected.
+ */
 const THREAD_OPTIONS = { resourceLimits: { maxYoungGenerationSizeMb: 16 } };
 
 const MODULE = {

@@ -55,7 +55,7 @@ export class Exchange implements Downstream {
   rpc: { readonly protocol: AgentProtocol; readonly id: string } | undefined;
   /** Returns whether a header of the called channel's answer carries a credential, so that the client must not see it. */
   bearsCredential: Bearing | undefined;
-  /** How the request crosses origins; `undefined` unless a browser page of another origin sent it. */
+  /** Cross-origin details of the request; `undefined` unless a browser page of another origin sent it. */
   readonly crossing: Crossing | undefined;
   /** Memory held for the answer until the client has received it or has left. */
   readonly holding: Holding;
@@ -170,7 +170,7 @@ export class Exchange implements Downstream {
     this.#writer.head(status, isShown ? statusText : "", pairs, contentLength);
     this.#ports.metrics.overhead(this.labels.route, overheadMs / 1_000);
     this.#ports.metrics.firstByte(this.labels, (now - this.#bodyEndedAt) / 1_000);
-    // The head is sent together with a first chunk from the same read, which is written before this microtask; else alone.
+    // A first chunk from the same read is written before this microtask, and the head is sent with it; otherwise alone.
     runMicrotask(() => {
       if (!this.#hasWritten) this.#writer.flush();
     });

@@ -1,6 +1,6 @@
 /**
- * Connections as undici makes them, through a forward proxy where one applies. TLS goes through a tunnel; plain HTTP goes to
- * the proxy in absolute form (RFC 9112, section 3.2.2), since many proxies tunnel only to TLS ports.
+ * Connector for undici that goes through a forward proxy where one applies. TLS goes through a tunnel; plain HTTP goes to the
+ * proxy in absolute form (RFC 9112, section 3.2.2), since many proxies tunnel only to TLS ports.
  */
 import type { IncomingHttpHeaders } from "node:http";
 import type { Socket } from "node:net";

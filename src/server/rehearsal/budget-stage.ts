@@ -120,7 +120,7 @@ const priceOf = ({ document }: Side, { name }: BudgetRule): string =>
 
 interface Pricing {
   readonly isPricedAlike: boolean;
-  /** True if it would go to another provider, where it may use a different number of tokens. */
+  /** True if the request would go to another provider, where it may use a different number of tokens. */
   readonly isElsewhere: boolean;
   readonly flat: number | undefined;
 }

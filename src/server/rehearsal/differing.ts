@@ -24,7 +24,7 @@ export function differingParts(inForce: Side, proposed: Side): Differing {
     const name = slash < 0 ? undefined : part.slice(slash + 1);
     return differences.some(({ path }) => {
       if (!isAt(path, section)) return false;
-      // The difference is the entry's position in the list, or the name is one that paths write differently.
+      // The whole section is meant or differs (such as the order of its entries), or the name is written differently in paths.
       if (name === undefined || path === section || !PLAIN.test(name)) return true;
       const below = path.slice(section.length + 1);
       return isAt(below, name) || path[section.length] !== ".";

@@ -20,7 +20,8 @@ import type { GuardrailSnapshot } from "./compiled-guard.ts";
 const MOST_DECRYPTIONS = 2_000;
 
 /**
- * Reports types whose values cannot be encrypted or cannot be recognized later; types whose values nothing proves are warnings.
+ * Reports types whose values cannot be encrypted, or cannot be recognized later. A type whose values carry no proof of their
+ * origin is a warning.
  */
 export function restoreProblems(
   { guardrails, mcp = [], a2a = [] }: Deployment,

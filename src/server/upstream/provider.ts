@@ -208,7 +208,7 @@ function compileChannel(
     credential,
     presenting: (clientKey) => keyHeaders(channel.keyHeader, clientKey),
   };
-  // The size is limited by the number of ways in which models differ, whatever names clients invent.
+  // Keyed by the lacking capabilities and not by the model's name, since clients can send any number of names.
   const byLack = new Map<string, UpstreamChannel>();
   function keptBy(lacked: readonly string[]): UpstreamChannel {
     const name = lacked.join(" ");

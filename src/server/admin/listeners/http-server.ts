@@ -38,7 +38,7 @@ const MAX_HEADER_BYTES = 16 << 10;
 const HEADERS_LIMIT_MS = 10_000;
 /** Interval of checks for slow headers and requests, in milliseconds. */
 const LIMIT_CHECK_MS = 1_000;
-/** Time limit of a whole request in milliseconds: the archive of a large state from a slow disk. */
+/** Time limit of a whole request, in milliseconds. Sending the archive of a large state from a slow disk takes minutes. */
 const REQUEST_LIMIT_MS = 600_000;
 /** Maximum inactivity in milliseconds: longer than the longest blocking read; beyond it the client has stopped reading. */
 const INACTIVITY_MS = 330_000;
@@ -111,7 +111,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   app.addContentTypeParser("*", (_request, _payload, done) => done(null));
   routes(app);
 
-  // Node would ask for the body without a check; here the caller is authenticated first.
+  // Without this listener Node would answer `100 Continue` at once. Here the caller is authenticated first.
   app.server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
     waitsForInvitation(request, response);
     app.server.emit("request", request, response);

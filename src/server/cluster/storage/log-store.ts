@@ -212,7 +212,7 @@ export function createLogStore(options: LogStoreOptions): OpenLogStore {
         if (!store.isBlank) throw new Error("the log is not blank");
         const { index: at, term, now, digest } = options.applied();
         if (at !== 1 || term !== 1) throw new Error("the state does not hold the first rows yet");
-        // The rows must be durable first: the log could not restore what a power failure takes of them.
+        // The rows must be durable first, because the log cannot restore rows that a power failure destroys.
         await options.flushState();
         const { hardState, generation } = writer.facts;
         await replace(

@@ -36,7 +36,7 @@ interface LogChange {
   readonly generation?: number;
   /** Recovery epoch. Only a recovery raises it, with its record in `operations`. */
   readonly epoch?: number;
-  /** Writes and deletions of entries, and other records. */
+  /** Database operations: writes and deletions of entries, and of other records. */
   readonly operations: readonly Operation[];
   /** Called when the batch is durable, together with the change of `facts`. */
   readonly onWritten?: () => void;

@@ -196,7 +196,7 @@ async function complete(
   return generation;
 }
 
-/** Opens the guard. In a new directory it is created before the first batch that it has to know. */
+/** Opens the guard file. In a new directory it is created before the first batch is written, since it records every batch. */
 async function takeUpGuard(
   path: string,
   identity: StorageIdentity,

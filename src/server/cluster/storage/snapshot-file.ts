@@ -75,7 +75,7 @@ export async function writeSnapshotFile(
   return { ...encoder.summary, size, sha256: sha256.digest("hex") };
 }
 
-/** Iterates all rows except the marker, and checks each. Default of `snapshot`: the rows at the call. Throws `BadRecord`. */
+/** Iterates all rows except the marker, and checks each. Without `snapshot`, reads the rows as of the call. Throws `BadRecord`. */
 export async function* readRows(
   level: Level,
   snapshot?: ReturnType<Level["snapshot"]>,

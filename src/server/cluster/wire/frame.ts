@@ -14,8 +14,8 @@ import { crc32 } from "node:zlib";
 import { WireError } from "./wire-error.ts";
 
 /**
- * The reference's 0x22 redirect, 0x23 read_index and 0x28 to 0x2a restore_* are not used: a result's header names the
- * leader, reads are confirmed over the raft connections, and an archive is restored by replicated commands.
+ * Kinds of frames. The reference's 0x22 redirect, 0x23 read_index and 0x28 to 0x2a restore_* are not used: a result's header
+ * names the leader, reads are confirmed over the raft connections, and an archive is restored by replicated commands.
  */
 export const KIND = {
   hello: 0x01,

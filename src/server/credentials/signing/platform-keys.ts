@@ -20,7 +20,7 @@ const ANSWER_LIMIT_MS = 5_000;
 
 /** Time to cache keys without an expiry, in milliseconds. A rewritten file is then read again. */
 const WITHOUT_END_SHARED_MS = 60_000;
-/** Time to share a failure, in milliseconds, so that not every process walks the chain. */
+/** Time to share a failure with the other processes, in milliseconds, so that not each of them tries every source of keys. */
 const FAILED_SHARED_MS = 1_000;
 
 const MAX_STEPS = 16;

@@ -52,7 +52,7 @@ export function stretchReader(members: readonly Member[], names: ReadonlySet<str
   };
 }
 
-/** Runs a detector. Returns `undefined` if it failed, or found so much that the findings must be counted. */
+/** Runs a detector. Returns `undefined` if it failed, or if its findings are too many to keep one by one. */
 function detected(
   { member, detect, none }: Direct,
   segment: Segment,

@@ -3,7 +3,7 @@
  * them.
  */
 
-/** Returns the meanings. Without such lines the whole prompt belongs to the last label. */
+/** Returns the meaning of each label. If no line begins with a label, the whole prompt is the meaning of the last label. */
 export function meaningsOf(labels: readonly string[], prompt: string): ReadonlyMap<string, string> {
   const meanings = new Map<string, string[]>();
   let own: string[] | undefined;

@@ -92,7 +92,7 @@ function withinWindows(found: readonly Finding[], { windows }: Scanned): readonl
   return found.filter(({ start, end }) => windows.some((window) => window.start <= start && window.end >= end));
 }
 
-/** Returns a digest of everything that findings depend on, except the program itself, which a cache does not outlive. */
+/** Returns a digest of all settings that findings depend on. The program's version is left out, since no cache outlives it. */
 function fingerprintOf(config: DetectorConfig, usesContext: boolean): string {
   const { entities, recognizers, custom_recognizers: custom, phone_regions: regions, prefilter } = config;
   const read = JSON.stringify({ type: "pii", entities, recognizers, custom, regions, prefilter, usesContext });

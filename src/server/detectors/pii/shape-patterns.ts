@@ -32,7 +32,7 @@ export interface ShapeNode {
 
 export interface ShapeTree {
   readonly root: ShapeNode;
-  /** Separators by their distance, in groups, before the first group of a shape with a digit: one, two and so on. */
+  /** Separators that occur one, two or more groups before the first group with a digit of a shape; index 0 is for one group. */
   readonly beforeDigit: readonly string[];
   /** Maximum length of a group before that group. */
   readonly longestBeforeDigit: number;

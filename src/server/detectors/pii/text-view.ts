@@ -33,8 +33,8 @@ export function viewsOf(text: string): readonly [View, ...View[]] {
 }
 
 /**
- * Folds a text. If it is not joined, invisible characters between letters and digits become a space, and control
- * characters, marks and forms of digits stay. `joins` is true if the joined view differs.
+ * Folds a text. Unless `isJoined`, invisible characters between letters and digits become a space, and control characters,
+ * marks and forms of digits stay. `joins`: whether the joined view differs.
  */
 function folded(text: string, isJoined: boolean): { readonly view: View; readonly joins: boolean } {
   const folds = FOLDED_UNITS;

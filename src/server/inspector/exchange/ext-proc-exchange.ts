@@ -206,7 +206,7 @@ export function openExchange({ mode, maxBodyBytes, hold, responses }: ExchangeTe
     });
   }
 
-  /** Closes the exchange after a refusal, because nothing may follow a refusal. */
+  /** Returns the steps. Closes the exchange if one of them is a refusal, because nothing may follow it. */
   function lastWord(steps: readonly Step[]): readonly Step[] {
     if (steps.some((step) => step.do === "refuse")) close();
     return steps;

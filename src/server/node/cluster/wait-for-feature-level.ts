@@ -8,8 +8,8 @@ import { isLevelRising } from "../../core/state/index.ts";
 import { startsOf } from "../governance/usage-reports.ts";
 
 /**
- * Maximum wait for an election and the start number, in milliseconds. A cluster without a leader decides nothing, and its nodes
- * serve with what they have.
+ * Maximum wait for an election and the start number, in milliseconds. After it the node starts anyway, since a node serves its
+ * stored configuration even while the cluster has no leader.
  */
 const START_LIMIT_MS = 3_000;
 /** Maximum wait for an existing leader to raise the level, in milliseconds. */

@@ -34,7 +34,7 @@ const PASSING: ReadonlySet<string> = new Set(["no_leader", "busy", "disk_low"]);
 
 export const BY_FILE = { iss: "gateway", sub: "deployment-file" } as const;
 
-/** Refusals by the table of transitions, which are faults of the document. */
+/** Codes of refusals caused by the version that the document states. Such a refusal is a fault of the document. */
 export const OF_TABLE: ReadonlySet<string> = new Set(["version_behind", "version_reused"]);
 
 /** Outcome of applying the document on disk. */

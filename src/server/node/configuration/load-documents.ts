@@ -163,7 +163,7 @@ export type Composed =
   | { readonly kind: "composed"; readonly nodeFile: NodeFile; readonly document: Deployment | undefined }
   | { readonly kind: "refused"; readonly problems: readonly string[] };
 
-/** Like `loadNode`, but compiles nothing: checks what the documents say, not whether it can be opened. */
+/** Like `loadNode`, but only checks the documents: returns the merged document without a compiled configuration. */
 export async function composeNode(path: string, env: Environment): Promise<Composed> {
   const documents = await readNode(path, env);
   const { nodeFile, problems, document } = documents;

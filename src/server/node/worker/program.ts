@@ -6,7 +6,7 @@ import { runWorker } from "./open-worker.ts";
 
 declare const GATEWAY_BUILD: { readonly version: string } | undefined;
 
-// Signals reach the whole process group; the node process decides what to do.
+// Signals reach the whole process group. A worker ignores them, because the node process decides when it ends.
 for (const name of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(name, () => undefined);
 process.stderr.on("error", () => undefined);
 

@@ -46,7 +46,7 @@ const ACCOUNTS_KEPT_MS = 30 * DAY;
 export function startManager({ store, hands, wanted, ready, onStep, onTrouble }: ManagerOptions): Manager {
   const stop = new AbortController();
   let wake: () => void = () => undefined;
-  /** Whether rows or leadership changed since the rows were last read. No pause begins then. */
+  /** Whether rows or leadership changed since the rows were last read. If so, `pause` returns at once. */
   let isChanged = false;
   let leading: AbortController | undefined;
   const unwatch = store.onChange(() => {

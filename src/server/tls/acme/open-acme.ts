@@ -76,7 +76,7 @@ export function openAcme(options: AcmeOptions): Certificates {
   const built = new Map<string, Certificate | undefined>();
   let seen: Seen = { record: undefined, account: undefined, certificate: undefined, sealed: undefined };
 
-  /** Returns the same object while the certificate is unchanged, since the listener compares by identity. */
+  /** Returns the issued certificate: the same object until it changes, since the listener compares by identity. */
   function certificateOf({ issued }: CertificateRecord): Certificate | undefined {
     if (issued === null) return undefined;
     const { chain, key } = issued;

@@ -107,7 +107,7 @@ export function effectOf({ account, record }: World, wanted: Wanted, now: number
   return { do: "wait", until: Math.min(due, askAt, litter.length > 0 ? cleanAt : Number.POSITIVE_INFINITY) };
 }
 
-/** Returns `at`; 0 if a clock that was ahead wrote it. `most`: maximum time by which `at` is later than when it was written. */
+/** Returns `at`, or 0 if the clock that wrote it was ahead. `most`: longest time from the writing to `at`. */
 const timeOf = (at: number, most: number, now: number): number =>
   Number.isFinite(at) && isAhead(at - most, now) ? 0 : at;
 
@@ -191,10 +191,10 @@ function together(before: readonly Challenge[], found: readonly Challenge[]): re
   return [...before.filter(({ token }) => !known.has(token)), ...found];
 }
 
-/** Maximum number of DNS records left to remove, more than one order of a hundred names leaves. The oldest are given up. */
+/** Maximum number of DNS records remembered for removal; an order of a hundred names leaves fewer. The oldest are dropped. */
 const MAX_LITTER = 200;
 
-/** Returns the record without its order, whose DNS records are to be removed now. */
+/** Returns the record without its order, and lists the DNS records of that order for removal. */
 function ended(kept: CertificateRecord, thumbprint: string): CertificateRecord {
   const { order, litter } = kept;
   if (order === null) return kept;

@@ -8,7 +8,7 @@ const MAX_REFUSED = 500;
 /** Maximum number of finished requests that are kept, equal to the number that the node lists. */
 const MAX_FINISHED = 2_000;
 const LOOK_MS = 250;
-/** Number of rows between two checks up to which rows are reported as they arrive. */
+/** Maximum number of new rows since the last check for which they are reported at the next check; more wait `LATEST_MS`. */
 const FEW = 500;
 const LATEST_MS = 2_000;
 /** Maximum number of rows in one message, so that requests are served between two messages. */

@@ -37,7 +37,7 @@ export function fetchThrough(channel: Channel): FetchShared {
     try {
       answer = (await channel.ask("fetch", { key, after } satisfies Question, AbortSignal.timeout(WAIT_MS))) as Answer;
     } catch {
-      // A request is waiting here, and the node process is busy or has exited, or the fetching process hangs.
+      // The node process is busy or has exited, or the fetching process hangs. Since a request waits, this process fetches alone.
       return await fetchAlone(key, after, fetch);
     }
     if (!("turn" in answer)) return { ...(answer as SharedValue<never>), isOwn: false };

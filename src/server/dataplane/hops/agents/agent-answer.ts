@@ -62,7 +62,10 @@ export class AgentAnswer implements Downstream {
   #head: Head | undefined;
   #encoding: string | undefined;
   #isJson = false;
-  /** Whether the answer has `mcp-session-id`, as in old revisions. Some new servers set it too, so the message decides. */
+  /**
+   * Whether the answer has the header `mcp-session-id`, as in old revisions. Some servers of new revisions set it too, so the
+   * revision is determined from the message.
+   */
   #hasSession = false;
   #gathered: Gathering | undefined;
   readonly #splitter = new SseSplitter();

@@ -2,7 +2,7 @@
 import type { SessionSpec, ToSession } from "./protocol.ts";
 import { runSession } from "./run-session.ts";
 
-// Signals reach the whole process group, but the parent decides when this process ends.
+// Signals reach the whole process group. This process ignores them, because the parent decides when it ends.
 for (const name of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(name, () => undefined);
 process.title = "gateway model";
 // SIGKILL ends this process together with its parent, even during a run of the graph.

@@ -4,7 +4,7 @@ import type { Instruments } from "../../../../base/index.ts";
 export interface SessionMetrics {
   /** Records the time that a thread worked, in seconds. */
   readonly worked: (seconds: number) => void;
-  /** Records that a thread was stopped because it did not stop in time, or that it ended unexpectedly. */
+  /** Records that a thread was ended by force because it did not stop in time (`stopped`), or that it crashed. */
   readonly ended: (why: "stopped" | "crashed") => void;
   readonly refused: () => void;
 }

@@ -27,7 +27,7 @@ export const JWT: SearchPattern = {
     for (let match = begin.exec(text); match !== null; match = begin.exec(text)) {
       const start = match.index;
       const header = part(start);
-      // A match that begins within these characters would be part of the same run.
+      // The search continues after this run of characters, since a token cannot begin within it.
       begin.lastIndex = header;
       if (!standsApart({ text, start, end: text.length }, URL_SAFE)) continue;
       if (
