@@ -1,4 +1,4 @@
-/** Flags by which a verb names the gateway that it calls; `door.ts` reads them. */
+/** Flags that select the gateway a verb calls. `choose-address.ts` evaluates them. */
 
 import type { FlagTable } from "./flags.ts";
 

@@ -1,8 +1,9 @@
 /**
  * Build information and platform.
  *
- * The build script inserts what only it knows; run from source there is no build, and the line says so. The date is that of the
- * commit, not of the build, so that one commit gives one bundle. The platform is that of the running process.
+ * The build script inserts the values; a program that runs from source has none, and its version line says so. The date
+ * is that of the commit, not of the build, so that the same commit always gives the same bundle. The platform is that
+ * of the running process.
  */
 
 interface Build {
@@ -11,7 +12,7 @@ interface Build {
   readonly commit: string;
   /** RFC 3339, UTC; `unknown` outside a repository. */
   readonly date: string;
-  /** The bundler. */
+  /** Name and version of the bundler; `source` when the program runs from its sources. */
   readonly bundler: string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Which gateway a verb calls: `-socket` or `-url`, else GATEWAY_ADMIN_SOCKET or GATEWAY_ADMIN_URL. Of two that are given
- * in the same way neither is guessed at. Source: specification document 1, "Command line".
+ * Chooses the gateway that a verb calls: `-socket` or `-url`, otherwise GATEWAY_ADMIN_SOCKET or GATEWAY_ADMIN_URL. Both
+ * flags at once, or both variables at once, are an error. Source: specification document 1, "Command line".
  */
 
 import { type AdminAddress, parseAdminUrl } from "../admin-api/index.ts";
@@ -12,13 +12,16 @@ export interface AddressFlags {
   readonly url: string | undefined;
 }
 
-/** Throws `UsageError`. Nothing is opened or read before the door is used. */
+/** Returns the address of the gateway. Opens and reads nothing. Throws `UsageError`. */
 export function chooseAddress(flags: AddressFlags, io: Io): AdminAddress {
   const { socket, url, from } = givenOf(flags, io);
   return socket === undefined ? networkDoor(url ?? "", from, io) : { kind: "socket", path: resolvePath(io, socket) };
 }
 
-/** The same where `-url` is a list with commas between: doors of one cluster, to be tried in this order. */
+/**
+ * Like `chooseAddress`, but `-url` may be a comma-separated list of addresses of one cluster. They are tried in this
+ * order.
+ */
 export function chooseAddresses(flags: AddressFlags, io: Io): readonly [AdminAddress, ...AdminAddress[]] {
   const { socket, url, from } = givenOf(flags, io);
   if (socket !== undefined) return [{ kind: "socket", path: resolvePath(io, socket) }];
@@ -33,7 +36,7 @@ function networkDoor(text: string, from: string, io: Io): AdminAddress {
 }
 
 interface Given extends AddressFlags {
-  /** Place where the operator configured it. */
+  /** Flag or variable that the operator used, for error messages. */
   readonly from: string;
 }
 
@@ -55,7 +58,7 @@ function givenOf(flags: AddressFlags, io: Io): Given {
   return { socket: ownSocket, url: ownUrl, from: "GATEWAY_ADMIN_URL" };
 }
 
-/** The cached sign-in, which is loaded with the first call. */
+/** Returns the token source of the cached sign-in. The sign-in is loaded at the first call. */
 function signedIn(io: Io, url: string): NonNullable<Extract<AdminAddress, { kind: "url" }>["token"]> {
   const load = async () => (await import("./sign-in/index.ts")).tokenSource(io, url);
   let source: ReturnType<typeof load> | undefined;

@@ -1,8 +1,8 @@
-/** Whether what a verb prints for people is coloured. */
+/** Decides whether human-readable output is colored. */
 
 import type { Io } from "./io.ts";
 
-/** Conventions: no-color.org; FORCE_COLOR asks for it where no terminal is. */
+/** Follows NO_COLOR (no-color.org). FORCE_COLOR enables color even if stdout is not a terminal. */
 export function isColored(io: Io): boolean {
   const { NO_COLOR: none, FORCE_COLOR: forced, TERM: terminal } = io.env;
   if (none !== undefined && none !== "") return false;

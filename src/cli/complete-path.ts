@@ -1,14 +1,19 @@
-/** Names of files as a shell completes them: from the last slash on, hidden ones only where a dot is typed. */
+/**
+ * Completes file names as a shell does: only the part after the last slash, and hidden files only if a dot is typed.
+ */
 
 import { opendir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { type Io, resolvePath } from "./io.ts";
 
-/** Entries of a folder that are looked at; of what is found. */
+/** Maximum number of folder entries that are read, and of names that are returned. */
 const MOST_LOOKED = 10_000;
 const MOST_FOUND = 500;
 
-/** Paths spelled as `text` is, folders with a slash at their end, by name; none where it cannot be looked. */
+/**
+ * Returns the matching paths, sorted and with the same prefix as `text`. Folders end with a slash. Returns none if the
+ * folder cannot be read.
+ */
 export async function completePath(io: Io, text: string, signal: AbortSignal): Promise<readonly string[]> {
   const cut = text.lastIndexOf("/") + 1;
   const [folder, begun] = [text.slice(0, cut), text.slice(cut)];

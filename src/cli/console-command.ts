@@ -26,7 +26,7 @@ interface Ran {
   readonly lines: readonly (readonly { readonly text: string }[])[];
 }
 
-/** Rejects where it cannot be started, or the signal ended it. */
+/** Runs the program. Rejects if it cannot be started, or if the signal aborts. */
 export async function runCommand(
   [program = "", ...args]: readonly string[],
   { io, door, signal, timeLimitMs = TIME_LIMIT_MS }: RunOptions,
@@ -35,7 +35,7 @@ export async function runCommand(
   const { GATEWAY_ADMIN_SOCKET: _, GATEWAY_ADMIN_URL: __, ...env } = io.env;
   const at = door.kind === "socket" ? { GATEWAY_ADMIN_SOCKET: door.path } : { GATEWAY_ADMIN_URL: door.url };
   return await new Promise<Ran>((resolve, reject) => {
-    // A group of its own, so that what it starts ends with it.
+    // The child gets its own process group, so that its descendants are killed with it.
     const child = spawn(program, args, {
       cwd: io.cwd,
       env: { ...env, ...at },

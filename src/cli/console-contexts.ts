@@ -1,4 +1,7 @@
-/** Gateways by name: those of the settings, and those that a sign-in is kept of, by their host. */
+/**
+ * Named gateways that the console can switch to: those in the settings, and those with a stored sign-in, named after
+ * their host.
+ */
 
 import type { AdminAddress } from "../admin-api/index.ts";
 import type { NamedEndpoint } from "../console/index.ts";
@@ -6,7 +9,7 @@ import { chooseAddresses } from "./choose-address.ts";
 import { UsageError } from "./flags.ts";
 import type { Io } from "./io.ts";
 
-/** The first of one name counts, so that a setting wins over a sign-in. */
+/** Returns the gateways. If two have the same name, the first is kept, so a setting takes precedence over a sign-in. */
 export async function contextsOf(set: readonly NamedEndpoint[], io: Io): Promise<readonly NamedEndpoint[]> {
   const { openStore } = await import("./sign-in/index.ts");
   let kept: readonly NamedEndpoint[] = [];
@@ -19,7 +22,8 @@ export async function contextsOf(set: readonly NamedEndpoint[], io: Io): Promise
           : [],
       );
   } catch {
-    // Without a readable sign-in there is none to switch to; `login` reports why.
+    // If the sign-ins cannot be read, the console can only switch to gateways in the settings; `login` reports the
+    // reason.
   }
   const names = new Map<string, NamedEndpoint>();
   for (const one of [...set, ...kept]) if (!names.has(one.name)) names.set(one.name, one);
@@ -29,7 +33,7 @@ export async function contextsOf(set: readonly NamedEndpoint[], io: Io): Promise
 export const aboutDoor = ({ endpoint: door }: NamedEndpoint): string =>
   door.kind === "socket" ? `unix:${door.path}` : door.urls.join(", ");
 
-/** Throws `UsageError` where none has the name. */
+/** Returns the addresses of the gateway called `name`. Throws `UsageError` if there is none. */
 export function doorsOf(
   name: string,
   contexts: readonly NamedEndpoint[],

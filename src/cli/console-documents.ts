@@ -1,7 +1,7 @@
 /**
- * Trials of a document for the console before it is written: packs, and a threshold. If a file of this machine owns the
- * document, it is written there with its `version` raised, since a node accepts no other text under the same version. Longer
- * work runs in a child process, so that no frame waits for it.
+ * Lets the console try changes of a document (packs, a threshold) before they are written. If a file on this machine
+ * owns the document, the change is written to that file with `version` raised, since a node rejects a different text
+ * with the same version. Longer work runs in a child process, so that it does not delay frames.
  */
 
 import { stat } from "node:fs/promises";
@@ -32,7 +32,7 @@ export function createDocumentPorts(io: Io): ConsolePorts["documents"] {
     },
     async write({ file, text, after }, signal) {
       if (file === undefined) throw new Error("no file owns the document");
-      // The modules that read documents are loaded after the first frame.
+      // Loaded only here, so that the first frame does not wait for the modules that read documents.
       const { openDeployment } = await import("./packs/document.ts");
       const { otherWhy } = await import("./console-trials/owned-document.ts");
       const opened = await openDeployment(file, true, { ...io, signal });

@@ -18,7 +18,7 @@ import { sizeText } from "./progress.ts";
 import { stateHome } from "./state-home.ts";
 import { fileTarget, writeWhole } from "./write-atomically.ts";
 
-/** The gateway takes no larger one. */
+/** Maximum size of a document; the gateway accepts no larger one. */
 const MAX_DOCUMENT_BYTES = 4 << 20;
 /** Maximum size of history or statements; a console writes no more. */
 const MAX_MEMORY_BYTES = 1 << 20;
@@ -120,7 +120,7 @@ function createMemory(io: Io): ConsolePorts["memory"] {
     try {
       const file = memoryFile(io, name);
       await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-      // Read to its end also while the console leaves: what is not read would be lost.
+      // Not aborted when the console exits: an unfinished read would lose the stored lines.
       const kept = (await isAbsent(file)) ? "" : await readBounded(file, MAX_MEMORY_BYTES);
       await writeWhole(await fileTarget(file), bytesOf(next(kept)));
     } catch {
@@ -143,7 +143,7 @@ function createMemory(io: Io): ConsolePorts["memory"] {
   };
 }
 
-/** Any other failure is one of reading. */
+/** Returns whether the file does not exist. Other errors are left to the read that follows. */
 async function isAbsent(file: string): Promise<boolean> {
   return await access(file).then(
     () => false,

@@ -1,6 +1,6 @@
 /**
- * The settings of the console: `console.yaml` in `$XDG_CONFIG_HOME/gateway` or `~/.config/gateway`. It names programs that
- * are run, so a file that others may write to is not believed.
+ * Settings of the console: `console.yaml` in `$XDG_CONFIG_HOME/gateway` or `~/.config/gateway`. The file names programs
+ * that the console runs, so it is refused if others can write to it.
  */
 
 import { readFile, stat } from "node:fs/promises";
@@ -73,11 +73,14 @@ async function textOf(path: string): Promise<Text> {
   }
 }
 
-/** A line a fault, as compilers write them. */
+/** Formats a problem as one line, in the format of compiler errors. */
 export const faultLine = (path: string, { line, column, message, remedy }: Fault): string =>
   `${path}:${line}:${column}: ${message}; ${remedy}`;
 
-/** `undefined` chooses by the terminal's background. Throws `UsageError` if there is no such theme or file. */
+/**
+ * Returns the theme; `undefined` if the terminal's background decides. Throws `UsageError` if there is no such theme or
+ * file.
+ */
 export async function chooseTheme(
   given: string | undefined,
   { theme, themes }: Settings,

@@ -1,6 +1,7 @@
 /**
- * The sweep of the console: the code of `gateway guardrails eval -sweep` over the document in force, in this process and
- * between its frames. A case is inspected as a request would be, so a turn of the loop is as short as the data plane's.
+ * Threshold sweep of the console. Runs the code of `gateway guardrails eval -sweep` on the document in force, in the
+ * console's own process between frames. Each case is inspected like a request, so a turn of the event loop is as short
+ * as in the data plane.
  */
 
 import { join } from "node:path";
@@ -36,19 +37,24 @@ import { guardrailsEvalFlags } from "./specs.ts";
 import { splitWords } from "./split-command-line.ts";
 
 const { detector, kind, types, parallel, limit, rename } = guardrailsEvalFlags;
-/** Flags of the verb that select what is scored; the document is the one in force, the report is the view's. */
+/**
+ * Flags of the verb that select the data to score. The others do not apply: the document is the one in force, and the
+ * view formats the report.
+ */
 const SWEEP_FLAGS = { detector, kind, types, parallel, limit, rename } as const;
 
 type Options = FlagsOf<typeof SWEEP_FLAGS>;
 
-/** Findings are kept with their text until the last threshold, beside everything else that the console keeps. */
+/** Maximum size of all texts. The texts stay in memory with their findings until the last threshold. */
 const MAX_TEXT_BYTES = 64 << 20;
-/** Cases that turn which are shown; of the others it is known that they do. */
+/** Maximum number of cases with a changing verdict that are kept; the others are only counted. */
 const MAX_TURNING = 2_000;
 const MAX_NOTES = 20;
-/** Minimum interval of progress lines, since each is drawn, and read aloud by screen readers. */
+/**
+ * Minimum interval between progress lines, in milliseconds, since each one is drawn and read aloud by screen readers.
+ */
 const PROGRESS_MS = 250;
-/** Bytes of a text before and after where it turns. */
+/** Bytes of an excerpt: before the place where the verdict changes, and in total. */
 const BEFORE_BYTES = 60;
 const EXCERPT_BYTES = 240;
 const MAX_WORDS = 160;
@@ -103,7 +109,7 @@ function hasDetectors(text: string): boolean {
   return detectors !== undefined && detectors !== null;
 }
 
-/** Judge models cost money for each text, so they are asked only if they are named. */
+/** Throws `UsageError` if a judge model would be called without being named, since it costs money for each text. */
 function checkJudges(subject: Subject, options: Options): void {
   const names = subject.ensemble.members.map(({ name }) => name);
   checkDetector(options.detector, names);
@@ -120,9 +126,9 @@ interface Asked {
   readonly files: readonly string[];
   readonly note: (words: string) => void;
   readonly onProgress: JobOptions["onProgress"];
-  /** The detector whose own threshold is swept; `undefined`: it is `score_threshold`. */
+  /** Detector whose own threshold is swept; `undefined` to sweep `score_threshold`. */
   readonly ownOf: string | undefined;
-  /** The threshold that is swept, as the document has it. */
+  /** Current value of the swept threshold in the document. */
   readonly inForce: number;
 }
 
@@ -206,7 +212,7 @@ function turningOf({ index, case: { file, line, text }, sides }: Turning): Turni
   };
 }
 
-/** Cut at characters. `at`: in bytes of UTF-8. */
+/** Returns the part of the text around byte `at` of its UTF-8 form, cut between characters. */
 function excerptOf(text: string, at: number): string {
   const bytes = Buffer.from(text, "utf8");
   if (bytes.length <= EXCERPT_BYTES) return text;
@@ -216,7 +222,7 @@ function excerptOf(text: string, at: number): string {
   return `${from > 0 ? "…" : ""}${whole}${from + EXCERPT_BYTES < bytes.length ? "…" : ""}`;
 }
 
-/** `misses EMAIL_ADDRESS, finds PERSON 0.62` */
+/** Describes the faults, for example `misses EMAIL_ADDRESS, finds PERSON 0.62`. */
 function faultWords({ missed, missedLabels, extra, extraLabels }: Faults): string {
   const names = [...missed.map(({ type }) => type), ...missedLabels];
   const found = [...extra, ...extraLabels].map(({ type, score }) => `${type} ${score.toFixed(2)}`);
@@ -227,7 +233,7 @@ function faultWords({ missed, missedLabels, extra, extraLabels }: Faults): strin
   return words.length <= MAX_WORDS ? words : `${words.slice(0, MAX_WORDS - 1)}…`;
 }
 
-/** Skips calls that are more frequent. */
+/** Returns a function that runs its argument at most once every `ms` milliseconds, and otherwise skips it. */
 function every(ms: number, { now }: Pick<Io, "now">): (work: () => void) => void {
   let last = Number.NEGATIVE_INFINITY;
   return (work) => {
@@ -237,7 +243,7 @@ function every(ms: number, { now }: Pick<Io, "now">): (work: () => void) => void
   };
 }
 
-/** Turns output of the verb into progress. */
+/** Returns a stream that passes each text written to it to `tell` as progress. */
 const linesTo = (tell: (words: string) => void): Writable =>
   new Writable({
     decodeStrings: false,

@@ -1,6 +1,6 @@
 /**
- * A verb's arguments read, its module loaded, and run. Nothing of a verb is loaded before: each `import()` is a file of its
- * own in the build.
+ * Parses the arguments of a verb, loads its module and runs it. No part of a verb is loaded earlier: each `import()` is
+ * a separate file in the build.
  */
 
 import { type FlagsOf, type FlagTable, parseFlags, UsageError } from "./flags.ts";
@@ -8,7 +8,10 @@ import { holdSighup } from "./hold-sighup.ts";
 import type { ExitStatus, Io } from "./io.ts";
 import type { Entry, Positionals } from "./verb-table.ts";
 
-/** The face of a verb's module. Status: see `ExitStatus`; a thrown error is printed and is status 1. */
+/**
+ * Exports of a verb's module. The result of `run` is an `ExitStatus`; an error that it throws is printed, and the
+ * status is 1.
+ */
 interface VerbModule<Table extends FlagTable> {
   run(options: FlagsOf<Table>, positionals: readonly string[], io: Io): Promise<ExitStatus>;
 }
@@ -81,7 +84,7 @@ const LOADERS: Loaders = {
 
 type Outcome = { readonly kind: "help" } | { readonly kind: "done"; readonly status: ExitStatus };
 
-/** Throws `UsageError` before anything is loaded. */
+/** Runs a verb. Throws `UsageError` for wrong arguments before anything is loaded. */
 export async function invoke<Name extends keyof FlagsByName>(
   { name, flags, positionals, isInterleaved = false }: VerbOf<Name>,
   args: readonly string[],
@@ -95,7 +98,7 @@ export async function invoke<Name extends keyof FlagsByName>(
   return { kind: "done", status: await module.run(parsed.options, parsed.positionals, io) };
 }
 
-/** An entry of the table, as far as it is read here. */
+/** Fields of a verb table entry that `invoke` reads. */
 interface VerbOf<Name extends keyof FlagsByName> {
   readonly name: Name;
   readonly flags: FlagsByName[Name];

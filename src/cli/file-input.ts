@@ -1,4 +1,4 @@
-/** A file of the command line that is to be read: looked at before anything is asked of the gateway. */
+/** Opens a file named on the command line for reading. It is checked before the first call to the gateway. */
 
 import { constants, createReadStream, type ReadStream } from "node:fs";
 import { open } from "node:fs/promises";
@@ -9,9 +9,9 @@ export interface FileInput {
   /** False for a pipe, which can be read once and has no size. */
   readonly isRegular: boolean;
   readonly size: number;
-  /** The first bytes of a regular file. */
+  /** First bytes of a regular file; empty for a pipe. */
   readonly head: Buffer;
-  /** The whole content. */
+  /** Opens a stream over the whole content. */
   open(): ReadStream;
 }
 

@@ -1,9 +1,10 @@
 /**
- * The flag parser: Go's syntax, read against a table, giving options whose types follow from the table.
+ * Flag parser with Go's syntax. It parses against a table of flags, and the types of the options follow from the table.
  *
- * One dash or two; `-x=v` or `-x v`, where `v` is the next argument whatever it begins with; a boolean takes a value
- * only after `=`; parsing stops at the first argument that is no flag (`-` alone is none), unless the verb takes flags
- * anywhere, and after `--`. A flag given twice keeps its last value, a repeatable one all of them. Source: Go's package `flag`, design decisions section 9.
+ * Flags begin with one dash or two. A value follows as `-x=v` or `-x v`, even if `v` begins with a dash; a boolean
+ * takes a value only after `=`. Parsing stops at `--` and, unless the verb is interleaved, at the first argument that
+ * is not a flag; a single `-` is not one. If a flag is repeated, the last value counts, except for flags that collect
+ * all values. Source: Go's package `flag`, design decisions section 9.
  *
  * Options are named in camel case (`-max-body` is `maxBody`); durations are in milliseconds.
  */
@@ -17,11 +18,11 @@ interface FlagCommon {
   readonly value?: string;
   /** Values that a shell offers, if they have to be loaded. */
   readonly words?: "presets";
-  /** The default in words, where it is not a constant. */
+  /** Default in words, if it is not a constant. */
   readonly defaultText?: string;
-  /** A flag beside which this one counts for nothing, so that not even its value is judged. */
+  /** Name of a flag that makes this one ignored; its value is then not even validated. */
   readonly ignoredWith?: string;
-  /** Refused when absent or empty. */
+  /** True if the flag must be given and must not be empty. */
   readonly required?: true;
 }
 
@@ -66,7 +67,10 @@ type Parsed<Table extends FlagTable> =
   | { readonly kind: "help" }
   | { readonly kind: "options"; readonly options: FlagsOf<Table>; readonly positionals: readonly string[] };
 
-/** The command line cannot be understood: the message and a pointer to the help go to stderr, the status is 2. */
+/**
+ * Error for a command line that cannot be understood. The message and a hint about the help go to stderr, and the
+ * status is 2.
+ */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
@@ -78,7 +82,7 @@ interface ParseOptions {
   readonly isInterleaved?: boolean;
 }
 
-/** Throws `UsageError`. */
+/** Parses the arguments. Throws `UsageError`. */
 export function parseFlags<const Table extends FlagTable>(
   table: Table,
   args: readonly string[],
@@ -166,7 +170,7 @@ function readValue(
   }
 }
 
-/** `a, b or c` */
+/** Joins the choices as `a, b or c`. */
 function anyOf(choices: readonly string[]): string {
   return [choices.slice(0, -1).join(", "), ...choices.slice(-1)].join(" or ");
 }
@@ -179,7 +183,10 @@ function readInteger(name: string, flag: { readonly min?: number; readonly max?:
   throw new UsageError(`flag '-${name}' takes an integer ${range}, not '${clip(text)}'`);
 }
 
-/** The parser of this file: here texts become the options' types, so here alone a type is asserted. */
+/**
+ * Converts the parsed values to the typed options. Only this function needs a type assertion, since the values come
+ * from text.
+ */
 function complete<Table extends FlagTable>(table: Table, given: ReadonlyMap<string, FlagValue>): FlagsOf<Table> {
   const options: Record<string, FlagValue | undefined> = {};
   for (const [name, flag] of Object.entries(table)) {
@@ -200,13 +207,16 @@ function camelCase(name: string): string {
   return name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** An argument as a message repeats it. The value of an unknown flag is never repeated: it may be a secret. */
+/**
+ * Shortens an argument for an error message and replaces control characters. Never use it for the value of an unknown
+ * flag, which may be a secret.
+ */
 export function clip(text: string): string {
   const printable = text.replace(/[^\x20-\x7e\u00a0-\u{10ffff}]/gu, "?");
   return printable.length > 40 ? `${printable.slice(0, 40)}...` : printable;
 }
 
-/** ` (did you mean 'x'?)` with the candidate nearest to `text`, or nothing when none is near. */
+/** Returns ` (did you mean 'x'?)` with the candidate closest to `text`, or an empty text if none is close. */
 export function didYouMean(text: string, candidates: readonly string[], prefix = ""): string {
   const best = nearest(text, candidates);
   return best === undefined ? "" : ` (did you mean '${prefix}${best}'?)`;

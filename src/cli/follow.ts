@@ -7,7 +7,7 @@ import { type FileHandle, open, stat } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
 import { whyUnreadable } from "./file-input.ts";
 
-/** Between two looks at the file. */
+/** Interval between two checks of the file, in milliseconds. */
 const LOOK_MS = 500;
 const PIECE_BYTES = 64 << 10;
 
@@ -38,7 +38,7 @@ export async function* follow(
   }
 }
 
-/** Words: why it cannot be read. */
+/** Opens the file. Returns a text with the reason if it cannot be read. */
 async function opened(path: string): Promise<FileHandle | string> {
   try {
     const file = await open(path);
@@ -50,7 +50,7 @@ async function opened(path: string): Promise<FileHandle | string> {
   }
 }
 
-/** Ends once another file has the name, or none has, and this one has been read to its end. */
+/** Yields new text until the name belongs to another file or to none, and this file has been read to its end. */
 async function* readWhileNamed(
   path: string,
   file: FileHandle,
@@ -58,7 +58,7 @@ async function* readWhileNamed(
   signal: AbortSignal,
 ): AsyncGenerator<string> {
   const { ino, size: sizeAtFirst } = await file.stat();
-  // One byte more than wanted, to see whether a line begins exactly there.
+  // Reads one byte more than requested, to see whether a line begins exactly at the requested position.
   let at = fromEnd === undefined ? 0 : Math.max(0, sizeAtFirst - fromEnd - 1);
   let isInLine = at > 0;
   let decoder = new TextDecoder();

@@ -11,14 +11,14 @@ export const REMOVED_WORDS: Readonly<Record<Removed["by"], string>> = {
   check: "its check digit or another check disproves it",
 };
 
-/** `<category>/<LABEL> 5..24`. */
+/** Returns the type and byte range of a finding, such as `<category>/<LABEL> 5..24`. */
 export const placeWords = ({ type, start, end }: Rehearsal["findings"][number]): string => `${type} ${start}..${end}`;
 
-/** Returns what found it: detector, recognizer and pattern. */
+/** Returns the source of a finding: detector, recognizer and pattern. */
 export const finderWords = ({ detector, recognizer, trace }: Rehearsal["findings"][number]): string =>
   [detector, recognizer, trace?.pattern ?? ""].filter((part) => part !== "").join("/");
 
-/** How its score came to be; empty where nothing is known of it. */
+/** Explains how the score was computed; empty if the finding has no trace. */
 export function scoreWords({ trace }: Rehearsal["findings"][number]): string {
   if (trace === null) return "";
   const { validated, context_word: word, score_base: base, score_context: context, agreement } = trace;
@@ -30,7 +30,7 @@ export function scoreWords({ trace }: Rehearsal["findings"][number]): string {
   ].join(", ");
 }
 
-/** Detectors that did not read the texts, each with why. */
+/** Returns one line per detector that did not read the texts, with the reason. */
 export const unaskedWords = ({ detectors }: Rehearsal): readonly string[] =>
   detectors.flatMap(({ name, in_force: isInForce, asked, kinds }) => {
     if (asked) return [];

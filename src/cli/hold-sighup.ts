@@ -1,12 +1,19 @@
 /**
- * SIGHUP ends a process that does not listen for it. The daemon's program takes a fifth of a second to load, so a listener is
- * set before that, and keeps the signal until the daemon can reload. Source: design decisions, section 5.
+ * Keeps SIGHUP from ending the process while the daemon loads. By default SIGHUP ends a process, and loading takes a
+ * fifth of a second. So a listener is set first, and a signal that arrives is kept until the daemon can reload. Source:
+ * design decisions, section 5.
  */
 
 export interface HeldSighup {
-  /** Called from here on, and at once for those that came before. Returns the way to end it. */
+  /**
+   * Calls `listener` for each further SIGHUP, and at once if one arrived before. Returns a function that removes the
+   * listener.
+   */
   pass(listener: () => void): () => void;
-  /** For a process that has nothing to reload: SIGHUP ends it. True: one came before, and it is to end now. */
+  /**
+   * Restores the default, for a process that cannot reload. Returns true if a SIGHUP arrived before, so the caller must
+   * exit.
+   */
   letThrough(): boolean;
 }
 

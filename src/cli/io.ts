@@ -12,8 +12,9 @@ import { isatty } from "node:tty";
 import { nonBlockingStream } from "../base/index.ts";
 
 /**
- * Exit status. 0: done; 1: the answer is no, or it failed; 2: usage; 3: the gateway could not be reached; 130: interrupted.
- * Daemon: 10 configuration, 11 storage fault, 12 cannot listen. Console: 129 terminal closed, 143 terminated.
+ * Exit status. 0: success; 1: failure, or a negative result; 2: usage error; 3: the gateway could not be reached; 130:
+ * interrupted. Daemon: 10 configuration error, 11 storage error, 12 cannot listen. Console: 129 terminal closed, 143
+ * terminated.
  */
 export type ExitStatus = 0 | 1 | 2 | 3 | 10 | 11 | 12 | 129 | 130 | 143;
 
@@ -22,18 +23,24 @@ export interface Io {
   readonly stdout: Writable;
   readonly stderr: Writable;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Absolute; relative paths of the command line are taken from here. */
+  /** Absolute path of the working directory; relative paths on the command line are resolved against it. */
   readonly cwd: string;
   isTerminal(stream: "stdin" | "stdout" | "stderr"): boolean;
-  /** Cells of a line of stdout; undefined where it is no terminal, or one that does not say. */
+  /**
+   * Returns the width of stdout in cells; `undefined` if it is not a terminal, or the terminal does not report its
+   * width.
+   */
   columns(): number | undefined;
   /** Milliseconds since 1970-01-01T00:00:00Z. */
   now(): number;
-  /** Aborts at the first SIGINT or SIGTERM (reason: `Interrupted`), or when the reader of stdout has gone. */
+  /**
+   * Aborts at the first SIGINT or SIGTERM (reason: `Interrupted`), and when stdout is closed by its reader or cannot be
+   * written.
+   */
   readonly signal: AbortSignal;
 }
 
-/** Why `Io.signal` aborted. */
+/** Abort reason of `Io.signal`: a signal arrived, or the reader of stdout closed it. */
 export class Interrupted extends Error {
   override readonly name = "Interrupted";
   readonly by: "SIGINT" | "SIGTERM" | "closed stdout";
@@ -44,7 +51,10 @@ export class Interrupted extends Error {
   }
 }
 
-/** Why `Io.signal` aborted when stdout cannot be written though somebody wants it, as when the disk is full. */
+/**
+ * Abort reason of `Io.signal`: stdout cannot be written although its reader is still there, for example because the
+ * disk is full.
+ */
 export class OutputLost extends Error {
   override readonly name = "OutputLost";
 
@@ -53,7 +63,7 @@ export class OutputLost extends Error {
   }
 }
 
-/** A path of the command line, absolute. */
+/** Returns a path from the command line as an absolute path. */
 export function resolvePath(io: Io, path: string): string {
   return resolve(io.cwd, path);
 }
@@ -65,18 +75,18 @@ export function untilAborted(signal: AbortSignal): Promise<void> {
 }
 
 interface ProcessIo extends Io {
-  /** Resolves once what has been written has left the process; `FLUSH_MS` after `signal` aborted at the latest. */
+  /** Waits until all output has left the process, but at most `FLUSH_MS` after `signal` aborted. */
   flush(): Promise<void>;
 }
 
-/** After a signal a reader that does not read is not waited for longer, in milliseconds. */
+/** Maximum time to wait for a slow reader after a signal, in milliseconds. */
 const FLUSH_MS = 250;
 
 const DESCRIPTORS = { stdin: 0, stdout: 1, stderr: 2 } as const;
 
 /**
- * The process itself as an `Io`. Streams are opened when first used: a terminal or pipe costs a millisecond each.
- * `onSecondSignal` is called when the user insists.
+ * Returns the process as an `Io`. Streams are opened at first use, since each terminal or pipe costs a millisecond.
+ * `onSecondSignal` is called at a second SIGINT or SIGTERM.
  */
 export function processIo(onSecondSignal: () => void): ProcessIo {
   const stop = new AbortController();
@@ -144,9 +154,12 @@ function once<Thing>(open: () => Thing): { readonly opened: Thing | undefined; g
   };
 }
 
-/** A destroyed stream has nothing left to write and might not call back. */
+/**
+ * Resolves once the stream has written everything, or has failed. A destroyed stream has nothing left to write and
+ * might never call back, so it is not waited for.
+ */
 function written(stream: Writable): Promise<void> {
-  // A write that failed at once has not told yet.
+  // The stream has failed, but its `error` event may not have been emitted yet.
   if (stream.errored !== null) return new Promise((done) => setImmediate(done));
   if (stream.destroyed || stream.writableLength === 0) return Promise.resolve();
   return new Promise((done) => {

@@ -18,7 +18,7 @@ export async function main(args: readonly string[]): Promise<void> {
   const status = await execute(args, io);
   const wasAborted = io.signal.aborted;
   await io.flush();
-  // However well the verb went: what it wrote last may fail only now, or be given up at a signal.
+  // The last output of a successful verb may fail only during the flush, or a signal may cut it off.
   const { reason } = io.signal;
   const isGivenUp = !wasAborted && reason instanceof Interrupted && reason.by !== "closed stdout";
   const isLost = isGivenUp || reason instanceof OutputLost;
@@ -41,7 +41,9 @@ function endProcess(status: ExitStatus): void {
   else void ended.then((haveEnded) => (haveEnded ? endNow(status) : process.kill(process.pid, "SIGKILL")));
 }
 
-/** A run of a model's graph takes less; one that hangs would abort the process. */
+/**
+ * Time limit for native calls at exit. One run of a model takes less; exiting during a call would abort the process.
+ */
 const NATIVE_CALLS_MS = 5_000;
 
 function endNow(status: ExitStatus): void {
@@ -51,7 +53,7 @@ function endNow(status: ExitStatus): void {
   process.kill(process.pid, signal);
 }
 
-/** Never rejects: what a verb throws is printed on stderr and becomes a status. */
+/** Runs the verb of the command line. Never rejects: an error is printed on stderr and becomes a status. */
 export async function execute(args: readonly string[], io: Io): Promise<ExitStatus> {
   let named = "";
   try {
@@ -75,12 +77,12 @@ function isGroup(args: readonly string[]): boolean {
 function report(verb: string, error: unknown, io: Io): ExitStatus {
   const name = verb === "" ? "gateway" : `gateway ${verb}`;
   if (error instanceof UsageError) {
-    // The help of help is no help to who looks for a verb.
+    // A hint to `gateway help help` would not help somebody who is looking for a verb.
     const help = verb === "" || verb === "help" ? "gateway help" : `gateway help ${verb}`;
     io.stderr.write(`${name}: ${error.message}\nRun '${help}' for usage.\n`);
     return 2;
   }
-  // A wait that the signal cut short rejects, with the reason or with an error of its own; either says nothing new.
+  // After an abort the error only reflects the interruption, so it is not printed.
   const { reason } = io.signal;
   if (io.signal.aborted && !(reason instanceof OutputLost)) {
     return reason instanceof Interrupted && reason.by === "closed stdout" ? 1 : 130;

@@ -1,4 +1,4 @@
-/** How far something has come: one line of stderr, rewritten at most ten times a second, and only in a terminal. */
+/** Progress line on stderr. It is rewritten at most ten times a second, and shown only in a terminal. */
 
 import type { Io } from "./io.ts";
 
@@ -7,12 +7,12 @@ const CLEAR_LINE = "\r\u001b[K";
 
 export interface Progress {
   add(bytes: number): void;
-  /** Takes the line away again; what comes after begins a line. */
+  /** Erases the line, so that other output starts at its beginning. */
   clear(): void;
 }
 
 interface ProgressLine {
-  /** `words` are asked for when the line is due. */
+  /** Shows the text. `words` is called only if a new line is due. */
   show(words: () => string): void;
   clear(): void;
 }
@@ -33,7 +33,7 @@ export function progressLine(io: Io): ProgressLine {
   };
 }
 
-/** `verb` as in `saved 12.3 MB of 40 MB`. */
+/** Returns a byte counter with a progress line, such as `saved 12.3 MB of 40 MB`. `verb`: `saved` in this example. */
 export function progressOf(io: Io, verb: string, wholeBytes?: number): Progress {
   const line = progressLine(io);
   const of = wholeBytes === undefined ? "" : ` of ${sizeText(wholeBytes)}`;
@@ -47,7 +47,7 @@ export function progressOf(io: Io, verb: string, wholeBytes?: number): Progress 
   };
 }
 
-/** The parts as they pass. */
+/** Passes the parts through and adds their sizes to the progress. */
 export async function* counted(
   parts: AsyncIterable<Uint8Array>,
   progress: Pick<Progress, "add">,
@@ -60,12 +60,12 @@ export async function* counted(
 
 const UNITS = ["B", "kB", "MB", "GB", "TB"];
 
-/** Decimal units, three digits: `999 B`, `1.00 kB`, `12.3 MB`. */
+/** Formats a size in decimal units with three digits: `999 B`, `1.00 kB`, `12.3 MB`. */
 export function sizeText(bytes: number): string {
   if (bytes < 1_000) return `${bytes} B`;
   let at = 0;
   let value = bytes;
-  // A value that would be rounded to 1000 of a unit is shown as 1.00 of the next.
+  // A value that would round to 1000 is shown in the next unit, as 1.00.
   while (value >= 999.5 && at < UNITS.length - 1) {
     value /= 1_000;
     at += 1;

@@ -1,5 +1,6 @@
 /**
- * A call that failed, as words on stderr and an exit status. Source: design decisions, section 5 (exit status of a verb).
+ * Reports a failed call on stderr and returns the exit status. Source: design decisions, section 5 (exit status of a
+ * verb).
  */
 
 import { type AdminAddress, AdminError, explain } from "../admin-api/index.ts";
@@ -9,7 +10,7 @@ import type { ExitStatus, Io } from "./io.ts";
 const REFUSED: ExitStatus = 1;
 const UNREACHABLE: ExitStatus = 3;
 
-/** Throws `error` on when it is none of a call, or the verb was interrupted. */
+/** Rethrows `error` if it is not the failure of a call, or if the verb was interrupted. */
 export function reportFailure(verb: string, error: unknown, door: AdminAddress, io: Io): ExitStatus {
   if (!(error instanceof AdminError) || io.signal.aborted) throw error;
   const { words, remedy, isUnreachable } = explain(error, door);
@@ -19,7 +20,7 @@ export function reportFailure(verb: string, error: unknown, door: AdminAddress, 
   return (error.code === "unauthenticated" ? statusOf(error.cause) : undefined) ?? REFUSED;
 }
 
-/** Status of a failed sign-in, for example if its provider could not be reached. */
+/** Returns the exit status of a failed sign-in if the identity provider could not be reached, otherwise `undefined`. */
 function statusOf(cause: unknown): ExitStatus | undefined {
   return cause instanceof Error && Reflect.get(cause, "status") === UNREACHABLE ? UNREACHABLE : undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * The flags of every verb, as data: what the parser reads, the help prints and the shells complete. A verb's module
- * takes its options' type from here (`FlagsOf<typeof checkFlags>`).
+ * Flags of every verb, as data for the parser, the help and the shell completion. A verb's module derives the type of
+ * its options from here (`FlagsOf<typeof checkFlags>`).
  *
  * Source: specification document 1, "Command line"; design decisions, section 9.
  */
@@ -10,12 +10,14 @@ import type { FlagTable } from "./flags.ts";
 
 export * from "./guardrail-flags.ts";
 
-/** A probe that has not answered by then is as good as down, and a check of ten providers still ends soon. */
+/**
+ * Timeout of one probe. A system that takes longer is as good as down, and a check of ten providers should end soon.
+ */
 const DEFAULT_PROBE_TIMEOUT_MS = 10_000;
 
 const DEFAULT_MAX_BODY_BYTES = 32 << 20;
 
-/** The daemon. With `-config` all other flags are ignored. */
+/** Flags of the daemon. With `-config`, all others are ignored. */
 export const runFlags = {
   config: {
     kind: "string",

@@ -1,8 +1,11 @@
-/** A line that somebody typed, as a shell would split it: blanks part words, quotes and a backslash keep them together. */
+/** Splits a typed line into words as a shell does: at blanks, except within quotes or after a backslash. */
 
 import { UsageError } from "./flags.ts";
 
-/** Nothing is expanded. Throws `UsageError` where a quote is not closed. POSIX.1-2017, 2.2. */
+/**
+ * Returns the words, without expanding anything. Throws `UsageError` if a quote is not closed. Source: POSIX.1-2017,
+ * 2.2.
+ */
 export function splitWords(line: string): readonly string[] {
   const words: string[] = [];
   let word: string | undefined;

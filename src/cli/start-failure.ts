@@ -1,4 +1,4 @@
-/** A start that failed, as exit status and the sentence that says what to do. Statuses: design decisions, section 5. */
+/** Converts the error of a failed start to an exit status and a message. Statuses: design decisions, section 5. */
 
 import { GatewayError } from "../base/index.ts";
 import type { ExitStatus } from "./io.ts";
@@ -15,7 +15,7 @@ const CANNOT_BIND: ReadonlyMap<string, string> = new Map([
   ["EAI_AGAIN", "the name does not resolve"],
 ]);
 
-/** Why an address could not be had, in a few words. */
+/** Returns a short reason why an address could not be bound. */
 export const whyNotBound = ({ code, message }: NodeJS.ErrnoException): string => CANNOT_BIND.get(code ?? "") ?? message;
 
 export function startFailure(error: unknown): { readonly status: ExitStatus; readonly message: string } {

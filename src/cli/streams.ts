@@ -1,10 +1,13 @@
-/** Bytes between a verb's streams and a call: at the pace of the slower, and bounded where they are held. */
+/** Copies bytes between a verb's streams and a call, with backpressure and size limits. */
 
 import type { Readable, Writable } from "node:stream";
 import { UsageError } from "./flags.ts";
 import type { Io } from "./io.ts";
 
-/** Rejects with the signal's reason when the verb is to end, as when the reader of stdout has gone. */
+/**
+ * Writes the parts to the stream. Rejects with the signal's reason when the verb is interrupted, for example because
+ * the reader of stdout has closed it.
+ */
 export async function writeAll(
   stream: Writable,
   parts: AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string>,
@@ -42,7 +45,10 @@ export async function readAll(stream: Readable, limit: number, what: string, sig
   return Buffer.concat(chunks);
 }
 
-/** A stream that waits for a keyboard does not end by itself. */
+/**
+ * Yields the chunks of the stream until it ends, or destroys it when the signal aborts: stdin from a keyboard would
+ * never end.
+ */
 export async function* untilAborted(stream: Readable, signal: AbortSignal): AsyncGenerator<Buffer> {
   const end = (): void => void stream.destroy(signal.reason);
   if (signal.aborted) end();
@@ -54,7 +60,7 @@ export async function* untilAborted(stream: Readable, signal: AbortSignal): Asyn
   }
 }
 
-/** Lines joined to writes of some size: a system call for each is what makes a long table slow. */
+/** Joins lines to chunks of 64 KiB, since one system call per line would make long tables slow. */
 export function* joined(lines: Iterable<string>): Generator<string> {
   let text = "";
   for (const line of lines) {
@@ -66,7 +72,7 @@ export function* joined(lines: Iterable<string>): Generator<string> {
   if (text !== "") yield text;
 }
 
-/** `-` is stdin; the words of an error name it. */
+/** Returns stdin for the argument `-`. On a terminal, it first prints that it reads `what` from there. */
 export function stdinOf(io: Io, what: string): Readable {
   if (io.isTerminal("stdin")) io.stderr.write(`Reading ${what} from the terminal; Ctrl-D ends it.\n`);
   return io.stdin;

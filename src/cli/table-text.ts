@@ -1,7 +1,8 @@
 /**
- * Rows as a text table: a line of names, then a line a row, columns two blanks apart. NULL is an empty cell, numbers stand
- * at the right. Piped, nothing is cut. In a terminal the widest columns of text give way until a line fits; numbers are
- * never cut, since part of a number is another number; what still does not fit is cut off at the edge.
+ * Formats rows as a text table: a line with the column names, then one line per row, with two spaces between columns.
+ * NULL is an empty cell, and numbers are right-aligned. A terminal line that is too long is shortened by truncating the
+ * widest text columns. Numbers are never truncated, since that would change their value. Whatever still does not fit is
+ * cut off at the edge. Output to a pipe is not shortened.
  */
 
 import { cellsOf, cutToCells, escapeControls } from "../base/index.ts";
@@ -12,7 +13,7 @@ export interface TextColumn {
 }
 
 const GAP = "  ";
-/** A column of text keeps this much, beside what its numbers' neighbours take. */
+/** Minimum width of a text column, in cells. */
 const LEAST_CELLS = 8;
 
 interface Cell {
@@ -20,7 +21,7 @@ interface Cell {
   readonly cells: number;
 }
 
-/** Lines, each with its line end. `width`: cells of the terminal; undefined: unlimited. */
+/** Yields the lines, each with its line end. `width`: width of the terminal in cells; `undefined` if unlimited. */
 export function* tableLines(
   columns: readonly TextColumn[],
   rows: readonly (readonly unknown[])[],
@@ -57,7 +58,7 @@ function lineOf(row: readonly Cell[], columns: readonly TextColumn[], widths: re
   return texts.join(GAP).trimEnd();
 }
 
-/** One bound for all columns of text, the largest with which the line fits. */
+/** Returns the widths of the columns. Text columns share one maximum width, the largest with which the line fits. */
 function fitted(columns: readonly TextColumn[], natural: readonly number[], width: number): readonly number[] {
   const bounded = (bound: number) =>
     natural.map((own, at) => (columns[at]?.isNumeric ? own : Math.min(own, Math.max(bound, LEAST_CELLS))));

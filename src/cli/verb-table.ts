@@ -1,8 +1,8 @@
 /**
- * The verbs, as data: what dispatch, help and shell completion read. A verb is an entry here, its flags in `specs.ts`, a
- * line in `dispatch.ts`, and a file in `verbs/` that exports `run`.
+ * Verbs as data for dispatch, help and shell completion.
  *
- * Source: specification document 1, "Command line".
+ * A verb needs an entry here, its flags in `specs.ts`, a line in `dispatch.ts`, and a file in `verbs/` that exports
+ * `run`. Source: specification document 1, "Command line".
  */
 
 import { clip, didYouMean, UsageError } from "./flags.ts";
@@ -364,13 +364,16 @@ const ENTRIES = [
 
 export const VERBS: readonly Verb[] = ENTRIES;
 
-/** An entry, with its own name and flags. */
+/** Entry of the table, typed with its own name and flags. */
 export type Entry = typeof DAEMON | (typeof ENTRIES)[number];
 
-/** The verb that the first words of a command line name, and what follows them. Throws `UsageError` for none. */
+/**
+ * Returns the verb that the first words of the command line name, and the remaining arguments. Throws `UsageError` if
+ * there is none.
+ */
 export function findVerb(args: readonly string[]): { readonly verb: Entry; readonly rest: readonly string[] } {
   const [first, second] = args;
-  // People try these flags on every program. They are not flags of the daemon, which would start to serve.
+  // Users expect `-version` in every program. The bare command would treat it as a flag of the daemon.
   if (first === "-version" || first === "--version") return findVerb(["version", ...args.slice(1)]);
   if (first === undefined || first.startsWith("-")) return { verb: DAEMON, rest: args };
   const two = `${first} ${second}`;
@@ -389,12 +392,12 @@ export function findVerb(args: readonly string[]): { readonly verb: Entry; reado
   throw new UsageError(`unknown verb '${clip(first)}'${didYouMean(first, names)}`);
 }
 
-/** Second words of the verbs that begin with this one: `mint`, `rotate` for `keys`. */
+/** Returns the second words of the verbs that begin with this word: `mint`, `rotate` and so on for `keys`. */
 function groupWords(first: string): readonly string[] {
   return VERBS.flatMap(({ name }) => (name.startsWith(`${first} `) ? [name.slice(first.length + 1)] : []));
 }
 
-/** Whether it is the first word of verbs of two words, and no verb by itself. */
+/** Returns whether the word only begins verbs of two words, and is not a verb itself. */
 export function isGroupWord(first: string): boolean {
   return groupWords(first).length > 0 && !VERBS.some(({ name }) => name === first);
 }

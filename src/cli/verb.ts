@@ -2,30 +2,30 @@
 
 import type { FlagTable } from "./flags.ts";
 
-/** Shells whose completion is printed. */
+/** Shells that have a completion script. */
 export const SHELLS = ["bash", "zsh", "fish"] as const;
 
-/** Words that `gateway help` explains beside the verbs. */
+/** Topics of `gateway help` other than verbs. */
 export const HELP_TOPICS = ["environment", "exit-status"] as const;
 
-/** Documents whose JSON Schema is printed. */
+/** Documents that have a JSON Schema. */
 export const SCHEMAS = ["node", "deployment"] as const;
 
-/** The positional arguments a verb takes. */
+/** Positional arguments of a verb. */
 export interface Positionals {
-  /** Text of the usage line: `bash|zsh|fish`, `[VERB]`, `FILE...`. */
+  /** Text for the usage line: `bash|zsh|fish`, `[VERB]`, `FILE...`. */
   readonly usage: string;
   readonly min: number;
   readonly max: number;
-  /** Values that a shell offers for them. */
+  /** Fixed set of values that the shell completes. */
   readonly words?: "shells" | "schemas" | "verbs" | "operations" | "lists" | "conditions";
-  /** Names of the running gateway that a shell offers: asked for by `gateway completion -names`. */
+  /** Kind of names that the shell completes from the running gateway, through `gateway completion -names`. */
   readonly names?: NameKind;
-  /** They are names of files, which a shell completes. */
+  /** True if the arguments are file names, which the shell completes. */
   readonly areFiles?: true;
 }
 
-/** Kinds of names that completion asks a running gateway for. */
+/** Kinds of names that completion requests from a running gateway. */
 export const NAME_KINDS = [
   "suspendable",
   "suspensions",
@@ -37,7 +37,7 @@ export const NAME_KINDS = [
 ] as const;
 export type NameKind = (typeof NAME_KINDS)[number];
 
-/** Purposes of verbs, in the order of the list of verbs. */
+/** Groups of verbs, in the order of the overview. */
 export const GROUPS = {
   run: "Run a gateway",
   operate: "Watch a running gateway",
@@ -47,7 +47,7 @@ export const GROUPS = {
 } as const;
 
 export interface Verb {
-  /** One word or two; empty for the daemon, which is the bare command. */
+  /** Name of one or two words; empty for the daemon, which is the bare command. */
   readonly name: string;
   readonly group: keyof typeof GROUPS;
   /** One line, for the list of verbs. */

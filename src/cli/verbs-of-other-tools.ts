@@ -1,4 +1,4 @@
-/** Verbs of kubectl, gh, consul and systemctl that people try, and what does the same here. */
+/** Verbs of kubectl, gh, consul and systemctl that users try, with the equivalent verbs of this program. */
 export const VERBS_OF_OTHER_TOOLS: Readonly<Record<string, string>> = {
   list: "'gateway get LIST' prints a list, 'gateway get' alone names the lists",
   ls: "'gateway get LIST' prints a list, 'gateway get' alone names the lists",

@@ -1,8 +1,8 @@
 /**
- * A file that is there whole or not at all: written beside its name, flushed to the disk, then renamed. One that was there
- * before stays until then. Of mode 0600: what is saved so may hold keys and sealed secrets.
+ * Writes a file atomically: to a temporary file next to it, which is flushed to disk and then renamed. Until then an
+ * existing file stays unchanged. The mode is 0600, since the content may include keys and sealed secrets.
  *
- * A name that is no regular file (a pipe, a device) is written to directly.
+ * A path that is not a regular file (a pipe, a device) is written to directly.
  */
 
 import { randomBytes } from "node:crypto";
@@ -11,10 +11,10 @@ import { basename, dirname, join } from "node:path";
 import { UsageError } from "./flags.ts";
 
 export type FileTarget =
-  /** `path` without symbolic links. */
+  /** Regular file. `path` has its symbolic links resolved. */
   { readonly kind: "regular"; readonly path: string } | { readonly kind: "special"; readonly path: string };
 
-/** Looks before anything is asked of the gateway. Throws `UsageError`. */
+/** Checks where to write before the gateway is called. Throws `UsageError`. */
 export async function fileTarget(path: string): Promise<FileTarget> {
   const found = await stat(path).catch(() => undefined);
   if (found === undefined) {
@@ -33,7 +33,9 @@ export interface Kept {
   readonly gid: number;
 }
 
-/** Rejects with what broke it off, and then leaves nothing behind. Gives the bytes written. */
+/**
+ * Writes the file and returns the number of bytes. If it fails, it rejects with the error and leaves no file behind.
+ */
 export async function writeWhole(
   { kind, path }: FileTarget,
   parts: AsyncIterable<Uint8Array>,
@@ -74,7 +76,7 @@ async function writeTo(file: FileHandle, parts: AsyncIterable<Uint8Array>, kept?
   return written;
 }
 
-/** The new name is on the disk too; not every file system can do it, and the content is there by now. */
+/** Makes the new name durable. Not every file system supports this, and the content is already on disk. */
 async function flushFolder(path: string): Promise<void> {
   const folder = await open(path).catch(() => undefined);
   await folder?.sync().catch(() => undefined);

@@ -1,13 +1,14 @@
 /**
- * A process that works one thing out for a console and ends; it ends with its console too, however that ends. What a pack
- * brings is compiled and run here: it may take long, take much memory or never end, and no key waits for it.
+ * Child process of the console that does one job and exits; it also exits when the console does, for any reason. The
+ * content of a pack is compiled and run here, since that can take long, need much memory or never end, and the console
+ * must still react to keys.
  */
 
 import { UsageError } from "../flags.ts";
 import { type Io, processIo } from "../io.ts";
 import type { FromTrial, ToTrial } from "./protocol.ts";
 
-/** Between two of its lines. */
+/** Minimum interval between two progress messages, in milliseconds. */
 const PROGRESS_MS = 100;
 
 function tell(told: FromTrial): Promise<void> {
@@ -34,7 +35,8 @@ async function answerTo({ asked, cwd }: ToTrial): Promise<FromTrial> {
   const io: Io = { ...processIo(end), cwd };
   io.signal.addEventListener("abort", end);
   try {
-    // A chunk of its own: paths of what comes with the program are taken from there.
+    // Imported dynamically so that the build puts it in a file of its own: paths of bundled files are relative to that
+    // file.
     const { carryOut } = await import("./run-trial.ts");
     return { kind: "done", answer: await carryOut(asked, io, progress()) };
   } catch (error) {

@@ -1,6 +1,6 @@
 /**
- * The file that owns a document, where it is on this machine: whether it is what is in force, and how a value is written
- * into a text of which no other line changes.
+ * Edits the file that owns a document, if it is on this machine: checks that the file has the text in force, and sets
+ * single values without changing other lines.
  */
 
 import { isMap, isScalar, isSeq, parseDocument } from "yaml";
@@ -9,7 +9,10 @@ import { UsageError } from "../flags.ts";
 import type { Io } from "../io.ts";
 import { type DeploymentFile, openDeployment } from "../packs/document.ts";
 
-/** A file that is not what is in force is for its node and its editor to bring together first. Undefined: it is. */
+/**
+ * Returns why the document cannot be changed on this machine; `undefined` if it can. A file that differs from the
+ * document in force must first be reloaded or corrected.
+ */
 export async function whyNotHere({ file, text }: OwnedDocument, io: Io): Promise<string | undefined> {
   if (file === undefined) return undefined;
   try {
@@ -39,13 +42,13 @@ export function withVersion(text: string): string {
   return withScalar(text, ["version"], version + 1) ?? text;
 }
 
-/** The edited document, with its `version` raised if it is another document under the same version. */
+/** Returns the edited text. If it differs from the text before but has the same `version`, its `version` is raised. */
 export function raisedVersion(before: string, after: string): string {
   const isSameVersion = parseDocument(before).get("version") === parseDocument(after).get("version");
   return before !== after && isSameVersion ? withVersion(after) : after;
 }
 
-/** The `threshold` of a detector's own, and where it is; `undefined`: the document gives the detector none. */
+/** Returns the detector's own `threshold` and its path; `undefined` if the document sets none. */
 export function detectorThreshold(
   text: string,
   detector: string,
@@ -62,7 +65,10 @@ export function detectorThreshold(
   return undefined;
 }
 
-/** Changes no other line. Returns `undefined` if the parent is missing, or is not written in block style. */
+/**
+ * Sets one value without changing any other line. Returns `undefined` if the parent is missing, or is not written in
+ * block style.
+ */
 export function withScalar(
   text: string,
   path: readonly [string, ...(string | number)[]],

@@ -1,4 +1,4 @@
-/** Messages between the console and its child process. Structured clones. */
+/** Messages between the console and its child process. They are sent with the structured clone algorithm. */
 
 import type { OwnedDocument, PackFacts, PackTrial, Trial } from "../../console/index.ts";
 
@@ -9,9 +9,9 @@ export interface Answers {
 }
 
 export type Asked =
-  /** Packs of the program, then those at the paths `own`. */
+  /** Lists the packs that come with the program, then those at the paths in `own`. */
   | { readonly kind: "packs"; readonly document: OwnedDocument; readonly own: readonly string[] }
-  /** The first of the names is tried; it may build on the others. */
+  /** Tests the first of the packs in `names`; it may build on the others. */
   | { readonly kind: "pack"; readonly document: OwnedDocument; readonly names: readonly string[] }
   | {
       readonly kind: "threshold";
@@ -30,6 +30,6 @@ export type FromTrial =
   /** One short line of progress. */
   | { readonly kind: "progress"; readonly words: string }
   | { readonly kind: "done"; readonly answer: Answers[keyof Answers] }
-  /** Lines for a person. */
+  /** Messages for the operator. */
   | { readonly kind: "refused"; readonly words: string }
   | { readonly kind: "failed"; readonly words: string };

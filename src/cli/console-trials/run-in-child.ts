@@ -7,12 +7,18 @@ import { UsageError } from "../flags.ts";
 import type { Io } from "../io.ts";
 import type { Answers, Asked, FromTrial, ToTrial } from "./protocol.ts";
 
-/** The cases of the largest pack that comes with the program take a fraction of a second. */
+/**
+ * Maximum run time in milliseconds. The cases of the largest pack that comes with the program take a fraction of a
+ * second.
+ */
 const LIMIT_MS = 300_000;
-/** Maximum heap in MiB, beside the console's own. */
+/** Maximum heap of the child in MiB, in addition to the console's own. */
 const MOST_HEAP = 1_024;
 
-/** True in the build. There is no console without a build; parts tested from the sources work in this process. */
+/**
+ * True in the build. From source it is undefined, and there is no child process: tests run the job in their own
+ * process.
+ */
 declare const GATEWAY_IS_BUILT: true | undefined;
 
 // The child must neither write to the terminal nor read its keys.

@@ -1,9 +1,9 @@
-/** Addresses for what is tried out: known before anything listens, since they are printed and written into files. */
+/** Chooses the addresses of `gateway dev` before anything listens, because they are printed and written to files. */
 import { createServer } from "node:net";
 import { formatAddress, parseAddress } from "../../base/index.ts";
 import { whyNotBound } from "../start-failure.ts";
 
-/** Addresses that are given out name the port, so that it must be known before anything listens. */
+/** Returns the address with port 0 replaced by a free port, since printed addresses need a port number. */
 export async function portOf(address: string): Promise<string> {
   const parsed = parseAddress(address);
   if (parsed?.port !== 0) return address;
@@ -19,7 +19,7 @@ export async function portOf(address: string): Promise<string> {
   return formatAddress({ ...parsed, port: free });
 }
 
-/** A wildcard address cannot be dialed. */
+/** Returns the URL at which clients reach the address. A wildcard address cannot be dialed, so it becomes 127.0.0.1. */
 export function publicUrl(address: string): string {
   const { host = "", port = 0 } = parseAddress(address) ?? {};
   return `http://${formatAddress({ host: ["", "0.0.0.0", "::"].includes(host) ? "127.0.0.1" : host, port })}`;
@@ -27,11 +27,14 @@ export function publicUrl(address: string): string {
 
 interface FreeAddress {
   readonly address: string;
-  /** A sentence, where the default could not be had. */
+  /** Sentence that says why the default address was not available; `undefined` if it was. */
   readonly moved: string | undefined;
 }
 
-/** A default address that cannot be had gives way to a free port; one that was asked for does not. */
+/**
+ * Returns an address to listen on. If the default address is taken, its port becomes 0, so that a free one is used; an
+ * address that the operator chose is kept.
+ */
 export async function freeAddress(address: string, usual: string): Promise<FreeAddress> {
   const parsed = parseAddress(address);
   if (address !== usual || parsed?.host === undefined) return { address, moved: undefined };

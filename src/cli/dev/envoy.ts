@@ -1,9 +1,9 @@
-/** A complete configuration of an Envoy that asks an inspector about each request, ready to start. */
+/** Builds a complete Envoy configuration that sends each request to an inspector first. */
 import { parseAddress } from "../../base/index.ts";
 import { filterSettings } from "../../server/inspector/index.ts";
 
 export interface EnvoySettings {
-  /** `host:port` each. */
+  /** Listener of Envoy. This and the next three addresses have the form `host:port`. */
   readonly listen: string;
   readonly admin: string;
   readonly inspector: string;
@@ -14,7 +14,7 @@ export interface EnvoySettings {
 const TYPES = "type.googleapis.com/envoy.extensions";
 const H2 = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions";
 
-/** YAML. */
+/** Returns the configuration as YAML. */
 export function envoyBootstrap({ listen, admin, inspector, upstream, modes }: EnvoySettings): string {
   const { processing_mode: mode, allow_mode_override: mayOverride } = filterSettings(modes);
   const processing = Object.entries(mode).map(([key, value]) => `                      ${key}: ${value}`);

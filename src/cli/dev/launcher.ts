@@ -1,10 +1,10 @@
-/** How the commands that are printed call this program. */
+/** Finds the command to print for calling this program. */
 import { accessSync, constants } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Io } from "../io.ts";
 
-/** Returns `undefined` if the shell finds the program by name, or there is no launcher. */
+/** Returns the path of the launcher; `undefined` if the shell finds the program by name, or if there is no launcher. */
 export function launcherFor(env: Io["env"]): string | undefined {
   return isOnPath(env) ? undefined : launcher();
 }
@@ -17,7 +17,7 @@ export function quoted(text: string): string {
 /** Quotes the value of an alias, which a shell parses twice: where it is defined, and where it is used. */
 export const aliased = (path: string): string => quoted(quoted(path));
 
-/** Whether the commands that are printed find their program. */
+/** Returns whether `gateway` is on the PATH. */
 function isOnPath(env: Io["env"]): boolean {
   return (env["PATH"] ?? "").split(delimiter).some((dir) => dir !== "" && isExecutable(join(dir, "gateway")));
 }

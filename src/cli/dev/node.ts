@@ -1,4 +1,4 @@
-/** The node that is tried out, from files of its own. */
+/** Starts the gateway node of `gateway dev` from its configuration files. */
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import type { Lifetime, Log } from "../../base/index.ts";
@@ -24,7 +24,7 @@ export async function startDevNode({ dir, nodePath, io, log }: DevNodeOptions, o
   const documents = await readNode(nodePath, io.env);
   const { nodeFile } = documents;
   if (nodeFile === undefined || !documents.isSound) throw new Error(documents.problems.join("; "));
-  // Written beside the configuration, because the terminal is for the reader.
+  // The audit trail goes to a file next to the configuration, because the terminal is for the user.
   const audit = owner.own("audit file", await open(join(dir, "audit.jsonl"), "a", 0o600), (it) => it.close());
   const { version, commit } = buildOf();
   const node = await startConfigNode(

@@ -1,4 +1,7 @@
-/** A rehearsal as lines: the decision, the text as it goes on, what was found and why, what does not count and why. */
+/**
+ * Formats the rehearsal of a text: the decision, the resulting text, the findings with their reasons, and the removed
+ * findings with their reasons.
+ */
 
 import { escapeControls, escapeControlsOfLines } from "../../base/index.ts";
 import type { Rehearsal } from "../../server/core/guardrails/index.ts";
@@ -6,7 +9,7 @@ import { finderWords, REMOVED_WORDS, scoreWords, unaskedWords } from "../guardra
 import { type TextColumn, tableLines } from "../table-text.ts";
 
 export interface ShownAs {
-  /** Cells of the terminal; undefined: unlimited. */
+  /** Width of the terminal in cells; `undefined` if unlimited. */
   readonly width: number | undefined;
   readonly isColored: boolean;
 }
@@ -19,7 +22,7 @@ const column = (name: string, isNumeric = false): TextColumn => ({ name, isNumer
 const FOUND = [column("type"), column("score", true), column("bytes", true), column("by"), column("why")];
 const REMOVED = [column("type"), column("score", true), column("bytes", true), column("by"), column("removed")];
 
-/** Lines, each with its line end. */
+/** Yields the lines, each with its line end. */
 export function* inspectionLines(rehearsal: Rehearsal, { width, isColored }: ShownAs): Generator<string> {
   const bold = (text: string): string => (isColored ? `\u001b[1m${text}\u001b[22m` : text);
   const { findings, shadow, removed, failures, skipped, segments, message, more } = rehearsal;

@@ -39,7 +39,7 @@ export type Imported =
       readonly carriedOver: readonly Place[];
       readonly models: readonly ImportedModel[];
     }
-  /** Lines for a person. */
+  /** Messages for the operator, one line each. */
   | { readonly kind: "refused"; readonly problems: readonly string[] };
 
 /** A name that clients can ask for. */

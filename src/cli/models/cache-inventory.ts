@@ -1,4 +1,4 @@
-/** The cache of a node's models, and what its configuration uses of it. */
+/** Lists the models in a node's cache, and which of them its configuration uses. */
 
 import { escapeControls } from "../../base/index.ts";
 import { modelNeeds, openModelStore, type Stock, takeStock } from "../../server/models/index.ts";
@@ -7,9 +7,9 @@ import { buildOf } from "../build.ts";
 import { type Io, resolvePath } from "../io.ts";
 
 interface NodeStock extends Stock {
-  /** `cache_dir`, absolute. */
+  /** Absolute path of `cache_dir`. */
   readonly directory: string;
-  /** Whether the configuration is known here: one that arrives through the admin API is not. */
+  /** False if the configuration arrives through the admin API, and so is unknown here. */
   readonly isKnown: boolean;
 }
 

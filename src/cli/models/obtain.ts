@@ -1,6 +1,6 @@
 /**
- * The models that a document's detectors refer to, from the cache, or fetched into it. Source: specification document 1,
- * "gateway guardrails eval" (models fetched and verified).
+ * Gets the models that a document's detectors refer to from the cache, or downloads them into it. Source: specification
+ * document 1, "gateway guardrails eval" (models fetched and verified).
  */
 
 import { homedir } from "node:os";
@@ -21,10 +21,10 @@ import { progressLine, sizeText } from "../progress.ts";
 
 type Obtained =
   | { readonly kind: "obtained"; readonly views: ReadonlyMap<string, ModelView> }
-  /** A line each. */
+  /** Problems, one line each. */
   | { readonly kind: "refused"; readonly problems: readonly string[] };
 
-/** Rejects with the signal's reason; what was fetched until then is kept, and fetched no second time. */
+/** Gets the models. Rejects with the signal's reason; downloads that finished before stay in the cache. */
 export async function obtainModels(
   { needs, tokens, cacheDirectory }: Extract<ReadGuardrails, { kind: "read" }>,
   io: Io,

@@ -1,4 +1,4 @@
-/** `gateway ack ALERT` and `gateway unack ALERT`: fold an alert of the overview away for a time, for every operator. */
+/** `gateway ack ALERT` and `gateway unack ALERT`: hide an alert of the overview for a time, for every operator. */
 
 import { formatDuration } from "../../base/index.ts";
 import { clip, type FlagsOf } from "../flags.ts";

@@ -1,14 +1,17 @@
-/** State after a change: the raft index at which it is in force, and the nodes that have applied it. */
+/** Reports where a change is in force: its raft index, and the nodes that have applied it. */
 
 import { AdminError } from "../../admin-api/index.ts";
 import { escapeControls, pause } from "../../base/index.ts";
 import type { Called } from "./with-gateway.ts";
 
-/** A follower applies within a heartbeat; what takes longer is named and not waited for. */
+/**
+ * Time to wait for followers, in milliseconds. A follower usually applies within a heartbeat; slower ones are named in
+ * the result.
+ */
 const SETTLE_MS = 3_000;
 const STEP_MS = 100;
 
-/** Resolves with one sentence. A gateway that does not let the caller read its members is said to have applied it alone. */
+/** Returns one sentence. If the caller may not read the members, it mentions only the node that was asked. */
 export async function appliedText({ client }: Called, signal: AbortSignal): Promise<string> {
   try {
     const { node, applied_index: index } = await client.call("get_status", {}, { signal });

@@ -1,6 +1,7 @@
 /**
- * Runs an action of the console as a verb: the same checks and the same words, printed on stderr, a confirmation on the
- * terminal (or `-yes`), then what holds after it: on which nodes, at which raft index. Secrets alone go to stdout.
+ * Runs an action of the console as a verb, with the same checks and texts. Prints the dialog on stderr, asks for
+ * confirmation on the terminal unless `-yes` is given, and then reports which nodes have applied the change and at
+ * which raft index. Only secrets go to stdout.
  */
 
 import type { AdminAddress } from "../../admin-api/index.ts";
@@ -17,27 +18,30 @@ export type ConsoleModule = typeof import("../../console/index.ts");
 export const loadConsole = (): Promise<ConsoleModule> => import("../../console/index.ts");
 
 interface Change {
-  /** Named in messages: `suspend`. */
+  /** Name of the verb for messages, such as `suspend`. */
   readonly verb: string;
   readonly dialog: Dialog;
   readonly values: FieldValues;
   readonly context: Context;
-  /** Whether it is confirmed: `ask` on the terminal, `yes` already given, `none` needed. */
+  /** How the change is confirmed: `ask` on the terminal, `yes` if already given, `none` if not needed. */
   readonly consent: "ask" | "yes" | "none";
-  /** Printed below the words of the dialog: the difference that a document makes. */
+  /** Lines below the text of the dialog, such as the changes that a document makes. */
   readonly page?: readonly Line[];
-  /** Text that a `put_document` of the dialog writes. */
+  /** Document that the dialog's `put_document` writes. */
   readonly document?: string;
 }
 
-/** Reads what an action looks at, as the console has it. Throws what refused it, where the gateway cannot be reached. */
+/**
+ * Reads the lists that an action needs, as the console does. Throws the error if the gateway cannot be reached or
+ * refuses the caller.
+ */
 export async function contextOf(
   { client, door }: Called,
   needs: readonly Need[],
   io: Io,
   console: ConsoleModule,
 ): Promise<Context> {
-  // An answer to this tells an unreachable gateway and a missing sign-in apart from a list that a policy hides.
+  // This call fails if the gateway is unreachable or the sign-in is missing, unlike a list that a policy merely hides.
   await client.call("get_whoami", {}, { signal: io.signal });
   const data = await console.readOnce(needs, { client, endpoint: door, signal: io.signal, now: () => io.now() });
   return contextWith(data, door, io);
@@ -98,7 +102,7 @@ function withDefaults({ fields }: Dialog, values: FieldValues): FieldValues {
   return { ...Object.fromEntries(fields.map(({ id, initial }) => [id, initial])), ...values };
 }
 
-/** The title and the labelled lines of the dialog, as a block. */
+/** Returns the title and the labelled lines of the dialog as a block of text. */
 function wordsOf(dialog: Dialog, values: FieldValues, context: Context, console: ConsoleModule): readonly string[] {
   const lines = dialog.lines(values, context);
   const width = Math.max(0, ...lines.map(([label]) => label.length)) + 2;

@@ -21,10 +21,10 @@ import { type Called, withGateway } from "./with-gateway.ts";
 
 const NEEDS: readonly Need[] = [{ id: "list_sources" }, { id: "get_config" }, { id: "list_cluster_members" }];
 
-/** The gateway takes no longer document. */
+/** Maximum size of a document; the gateway accepts no larger one. */
 const MAX_DOCUMENT_BYTES = 4 << 20;
 
-/** The source that a first document makes. */
+/** Name of the source that the first document creates. */
 const FIRST_SOURCE = "default";
 
 interface Opened {
@@ -47,7 +47,10 @@ function opened(
 
 const sourcesOf = ({ context, console }: Opened) => console.rowsOf(context.data, "sources");
 
-/** The source that is meant: the one named, else the only one, else `default`. Throws `UsageError` where several could be. */
+/**
+ * Returns the name of the source: the given one, otherwise the only one, otherwise `default`. Throws `UsageError` if
+ * there are several.
+ */
 function sourceOf(named: string | undefined, it: Opened): string {
   if (named !== undefined) return named;
   const names = sourcesOf(it).map(({ name }) => name);
@@ -110,7 +113,7 @@ async function documentIn(file: string, io: Io): Promise<string> {
 interface Preview {
   readonly page: readonly Line[];
   readonly isChanged: boolean;
-  /** Why it would be refused; the page says where. */
+  /** True if the gateway would refuse the document; the page has the reason. */
   readonly isRefused: boolean;
 }
 
@@ -301,7 +304,7 @@ export const edit = {
   },
 };
 
-/** Until the document is applied or given up; a refused one is edited again. */
+/** Opens the editor until the document is applied or the operator gives up. A refused document is edited again. */
 async function editDocument(it: Opened, source: string, document: string, io: Io): Promise<ExitStatus> {
   let edited = document;
   for (;;) {

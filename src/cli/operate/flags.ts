@@ -77,7 +77,10 @@ export const rehearseFlags = {
   o: { kind: "string", value: "FORMAT", choices: ["text", "json"], default: "text", meaning: "text or json" },
 } as const satisfies FlagTable;
 
-/** Rolling upgrades wait for a restarted node; longer than a minute wants somebody to look. */
+/**
+ * Default timeout of `gateway wait`. Rolling upgrades wait for a restarted node; if it takes longer than a minute, an
+ * operator should look.
+ */
 const DEFAULT_WAIT_MS = 60_000;
 
 export const waitFlags = {

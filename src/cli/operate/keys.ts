@@ -19,7 +19,7 @@ const NEEDS: readonly Need[] = [
   { id: "list_cluster_members" },
 ];
 
-/** A leak that is pasted may be a whole log; more is not read. */
+/** Maximum size of a pasted text, which may be a whole log. */
 const MAX_LEAK_BYTES = 1 << 20;
 
 export const mint = {
@@ -47,7 +47,7 @@ export const mint = {
   },
 };
 
-/** `NAME=VALUE` of each flag as the dialog takes it. Throws `UsageError`. */
+/** Converts `NAME=VALUE` flags to the JSON text that the dialog expects. Throws `UsageError`. */
 function metadataText(pairs: readonly string[]): string {
   if (pairs.length === 0) return "";
   const entries = pairs.map((pair) => {
@@ -108,7 +108,7 @@ function isMissing(verb: string, name: string, { data }: Context, console: Conso
   return true;
 }
 
-/** Finds whose key a leaked text is, by the public id in it. The text itself is sent nowhere. */
+/** Finds the key that a leaked text belongs to by its public id. The text itself is not sent. */
 export const find = {
   async run(options: FlagsOf<typeof plainFlags>, [given]: readonly string[], io: Io): Promise<ExitStatus> {
     const text =

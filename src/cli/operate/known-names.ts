@@ -1,6 +1,6 @@
 /**
- * `gateway completion -names KIND`: names that a running gateway has, one a line, for the completion scripts. Prints nothing
- * where there is no gateway: a Tab must not answer with an error.
+ * `gateway completion -names KIND`: prints names from a running gateway for the completion scripts, one per line.
+ * Prints nothing if no gateway answers, because pressing Tab must not produce an error message.
  */
 
 import { type AdminClient, createAdminClient } from "../../admin-api/index.ts";
@@ -9,7 +9,7 @@ import { clip, UsageError } from "../flags.ts";
 import type { ExitStatus, Io } from "../io.ts";
 import { NAME_KINDS, type NameKind } from "../verb-table.ts";
 
-/** A Tab waits no longer, in milliseconds. */
+/** Timeout of the calls, in milliseconds, since the user waits for the completion. */
 const LIMIT_MS = 2_000;
 
 const READERS: Readonly<Record<NameKind, (client: AdminClient, io: Io) => Promise<readonly string[]>>> = {
@@ -52,7 +52,9 @@ const READERS: Readonly<Record<NameKind, (client: AdminClient, io: Io) => Promis
 
 const isKind = (text: string): text is NameKind => NAME_KINDS.some((kind) => kind === text);
 
-/** Names with a blank or a control would be taken apart by the shell, and are left out. Throws `UsageError`. */
+/**
+ * Prints the names. Omits those with blanks or control characters, which the shell would split. Throws `UsageError`.
+ */
 export async function printNames(kind: string, io: Io): Promise<ExitStatus> {
   if (!isKind(kind)) throw new UsageError(`no names of '${clip(kind)}', only of ${NAME_KINDS.join(", ")}`);
   let client: AdminClient | undefined;

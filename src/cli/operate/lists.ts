@@ -1,6 +1,6 @@
 /**
- * The lists that `gateway get` prints, from the definitions of the admin API: other names that people type, the column that
- * names a row, and the columns of the narrow table. `wide` and every other format show all columns.
+ * Lists that `gateway get` prints, from the definitions of the admin API: their aliases, the column that names a row,
+ * and the columns of the narrow table. `wide` and every other format show all columns.
  */
 
 import {
@@ -14,7 +14,7 @@ import { clip, didYouMean, UsageError } from "../flags.ts";
 
 type Presented = ListDefinition["get"];
 
-/** A list, as `gateway get` presents it. */
+/** List with its presentation in `gateway get`. */
 export interface ListSpec extends Presented {
   readonly table: TableName;
 }
@@ -24,7 +24,10 @@ export const ALL_LISTS: readonly ListSpec[] = Object.entries(LISTS).map(([table,
   ...get,
 }));
 
-/** Returns the list of that name: `keys`, `key`, `providers`. Throws `UsageError` with the nearest name for none. */
+/**
+ * Returns the list with this name or alias, singular or plural: `keys`, `key`, `providers`. Throws `UsageError` that
+ * suggests the nearest name.
+ */
 export function listNamed(text: string): ListSpec {
   const wanted = text.toLowerCase().replaceAll("-", "_");
   for (const list of ALL_LISTS) {
@@ -65,7 +68,7 @@ export function columnsOf({ table }: ListSpec): readonly ColumnSpec[] {
 
 export type Row = Readonly<Record<string, unknown>>;
 
-/** Returns what names a row on the command line: `ci`, `provider:openai`. */
+/** Returns the name of a row as the command line writes it: `ci`, `provider:openai`. */
 export function nameOf({ name }: ListSpec, row: Row): string {
   return name.map((column) => String(row[column] ?? "")).join(":");
 }

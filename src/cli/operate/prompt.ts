@@ -1,4 +1,4 @@
-/** Questions on the terminal: a confirmation, and a value that is typed unseen. Both are written to stderr. */
+/** Asks for a confirmation or a hidden value on the terminal. Prompts go to stderr. */
 
 import { createInterface } from "node:readline/promises";
 import { Writable } from "node:stream";
@@ -6,19 +6,19 @@ import { UsageError } from "../flags.ts";
 import type { Io } from "../io.ts";
 
 interface Question {
-  /** `Suspend now? [y/N] ` */
+  /** Text of the prompt, such as `Suspend now? [y/N] `. */
   readonly prompt: string;
   isYes(answer: string): boolean;
 }
 
-/** Resolves with whether the operator confirmed. Throws `UsageError` where stdin is no terminal. */
+/** Returns whether the operator confirmed. Throws `UsageError` if stdin is not a terminal. */
 export async function askToConfirm({ prompt, isYes }: Question, io: Io): Promise<boolean> {
   if (!io.isTerminal("stdin"))
     throw new UsageError("stdin is not a terminal, so no confirmation is possible: add -yes");
   return isYes(await line(prompt, io, false));
 }
 
-/** One line that is typed on the terminal and not shown. */
+/** Reads one line from the terminal without echo. */
 export async function promptHidden(prompt: string, io: Io): Promise<string> {
   const text = await line(prompt, io, true);
   io.stderr.write("\n");
@@ -27,10 +27,10 @@ export async function promptHidden(prompt: string, io: Io): Promise<string> {
 
 async function line(prompt: string, io: Io, isUnseen: boolean): Promise<string> {
   io.stderr.write(prompt);
-  // An interface without echo: what it would write is dropped.
+  // Readline echoes to its output stream, so a stream that discards everything hides the typed text.
   const unseen = new Writable({ write: (_chunk, _encoding, done) => done() });
   const asking = createInterface({ input: io.stdin, output: isUnseen ? unseen : undefined, terminal: isUnseen });
-  // Ctrl-D closes it without an answer, which is no.
+  // Ctrl-D closes the interface without an answer, which counts as no.
   const closed = new Promise<undefined>((done) => asking.once("close", () => done(undefined)));
   let answer: string | undefined;
   try {
@@ -40,7 +40,7 @@ async function line(prompt: string, io: Io, isUnseen: boolean): Promise<string> 
     io.signal.throwIfAborted();
     return "";
   } finally {
-    // Nobody has typed a line end.
+    // Without an answer the user typed no line end, so the cursor is still on the prompt's line.
     if (answer === undefined) io.stderr.write("\n");
     asking.close();
   }

@@ -1,4 +1,4 @@
-/** Rows of a list in the formats of `gateway get`: a table, JSON, YAML, CSV (RFC 4180) or names alone. */
+/** Formats the rows of a list for `gateway get`: as a table, JSON, YAML, CSV (RFC 4180) or names only. */
 
 import { csvLines } from "../../admin-api/index.ts";
 import { escapeControlsOfLines } from "../../base/index.ts";
@@ -13,7 +13,7 @@ interface Shown {
   readonly rows: readonly Row[];
 }
 
-/** Lines of stdout, each with its line end. `hasHead` false: rows of a table or CSV without the line of names. */
+/** Returns the lines, each with its line end. `hasHead`: whether a table or CSV begins with the column names. */
 export async function linesOf(
   format: Format,
   { list, columns, rows }: Shown,
@@ -62,7 +62,7 @@ export async function linesOf(
   }
 }
 
-/** One row whole, a line a column: `name:       ci`. Lists and objects are JSON. */
+/** Formats one row with one column per line: `name: ci`. Lists and objects are written as JSON. */
 export function recordLines(row: Row, columns: readonly ColumnSpec[]): readonly string[] {
   const width = Math.max(...columns.map(({ name }) => name.length)) + 1;
   return columns.map(({ name }) => {

@@ -1,4 +1,7 @@
-/** `gateway secrets put` and `delete`. A value comes from stdin or is typed unseen; it is in no argument and no output. */
+/**
+ * `gateway secrets put` and `delete`. A value is read from stdin or typed without echo, so it never appears in an
+ * argument or in output.
+ */
 
 import type { Need } from "../../console/index.ts";
 import { clip, type FlagsOf, UsageError } from "../flags.ts";
@@ -12,7 +15,7 @@ import { withGateway } from "./with-gateway.ts";
 
 const NEEDS: readonly Need[] = [{ id: "list_secrets" }, { id: "list_cluster_members" }];
 
-/** Above the longest value that the gateway seals. */
+/** Maximum size of a value from stdin, in bytes; more than the gateway accepts. */
 const MAX_VALUE_BYTES = 256 << 10;
 
 export const put = {
@@ -34,13 +37,13 @@ export const put = {
   },
 };
 
-/** The list `secrets`, which never holds a value. */
+/** Prints the list `secrets`, which contains names but no values. */
 export const list = {
   run: async (options: FlagsOf<typeof getFlags>, _: readonly string[], io: Io): Promise<ExitStatus> =>
     await (await import("../verbs/get.ts")).run(options, ["secrets"], io),
 };
 
-/** Value of stdin without its last line end. */
+/** Reads the value from the terminal, or from stdin without the last line end. Throws `UsageError` if it is empty. */
 async function secretValue(name: string, io: Io): Promise<string> {
   const typed = io.isTerminal("stdin")
     ? await promptHidden(`Value of ${clip(name)} (not shown): `, io)

@@ -10,7 +10,7 @@ import type { liftFlags, suspendFlags } from "./flags.ts";
 import { unknownName } from "./unknown-name.ts";
 import { withGateway } from "./with-gateway.ts";
 
-/** Lists that the dialogs need: suspensions, where requests go then, and the nodes. */
+/** Lists that the dialogs need: suspensions, what requests can be routed to, and the nodes. */
 const NEEDS: readonly Need[] = [
   { id: "list_suspensions" },
   { id: "list_backends" },
@@ -22,7 +22,10 @@ const NEEDS: readonly Need[] = [
   { id: "list_cluster_members" },
 ];
 
-/** Lists that hold every name of a kind. A model may have any name, and issuers are in no list. */
+/**
+ * Lists that contain every name of a kind. Models are missing, since any name can be suspended, and so are issuers,
+ * which no list contains.
+ */
 const NAMES_IN = {
   provider: "list_backends",
   key: "list_keys",
@@ -31,7 +34,7 @@ const NAMES_IN = {
   a2a: "list_a2a_agents",
 } as const satisfies Partial<Record<SuspensionKind, Need["id"]>>;
 
-/** Duration of a suspension that does not end by itself. */
+/** Duration of a suspension that has no end time. */
 const UNTIL_LIFTED = "until lifted";
 
 interface Subject {
@@ -39,7 +42,7 @@ interface Subject {
   readonly name: string;
 }
 
-/** Reads `provider:openai`. Throws `UsageError`. */
+/** Parses `KIND:NAME`, such as `provider:openai`. Throws `UsageError`. */
 function subjectOf(text = ""): Subject {
   const at = text.indexOf(":");
   const [kindText, name] = at < 0 ? [text, ""] : [text.slice(0, at), text.slice(at + 1)];
@@ -53,7 +56,7 @@ function subjectOf(text = ""): Subject {
   throw new UsageError(`'${clip(text)}' has no name after the colon`);
 }
 
-/** Names of that kind; `undefined` where no list holds them all, or it could not be read. */
+/** Returns the names of that kind; `undefined` if no list contains them all, or the list could not be read. */
 function knownNames({ data }: Context, kind: SuspensionKind): readonly string[] | undefined {
   const list: Need["id"] | undefined = (NAMES_IN as Partial<Record<SuspensionKind, Need["id"]>>)[kind];
   const rows = list === undefined ? undefined : data.get({ id: list })?.value;

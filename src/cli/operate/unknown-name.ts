@@ -1,12 +1,12 @@
-/** Errors about a thing that the gateway does not have, with the name that was most likely meant. */
+/** Error messages for names that the gateway does not have. They suggest the most similar name. */
 
 import { escapeControls } from "../../base/index.ts";
 import { clip, didYouMean } from "../flags.ts";
 
-/** Names that an error lists; beyond that it says how many there are. */
+/** Maximum number of names that a message lists; for the rest it gives their number. */
 const MOST_LISTED = 12;
 
-/** `there is no key 'cii' (did you mean 'ci'?)`, else with the names that there are. */
+/** Returns a message such as `there is no key 'cii' (did you mean 'ci'?)`. Lists the known names if none is similar. */
 export function unknownName(kind: string, name: string, known: readonly string[]): string {
   const hint = didYouMean(name, known);
   if (hint !== "") return `there is no ${kind} '${clip(name)}'${hint}`;

@@ -1,4 +1,4 @@
-/** The verbs that watch and change a running gateway, as entries of the table of verbs. */
+/** Verbs that monitor and change a running gateway, as entries of the verb table. */
 
 import {
   ackFlags,
@@ -20,7 +20,7 @@ import {
   waitFlags,
 } from "./flags.ts";
 
-/** Flags may stand before and after the arguments of these verbs: nobody remembers an order at 3 a.m. */
+/** Allows flags before and after the arguments of these verbs, since nobody remembers an order at 3 a.m. */
 const isInterleaved = true as const;
 
 export const OPERATE_VERBS = [

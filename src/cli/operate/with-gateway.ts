@@ -1,4 +1,4 @@
-/** Shared parts of the verbs for incidents: the gateway that they call, and how a failed call ends the verb. */
+/** Connects the verbs for incidents to a gateway and reports failed calls. */
 
 import { setMaxListeners } from "node:events";
 import { type AdminAddress, type AdminClient, createAdminClient } from "../../admin-api/index.ts";
@@ -11,13 +11,16 @@ export interface Called {
   readonly door: AdminAddress;
 }
 
-/** Limit of one call that is not a blocking read. */
+/** Timeout of a call that is not a blocking read, in milliseconds. */
 const TIME_LIMIT_MS = 30_000;
 
-/** Number of reads that a verb may have under way. */
+/** Maximum number of concurrent reads of a verb. */
 const MOST_READS = 256;
 
-/** Runs `work` with a client of the gateway that the flags name; what the API refused is printed, with what to do. */
+/**
+ * Runs `work` with a client of the gateway that the flags name. If the API refuses a call, prints the reason and what
+ * to do.
+ */
 export async function withGateway(
   verb: string,
   flags: AddressFlags,
@@ -25,7 +28,7 @@ export async function withGateway(
   work: (called: Called) => Promise<ExitStatus>,
 ): Promise<ExitStatus> {
   const door = chooseAddress(flags, io);
-  // Each of the reads that run side by side listens to the one signal of the verb.
+  // Each concurrent read adds a listener to the verb's signal; Node warns above 10 listeners.
   setMaxListeners(MOST_READS, io.signal);
   const client = createAdminClient({ door, timeLimitMs: TIME_LIMIT_MS });
   try {

@@ -1,9 +1,8 @@
 /**
- * Tokens by way of the browser: authorization code with PKCE (S256) and a loopback redirect. Sources: RFC 6749
+ * Gets tokens through the browser: authorization code with PKCE (S256) and a loopback redirect. Sources: RFC 6749
  * section 4.1, RFC 7636, RFC 8252; OpenID Connect Core, section 3.1, for the nonce.
  *
- * The URL that the browser is given holds the challenge, never the verifier: a code that somebody else reads is worth
- * nothing to him.
+ * The URL given to the browser contains the challenge but never the verifier, so an intercepted code is useless.
  */
 
 import type { TokenEndpointResponse } from "openid-client";
@@ -16,7 +15,7 @@ import { SignInError } from "./messages.ts";
 import { requestedParameters, resourceOf } from "./parameters.ts";
 import { asSignInError, type Provider } from "./provider.ts";
 
-/** Passwords are looked up and second factors fetched. */
+/** Time for the user to sign in, in milliseconds. Looking up a password or a second factor takes a while. */
 const WAIT_MS = 5 * 60_000;
 
 export async function browserGrant(provider: Provider, offer: Offer, io: Io): Promise<TokenEndpointResponse> {
@@ -37,9 +36,10 @@ export async function browserGrant(provider: Provider, offer: Offer, io: Io): Pr
       state,
       ...(nonce === undefined ? {} : { nonce }),
     });
-    // Listens before the browser opens, since it may return at once.
+    // The listener must be ready before the browser opens, since the redirect may arrive at once.
     const arrived = arrival(callback.wait.bind(undefined, state), io);
-    // Awaited below; an interruption while the browser starts rejects it earlier.
+    // The promise is awaited below. Without this handler, an interruption while the browser starts would be an
+    // unhandled rejection.
     arrived.catch(() => undefined);
     await invite(url.href, io);
     const answer = await arrived;

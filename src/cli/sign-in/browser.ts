@@ -1,9 +1,9 @@
 /**
- * The user's browser: whether there is one here, and opening it.
+ * Detects and opens the user's browser.
  *
- * `BROWSER` decides where it is set: `none` (or empty) says that there is none, anything else is the program to run. Else
- * there is one on macOS and Windows, and on Linux where a display is; not in an SSH session, whose browser would be on
- * another machine than the listener that it is sent back to.
+ * `BROWSER` takes precedence: `none` or an empty text means that there is no browser, anything else is the program to
+ * run. Otherwise there is one on macOS and Windows, and on Linux with a display. SSH sessions have none, since the
+ * browser would run on another machine than the listener of the redirect.
  */
 
 import { platform } from "node:os";
@@ -19,7 +19,7 @@ export function hasBrowser(env: Env, on: NodeJS.Platform = platform()): boolean 
   return isSet(env, "DISPLAY") || isSet(env, "WAYLAND_DISPLAY");
 }
 
-/** False when it could not be started; whether it then shows the page is beyond this process. */
+/** Returns false if the browser could not be started. Whether it shows the page is not known. */
 export async function openBrowser(url: string, env: Env): Promise<boolean> {
   const name = env["BROWSER"];
   try {

@@ -1,10 +1,10 @@
 /**
- * Redirect target of the browser: a listener on a free port of 127.0.0.1, open for one answer (RFC 8252 sections 7.3 and
- * 8.3).
+ * Redirect target of the browser: an HTTP listener on a free port of 127.0.0.1 that accepts one answer (RFC 8252
+ * sections 7.3 and 8.3).
  *
- * Only `GET /callback` with the state of this sign-in is that answer; everything else is a 404 and changes nothing, so
- * that no page the user happens to have open can end or forge a sign-in. `Host` must name the listener, which keeps a
- * name that was rebound to 127.0.0.1 out. The browser's page waits until it is known how the sign-in ended.
+ * Only `GET /callback` with the state of this sign-in counts; everything else gets a 404 and changes nothing, so that
+ * no other page in the browser can end or forge a sign-in. `Host` must name the listener, which prevents DNS rebinding.
+ * The browser gets its page only when the outcome of the sign-in is known.
  */
 
 import { timingSafeEqual } from "node:crypto";
@@ -14,21 +14,21 @@ import { callbackPage, type Page } from "./page.ts";
 
 const MAX_HEADER_BYTES = 32 << 10;
 const REQUEST_MS = 10_000;
-/** A browser that does not read its page keeps nobody waiting. */
+/** Maximum time for sending the page to the browser, in milliseconds. */
 const SHOW_MS = 2_000;
 
 export interface Callback {
   readonly redirectUri: string;
-  /** Resolves with the first answer that bears `state`; rejects when `signal` aborts. To be called once. */
+  /** Resolves with the first answer that has this `state`. Rejects when `signal` aborts. Call it once. */
   wait(state: string, signal: AbortSignal): Promise<Arrival>;
-  /** Ends the listener and every connection to it. */
+  /** Closes the listener and all of its connections. */
   close(): Promise<void>;
 }
 
 export interface Arrival {
-  /** The redirect URI with what the provider has put behind it. */
+  /** The redirect URI with the query that the provider added. */
   readonly url: URL;
-  /** Shows the browser how it ended; resolves when that is sent, or cannot be. */
+  /** Shows the outcome in the browser. Resolves when the page is sent, or cannot be sent. */
   show(page: Page): Promise<void>;
 }
 
@@ -70,7 +70,7 @@ export async function listenForCallback(): Promise<Callback> {
   };
 }
 
-/** The request's URL when it is the answer that is waited for. */
+/** Returns the URL of the request if it is the expected answer, otherwise `undefined`. */
 function answerOf(request: IncomingMessage, origin: string, state: string): URL | undefined {
   const target = request.url ?? "";
   if (request.method !== "GET" || !target.startsWith("/callback?")) return undefined;

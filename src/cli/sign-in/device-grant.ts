@@ -1,7 +1,7 @@
 /**
- * Tokens without a browser on this machine: the user enters a code on another device. Source: RFC 8628.
+ * Gets tokens without a browser on this machine: the user enters a code on another device. Source: RFC 8628.
  *
- * Polls at the interval that the provider names, slower when told to, until the code ends.
+ * Polls at the interval that the provider requests, and more slowly when it says so, until the code expires.
  */
 
 import type { DeviceAuthorizationResponse, TokenEndpointResponse } from "openid-client";
@@ -12,7 +12,7 @@ import { printable, SignInError } from "./messages.ts";
 import { requestedParameters, resourceOf } from "./parameters.ts";
 import { asSignInError, type Provider } from "./provider.ts";
 
-/** A code that a provider lets live longer is not waited for longer. */
+/** Maximum time to wait for the user, even if the code is valid for longer. */
 const MAX_WAIT_SECONDS = 30 * 60;
 
 export async function deviceGrant(provider: Provider, offer: Offer, io: Io): Promise<TokenEndpointResponse> {
@@ -45,14 +45,14 @@ async function poll(
   });
   const polled = oidc.pollDeviceAuthorizationGrant(configuration, device, parameters, { signal });
   try {
-    // The library looks at the signal between two steps of its wait, five seconds apart; Ctrl-C is not kept waiting.
+    // The library checks the signal only every five seconds; with the race, Ctrl-C takes effect at once.
     return await Promise.race([polled, stopped]);
   } catch (error) {
     if (io.signal.aborted) throw io.signal.reason;
     const isLate = late.aborted || (error instanceof oidc.ResponseBodyError && error.error === "expired_token");
     throw isLate ? new SignInError("nobody entered the code before it expired") : error;
   } finally {
-    // The one that lost is nobody's any longer.
+    // Prevents an unhandled rejection of the promise that lost the race.
     for (const promise of [polled, stopped]) promise.catch(() => undefined);
   }
 }
@@ -68,7 +68,10 @@ function invite(device: DeviceAuthorizationResponse, { stderr }: Io): void {
   );
 }
 
-/** Spelled out by the URL parser, so that nothing in it can be mistaken for something else. */
+/**
+ * Returns the URL in normalized form, so that it cannot be mistaken for another one; `undefined` if it is not an HTTP
+ * address.
+ */
 function webAddress(text: string): string | undefined {
   if (!URL.canParse(text)) return undefined;
   const url = new URL(text);

@@ -1,26 +1,26 @@
 /**
- * Stored sign-in, and its text in the file. The version grows when a field changes its meaning; a file of an older or newer
- * program is then ignored by this one.
+ * Stored sign-in and its file format. The version number increases when the meaning of a field changes; files with
+ * another version are ignored.
  */
 
 export type TokenKind = "id" | "access";
 
 export interface SignIn {
-  /** The gateway, as `parseGatewayUrl` spells it. */
+  /** URL of the gateway, normalized by `parseGatewayUrl`. */
   readonly url: string;
   /** Name in the gateway's list of issuers. */
   readonly issuerName: string;
   readonly issuer: string;
   readonly clientId: string;
-  /** Which of the provider's tokens is presented. */
+  /** Kind of token that is sent to the gateway. */
   readonly tokenKind: TokenKind;
-  /** RFC 8707: for which resource the access token is; asked for again at each renewal. */
+  /** Resource that the access token is for (RFC 8707). Renewals request it again. */
   readonly resource: string | undefined;
   readonly token: string;
-  /** Milliseconds since 1970; undefined where the provider did not say. */
+  /** Expiry in milliseconds since 1970; `undefined` if the provider did not state it. */
   readonly expiresAt: number | undefined;
   readonly refreshToken: string | undefined;
-  /** Name of the person who signed in, for people to read. */
+  /** Name of the signed-in person, for display. */
   readonly who: string;
 }
 
@@ -86,7 +86,7 @@ export function isBearerToken(text: string): boolean {
   return /^[\x21-\x7e]{1,65536}$/.test(text);
 }
 
-/** Milliseconds that a `Date` can hold (ECMA-262, "Time values"). */
+/** Returns whether `Date` supports this time, in milliseconds since 1970 (ECMA-262, "Time values"). */
 export function isTime(ms: number): boolean {
   return Number.isFinite(ms) && Math.abs(ms) <= 8.64e15;
 }

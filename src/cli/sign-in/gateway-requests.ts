@@ -1,9 +1,9 @@
 /**
- * The two questions that sign-in asks of a gateway: how to sign in (`GET /admin/v1/login`, open to everybody) and who
- * the token makes one (`GET /admin/v1/whoami`). Source: specification document 1, admin API; document 2,
+ * Requests of the sign-in to a gateway: how to sign in (`GET /admin/v1/login`, which needs no token) and whom the token
+ * identifies (`GET /admin/v1/whoami`). Source: specification document 1, admin API; document 2,
  * `admin.issuers[].login`.
  *
- * A redirect is not followed: the token is for the gateway that was named.
+ * Redirects are not followed, because the token is only for the named gateway.
  */
 
 import type { RequestOptions } from "node:http";
@@ -14,26 +14,26 @@ import { failureCode, printable, SignInError, tlsHint } from "./messages.ts";
 const ANSWER_MS = 10_000;
 const MAX_ANSWER_BYTES = 64 << 10;
 
-/** A way to sign in, as the gateway offers it. */
+/** Sign-in option that the gateway offers. */
 export interface Offer {
   readonly name: string;
   readonly issuer: string;
   readonly clientId: string;
   readonly scopes: readonly string[];
-  /** Authorization parameters to be sent as they are. */
+  /** Additional parameters of the authorization request, sent unchanged. */
   readonly extra: Readonly<Record<string, string>>;
   readonly token: TokenKind;
 }
 
 export type Caller =
   | { readonly kind: "known"; readonly subject: string; readonly roles: readonly string[] }
-  /** 401: the gateway does not take the token. */
+  /** Status 401: the gateway does not accept the token. */
   | { readonly kind: "rejected" }
-  /** 403: it takes the token, and its policy does not let the caller ask. */
+  /** Status 403: the gateway accepts the token, but its policy does not allow this request. */
   | { readonly kind: "forbidden" }
   | { readonly kind: "unasked"; readonly words: string };
 
-/** Empty where the operator has written no `login` block. */
+/** Returns the sign-in options; empty if the configuration has no `login` block. */
 export async function readOffers(url: string, signal: AbortSignal): Promise<readonly Offer[]> {
   const { status, body } = await get(`${url}/admin/v1/login`, undefined, signal);
   if (status === 404) return [];
@@ -83,7 +83,7 @@ function strings(value: unknown): readonly string[] | undefined {
 
 interface Answer {
   readonly status: number;
-  /** `undefined` if it is not JSON. */
+  /** Parsed body; `undefined` if it is not JSON. */
   readonly body: unknown;
 }
 
@@ -107,7 +107,7 @@ async function get(address: string, token: string | undefined, signal: AbortSign
 }
 
 async function exchange(url: URL, options: RequestOptions): Promise<Answer> {
-  // Loaded here, since who only wants the token that is kept asks no gateway.
+  // Imported here, since a verb with a stored token does not send these requests.
   const { request } = url.protocol === "https:" ? await import("node:https") : await import("node:http");
   return new Promise((resolve, reject) => {
     const outgoing = request(url, { ...options, agent: false }, (incoming) => {
@@ -127,7 +127,7 @@ async function exchange(url: URL, options: RequestOptions): Promise<Answer> {
       );
     });
     outgoing.once("error", reject);
-    // An answer that switches protocols emits no other event.
+    // If the server switches protocols (status 101), `close` is the only event.
     outgoing.once("close", () => reject(new Error("closed without an answer")));
     outgoing.end();
   });

@@ -1,6 +1,6 @@
 /**
- * The URL of a gateway, in the one spelling under which its sign-in is kept, and whether a token that is sent there can be
- * read on the way.
+ * Normalizes the URL of a gateway, which identifies its stored sign-in, and tells whether a token sent there could be
+ * intercepted.
  */
 
 import { isIPv4 } from "node:net";
@@ -24,7 +24,7 @@ export function parseGatewayUrl(text: string): GatewayUrl {
   return { ...parsed, isExposed: isExposed(new URL(parsed.url)) };
 }
 
-/** Plain HTTP to anything but this machine. */
+/** Returns whether the URL is plain HTTP to another machine. */
 export function isExposed(url: URL): boolean {
   return url.protocol === "http:" && !isLoopback(url.hostname);
 }

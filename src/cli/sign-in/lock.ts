@@ -1,12 +1,13 @@
 /**
- * One process at a time renews, writes or removes the sign-in at a gateway. A refresh token that the provider rotates
- * may be used once: a second use makes it revoke the whole sign-in.
+ * Lock of a stored sign-in: only one process at a time renews, writes or removes it. A rotated refresh token may be
+ * used only once; on a second use the provider revokes the whole sign-in.
  *
- * The lock is a file created exclusively that names its holder: host, process, the process's start (a number is used
- * again) and a nonce. It is stale when that process is gone, or after `STALE_MS` in any case, which is longer than
- * anybody may hold it; so a process that was killed holds nobody up. Of several that find it stale one removes it, guarded
- * by a second file: else the slower would remove the lock that the faster has taken since. A holder that was stopped for
- * so long that it was taken for dead asks `isHeld` before it does what cannot be done twice.
+ * The lock is a file that is created exclusively. It names its holder: host, process id, start time of the process
+ * (since ids are reused) and a nonce. The lock is stale when the process is gone, and in any case after `STALE_MS`,
+ * which is longer than any holder needs; so a killed process blocks nobody. If several processes find it stale, a
+ * second file ensures that only one removes it: otherwise a slow one could remove the lock that a fast one has just
+ * taken. A holder may be suspended so long that its lock is considered stale, so it calls `isHeld` before a step that
+ * must not happen twice.
  */
 
 import { randomBytes } from "node:crypto";
@@ -19,19 +20,19 @@ import { field, text } from "./entry.ts";
 import { codeOf, SignInError } from "./messages.ts";
 
 export const STALE_MS = 60_000;
-/** Above what a renewal takes at most (discovery and one request, ten seconds each). */
+/** Maximum wait in milliseconds: longer than a renewal takes (discovery and one request, ten seconds each). */
 const WAIT_MS = 30_000;
 const LOOK_MS = 50;
 /** Number of checks after which an empty lock file is stale: its creator was killed before it wrote to it. */
 const WORDLESS_LOOKS = 40;
 
 export interface Lock {
-  /** False when somebody took it for stale. */
+  /** Returns false if another process considered the lock stale and took it. */
   isHeld(): boolean;
   release(): void;
 }
 
-/** Rejects when the lock is not free in time, and when `io.signal` aborts. */
+/** Waits for the lock. Rejects if it is not free in time, or when `io.signal` aborts. */
 export async function acquire(path: string, io: Io, waitMs = WAIT_MS): Promise<Lock> {
   const words = describe(io);
   const startedAt = performance.now();
@@ -52,7 +53,7 @@ export async function acquire(path: string, io: Io, waitMs = WAIT_MS): Promise<L
   }
 }
 
-/** Runs `work` under the lock. */
+/** Runs `work` while holding the lock. */
 export async function underLock<T>(path: string, io: Io, work: (lock: Lock) => T | Promise<T>): Promise<T> {
   const lock = await acquire(path, io);
   try {
@@ -89,11 +90,11 @@ function create(path: string, words: string): boolean {
   return true;
 }
 
-/** False when another process is about it. */
+/** Returns false if another process is removing the lock. */
 function removeStale(path: string, judged: string, now: number): boolean {
   const guard = `${path}.stale`;
   if (!create(guard, "")) {
-    // Held for microseconds, unless its process was killed within them.
+    // The guard file exists for microseconds, unless its process was killed in that time.
     if (ageOf(guard, now) > STALE_MS) rmSync(guard, { force: true });
     return false;
   }
@@ -105,7 +106,7 @@ function removeStale(path: string, judged: string, now: number): boolean {
   }
 }
 
-/** Milliseconds since it was written; none for a file that is gone. */
+/** Returns the age of the file in milliseconds; 0 if it does not exist. */
 function ageOf(path: string, now: number): number {
   const stats = statSync(path, { throwIfNoEntry: false });
   return stats === undefined ? 0 : Math.abs(now - stats.mtimeMs);
@@ -115,7 +116,7 @@ interface Holder {
   readonly host: string;
   readonly pid: number;
   readonly start: string;
-  /** Milliseconds since 1970. */
+  /** Time of creation, in milliseconds since 1970. */
   readonly at: number;
 }
 
@@ -142,16 +143,17 @@ function parseHolder(words: string): Holder | undefined {
 }
 
 function isStale(holder: Holder, now: number): boolean {
-  // Also when the clock was set back, since nobody would wait for it to catch up.
+  // Also if the clock was set back: waiting until it catches up could take too long.
   if (Math.abs(now - holder.at) > STALE_MS) return true;
-  // Another machine's, or another container's, on a shared home: its processes cannot be seen from here.
+  // The lock belongs to another machine or container that shares the home directory; its processes are not visible
+  // here.
   if (holder.host !== hostname()) return false;
   return !isRunning(holder.pid) || (holder.start !== "" && startOf(holder.pid) !== holder.start);
 }
 
 function isRunning(pid: number): boolean {
   try {
-    // Signal 0 reaches nobody and tells whether there is somebody.
+    // Signal 0 is not delivered; it only tests whether the process exists.
     kill(pid, 0);
     return true;
   } catch (error) {
@@ -159,10 +161,12 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** When a process began, in ticks since the machine's start (proc(5), `stat`, field 22); undefined where unknown. */
+/**
+ * Returns the start time of a process in clock ticks since boot (proc(5), `stat`, field 22); `undefined` if unknown.
+ */
 function startOf(pid: number): string | undefined {
   const stat = contentOf(`/proc/${pid}/stat`);
-  // The second field is the program's name in parentheses and may hold anything, parentheses too.
+  // The second field is the program name in parentheses, and may itself contain spaces and parentheses.
   return stat
     ?.slice(stat.lastIndexOf(")") + 2)
     .split(" ")

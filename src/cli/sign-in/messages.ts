@@ -1,13 +1,13 @@
 /**
- * Messages of sign-in: its error class, and foreign texts made safe to print.
+ * Error class of sign-in, and functions that make external texts safe to print.
  *
- * Names, addresses and descriptions come from the gateway and the identity provider. A terminal obeys control characters, so
- * they are removed. No message contains a token, a code or a verifier.
+ * Names, addresses and descriptions come from the gateway and the identity provider. Their control characters are
+ * escaped, since a terminal would obey them. No message contains a token, a code or a verifier.
  */
 
 import { escapeControls } from "../../base/index.ts";
 
-/** `status` is what the verb ends with: 3 where the gateway could not be reached, else 1. */
+/** Failed sign-in. `status`: exit status of the verb, 3 if the gateway could not be reached, otherwise 1. */
 export class SignInError extends Error {
   override readonly name = "SignInError";
   readonly status: 1 | 3;
@@ -24,7 +24,7 @@ export function printable(text: string, limit = MAX_PRINTED): string {
   return escapeControls(text.length > limit ? `${text.slice(0, limit)}...` : text);
 }
 
-/** RFC 3339, UTC, whole seconds. */
+/** Formats a time in RFC 3339, UTC, in whole seconds. */
 export function timeText(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
 }
@@ -39,7 +39,10 @@ export function codeOf(error: unknown): string {
 const NETWORK_CODE =
   /^(?:E[A-Z]{2,20}|EAI_[A-Z]+|(?:UND_ERR|ERR_TLS|ERR_SSL|HPE)_[A-Z0-9_]+|[A-Z_]*CERT[A-Z_]*|UNABLE_TO_[A-Z_]+)$/;
 
-/** The code of a network failure (`ECONNREFUSED`), which lies below what `fetch` and the streams wrap around it. */
+/**
+ * Returns the code of a network failure, such as `ECONNREFUSED`, from the causes that `fetch` and streams wrap;
+ * `undefined` if there is none.
+ */
 export function failureCode(error: unknown): string | undefined {
   let at = error;
   for (let depth = 0; depth < 5 && at instanceof Error; depth += 1) {
@@ -50,7 +53,7 @@ export function failureCode(error: unknown): string | undefined {
   return undefined;
 }
 
-/** Said after a failure of TLS, whose remedy is hard to guess. */
+/** Returns a hint for TLS failures, whose remedy is hard to guess; otherwise an empty text. */
 export function tlsHint(code: string | undefined): string {
   const isTrust = code !== undefined && /CERT|SELF_SIGNED|UNABLE_TO_/.test(code);
   return isTrust ? "; where it is signed by a private authority, set NODE_EXTRA_CA_CERTS to its PEM file" : "";

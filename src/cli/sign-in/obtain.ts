@@ -1,4 +1,4 @@
-/** Tokens from the identity provider, by browser or by code, as a sign-in that is not yet kept. */
+/** Signs in at the identity provider, by browser or by device code. The result is not stored yet. */
 
 import type { TokenEndpointResponse } from "openid-client";
 import type { Io } from "../io.ts";
@@ -9,7 +9,7 @@ import type { Offer } from "./gateway-requests.ts";
 import { printable, SignInError } from "./messages.ts";
 import { claimsOf, openProvider, tokensOf } from "./provider.ts";
 
-/** Rejects with `SignInError`, or with the reason of `io.signal`. */
+/** Gets the tokens. Rejects with `SignInError`, or with the reason of `io.signal`. */
 export async function obtain(url: string, offer: Offer, way: "browser" | "device", io: Io): Promise<SignIn> {
   const { issuer, clientId } = offer;
   const provider = await openProvider({ issuer, clientId, signal: io.signal, checksSignatures: true });

@@ -1,8 +1,8 @@
-/** The page that the browser shows at the end of a sign-in: words, no script, nothing fetched. */
+/** Page that the browser shows at the end of a sign-in. It contains only text: no scripts and no external resources. */
 
 export interface Page {
   readonly title: string;
-  /** May hold texts of the provider: they are escaped. */
+  /** Text of the page; escaped, since it may contain text of the provider. */
   readonly words: string;
 }
 

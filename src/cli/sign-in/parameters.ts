@@ -1,12 +1,14 @@
 /**
- * The parameters of a request for authorization that the operator's `login` block decides: the scopes, and `extra` as it
- * is written. What the client itself must set cannot be set there.
+ * Parameters of the authorization request that the operator's `login` block sets: the scopes, and the parameters in
+ * `extra`. Parameters that the client sets itself are refused.
  */
 
 import type { Offer } from "./gateway-requests.ts";
 import { printable, SignInError } from "./messages.ts";
 
-/** Those that decide what comes back, where to, and that it is the answer to this request. */
+/**
+ * Parameters that the client sets itself, since they select the response and its target, and tie it to this request.
+ */
 const OURS: ReadonlySet<string> = new Set([
   "client_id",
   "client_secret",
@@ -26,7 +28,7 @@ const OURS: ReadonlySet<string> = new Set([
   "state",
 ]);
 
-/** Throws `SignInError` for an `extra` that would set one of the client's own. */
+/** Returns the parameters. Throws `SignInError` if `extra` contains one that the client sets itself. */
 export function requestedParameters({ scopes, extra }: Offer): Readonly<Record<string, string>> {
   for (const name of Object.keys(extra)) {
     if (OURS.has(name)) {

@@ -1,10 +1,10 @@
 /**
- * The identity provider, through `openid-client`, which this file and those it hands a `Provider` to are alone in using
- * (it costs 26 ms to load and is loaded when tokens are to be had). Sources: OpenID Connect Core and Discovery 1.0,
+ * Client of the identity provider, built on `openid-client`. Only this file and the users of its `Provider` use that
+ * library, which takes 26 ms to load and is loaded only to get tokens. Sources: OpenID Connect Core and Discovery 1.0,
  * RFC 8414, RFC 6749.
  *
- * Every request ends within `ANSWER_MS`, and an answer is at most `MAX_ANSWER_BYTES` long. Plain HTTP is spoken only
- * where the issuer's own URL is of that kind.
+ * Every request ends within `ANSWER_MS`, and an answer has at most `MAX_ANSWER_BYTES`. Plain HTTP is used only if the
+ * issuer's own URL is plain HTTP.
  */
 
 import type { Configuration, CustomFetchOptions, TokenEndpointResponse } from "openid-client";
@@ -13,7 +13,7 @@ import { isBearerToken, isTime, type SignIn, type TokenKind } from "./entry.ts";
 import { failureCode, printable, SignInError, tlsHint } from "./messages.ts";
 
 const ANSWER_MS = 10_000;
-/** Key sets of large providers are some 20 KB. */
+/** Maximum size of an answer. Key sets of large providers have about 20 KB. */
 const MAX_ANSWER_BYTES = 1 << 20;
 
 type OpenIdClient = typeof import("openid-client");
@@ -29,9 +29,9 @@ interface ProviderOptions {
   readonly clientId: string;
   readonly signal: AbortSignal;
   /**
-   * Whether the signature of an ID token is checked against the provider's keys. A renewal leaves it to TLS (OpenID
-   * Connect Core, 3.1.3.7) and to the gateway: the keys are another request, and when that failed, a refresh token that
-   * had just been rotated would be lost with the answer.
+   * True to check the signature of an ID token against the provider's keys. A renewal does not: it relies on TLS
+   * (OpenID Connect Core, 3.1.3.7) and on the gateway's own check. Fetching the keys is another request, and if it
+   * failed, a refresh token that was just rotated would be lost with the answer.
    */
   readonly checksSignatures: boolean;
 }
@@ -60,7 +60,7 @@ export async function openProvider({ issuer, clientId, signal, checksSignatures 
   }
 }
 
-/** Aborting `signal` ends requests under way. */
+/** Returns a `fetch` that limits the size of answers. Aborting `signal` ends requests in progress. */
 function boundedFetch(signal: AbortSignal): (url: string, options: CustomFetchOptions) => Promise<Response> {
   return async (url, options) => {
     const signals = options.signal === undefined ? [signal] : [signal, options.signal];
@@ -94,41 +94,44 @@ export function asSignInError(oidc: OpenIdClient, issuer: string, error: unknown
   const code = failureCode(error);
   if (code !== undefined)
     return new SignInError(`${who} could not be reached: ${code}${tlsHint(code)}`, { cause: error });
-  // The library's own sentences: what in an answer is not as it must be. They quote no answer.
+  // The library's messages describe what is wrong with an answer, without quoting it.
   const told = error instanceof oidc.ClientError && error.cause instanceof Error ? error.cause : error;
   const words = told instanceof Error ? printable(told.message) : "the answer cannot be understood";
   const isAboutTime = error instanceof oidc.ClientError && error.code === "OAUTH_JWT_TIMESTAMP_CHECK_FAILED";
   return new SignInError(`${who}: ${words}${isAboutTime ? "; is the clock right?" : ""}`, { cause: error });
 }
 
-/** The refresh token is no longer good: expired, revoked, or used before. */
+/** Returns whether the refresh token is no longer valid: expired, revoked, or already used. */
 export function isRefusedGrant(oidc: OpenIdClient, error: unknown): boolean {
   return error instanceof oidc.ResponseBodyError && error.error === "invalid_grant";
 }
 
 export type Tokens = Pick<SignIn, "token" | "expiresAt" | "refreshToken">;
 
-/** The token that is presented, from the provider's answer; undefined when the answer has none of that kind. */
+/** Returns the requested kind of token from the provider's answer; `undefined` if there is none. */
 export function tokensOf(answer: TokenEndpointResponse, kind: TokenKind, now: number): Tokens | undefined {
   const token = kind === "id" ? answer.id_token : answer.access_token;
   if (token === undefined || !isBearerToken(token)) return undefined;
   return { token, expiresAt: expiryOf(token) ?? lifetimeEnd(answer, kind, now), refreshToken: answer.refresh_token };
 }
 
-/** `expires_in` speaks of the access token alone (RFC 6749 section 5.1). */
+/** Returns the expiry by `expires_in`, which applies only to the access token (RFC 6749 section 5.1). */
 function lifetimeEnd({ expires_in }: TokenEndpointResponse, kind: TokenKind, now: number): number | undefined {
   return kind === "access" && expires_in !== undefined && isTime(now + expires_in * 1_000)
     ? now + expires_in * 1_000
     : undefined;
 }
 
-/** `exp` of a JWT, read and not believed: the gateway verifies the token, this only says when to renew it. */
+/**
+ * Returns the expiry in `exp` of a JWT, without verifying the token: the gateway does that, and this time only decides
+ * when to renew.
+ */
 function expiryOf(token: string): number | undefined {
   const exp = claimsOf(token)?.["exp"];
   return typeof exp === "number" && isTime(exp * 1_000) ? exp * 1_000 : undefined;
 }
 
-/** The claims of a JWT; undefined for a token that is none. */
+/** Returns the claims of a JWT; `undefined` if the token is not a JWT. */
 export function claimsOf(token: string): Readonly<Record<string, unknown>> | undefined {
   const parts = token.split(".");
   if (parts.length !== 3) return undefined;

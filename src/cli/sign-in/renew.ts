@@ -1,34 +1,40 @@
-/** One use of a refresh token (RFC 6749 section 6; OpenID Connect Core, section 12). The caller holds the lock. */
+/**
+ * Renews the tokens with a refresh token (RFC 6749 section 6; OpenID Connect Core, section 12). The caller holds the
+ * lock.
+ */
 
 import type { SignIn } from "./entry.ts";
 import { SignInError } from "./messages.ts";
 import { asSignInError, isRefusedGrant, openProvider, type Provider, type Tokens, tokensOf } from "./provider.ts";
 
 interface RenewOptions {
-  /** Aborts what comes before the refresh token is sent, and nothing after it. */
+  /** Aborts only the steps before the refresh token is sent. */
   readonly signal: AbortSignal;
   now(): number;
-  /** Asked at the last moment before the refresh token is sent. */
+  /** Called right before the refresh token is sent; false stops the renewal. */
   mayRenew(): boolean;
 }
 
 type Renewal =
   | { readonly kind: "renewed"; readonly tokens: Tokens }
-  /** The provider renews, but not the kind of token that is presented (a provider may leave the ID token out). */
+  /**
+   * The provider renewed the tokens, but without the kind that is sent to the gateway. Some providers omit the ID
+   * token.
+   */
   | { readonly kind: "token missing"; readonly refreshToken: string }
-  /** The refresh token is no longer good. */
+  /** The refresh token is no longer valid. */
   | { readonly kind: "refused"; readonly error: unknown }
-  /** Nothing was sent: the lock is another's by now. */
+  /** Nothing was sent, because another process has taken the lock. */
   | { readonly kind: "overtaken" }
   | { readonly kind: "failed"; readonly error: unknown };
 
-/** Rejects only when `signal` aborts. */
+/** Renews the tokens once. Rejects only when `signal` aborts. */
 export async function renewTokens(signIn: SignIn, { signal, now, mayRenew }: RenewOptions): Promise<Renewal> {
   const { refreshToken, tokenKind, resource } = signIn;
   if (refreshToken === undefined) return { kind: "failed", error: new SignInError("there is no refresh token") };
   let provider: Provider;
-  // An answer that nobody reads takes a rotated refresh token with it: once the request is sent, only its own limit ends
-  // it. So the signal is passed on by hand, and no longer after discovery.
+  // An answer that is not read would lose a rotated refresh token. So once the request is sent, only its own timeout
+  // ends it: the signal is forwarded by hand, and only until discovery is done.
   const stop = new AbortController();
   const pass = () => stop.abort(signal.reason);
   signal.addEventListener("abort", pass, { once: true });
@@ -48,7 +54,7 @@ export async function renewTokens(signIn: SignIn, { signal, now, mayRenew }: Ren
   try {
     const parameters = resource === undefined ? {} : { resource };
     const answer = await oidc.refreshTokenGrant(configuration, refreshToken, parameters);
-    // A provider that does not rotate gives none: the old one stays.
+    // A provider that does not rotate refresh tokens returns none, and the old one stays valid.
     const next = answer.refresh_token ?? refreshToken;
     const tokens = tokensOf(answer, tokenKind, now());
     if (tokens === undefined) return { kind: "token missing", refreshToken: next };

@@ -1,12 +1,12 @@
 /**
- * The sign-ins of this user on this machine: one file a gateway, `sign-in-<hash of its URL>.json`, in
+ * Stored sign-ins of this user on this machine: one file per gateway, `sign-in-<hash of its URL>.json`, in
  * `$XDG_STATE_HOME/gateway` or `~/.local/state/gateway`.
  *
- * A file holds tokens, so the directory is made 0700 and a file 0600, and a file that others can read or own is not
- * believed. A file is replaced whole (temporary file, fsync, rename): a reader sees the old or the new one. A process that
- * writes or removes holds the gateway's lock (`lock.ts`).
+ * A file contains tokens, so the directory has mode 0700 and a file 0600. A file that others can read, or that another
+ * user owns, is not used. A file is replaced atomically (temporary file, fsync, rename), so a reader sees the old or
+ * the new version. Writing and removing require the gateway's lock (`lock.ts`).
  *
- * Read by every call to a gateway, so it costs a few system calls and loads nothing but Node's own modules.
+ * Every call to a gateway reads its file, so this needs only a few system calls and loads only Node's own modules.
  */
 
 import { createHash, randomBytes } from "node:crypto";
@@ -32,17 +32,17 @@ import { stateHome } from "../state-home.ts";
 import { formatEntry, parseEntry, type SignIn } from "./entry.ts";
 import { codeOf, SignInError } from "./messages.ts";
 
-/** Two tokens with many group claims are some 20 KB. */
+/** Maximum size of a file. Two tokens with many group claims have about 20 KB. */
 const MAX_FILE_BYTES = 256 << 10;
-/** The name of a sign-in's file, also where only an interrupted write has left something of it. */
+/** Matches the file name of a sign-in, and of the temporary file that an interrupted write leaves. */
 const ENTRY_NAME = /^(sign-in-[0-9a-f]{32}\.json)(?:\.[0-9a-f]+\.tmp)?$/;
 
 export type Stored =
   | { readonly kind: "sign-in"; readonly signIn: SignIn }
   | { readonly kind: "none" }
-  /** There is a file, and it says nothing that can be used: damaged, or of another version of this program. */
+  /** The file exists but is not usable: damaged, or from another version of this program. */
   | { readonly kind: "unreadable"; readonly path: string; readonly words: string }
-  /** There is a file which somebody else may have read or written. */
+  /** The file exists, but another user may have read or written it. */
   | { readonly kind: "unsafe"; readonly path: string; readonly words: string };
 
 export interface Listed {
@@ -53,15 +53,15 @@ export interface Listed {
 export interface Store {
   readonly directory: string;
   read(url: string): Stored;
-  /** Creates the directory where there is none. */
+  /** Stores the sign-in. Creates the directory if it is missing. */
   write(signIn: SignIn): void;
   entryPath(url: string): string;
-  /** Whether there was one. What an interrupted write has left goes as well. */
+  /** Removes the sign-in and the remains of interrupted writes. Returns whether it existed. */
   remove(entryPath: string): boolean;
-  /** Every file that is a sign-in or should be one, in the order of their URLs. */
+  /** Returns all files named like a sign-in, readable or not, sorted by URL. */
   list(): readonly Listed[];
   lockPath(entryPath: string): string;
-  /** Creates the directory where there is none; throws where others may write to it. */
+  /** Creates the directory if it is missing. Throws if others can write to it. */
   prepare(): void;
 }
 
@@ -80,7 +80,7 @@ export function openStore(io: Io): Store {
     prepare: () => prepareDirectory(directory),
     read(url) {
       const stored = readEntry(entryPath(url));
-      // Another gateway's tokens under this gateway's name: a copied file.
+      // Somebody copied the file: its tokens belong to another gateway.
       if (stored.kind !== "sign-in" || stored.signIn.url === url) return stored;
       return { kind: "unreadable", path: entryPath(url), words: "it is of another gateway" };
     },
@@ -125,7 +125,7 @@ function names(directory: string): readonly string[] {
 function readEntry(path: string): Stored {
   let fd: number;
   try {
-    // Not through a symbolic link, and without waiting for the writer of a pipe that lies in the file's place.
+    // Does not follow symbolic links, and does not block if the file was replaced by a pipe.
     fd = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
   } catch (error) {
     const code = codeOf(error);
@@ -147,7 +147,10 @@ function readEntry(path: string): Stored {
   }
 }
 
-/** Windows knows neither owners nor modes of this kind; there the profile's directory protects. */
+/**
+ * Returns why the file is not safe; `undefined` if it is. On Windows, which has no such owners and modes, the user's
+ * profile directory protects it.
+ */
 function objectionTo(stats: Stats): string | undefined {
   if (!stats.isFile()) return "it is no regular file";
   const user = process.geteuid?.();
@@ -195,7 +198,7 @@ function replace(directory: string, path: string, text: string): void {
   syncDirectory(directory);
 }
 
-/** Makes the rename durable. Not every platform and file system can; the file itself is then all there is. */
+/** Makes the rename durable. Not every platform and file system supports this; then only the content was flushed. */
 function syncDirectory(directory: string): void {
   try {
     const fd = openSync(directory, "r");

@@ -1,10 +1,11 @@
 /**
- * The token for a gateway, from the cached sign-in. Verbs ask it before a call and, with `renew`, after a 401.
+ * Returns the token for a gateway from the stored sign-in. Verbs call it before a request and, with `renew`, after a
+ * 401.
  *
- * While nothing must be renewed this reads one file. Renewing is done by one process at a time (`lock.ts`), which reads
- * again what is cached once it holds the lock: another may have renewed meanwhile. The new refresh token is on the disk
- * before the token is handed out. A process killed between the provider's answer and that write loses a rotated refresh
- * token, and its user signs in again: nothing on this side can close that gap.
+ * If no renewal is due, it only reads one file. One process at a time renews (`lock.ts`); once it holds the lock, it
+ * reads the stored sign-in again, since another process may have renewed it. The new refresh token is written to disk
+ * before the token is used. If the process is killed between the provider's answer and that write, a rotated refresh
+ * token is lost and the user must sign in again; the client cannot prevent that.
  */
 
 import type { Io } from "../io.ts";
@@ -15,9 +16,9 @@ import { SignInError } from "./messages.ts";
 import { renewTokens } from "./renew.ts";
 import { openStore, type Store, type Stored } from "./store.ts";
 
-/** A token this close to its end may have ended when the gateway reads it. */
+/** Margin before the expiry at which a token is renewed, since it might expire on its way to the gateway. */
 const RENEW_BEFORE_MS = 30_000;
-/** A machine may sleep while it holds the lock, and finds it taken over when it wakes. */
+/** Number of attempts to renew under the lock. A machine that sleeps while it holds the lock may lose it. */
 const ATTEMPTS = 3;
 
 export interface TokenSource {
@@ -28,12 +29,12 @@ export interface TokenSource {
   token(options?: { readonly renew?: boolean }): Promise<string | undefined>;
 }
 
-/** Throws `SignInError` when `url` is not the URL of a gateway. */
+/** Creates the source. Throws `SignInError` if `url` is not the URL of a gateway. */
 export function tokenSource(io: Io, url: string): TokenSource {
   const gateway = parseGatewayUrl(url);
   if (gateway.kind === "refused") throw new SignInError(gateway.words);
   const store = openStore(io);
-  /** The caller has seen it fail, when it asks for renewal. */
+  /** Last token that was returned. If the caller requests a renewal, this is the rejected one. */
   let handedOut: string | undefined;
   let isNoted = false;
 
@@ -81,7 +82,7 @@ async function renewed(io: Io, store: Store, seen: SignIn, isRejected: boolean):
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
     const outcome = await underLock(store.lockPath(store.entryPath(seen.url)), io, async (lock): Promise<Settled> => {
       const stored = store.read(seen.url);
-      // Signed out, or damaged, while this process waited.
+      // The user signed out, or the file was damaged, while this process waited for the lock.
       if (stored.kind !== "sign-in") return { kind: "settled", token: undefined };
       const { signIn } = stored;
       const isRenewed = signIn.token !== seen.token && !isEnding(signIn, io.now());
@@ -94,7 +95,7 @@ async function renewed(io: Io, store: Store, seen: SignIn, isRejected: boolean):
 
 type Settled =
   | { readonly kind: "settled"; readonly token: string | undefined }
-  /** The lock was taken for stale and is another's. */
+  /** Another process considered the lock stale and took it. */
   | { readonly kind: "overtaken" };
 
 async function renewUnderLock(io: Io, store: Store, signIn: SignIn, lock: Lock, isRejected: boolean): Promise<Settled> {
@@ -104,7 +105,7 @@ async function renewUnderLock(io: Io, store: Store, signIn: SignIn, lock: Lock, 
       store.write({ ...signIn, ...outcome.tokens });
       return { kind: "settled", token: outcome.tokens.token };
     case "token missing":
-      // The old refresh token may be spent.
+      // The answer may have a new refresh token, which replaces the one that was used.
       store.write({ ...signIn, refreshToken: outcome.refreshToken });
       return { kind: "settled", token: withoutRenewal(signIn, io.now(), isRejected) };
     case "refused":
@@ -112,7 +113,7 @@ async function renewUnderLock(io: Io, store: Store, signIn: SignIn, lock: Lock, 
     case "overtaken":
       return outcome;
     case "failed":
-      // Still good for a moment, and the next call tries again.
+      // The token is still valid for a short time, and the next call tries again.
       if (!isRejected && !isExpired(signIn, io.now())) return { kind: "settled", token: signIn.token };
       throw outcome.error;
     default:

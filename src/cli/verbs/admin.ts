@@ -1,8 +1,8 @@
 /**
- * `gateway admin [METHOD] PATH`: one request to the admin API. Source: specification document 1, "gateway admin".
+ * `gateway admin [METHOD] PATH`: sends one request to the admin API. Source: specification document 1, "gateway admin".
  *
- * stdout gets the body of the answer as it came, indented when a terminal reads JSON; stderr what was refused. An answer
- * is not judged: any operation can be called, also one that this version's table does not have.
+ * The body of the answer goes to stdout unchanged, or indented if a terminal shows JSON; an error is reported on
+ * stderr. Any operation can be called, even one that is unknown to this version.
  */
 
 import {
@@ -28,9 +28,9 @@ import { readAll, stdinOf, untilAborted, writeAll } from "../streams.ts";
 type Options = FlagsOf<typeof adminFlags>;
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
-/** Above what the gateway grants its slowest operation. */
+/** Timeout in milliseconds: longer than the gateway allows for its slowest operation. */
 const TIME_LIMIT_MS = 660_000;
-/** Several times what the gateway takes of a document. */
+/** Maximum size of a body: several times the maximum size of a document. */
 const MAX_BODY_BYTES = 64 << 20;
 
 export async function run(options: Options, positionals: readonly string[], io: Io): Promise<ExitStatus> {
@@ -50,7 +50,7 @@ export async function run(options: Options, positionals: readonly string[], io: 
       signal: io.signal,
       timeLimitMs: TIME_LIMIT_MS,
     });
-    // The API does not send anybody elsewhere, so what does is something in front of it.
+    // The API itself never redirects, so a redirect comes from a proxy in front of it and counts as a refusal.
     if (answer.status >= 300) return await printRefusal(answer, door, io);
     return await print(answer, io);
   } catch (error) {
@@ -62,7 +62,7 @@ export async function run(options: Options, positionals: readonly string[], io: 
 
 interface Target {
   readonly method: string;
-  /** From the root of the gateway. */
+  /** Path from the root of the gateway. */
   readonly path: string;
 }
 
@@ -76,7 +76,10 @@ function targetOf(positionals: readonly string[]): Target {
   return { method, path: pathOf(second ?? first) };
 }
 
-/** `keys`, `/keys` and `/admin/v1/keys` are one path; what HTTP does not take in a path is escaped. */
+/**
+ * Returns the full path for `keys`, `/keys` and `/admin/v1/keys`, which all mean the same. Escapes characters that HTTP
+ * does not allow in a path.
+ */
 function pathOf(text: string): string {
   if (text === "") throw new UsageError("the path is empty");
   if (text.includes("://")) throw new UsageError("the path is a URL; name the gateway by -url and give the path alone");
@@ -92,7 +95,7 @@ interface SentBody {
   readonly body: RequestBody;
 }
 
-/** Its type is the operation's; what is streamed there is streamed here. */
+/** Returns the body with the content type of the operation. Streams it if the operation takes a stream. */
 async function bodyOf(text: string, method: string, path: string, io: Io): Promise<SentBody> {
   const { contentType, isStream } = bodyShapeOf(method, path);
   const headers = { "content-type": contentType };
@@ -109,7 +112,10 @@ async function bodyOf(text: string, method: string, path: string, io: Io): Promi
   };
 }
 
-/** Bytes that can be had again make a request that can be repeated. */
+/**
+ * Returns a regular file as a function that opens it, so that the request can be repeated. A pipe can be read only
+ * once.
+ */
 function streamOf({ isRegular, open }: FileInput): RequestBody {
   return isRegular ? () => open() : open();
 }
@@ -120,7 +126,7 @@ async function print(answer: AdminAnswer, io: Io): Promise<ExitStatus> {
     return 0;
   }
   const type = answer.headers["content-type"] ?? "";
-  // An empty answer has no type and nothing that a terminal could take ill.
+  // An empty answer has no type and can be shown.
   if (type !== "" && !/json|^text\//.test(type)) {
     io.stderr.write(`gateway admin: the answer is ${clip(type)}, which is not for a terminal\n`);
     io.stderr.write("try: the same command with > FILE\n");
@@ -130,7 +136,7 @@ async function print(answer: AdminAnswer, io: Io): Promise<ExitStatus> {
   return 0;
 }
 
-/** The body, which says more than the line on stderr, is data. */
+/** Prints the body to stdout, since it has more details than the message on stderr. */
 async function printRefusal(answer: AdminAnswer, door: AdminAddress, io: Io): Promise<ExitStatus> {
   const body = await readText(answer);
   const isTerminal = io.isTerminal("stdout");
@@ -144,7 +150,7 @@ function forTerminal(body: string): string {
   try {
     text = JSON.stringify(JSON.parse(body), null, 2);
   } catch {
-    // Then it is shown as it is.
+    // Text that is not JSON is shown unchanged.
   }
   return `${escapeControlsOfLines(text).trimEnd()}\n`;
 }

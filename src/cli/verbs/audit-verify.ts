@@ -1,10 +1,10 @@
 /**
- * `gateway audit verify`: an exported audit trail checked offline, chain by chain. Source: specification document 1,
+ * `gateway audit verify`: verifies an exported audit trail offline, chain by chain. Source: specification document 1,
  * "audit verify".
  *
- * stdout gets a line for each chain, the findings, and a total; with -q the findings alone. -controls adds a line for each
- * control that a decision served. Status 0 when every chain
- * verified, 1 when anything was found, 2 when a file or a flag cannot be read.
+ * stdout gets one line per chain, the findings, and a total; with -q only the findings. -controls adds one line per
+ * control that decisions served. Status 0: every chain verified; 1: there are findings; 2: a file or a flag cannot be
+ * read.
  */
 
 import { createReadStream, readFileSync } from "node:fs";
@@ -71,7 +71,7 @@ export function inputOf(io: Io, file: string): TrailInput {
   return { name, chunks: opened(name, stream) };
 }
 
-/** A file is opened when its turn comes, so that any number of them can be given. */
+/** Opens each file only when it is read, so that the number of files is not limited by open descriptors. */
 async function* opened(name: string, open: () => AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array | string> {
   yield* named(name, open());
 }
@@ -102,7 +102,7 @@ export function* reportLines(
   yield `${count(chains.length, "chain")}, ${count(distinct, "record")}: ${words}`;
 }
 
-/** How often a control was served, by its identifier. */
+/** Yields the number of decisions that served each control, sorted by control identifier. */
 function* controlLines({ controls, uncounted, findings }: TrailReport): Generator<string> {
   yield "";
   if (controls.size === 0) yield "no decision in the input served a control";
@@ -118,7 +118,10 @@ function* controlLines({ controls, uncounted, findings }: TrailReport): Generato
   if (findings.length > 0) yield "the trail has findings: what it lacks is not counted";
 }
 
-/** A crash repeats records, and collectors repeat and reorder them; their numbers and links say all the same what came when. */
+/**
+ * Note on repeated and misplaced records. Crashes repeat records, and collectors repeat and reorder them, but their
+ * numbers and links still show the true order.
+ */
 const NOT_JUDGED =
   "repeated and misplaced records are counted but are no fault: the order of a chain is that of its signed numbers";
 
@@ -151,7 +154,7 @@ interface Progress {
 
 const PROGRESS_MS = 200;
 
-/** One line that is written over, for somebody who watches. */
+/** Creates a progress line, which is shown only in a terminal. */
 function createProgress(io: Io): Progress {
   if (!io.isTerminal("stderr")) return { show() {}, clear() {} };
   let shownAt = io.now();

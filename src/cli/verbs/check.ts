@@ -1,8 +1,8 @@
 /**
- * `gateway check`: the configuration compiled as the gateway compiles it, this machine and its places looked at, then each
- * provider, issuer, server and agent asked to answer. It writes nothing, and listens nowhere but for a moment, to see that
- * it could. One line an answer on stdout; status 1 when any of them is a failure. Source: specification document 1,
- * "gateway check".
+ * `gateway check`: compiles the configuration as the gateway does, checks this machine and its files, then sends a test
+ * request to each provider, issuer, server and agent. It writes nothing, and listens only briefly to test whether ports
+ * are free. Prints one line per answer on stdout; status 1 if any of them is a failure. Source: specification document
+ * 1, "gateway check".
  */
 import { createInstruments, nullLog, systemClock } from "../../base/index.ts";
 import { formatProblem } from "../../server/core/config/index.ts";
@@ -39,9 +39,9 @@ import type { FlagsOf } from "../flags.ts";
 import { type ExitStatus, type Io, resolvePath } from "../io.ts";
 import type { checkFlags } from "../specs.ts";
 
-/** Probes under way at once. */
+/** Maximum number of concurrent probes. */
 const CONCURRENT_PROBES = 8;
-/** The system's timers take no more, and fire at once for what is above. */
+/** Maximum delay of a timer in Node.js; a longer one fires at once. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 export async function run(options: FlagsOf<typeof checkFlags>, _: readonly string[], io: Io): Promise<ExitStatus> {
@@ -76,7 +76,7 @@ export async function run(options: FlagsOf<typeof checkFlags>, _: readonly strin
   tell(proxyAnswers(node, io.env));
   tell(await policyAnswers(nodeFile, path));
   tell(await localFileAnswers(nodeFile, path, io.env));
-  // Loads native libraries and model files.
+  // The checks below load native libraries and model files, or use the network.
   if (options.offline) {
     if (node.compiled.prepare !== undefined) tell([UNTRIED_MODELS]);
     return failures === 0 ? 0 : 1;
@@ -93,7 +93,7 @@ export async function run(options: FlagsOf<typeof checkFlags>, _: readonly strin
     env: io.env,
     clock: systemClock,
     instruments: createInstruments(),
-    // Log lines would repeat the answers.
+    // The answers already contain what the log would say.
     log: nullLog,
   });
   const nameServers = nameServersIn(io.env, "GATEWAY_DNS_SERVERS");
@@ -122,7 +122,7 @@ const UNTRIED_MODELS: Answer = {
   words: "not tried: models and native libraries are loaded without `-offline` alone",
 };
 
-/** Each model of this machine is loaded and run once; of one on a server the tokenizer is loaded. */
+/** Loads and runs each local model once. For a model on a server, only the tokenizer is loaded. */
 async function modelAnswers({ compiled: { prepare } }: LoadedNode, signal: AbortSignal): Promise<readonly Answer[]> {
   if (prepare === undefined) return [];
   const problems = await prepare(signal);
@@ -138,7 +138,7 @@ function problemAnswer(words: string): Answer {
   return { verdict: isWarning ? "note" : "fail", subject: "configuration", words };
 }
 
-/** Asks several at once and tells the answers in the order of the probes, each as soon as it can be told. */
+/** Runs several probes concurrently, and reports the answers in the order of the probes as soon as possible. */
 async function askAll(probes: readonly Probe[], limits: Limits, io: Io, tell: (answer: Answer) => void): Promise<void> {
   const answers = new Map<number, Answer>();
   let asked = 0;
@@ -161,7 +161,7 @@ async function askAll(probes: readonly Probe[], limits: Limits, io: Io, tell: (a
   clearWaiting(io);
 }
 
-/** A line that is written over, for somebody who watches, on a terminal that can. */
+/** Overwrites the progress line, if stderr is a terminal that supports it. */
 function showWaiting(words: string, io: Io): void {
   if (io.isTerminal("stderr") && io.env["TERM"] !== "dumb") io.stderr.write(`\r\u001b[K${words}`);
 }
@@ -198,7 +198,7 @@ function nodeAnswers(node: LoadedNode, path: string): readonly Answer[] {
   ];
 }
 
-/** Forward proxies of the environment, and what is reached through them. */
+/** Describes the forward proxies of the environment, and what they are used for. */
 function proxyAnswers({ nodeFile, compiled, deployment }: LoadedNode, env: Io["env"]): readonly Answer[] {
   const { proxies, problems, warnings } = readForwardProxies(env);
   const { snapshot } = compiled;

@@ -2,11 +2,10 @@
  * `gateway cluster prune`: tells a running cluster which of its members remain. Source: specification document 1,
  * "cluster prune"; cluster reference, section 2.6.
  *
- * It holds the cluster secret like a node, and so derives the authority and issues itself a certificate. Naming the
- * members is idempotent, so an address that did not answer is followed by the next even where the first may have acted.
- *
- * stdout gets the members that remain, one a line; stderr what happened. Status 1: the cluster refused, or does not hold
- * this secret; 2: usage; 3: no address answered.
+ * Like a node, the verb has the cluster secret, from which it derives the certificate authority and issues itself a
+ * certificate. The request is idempotent, so if an address does not answer, the next one is tried even though the first
+ * may have acted. stdout gets the remaining members, one per line; stderr the events. Status 1: the cluster refused, or
+ * has another secret; 2: usage; 3: no address answered.
  */
 
 import { randomBytes } from "node:crypto";
@@ -27,18 +26,21 @@ import type { clusterPruneFlags } from "../specs.ts";
 type Options = FlagsOf<typeof clusterPruneFlags>;
 
 const PAUSE_MS = 5_000;
-/** A leader that is among the removed hands over first, and the change is answered once it is applied. */
+/**
+ * Timeout of one request. A leader that is to be removed first hands over leadership, and the answer comes after the
+ * change is applied.
+ */
 const ANSWER_MS = 30_000;
 
 const NODE_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
-/** The cluster may be able to do it a moment later, or by way of another node. */
+/** Temporary errors: a later attempt, or another node, may succeed. */
 const TRANSIENT: ReadonlySet<string> = new Set(["no_leader", "busy"]);
 
 export async function run(options: Options, _: readonly string[], io: Io): Promise<ExitStatus> {
   return prune(options, io, PAUSE_MS);
 }
 
-/** `pauseMs` is what lies between two passes. */
+/** Sends the request. `pauseMs`: pause between two passes over the addresses. */
 export async function prune(options: Options, io: Io, pauseMs: number): Promise<ExitStatus> {
   const addresses = list("addr", options.addr).map(dialled);
   const keep = list("keep", options.keep).map(nodeId);
@@ -91,9 +93,9 @@ function secretOf(io: Io, name: string): string | undefined {
 
 type Outcome =
   | { readonly kind: "pruned"; readonly members: readonly string[] }
-  /** For good: no other address will say otherwise. */
+  /** Permanent refusal; other addresses would refuse too. */
   | { readonly kind: "refused"; readonly words: string }
-  /** Somebody is there; the next address may do it. */
+  /** A node answered but could not do it; the next address may. */
   | { readonly kind: "answered"; readonly words: string }
   | { readonly kind: "silent"; readonly words: string };
 

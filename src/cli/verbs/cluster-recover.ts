@@ -1,10 +1,10 @@
 /**
- * `gateway cluster recover`: a stopped node goes on with fewer members, when the majority of its cluster is lost. Without
- * `-confirm` it prints what the disk says and changes no byte. Source: specification document 1, "cluster recover";
- * cluster reference, section 2.7.
+ * `gateway cluster recover`: lets a stopped node continue with fewer members after the majority of its cluster was
+ * lost. Without `-confirm` it only prints what is on disk and changes nothing. Source: specification document 1,
+ * "cluster recover"; cluster reference, section 2.7.
  *
- * stdout gets the facts, one a line, so that those of several survivors can be compared; stderr the advice. Status 1:
- * the node runs, its directory is damaged, or the membership asked for cannot be.
+ * stdout gets the facts, one per line, so that several survivors can be compared; stderr gets advice. Status 1: the
+ * node is running, its directory is damaged, or the requested membership is not possible.
  */
 
 import { dirname, resolve } from "node:path";
@@ -143,7 +143,10 @@ async function targetOf({ config, dataDir, nodeId }: Options, io: Io): Promise<T
 
 const MAX_NODE_FILE_BYTES = 4 << 20;
 
-/** The rest of the file is not judged: the secrets it names may be out of reach where a cluster is being recovered. */
+/**
+ * Reads only the `cluster` block. The rest is not validated, because the secrets that it refers to may be unavailable
+ * during a recovery.
+ */
 async function readCluster(path: string): Promise<Readonly<Record<string, unknown>>> {
   let text: string;
   try {

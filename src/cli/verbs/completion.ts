@@ -1,10 +1,9 @@
 /**
- * `gateway completion bash|zsh|fish`: a script for the shell, made from the table of verbs, that completes verbs,
- * their flags, the values of flags that have a choice, methods and paths of the admin API, and file names where a flag or a
- * verb takes one.
+ * `gateway completion bash|zsh|fish`: prints a script that completes verbs, flags, flag values with fixed choices,
+ * methods and paths of the admin API, and file names. It is generated from the verb table.
  *
- * Each script is a list of places of the command line, by the words typed so far; what differs between the shells is
- * only how a place is written.
+ * Each script is a list of places on the command line, identified by the words typed so far; the shells differ only in
+ * the syntax of a place.
  */
 
 import { OPERATIONS } from "../../admin-api/index.ts";
@@ -32,15 +31,15 @@ export async function run(
 const SCRIPTS: Readonly<Record<(typeof SHELLS)[number], (all: readonly Place[]) => string>> = { bash, zsh, fish };
 
 interface Place {
-  /** The verb's words so far: none, a verb, or the first word of a verb of two. */
+  /** Words typed so far: none, a verb, or the first word of a two-word verb. */
   readonly path: string;
   readonly flags: FlagTable;
   readonly words: readonly Word[];
   /** Words that may follow one of `words`. */
   readonly after: ReadonlyMap<string, readonly string[]>;
-  /** Whether names of files follow the flags. */
+  /** Whether file names may follow the flags. */
   readonly takesFiles: boolean;
-  /** Names that the running gateway is asked for. */
+  /** Kind of names that the running gateway is asked for. */
   readonly names?: NameKind | undefined;
 }
 
@@ -76,7 +75,7 @@ function places(): readonly Place[] {
       takesFiles: positionals.areFiles ?? false,
       names: positionals.names,
     })),
-    // `help` takes the words of a verb as the command line does.
+    // After `help`, the words of a verb are completed as on the command line.
     ...[...second].map(([path, words]) => ({ ...NONE, path: `help ${path}`, flags: noFlags, words })),
   ];
 }
@@ -103,7 +102,7 @@ function wordsOf({ words }: Positionals): Pick<Place, "words" | "after"> {
   }
 }
 
-/** Methods, what each may be sent to, and what may be read without saying GET. */
+/** Returns the HTTP methods, the paths of each method, and the paths that can be read without typing GET. */
 function operationWords(): Pick<Place, "words" | "after"> {
   const after = new Map<string, string[]>();
   const summaries = new Map<string, string>();
@@ -131,7 +130,7 @@ function valuesOf(flag: Flag): "file" | "any" | readonly string[] | undefined {
   return flag.kind === "string" && flag.choices !== undefined ? flag.choices : "any";
 }
 
-/** Names of files may hold spaces, so there the answer is split at line ends alone. */
+/** Splits the completions at line ends only, since file names may contain spaces. */
 const BASH_FILES = `local IFS=$'\\n'; compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$word"))`;
 
 function bash(all: readonly Place[]): string {
@@ -212,7 +211,7 @@ function zsh(all: readonly Place[]): string {
     }
     if (after.size > 0) {
       const next = [...after].map(([word, each]) => {
-        // A word that ends in a slash goes on, and gets no blank.
+        // A completion that ends in a slash can continue, so no space is added after it.
         const [open, whole] = [each.filter((it) => it.endsWith("/")), each.filter((it) => !it.endsWith("/"))];
         const listed = (flags: string, some: readonly string[]) =>
           some.length === 0 ? "" : ` compadd ${flags}-- ${some.map(quote).join(" ")};`;
@@ -278,7 +277,7 @@ function fish(all: readonly Place[]): string {
   ].join("\n");
 }
 
-/** In single quotes, as all three shells read them. */
+/** Puts the text in single quotes, which all three shells support. */
 function quote(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

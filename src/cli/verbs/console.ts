@@ -1,8 +1,9 @@
 /**
- * `gateway console`: the operator's terminal. Source: design decisions, section 9; operator console reference, part B.
+ * `gateway console`: the terminal UI for operators. Source: design decisions, section 9; operator console reference,
+ * part B.
  *
- * Status 0 when the operator leaves, 2 without a terminal, 3 when no gateway was ever reached. After a signal it is
- * 128 and the signal's number, once the terminal is as it was.
+ * Status 0 if the operator quits, 2 without a terminal, 3 if no gateway was ever reached. After a signal it is 128 plus
+ * the number of the signal, and the terminal is restored first.
  */
 
 import { appendFileSync, openSync } from "node:fs";
@@ -103,7 +104,7 @@ async function checkSettings(io: Io): Promise<ExitStatus> {
   return 0;
 }
 
-/** Refuses a file that is there; what is appended is in it when that returns. */
+/** Creates the file for a recording; refuses an existing one. Appends are synchronous. */
 function openRecord(path: string, io: Io): RecordFile {
   try {
     const file = openSync(path, "wx", 0o600);

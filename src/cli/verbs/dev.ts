@@ -20,13 +20,13 @@ import { type ExitStatus, type Io, untilAborted } from "../io.ts";
 import { devFlags } from "../specs.ts";
 import { CANNOT_LISTEN, startFailure } from "../start-failure.ts";
 
-/** One write to a cluster of one. */
+/** Timeout for minting the key, in milliseconds: one write to a cluster with one member. */
 const MINT_LIMIT_MS = 10_000;
 
 export async function run(options: FlagsOf<typeof devFlags>, _: readonly string[], io: Io): Promise<ExitStatus> {
   checkAddress("listen", options.listen);
   if (options.metricsListen !== "none") checkAddress("metrics-listen", options.metricsListen);
-  // Requests are no news here; what goes wrong is.
+  // By default, only warnings and errors are logged, not requests.
   const level = parseLogLevel(io.env["GATEWAY_LOG"] ?? "warn") ?? "warn";
   const log = createLogger({ stream: io.stderr, isTerminal: true, level, now: () => io.now() });
   const owner = new Lifetime({ onFailure: (name, error) => log.error("could not close", { name, error }) });
@@ -35,7 +35,7 @@ export async function run(options: FlagsOf<typeof devFlags>, _: readonly string[
     const node = await run(options, io, log, owner);
     const fault = await Promise.race([untilAborted(io.signal), node.ended]);
     if (fault instanceof Error) throw fault;
-    // After the ^C that a terminal shows.
+    // The message begins on a new line, since the terminal shows `^C` on the current one.
     if (io.isTerminal("stderr")) io.stderr.write("\nstopping\n");
     return 0;
   } catch (error) {
@@ -81,7 +81,7 @@ async function runDevGateway(options: FlagsOf<typeof devFlags>, io: Io, log: Log
   return node;
 }
 
-/** The key that what is printed is called with, as anybody would mint it. */
+/** Mints the virtual key that the printed examples use. */
 async function mint(socket: string, signal: AbortSignal): Promise<string> {
   const client = createAdminClient({ door: { kind: "socket", path: socket }, timeLimitMs: MINT_LIMIT_MS });
   try {

@@ -1,6 +1,6 @@
 /**
- * `gateway explain REQUEST-ID`: who sent a request, what for, which rule, budget, guardrail and provider decided it, and the
- * audit records of it, from whichever node served it. Each node remembers its last requests only.
+ * `gateway explain REQUEST-ID`: shows who sent a request and for which model, the rule, budget, guardrail and provider
+ * that decided it, and its audit records. It asks all nodes; each remembers only its latest requests.
  */
 
 import {

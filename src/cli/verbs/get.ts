@@ -1,6 +1,6 @@
 /**
- * `gateway get [LIST [NAME...]]`: rows of a list of the admin API. Without a list it prints the lists, with one name the
- * whole record, with `-watch` the rows again as they change.
+ * `gateway get [LIST [NAME...]]`: prints rows of a list of the admin API. Without a list it prints the names of the
+ * lists; with one name, the whole record; with `-watch`, rows again as they change.
  */
 
 import { type AdminClient, LIST_GROUPS, type OperationId } from "../../admin-api/index.ts";
@@ -27,7 +27,7 @@ import { tableLines } from "../table-text.ts";
 
 type Options = FlagsOf<typeof getFlags>;
 
-/** A blocking read is answered by then, changed or not. */
+/** Maximum duration of a blocking read, after which the gateway answers even if nothing has changed. */
 const WATCH_WAIT = "60s";
 const WATCH_LIMIT_MS = 90_000;
 
@@ -76,7 +76,7 @@ function askedOf(list: ListSpec, names: readonly string[], options: Options, now
   };
 }
 
-/** Adds the column `node` if rows are of several nodes. */
+/** Adds the column `node` if the rows come from several nodes. */
 function withNode(
   narrow: readonly ColumnSpec[],
   all: readonly ColumnSpec[],
@@ -87,7 +87,10 @@ function withNode(
   return nodes === "all" && !isThere && node !== undefined ? [...narrow, node] : narrow;
 }
 
-/** A row goes by its name; a key also by its public id, a suspension also by the name of what is suspended. */
+/**
+ * Returns whether the row has this name. A key can also be named by its public id, and a suspension by the name of what
+ * is suspended.
+ */
 function isNamed(list: ListSpec, row: Row, name: string): boolean {
   return nameOf(list, row) === name || row["name"] === name || row["id"] === name;
 }

@@ -1,9 +1,9 @@
 /**
- * `gateway guardrails eval`: the guardrails of a configuration run over marked texts, and what they found scored against the
- * marks. Source: specification document 1, "gateway guardrails eval" and "Guardrail evaluation data".
+ * `gateway guardrails eval`: runs the guardrails of a configuration on labeled texts and scores the findings against
+ * the labels. Source: specification document 1, "gateway guardrails eval" and "Guardrail evaluation data".
  *
- * The report goes to stdout. Status 0 when it was made, whatever the figures; 1 when the configuration or the data are
- * refused, or a detector failed; 130 when it was interrupted, and then the report is of what was scored until then.
+ * The report goes to stdout. Status 0 if the report was made, whatever the figures; 1 if the configuration or the data
+ * were refused, or a detector failed; 130 if it was interrupted, with a report on the cases scored so far.
  */
 
 import { escapeControls } from "../../base/index.ts";
@@ -176,7 +176,7 @@ async function* flat(files: readonly DataFile[], { limit }: Options, warn: Warn)
   for await (const row of rowsOf(files, limit, warn)) yield* row.cases.values();
 }
 
-/** The cases as they pass for the first time. */
+/** Passes the cases of the first pass through, and shows how many were checked. */
 async function* told(cases: AsyncIterable<EvalCase>, io: Io): AsyncGenerator<EvalCase> {
   const progress = progressLine(io);
   let checked = 0;
@@ -213,7 +213,10 @@ async function watched<Item extends EvalCase | Row>(
   }
 }
 
-/** Throws when there is nothing to report, or nobody reads it any more. */
+/**
+ * Returns if the evaluation was not interrupted, or prints that the report is partial. Throws if there is nothing to
+ * report, or stdout was closed.
+ */
 function endEarly(io: Io, done: number, total: number, what: string): void {
   const { reason } = io.signal;
   if (!io.signal.aborted) return;

@@ -1,9 +1,9 @@
 /**
- * `gateway guardrails inspect`: what guardrails make of one text, by a gateway that runs, or by those of a document on this
- * machine. Source: design decisions, section 11 (Rehearsal).
+ * `gateway guardrails inspect`: shows what guardrails do with one text, either those of a running gateway or those of a
+ * local document. Source: design decisions, section 11 (Rehearsal).
  *
- * stdout gets the findings and the resulting text. Status 0 when it is allowed, also rewritten; 1 when it is denied
- * or could not be judged, or the configuration or the API refuses; 3 when no gateway answers.
+ * stdout gets the findings and the resulting text. Status 0 if the text is allowed, even if rewritten; 1 if it is
+ * denied or could not be inspected, or the configuration or the API refuses; 3 if no gateway answers.
  */
 
 import { createAdminClient, MAX_REHEARSED_LENGTH } from "../../admin-api/index.ts";
@@ -21,7 +21,7 @@ import { joined, readAll, stdinOf, writeAll } from "../streams.ts";
 
 type Options = FlagsOf<typeof guardrailsInspectFlags>;
 
-/** Above what detectors are granted by default. */
+/** Timeout in milliseconds: longer than the default limits of detectors. */
 const TIME_LIMIT_MS = 120_000;
 /** Maximum size in UTF-8, in which a character has at most four bytes. */
 const MAX_TEXT_BYTES = 4 * MAX_REHEARSED_LENGTH;
@@ -55,7 +55,7 @@ async function textOf(given: string, io: Io): Promise<string> {
   return text;
 }
 
-/** A gateway that runs. */
+/** Inspects the text with a running gateway. */
 async function ask(options: Options, text: string, io: Io): Promise<Rehearsal | ExitStatus> {
   const { profile, model, kind } = options;
   const door = chooseAddress(options, io);
@@ -74,7 +74,7 @@ async function ask(options: Options, text: string, io: Io): Promise<Rehearsal | 
   }
 }
 
-/** The guardrails of a document, whose keys are at hand here. */
+/** Inspects the text with the guardrails of a local document. */
 async function tryOut(config: string, options: Options, text: string, io: Io): Promise<Rehearsal | ExitStatus> {
   const compiled = await compileSubject(resolvePath(io, config), io);
   const told = compiled.kind === "refused" ? compiled.problems : compiled.warnings;

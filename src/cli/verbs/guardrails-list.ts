@@ -1,6 +1,6 @@
 /**
- * `gateway guardrails list`: the detectors and rules that a running gateway has in force. Source: design decisions, section 17
- * (`GET /guardrails`).
+ * `gateway guardrails list`: prints the detectors and rules in force at a running gateway. Source: design decisions,
+ * section 17 (`GET /guardrails`).
  */
 
 import { createAdminClient, type GuardrailRecord } from "../../admin-api/index.ts";
@@ -41,7 +41,7 @@ interface Shown extends TextColumn {
 
 const text = (name: string, of: Shown["of"]): Shown => ({ name, isNumeric: false, of });
 const number = (name: string, of: Shown["of"]): Shown => ({ name, isNumeric: true, of });
-/** `all`: what stands for no list. */
+/** Joins the names with commas. `all`: text for null, which means no restriction. */
 const names = (list: readonly string[] | null, all = ""): string => (list === null ? all : list.join(","));
 
 const DETECTORS: readonly Shown[] = [

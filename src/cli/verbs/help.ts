@@ -1,5 +1,5 @@
 /**
- * The help texts, made from the table of verbs. `meow` lays description and body out; it parses nothing, since it
+ * Help texts, generated from the verb table. `meow` only lays out the text; it does not parse the arguments, since it
  * reads `-config` as six short flags.
  */
 
@@ -12,7 +12,7 @@ import type { ExitStatus, Io } from "../io.ts";
 import type { noFlags } from "../specs.ts";
 import { DAEMON, findVerb, GROUPS, HELP_TOPICS, VERBS, type Verb } from "../verb-table.ts";
 
-/** Columns. Help is read in a terminal, and the usual one is no wider. */
+/** Width of the help in columns, as wide as the usual terminal. */
 const WIDTH = 80;
 
 export async function run(_: FlagsOf<typeof noFlags>, words: readonly string[], io: Io): Promise<ExitStatus> {
@@ -31,7 +31,7 @@ export async function run(_: FlagsOf<typeof noFlags>, words: readonly string[], 
   return printHelp(verb, io);
 }
 
-/** Help that is not about a verb. */
+/** Help texts for topics other than verbs. */
 const TOPICS: Readonly<Record<(typeof HELP_TOPICS)[number], () => string>> = {
   environment: environmentHelp,
   "exit-status": exitStatusHelp,
@@ -61,12 +61,12 @@ function exitStatusHelp(): string {
 /** Returns the text as a terminal shows it, without the backquotes around identifiers. */
 const plain = (text: string): string => text.replaceAll("`", "'");
 
-/** The verbs of two words that begin with this one. */
+/** Returns the two-word verbs that begin with this word. */
 function groupOf([first, ...more]: readonly string[]): readonly Verb[] {
   return more.length > 0 ? [] : VERBS.filter(({ name }) => name.startsWith(`${first} `));
 }
 
-/** On stdout: help that was asked for is data. */
+/** Prints the help on stdout, since the user asked for it. */
 export function printHelp(verb: Verb, io: Io): ExitStatus {
   io.stdout.write(verb === DAEMON ? overview() : helpOf(verb));
   return 0;
@@ -84,7 +84,7 @@ export function overview(): string {
   ]);
 }
 
-/** A section for each group; the summaries of all stand below one another. */
+/** Returns a section per group. The summaries of all groups are aligned. */
 function verbsByGroup(): readonly string[] {
   const left = Math.max(...VERBS.map(({ name }) => name.length)) + 2;
   return Object.entries(GROUPS).map(([group, title]) => {
@@ -103,7 +103,7 @@ export function helpOf(verb: Verb): string {
   return layOut(description, sections);
 }
 
-/** `gateway check -config PATH [-timeout DURATION] [-offline]` */
+/** Returns a usage line such as `gateway check -config PATH [-timeout DURATION] [-offline]`. */
 export function usage({ name, flags, positionals }: Verb): string {
   const parts = Object.entries(flags).map(([flagName, flag]) => {
     const spelled = spell(flagName, flag);
@@ -117,7 +117,8 @@ function layOut(description: string, sections: readonly string[]): string {
   const { help } = meow({
     importMeta: import.meta,
     argv: [],
-    // Given, since meow otherwise looks for a package.json above the bundle; it also becomes the process title.
+    // Set explicitly, since otherwise meow looks for a package.json in the parent directories of the bundle. It also
+    // becomes the process title.
     pkg: { name: "gateway" },
     description: wrap(description, WIDTH).join("\n"),
     help: sections.join("\n\n"),

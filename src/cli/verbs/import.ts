@@ -1,6 +1,7 @@
 /**
- * `gateway import SYSTEM FILE`: writes a deployment document from another gateway's configuration to stdout or a file, if the
- * document compiles. Settings that are left out or changed are listed on stderr, by line of the source, and in the report.
+ * `gateway import SYSTEM FILE`: converts another gateway's configuration to a deployment document, and writes it to
+ * stdout or a file if it compiles. Settings that are left out or changed are listed on stderr, by line of the source,
+ * and in the report.
  */
 
 import { escapeControls } from "../../base/index.ts";

@@ -1,9 +1,9 @@
 /**
- * `gateway login`: signs in at the identity provider that the gateway names, and keeps the token for the other verbs.
+ * `gateway login`: signs in at the identity provider that the gateway names, and stores the token for the other verbs.
  * Source: specification document 1, "login"; document 2, `admin.issuers[].login`.
  *
- * The token is shown to the gateway before it is kept: one that the gateway does not accept is of no use to any verb and
- * is not kept. Everything is said on stderr. Status 1: not signed in; 2: usage; 3: the gateway could not be reached.
+ * The token is first sent to the gateway; one that the gateway does not accept is not stored. All messages go to
+ * stderr. Status 1: not signed in; 2: usage; 3: the gateway could not be reached.
  */
 
 import { clip, UsageError } from "../flags.ts";
@@ -48,7 +48,7 @@ async function login({ issuer, device }: LoginOptions, text: string | undefined,
   const { url } = gateway;
   if (gateway.isExposed) warn(`${url} is not https: the token travels unencrypted`, io);
   const store = openStore(io);
-  // Before anybody has typed a password.
+  // Fails early if the directory is unsafe, before the user types a password.
   store.prepare();
 
   const offer = choose(await readOffers(url, io.signal), issuer, url);

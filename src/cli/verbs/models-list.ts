@@ -1,4 +1,7 @@
-/** `gateway models list`: the models of a configuration and what lies in its cache. Source: design decisions, section 12. */
+/**
+ * `gateway models list`: prints the models of a configuration and the content of its cache. Source: design decisions,
+ * section 12.
+ */
 
 import { escapeControls } from "../../base/index.ts";
 import type { FlagsOf } from "../flags.ts";

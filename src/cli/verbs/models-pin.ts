@@ -1,8 +1,9 @@
 /**
- * `gateway models pin`: a revision of a repository resolved to its commit, and printed as the entry to paste into a
+ * `gateway models pin`: resolves a revision of a repository to its commit, and prints it as an entry to paste into a
  * deployment document. Source: specification document 1, "gateway models pin"; design decisions, section 12.
  *
- * YAML on stdout, notes on stderr; a token is never printed. Status 1 when the repository, revision or graph cannot be had.
+ * YAML goes to stdout, notes to stderr; a token is never printed. Status 1 if the repository, revision or graph is not
+ * available.
  */
 
 import { stringify } from "yaml";
@@ -18,7 +19,7 @@ import type { modelsPinFlags } from "../specs.ts";
 
 type Options = FlagsOf<typeof modelsPinFlags>;
 
-/** In its place the operator puts a secret of this name. */
+/** Reference that is printed in place of the token. The operator creates a secret with this name. */
 const TOKEN_REFERENCE = "${secret:HUB_TOKEN}";
 
 export async function run(options: Options, [repo = ""]: readonly string[], io: Io): Promise<ExitStatus> {

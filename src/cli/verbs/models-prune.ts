@@ -1,8 +1,9 @@
 /**
- * `gateway models prune`: what a configuration does not use is removed from the cache. Source: design decisions, section 12.
+ * `gateway models prune`: removes from the cache what a configuration does not use. Source: design decisions, section
+ * 12.
  *
- * stdout gets what is removed, a line each; without `-confirm` nothing is. Status 1: the configuration cannot be read, is not
- * known here, or a download goes on.
+ * stdout gets one line per removed item; without `-confirm` nothing is removed. Status 1: the configuration cannot be
+ * read or is not known here, or a download is in progress.
  */
 
 import { escapeControls } from "../../base/index.ts";

@@ -1,6 +1,6 @@
 /**
- * `gateway pack add PACK...`: packs put into a deployment document, which is printed, or written with `-write`, once it
- * compiles. One line an object on stderr. Source: specification document 1, "gateway pack".
+ * `gateway pack add PACK...`: adds packs to a deployment document. If the result compiles, it is printed, or written to
+ * the file with `-write`. Prints one line per added object on stderr. Source: specification document 1, "gateway pack".
  */
 
 import { escapeControls } from "../../base/index.ts";

@@ -1,4 +1,7 @@
-/** `gateway pack show PACK`: all that a pack says and adds. Source: specification document 1, "gateway pack". */
+/**
+ * `gateway pack show PACK`: prints the description and all objects of a pack. Source: specification document 1,
+ * "gateway pack".
+ */
 
 import { escapeControls } from "../../base/index.ts";
 import type { Pack } from "../../server/core/packs/index.ts";
@@ -13,7 +16,7 @@ export async function run(_: FlagsOf<typeof noFlags>, names: readonly string[], 
   for (const pack of named) io.stdout.write(`${textOf(pack).split("\n").map(escapeControls).join("\n")}\n`);
   let refused = 0;
   for (const [at, pack] of named.entries()) {
-    // Those of this program are known to compile; a directory may hold what no gateway takes.
+    // Built-in packs are known to compile; a pack from a directory may not.
     const name = names[at] ?? pack.id;
     const compiled = isDirectory(name) ? await compileTrial(pack, baseOf, io) : undefined;
     if (compiled?.kind !== "refused") continue;

@@ -1,6 +1,6 @@
 /**
- * `gateway pack test PACK...`: the cases of a pack against a document that holds it and what it builds on. One line a case
- * on stdout; status 1 when one fails. Source: design decisions, section 16.
+ * `gateway pack test PACK...`: runs the test cases of a pack against a document with the pack and the packs that it
+ * builds on. Prints one line per case on stdout; status 1 if one fails. Source: design decisions, section 16.
  */
 
 import { escapeControls } from "../../base/index.ts";

@@ -1,6 +1,7 @@
 /**
- * `gateway parts`: the optional packages, whether each is installed and loads, its version, what it serves, and the command
- * that installs it. The status is 0 whatever is missing, since a gateway needs a package only if its configuration does.
+ * `gateway parts`: lists the optional packages: whether each is installed and loads, its version, what needs it, and
+ * the command that installs it. The status is 0 even if packages are missing, since a gateway needs a package only if
+ * its configuration does.
  */
 
 import { execFile } from "node:child_process";

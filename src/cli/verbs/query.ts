@@ -1,8 +1,9 @@
 /**
- * `gateway query SQL`: one statement over the lists of the admin API, as a table, CSV or JSON. Source: specification
- * document 1, "gateway query"; RFC 4180.
+ * `gateway query SQL`: runs one statement over the lists of the admin API, and prints the result as a table, CSV or
+ * JSON. Source: specification document 1, "gateway query"; RFC 4180.
  *
- * It imports no more than one call takes: it is run in loops and from prompts, and starts like `gateway version`.
+ * It imports only what one call needs, since it runs in loops and shell prompts, and should start as fast as `gateway
+ * version`.
  */
 
 import {
@@ -29,9 +30,9 @@ import { tableLines } from "../table-text.ts";
 
 type Options = FlagsOf<typeof queryFlags>;
 
-/** Above the gateway's own limit of a statement. */
+/** Timeout in milliseconds: longer than the gateway's own limit for a statement. */
 const TIME_LIMIT_MS = 120_000;
-/** The gateway takes less. */
+/** Maximum size of a statement from stdin; more than the gateway accepts. */
 const MAX_SQL_BYTES = 1 << 20;
 
 export async function run(options: Options, positionals: readonly string[], io: Io): Promise<ExitStatus> {
@@ -59,7 +60,7 @@ export async function run(options: Options, positionals: readonly string[], io: 
   }
 }
 
-/** The statement; undefined for `-tables`. */
+/** Returns the statement; `undefined` for `-tables`. Throws `UsageError`. */
 async function sqlOf(options: Options, [given]: readonly string[], io: Io): Promise<string | undefined> {
   if (options.tables) {
     if (given !== undefined) throw new UsageError("-tables takes no SQL");
@@ -93,13 +94,13 @@ async function printRows(result: QueryResult, { o }: Options, io: Io): Promise<E
   return 0;
 }
 
-/** A file gets every value as it is; a terminal is not spoken to by one. */
+/** Yields CSV lines. A file gets the values unchanged; for a terminal their control characters are escaped. */
 function* csvFor(io: Io, result: Pick<QueryResult, "columns" | "rows">): Generator<string> {
   const isTerminal = io.isTerminal("stdout");
   for (const line of csvLines(result)) yield isTerminal ? escapeControlsOfLines(line.replaceAll("\r\n", "\n")) : line;
 }
 
-/** Throws `UsageError`. */
+/** Returns the rows as JSON objects. Throws `UsageError` if two columns have the same name. */
 function objectsOf(result: QueryResult): Iterable<string> {
   const twice = columnNamedTwice(result);
   if (twice === undefined) return objectLines(result);
@@ -108,7 +109,7 @@ function objectsOf(result: QueryResult): Iterable<string> {
   );
 }
 
-/** The answer itself. */
+/** Yields the result as JSON in the form of the gateway's answer. */
 function* rowLines({ columns, rows, ...others }: QueryResult): Generator<string> {
   yield `{"columns":${jsonText(columns)},"rows":[`;
   let separator = "\n";
@@ -119,7 +120,10 @@ function* rowLines({ columns, rows, ...others }: QueryResult): Generator<string>
   yield `],${jsonText(others).slice(1)}\n`;
 }
 
-/** JSON leaves some controls as they are; spelled out, it says the same and no terminal obeys it. */
+/**
+ * Returns JSON with escaped control characters. `JSON.stringify` leaves some of them as they are, and a terminal would
+ * obey them.
+ */
 function jsonText(value: unknown, indent?: number): string {
   return escapeControlsOfLines(JSON.stringify(value, null, indent));
 }
@@ -144,7 +148,7 @@ async function printTables(tables: QueryTables, { o }: Options, io: Io): Promise
   return 0;
 }
 
-/** The parsers of what the gateway answers. */
+/** Parses the gateway's answer. Throws if it is not a query result. */
 async function readResult(answer: AdminAnswer): Promise<QueryResult> {
   const { columns, rows, index, unanswered, cut } = recordOf(await readJson(answer));
   const isWhole = Array.isArray(columns) && Array.isArray(rows) && rows.every(Array.isArray);

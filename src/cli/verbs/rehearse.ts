@@ -1,6 +1,6 @@
 /**
- * `gateway rehearse FILE`: what a document would have made of the requests that all nodes served lately. The status is 1 when
- * a request that was served would be refused, so that a pipeline can stop on it.
+ * `gateway rehearse FILE`: shows how a document would have changed the recent requests of all nodes. The status is 1 if
+ * a request that was served would be refused, so that a pipeline can stop.
  */
 import { AdminError, type RehearsalResult, rehearsalCoverage, rehearsalSummary } from "../../admin-api/index.ts";
 import { escapeControls, escapeControlsOfLines, formatDuration } from "../../base/index.ts";
@@ -14,7 +14,7 @@ import { tableLines } from "../table-text.ts";
 
 type Options = FlagsOf<typeof rehearseFlags>;
 
-/** The gateway takes no longer document. */
+/** Maximum size of a document; the gateway accepts no larger one. */
 const MAX_DOCUMENT_BYTES = 4 << 20;
 const FIRST_SOURCE = "default";
 
@@ -71,9 +71,9 @@ const WORDS: Readonly<Record<RehearsalResult["changes"][number]["outcome"], stri
   other_provider: "would go to",
   other_guardrail: "other guardrails",
 };
-/** Callers of a cause that are named. */
+/** Maximum number of callers that are named per cause. */
 const NAMED = 3;
-/** Requests that are given as examples. */
+/** Maximum number of requests that are shown as examples. */
 const SHOWN_EXAMPLES = 10;
 
 function* textLines(result: RehearsalResult, since: string, io: Io): Generator<string> {
@@ -105,7 +105,10 @@ function callersText(callers: RehearsalResult["changes"][number]["callers"]): st
   return callers.length > NAMED ? `${named.join(", ")}, ${callers.length - NAMED} more` : named.join(", ");
 }
 
-/** The effect of a document in one line, or `undefined` if the gateway or the policy does not rehearse. */
+/**
+ * Returns the effect of a document in one line; `undefined` if the gateway does not support rehearsals, or the policy
+ * forbids them.
+ */
 export async function effectLine(
   { client }: Called,
   source: string,

@@ -1,4 +1,6 @@
-/** The daemon: flag mode or config mode, until a signal. Source: specification document 1; decisions, section 5. */
+/**
+ * Runs the daemon, in flag mode or config mode, until a signal. Source: specification document 1; decisions, section 5.
+ */
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -35,7 +37,7 @@ type Options = FlagsOf<typeof runFlags>;
 
 const CONFIGURATION = 10;
 
-/** `held`: since before this file was loaded. */
+/** Runs the daemon. `held`: SIGHUP handler that was installed before this file was loaded. */
 export async function run(
   options: Options,
   _: readonly string[],
@@ -124,7 +126,8 @@ async function runConfigMode(path: string, io: Io, log: Log, tee: LogTee, held: 
 async function runFrom(path: string, io: Io, log: Log, tee: LogTee, hangups: Hangups): Promise<ExitStatus> {
   const documents = await readNode(path, io.env);
   const { nodeFile } = documents;
-  // A node that has stored a configuration serves it when the document on disk is broken; a new node has no other.
+  // If the document on disk is invalid, a node serves its stored configuration; a new node has none, so it refuses to
+  // start.
   const { data_dir: kept } = nodeFile?.cluster ?? {};
   const dataDir = kept === undefined ? undefined : beside(path, kept);
   const isNew = dataDir === undefined || !existsSync(join(dataDir, "raft"));
@@ -158,14 +161,16 @@ async function runFrom(path: string, io: Io, log: Log, tee: LogTee, hangups: Han
   });
 }
 
-/** Members that there are, or may be: they may hold sealed secrets that the document refers to. */
+/**
+ * Returns whether the cluster has or may have other members, which may have sealed secrets that the document refers to.
+ */
 function hasOthers(nodeFile: NodeFile | undefined): boolean {
   const { join, peers = [] } = nodeFile?.cluster ?? {};
   return join !== undefined || peers.length > 1;
 }
 
 interface Hangups {
-  /** From here on, and for the one that came before. */
+  /** Reloads the node at each SIGHUP from now on, and at once if one arrived during the start. */
   serve(node: ConfigNode, manager: ServiceManager): void;
   close(): void;
 }
@@ -181,7 +186,7 @@ function hangupsOf(log: Log, held: HeldSighup): Hangups {
       isWaiting = true;
       return;
     }
-    // One reload after the other.
+    // Reloads run one after the other.
     turn = turn.then(asked).catch((error: unknown) => log.error("reload failed", { error }));
   };
   const close = held.pass(onHangup);
@@ -203,10 +208,13 @@ interface Start {
   readonly signal: AbortSignal;
 }
 
-/** In flag mode nothing but the event loop shows that the process is alive. */
+/** Reports for the service manager in flag mode. Apart from the event loop there is nothing to check. */
 const WITHOUT_STATE: Watched = { status: () => "Serving", alive: () => Promise.resolve() };
 
-/** `start` resolves when the node serves, with what may end it by itself. */
+/**
+ * Runs until a signal or a fatal error. `start` resolves when the node serves; its `ended` resolves if the node stops
+ * by itself.
+ */
 async function untilStopped(
   io: Io,
   log: Log,
@@ -218,7 +226,7 @@ async function untilStopped(
   try {
     const bounds = boundsOf(io);
     checkForwardProxies(io.env, log);
-    // First, so that it closes last: a drain is life too.
+    // Opened first so that it closes last: the watchdog must still get signs of life while requests finish.
     const manager = owner.own("service manager", await openServiceManager(io.env, log), (it) => it.close());
     const started = await start({ owner, bounds, build, manager, signal: io.signal });
     manager.ready(started ?? WITHOUT_STATE);
@@ -238,13 +246,13 @@ async function untilStopped(
   }
 }
 
-/** A day: longer streams there are none, and a timer holds no more than 24.8 days. */
+/** Maximum drain time: one day, since no stream is longer, and a timer lasts at most 24.8 days. */
 const MAX_DRAIN_MS = 86_400_000;
 
-/** A node that is killed loses what it had not reported. */
+/** Maximum interval of usage reports, since a node that is killed loses what it has not reported. */
 const MAX_USAGE_REPORT_MS = 60_000;
 
-/** An hour: a comment that comes less often keeps nothing alive. */
+/** Maximum interval of heartbeats: one hour, since less frequent ones keep no connection alive. */
 const MAX_HEARTBEAT_MS = 3_600_000;
 
 function boundsOf({ env }: Io): DataPlaneBounds {

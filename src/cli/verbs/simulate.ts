@@ -1,8 +1,8 @@
 /**
- * `gateway simulate`: the simulated provider, MCP server and agent alone, until it is interrupted.
+ * `gateway simulate`: runs the simulated provider, MCP server and agent until it is interrupted.
  *
- * stdout gets one line, the URL, once it listens; stderr says how to call it and, with `GATEWAY_LOG=debug`, gets a line
- * a request.
+ * stdout gets one line with the URL once it listens. stderr gets instructions for calling it and, with
+ * `GATEWAY_LOG=debug`, one line per request.
  */
 
 import { once } from "node:events";

@@ -1,9 +1,10 @@
 /**
- * `gateway snapshot restore FILE`: the state of the whole cluster replaced by that of an archive. Source: specification
- * document 1, "gateway snapshot restore". What was there before is gone, on every node; members stay.
+ * `gateway snapshot restore FILE`: replaces the state of the whole cluster by that of an archive. Source: specification
+ * document 1, "gateway snapshot restore".
  *
- * A file that cannot be an archive is refused before anything is sent; the rest the gateway checks before it replaces
- * anything. A call that breaks off after the archive is through may still have been applied.
+ * The previous state is lost on every node; the members stay. A file that cannot be an archive is refused before
+ * anything is sent; the gateway checks the rest before it replaces anything. If the connection fails after the whole
+ * archive was sent, it may still have been applied.
  */
 
 import {
@@ -26,9 +27,9 @@ import { untilAborted } from "../streams.ts";
 
 type Options = FlagsOf<typeof snapshotRestoreFlags>;
 
-/** Above what the gateway grants the whole request. */
+/** Timeout in milliseconds: longer than the gateway allows for the whole request. */
 const TIME_LIMIT_MS = 720_000;
-/** RFC 1952, section 2.3.1. */
+/** First bytes of a gzip file. Source: RFC 1952, section 2.3.1. */
 const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
 
 export async function run(options: Options, [name = ""]: readonly string[], io: Io): Promise<ExitStatus> {
@@ -55,18 +56,18 @@ export async function run(options: Options, [name = ""]: readonly string[], io: 
 }
 
 export interface RestoreOptions {
-  /** Leaves out what is sealed. */
+  /** True to leave out sealed secrets. */
   readonly withoutSecrets: boolean;
   readonly signal: AbortSignal;
   readonly progress: Pick<Progress, "add">;
-  /** All of the archive has left; whatever fails from then on, it may be restored. */
+  /** Called when the whole archive has been sent. After that, it may have been restored even if the call fails. */
   onSent(): void;
 }
 
 export interface RestoredArchive {
   /** Description of what was restored. */
   readonly summary: string;
-  /** Names of what `withoutSecrets` left out. */
+  /** Names of the secrets that `withoutSecrets` left out. */
   readonly secretsLeftOut: readonly string[];
   readonly certificatesLeftOut: readonly string[];
 }
@@ -102,13 +103,13 @@ export async function restoreArchive(
 
 export interface ArchiveSource {
   open(): AsyncIterable<Uint8Array>;
-  /** Bytes; undefined where nobody knows. */
+  /** Size in bytes; `undefined` if unknown. */
   readonly size: number | undefined;
   /** True if each `open` reads from the beginning. */
   readonly isRepeatable: boolean;
 }
 
-/** Refuses what cannot be an archive. Throws `UsageError`. */
+/** Opens the archive. Throws `UsageError` if the file cannot be an archive. */
 export async function archiveIn(name: string, io: Io): Promise<ArchiveSource> {
   if (name === "") throw new UsageError("the name of the file is empty");
   if (name === "-") {
@@ -124,7 +125,7 @@ export async function archiveIn(name: string, io: Io): Promise<ArchiveSource> {
   return { open, size, isRepeatable: true };
 }
 
-/** Prints names of secrets to stdout, so that a script can seal them again one after the other. */
+/** Prints the names of the secrets to stdout, so that a script can seal them again. */
 function reportLeftOut({ secretsLeftOut, certificatesLeftOut }: RestoredArchive, io: Io): void {
   for (const name of secretsLeftOut) io.stdout.write(`${clip(name)}\n`);
   const secrets = secretsLeftOut.length;

@@ -1,8 +1,8 @@
 /**
- * `gateway snapshot save FILE`: the archive of the cluster's state into a file, or to stdout (`-`). Source: specification
- * document 1, "gateway snapshot save".
+ * `gateway snapshot save FILE`: saves an archive of the cluster's state to a file, or to stdout (`-`). Source:
+ * specification document 1, "gateway snapshot save".
  *
- * A file appears whole or not at all. On stdout only the exit status shows that an archive is incomplete.
+ * A file is complete or does not appear. On stdout, only the exit status shows whether the archive is complete.
  */
 
 import {
@@ -25,9 +25,9 @@ import { fileTarget, writeWhole } from "../write-atomically.ts";
 
 type Options = FlagsOf<typeof snapshotSaveFlags>;
 
-/** Until the archive begins: the node takes a snapshot of its state first. */
+/** Timeout until the archive begins, in milliseconds. The node first takes a snapshot of its state. */
 const TIME_LIMIT_MS = 300_000;
-/** Codes of a node that does not lead, and of a cluster without a leader. */
+/** Error codes of a node that is not the leader, and of a cluster without a leader. */
 const LEADERLESS: ReadonlySet<string> = new Set(["conflict", "no_leader"]);
 
 export async function run(options: Options, [name = ""]: readonly string[], io: Io): Promise<ExitStatus> {
@@ -58,7 +58,7 @@ export async function run(options: Options, [name = ""]: readonly string[], io: 
 }
 
 export interface SaveOptions {
-  /** Also from a node that does not lead. */
+  /** True to allow an archive from a node that is not the leader. */
   readonly isStale: boolean;
   readonly signal: AbortSignal;
   readonly progress: Pick<Progress, "add">;
@@ -93,14 +93,15 @@ interface Archive {
 async function archiveOf(answer: AdminAnswer): Promise<Archive> {
   await throwIfRefused(answer);
   const { "content-type": type, "x-gateway-index": index, "x-gateway-term": term } = answer.headers;
-  // A page of some proxy, kept as an archive, would be noticed on the day that it is needed.
+  // Refuses other content, such as an error page of a proxy. If it were saved as an archive, nobody would notice until
+  // the archive is needed.
   if (type !== ARCHIVE_TYPE || !isNumber(index) || !isNumber(term)) {
     throw new AdminError(answer.status, "unintelligible", `The answer (${answer.status}) is no archive.`);
   }
   return { index, term, parts: answer.body };
 }
 
-/** Printed, so it holds nothing that a terminal obeys. */
+/** Returns whether the text is a number. It is printed, so control characters must not pass. */
 function isNumber(text: string | string[] | undefined): text is string {
   return typeof text === "string" && /^\d{1,16}$/.test(text);
 }

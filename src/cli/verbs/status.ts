@@ -1,6 +1,7 @@
 /**
- * `gateway status`: the node asked, the members of its cluster and the alerts of the console's overview, worst first. The
- * status is 1 when something fails: a node that cannot serve, or an alert of severity `fail` that nobody acknowledged.
+ * `gateway status`: prints the state of the called node, the members of its cluster and the alerts of the console's
+ * overview, worst first. The status is 1 if something fails: a node that cannot serve, or an unacknowledged alert of
+ * severity `fail`.
  */
 
 import type { ClusterMemberRecord, NodeStatus } from "../../admin-api/index.ts";
@@ -25,7 +26,7 @@ export function run(options: Options, _: readonly string[], io: Io): Promise<Exi
     for (;;) {
       const overview = await overviewOf(called, io, console);
       const text = options.o === "json" ? jsonOf(overview, io) : textOf(overview, io, console);
-      // Times and counts that move alone are no news.
+      // Changes of times and counts alone are not printed again.
       const news = JSON.stringify([overview.isFailing, overview.shown.map(({ id, severity }) => [id, severity])]);
       if (news !== before) await writeAll(io.stdout, joined(text), io.signal);
       before = news;
@@ -42,7 +43,7 @@ interface Overview {
   readonly members: readonly ClusterMemberRecord[];
   readonly shown: readonly AttentionItem[];
   readonly acknowledged: readonly AttentionItem[];
-  /** Lists that could not be read, with the reason. */
+  /** Lists that could not be read, each with the reason. */
   readonly unread: readonly (readonly [list: string, why: string])[];
   readonly isFailing: boolean;
 }
@@ -69,7 +70,10 @@ async function overviewOf(called: Called, io: Io, console: ConsoleModule): Promi
   };
 }
 
-/** A leader alone knows how far the others are behind; without its answer a row is that of the node asked. */
+/**
+ * Returns one row per member. The leader's row is preferred, since only the leader knows how far the others are behind;
+ * otherwise that of the called node.
+ */
 function membersAsLeaderSees(
   rows: readonly ClusterMemberRecord[],
   { node, leader }: NodeStatus,

@@ -1,7 +1,8 @@
 /**
- * `gateway -config FILE -test-rules PATH`: rule suites against a configuration, compiled as the gateway compiles it. One
- * line a case on stdout; status 1 when a case fails, a suite has a mistake, or the configuration does not load. Opens no
- * listener, writes nothing, calls nobody. Source: specification document 1, `-test-rules`.
+ * `gateway -config FILE -test-rules PATH`: runs rule suites against a configuration that is compiled as the gateway
+ * compiles it. Prints one line per case on stdout; status 1 if a case fails, a suite has a mistake, or the
+ * configuration does not load. Opens no listener, writes nothing, and sends no requests. Source: specification document
+ * 1, `-test-rules`.
  */
 
 import { escapeControls } from "../../base/index.ts";
@@ -11,7 +12,7 @@ import { type ExitStatus, type Io, resolvePath } from "../io.ts";
 import { findSuites, runSuites, subjectOf } from "../rule-suite/index.ts";
 import { joined, writeAll } from "../streams.ts";
 
-/** Both as the operator wrote them. */
+/** Runs the suites. Both paths are as the operator wrote them. */
 export async function testRules(configPath: string, suitesPath: string, io: Io): Promise<ExitStatus> {
   const found = await findSuites(resolvePath(io, suitesPath), suitesPath, io.signal);
   if (found.kind === "problem") throw new UsageError(`flag '-test-rules': ${escapeControls(found.message)}`);

@@ -1,4 +1,4 @@
-/** `gateway version`: build, commit, date, toolchain, platform and feature levels, in a line or as JSON. */
+/** `gateway version`: prints build, commit, date, toolchain, platform and feature levels, on one line or as JSON. */
 
 import { FEATURE_RANGE } from "../../server/core/state/index.ts";
 import { buildOf, platformOf, versionLine } from "../build.ts";

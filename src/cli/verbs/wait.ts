@@ -1,6 +1,6 @@
 /**
- * `gateway wait CONDITION`: blocks until a node is as a rolling upgrade needs it, or the timeout ends. A node that cannot be
- * reached is waited for too, since it may be restarting.
+ * `gateway wait CONDITION`: blocks until a node meets the condition, or the timeout ends. It is meant for rolling
+ * upgrades. A node that cannot be reached may be restarting, so it is waited for too.
  */
 
 import { type AdminClient, AdminError, createAdminClient, explain } from "../../admin-api/index.ts";
@@ -11,10 +11,10 @@ import type { ExitStatus, Io } from "../io.ts";
 import type { waitFlags } from "../operate/flags.ts";
 import { CONDITION_NAMES, type ConditionName } from "../operate/wait-conditions.ts";
 
-/** Interval between two looks. */
+/** Interval between two checks, in milliseconds. */
 const STEP_MS = 250;
 
-/** Resolves with why the condition is not met yet; `undefined` once it is. */
+/** Returns why the condition is not met yet; `undefined` once it is. */
 type Condition = (
   client: AdminClient,
   limits: { readonly signal: AbortSignal; readonly timeLimitMs: number },
@@ -29,7 +29,7 @@ const CONDITIONS: Readonly<Record<ConditionName, Condition>> = {
     const { leader } = await client.call("get_status", {}, limits);
     return leader === null ? "no leader is known" : undefined;
   },
-  /** A consistent read is answered once the node has applied all that was acknowledged before. */
+  /** The node answers a consistent read only after it has applied everything that was acknowledged before. */
   async applied(client, limits) {
     await client.call("list_cluster_members", { query: { consistent: true } }, limits);
     return undefined;
@@ -69,7 +69,7 @@ export async function run(options: FlagsOf<typeof waitFlags>, names: readonly st
         const { words, isUnreachable } = explain(error, door);
         isReached = !isUnreachable;
         why = words;
-        // A refusal does not change by waiting.
+        // Waiting does not help if the caller is not authorized.
         if (error.status === 401 || error.status === 403) {
           io.stderr.write(`gateway wait: ${escapeControls(why)}\n`);
           return 1;
