@@ -1,6 +1,6 @@
 /**
- * Adds the native libraries of all platforms to dist/, before `npm pack`: fetches those that npm did not install on this
- * machine, checks them against package-lock.json, and copies them. Does nothing that was done before.
+ * Adds the native libraries of all platforms to dist/, before `npm pack`. Fetches those that npm did not install on
+ * this machine, checks them against package-lock.json, and copies them. Skips libraries that are already there.
  */
 
 import { execFileSync } from "node:child_process";
@@ -19,7 +19,7 @@ const FETCH_LIMIT_MS = 120_000;
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 const locked = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")).packages;
 
-/** Returns the bytes of the package's tarball, as npm finds it in its cache or in the registry. */
+/** Returns the package's tarball, which npm takes from its cache or the registry. */
 function fetchPackage(name, version, folder) {
   const options = ["--json", "--prefer-offline", "--loglevel=error", "--fetch-retries=1", "--pack-destination", folder];
   const npm = process.env.npm_execpath;
@@ -29,7 +29,7 @@ function fetchPackage(name, version, folder) {
     encoding: "utf8",
     stdio: ["ignore", "pipe", "inherit"],
     timeout: FETCH_LIMIT_MS,
-    // The settings of the npm that runs this script, such as a dry run, are not those of the fetch.
+    // A dry run of the npm that runs this script must not turn the fetch into a dry run.
     env: { ...process.env, npm_config_dry_run: "false" },
   });
   return readFileSync(join(folder, JSON.parse(said)[0].filename));
@@ -40,7 +40,7 @@ function checkDigest(name, bytes, integrity) {
   if (digest !== integrity) throw new Error(`${name} is not what package-lock.json says: ${digest}`);
 }
 
-/** Resolves with `[path, content]` of each file, without the folder that npm puts around them. */
+/** Returns `[path, content]` of each file, without the folder `package` that contains them all. */
 async function filesIn(bytes) {
   const files = [];
   const archive = extract();

@@ -1,6 +1,6 @@
 /**
- * `npm run build`: bundles src/ and every package that it uses to dist/, with esbuild, so that an installation needs no other
- * package. Beside the bundles it writes native and WebAssembly files, the licenses of what is bundled, and the SBOM
+ * `npm run build`: bundles src/ and every package that it uses to dist/ with esbuild, so that an installation needs no
+ * other package. Also writes native and WebAssembly files, the licenses of the bundled packages, and the SBOM
  * (CycloneDX).
  */
 
@@ -20,7 +20,7 @@ import stamp from "./stamp.cjs";
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 const dist = join(root, "dist");
 
-/** Removes chunks of earlier builds. */
+/** Removes all other files of dist/, such as chunks of earlier builds. */
 function removeAllBut(kept) {
   for (const entry of readdirSync(dist, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name);
@@ -44,7 +44,7 @@ try {
   removeAllBut(new Set([...written, ...texts.map(([path]) => path), ...copyNative(root), ...copyKoffi(root)]));
   stamp.write(root, fingerprint);
 } catch (error) {
-  // esbuild has printed errors in the source, with their place.
+  // esbuild has already printed the errors in the source with their positions.
   if (!Array.isArray(error?.errors)) console.error(error);
   process.exitCode = 1;
 }

@@ -1,7 +1,7 @@
 /**
- * `npm run generate:proto`: writes the types of the messages in proto/ to one file, src/server/ext-proc/messages.generated.ts.
- * The generator of @grpc/proto-loader writes a file for each message; here they are joined. A test reports when the file is
- * not what proto/ gives. With an argument: writes that file instead.
+ * `npm run generate:proto`: generates the types of the messages in proto/ to one file,
+ * src/server/ext-proc/messages.generated.ts. The generator of @grpc/proto-loader writes one file per message; this
+ * script joins them. A test fails if the file does not match proto/. With an argument, writes to that file instead.
  */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -19,7 +19,7 @@ import type * as grpc from "@grpc/grpc-js";
 import type { EnumTypeDefinition, MessageTypeDefinition, MethodDefinition } from "@grpc/proto-loader";
 `;
 
-/** Returns the text of one generated file without its imports, and with the names of messages without their packages. */
+/** Returns the text of a generated file without its imports, and with message names without their packages. */
 function declarations(text) {
   return text
     .replace(/^import .*\n/gm, "")

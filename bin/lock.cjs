@@ -1,8 +1,8 @@
 "use strict";
 
 /**
- * Lock between processes: a file that contains the process id of its holder. The lock of a process that was killed is taken
- * over, so that nobody has to remove it by hand.
+ * Lock between processes: a file with the process id of its holder. If the holder was killed, the next process takes
+ * over the lock, so that nobody has to remove the file by hand.
  */
 
 const { mkdirSync, readFileSync, rmdirSync, rmSync, statSync, writeFileSync } = require("node:fs");
@@ -13,7 +13,10 @@ const WRITING_MS = 5_000;
 /** Maximum time that a process holds the lock, in milliseconds. Beyond it the process id may belong to another process. */
 const MOST_HELD_MS = 900_000;
 
-/** Waits for the lock, and returns a function that releases it. Calls `waits` once, with the process that holds it. */
+/**
+ * Waits for the lock, and returns a function that releases it. If it has to wait, calls `waits` once with the process
+ * id of the holder.
+ */
 function take(path, waits) {
   for (let hasWaited = false; ; ) {
     try {
@@ -55,7 +58,10 @@ function isAlive(pid) {
   }
 }
 
-/** Removes a stale lock. One process at a time does, and looks again, since another may have taken the lock meanwhile. */
+/**
+ * Removes a stale lock. Only one process at a time does so, and it checks the lock again first, since another process
+ * may have taken it meanwhile.
+ */
 function breakOff(path) {
   const breaking = `${path}.break`;
   try {

@@ -1,8 +1,8 @@
 "use strict";
 
 /**
- * Compares the installed packages with package-lock.json. The lock file has two sets: `build` is what building and running the
- * program needs (the dependencies of package.json), `all` adds what tests need (those of test/package.json).
+ * Compares the installed packages with package-lock.json. There are two sets of packages: `build` is needed to build
+ * and run the program (the dependencies of package.json), `all` also includes those for tests (of test/package.json).
  */
 
 const { existsSync, readFileSync } = require("node:fs");
@@ -17,7 +17,7 @@ const HELD = /^node_modules\/@koromix\/koffi-(linux|darwin)-(x64|arm64)$/;
  */
 function missingPackages(root, set) {
   const locked = packagesOf(join(root, "package-lock.json"));
-  // A link leads to a workspace, which is a folder of the source.
+  // A link is a workspace, which is a folder of the source.
   const isPackage = (path) => path.startsWith("node_modules/") && locked[path].link !== true;
   const wanted = set === "build" ? reachable(locked) : Object.keys(locked).filter(isPackage);
   const installedPath = join(root, "node_modules", ".package-lock.json");
@@ -41,7 +41,7 @@ function packagesOf(path) {
   }
 }
 
-/** Returns the paths of the packages that package.json needs, directly or through others. */
+/** Returns the paths of the packages that package.json needs, directly or indirectly. */
 function reachable(locked) {
   const own = locked[""] ?? {};
   const found = new Set();
@@ -58,7 +58,10 @@ function reachable(locked) {
 
 const namesIn = (entry, ...members) => members.flatMap((member) => Object.keys(entry[member] ?? {}));
 
-/** Finds a package as Node.js does: in the node_modules of the package that asks, then of the folders above it. */
+/**
+ * Resolves a package name as Node.js does: in the node_modules of the importing package, then in those of the folders
+ * above it.
+ */
 function resolveName(locked, from, name) {
   for (let place = from; ; place = place.slice(0, Math.max(0, place.lastIndexOf("node_modules/") - 1))) {
     const path = place === "" ? `node_modules/${name}` : `${place}/node_modules/${name}`;
@@ -67,7 +70,10 @@ function resolveName(locked, from, name) {
   }
 }
 
-/** Returns the packages that a build on this machine reads, and those of other platforms that the tarball holds. */
+/**
+ * Returns the packages that a build on this machine needs, including packages for other platforms that the tarball
+ * contains.
+ */
 function packagesForBuild(root) {
   const locked = packagesOf(join(root, "package-lock.json"));
   return reachable(locked).filter((path) => isForThisMachine(locked[path]) || HELD.test(path));

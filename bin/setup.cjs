@@ -1,13 +1,13 @@
 "use strict";
 
 /**
- * Prepares a fresh clone before `npm start` (`setup.cjs start`) and `npm test`; does nothing if it is ready. Installs the
- * packages if node_modules differs from package-lock.json, then builds if dist/ is older than the source. A start needs only
- * the packages that the build reads; those of tests, over half of all bytes, are installed by the first test. If several run
- * at once, one does the work and the others wait.
+ * Prepares a fresh clone before `npm start` (`setup.cjs start`) and `npm test`; does nothing if it is ready. Installs
+ * the packages if node_modules differs from package-lock.json, then builds if dist/ is older than the source. A start
+ * needs only the packages for the build; those for tests, over half of all bytes, are installed before the first test.
+ * If several setups run at once, one does the work and the others wait.
  *
- * Uses only Node's own modules, since nothing else may be installed yet. Prints one line per step on stderr, and counts
- * packages on it in a terminal.
+ * Uses only Node's own modules, since nothing else may be installed yet. Prints one line per step on stderr, and in a
+ * terminal also the number of fetched packages.
  */
 
 const { spawn } = require("node:child_process");
@@ -16,11 +16,14 @@ const { missingPackages } = require("./packages.cjs");
 
 const root = resolve(__dirname, "..");
 
-/** Lines of a failed step's output that are shown and kept; its end says what went wrong. */
+/**
+ * Maximum number of lines of a failed step's output that are shown, and that are kept; the last ones show what went
+ * wrong.
+ */
 const SHOWN_LINES = 40;
 const KEPT_LINES = 2_000;
 
-/** Maximum time of an install without a line of progress, in milliseconds; tests set it. */
+/** Maximum time of an install without any output, in milliseconds; tests set it. */
 const STALL_MS = Number(process.env.GATEWAY_SETUP_STALL_MS ?? 60_000);
 /** Maximum time of a build, in milliseconds. It needs no network and prints nothing until it ends. */
 const BUILD_LIMIT_MS = 15 * 60_000;
@@ -28,10 +31,10 @@ const KILL_MS = 2_000;
 /** Prefix of the line that npm writes for each package that it fetches or finds in its cache. */
 const PROGRESS = "npm http ";
 const FAILED_ATTEMPT = /attempt #?\d+ failed/i;
-/** Line of a package's tarball, from the registry or the cache. */
+/** Matches npm's line for a package tarball, fetched from the registry or found in the cache. */
 const FETCHED_PACKAGE = /^npm http (?:fetch GET 200|cache) .*\/-\/[^/]+\.tgz/;
 
-/** Packages to install; see packages.cjs. */
+/** Set of packages to install; see packages.cjs. */
 const SET = process.argv[2] === "start" ? "build" : "all";
 
 async function main() {
@@ -55,14 +58,17 @@ async function main() {
   }
 }
 
-/** Loads the stamp here and not above, since an install may be all that is needed. */
+/**
+ * Returns whether the build is up to date. stamp.cjs is loaded here and not at the top, since an install may be all
+ * that is needed.
+ */
 const isBuilt = () => require("./stamp.cjs").isFresh(root);
 
 const isInstalled = () => missingPackages(root, SET).length === 0;
 
 /**
- * Returns the npm that runs this script, which need not be the first in PATH. Asks for development dependencies, since
- * NODE_ENV=production omits them and the build needs them.
+ * Returns the command line of an install with the npm that runs this script, which may not be the first one in PATH.
+ * Includes development dependencies, which the build needs and NODE_ENV=production omits.
  */
 function installer() {
   const only = SET === "build" ? ["--workspaces=false"] : [];
@@ -73,8 +79,8 @@ function installer() {
 }
 
 /**
- * Runs the command and shows failed attempts. Ends the command after `stallMs` without progress. `total`: number of packages
- * that it fetches, if it does.
+ * Runs the command and shows failed attempts. Stops the command after `stallMs` without progress. `total`: number of
+ * packages that it fetches, for the progress.
  */
 async function step(what, [command, args], { stallMs, adviceFor, total }) {
   const startedAt = Date.now();
@@ -99,26 +105,26 @@ async function step(what, [command, args], { stallMs, adviceFor, total }) {
 
 const ERASE_LINE = "\u001b[K";
 
-/** Returns a function that takes lines of output, and writes the number of fetched packages after the text. */
+/** Returns a function that takes output lines and shows the number of fetched packages after the text. */
 function counter(text, total) {
   let fetched = 0;
   let written = 0;
   return (line) => {
     if (!FETCHED_PACKAGE.test(line)) return;
     fetched += 1;
-    // Ten times a second are enough for the eye, and cost npm nothing.
+    // Updating ten times a second is fast enough, and does not slow npm down.
     if (Date.now() - written < 100) return;
     written = Date.now();
     process.stderr.write(`\r${ERASE_LINE}${text}${Math.min(fetched, total)} of ${total} `);
   };
 }
 
-/** Resolves with the lines of the output and, if the command failed, how it ended. */
+/** Runs the command. Returns its output lines and, if it failed, the reason. */
 function run(command, args, stallMs, count) {
   const child = spawn(command, args, {
     cwd: root,
     stdio: ["ignore", "pipe", "pipe"],
-    // On Windows npm is a script, which only the shell can start.
+    // On Windows npm is a script, which can only be started through the shell.
     shell: command === "npm" && process.platform === "win32",
   });
   const output = [];
@@ -137,7 +143,7 @@ function run(command, args, stallMs, count) {
     if (line === "") return;
     count(line);
     if (output.push(line) > KEPT_LINES) output.shift();
-    // Repeating a failed attempt is no progress.
+    // A repeated attempt does not count as progress.
     if (!FAILED_ATTEMPT.test(line)) return waitAgain();
     if (hasTold) return;
     hasTold = true;
@@ -171,7 +177,7 @@ const adviceForBuild = (_, isStalled) =>
     ? "The build takes a few seconds on an idle machine. Start again when this one has less to do."
     : "The errors above are in the source.";
 
-/** Returns what to do about a failed install, by npm's output. */
+/** Returns advice about a failed install, based on npm's output. */
 function adviceForInstall(output) {
   const path = /^npm (?:error|ERR!) path (.+)$/m.exec(output)?.[1] ?? "";
   if (/\bENOSPC\b/.test(output))

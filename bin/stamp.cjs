@@ -1,8 +1,9 @@
 "use strict";
 
 /**
- * Stamp of a build, in dist/.stamp: a fingerprint over path, size and time of every file that the build reads. It says whether
- * dist/ is built from the source beside it. Times are compared for equality and not by age, so that an older file counts too.
+ * Stamp of a build, in dist/.stamp: a fingerprint of path, size and time of every file that the build reads. It shows
+ * whether dist/ was built from the current source. Times are compared for equality and not by age, so that replacing a
+ * file with an older one counts as a change too.
  */
 
 const { createHash } = require("node:crypto");
@@ -32,7 +33,10 @@ function isFresh(root) {
   return existsSync(path) && readFileSync(path, "utf8") === fingerprint(root);
 }
 
-/** `of`: fingerprint from before the build, so that a file that was saved meanwhile causes another build. */
+/**
+ * Writes the stamp. `of`: fingerprint taken before the build, so that a file saved during the build causes another
+ * build.
+ */
 function write(root, of) {
   mkdirSync(join(root, "dist"), { recursive: true });
   writeFileSync(join(root, "dist", ".stamp"), of);

@@ -1,9 +1,8 @@
 /**
- * Bundles with esbuild. Every verb, being loaded by `import()`, becomes a file of its own, as does each package that is loaded
- * so.
+ * Bundles the program with esbuild. Every module that is loaded by `import()`, such as a verb, becomes a separate file.
  *
- * The console is a bundle by itself that holds React and Ink: only React's production build may run, since the other keeps a
- * record of every frame.
+ * The console is a separate bundle with React and Ink, because it must contain React's production build: the
+ * development build keeps a record of every frame.
  */
 
 import { build } from "esbuild";
@@ -14,19 +13,19 @@ import { besidesBundle } from "./native.mjs";
 import { withoutUnused } from "./omit-unused.mjs";
 
 /**
- * Programs, which use most of the server each. They are bundled together, so that what several of them load is in `dist/` once:
- * that takes 16 MB less.
+ * Programs. Each uses most of the server, so they are bundled together: shared code is then in `dist/` only once, which
+ * saves 16 MB.
  */
 const PROGRAMS = [
   "src/cli/main.ts",
   "src/cli/console-trials/child.ts",
-  // At the top of dist/, since what it starts and reads itself is found from there.
+  // The output is at the top of dist/, because the program looks for its files relative to its own path.
   { in: "src/server/node/worker/program.ts", out: "worker" },
 ];
 
 /**
- * Threads, and the processes of models. Each is bundled by itself and holds only what it uses. A chunk that it shared with the
- * programs would hold all that any of them uses of the same modules: the thread of SQL would load five times as much.
+ * Threads and child processes. Each is bundled separately and contains only what it uses. Chunks shared with the
+ * programs would contain everything that any program uses of a module: the SQL thread would load five times as much.
  */
 const THREADS = [
   "src/server/cluster/worker.ts",
@@ -42,16 +41,19 @@ const THREADS = [
 
 const CONSOLE = "src/console/index.ts";
 
-/** Keeps the console out of the bundle that opens it. */
+/** Plugin that leaves the console out of the other bundles. */
 const consoleApart = {
   name: "console-apart",
   setup(build) {
-    // Every verb is a file at the top of dist/, as are the chunks that esbuild splits off.
+    // A relative path works, since every verb and every chunk is at the top of dist/.
     build.onResolve({ filter: /\/console\/index\.ts$/ }, () => ({ path: "./console/index.js", external: true }));
   },
 };
 
-/** Names that CommonJS packages expect. Some ES modules define the last two themselves. */
+/**
+ * Code that defines the names that CommonJS packages expect. `__filename` and `__dirname` are replaced by other names,
+ * because some ES modules define them themselves.
+ */
 const OF_COMMONJS = [
   'import { createRequire as $createRequire } from "node:module";',
   'import { dirname as $dirname } from "node:path";',
@@ -71,17 +73,17 @@ const SHARED = {
   metafile: true,
   logLevel: "warning",
   banner: { js: OF_COMMONJS },
-  // Optional packages of ws, which works without them.
+  // Optional dependencies of ws, which works without them.
   external: ["bufferutil", "utf-8-validate"],
 };
 
 /**
- * Percentage by which esbuild's heap grows between garbage collections. At Go's default of 100 the collector takes a third of
- * the processor time of a build.
+ * Percentage by which esbuild's heap grows between garbage collections. With Go's default of 100, garbage collection
+ * takes a third of a build's processor time.
  */
 const HEAP_GROWTH = "400";
 
-/** Resolves with esbuild's metafile of each bundle. */
+/** Builds all bundles. Returns esbuild's metafile of each. */
 export async function bundleAll(root, built) {
   process.env.GOGC ??= HEAP_GROWTH;
   const define = {
@@ -107,7 +109,8 @@ export async function bundleAll(root, built) {
       plugins: [deferredParts, ...plugins],
     },
   ];
-  // One after the other: each keeps all processors busy, and all at once need 2 GiB of memory and a third more processor time.
+  // Built one after the other: each build uses all processors, and all at once would need 2 GiB of memory and a third
+  // more processor time.
   const metafiles = [];
   for (const options of bundles) metafiles.push((await build(options)).metafile);
   return metafiles;

@@ -1,19 +1,20 @@
 /**
- * The native libraries of koffi, which are one npm package per platform. npm installs that of its own machine; the tarball
- * holds those of every platform on which the program calls koffi, so that an installation needs no registry and no package
- * beside it. They lie in dist/native/koffi, and are found there through `#native/` of package.json.
+ * Native libraries of koffi, which has one npm package per platform. npm installs only the package for its own machine.
+ * The tarball contains those of every platform on which the program uses koffi, so that an installation needs neither a
+ * registry nor another package. They are in dist/native/koffi, and the program finds them through `#native/` of
+ * package.json.
  */
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { writeFile } from "./write-file.mjs";
 
-/** Platforms on which src/server/admin/listeners/peer-credentials.ts asks who is connected. */
+/** Platforms on which src/server/admin/listeners/peer-credentials.ts identifies the user at the other end of a socket. */
 const PLATFORMS = ["linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64"];
 
 export const KOFFI_PACKAGES = PLATFORMS.map((platform) => `@koromix/koffi-${platform}`);
 
-/** Folder of packages for other platforms, which bin/add-platforms.mjs fetches. `npm ci` removes it. */
+/** Cache folder for packages of other platforms, which bin/add-platforms.mjs fetches. `npm ci` deletes it. */
 export const FETCHED = join("node_modules", ".cache", "gateway", "platforms");
 
 /** Plugin of esbuild that replaces koffi's search for its native library. */
@@ -25,7 +26,7 @@ export const koffiFromDist = {
         'import { createRequire } from "node:module";',
         "const load = createRequire(import.meta.url);",
         "export function loadStatic(platform) {",
-        // koffi itself reports that there is none.
+        // Returning null makes koffi report that it has no native library.
         "  try { return load(`#native/koffi/${platform}/index.js`); } catch { return null; }",
         "}",
       ].join("\n"),
@@ -54,7 +55,7 @@ export function copyKoffi(root) {
   const to = join(root, "dist", "native", "koffi");
   const own = join(root, "node_modules", "koffi");
   const { name, version, license } = manifestIn(own);
-  // Without a type, since the loaders of the platforms are CommonJS.
+  // `type` is left out, since the loaders of the platforms are CommonJS.
   const about = `${JSON.stringify({ name, version, license }, null, 2)}\n`;
   const texts = [
     [join(to, "package.json"), about],

@@ -1,9 +1,9 @@
 /**
- * Named exports of CommonJS packages that are loaded by `import()`. esbuild exports only `default` for them, where Node.js also
- * exports their members by name. Loads the package to learn the names.
+ * Plugin of esbuild that adds named exports to CommonJS packages loaded by `import()`. esbuild only exports `default`
+ * for them, whereas Node.js exports their members by name too. The plugin loads the package to learn the names.
  */
 
-// One of those packages does not load without this.
+// One of the packages cannot be loaded without this import.
 import "reflect-metadata";
 import { readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
@@ -14,7 +14,7 @@ const NAMESPACE = "named";
 export const namedExports = {
   name: "named-exports",
   setup(build) {
-    // Paths of this namespace are written into the bundle, and must not depend on the folder of the project.
+    // The paths become part of the bundle, so they are relative: they must not depend on where the project is.
     const root = build.initialOptions.absWorkingDir;
     build.onResolve({ filter: /^[^./#]/ }, async ({ path, kind, resolveDir, pluginData }) => {
       if (kind !== "dynamic-import" || pluginData === NAMESPACE) return undefined;
@@ -34,5 +34,5 @@ export const namedExports = {
   },
 };
 
-/** Decides by the text, as esbuild does, since Node.js takes some ES modules for CommonJS. */
+/** Returns whether a file is CommonJS, judged by its text as esbuild does. Node.js treats some ES modules as CommonJS. */
 const isCommonJs = (path) => !/^(import|export)\b/m.test(readFileSync(path, "utf8"));

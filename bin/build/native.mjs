@@ -1,7 +1,7 @@
 /**
- * Native and WebAssembly files of packages that find them by their own place: they are copied to dist/native/, with the
- * package's license, and found there through `#native/` of package.json, from whichever file of dist/ the code is in. Those of
- * koffi, one package per platform, are in koffi.mjs.
+ * Native and WebAssembly files of packages that look for them next to their own code. They are copied to dist/native/
+ * with the package's license, and the code is changed to find them through `#native/` of package.json, whichever file
+ * of dist/ it is in. Those of koffi, which has a package per platform, are in koffi.mjs.
  */
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -9,14 +9,14 @@ import { join } from "node:path";
 import { writeFile } from "./write-file.mjs";
 
 /**
- * `file`: the one that reads `__dirname`. `parts`: files and folders; one that does not exist is left out. `omitted`: platforms
- * on which Node.js 20 does not run.
+ * `file`: file that reads `__dirname`. `parts`: files and folders to copy; missing ones are skipped. `omitted`: matches
+ * platforms on which Node.js 20 does not run.
  */
 const PARTS = [
   {
     name: "classic-level",
     file: "binding.js",
-    // The second is there where no binary was published for the machine, and npm compiled one.
+    // `build/Release` exists if npm compiled the library because none was published for the machine.
     parts: ["prebuilds", "build/Release", "LICENSE"],
     wanted: /\.node$|LICENSE$/,
     omitted: /^prebuilds\/(android-|win32-ia32)/,
@@ -33,7 +33,7 @@ const PARTS = [
 
 const folderOf = ({ name, package: id = name }) => join("node_modules", id);
 
-/** Plugin of esbuild that makes the code look there. */
+/** Plugin of esbuild that makes the code look for the files in dist/native/. */
 export const besidesBundle = {
   name: "besides-bundle",
   setup(build) {
@@ -55,7 +55,7 @@ export function copyNative(root) {
     const to = join(root, "dist", "native", part.name);
     const { name, version, license } = JSON.parse(readFileSync(join(from, "package.json"), "utf8"));
     const about = join(to, "package.json");
-    // Without its type and its scripts, which are those of a package that is installed.
+    // Type and scripts are left out: they would apply to an installed package.
     writeFile(about, `${JSON.stringify({ name, version, license }, null, 2)}\n`);
     const copied = part.parts.flatMap((path) =>
       filesBelow(from, path).flatMap((file) => {

@@ -1,27 +1,31 @@
 /**
- * Omits parts of packages that are loaded with the package and never used by the program, since every process would read them
- * at its start.
+ * Plugin of esbuild that leaves out parts of packages that the program never uses. Otherwise every process would load
+ * them at its start.
  */
 
 const NAMESPACE = "unused";
 
 const FAILS = 'throw new Error("this part of a package is not in the bundle: see bin/build/omit-unused.mjs");';
 
-/** `from`: the importing file; `path`: what it imports; `contents`: what it gets instead, enough for the file to load. */
+/**
+ * `from`: matches the importing file; `path`: matches the import; `contents`: replacement that is just enough for the
+ * importing file to load.
+ */
 const PARTS = [
-  // React's developer tools, which Ink loads if DEV is set, and the file systems of phones.
+  // React's developer tools, which Ink loads if DEV is set, and file systems of React Native.
   {
     from: /./,
     path: /^(react-devtools-core|react-native-fs|react-native-fetch-blob)$/,
     contents: "export default { initialize() {}, connectToDevTools() {} };",
   },
-  // The browser interfaces, which make Node.js load its own copy too; mocks for tests; caches.
+  // undici's browser APIs, which would make Node.js load its own copy too; its mocks for tests; its caches.
   {
     from: /[\\/]undici[\\/]index\.js$/,
     path: /^\.\/lib\/(web|mock|cache|interceptor)\//,
     contents: "module.exports = { CacheStorage: class {} };",
   },
-  // The program checks schemas and writes answers itself; injected requests are for tests.
+  // Fastify's validation and serialization, which the program does itself, and its injected requests, which are for
+  // tests.
   {
     from: /[\\/]fastify[\\/]/,
     path: /^(@fastify\/ajv-compiler|@fastify\/fast-json-stringify-compiler|light-my-request)$/,

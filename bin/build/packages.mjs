@@ -1,15 +1,18 @@
-/** Lists the packages in the bundles, by the metafiles of esbuild. */
+/** Lists the packages in the bundles, based on esbuild's metafiles. */
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Files with a license. A folder `deps` of a package has sources of other projects, with licenses of their own. */
+/**
+ * Matches files with a license. A folder `deps` of a package contains sources of other projects, which have their own
+ * licenses.
+ */
 const LICENCE_FILE = /^(licen[cs]es?|copying|notice|copyright|unlicense)([.-].*)?$/i;
 const NESTED_SOURCES = "deps";
 
 /**
- * Returns them sorted by name and version. `path`: path in package-lock.json. `uses`: paths of the packages that its code in the
- * bundle imports; `isUsed`: whether the program imports it.
+ * Returns the packages, sorted by name and version. `path`: path in package-lock.json. `uses`: paths of the packages
+ * that its bundled code imports; `isUsed`: whether the program itself imports it.
  */
 export function packagesIn(root, metafiles) {
   const packageOf = (file) => packageAt(file.replace(/^named:/, ""));

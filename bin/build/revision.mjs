@@ -6,7 +6,7 @@ import { version as esbuildVersion } from "esbuild";
 /** Returns the output of git, or `undefined` if there is no git or no repository. */
 function git(root, ...args) {
   try {
-    // Without optional locks, so that building never gets in the way of another git command.
+    // Without optional locks, a build cannot interfere with another git command.
     const env = { ...process.env, GIT_OPTIONAL_LOCKS: "0", TZ: "UTC" };
     return execFileSync("git", args, { cwd: root, env, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
   } catch {
@@ -14,7 +14,10 @@ function git(root, ...args) {
   }
 }
 
-/** Returns the `Build` of src/cli/build.ts. The date is the commit's. Both are `unknown` inside another project's repository. */
+/**
+ * Returns the `Build` of src/cli/build.ts, with the date of the commit. Commit and date are `unknown` inside another
+ * project's repository.
+ */
 export function revision(root, version) {
   const bundler = `esbuild ${esbuildVersion}`;
   const prefix = git(root, "rev-parse", "--show-prefix");

@@ -1,17 +1,17 @@
 /**
- * Text of dist/sbom.cdx.json: the packages in the program, for scanners that look for known vulnerabilities. Source: CycloneDX
- * 1.6, JSON. The same sources give the same bytes: the serial number is a digest of the list, the time that of the commit.
+ * Generates dist/sbom.cdx.json: the packages in the program, for vulnerability scanners. Source: CycloneDX 1.6, JSON.
+ * The same sources give the same bytes: the serial number is a digest of the list, and the time is that of the commit.
  */
 
 import { createHash } from "node:crypto";
 import { KOFFI_PACKAGES } from "./koffi.mjs";
 
-/** `locked`: packages of package-lock.json by path, which have the digests that npm checks. */
+/** Returns the SBOM. `locked`: packages of package-lock.json by path, with the digests that npm checks. */
 export function sbomOf({ product, built, packages, locked }) {
   const main = purlOf(product.name, product.version);
   const refs = new Map(packages.map((it) => [it.path, purlOf(it.name, it.version)]));
   const bundled = packages.map((it) => component({ ...it, integrity: locked[it.path]?.integrity, scope: "required" }));
-  // Each machine uses one of them at most.
+  // Optional, because each machine uses at most one of them.
   const beside = KOFFI_PACKAGES.map((name) => {
     const { version, license, integrity } = locked[`node_modules/${name}`];
     return component({ name, version, license, integrity, scope: "optional" });
@@ -76,10 +76,10 @@ function distinct(components) {
 /** Returns a Package URL; its specification escapes the scope's `@`. */
 const purlOf = (name, version) => `pkg:npm/${name.replace("@", "%40")}@${version}`;
 
-/** Takes an identifier of SPDX or an expression of several. */
+/** Returns the license as CycloneDX writes it: an SPDX identifier, or an expression of several. */
 const licensesOf = (license) => (/[ ()]/.test(license) ? [{ expression: license }] : [{ license: { id: license } }]);
 
-/** Converts the Subresource Integrity of package-lock.json. */
+/** Converts the Subresource Integrity text of package-lock.json to a CycloneDX hash. */
 function hashesOf(integrity) {
   const digest = /^sha512-(\S+)$/.exec(integrity ?? "")?.[1];
   return digest === undefined ? [] : [{ alg: "SHA-512", content: Buffer.from(digest, "base64").toString("hex") }];

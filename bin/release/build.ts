@@ -1,7 +1,7 @@
 /**
- * Builds the tarball of a commit in a folder of its own, from the commit alone. Two builds of one commit are equal to the byte
- * under the same versions of Node.js, npm and zlib: the build's date is the commit's, npm gives all files one time and sorts
- * them, file modes do not depend on the user's umask, and no path of the folder is written anywhere.
+ * Builds the tarball of a commit from a clone in its own folder. With the same versions of Node.js, npm and zlib, two
+ * builds of a commit are identical: the build's date is that of the commit, npm sorts the files and gives them all one
+ * time, file modes do not depend on the user's umask, and no path of the folder becomes part of the result.
  */
 
 import { mkdirSync, readFileSync } from "node:fs";
@@ -12,13 +12,13 @@ export interface Built {
   /** Path of the tarball. */
   readonly tarball: string;
   readonly name: string;
-  /** CycloneDX document of what is in it. */
+  /** CycloneDX document about the packages in the tarball. */
   readonly sbom: string;
-  /** Bytes of the files in it. */
+  /** Total size of the files in the tarball, in bytes. */
   readonly unpackedBytes: number;
 }
 
-/** Commands of a build, in their order; the provenance statement lists them. */
+/** Commands of a build in their order; the provenance statement lists them. */
 export const COMMANDS = [
   "node bin/setup.cjs start",
   "node bin/add-platforms.mjs",
@@ -33,7 +33,7 @@ interface Packed {
 export function buildCommit(root: string, commit: string, folder: string): Built {
   const source = join(folder, "source");
   mkdirSync(folder, { recursive: true });
-  // Modes of files come from the checkout.
+  // Sets the modes of the files in the checkout.
   process.umask(0o022);
   git(root, "clone", "--quiet", "--shared", "--no-checkout", root, source);
   git(source, "checkout", "--quiet", "--detach", commit);

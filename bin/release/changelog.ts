@@ -1,10 +1,10 @@
-/** The section of a version in CHANGELOG.md. Format: Keep a Changelog 1.1.0. */
+/** Reads the section of a version in CHANGELOG.md. Format: Keep a Changelog 1.1.0. */
 
 export type Notes =
   | { readonly kind: "notes"; readonly text: string }
   | { readonly kind: "problem"; readonly text: string };
 
-/** Returns what the release contains, or why the file cannot be used. */
+/** Returns the section of the version, or the problem that makes it unusable. */
 export function releaseNotes(changelog: string, version: string): Notes {
   const problem = (text: string): Notes => ({ kind: "problem", text });
   const text = sectionOf(changelog, version);
@@ -16,7 +16,10 @@ export function releaseNotes(changelog: string, version: string): Notes {
   return { kind: "notes", text: `${text}\n` };
 }
 
-/** Returns the text below `## NAME`, up to the next heading of that level. The name may have brackets, and a date after it. */
+/**
+ * Returns the text below the heading `## NAME`, up to the next heading of that level. In the heading, the name may be
+ * in brackets, and a date may follow it.
+ */
 function sectionOf(changelog: string, name: string): string | undefined {
   const sections = changelog.split(/^## /m).slice(1);
   const found = sections.find((section) => /^\[?([^\]\s]+)/.exec(section)?.[1] === name);

@@ -1,4 +1,4 @@
-/** Checks of a tree before it is released. Each problem is a sentence that says what to do. */
+/** Checks a working tree before a release. Each problem is a sentence that says what to do. */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -30,7 +30,10 @@ function problemsOfTree(root: string): readonly string[] {
   return [`${changed.length} files are not committed, such as \`${changed[0]?.slice(3)}\`: commit or remove them.`];
 }
 
-/** package.json is the one place of the version. The lock file repeats it, and names of files in texts have to agree. */
+/**
+ * Checks the version in package.json, which is the authoritative one, its copies in package-lock.json, and file names
+ * in the documentation.
+ */
 function problemsOfVersion(root: string, version: string): readonly string[] {
   const own = (JSON.parse(textOf(root, "package.json")) as { readonly version: string }).version;
   const locked = JSON.parse(textOf(root, "package-lock.json")) as {
@@ -64,7 +67,7 @@ function problemsOfTag(root: string, tag: string): readonly string[] {
   return [`The tag ${tag} exists, and is of another commit: a version is released once.`];
 }
 
-/** Returns whether nothing but the report of the long tests changed since a commit. */
+/** Returns whether only the report of the long tests changed since a commit. */
 function isSameSource(root: string, commit: string): boolean {
   return succeeds(root, "git", "diff", "--quiet", commit, "HEAD", "--", ".", ":!test/LONG.md");
 }

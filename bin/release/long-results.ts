@@ -1,10 +1,11 @@
-/** Judges test/LONG.md: whether every long test was run on this source, and passed. test/runner/long-report.mjs writes it. */
+/**
+ * Checks test/LONG.md, which test/runner/long-report.mjs writes: every long test must have run on this source and
+ * passed.
+ */
 
 const ROW = /^\| `([^`]+)` \| (passed|\*\*failed\*\*) \|(?:[^|]*\|)+ `([0-9a-f]+\+?|unknown)` \|$/;
 
-/**
- * Returns problems. `isCurrent` says whether nothing but the results changed between a commit and the one that is released.
- */
+/** Returns the problems. `isCurrent` says whether only these results changed between a commit and the one to release. */
 export function problemsOfLongResults(report: string, isCurrent: (commit: string) => boolean): readonly string[] {
   const rows = report.split("\n").flatMap((line) => {
     const [, job, outcome, commit] = ROW.exec(line) ?? [];

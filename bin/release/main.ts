@@ -1,6 +1,6 @@
 /**
- * `npm run release -- VERSION`: from a checked commit to the files of a release. Every step prints one line; a step that fails
- * says what to do and ends with status 1. Nothing is published, and with --dry-run nothing is tagged.
+ * `npm run release -- VERSION`: creates the files of a release from a checked commit. Every step prints one line; a
+ * step that fails says what to do, and the status is 1. Nothing is published, and with --dry-run nothing is tagged.
  */
 
 import { createHash } from "node:crypto";
@@ -23,7 +23,7 @@ const { packagesForBuild } = createRequire(import.meta.url)("../packages.cjs") a
   packagesForBuild(root: string): readonly string[];
 };
 
-/** A sentence for the user; no stack is shown. */
+/** Error whose message is a sentence for the user; its stack is not shown. */
 class ReleaseError extends Error {}
 
 const tell = (line: string): void => void process.stdout.write(`release: ${line}\n`);
@@ -67,7 +67,10 @@ function runTests(): void {
   }
 }
 
-/** The second folder has another name, another depth and a space, so that a path in the result is noticed. */
+/**
+ * Builds a commit twice and compares the results. The second folder has another name and depth, and a space in its
+ * path, so that a path in the result would make a difference.
+ */
 async function buildTwice(commit: string, temporary: string): Promise<Built> {
   tell(`building commit ${commit.slice(0, 12)} twice, in two folders`);
   const one = buildCommit(root, commit, join(temporary, "one"));
@@ -123,7 +126,7 @@ function sourceOf(commit: string): { readonly uri?: string; readonly commit: str
   return { commit, tree: git(root, "rev-parse", `${commit}^{tree}`), ...(uri !== undefined && { uri }) };
 }
 
-/** npm judges the manifest and would print a warning for what it has to correct. */
+/** Checks with a dry run that npm would accept the tarball for publication. */
 function checkPublication(tarball: string, folder: string): void {
   if (!succeeds(folder, "npm", "publish", tarball, "--dry-run", "--loglevel=error")) {
     throw new ReleaseError(`\`npm publish --dry-run ${tarball}\` fails: run it for the reason.`);

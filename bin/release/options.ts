@@ -2,11 +2,11 @@
 
 export interface Options {
   readonly version: string;
-  /** Builds everything, and neither tags nor asks for a publication. */
+  /** True to build everything without tagging the commit or describing how to publish. */
   readonly isDryRun: boolean;
-  /** Leaves out the tests and their recorded results. Only in a dry run. */
+  /** True to skip the tests and ignore their recorded results; allowed only in a dry run. */
   readonly skipsTests: boolean;
-  /** Folder of the results, relative to the root. */
+  /** Output folder, relative to the root. */
   readonly out: string;
 }
 
@@ -20,7 +20,7 @@ the commit. It publishes nothing: its last lines say how to.
   --skip-tests  with --dry-run: leave out npm test, npm run test:all and the results of npm run test:long
 `;
 
-/** Throws a sentence for the user. */
+/** Parses the arguments. Throws an error with a sentence for the user. */
 export function parseOptions(args: readonly string[]): Options {
   const rest = [...args];
   const take = (flag: string): boolean => {

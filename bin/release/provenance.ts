@@ -1,13 +1,16 @@
 /**
- * Provenance of a release: which files were built from which commit and which packages, by which commands. Sources: in-toto
- * Attestation Framework, Statement v1; SLSA Provenance v1. The statement names no time and no machine, so that
- * two builds of one commit get the same statement. It is not signed.
+ * Provenance statement of a release: which files were built, from which commit and packages, and by which commands.
+ * Sources: in-toto Attestation Framework, Statement v1; SLSA Provenance v1. The statement contains no time and no
+ * machine, so that two builds of a commit get the same statement. It is not signed.
  */
 
 import { createHash } from "node:crypto";
 import { COMMANDS } from "./build.ts";
 
-/** Meaning of `externalParameters`: the source and the version, by which `npm run release` builds. Change it with them. */
+/**
+ * URI that defines the meaning of `externalParameters`: source and version of `npm run release`. Change it if that
+ * meaning changes.
+ */
 const BUILD_TYPE = "urn:gateway:build:npm-run-release:1";
 const BUILDER = "urn:gateway:builder:npm-run-release";
 
@@ -17,9 +20,9 @@ export interface ProvenanceInput {
   readonly source: Source;
   /** Text of package-lock.json. */
   readonly lock: string;
-  /** Paths in it of the packages that the build reads. */
+  /** Paths in package-lock.json of the packages that the build reads. */
   readonly packages: readonly string[];
-  /** Versions by name, of Node.js and npm. */
+  /** Versions of Node.js and npm, by name. */
   readonly tools: Readonly<Record<string, string>>;
 }
 
@@ -75,7 +78,7 @@ interface Locked {
   readonly integrity?: string;
 }
 
-/** Packages by their Package URL, with the digest that npm checked when it installed them. */
+/** Returns the packages as Package URLs with the digests that npm checked when it installed them. */
 function packagesOf(lock: string, paths: readonly string[]): readonly ResourceDescriptor[] {
   const { packages: locked } = JSON.parse(lock) as { readonly packages: Readonly<Record<string, Locked>> };
   const found = new Map<string, ResourceDescriptor>();
@@ -90,7 +93,7 @@ function packagesOf(lock: string, paths: readonly string[]): readonly ResourceDe
   return [...found.keys()].sort().map((uri) => found.get(uri)!);
 }
 
-/** Returns the URI of a repository without credentials, or `undefined` if it is not reached over a network. */
+/** Returns the URI of a repository without credentials; `undefined` for a local path. */
 export function repositoryUri(remote: string): string | undefined {
   const ssh = /^(?:ssh:\/\/)?(?:[^@/\s]+@)([^:/\s]+)[:/](?!\/)(.+)$/.exec(remote);
   if (ssh !== null) return `git+ssh://${ssh[1]}/${ssh[2]}`;

@@ -1,4 +1,4 @@
-/** Compares two tarballs, file by file, so that a build that is not reproducible says what differs. */
+/** Compares two tarballs file by file, to show what differs if a build is not reproducible. */
 
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -8,7 +8,7 @@ import { extract } from "tar-stream";
 /** Maximum size of an unpacked tarball, in bytes. */
 const MOST_BYTES = 256 << 20;
 
-/** Resolves with lines about entries that are not the same in both. */
+/** Returns one line per entry that differs. */
 export async function differences(one: string, other: string): Promise<readonly string[]> {
   const [a, b] = [await entriesOf(one), await entriesOf(other)];
   const names = [...new Set([...a.keys(), ...b.keys()])].sort();
@@ -23,7 +23,7 @@ export async function differences(one: string, other: string): Promise<readonly 
   return [isSameOrder ? "the compression differs, and no file" : "the order of the files differs"];
 }
 
-/** Resolves with what identifies each entry: mode, time and content. */
+/** Returns mode, time and content digest of each entry, as a text by entry name. */
 async function entriesOf(path: string): Promise<ReadonlyMap<string, string>> {
   const found = new Map<string, string>();
   const archive = extract();

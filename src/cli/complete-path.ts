@@ -1,6 +1,4 @@
-/**
- * Completes file names as a shell does: only the part after the last slash, and hidden files only if a dot is typed.
- */
+/** Completes file names as a shell does: only the part after the last slash, and hidden files only if a dot is typed. */
 
 import { opendir, stat } from "node:fs/promises";
 import { join } from "node:path";

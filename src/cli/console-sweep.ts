@@ -50,9 +50,7 @@ const MAX_TEXT_BYTES = 64 << 20;
 /** Maximum number of cases with a changing verdict that are kept; the others are only counted. */
 const MAX_TURNING = 2_000;
 const MAX_NOTES = 20;
-/**
- * Minimum interval between progress lines, in milliseconds, since each one is drawn and read aloud by screen readers.
- */
+/** Minimum interval between progress lines, in milliseconds, since each one is drawn and read aloud by screen readers. */
 const PROGRESS_MS = 250;
 /** Bytes of an excerpt: before the place where the verdict changes, and in total. */
 const BEFORE_BYTES = 60;

@@ -41,9 +41,7 @@ function endProcess(status: ExitStatus): void {
   else void ended.then((haveEnded) => (haveEnded ? endNow(status) : process.kill(process.pid, "SIGKILL")));
 }
 
-/**
- * Time limit for native calls at exit. One run of a model takes less; exiting during a call would abort the process.
- */
+/** Time limit for native calls at exit. One run of a model takes less; exiting during a call would abort the process. */
 const NATIVE_CALLS_MS = 5_000;
 
 function endNow(status: ExitStatus): void {

@@ -10,9 +10,7 @@ import type { FlagTable } from "./flags.ts";
 
 export * from "./guardrail-flags.ts";
 
-/**
- * Timeout of one probe. A system that takes longer is as good as down, and a check of ten providers should end soon.
- */
+/** Timeout of one probe. A system that takes longer is as good as down, and a check of ten providers should end soon. */
 const DEFAULT_PROBE_TIMEOUT_MS = 10_000;
 
 const DEFAULT_MAX_BODY_BYTES = 32 << 20;

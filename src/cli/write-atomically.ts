@@ -33,9 +33,7 @@ export interface Kept {
   readonly gid: number;
 }
 
-/**
- * Writes the file and returns the number of bytes. If it fails, it rejects with the error and leaves no file behind.
- */
+/** Writes the file and returns the number of bytes. If it fails, it rejects with the error and leaves no file behind. */
 export async function writeWhole(
   { kind, path }: FileTarget,
   parts: AsyncIterable<Uint8Array>,

@@ -52,9 +52,7 @@ const READERS: Readonly<Record<NameKind, (client: AdminClient, io: Io) => Promis
 
 const isKind = (text: string): text is NameKind => NAME_KINDS.some((kind) => kind === text);
 
-/**
- * Prints the names. Omits those with blanks or control characters, which the shell would split. Throws `UsageError`.
- */
+/** Prints the names. Omits those with blanks or control characters, which the shell would split. Throws `UsageError`. */
 export async function printNames(kind: string, io: Io): Promise<ExitStatus> {
   if (!isKind(kind)) throw new UsageError(`no names of '${clip(kind)}', only of ${NAME_KINDS.join(", ")}`);
   let client: AdminClient | undefined;

@@ -161,9 +161,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/**
- * Returns the start time of a process in clock ticks since boot (proc(5), `stat`, field 22); `undefined` if unknown.
- */
+/** Returns the start time of a process in clock ticks since boot (proc(5), `stat`, field 22); `undefined` if unknown. */
 function startOf(pid: number): string | undefined {
   const stat = contentOf(`/proc/${pid}/stat`);
   // The second field is the program name in parentheses, and may itself contain spaces and parentheses.

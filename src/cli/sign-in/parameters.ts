@@ -6,9 +6,7 @@
 import type { Offer } from "./gateway-requests.ts";
 import { printable, SignInError } from "./messages.ts";
 
-/**
- * Parameters that the client sets itself, since they select the response and its target, and tie it to this request.
- */
+/** Parameters that the client sets itself, since they select the response and its target, and tie it to this request. */
 const OURS: ReadonlySet<string> = new Set([
   "client_id",
   "client_secret",

@@ -1,6 +1,4 @@
-/**
- * `gateway pack list`: lists the packs that come with the program. Source: specification document 1, "gateway pack".
- */
+/** `gateway pack list`: lists the packs that come with the program. Source: specification document 1, "gateway pack". */
 
 import { builtInPackIds } from "../../server/node/index.ts";
 import type { FlagsOf } from "../flags.ts";

@@ -1,6 +1,4 @@
-/**
- * Runs the daemon, in flag mode or config mode, until a signal. Source: specification document 1; decisions, section 5.
- */
+/** Runs the daemon, in flag mode or config mode, until a signal. Source: specification document 1; decisions, section 5. */
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -161,9 +159,7 @@ async function runFrom(path: string, io: Io, log: Log, tee: LogTee, hangups: Han
   });
 }
 
-/**
- * Returns whether the cluster has or may have other members, which may have sealed secrets that the document refers to.
- */
+/** Returns whether the cluster has or may have other members, which may have sealed secrets that the document refers to. */
 function hasOthers(nodeFile: NodeFile | undefined): boolean {
   const { join, peers = [] } = nodeFile?.cluster ?? {};
   return join !== undefined || peers.length > 1;
