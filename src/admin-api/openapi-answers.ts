@@ -16,7 +16,7 @@ const REQUEST_ID = { "x-gateway-request-id": reference("headers", "RequestId") }
 
 /** Codes of refusals while the body is read, for every operation. */
 const BODY_CODES: readonly RefusalCode[] = ["body_too_large", "busy"];
-/** Codes of a request without a path or method of the table, or of an incomplete request. */
+/** Codes of requests that are refused before an operation is selected. */
 const DOOR_CODES: readonly RefusalCode[] = ["not_found", "method_not_allowed", "request_timeout", "headers_too_large"];
 /** Codes whose answers have `retry-after`. */
 const PASSING_CODES: ReadonlySet<RefusalCode> = new Set(["busy", "no_leader"]);

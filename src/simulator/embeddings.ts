@@ -96,7 +96,7 @@ function embed(model: string, text: string, dimensions: number): Float32Array {
   }
   let square = 0;
   for (const value of vector) square += value * value;
-  if (square === 0) vector[0] = square = 1; // spikes may cancel out in few dimensions
+  if (square === 0) vector[0] = square = 1; // In few dimensions, spikes may cancel each other out.
   const norm = Math.sqrt(square);
   return vector.map((value) => value / norm);
 }

@@ -209,7 +209,7 @@ function receive(simulation: Simulation, request: IncomingMessage, response: Ser
       // otherwise.
     }
   });
-  request.on("error", () => undefined); // the response closes too, and is counted there
+  request.on("error", () => undefined); // The response closes too, and is counted then.
   request.on("end", () => {
     if (size > MAX_BODY_BYTES) return;
     const body = chunks.length === 1 ? (chunks[0] ?? Buffer.alloc(0)) : Buffer.concat(chunks);

@@ -272,7 +272,7 @@ function serveClient(client: WebSocket, socket: Duplex, speaker: Speaker, { tall
         waiting -= 1;
       });
   });
-  client.on("error", () => client.terminate()); // broken frames, or a message over the bound
+  client.on("error", () => client.terminate()); // The frames are invalid, or a message exceeds the limit.
   client.on("close", (code) => {
     clearTimeout(idle);
     if (code === 1006 && !isOurs) tally.aborted += 1;

@@ -97,7 +97,7 @@ export const liftDialog = ({ kind, names }: Subjects, context: Context): Dialog 
     context,
   );
 
-/** Lifts suspensions of several kinds at once; ignores subjects that are not suspended, unless none is. */
+/** Lifts suspensions of several kinds at once. Ignores subjects that are not suspended if others are. */
 export function liftSuspensionsDialog(chosen: readonly Suspendable[], { data: initialData }: Context): Dialog {
   const active = chosen.filter(({ kind, name }) => suspensionOf(initialData, kind, name) !== undefined);
   const subjects = active.length === 0 ? chosen : active;
@@ -127,7 +127,10 @@ export function liftSuspensionsDialog(chosen: readonly Suspendable[], { data: in
 
 const ASKED_BY_CHECK: ReadonlySet<SuspensionKind> = new Set(["provider", "mcp", "a2a"]);
 
-/** Advice before a provider is lifted. Nothing was sent to it since it was suspended, so its known state is older. */
+/**
+ * Advice to check a provider before its suspension is lifted. It gets no requests while suspended, so its known state
+ * is old.
+ */
 const PROBE: Lines[number] = [
   "First",
   line("check that it answers: `gateway check -config NODE_FILE` on a node sends it one request"),

@@ -24,10 +24,10 @@ export function drawHeader(state: State, views: readonly View[]): readonly [iden
   const { columns } = state.size;
   const context = contextOf(state);
   const { word, tone } = freshnessOf(state, views);
-  // Stale data must be visible from a distance. The clock before it keeps running.
+  // Stale data is inverted, so that it is visible from a distance: the clock beside it keeps running.
   const fresh: Span = { text: word, tone, ...((tone === "fail" || tone === "warn") && { isInverse: true }) };
   const clock: Line = [{ text: `${timeOfDay(context.now)} `, tone: "dim" }, fresh, { text: " " }];
-  // One blank at the left, and one before the clock.
+  // One blank at the left edge, and one before the clock.
   const room = columns - cellsOfLine(clock) - 2;
   const identity = isRoomy(state.size)
     ? roomyIdentity(state, context, room)
@@ -161,7 +161,7 @@ function membersPart(data: Data, hasRoom: boolean): Part | undefined {
 
 function providersPart(data: Data): Part | undefined {
   if (isHidden(data, "list_backends")) return undefined;
-  // Suspensions are newer than the states, as in the table of providers.
+  // Suspensions take precedence, since they are newer than the measured states; the table of providers does the same.
   const off = new Set(
     rowsOf(data, "suspensions")
       .filter(isProviderOff)

@@ -93,7 +93,7 @@ function ownHintsOf(state: State, views: readonly View[]): Hints {
   if (view.body.kind === "workbench") {
     const keys = workbenchHints(state.workbench).map(({ chord, does }) => ({ key: chordText(chord), does }));
     const isTyping = modeOf(state.workbench) !== "result";
-    // While letters are text, verbs have no keys.
+    // While text is typed, letters do not run verbs.
     if (isTyping) return { own: keys, always: [] };
     return { own: [...keys, ...own], always: [common(COMMON.command), common(COMMON.help)] };
   }

@@ -93,7 +93,7 @@ export function isOld(status: ViewStatus): boolean {
 
 const inWords = (at: number, now: number): string => `in ${shortSpan(at - now)}`;
 
-/** Returns that the endpoint cannot be reached, and names it only once. */
+/** Returns the message that the endpoint cannot be reached. Names the endpoint only once. */
 const unreachable = (endpoint: string, words: string): string =>
   words.startsWith("cannot reach ") ? words : `${endpoint} cannot be reached: ${words}`;
 

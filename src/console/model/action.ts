@@ -15,7 +15,7 @@ import {
 } from "../../admin-api/index.ts";
 
 export interface Outcome {
-  /** Message of the flash line: the new state. */
+  /** Message for the flash line; it describes the new state. */
   readonly words: string;
   /** Text of a key. Shown once in the dialog, forgotten when it closes, and shown nowhere else. */
   readonly secret?: string;

@@ -100,7 +100,7 @@ export function sumOf<Row extends Called>(parts: readonly Row[]): Row {
     }, null);
   const met = parts.filter(({ error_ratio: ratio }) => ratio !== null);
   const rate = met.reduce((total, row) => total + row.rate, 0);
-  // The reported rate is rounded, so a single request within the minute may have rate 0.
+  // Rates are rounded, so even a node with a request in the last minute may have rate 0.
   const weights = met.map((row) => (rate === 0 ? 1 / met.length : row.rate / rate));
   const worst = parts.reduce((a, b) => (rankOf(b) < rankOf(a) ? b : a));
   return {

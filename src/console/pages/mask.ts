@@ -71,7 +71,7 @@ function valueAt(text: string, start: number, isFlow: boolean): Value {
   if (quoted !== null) return { end: start + quoted[0].length, isOpen: false };
   const group = /^[ \t]*(?:\[[^[\]{}]*\]|\{[^[\]{}]*\})/.exec(rest);
   if (group !== null) return { end: start + group[0].length, isOpen: false };
-  // A reference contains braces.
+  // A reference is matched first, because it contains braces.
   const plain = isFlow ? /^[ \t]*(?:\$\{[^{}]*\}|[^,\]}])*/.exec(rest) : null;
   if (plain !== null && !/^[ \t]*["'{[]/.test(rest))
     return { end: start + plain[0].length, isOpen: plain[0].trim() === "" };

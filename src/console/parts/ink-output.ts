@@ -45,7 +45,7 @@ export function inkOutput(write: (text: string) => void, sizeOf: () => FrameSize
     writableEnded: { value: false },
     writableLength: { value: 0 },
     columns: { get: () => sizeOf().columns },
-    // One more than a frame has: Ink clears the screen for each frame with as many lines as the screen.
+    // One line more than a frame has: Ink clears the screen for frames that are as high as the screen.
     rows: { get: () => sizeOf().lines + 1 },
     on: nothing,
     off: nothing,

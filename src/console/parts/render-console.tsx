@@ -55,9 +55,9 @@ export interface RenderedConsole {
   retheme(theme: Theme): void;
 }
 
-/** Twice Ink's default: a key is answered within a sixtieth of a second. */
+/** Maximum frame rate. It is twice Ink's default, so that a key is answered within a sixtieth of a second. */
 const MAX_FPS = 60;
-/** Home and erase to the end, held back (2026) until the next frame is complete. */
+/** Moves the cursor home and erases the screen. Synchronized output (mode 2026) hides this until the next frame is complete. */
 const ANEW = "\x1b[?2026h\x1b[H\x1b[J";
 
 interface Mounted {
@@ -118,7 +118,7 @@ export function renderConsole(options: RenderOptions): RenderedConsole {
 
   function crash(error: unknown): void {
     if (isOver) return;
-    // Defers until React has finished its own work, before its tree is removed.
+    // Deferred, since React must finish its own work before its tree is removed.
     queueMicrotask(() => {
       if (isOver) return;
       end();
@@ -139,7 +139,7 @@ export function renderConsole(options: RenderOptions): RenderedConsole {
       const next = take(store, isScreenReader);
       const isResized = next.columns !== frame.columns || next.lines.length !== frame.lines.length;
       const lines = keptLines(frame.lines, next.lines);
-      // Most notifications change nothing on the screen; Ink would have to process the frame to find out.
+      // Most notifications change nothing on the screen, but Ink would process the whole frame to find that out.
       if (!isResized && !isScreenReader && lines === frame.lines) return;
       frame = { ...next, lines };
       if (isResized) redraw();

@@ -9,7 +9,7 @@ import { createPacing } from "./pacing.ts";
 import type { RenderedConsole, RenderOptions } from "./render-console.tsx";
 import { takeConsole } from "./take-console.ts";
 
-/** The terminal is in raw mode, in which a line feed alone does not return to the first column. */
+/** Line end in raw mode, in which a line feed alone does not return to the first column. */
 const LINE_END = "\r\n";
 
 export function renderPlain(options: Omit<RenderOptions, "theme" | "isScreenReader">): RenderedConsole {

@@ -1,9 +1,9 @@
 /**
- * Minimal output that turns one row of the terminal into another: each run of differing cells at its column, or the whole row
- * if that is shorter. A clock costs its last digit, and a blank that stays blank costs nothing.
+ * Minimal output that turns one row of the terminal into another: each run of differing cells at its column, or the
+ * whole row if that is shorter. For a running clock, only the changed digits are written.
  *
- * Only rows of characters that every terminal draws in one cell are compared. Any other row is written completely, since a
- * terminal with different widths would show the rest in the wrong place.
+ * Only rows of characters that every terminal draws in one cell are compared. Any other row is written completely,
+ * since a terminal with different widths would show the rest in the wrong place.
  */
 
 export interface Run {
@@ -15,7 +15,7 @@ export interface Run {
   readonly marksBlanks: boolean;
 }
 
-/** Row by columns: a character and the index of its style each. */
+/** Cells of a row: for each column a character and the index of its style. */
 interface Cells {
   readonly text: string;
   readonly styles: readonly number[];
@@ -26,7 +26,10 @@ interface RowWriter {
   write(row: number, runs: readonly Run[]): string;
 }
 
-/** ASCII, Latin letters, the ellipsis, lines, blocks and Braille. */
+/**
+ * Matches rows of characters that every terminal draws in one cell: ASCII, Latin letters, the ellipsis, lines, blocks
+ * and Braille.
+ */
 const SIMPLE = /^[\x20-\x7e\u00a1-\u00ac\u00ae-\u024f\u2026\u2500-\u259f\u2800-\u28ff]*$/;
 const ERASE = "\x1b[1G\x1b[K";
 /** Maximum number of equal cells between two differing runs that are rewritten; moving the cursor over them would cost more. */
@@ -69,7 +72,7 @@ export function createRowWriter(): RowWriter {
       const start = at;
       const style = own[at] ?? PLAIN;
       const { open, close, marksBlanks } = styles[style] ?? { open: "", close: "", marksBlanks: false };
-      // A blank looks the same in either style, and is shorter than two changes of style.
+      // A blank looks the same in either style, and writing it is shorter than switching the style twice.
       while (at < to && ((own[at] ?? PLAIN) === style || (isBlank(text, own, at) && !marksBlanks))) at += 1;
       out += open + text.slice(start, at).padEnd(at - start) + close;
     }

@@ -265,7 +265,7 @@ export function createEffects(options: EffectsOptions): Effects {
             };
             dispatch({ kind: "rehearsed", id: effect.id, outcome: await rehearse(effect.request, means) });
           },
-          // The run fails only if the dialog was closed or asks about another document.
+          // An error only means that the rehearsal was canceled, because the dialog was closed or its document changed.
           () => undefined,
         );
         return;

@@ -80,7 +80,10 @@ async function removal(name: string, { client }: LoadOptions, limits: Limits): P
   return removalPage(change, { models: models?.items, profiles: profiles?.items });
 }
 
-/** Shows the change by meaning, as the node computes it from its own file; also line by line if the file is on this machine. */
+/**
+ * Shows which objects change, as the node computes it from its own file; also the line difference if the file is on
+ * this machine.
+ */
 async function reloading(
   { source, file }: Extract<DocumentPageRequest, { readonly kind: "reload" }>,
   documentOf: (revision: undefined) => Promise<{ readonly document: string; readonly revision: number }>,
@@ -101,7 +104,7 @@ async function meaningOf(name: string, { client }: LoadOptions, limits: Limits):
     } = await client.call("reload_config", { query: { dry_run: true } }, limits);
     return previewPage({ name, revision: revision ?? 0, changed: true, differences, warnings });
   } catch (error) {
-    // An older node knows no dry run and refuses, so that nothing was reloaded.
+    // An older node does not support dry runs and refuses the request, so nothing was reloaded.
     if (error instanceof AdminError && error.code === "invalid") {
       return [line("The changed values are not known: the node runs an earlier version.", "warn")];
     }
@@ -141,7 +144,7 @@ async function storedOr<T extends { readonly document: string; readonly revision
   }
 }
 
-/** Shows the change by meaning, the changed fields before and after, and the line difference. */
+/** Shows which objects change, their changed fields before and after, and the line difference. */
 async function preview(
   { source, from }: Extract<DocumentPageRequest, { readonly kind: "preview" }>,
   { client, ports, signal }: LoadOptions,
@@ -155,7 +158,7 @@ async function preview(
       ? await client.call("rollback_source", { params, query, body: { revision: from.revision } }, limits)
       : await client.call("put_source", { params, query, body: file ?? "" }, limits);
   if (!change.changed) return previewPage(change);
-  // Without permission to read the documents, only the change by meaning is shown.
+  // Without permission to read the documents, only the changed objects are shown.
   const stored = change.revision === 0 ? "" : await textOf(client.call("get_source", { params }, limits));
   const next =
     "revision" in from
@@ -171,8 +174,8 @@ async function preview(
 }
 
 /**
- * Shows the change by meaning and line by line. A file is validated by its node when it is reloaded, so only the line
- * difference is shown for it.
+ * Shows which objects change, and the line difference. For a local file only the line difference is shown, since its
+ * node validates it only when it is reloaded.
  */
 async function editedPage(
   { source: name, revision, file, text, after }: DocumentChange,

@@ -20,7 +20,7 @@ const BOLD = paint(undefined, "bold");
 const DIM = paint(undefined, "dim");
 const REVERSE = paint(undefined, "reverse");
 
-/** The terminal's own red, yellow and magenta, which suit a dark background. */
+/** Theme for a dark background: the terminal's own red, yellow and magenta. */
 const DARK: ThemeSpec = {
   strong: BOLD,
   dim: DIM,
@@ -31,7 +31,10 @@ const DARK: ThemeSpec = {
   selected: REVERSE,
 };
 
-/** Fixed dark colors, since the yellow of most terminals is unreadable on white. Contrast with white: 5.9, 7.3, 8.4, 5.3. */
+/**
+ * Theme for a light background: fixed dark colors, since the yellow of most terminals is unreadable on white. Their
+ * contrast with white is 5.9, 7.3, 8.4 and 5.3.
+ */
 const LIGHT: ThemeSpec = {
   strong: BOLD,
   dim: paint(242),
@@ -42,7 +45,7 @@ const LIGHT: ThemeSpec = {
   selected: REVERSE,
 };
 
-/** Urgent text is bold; every state also has a word and a mark. */
+/** Theme without colors: urgent text is bold. Every state also has a word and a mark. */
 const MONO: ThemeSpec = {
   strong: BOLD,
   dim: DIM,

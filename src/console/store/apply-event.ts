@@ -39,8 +39,7 @@ export function reported(state: State, event: Report): State {
     case "link":
       return withLink(state, event.link);
     case "flash":
-      // Reports from outside, such as a saved file or a change seen on the nodes. Responses to a key are never delivered this
-      // way.
+      // Messages that do not answer a key, such as a saved file, or a change that has reached more nodes.
       return event.flash.tone === "plain"
         ? logged(noticed(state, event.flash.words), event.flash.words)
         : noticed(state, event.flash.words, event.flash.tone);

@@ -1,11 +1,11 @@
 /**
- * State as it may be recorded: without texts that are shown once, and without typed or pasted keys. Masks have the same length,
- * so that the layout does not change.
+ * Removes from a state what a recording must not contain: texts that are shown once, and typed or pasted keys. A mask
+ * has the length of the text that it replaces, so that the layout does not change.
  */
 
 import type { Edit, State } from "../model/state.ts";
 
-/** Keys of this gateway and of the usual providers, tokens, and the text after `Bearer`. */
+/** Matches keys of this gateway and of common providers, tokens, and the text after `Bearer`. */
 const KEY = /\b(?:gwk_|sk-|sk_|xox[a-z]-|gh[a-z]_|AKIA|AIza|eyJ)[\w.+/=-]{4,}|\bBearer\s+\S+/g;
 
 export const maskText = (text: string): string => text.replace(KEY, (found) => "*".repeat(found.length));

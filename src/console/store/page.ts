@@ -13,7 +13,7 @@ import { bodyRows } from "./layout.ts";
 import { clamp, withTable } from "./navigation.ts";
 import { isOneOf, stateOnly } from "./step-helpers.ts";
 
-/** Opens a page. `lines: undefined` means that they are loading, under the id that `nextId` had. */
+/** Opens a page. Its id is the current `nextId`. `lines: undefined` means that the content is still loading. */
 export function openedPage(state: State, title: string, lines: readonly Line[] | undefined): State {
   const { nextId } = state;
   return {

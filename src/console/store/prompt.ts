@@ -51,7 +51,7 @@ export function withFilter(state: State, filter: string): State {
 
 export function stepPrompt(before: State, open: PromptState, event: KeyEvent, views: readonly View[]): Step {
   const isEnter = event.kind === "key" && event.chord === "enter";
-  // Any other key takes back an Enter that waits for names.
+  // After Enter, the prompt may wait for the names of rows; any other key cancels that.
   const prompt = isEnter || open.enteredAt === undefined ? open : { ...open, enteredAt: undefined };
   const state = prompt === open ? before : { ...before, prompt };
   if (event.kind === "key") {

@@ -34,7 +34,7 @@ import { isOneOf, stateOnly } from "./step-helpers.ts";
 import { pointedAt, sortedByHead, stepColumnLetter, stepTable, withFreshDescription } from "./step-table.ts";
 import { stepVerb } from "./step-verb.ts";
 
-/** Keys go to the workbench while its view is on top; the other events always do. */
+/** Events for the workbench. It gets keys only while its view is on top, and the other events always. */
 type WorkbenchEvent = KeyEvent | Extract<Event, { readonly kind: "query_done" | "query_failed" | "remembered" }>;
 
 export type StepWorkbench = (workbench: WorkbenchState, event: WorkbenchEvent, facts: WorkbenchFacts) => WorkbenchStep;
@@ -209,7 +209,10 @@ function takesText(state: State, views: readonly View[]): boolean {
   return isOnTop && (workbench.isEditing || workbench.isEditingParams || workbench.asking !== undefined);
 }
 
-/** Removes an earlier message when something opens over the view, since it would seem to belong to that. Failures stay. */
+/**
+ * Removes an earlier message when something opens over the view, since the message would seem to belong to it. Failures
+ * stay.
+ */
 function withoutAnswered(before: State, now: State): State {
   const isSame =
     now.place === before.place &&

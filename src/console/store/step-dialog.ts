@@ -160,7 +160,7 @@ function fileOf(open: DialogState): (Field & { readonly kind: "text" }) | undefi
   return field !== undefined && field !== "typed" && field.kind === "text" && field.isFile === true ? field : undefined;
 }
 
-/** Ignores results that arrive for an earlier text or another field. */
+/** Inserts a found file name, or the common start of several. Ignores results for an earlier text or another field. */
 export function withFoundFile(open: DialogState, text: string, found: readonly string[]): DialogState {
   const field = fileOf(open);
   if (field === undefined || open.edit.text !== text || open.stage.kind === "running") return open;
@@ -200,7 +200,7 @@ function stepUnfocused(state: State, open: DialogState, chord: Chord): Step {
     return stateOnly(flashed(withDialog(state, { ...open, hasStray: false }), hint));
   }
   if (characterOf(chord) === undefined) return stateOnly(state);
-  // Text was typed where no field takes it: a `y` within it is not a confirmation.
+  // Remembers that text was typed outside of any field: a `y` within it is not a confirmation.
   return stateOnly(flashed(withDialog(state, { ...open, hasStray: true }), STRAY));
 }
 

@@ -148,7 +148,7 @@ function wordOf(state: State, views: readonly View[]): Freshness {
   const ofView = SELDOM_READ.has(need.id) ? ofNode : (state.data.get(need) ?? ofNode);
   const freshAt = ofView?.freshAt ?? ofNode?.freshAt;
   if (freshAt === undefined) {
-    // A view that may read nothing has no age to show.
+    // If the reads of the view are forbidden, there is no age to show.
     return { word: ofView?.failure === undefined ? "connecting" : "online", tone: "dim" };
   }
   const age = now - freshAt;

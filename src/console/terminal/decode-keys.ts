@@ -204,11 +204,11 @@ export function createDecoder(
     },
     flush() {
       if (state.kind === "escape" || (state.kind === "reply" && state.last === ESC)) {
-        // The operator pressed Esc to leave a reply without an end.
+        // The operator pressed Esc because a reply did not end.
         state = GROUND;
         events.push({ kind: "key", chord: "esc" });
       } else if (state.kind === "reply" && state.length === 0) {
-        // Terminals send more than the introducer at once; a person who holds Alt does not.
+        // A terminal sends its whole reply at once, so a lone introducer was typed by a person who holds Alt.
         events.push({ kind: "key", chord: `alt-${String.fromCharCode(state.opened)}` });
         state = GROUND;
       }

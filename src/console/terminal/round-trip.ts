@@ -1,10 +1,11 @@
 /**
- * Round trip to the terminal: a status query follows the output, and its answer confirms that everything before was processed.
- * Otherwise only the kernel would reveal a slow line, and a pseudo-terminal and a secure shell buffer half a minute of a 9,600
- * baud line.
+ * Round trip to the terminal: a status query follows the output, and its answer confirms that the terminal has
+ * processed everything before. The kernel alone does not reveal a slow line, since a pseudo-terminal and a secure shell
+ * buffer as much as a 9,600 baud line transmits in half a minute.
  *
- * Source: ECMA-48, 8.3.35, DSR: `CSI 5 n` asks for the status, `CSI 0 n` means ready. At most one query is pending. Until a
- * terminal has answered once, it delays nothing and is not asked again, so one that never answers has no cost.
+ * Source: ECMA-48, 8.3.35, DSR: `CSI 5 n` asks for the status, `CSI 0 n` means ready. At most one query is pending.
+ * Until a terminal has answered once, a query delays nothing and is not repeated, so a terminal that never answers has
+ * no cost.
  */
 
 export const QUESTION = "\u001b[5n";

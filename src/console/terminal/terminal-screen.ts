@@ -203,7 +203,7 @@ export function openScreen({
     windowChanged: () => output.windowChanged(),
     hangUp() {
       setTimeout(gone, HANG_UP_MS);
-      // If the screen is being left already, its end follows.
+      // If the screen is already being left, the timer alone decides when `gone` is called.
       if (state === "on") void leaveInOrder().then(gone);
     },
   };

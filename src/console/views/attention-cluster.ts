@@ -81,7 +81,7 @@ export const WRONG_CLOCKS: AttentionSource = {
   items({ data }) {
     const members = rowsOf(data, "cluster_members");
     const offsets = members.flatMap(({ clock_offset_ms: ms }) => ms ?? []).sort((a, b) => a - b);
-    // The lower of two medians, as the cluster takes it.
+    // With an even number, takes the lower of the two middle values, as the cluster does.
     const median = offsets[Math.floor((offsets.length - 1) / 2)] ?? 0;
     return members.flatMap((member) => {
       const ahead = (member.clock_offset_ms ?? median) - median;
@@ -95,7 +95,7 @@ function wrongClock(member: ClusterMemberRecord, ahead: number): AttentionItem {
     id: `clock:${member.id}`,
     severity: "warn",
     weight: 0.9,
-    // Power of ten in milliseconds, since the offset fluctuates.
+    // Order of magnitude, since the offset fluctuates.
     degree: Math.floor(Math.log10(Math.abs(ahead))),
     what: "CLOCK",
     kind: "member",
@@ -106,7 +106,10 @@ function wrongClock(member: ClusterMemberRecord, ahead: number): AttentionItem {
   };
 }
 
-/** The log's time is ahead of the members' clocks: the clock of a former leader was ahead, or clocks were set back. */
+/**
+ * Alert that the log's time is ahead of the members' clocks: the clock of a former leader was ahead, or clocks were set
+ * back.
+ */
 export const LOG_AHEAD: AttentionSource = {
   needs: [{ id: "get_status" }],
   items(context) {
@@ -145,7 +148,7 @@ export const NO_LEADER: AttentionSource = {
   },
 };
 
-/** A removed node knows no leader and is not ready either; this alert covers both. */
+/** Alert about a removed node. It replaces the alerts that such a node is not ready and knows no leader. */
 export const NODE_REMOVED: AttentionSource = {
   needs: [{ id: "get_status" }],
   items(context) {
@@ -292,7 +295,7 @@ function sourceItem(row: SourceRecord): AttentionItem {
     id: `source:${row.name}`,
     severity: isRefusedHere ? "fail" : "warn",
     weight: 0.5,
-    // A further revision counts as worse.
+    // A later revision counts as a worse alert.
     degree: row.revision,
     what: "SOURCE",
     kind: "source",

@@ -10,7 +10,7 @@ import { callerWords, causeWords, refusalId } from "./refusals.ts";
 
 /** Maximum number of separate rows; a refused client retries, and there may be hundreds. */
 const MOST_CALLERS = 6;
-/** Refusals per minute from which it is a warning: more than a person causes. */
+/** Number of refusals per minute from which the alert is a warning: more than a person causes. */
 const MANY = 10;
 
 /** Rows of one caller, code and cause, over the nodes. */
@@ -53,7 +53,7 @@ function refusedItem(rows: Refused): AttentionItem {
     id: `refused:${JSON.stringify([kind, caller, code, cause, row.cause_name])}`,
     severity: minute >= MANY && !isMeant ? "warn" : "note",
     weight: Math.min(0.9, minute / 1_000),
-    // Power of ten per minute, since the number fluctuates.
+    // Order of magnitude, since the number fluctuates.
     degree: Math.floor(Math.log10(minute)),
     // A node drops the row after an hour without a refusal.
     since: Math.min(...rows.map(({ first_at: first }) => Date.parse(first))),

@@ -107,7 +107,7 @@ const isWrite = (action: string): boolean => GROUPS.has(action) && GROUPS.get(ac
 function resourceOf(text: string): string {
   const [, kind, name] = /^(\w+)::"(.*)"$/.exec(text) ?? [];
   if (kind === undefined || name === undefined) return text;
-  // A whole list, or a single resource, has a name of its own.
+  // A list is shown by its own name, and the configuration, of which there is only one, as `configuration`.
   return kind === "Table" ? name : kind === "Config" ? "configuration" : `${kind} ${name}`;
 }
 

@@ -54,7 +54,7 @@ const columnsOf = (provider: string): readonly Column<Row>[] => [
     width: 7,
     align: "right",
     priority: 3,
-    // Negative: an older node does not report it.
+    // A negative duration means that the node is too old to report it.
     cell: ({ failure: { duration_ms: took } }) => (took < 0 ? span("-", "dim") : span(milliseconds(took))),
     sortKey: ({ failure }) => failure.duration_ms,
   },

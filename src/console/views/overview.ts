@@ -91,7 +91,7 @@ function itemsOf(context: Context): readonly AttentionItem[] {
   const { shown: all, folded } = withoutAcknowledged(attentionOf(context), context);
   const items = folded.length === 0 ? all : [...all, foldOf(folded)];
   const forbidden = forbiddenLists(context);
-  // Without alerts, the sentence of the empty table names them.
+  // If there are no alerts, the text of the empty table names the forbidden lists.
   return items.length === 0 || forbidden.length === 0 ? items : [...items, unreadItem(forbidden)];
 }
 
@@ -200,7 +200,7 @@ const BESIDE: readonly Need[] = [
 ];
 
 function needs(): readonly [Need, ...Need[]] {
-  // A read that every role has decides whether the overview is available.
+  // The first need decides whether the overview is available, so it is one that every role may read.
   const first: Need = { id: "get_status" };
   return [first, ...[...attentionNeeds(), ...BESIDE].filter((need) => keyOf(need) !== keyOf(first))];
 }

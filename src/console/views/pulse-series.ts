@@ -14,7 +14,7 @@ import type { Tone } from "../model/text.ts";
 
 /** Maximum number of names beside a sum. */
 const MOST_NAMED = 3;
-/** Minimum delay, in milliseconds, after which a node is not waited for; with wider buckets, one of them. */
+/** Delay in milliseconds after which a node is no longer waited for; at least the width of a bucket. */
 const LATE_MS = 30_000;
 
 const KINDS = ["cluster", "requests", "backends", "budgets", "guardrails"] as const;

@@ -187,7 +187,7 @@ export const reconcileView: View = {
   body: {
     kind: "table",
     table,
-    // Worst first.
+    // The worst verdicts come first.
     sort: { column: "breach", isDescending: true },
     above: ({ data }, size) => heatLines(rowsOf(data, "reconcile_verdicts"), size),
     aboveRows: MOST_HEAT_ROWS,

@@ -41,7 +41,7 @@ const COLUMNS: readonly Column<Row>[] = [
     align: "left",
     priority: 1,
     cell: ({ of: { state, tone } }) => span(state, tone),
-    // Rows that need attention first, otherwise in tree order.
+    // Rows that need attention come first; the others keep the order of the tree.
     sortKey: ({ of: { isBad, state } }) => `${isBad ? 0 : 1}${state}`,
   },
   {

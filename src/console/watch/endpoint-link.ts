@@ -61,7 +61,7 @@ export function createLink({ endpoints, pace, now, onLink, onNote, onSession, on
   let command: Command | undefined;
   /** Aborts the current probe or wait. */
   let interruption = new AbortController();
-  /** A probe or a session is running or next, so that a refresh is unnecessary. */
+  /** True while a probe or a session is running or about to start, so that a refresh is unnecessary. */
   let isAboutTo = false;
   let isClosed = false;
   /** Number of consecutive rounds over all endpoints in which none answered or kept answering. */
@@ -134,7 +134,7 @@ export function createLink({ endpoints, pace, now, onLink, onNote, onSession, on
     client.close();
     client = its;
     at = next;
-    // The note is last: it contains the reason, and stays on the screen.
+    // The note is sent last, so that its message, which has the reason, stays on the screen.
     onLink(link());
     onNote(
       isWanted ? `connected to ${endpointAt(at).name}` : `${name} does not answer; connected to ${endpointAt(at).name}`,

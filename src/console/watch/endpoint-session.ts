@@ -73,7 +73,7 @@ export function openSession({ peer, pace, identity, probe, onAnswer }: SessionOp
     switch (found.kind) {
       case "answered":
         answered();
-        // Another process has different list indices: everything is read from the start.
+        // Another process numbers its lists differently, so everything is read again.
         if (found.identity !== identity) end({ kind: "refresh" });
         break;
       case "signed_out":

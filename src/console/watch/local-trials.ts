@@ -75,13 +75,13 @@ export async function keepLocal({ entry, need, session, ports, pace, signal, bel
   const rule: Rule = LOCAL[need.id];
   const [source, of] = rule.split(need.name);
   let seen: (OwnedDocument & { readonly stamp: string }) | undefined;
-  // Do not start work for a row that the cursor only passes over.
+  // Waits first, so that no work starts for a row that the cursor only passes over.
   await pause(pace.followMs, signal);
   while (!signal.aborted) {
     try {
       const document = await documentOf(session.peer.client, source, signal);
       session.answered();
-      // Whether the document can be written from here depends on that file.
+      // A change of that file can change whether the document can be written from here.
       const stamp = document.file === undefined ? "" : await ports.stampOf(document.file);
       if (seen?.text !== document.text || seen.revision !== document.revision || seen.stamp !== stamp) {
         const onProgress = (words: string): void => void (signal.aborted || entry.progress(words));

@@ -60,7 +60,7 @@ function budgetOf(parts: readonly [BudgetRecord, ...BudgetRecord[]]): BudgetReco
   const worst = parts.reduce((a, b) => (STATUSES.indexOf(b.status) > STATUSES.indexOf(a.status) ? b : a));
   return {
     ...first,
-    // Charges are replicated, so a lagging node knows of fewer.
+    // Charges are replicated, so the largest value comes from the most current node.
     used: Math.max(...parts.map(({ used }) => used)),
     remaining: Math.min(...parts.map(({ remaining }) => remaining)),
     reserved: sumOf(parts, ({ reserved }) => reserved),

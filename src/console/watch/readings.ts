@@ -151,7 +151,7 @@ export function createReadings({ pace, now, onData }: ReadingsOptions): Readings
       }
       clearTimeout(known.drop);
       known.drop = undefined;
-      // Running work ended when the need was no longer needed.
+      // A computation in progress ended when the need was dropped, so its progress is cleared.
       set(known, { askedAt: now(), progress: undefined });
       return known.entry;
     },

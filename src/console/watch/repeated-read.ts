@@ -80,7 +80,7 @@ export async function keepList(table: TableName, options: ReaderOptions & { onCh
     });
     if (outcome === "over") return;
     if (outcome === "failed" || outcome === "declined") index = undefined;
-    // Reads of every node run half as often.
+    // Reads of all nodes get a longer pause.
     if (outcome === "taken" && everyMs !== undefined) await pause(2 * pace.restMs, signal);
   }
 }

@@ -126,7 +126,7 @@ function drawCompletion({ completion }: WorkbenchState, columns: number): Line {
   const { words, at } = completion;
   const place = ` ${at + 1}/${words.length}`;
   const room = Math.max(1, columns - place.length - 1);
-  // Whole pages of words, so that the line stays still while the selection moves within it.
+  // Shows whole pages of words, so that the line does not move while the selection moves within a page.
   let first = 0;
   let left = room;
   for (let index = 0; index <= at; index += 1) {
@@ -165,7 +165,7 @@ function drawResult(
     case "done": {
       const total = countOf(workbench);
       const last = Math.max(0, total - Math.max(1, regions.rows));
-      // The offset of the last step may not fit if the screen has changed since.
+      // The screen may have changed since the last step, so the offset is limited again.
       const offset = Math.min(Math.max(result.offset, result.row - Math.max(1, regions.rows) + 1), last, result.row);
       const column = result.isJson
         ? result.column

@@ -86,7 +86,7 @@ function refuseSampling(body: JsonObject): void {
 function checkSampling(body: JsonObject, version: string, manner: Manner): void {
   if (version === VERSION_WITHOUT_SAMPLING) refuseSampling(body);
   const { temperature, top_p: topP, top_k: topK } = body;
-  // Section 1 row 3.
+  // Source: dialects.md section 1, row 3.
   if (manner.refusesSampling) {
     const changed =
       (temperature ?? 1) !== 1 ? "temperature" : (topP ?? 1) !== 1 ? "top_p" : topK !== undefined ? "top_k" : "";
