@@ -367,10 +367,7 @@ export const VERBS: readonly Verb[] = ENTRIES;
 /** Entry of the table, typed with its own name and flags. */
 export type Entry = typeof DAEMON | (typeof ENTRIES)[number];
 
-/**
- * Returns the verb that the first words of the command line name, and the remaining arguments. Throws `UsageError` if
- * there is none.
- */
+/** Returns the verb that the first words name, and the remaining arguments. Throws `UsageError` if there is none. */
 export function findVerb(args: readonly string[]): { readonly verb: Entry; readonly rest: readonly string[] } {
   const [first, second] = args;
   // Users expect `-version` in every program. The bare command would treat it as a flag of the daemon.

@@ -186,7 +186,10 @@ export const NODE_NOT_READY: AttentionSource = {
   },
 };
 
-/** Worker processes that could not be replaced yet, or that end repeatedly; a single end is only in the log and the metrics. */
+/**
+ * Alert about worker processes that could not be replaced yet, or that end repeatedly. A single end is only logged and
+ * counted.
+ */
 export const WORKERS_MISSING: AttentionSource = {
   needs: [{ id: "get_status" }],
   items(context) {
