@@ -24,7 +24,7 @@ function fetchPackage(name, version, folder) {
   const options = ["--json", "--prefer-offline", "--loglevel=error", "--fetch-retries=1", "--pack-destination", folder];
   const npm = process.env.npm_execpath;
   const [command, before] = /npm-cli\.c?js$/.test(npm ?? "") ? [process.execPath, [npm]] : ["npm", []];
-  const said = execFileSync(command, [...before, "pack", ...options, `${name}@${version}`], {
+  const output = execFileSync(command, [...before, "pack", ...options, `${name}@${version}`], {
     cwd: folder,
     encoding: "utf8",
     stdio: ["ignore", "pipe", "inherit"],
@@ -32,7 +32,7 @@ function fetchPackage(name, version, folder) {
     // A dry run of the npm that runs this script must not turn the fetch into a dry run.
     env: { ...process.env, npm_config_dry_run: "false" },
   });
-  return readFileSync(join(folder, JSON.parse(said)[0].filename));
+  return readFileSync(join(folder, JSON.parse(output)[0].filename));
 }
 
 function checkDigest(name, bytes, integrity) {

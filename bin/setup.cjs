@@ -128,7 +128,7 @@ function run(command, args, stallMs, count) {
     shell: command === "npm" && process.platform === "win32",
   });
   const output = [];
-  let hasTold = false;
+  let hasReported = false;
   let isStalled = false;
   let timer;
   const waitAgain = () => {
@@ -145,8 +145,8 @@ function run(command, args, stallMs, count) {
     if (output.push(line) > KEPT_LINES) output.shift();
     // A repeated attempt does not count as progress.
     if (!FAILED_ATTEMPT.test(line)) return waitAgain();
-    if (hasTold) return;
-    hasTold = true;
+    if (hasReported) return;
+    hasReported = true;
     process.stderr.write(`\nsetup: ${line.replace(PROGRESS, "").trim()}; trying again ... `);
   };
   for (const stream of [child.stdout, child.stderr]) {

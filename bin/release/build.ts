@@ -39,9 +39,9 @@ export function buildCommit(root: string, commit: string, folder: string): Built
   git(source, "checkout", "--quiet", "--detach", commit);
   node(source, "bin/setup.cjs", "start");
   node(source, "bin/add-platforms.mjs");
-  const said = npm(source, "pack", "--ignore-scripts", "--json", "--loglevel=error", "--pack-destination", folder);
-  const [packed] = JSON.parse(said) as readonly Packed[];
-  if (packed === undefined) throw new Error(`npm pack reported no tarball: ${said}`);
+  const output = npm(source, "pack", "--ignore-scripts", "--json", "--loglevel=error", "--pack-destination", folder);
+  const [packed] = JSON.parse(output) as readonly Packed[];
+  if (packed === undefined) throw new Error(`npm pack reported no tarball: ${output}`);
   const changed = git(source, "status", "--porcelain");
   if (changed !== "") throw new Error(`the build changes files of the source: ${changed}`);
   return {

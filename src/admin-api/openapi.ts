@@ -183,7 +183,7 @@ function probe(id: string, summary: string, responses: Readonly<Record<string, J
   return { get: { operationId: id, summary, tags: [PROBE_TAG], security: [], responses } };
 }
 
-const told = (description: string, properties: Readonly<Record<string, JsonSchema>>): JsonSchema => ({
+const jsonResponse = (description: string, properties: Readonly<Record<string, JsonSchema>>): JsonSchema => ({
   description,
   content: {
     "application/json": {
@@ -193,14 +193,14 @@ const told = (description: string, properties: Readonly<Record<string, JsonSchem
 });
 
 const readiness = (description: string, ready: boolean): JsonSchema =>
-  told(description, {
+  jsonResponse(description, {
     ready: { const: ready },
     reasons: { type: "array", description: "Why it cannot.", items: { type: "string" } },
   });
 
 const PROBES: Readonly<Record<string, Methods>> = {
   [PROBE_PATHS.alive]: probe("get_healthz", "Tells that the process is up.", {
-    "200": told("It is.", { healthy: { const: true } }),
+    "200": jsonResponse("It is.", { healthy: { const: true } }),
   }),
   [PROBE_PATHS.ready]: probe("get_readyz", "Tells whether the node can serve.", {
     "200": readiness("It can.", true),

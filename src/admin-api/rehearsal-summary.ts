@@ -31,16 +31,16 @@ export function rehearsalSummary(result: RehearsalResult): string {
 function changeText({ outcome, cause, requests, callers }: Change): string {
   const [most] = callers;
   const isAll = most?.requests === requests;
-  const whose = most === undefined ? "" : ` (${isAll ? "all" : count(most.requests)} of ${most.caller})`;
+  const callerText = most === undefined ? "" : ` (${isAll ? "all" : count(most.requests)} of ${most.caller})`;
   switch (outcome) {
     case "refused":
-      return `${count(requests)} would be refused by ${cause}${whose}`;
+      return `${count(requests)} would be refused by ${cause}${callerText}`;
     case "served":
-      return `${count(requests)} that ${cause} refused would be served${whose}`;
+      return `${count(requests)} that ${cause} refused would be served${callerText}`;
     case "other_provider":
-      return `${count(requests)} would go to ${cause}${whose}`;
+      return `${count(requests)} would go to ${cause}${callerText}`;
     case "other_guardrail":
-      return `${count(requests)} would meet other guardrails (${cause})${whose}`;
+      return `${count(requests)} would meet other guardrails (${cause})${callerText}`;
     default:
       return outcome satisfies never;
   }

@@ -15,7 +15,7 @@ export interface AddressFlags {
 /** Returns the address of the gateway. Opens and reads nothing. Throws `UsageError`. */
 export function chooseAddress(flags: AddressFlags, io: Io): AdminAddress {
   const { socket, url, from } = givenOf(flags, io);
-  return socket === undefined ? networkDoor(url ?? "", from, io) : { kind: "socket", path: resolvePath(io, socket) };
+  return socket === undefined ? networkAddress(url ?? "", from, io) : { kind: "socket", path: resolvePath(io, socket) };
 }
 
 /**
@@ -26,10 +26,10 @@ export function chooseAddresses(flags: AddressFlags, io: Io): readonly [AdminAdd
   const { socket, url, from } = givenOf(flags, io);
   if (socket !== undefined) return [{ kind: "socket", path: resolvePath(io, socket) }];
   const [first = "", ...others] = [...new Set((url ?? "").split(",").map((item) => item.trim()))];
-  return [networkDoor(first, from, io), ...others.map((other) => networkDoor(other, from, io))];
+  return [networkAddress(first, from, io), ...others.map((other) => networkAddress(other, from, io))];
 }
 
-function networkDoor(text: string, from: string, io: Io): AdminAddress {
+function networkAddress(text: string, from: string, io: Io): AdminAddress {
   const parsed = parseAdminUrl(text);
   if (parsed.kind === "refused") throw new UsageError(`${from} ${parsed.why}`);
   return { kind: "url", url: parsed.url, token: signedIn(io, parsed.url) };

@@ -47,7 +47,7 @@ export function createPorts(io: Io): ConsolePorts {
       const saved = await saveArchive(door, {
         isStale,
         signal,
-        progress: bytesTold("saved", onProgress),
+        progress: byteProgress("saved", onProgress),
         write: async (parts) => void (await writeWhole(target, parts)),
       });
       return `saved ${file}: ${saved}`;
@@ -58,7 +58,7 @@ export function createPorts(io: Io): ConsolePorts {
       const { summary } = await restoreArchive(door, source, {
         withoutSecrets: false,
         signal,
-        progress: bytesTold("sent", onProgress),
+        progress: byteProgress("sent", onProgress),
         onSent: () => onProgress("sent; the cluster replaces its state"),
       });
       return `restored ${file}: ${summary}`;
@@ -104,7 +104,7 @@ function fromHome({ env }: Io, file: string): string {
   return home !== "" && file.startsWith("~/") ? join(home, file.slice(2)) : file;
 }
 
-function bytesTold(verb: string, onProgress: JobOptions["onProgress"]): { add(bytes: number): void } {
+function byteProgress(verb: string, onProgress: JobOptions["onProgress"]): { add(bytes: number): void } {
   let total = 0;
   return {
     add(bytes) {

@@ -77,7 +77,7 @@ export async function sweepHere(
     return refused(["no document in force has `guardrails` with `detectors`: nothing is there to be swept"]);
 
   const notes: string[] = [];
-  const note = (told: string): void => void (notes.length < MAX_NOTES && notes.push(told));
+  const note = (line: string): void => void (notes.length < MAX_NOTES && notes.push(line));
   const quiet: Io = { ...io, signal, isTerminal: () => false, stderr: linesTo(onProgress) };
   onProgress("compiling the guardrails in force");
   const { source, file, text } = document;
@@ -95,7 +95,7 @@ export async function sweepHere(
     checkJudges(subject, options);
     const asked = { options, files, note, onProgress, ownOf, inForce: own?.threshold ?? subject.scoreThreshold };
     const result = await swept(subject, asked, quiet);
-    for (const told of spentWords(subject)) note(told);
+    for (const line of spentWords(subject)) note(line);
     return { kind: "done", result: { ...result, source, notes, detector, isOwnThreshold: own !== undefined } };
   } finally {
     await subject.close();
@@ -111,10 +111,10 @@ function hasDetectors(text: string): boolean {
 function checkJudges(subject: Subject, options: Options): void {
   const names = subject.ensemble.members.map(({ name }) => name);
   checkDetector(options.detector, names);
-  const [told] = options.detector === undefined ? judgeWords(subject) : [];
-  if (told !== undefined) {
+  const [notice] = options.detector === undefined ? judgeWords(subject) : [];
+  if (notice !== undefined) {
     throw new UsageError(
-      `${told.replace(/^note: /, "")}; name the detectors that are to be swept, one at a time: -detector NAME`,
+      `${notice.replace(/^note: /, "")}; name the detectors that are to be swept, one at a time: -detector NAME`,
     );
   }
 }
@@ -149,7 +149,7 @@ async function swept(
       `the texts are over ${MAX_TEXT_BYTES >> 20} MiB: take fewer with -limit, or run 'gateway guardrails eval -sweep'`,
     );
   }
-  for (const told of unmarkedWarnings(survey, types)) note(`warning: ${told}`);
+  for (const warning of unmarkedWarnings(survey, types)) note(`warning: ${warning}`);
   const evaluation = createEvaluation({
     subject,
     names,
@@ -163,7 +163,7 @@ async function swept(
     signal,
   });
   const startedAt = io.now();
-  const told = every(PROGRESS_MS, io);
+  const atIntervals = every(PROGRESS_MS, io);
   let done = 0;
   const cases = await eachOf(
     casesOf(data, options.limit, () => undefined),
@@ -172,7 +172,7 @@ async function swept(
     async (one, index) => {
       await evaluation.add(one, index);
       done += 1;
-      told(() => onProgress(progressWords(done, survey.cases, "cases", io.now() - startedAt)));
+      atIntervals(() => onProgress(progressWords(done, survey.cases, "cases", io.now() - startedAt)));
     },
   );
   signal.throwIfAborted();

@@ -85,8 +85,8 @@ function report(verb: string, error: unknown, io: Io): ExitStatus {
   if (io.signal.aborted && !(reason instanceof OutputLost)) {
     return reason instanceof Interrupted && reason.by === "closed stdout" ? 1 : 130;
   }
-  const told: unknown = reason instanceof OutputLost ? reason : error;
-  const text = told instanceof Error ? told.message : String(told);
+  const shown: unknown = reason instanceof OutputLost ? reason : error;
+  const text = shown instanceof Error ? shown.message : String(shown);
   const stack = io.env["GATEWAY_LOG"] === "debug" && error instanceof Error ? `${error.stack}\n` : "";
   io.stderr.write(`${name}: ${text}\n${stack}`);
   return 1;

@@ -105,24 +105,24 @@ function withSignature(chunks: readonly JsonObject[], thinking: string): readonl
 }
 
 function placeUsage(chunks: readonly JsonObject[], odd: Oddities, usage: JsonObject): readonly JsonObject[] {
-  const said = chunks.filter((chunk) => objectsOf(chunk["choices"]).length > 0);
+  const choiceChunks = chunks.filter((chunk) => objectsOf(chunk["choices"]).length > 0);
   const own = chunks.filter((chunk) => objectsOf(chunk["choices"]).length === 0);
-  const [first = {}] = said;
-  if (odd.has("no-usage")) return said.map(({ usage: _, ...chunk }) => chunk);
+  const [first = {}] = choiceChunks;
+  if (odd.has("no-usage")) return choiceChunks.map(({ usage: _, ...chunk }) => chunk);
   if (odd.has("usage-every-chunk")) {
     const all = Number(usage["completion_tokens"]);
     const input = Number(usage["prompt_tokens"]);
-    return said.map((chunk, index) => {
-      const output = index === said.length - 1 ? all : Math.min(index, all);
+    return choiceChunks.map((chunk, index) => {
+      const output = index === choiceChunks.length - 1 ? all : Math.min(index, all);
       return { ...chunk, usage: { ...usage, completion_tokens: output, total_tokens: input + output } };
     });
   }
   if (odd.has("usage-on-finish")) {
-    return said.map(({ usage: _, ...chunk }) => (finishOf(chunk) === null ? chunk : { ...chunk, usage }));
+    return choiceChunks.map(({ usage: _, ...chunk }) => (finishOf(chunk) === null ? chunk : { ...chunk, usage }));
   }
-  const told = own.length > 0 || odd.has("usage-unasked") ? [{ ...first, choices: [], usage }] : [];
-  if (!odd.has("no-choices-usage")) return [...said, ...told];
-  return [...said, ...told.map(({ choices: _, ...chunk }): JsonObject => chunk)];
+  const usageChunks = own.length > 0 || odd.has("usage-unasked") ? [{ ...first, choices: [], usage }] : [];
+  if (!odd.has("no-choices-usage")) return [...choiceChunks, ...usageChunks];
+  return [...choiceChunks, ...usageChunks.map(({ choices: _, ...chunk }): JsonObject => chunk)];
 }
 
 function joinArguments(chunks: readonly JsonObject[]): readonly JsonObject[] {

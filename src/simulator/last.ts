@@ -46,7 +46,7 @@ export interface Last {
 }
 
 /** Headers whose values are reported. */
-const TOLD: ReadonlySet<string> = new Set([
+const REPORTED: ReadonlySet<string> = new Set([
   "a2a-extensions",
   "a2a-version",
   "accept",
@@ -87,15 +87,15 @@ function isKept(text: string | undefined): boolean {
 }
 
 /** Placeholder for the value of a header that may be a credential. */
-const UNTOLD = "(not told)";
+const HIDDEN = "(not told)";
 
 function summaryOf({ rawHeaders, text, body, url, ...received }: Received) {
   const headers = new Map<string, string>();
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = (rawHeaders[at] ?? "").toLowerCase();
-    const value = TOLD.has(name) || name.startsWith(MIRROR) ? (rawHeaders[at + 1] ?? "") : UNTOLD;
+    const value = REPORTED.has(name) || name.startsWith(MIRROR) ? (rawHeaders[at + 1] ?? "") : HIDDEN;
     const before = headers.get(name);
-    headers.set(name, before === undefined || value === UNTOLD ? value : `${before}, ${value}`);
+    headers.set(name, before === undefined || value === HIDDEN ? value : `${before}, ${value}`);
   }
   const question = url.indexOf("?");
   const read = text === undefined ? undefined : objectOf(body);

@@ -62,59 +62,59 @@ export function replyTo(ask: Ask, fault: Fault, memory: Memory): Reply {
   const wholeThinking = ask.isThinking && fault.kind !== "no-text" ? thinkingText(ask.question) : "";
   const thinking = takeWords(wholeThinking, limit);
   const thought = countWords(thinking);
-  const { text, calls, said, finish, stopSequence } = sayWithin(limit - thought, ask, fault, manner);
+  const { text, calls, tokens, finish, stopSequence } = outputWithin(limit - thought, ask, fault, manner);
   const isCut = thinking.length < wholeThinking.length;
-  const usage = { input, cacheRead, cacheWrite, output: thought + said, thinking: thought };
+  const usage = { input, cacheRead, cacheWrite, output: thought + tokens, thinking: thought };
   return { thinking, text, calls, finish: isCut ? "length" : finish, stopSequence, usage, manner };
 }
 
-interface Said {
+interface Output {
   readonly text: string;
   readonly calls: readonly ToolCall[];
   /** Number of output tokens. */
-  readonly said: number;
+  readonly tokens: number;
   readonly finish: Reply["finish"];
   readonly stopSequence: string | null;
 }
 
 /** Returns the output within a limit. `room`: maximum number of output tokens; infinite without a limit. */
-function sayWithin(room: number, ask: Ask, fault: Fault, manner: Manner): Said {
-  if (room <= 0) return { text: "", calls: [], said: 0, finish: "length", stopSequence: null };
+function outputWithin(room: number, ask: Ask, fault: Fault, manner: Manner): Output {
+  if (room <= 0) return { text: "", calls: [], tokens: 0, finish: "length", stopSequence: null };
   const isCallsTurn = ask.toolAnswer === undefined || ask.toolRounds < manner.rounds;
   if (ask.tools.length > 0 && isCallsTurn && fault.kind !== "no-text" && manner.calls > 0) {
     return callWithin(room, ask, manner);
   }
-  if (manner.ending === "refusal") return { text: "", calls: [], said: 0, finish: "refusal", stopSequence: null };
+  if (manner.ending === "refusal") return { text: "", calls: [], tokens: 0, finish: "refusal", stopSequence: null };
   const whole = textUnderFault(fault, () => usualText(ask, manner));
   const { text, stopSequence } = cutAtStop(whole, ask.stops);
   const words = countWords(text);
   if (words > room) {
-    return { text: takeWords(text, room), calls: [], said: room, finish: "length", stopSequence: null };
+    return { text: takeWords(text, room), calls: [], tokens: room, finish: "length", stopSequence: null };
   }
   if (manner.ending === "filtered") {
-    const said = Math.ceil(words / 2);
-    return { text: takeWords(text, said), calls: [], said, finish: "filtered", stopSequence: null };
+    const tokens = Math.ceil(words / 2);
+    return { text: takeWords(text, tokens), calls: [], tokens, finish: "filtered", stopSequence: null };
   }
   const finish = stopSequence !== null ? "stop" : manner.ending === "usual" ? "end" : manner.ending;
-  return { text, calls: [], said: words, finish, stopSequence };
+  return { text, calls: [], tokens: words, finish, stopSequence };
 }
 
-function callWithin(room: number, { tools, allowsParallel }: Ask, manner: Manner): Said {
+function callWithin(room: number, { tools, allowsParallel }: Ask, manner: Manner): Output {
   const text = manner.isTextFirst ? takeWords(TEXT_BEFORE_CALLS, room) : "";
-  let said = countWords(text);
+  let tokens = countWords(text);
   const calls: ToolCall[] = [];
   const count = allowsParallel ? manner.calls : 1;
-  for (let index = 0; index < count && said < room; index += 1) {
+  for (let index = 0; index < count && tokens < room; index += 1) {
     const tool = tools[index % tools.length];
     if (tool === undefined) break;
     const whole = JSON.stringify(exampleOf(tool.parameters));
-    const input = takeJson(whole, room - said);
+    const input = takeJson(whole, room - tokens);
     calls.push({ name: tool.name, input });
-    said += countJsonTokens(input);
-    if (input.length < whole.length) return { text, calls, said, finish: "length", stopSequence: null };
+    tokens += countJsonTokens(input);
+    if (input.length < whole.length) return { text, calls, tokens, finish: "length", stopSequence: null };
   }
   const finish = calls.length < count ? "length" : "call";
-  return { text, calls, said, finish, stopSequence: null };
+  return { text, calls, tokens, finish, stopSequence: null };
 }
 
 function usualText(ask: Ask, manner: Manner): string {

@@ -28,7 +28,7 @@ export function poolProbes({ name, pool }: Provider, nameServers: readonly strin
 /** Resolves a name as the gateway does for a pool. The check uses any of the DNS servers. */
 export const memberLookup =
   (servers: readonly string[]): LookupFunction =>
-  (host, { all }, told) => {
+  (host, { all }, callback) => {
     void createNames({ servers })
       .look(host)
       .then((answer) => {
@@ -36,11 +36,11 @@ export const memberLookup =
           const it = answer[family];
           return it.kind === "addresses" ? it.addresses.map((address) => ({ address, family })) : [];
         });
-        const dialled = found.filter(({ address }) => fencedAs(address) === undefined);
-        const [first] = dialled;
-        if (first === undefined) told(Object.assign(new Error("no address"), { code: "ENOTFOUND" }), "", 4);
-        else if (all === true) told(null, dialled);
-        else told(null, first.address, first.family);
+        const dialed = found.filter(({ address }) => fencedAs(address) === undefined);
+        const [first] = dialed;
+        if (first === undefined) callback(Object.assign(new Error("no address"), { code: "ENOTFOUND" }), "", 4);
+        else if (all === true) callback(null, dialed);
+        else callback(null, first.address, first.family);
       });
   };
 
@@ -62,14 +62,14 @@ async function askName(
   const addresses = families.flatMap((it) => (it.kind === "addresses" ? it.addresses : []));
   const problem = families.flatMap((it) => (it.kind === "failed" ? it.problem : []))[0];
   const fenced = addresses.filter((address) => fencedAs(address) !== undefined).length;
-  const dialled = addresses.length - fenced;
-  if (dialled === 0) {
+  const dialed = addresses.length - fenced;
+  if (dialed === 0) {
     const why = problem ?? (fenced > 0 ? "it resolves to addresses that are never dialled" : "it resolves to nothing");
     return { verdict: "fail", subject, words: `${host}: ${why}` };
   }
   const ttls = families.flatMap((it) => (it.kind === "addresses" ? it.ttlMs : []));
-  const told = `${host} is ${dialled} server${dialled === 1 ? "" : "s"}, for ${formatDuration(Math.min(...ttls))}`;
-  return { verdict: "ok", subject, words: fenced === 0 ? told : `${told}; ${fenced} more are never dialled` };
+  const summary = `${host} is ${dialed} server${dialed === 1 ? "" : "s"}, for ${formatDuration(Math.min(...ttls))}`;
+  return { verdict: "ok", subject, words: fenced === 0 ? summary : `${summary}; ${fenced} more are never dialled` };
 }
 
 async function askPicker(subject: string, picker: Picker, { timeoutMs, signal }: Limits): Promise<Answer> {

@@ -36,8 +36,8 @@ async function ask(
     const report = await fetchReport(audited, windowAt(Date.now(), DAY_MS), ports, anySignal([signal, limit]));
     if (report.kind === "failed") return { verdict: "fail", subject, words: report.problem };
     if (report.unread.length > 0) return { verdict: "fail", subject, words: "the report has no counter that is known" };
-    const whose = audited.keyIds.length === 0 ? "the whole organisation" : `${audited.keyIds.length} of its keys`;
-    const words = `of ${whose}, answered in ${Math.round(performance.now() - startedAt)} ms`;
+    const scope = audited.keyIds.length === 0 ? "the whole organisation" : `${audited.keyIds.length} of its keys`;
+    const words = `of ${scope}, answered in ${Math.round(performance.now() - startedAt)} ms`;
     return { verdict: "ok", subject, words };
   } catch {
     // The probe rejects only with the reason of its signal.

@@ -11,18 +11,18 @@ import type { FromTrial, ToTrial } from "./protocol.ts";
 /** Minimum interval between two progress messages, in milliseconds. */
 const PROGRESS_MS = 100;
 
-function tell(told: FromTrial): Promise<void> {
+function tell(message: FromTrial): Promise<void> {
   return new Promise((done) => {
     if (process.send === undefined) done();
-    else process.send(told, () => done());
+    else process.send(message, () => done());
   });
 }
 
 function progress(): (words: string) => void {
-  let toldAt = Number.NEGATIVE_INFINITY;
+  let sentAt = Number.NEGATIVE_INFINITY;
   return (words) => {
-    if (performance.now() - toldAt < PROGRESS_MS) return;
-    toldAt = performance.now();
+    if (performance.now() - sentAt < PROGRESS_MS) return;
+    sentAt = performance.now();
     void tell({ kind: "progress", words });
   };
 }

@@ -67,16 +67,16 @@ function apart(asked: Asked, { env, cwd }: Io, { signal, onProgress }: JobOption
       LIMIT_MS,
     );
     signal.addEventListener("abort", onAbort, { once: true });
-    child.on("message", (told: FromTrial) => {
-      switch (told.kind) {
+    child.on("message", (message: FromTrial) => {
+      switch (message.kind) {
         case "progress":
-          return onProgress(told.words);
+          return onProgress(message.words);
         case "done":
-          return finish(() => resolve(told.answer));
+          return finish(() => resolve(message.answer));
         case "refused":
-          return failed(new UsageError(told.words));
+          return failed(new UsageError(message.words));
         case "failed":
-          return failed(new Error(told.words));
+          return failed(new Error(message.words));
       }
     });
     child.once("error", failed);

@@ -66,8 +66,8 @@ export function createEvaluation(options: EvaluationOptions): Evaluation {
     const findings = findingsIn(subject, raw, names);
     const outcome = outcomeOf(one, findings, names);
     const faults = faultsOf(outcome, findings, scope);
-    const isTold = faults !== undefined && options.errors > 0 && mayBeTold(index);
-    const removed = isTold ? await removedIn(subject, raw, names, options) : [];
+    const isListed = faults !== undefined && options.errors > 0 && mayBeListed(index);
+    const removed = isListed ? await removedIn(subject, raw, names, options) : [];
     const lowered = sweep && (await askDetectors(subject, turn, { ...options, isLowered: true }));
 
     count(total, outcome, scope);
@@ -76,12 +76,12 @@ export function createEvaluation(options: EvaluationOptions): Evaluation {
     if (lowered !== undefined) sweep?.add(one, index, outcome, lowered);
     if (faults === undefined) return;
     evaluation.wrongCases += 1;
-    if (!isTold) return;
+    if (!isListed) return;
     insert(wrong, explained(one, index, faults, [...findings.map(kept), ...removed]));
     wrong.length = Math.min(wrong.length, options.errors);
   }
 
-  function mayBeTold(index: number): boolean {
+  function mayBeListed(index: number): boolean {
     return wrong.length < options.errors || index < (wrong.at(-1)?.index ?? 0);
   }
 

@@ -7,10 +7,10 @@ import type { Warn } from "./json-lines.ts";
 const MAX_WARNINGS = 20;
 
 export function warner(tell: (words: string) => void): Warn {
-  const told = new Set<string>();
+  const shown = new Set<string>();
   return (key, words) => {
-    if (told.has(key) || told.size >= MAX_WARNINGS) return;
-    told.add(key);
+    if (shown.has(key) || shown.size >= MAX_WARNINGS) return;
+    shown.add(key);
     tell(`warning: ${words}`);
   };
 }

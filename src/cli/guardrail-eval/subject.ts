@@ -130,8 +130,8 @@ async function compile(
   const isRefused = ({ severity }: Problems[number]): boolean => severity === "error";
   const own: Guardrails = { ...guardrails, explain: true };
   const at = { models, ...(judged !== undefined && { providers: judged.byName }) };
-  const { assembled, problems: told } = engine.assemble(own, profiles, at);
-  if (assembled === undefined || told.some(isRefused)) return { subject: undefined, problems: linesOf(told) };
+  const { assembled, problems: faults } = engine.assemble(own, profiles, at);
+  if (assembled === undefined || faults.some(isRefused)) return { subject: undefined, problems: linesOf(faults) };
   const limit = AbortSignal.timeout(LOAD_LIMIT_MS);
   const prepared = assembled.prepare?.(anySignal([signal, limit])).catch((error: unknown): Problems => {
     signal.throwIfAborted();
@@ -139,7 +139,7 @@ async function compile(
     const message = `the models of its detectors were not loaded within ${LOAD_LIMIT_MS / 1_000} s`;
     return [{ severity: "error", path: ["guardrails", "detectors"], message }];
   });
-  const problems = [...told, ...((await prepared) ?? [])];
+  const problems = [...faults, ...((await prepared) ?? [])];
   if (problems.some(isRefused)) return { subject: undefined, problems: linesOf(problems) };
   const { ensemble, policyOf, rehearse } = assembled;
   return {

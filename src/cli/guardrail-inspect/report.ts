@@ -60,8 +60,8 @@ export function* inspectionLines(rehearsal: Rehearsal, { width, isColored }: Sho
     const rows = removed.slice(0, MOST_REMOVED).map((one) => [...rowOf(one), REMOVED_WORDS[one.by]]);
     yield* tableLines(REMOVED, rows, width);
   }
-  const untold = more + Math.max(0, removed.length - MOST_REMOVED);
-  if (untold > 0) yield `and ${untold} more\n`;
+  const unlisted = more + Math.max(0, removed.length - MOST_REMOVED);
+  if (unlisted > 0) yield `and ${unlisted} more\n`;
 
   for (const { text, rewritten } of segments) {
     yield `\n${bold(rewritten ? "Resulting text" : "Text (unchanged)")}\n`;

@@ -201,9 +201,9 @@ export function sectionOf(
   };
   const placeOf = (key: string): number => tree.entries.get(key)?.keyAt ?? tree.at;
   const pathOf = (key: string): Path => (tree.entries.has(key) ? (elsewhere.get(key) ?? [...path, key]) : path);
-  const told = (key: string, words: string): void => tell(placeOf(key), pathOf(key), words);
+  const addNote = (key: string, words: string): void => tell(placeOf(key), pathOf(key), words);
   const wrong = (key: string, expected: string): undefined => {
-    told(key, `left out: expected ${expected}`);
+    addNote(key, `left out: expected ${expected}`);
     return undefined;
   };
   return {
@@ -264,14 +264,14 @@ export function sectionOf(
     },
     drop(key, words) {
       taken.add(key);
-      if (tree.entries.has(key)) told(key, words);
+      if (tree.entries.has(key)) addNote(key, words);
     },
-    tell: told,
+    tell: addNote,
     rest(advice, general) {
       for (const [key, { isShared }] of tree.entries) {
         if (taken.has(key)) continue;
         const own = Object.hasOwn(advice, key) ? advice[key] : undefined;
-        told(key, own ?? (isShared ? "read only where a YAML alias refers to it" : general));
+        addNote(key, own ?? (isShared ? "read only where a YAML alias refers to it" : general));
       }
     },
   };

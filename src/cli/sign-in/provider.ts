@@ -95,8 +95,8 @@ export function asSignInError(oidc: OpenIdClient, issuer: string, error: unknown
   if (code !== undefined)
     return new SignInError(`${who} could not be reached: ${code}${tlsHint(code)}`, { cause: error });
   // The library's messages describe what is wrong with an answer, without quoting it.
-  const told = error instanceof oidc.ClientError && error.cause instanceof Error ? error.cause : error;
-  const words = told instanceof Error ? printable(told.message) : "the answer cannot be understood";
+  const source = error instanceof oidc.ClientError && error.cause instanceof Error ? error.cause : error;
+  const words = source instanceof Error ? printable(source.message) : "the answer cannot be understood";
   const isAboutTime = error instanceof oidc.ClientError && error.code === "OAUTH_JWT_TIMESTAMP_CHECK_FAILED";
   return new SignInError(`${who}: ${words}${isAboutTime ? "; is the clock right?" : ""}`, { cause: error });
 }

@@ -142,18 +142,18 @@ function problemAnswer(words: string): Answer {
 async function askAll(probes: readonly Probe[], limits: Limits, io: Io, tell: (answer: Answer) => void): Promise<void> {
   const answers = new Map<number, Answer>();
   let asked = 0;
-  let told = 0;
+  let reported = 0;
   const next = async (): Promise<void> => {
     for (let at = asked++; at < probes.length && !limits.signal.aborted; at = asked++) {
       const answer = await probes[at]?.ask(limits);
       if (answer === undefined || limits.signal.aborted) return;
       answers.set(at, answer);
       clearWaiting(io);
-      for (let ready = answers.get(told); ready !== undefined; ready = answers.get(told)) {
+      for (let ready = answers.get(reported); ready !== undefined; ready = answers.get(reported)) {
         tell(ready);
-        told += 1;
+        reported += 1;
       }
-      if (told < probes.length) showWaiting(`waiting for ${probes[told]?.subject}`, io);
+      if (reported < probes.length) showWaiting(`waiting for ${probes[reported]?.subject}`, io);
     }
   };
   if (probes.length > 0) showWaiting(`waiting for ${probes[0]?.subject}`, io);

@@ -94,13 +94,13 @@ async function checkSettings(io: Io): Promise<ExitStatus> {
     return 1;
   }
   const { themes, keys, commands, contexts } = read.value;
-  const said = [
+  const summary = [
     `${themes.size} themes`,
     `${keys.ownOf.size} keys`,
     `${commands.length} commands`,
     `${contexts.length} contexts`,
   ].join(", ");
-  io.stdout.write(isThere ? `${path}: good: ${said}\n` : `${path}: there is no such file, which is good too\n`);
+  io.stdout.write(isThere ? `${path}: good: ${summary}\n` : `${path}: there is no such file, which is good too\n`);
   return 0;
 }
 

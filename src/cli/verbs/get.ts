@@ -37,7 +37,7 @@ export async function run(options: Options, [listName, ...names]: readonly strin
   const asked = askedOf(list, names, options, io.now());
   return await withGateway("get", options, io, async ({ client, door }) => {
     const first = await readList(client, asked, options, io.signal);
-    told(first, io);
+    reportMissing(first, io);
     const missing = names.filter((name) => !first.items.some((row) => isNamed(list, row, name)));
     if (missing.length > 0) {
       const known = [...new Set(first.items.map((row) => nameOf(list, row)))];
@@ -137,7 +137,7 @@ async function readList(
   );
 }
 
-function told({ unanswered = [], cut = [] }: Listing, io: Io): void {
+function reportMissing({ unanswered = [], cut = [] }: Listing, io: Io): void {
   const note = (ids: readonly string[], what: string): void => {
     if (ids.length > 0) io.stderr.write(`gateway get: ${what} ${ids.map(escapeControls).join(", ")}\n`);
   };

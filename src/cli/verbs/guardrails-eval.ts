@@ -84,7 +84,7 @@ async function evaluate(subject: Subject, { paths, options, names, wanted }: Ask
   const warn = warner((words) => tell(io, words));
   const types = [...new Set(wanted.map(names))];
   const cases = options.invariance ? flat(files, options, warn) : casesOf(files, options.limit, warn);
-  const survey = await surveyOf(told(cases, io), names);
+  const survey = await surveyOf(withProgress(cases, io), names);
   io.signal.throwIfAborted();
   if (survey.cases === 0) throw new Error(`no case is in ${paths.map(clip).join(", ")}`);
   for (const words of unmarkedWarnings(survey, types)) tell(io, `warning: ${words}`);
@@ -177,7 +177,7 @@ async function* flat(files: readonly DataFile[], { limit }: Options, warn: Warn)
 }
 
 /** Passes the cases of the first pass through, and shows how many were checked. */
-async function* told(cases: AsyncIterable<EvalCase>, io: Io): AsyncGenerator<EvalCase> {
+async function* withProgress(cases: AsyncIterable<EvalCase>, io: Io): AsyncGenerator<EvalCase> {
   const progress = progressLine(io);
   let checked = 0;
   try {

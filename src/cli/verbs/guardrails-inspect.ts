@@ -77,8 +77,8 @@ async function ask(options: Options, text: string, io: Io): Promise<Rehearsal | 
 /** Inspects the text with the guardrails of a local document. */
 async function tryOut(config: string, options: Options, text: string, io: Io): Promise<Rehearsal | ExitStatus> {
   const compiled = await compileSubject(resolvePath(io, config), io);
-  const told = compiled.kind === "refused" ? compiled.problems : compiled.warnings;
-  for (const line of told) io.stderr.write(`${escapeControls(line)}\n`);
+  const lines = compiled.kind === "refused" ? compiled.problems : compiled.warnings;
+  for (const line of lines) io.stderr.write(`${escapeControls(line)}\n`);
   if (compiled.kind === "refused") {
     io.stderr.write("gateway guardrails inspect: the guardrails were refused\n");
     return 1;

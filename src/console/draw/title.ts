@@ -35,7 +35,7 @@ export function drawTitle(state: State, views: readonly View[], status: ViewStat
   }
   const view = viewOf(state, views);
   const right = missing(state, views);
-  const words = [...viewWords(state, view), ...rowWords(state, views, status), ...whoseWords(state, view, status)];
+  const words = [...viewWords(state, view), ...rowWords(state, views, status), ...coverageSpans(state, view, status)];
   // Corners, blanks and dashes take six cells.
   const room = columns - 6 - (right.length === 0 ? 0 : cellsOfLine(right) + 3);
   const tabs = tabsOf(view, views).find((it) => cellsOfLine([...words, ...it]) <= room) ?? [];
@@ -58,7 +58,7 @@ function viewWords({ place }: State, { title, digit, id }: View): readonly Span[
 }
 
 /** Returns which nodes the numbers cover. The overview states it for each of its parts instead. */
-function whoseWords(state: State, { needs, body }: View, status: ViewStatus): readonly Span[] {
+function coverageSpans(state: State, { needs, body }: View, status: ViewStatus): readonly Span[] {
   if (insteadOfRows(status) !== undefined) return [];
   const [need] = body.kind === "table" ? needs(state.place.subject) : [];
   const coverage = need === undefined ? undefined : coverageWords(contextOf(state).data, need);

@@ -94,38 +94,38 @@ type Begun =
   | { readonly kind: "task"; readonly task: Task; readonly fromMs: number };
 
 function doingFor(params: JsonObject, { asked, state, serial }: A2aCall): Begun {
-  const told = readMessage(params);
+  const userMessage = readMessage(params);
   const push = objectOf(params["configuration"])?.["taskPushNotificationConfig"];
   if (push !== undefined)
     throw a2aError(-32_003, "PUSH_NOTIFICATION_NOT_SUPPORTED", "Push Notification is not supported");
   const say = (text: string): string => textUnderFault(asked.fault, () => text);
-  if (told.taskId !== undefined) return continued(told, told.taskId, state, say);
-  const contextId = told.contextId ?? idOf("context-", serial);
-  const doing: Doing = doingOf(told, asked.quirks, say);
+  if (userMessage.taskId !== undefined) return continued(userMessage, userMessage.taskId, state, say);
+  const contextId = userMessage.contextId ?? idOf("context-", serial);
+  const doing: Doing = doingOf(userMessage, asked.quirks, say);
   if (doing.kind === "message") {
     const messageId = idOf("message-", serial);
     return { kind: "message", message: { messageId, contextId, role: "ROLE_AGENT", parts: doing.parts } };
   }
   const id = idOf("task-", serial);
-  const said = [{ ...told.message, contextId, taskId: id }];
-  const task: Task = { id, contextId, createdMs: Date.now(), said, steps: [...doing.steps] };
+  const messages = [{ ...userMessage.message, contextId, taskId: id }];
+  const task: Task = { id, contextId, createdMs: Date.now(), messages, steps: [...doing.steps] };
   addTask(state, task);
   return { kind: "task", task, fromMs: 0 };
 }
 
-function continued(told: UserMessage, id: string, state: A2aState, say: (text: string) => string): Begun {
+function continued(userMessage: UserMessage, id: string, state: A2aState, say: (text: string) => string): Begun {
   const task = find(state, { id });
-  if (told.contextId !== undefined && told.contextId !== task.contextId)
+  if (userMessage.contextId !== undefined && userMessage.contextId !== task.contextId)
     throw invalid("message.contextId", "is another's");
   const now = Date.now();
   const at: State = stateAt(task, now);
   if (at !== "INPUT_REQUIRED") throw unsupported("The task waits for nothing.");
-  task.said.push({ ...told.message, contextId: task.contextId, taskId: id });
+  task.messages.push({ ...userMessage.message, contextId: task.contextId, taskId: id });
   const fromMs = now - task.createdMs;
   const [last] = task.steps.slice(-1);
   // The new steps come after every earlier step, even within the same millisecond.
   const later = Math.max(fromMs, (last?.atMs ?? 0) + 1);
-  goOn(state, task, stepsAfter(told, say), task.createdMs + later);
+  goOn(state, task, stepsAfter(userMessage, say), task.createdMs + later);
   return { kind: "task", task, fromMs: later };
 }
 

@@ -5,11 +5,11 @@ import { type Step, stateAt, type Task } from "./tasks.ts";
 
 /** Writes a task. `historyLength`: `undefined` includes all messages, 0 none. */
 export function taskShape(task: Task, nowMs: number, historyLength?: number, hasArtifacts = true): JsonObject {
-  const { id, contextId, createdMs, steps, said } = task;
+  const { id, contextId, createdMs, steps, messages } = task;
   const done = steps.filter(({ atMs }) => createdMs + atMs <= nowMs);
   const last = done.filter((step) => step.kind === "status").at(-1);
   const artifacts = hasArtifacts ? artifactsOf(done) : [];
-  const history = historyLength === undefined ? said : historyLength === 0 ? [] : said.slice(-historyLength);
+  const history = historyLength === undefined ? messages : historyLength === 0 ? [] : messages.slice(-historyLength);
   const status = last ?? { atMs: 0, kind: "status", state: stateAt(task, nowMs) };
   return {
     id,

@@ -37,7 +37,7 @@ export interface Task {
   /** Creation time in milliseconds since 1970; the times of steps are relative to it. */
   readonly createdMs: number;
   /** Messages of the caller. */
-  readonly said: JsonObject[];
+  readonly messages: JsonObject[];
   /** Steps by time. A task that waits for input gets further ones later. */
   readonly steps: Step[];
 }

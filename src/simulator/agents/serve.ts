@@ -149,11 +149,11 @@ function faultOf(fault: Fault, memory: Memory, key: string): Fault {
 function askedWithin(protocol: Protocol, { params }: JsonObject): Asked {
   const facts = objectOf(params) ?? EMPTY_OBJECT;
   const [part] = objectsOf(objectOf(facts["message"])?.["parts"]);
-  const said =
+  const firstWord =
     stringOf(protocol === "mcp" ? facts["name"] : part?.["text"])
       ?.trim()
       .split(/\s/, 1)[0] ?? "";
-  return askedOf(protocol, said) ?? { fault: { kind: "none" }, quirks: new Set() };
+  return askedOf(protocol, firstWord) ?? { fault: { kind: "none" }, quirks: new Set() };
 }
 
 /** Returns the call, such as `tools/call search` or `SendMessage`; empty if nothing is called. */

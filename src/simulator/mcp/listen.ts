@@ -30,17 +30,17 @@ export async function* listen({ id, params }: McpRequest, { state, response }: M
     for (;;) {
       const heard = await listening.next(Math.min(KEEP_ALIVE_MS, untilDone(running, state)));
       if (heard.kind === "gone") return;
-      const told = heard.kind === "event" ? tell(heard.event, honoured, uris) : undefined;
-      if (told !== undefined) yield frameOf(notificationText(told.method, { ...told.params, ...tag }));
-      let isTold = told !== undefined;
+      const change = heard.kind === "event" ? tell(heard.event, honoured, uris) : undefined;
+      if (change !== undefined) yield frameOf(notificationText(change.method, { ...change.params, ...tag }));
+      let isNotified = change !== undefined;
       for (const task of endedOf(running, state)) {
         running.delete(task);
         const made = state.tasks.get(task);
         if (made === undefined) continue;
-        isTold = true;
+        isNotified = true;
         yield frameOf(notificationText("notifications/tasks", { ...factsOf(made, Date.now()), ...tag }));
       }
-      if (!isTold && heard.kind === "late") yield ":\n\n";
+      if (!isNotified && heard.kind === "late") yield ":\n\n";
     }
   } finally {
     listening.end();

@@ -21,11 +21,11 @@ export interface ResponseEvent {
   readonly item?: Item;
 }
 
-type Told = readonly [type: string, members: object, item?: Item];
+type EventParts = readonly [type: string, members: object, item?: Item];
 
 export function* eventsOf(call: Call, reply: Reply, items: readonly Item[]): Generator<ResponseEvent> {
   let sequence = 0;
-  for (const [type, members, item] of told(call, reply, items)) {
+  for (const [type, members, item] of eventParts(call, reply, items)) {
     yield eventOf(type, members, sequence, item);
     sequence += 1;
   }
@@ -58,7 +58,7 @@ function eventOf(type: string, members: object, sequence: number, item?: Item): 
   return item === undefined ? { type, json } : { type, json, item };
 }
 
-function* told(call: Call, reply: Reply, items: readonly Item[]): Generator<Told> {
+function* eventParts(call: Call, reply: Reply, items: readonly Item[]): Generator<EventParts> {
   const started = responseObject(call, reply, [], "started");
   yield ["response.created", { response: started }];
   yield ["response.in_progress", { response: started }];
@@ -89,7 +89,7 @@ interface Place {
   readonly output_index: number;
 }
 
-function* bodyOf(item: Item, place: Place): Generator<Told> {
+function* bodyOf(item: Item, place: Place): Generator<EventParts> {
   if (item.type === "message") yield* messageBody(item, place);
   else if (item.type !== "reasoning") yield* callBody(item, place);
   else {
@@ -103,7 +103,7 @@ function* bodyOf(item: Item, place: Place): Generator<Told> {
   }
 }
 
-function* messageBody({ content }: MessageItem, place: Place): Generator<Told> {
+function* messageBody({ content }: MessageItem, place: Place): Generator<EventParts> {
   for (const [index, part] of content.entries()) {
     const at = { ...place, content_index: index };
     yield ["response.content_part.added", { ...at, part: emptied(part) }];
@@ -122,7 +122,7 @@ function emptied(part: Part): Part {
   return part.type === "refusal" ? { ...part, refusal: "" } : { ...part, text: "" };
 }
 
-function* callBody(item: FunctionItem | CustomItem, place: Place): Generator<Told> {
+function* callBody(item: FunctionItem | CustomItem, place: Place): Generator<EventParts> {
   if (item.type === "function_call") {
     const { name, arguments: text } = item;
     for (const delta of piecesOf(text, ARGUMENT_PIECE)) {

@@ -16,12 +16,12 @@ type Said = Pick<Ask, "question" | "toolAnswer" | "toolRounds">;
 export function readResponses(model: string, body: JsonObject): ResponseAsk {
   const prompt = countPrompt();
   prompt.text(stringOf(body["instructions"]) ?? "");
-  const said = readInput(body["input"], prompt);
+  const input = readInput(body["input"], prompt);
   const effort = stringOf(objectOf(body["reasoning"])?.["effort"]) ?? "none";
   const format = objectOf(objectOf(body["text"])?.["format"]);
   const tools = callableTools(body);
   const ask: Ask = {
-    ...said,
+    ...input,
     model,
     tools,
     allowsParallel: body["parallel_tool_calls"] !== false,

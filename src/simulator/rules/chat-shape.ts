@@ -110,7 +110,7 @@ function checkFile(id: unknown, data: unknown, at: string): void {
 function messagesRule(extensions: Fields, replay: Fields): Rule {
   const { text: textPart, refusal, image_url, input_audio, file } = partsOf(extensions);
   const texts = list(oneOf({ text: textPart }), { min: 1 });
-  const said = either({ string: text(), array: texts });
+  const content = either({ string: text(), array: texts });
   const head = { role: anything, name: SPEAKER };
   const userParts = list(oneOf({ text: textPart, image_url, input_audio, file }), { min: 1 });
   // The official SDK's helpers send a parsed answer back with the members that they added.
@@ -136,14 +136,14 @@ function messagesRule(extensions: Fields, replay: Fields): Rule {
     provider_specific_fields: anything,
     ...replay,
   };
-  const system = object({ ...head, content: said }, ["content"]);
+  const system = object({ ...head, content }, ["content"]);
   const forms = {
     system,
     assistant: object(assistant),
     user: object({ ...head, content: either({ string: text(), array: userParts }) }, ["content"]),
     function: object({ role: anything, name: NAME, content: nullable(text()) }, ["name", "content"]),
     // Agent frameworks name the tool; the provider reads the name from the call.
-    tool: object({ role: anything, content: said, tool_call_id: CALL_ID, name: text() }, ["content", "tool_call_id"]),
+    tool: object({ role: anything, content, tool_call_id: CALL_ID, name: text() }, ["content", "tool_call_id"]),
     developer: system,
   };
   return list(oneOf(forms, "role"), { min: 1 });

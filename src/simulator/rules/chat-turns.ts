@@ -34,8 +34,8 @@ export function checkChatTurns(messages: readonly JsonObject[]): void {
       throw new Refused(400, `Duplicate 'id' in '${at}.tool_calls'.`, `${at}.tool_calls`, "invalid_value");
     }
     isCalled = message["function_call"] !== undefined && message["function_call"] !== null;
-    const isSaid = ["content", "refusal", "audio"].some((name) => (message[name] ?? null) !== null);
-    if (!isSaid && calls.length === 0 && !isCalled) {
+    const hasContent = ["content", "refusal", "audio"].some((name) => (message[name] ?? null) !== null);
+    if (!hasContent && calls.length === 0 && !isCalled) {
       throw new Refused(400, "Invalid value for 'content': expected a string, got null.", `${at}.content`);
     }
   });
