@@ -17,7 +17,10 @@ interface FoundSettings {
   readonly isThere: boolean;
 }
 
-/** Returns `undefined` if neither HOME nor XDG_CONFIG_HOME is an absolute path (XDG base directories, "Basics"). */
+/**
+ * Returns the path of the settings file; `undefined` if neither HOME nor XDG_CONFIG_HOME is an absolute path (XDG base
+ * directories, "Basics").
+ */
 function settingsPath({ env }: Pick<Io, "env">): string | undefined {
   const named = env["XDG_CONFIG_HOME"];
   if (named !== undefined && isAbsolute(named)) return join(named, "gateway", "console.yaml");

@@ -59,7 +59,10 @@ const MAX_WORDS = 160;
 
 const refused = (problems: readonly string[]): SweepAnswer => ({ kind: "refused", problems });
 
-/** `words`: data files, with flags before them. Rejects with an `Error` that can be shown, or with the signal's reason. */
+/**
+ * Runs the sweep on the document in force. `words`: data files, preceded by flags. Rejects with an `Error` that can be
+ * shown, or with the signal's reason.
+ */
 export async function sweepHere(
   documents: readonly OwnedDocument[],
   words: string,

@@ -17,7 +17,7 @@ export interface FileInput {
 
 const HEAD_BYTES = 16;
 
-/** Throws `UsageError` if there is no readable file. */
+/** Checks the file and returns it, ready to be opened. Throws `UsageError` if there is no readable file. */
 export async function readInput(io: Io, path: string): Promise<FileInput> {
   const whole = resolvePath(io, path);
   const openStream = (): ReadStream => createReadStream(whole, { signal: io.signal });

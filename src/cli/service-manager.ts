@@ -78,11 +78,11 @@ export function createServiceManager(
     send(`STATUS=${line}`);
   };
 
-  /** Sends a sign of life, unless a part that is asked gives none. */
+  /** Sends a sign of life, unless a checked part of the process gives none. */
   const signOfLife = async ({ alive }: Watched, limitMs: number): Promise<void> => {
     const late = setTimeout(() => log.warn(NO_SIGN, { waited_ms: limitMs }), limitMs).unref();
     try {
-      // While the process stops, its parts close one after another.
+      // Not checked while the process stops, because its parts close one after another.
       if (!isStopping) await alive(ended.signal);
       if (!ended.signal.aborted) send("WATCHDOG=1");
     } catch (error) {
@@ -110,7 +110,7 @@ export function createServiceManager(
       watch(watched);
     },
     async reloading(reload) {
-      // Before the first READY=1, a reload is part of the start.
+      // Before the first READY=1, a reload is part of the start and is not reported.
       if (!isReady) return await reload();
       send("RELOADING=1", `MONOTONIC_USEC=${process.hrtime.bigint() / 1_000n}`);
       try {
@@ -132,8 +132,8 @@ export function createServiceManager(
 }
 
 /**
- * Interval of signs of life in milliseconds: half of what the manager waits for, as its manual advises. `undefined` if it
- * watches no process or another one.
+ * Returns the interval of signs of life in milliseconds: half of the manager's timeout, as its manual advises;
+ * `undefined` if it does not watch this process.
  */
 export function watchdogMs(env: Env): number | undefined {
   const limit = Number(env["WATCHDOG_USEC"]) / 1_000;

@@ -4,7 +4,7 @@ import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import type { Io } from "./io.ts";
 
-/** Returns `undefined` if neither HOME nor XDG_STATE_HOME is an absolute path; a relative path is ignored. */
+/** Returns the folder; `undefined` if neither HOME nor XDG_STATE_HOME is an absolute path. Relative paths are ignored. */
 export function stateHome({ env }: Pick<Io, "env">): string | undefined {
   const named = env["XDG_STATE_HOME"];
   if (named !== undefined && isAbsolute(named)) return named;

@@ -77,7 +77,7 @@ async function askServer(
   { timeoutMs, signal }: Limits,
 ): Promise<Answer> {
   const { credential, host } = channel;
-  // The credential depends on a caller's token.
+  // The credential is made from a caller's token, so a check has none.
   const isCallers = credential?.kind === "token_exchange";
   const body = Buffer.from(DISCOVER);
   const headers = [

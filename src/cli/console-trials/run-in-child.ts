@@ -31,8 +31,8 @@ function start(env: Io["env"]): ChildProcess {
 }
 
 /**
- * Rejects with `UsageError` if the request cannot be satisfied, with the signal's reason, or with an `Error` about how the
- * process ended.
+ * Runs a request in a child process. Rejects with `UsageError` if it cannot be satisfied, with the signal's reason, or
+ * with an `Error` about how the process ended.
  */
 export function runInChild<Kind extends keyof Answers>(
   asked: Extract<Asked, { readonly kind: Kind }>,

@@ -34,7 +34,7 @@ export const failedWords = (
     return `the detector ${JSON.stringify(name)} failed in ${failures} of ${cases} cases${why}: the figures lack it there`;
   });
 
-/** Throws `UsageError` if no detector has the name. */
+/** Checks the name of a detector. Throws `UsageError` if no detector has it. */
 export function checkDetector(wanted: string | undefined, names: readonly string[]): void {
   if (wanted === undefined || names.includes(wanted)) return;
   const hint = didYouMean(wanted, names) || `; there ${names.length === 1 ? "is" : "are"} ${names.join(", ")}`;

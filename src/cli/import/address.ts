@@ -1,9 +1,15 @@
-/** Converts addresses of the source to `base_url`. A part of the path that other gateways leave to their client belongs to ours. */
+/**
+ * Converts addresses of the source to `base_url`. Paths differ: some that clients of other gateways append are part of
+ * our `base_url`, and the reverse.
+ */
 
 import type { Variables } from "./keys.ts";
 import type { Section } from "./source.ts";
 
-/** Ends of addresses, by preset: `cut` matches what a source may have, `add` is what the root of the preset has. */
+/**
+ * Path corrections by preset: `cut` matches the end to remove from an address of the source, `add` is the end that the
+ * preset needs.
+ */
 const ROOTS: Readonly<Record<string, { readonly cut: RegExp; readonly add: string }>> = {
   "azure-openai": { cut: /\/openai(\/.*)?$/, add: "/openai/v1" },
   "azure-foundry": { cut: /\/anthropic(\/.*)?$/, add: "/anthropic" },

@@ -72,7 +72,7 @@ export function bifrostCallers(reading: Reading, { enforced, emptyMeansAll, serv
       "Bifrost does not require keys here, so the document has no `auth`; the profiles apply once you add `auth: { virtual_keys: true }`",
     );
   }
-  // `bifrost-rules.ts` reads them.
+  // `bifrost-rules.ts` imports the routing rules. Reading them here prevents a note that they were left out.
   section.tree("routing_rules");
   section.rest(GOVERNANCE_ADVICE, "left out: no counterpart");
   return { auth: enforced, budgets, profiles: () => profiles };

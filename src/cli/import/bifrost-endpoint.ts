@@ -9,17 +9,17 @@ import type { Section } from "./source.ts";
 import { retryOf, timeoutOf } from "./waits.ts";
 
 interface Connected {
-  /** Returns `undefined` if the model cannot be reached, which gets a note. */
+  /** Returns the endpoint for a model; `undefined`, with a note, if the model cannot be reached. */
   readonly endpointFor: (model: string | undefined) => Endpoint | undefined;
-  /** Names that the provider is sent, by the name asked for. */
+  /** Model names to send to the provider, by requested name. */
   readonly deployments?: Section | undefined;
-  /** The only model of the server. */
+  /** The only model of the server, if there is just one. */
   readonly only?: string | undefined;
 }
 
 type Connect = (key: Section | undefined) => Connected;
 
-/** Returns `undefined` for a provider that cannot be imported, which gets a note. */
+/** Returns a function from a key to its endpoints; `undefined`, with a note, if the provider cannot be imported. */
 export function bifrostEndpoint(name: string, section: Section, reading: Reading): Connect | undefined {
   const { variables, presets } = reading;
   const network = section.section("network_config");
@@ -36,7 +36,7 @@ export function bifrostEndpoint(name: string, section: Section, reading: Reading
   const written =
     network && baseUrlOf(network, "base_url", isCustom ? undefined : known?.preset, variables, `${name}_BASE_URL`);
   network?.rest(NETWORK_ADVICE, "left out: no counterpart");
-  // All keys of the provider share this older form.
+  // Older form of the settings, which all keys of the provider share.
   const shared = section.section("meta_config");
   if (isCustom) {
     if ((type !== "openai" && type !== "anthropic") || written === undefined) {

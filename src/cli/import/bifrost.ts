@@ -18,9 +18,9 @@ import { textsIn } from "./texts-in.ts";
 
 interface Key {
   readonly section: Section;
-  /** `undefined` for all models. */
+  /** Models that the key serves; `undefined` for all. */
   readonly models: ReadonlySet<string> | undefined;
-  /** Names that the provider is sent, by the name asked for. */
+  /** Model names to send to the provider, by requested name. */
   readonly sent: ReadonlyMap<string, string>;
   readonly line: number;
   readonly endpointFor: (model: string | undefined) => Endpoint | undefined;

@@ -30,14 +30,14 @@ export interface Endpoint {
 
 export interface Step {
   readonly endpoint: Endpoint;
-  /** Name that the upstream is sent; `undefined` for the name that the client asked for. */
+  /** Model name to send to the upstream; `undefined` to send the requested name. */
   readonly model: string | undefined;
   readonly line: number;
   /** Object of the source that describes the upstream. */
   readonly unit: Path;
 }
 
-/** A name that clients ask for. The first step serves it, and the others stand in when it fails. */
+/** Model name that clients can request. The first step serves it, and the others are its failover. */
 export interface Route {
   /**
    * Model name, prefix that ends in `*`, or `*` for every name without a route. `undefined` if nothing is routed to the
@@ -57,7 +57,10 @@ export interface Draft {
   readonly auth?: boolean | undefined;
   readonly maxBodyBytes?: number | undefined;
   readonly budgets?: readonly Entry[] | undefined;
-  /** Called once providers have names; `namesOf` returns those that an endpoint's label led to. */
+  /**
+   * Creates the profiles once providers have names. `namesOf` returns the names of the providers that were made from
+   * endpoints with a label.
+   */
   readonly profiles?: ((namesOf: (label: string) => readonly string[]) => readonly Entry[]) | undefined;
   readonly mcp?: readonly Entry[] | undefined;
   readonly detectors?: readonly Entry[] | undefined;

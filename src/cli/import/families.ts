@@ -6,7 +6,10 @@ interface OpenNames {
   readonly words: string;
 }
 
-/** Returns what to claim for an upstream that serves all of its models behind a prefix, which no pattern can remove. */
+/**
+ * Returns the names to claim for an upstream whose models all have a prefix in the source, since a pattern cannot
+ * remove a prefix.
+ */
 export function openNames(preset: string | undefined, prefix: string): OpenNames {
   const families = FAMILIES[preset ?? ""] ?? [];
   const asked = `clients ask for \`${/^[\w.-]{1,64}$/.test(prefix) ? prefix : "PROVIDER"}/NAME\`, and a pattern cannot remove the prefix`;

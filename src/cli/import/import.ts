@@ -42,14 +42,14 @@ export type Imported =
   /** Messages for the operator, one line each. */
   | { readonly kind: "refused"; readonly problems: readonly string[] };
 
-/** A name that clients can ask for. */
+/** Model name that clients can request. */
 interface ImportedModel {
-  /** `undefined` for every name that no provider claims. A pattern ends in `*`. */
+  /** Name or pattern that ends in `*`; `undefined` for every name that no provider claims. */
   readonly name: string | undefined;
   readonly provider: string;
-  /** Name that the provider is sent; `undefined` if it is the same. */
+  /** Model name to send to the provider; `undefined` if it is the same. */
   readonly sent: string | undefined;
-  /** Providers that stand in, in order. */
+  /** Providers of the failover, in order. */
   readonly failover: readonly string[];
 }
 
@@ -59,7 +59,8 @@ export function importConfiguration(system: System, source: Source, presets: Rea
   const opened = openForeign(source);
   if (opened.kind === "refused") return opened;
   const { title, variable, read } = READERS[system];
-  // The source may name its own variables after literal keys that need new names, so they are collected first.
+  // Reads the source twice. New variables must not have the name of one that the source uses, and the source may name
+  // its variables after the first literal key.
   const first = openVariables(variable);
   read({ foreign: opened.foreign(), variables: first, presets });
   const foreign = opened.foreign();
@@ -68,7 +69,7 @@ export function importConfiguration(system: System, source: Source, presets: Rea
   const routing = routed(draft.routes, foreign);
   const document = documentOf(draft, routing, variables, foreign);
   const body = yamlText(document);
-  // Variables of parts that are left out are not read.
+  // Leaves out variables of parts that are not in the document.
   const used = new Map([...variables.used].filter(([name]) => body.includes(`\${${name}}`)));
   const notes = foreign.notes
     .filter(({ words }) => isForReader(words, used))
@@ -92,7 +93,10 @@ export function importConfiguration(system: System, source: Source, presets: Rea
   };
 }
 
-/** Returns the names that are served. The first provider that claims a name serves it; later ones only stand in. */
+/**
+ * Returns the names that are served. The first provider that claims a name serves it; later ones are only used for
+ * failover.
+ */
 function modelsOf({ providers, defaultProvider }: Routing): readonly ImportedModel[] {
   const models = new Map<string, ImportedModel>();
   for (const { name: provider, models: own, aliases, to } of providers) {

@@ -19,8 +19,8 @@ export interface Variables {
 }
 
 /**
- * Starts the account of variables. `read` returns the variable that a text of the source refers to. New variables get no name of
- * `reserved`, because the environment may hold another key under it.
+ * Collects the variables of an import. `read` returns the variable that a text of the source refers to. New variables
+ * do not get names in `reserved`, because the environment may contain other values under these names.
  */
 export function openVariables(
   read: (text: string) => string | undefined,

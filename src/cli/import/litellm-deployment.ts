@@ -25,7 +25,7 @@ const KEYS: Readonly<Record<string, string>> = {
   github: "GITHUB_API_KEY",
 };
 
-/** Providers of servers with an API like OpenAI's, at an address of the configuration. */
+/** Providers that stand for any server with an API like OpenAI's; its address is in the configuration. */
 const ANY_COMPAT: ReadonlySet<string> = new Set([
   "openai",
   "text-completion-openai",
@@ -47,7 +47,7 @@ const WITHOUT: Readonly<Record<string, string>> = {
 };
 
 export function litellmDeployment(params: Section, settings: Settings, reading: Reading): Deployment | undefined {
-  // The parameters contain what it names.
+  // Ignored here, because the values of the named credential are already part of the parameters.
   params.ignore("litellm_credential_name");
   const written = params.text("model");
   if (written === undefined) {

@@ -88,7 +88,7 @@ export function megabytes(section: Section, key: string): number | undefined {
 }
 
 function first<Thing>(sections: readonly Section[], read: (section: Section) => Thing | undefined): Thing | undefined {
-  // All are read, so that an error in the second gets a note too.
+  // Reads all sections, so that errors in later ones get notes too.
   return sections.map(read).find((it) => it !== undefined);
 }
 

@@ -8,11 +8,11 @@ import type { Section } from "./source.ts";
 interface ForeignServer {
   readonly name: string;
   readonly section: Section;
-  /** Key of its address. */
+  /** Name of the key with the server's address. */
   readonly url: string;
   readonly isHttp: boolean;
   readonly transportKey: string;
-  /** Called only for a server that is imported. */
+  /** Returns the reference to the key. Called only for servers that are imported. */
   readonly apiKey: () => string | undefined;
 }
 

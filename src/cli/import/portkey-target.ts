@@ -38,7 +38,7 @@ export function inheritedOf(section: Section, above: Inherited): Inherited {
   };
 }
 
-/** Returns `undefined` for a target that cannot be imported, which gets a note. */
+/** Returns the step for a target; `undefined`, with a note, if the target cannot be imported. */
 export function portkeyStep(
   section: Section,
   { retry, timeoutMs, model: override }: Inherited,

@@ -92,7 +92,7 @@ const notesTable = (notes: readonly Note[], system: System): string =>
     ]),
   );
 
-/** One row for all settings of an object that become the same key. */
+/** Returns a table with one row for all settings of an object that become the same key. */
 function carriedTable(places: readonly Place[], system: System): string {
   const rows = new Map<
     string,
@@ -134,7 +134,7 @@ function carriedTable(places: readonly Place[], system: System): string {
   );
 }
 
-/** The item of a list that a setting belongs to, or the section. */
+/** Returns the path of the list item that a setting belongs to, or of its section. */
 function unitOf(path: Path): Path {
   const index = path.findLastIndex((step) => typeof step === "number");
   return index >= 0 && index < path.length - 1 ? path.slice(0, index + 1) : path.slice(0, Math.max(1, path.length - 1));
@@ -145,10 +145,10 @@ function table(heads: readonly string[], rows: readonly (readonly string[])[]): 
   return [line(heads), line(heads.map(() => "---")), ...rows.map(line)].join("\n");
 }
 
-/** Control characters and what turns a line around would forge lines of the report. */
+/** Matches control characters and characters that reverse text, which could forge lines of the report. */
 const UNSEEN = /[^\u0020-\u007e\u00a0-\u2027\u202f-\u2065\u206a-\ud7ff\ue000-\ufefe\uff00-\ufffd]/g;
 
-/** A code span in a cell of a table. */
+/** Returns a Markdown code span for a table cell. */
 function code(text: string): string {
   const shown = text.replace(UNSEEN, "?").replaceAll("|", "\\|");
   const longest = Math.max(0, ...[...shown.matchAll(/`+/g)].map(([run]) => run.length));

@@ -37,14 +37,14 @@ export interface Place {
   readonly path: Path;
 }
 
-/** Adds a note. Its words begin with `left out` if the setting is not in the document, or `left out in part`. */
+/** Adds a note. `words` begins with `left out` if the setting is not in the document, or `left out in part`. */
 export type Telling = (at: number, path: Path, words: string) => void;
 
 export interface Foreign {
   readonly root: Section;
   readonly notes: readonly Note[];
   readonly tell: Telling;
-  /** For a `sectionOf` of a value that was read as a tree. */
+  /** Account to pass to `sectionOf` for a value that was read as a tree. */
   readonly account: Account;
   readonly lineOf: (at: number) => number;
   /** Declares that nothing below `path` is in the document, for the reason of the last note there. */
@@ -60,9 +60,9 @@ type Opened =
   | { readonly kind: "opened"; readonly foreign: () => Foreign }
   | { readonly kind: "refused"; readonly problems: readonly string[] };
 
-/** Problems of a file that cannot be read. The first few show what kind of file it is. */
+/** Maximum number of reported problems of a file that cannot be read. The first few show what kind of file it is. */
 const MAX_PROBLEMS = 20;
-/** Nobody reads more. */
+/** Maximum number of notes; nobody reads more. */
 const MAX_NOTES = 10_000;
 
 export function openForeign(source: Source): Opened {
@@ -144,7 +144,7 @@ const JSON_TOKENS = /"(?:[^"\\]|\\.)*"|(?<=[\s,:{[])'[^']*'|(?<=\s)#[^\n]*|(?<![
 
 type TreeMap = Extract<Tree, { kind: "map" }>;
 
-/** An object of the source. A key counts as read once it was asked for, whatever its value. */
+/** Object of the source. A key counts as read once a method was called for it, whatever its value. */
 export interface Section {
   readonly path: Path;
   readonly at: number;
@@ -176,14 +176,14 @@ export const withDefaults = (own: TreeMap, defaults: TreeMap): TreeMap => ({
   entries: new Map([...defaults.entries, ...own.entries]),
 });
 
-/** Account of a reading. */
+/** Functions with which sections report what was read. */
 interface Account {
   readonly tell: Telling;
   /** Records that a setting was read. */
   readonly mark: (at: number, path: Path) => void;
 }
 
-/** `elsewhere`: paths of keys that come from another object of the source. */
+/** Returns the section of an object. `elsewhere`: paths of keys that come from another object of the source. */
 export function sectionOf(
   tree: TreeMap,
   path: Path,
@@ -277,11 +277,11 @@ export function sectionOf(
   };
 }
 
-/** Whether the value is one setting: a scalar or a list of scalars. Objects have settings of their own. */
+/** Returns whether the value is a single setting: a scalar or a list of scalars. An object contains several settings. */
 const isSetting = (value: Tree): boolean =>
   value.kind === "scalar" || (value.kind === "list" && value.items.every(({ kind }) => kind === "scalar"));
 
-/** Words for true and false, with those of the YAML that Python reads. */
+/** Texts for true and false, including those of YAML 1.1, which Python reads. */
 const FLAGS: ReadonlyMap<string, boolean> = new Map([
   ["true", true],
   ["yes", true],

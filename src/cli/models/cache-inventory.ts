@@ -13,7 +13,7 @@ interface NodeStock extends Stock {
   readonly isKnown: boolean;
 }
 
-/** Returns `undefined` if the configuration cannot be read; stderr then says why. */
+/** Returns the inventory of the cache; `undefined` if the configuration cannot be read, with the reason on stderr. */
 export async function stockOf(config: string, io: Io): Promise<NodeStock | undefined> {
   const path = resolvePath(io, config);
   const composed = await composeNode(path, io.env);

@@ -16,7 +16,10 @@ const SETTINGS: Readonly<Record<string, Readonly<Record<string, (text: string) =
   },
 };
 
-/** `section`: `profiles` or `budgets`. An empty value removes the setting. Throws `UsageError`. */
+/**
+ * Returns the document with one setting of the entry `name` changed; an empty value removes the setting. `section`:
+ * `profiles` or `budgets`. Throws `UsageError`.
+ */
 export function withSetting(document: string, section: string, name: string, setting: string): string {
   const equals = setting.indexOf("=");
   const key = equals < 0 ? setting : setting.slice(0, equals);

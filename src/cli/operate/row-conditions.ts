@@ -40,7 +40,7 @@ function oneOf(text: string, columns: readonly ColumnSpec[], now: number): Condi
   return ordering(column, operator as Operator, value, now);
 }
 
-/** Throws `UsageError` with the nearest name. */
+/** Returns the column with this name. Throws `UsageError` that suggests the nearest name. */
 export function columnNamed(name: string, columns: readonly ColumnSpec[]): ColumnSpec {
   const found = columns.find((column) => column.name === name.toLowerCase());
   if (found !== undefined) return found;

@@ -23,8 +23,8 @@ const ATTEMPTS = 3;
 
 export interface TokenSource {
   /**
-   * Resolves to `undefined` if there is no sign-in. `renew`: the last token was not accepted. Rejects with `SignInError` if a
-   * sign-in yields no token; the message says what to do.
+   * Returns the token; `undefined` if there is no sign-in. `renew`: the last token was not accepted. Rejects with
+   * `SignInError` if a sign-in yields no token; the message says what to do.
    */
   token(options?: { readonly renew?: boolean }): Promise<string | undefined>;
 }
