@@ -15,7 +15,7 @@ export const LIST_GROUPS = {
 interface Presentation<Column extends string> {
   /** Content and order of the list, in one sentence that begins with "Lists". */
   readonly help: string;
-  /** Columns whose values together belong to one row. */
+  /** Columns whose values together identify a row. */
   readonly identity: readonly Column[];
   /** Presentation by `gateway get`. */
   readonly get: {
@@ -74,7 +74,7 @@ export const filter = (column: string) => optional(text(`Only those with this ${
 /** Maximum number of rows in a page. */
 const MAX_PAGE = 10_000;
 
-/** Query of a list whose rows are in the order of their names, and which can also be read in pages. */
+/** Query of a list whose rows are sorted by name, and which can also be read in pages. */
 export const PAGED_QUERY = object("How a list is read, and which page of it.", {
   ...LIST_QUERY.keys,
   limit: optional(

@@ -51,7 +51,7 @@ const COMPONENTS: readonly (readonly [name: string, schema: JsonSchema])[] = [
   ...Object.entries(NAMED).map(([name, schema]) => [name, schema.json] as const),
 ].sort(([a], [b]) => (a < b ? -1 : 1));
 
-/** Names by identity: a schema that is part of several others is one value. */
+/** Names by schema object. A schema that several others contain is the same object in all of them. */
 const NAMES: ReadonlyMap<JsonSchema, string> = new Map(COMPONENTS.map(([name, schema]) => [schema, name]));
 
 export const reference = (kind: "schemas" | "responses" | "parameters" | "headers", name: string): JsonSchema => ({

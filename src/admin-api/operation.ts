@@ -6,7 +6,7 @@
 import { type ObjectSchema, object, type Schema, type TypeOf } from "../base/index.ts";
 import type { TableName } from "./lists.ts";
 
-/** Codes that an operation may answer beside the `COMMON_CODES` of all. */
+/** Codes that an operation may answer in addition to `COMMON_CODES`. */
 export type AdminCode =
   | "not_found"
   | "conflict"
@@ -84,7 +84,7 @@ export interface Operation {
   /** Path below `/admin/v1`; `{name}` matches one segment, or a part of one, and is described in `params`. */
   readonly path: string;
   readonly group: ActionGroup;
-  /** True if a read is recorded in the audit trail nevertheless. */
+  /** True if the audit trail records the operation although it is a read. */
   readonly isRecorded?: true;
   /** True if the operation is open to every client, without a credential and without a policy decision. */
   readonly isOpen?: true;
@@ -98,7 +98,7 @@ export interface Operation {
   readonly query: ObjectSchema;
   readonly body: BodyShape;
   readonly answer: AnswerShape;
-  /** Fields of the answer that are added to the audit record of a change, beside its resource. */
+  /** Fields of the answer that are added to the audit record of a change, in addition to its resource. */
   readonly records?: readonly string[];
   /** True if the operation accepts `If-Match` with a revision. */
   readonly takesIfMatch?: boolean;

@@ -1,7 +1,8 @@
 /**
- * Values of a statement's `?`, as `-p` and the query workbench accept them: texts, but a column of numbers is compared with
- * numbers. A number in the spelling of JSON, and `true`, `false` and `null`, have their JSON type. A text in double quotes is
- * that text: `"5"`. Everything else is text, including `05`, `1e3` and integers that a double cannot represent.
+ * Parses a parameter for a statement's `?`, as `-p` and the query workbench accept it. A number in the spelling of
+ * JSON, and `true`, `false` and `null`, get their JSON type, so that a column of numbers is compared with a number.
+ * Everything else is text, including `05`, `1e3` and integers that a double cannot represent. Double quotes force a
+ * text: `"5"`.
  */
 
 export type QueryParam = string | number | boolean | null;

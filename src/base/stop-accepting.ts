@@ -1,6 +1,9 @@
 import { Server } from "node:net";
 
-/** Maximum number of event loop turns to wait for a short one, and the duration of a short one in milliseconds. */
+/**
+ * Limits of the wait for a short turn of the event loop: maximum number of turns, and maximum duration of a short one
+ * in milliseconds.
+ */
 const MAX_TURNS = 20;
 const SHORT_TURN_MS = 0.2;
 

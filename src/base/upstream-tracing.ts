@@ -3,7 +3,7 @@
 /** Attributes by OpenTelemetry's names. Values come from the configuration or fixed lists, never from the caller. */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean | readonly string[]>>;
 
-/** Name and attributes of a span, by conventions beyond HTTP. */
+/** Name and attributes of a span that follow other semantic conventions than those of HTTP. */
 export interface SpanNaming {
   readonly name: string;
   readonly attributes: SpanAttributes;

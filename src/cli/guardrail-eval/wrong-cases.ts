@@ -6,7 +6,7 @@ import { matchExactly } from "./scoring.ts";
 import type { Scope } from "./survey.ts";
 import type { Outcome } from "./tally.ts";
 
-/** Finding near a missed mark. `kept`: it counts, with another place or type. */
+/** Finding near a missed mark. `kept` means that it counts, but its place or type differs from the mark. */
 export interface Near extends CaseFinding {
   readonly by: "kept" | RemovedFinding["by"];
 }

@@ -37,14 +37,14 @@ const TRAIL = page("docs/concepts/audit-trail.md", "Audit trail");
 const TELEMETRY = page("docs/guides/observability.md", "OpenTelemetry");
 const ALERTS = page("docs/guides/observability.md", "Prometheus");
 
-/** Page about imports from a system, for settings without a closer one. */
+/** Page about imports from each system, for settings that have no page of their own. */
 const IMPORTS: Readonly<Record<System, Page>> = {
   litellm: page("docs/guides/from-litellm.md", "What has no counterpart"),
   portkey: page("docs/guides/from-portkey.md", "What has no counterpart"),
   bifrost: page("docs/guides/from-bifrost.md", "What has no counterpart"),
 };
 
-/** The first that matches applies. */
+/** Pages and keys by system. The first entry whose path matches applies. */
 const COUNTERPARTS: Readonly<Record<System, readonly Counterpart[]>> = {
   litellm: [
     { path: /presidio/, key: "guardrails.detectors", page: ANALYZER },
@@ -105,7 +105,7 @@ const COUNTERPARTS: Readonly<Record<System, readonly Counterpart[]>> = {
   ],
 };
 
-/** Returns where a setting belongs; the page about imports if nothing is closer. */
+/** Returns the page and key for a setting; the page about imports if there is no other. */
 export function counterpartOf(system: System, path: Path): { readonly key: string | undefined; readonly page: Page } {
   const text = formatPath(path).replace(/\[\d+\]/g, "[]");
   const found = COUNTERPARTS[system].find((it) => it.path.test(text));

@@ -27,7 +27,7 @@ export async function compileWith(
   const adding = addPacks(source, packs, baseOf);
   if (adding.kind === "refused") return adding;
   const { text, objects } = adding;
-  // A pack may contain only control identifiers. An empty document is written `{}`.
+  // A pack with nothing but control identifiers adds no text, and an empty document must be written as `{}`.
   const whole = text.trim() === "" ? "{}\n" : text;
   const { compiled, deployment } = await compileAlone({ name: source.name, text: whole }, io.env);
   if (compiled.kind === "refused") {

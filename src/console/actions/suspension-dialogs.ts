@@ -212,7 +212,10 @@ const LISTS = {
   issuer: undefined,
 } as const;
 
-/** Returns the effects and what is left. `names` are of one kind; those already suspended stay unchanged. */
+/**
+ * Describes the effects of the suspension, and names the subjects that are already suspended, which stay unchanged.
+ * `names` are of one kind.
+ */
 function consequences(kind: SuspensionKind, names: readonly string[], data: Data): Lines {
   const unsuspended = notSuspended(kind, names, data);
   const before = names.filter((name) => !unsuspended.includes(name));

@@ -1,4 +1,4 @@
-/** Names in a sentence, with control characters removed. */
+/** Lists names in a sentence, with control characters escaped. */
 
 import { escapeControls } from "../../base/index.ts";
 

@@ -1,4 +1,4 @@
-/** Rows of a table as a statement of the query workbench, for `o`. */
+/** Query that selects the rows of a view, for the key `o`, which opens it in the query workbench. */
 
 import type { TableName } from "../../admin-api/index.ts";
 

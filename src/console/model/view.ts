@@ -21,7 +21,7 @@ import type { Line } from "./text.ts";
 export type { SaveText } from "./dialog.ts";
 export type { Place } from "./place.ts";
 
-/** Result of a key. The gateway changes only after a dialog. */
+/** Result of a key. Only a confirmed dialog changes the gateway. */
 export type Intent =
   | { readonly kind: "dialog"; readonly dialog: Dialog }
   | ({ readonly kind: "go"; readonly place: Place; readonly filter?: string; readonly row?: string } & Partial<

@@ -1,4 +1,4 @@
-/** Events from sources other than the keyboard. */
+/** Handles events that do not come from the keyboard. */
 
 import { escapeControls } from "../../base/index.ts";
 import { plural } from "../format/numbers.ts";

@@ -155,7 +155,7 @@ function compareKeys(a: Key, b: Key, isDescending: boolean): number {
   return isDescending ? -order : order;
 }
 
-/** Compares by code point. Where UTF-16 units differ, surrogates sort after all others. */
+/** Compares by code point. In UTF-16, surrogates belong to larger code points than any other unit, so they sort last. */
 export function compareTexts(a: string, b: string): number {
   const most = Math.min(a.length, b.length);
   for (let at = 0; at < most; at += 1) {

@@ -45,8 +45,8 @@ function at(state: State, place: Place, past: readonly Place[]): State {
 }
 
 /**
- * Goes to a place, to its first row, which in most views is the worst, without a filter; the sort is kept. Steps back and tab
- * changes return to the previous row and filter.
+ * Goes to the first row of a place, which in most views is the worst one. The filter is cleared and the sort is kept.
+ * Going back or to another tab returns to the previous row and filter instead.
  */
 export function gone(state: State, place: Place): State {
   const isHere = placeKey(place) === placeKey(state.place);

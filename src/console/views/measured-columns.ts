@@ -9,7 +9,7 @@ import type { Column } from "../model/table.ts";
 import { span, type Tone } from "../model/text.ts";
 import { type Met, STATES } from "./measured.ts";
 
-/** Shows zero and missing values dimmed. */
+/** Returns a column that shows zero and missing values dimmed. */
 export const measuredColumn = <Row extends Met>(
   place: ColumnPlace,
   of: (row: Row) => number | null,

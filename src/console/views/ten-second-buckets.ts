@@ -19,8 +19,8 @@ const SCALE_CELLS = 10;
 export const newestBucket = (now: number): number => Math.floor(now / BUCKET_MS);
 
 /**
- * Returns the index of a moment, oldest first. A later moment, from a clock that is ahead, belongs to the newest bucket.
- * Negative: older than the first.
+ * Returns the index of the bucket of a moment, the oldest first; negative if it is before all buckets. A moment in the
+ * future, from a clock that is ahead, belongs to the newest bucket.
  */
 export const bucketAt = (time: number, newest: number): number =>
   Math.min(BUCKETS - 1, BUCKETS - 1 - (newest - Math.floor(time / BUCKET_MS)));

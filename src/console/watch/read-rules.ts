@@ -54,7 +54,7 @@ export const PLAIN: Readonly<Record<PlainId, PlainRule>> = {
   list_source_revisions: { follows: "list_sources", every: "seldom", isList: true },
 };
 
-/** Filter of long lists. */
+/** Filter in the query of a list that would otherwise be long. */
 export const ONLY: ReadonlyMap<TableName, string> = new Map([["history", "kind=backends"]]);
 
 /**
