@@ -8,7 +8,7 @@ import {
   type Reading,
 } from "./instruments.ts";
 
-/** Other process with instruments. */
+/** Another process whose instruments are merged. */
 export interface ReadingSource {
   /** Returns its last report. */
   read(): readonly Reading[];

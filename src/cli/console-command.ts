@@ -1,6 +1,7 @@
 /**
- * Runs a program for the console: exactly these arguments, no shell, no input, no terminal. The present connection is passed in
- * the variables that verbs read. Output is kept up to a limit; the program ends with the console or on timeout.
+ * Runs a program for the console with exactly these arguments: no shell, no input, no terminal. Variables that the
+ * verbs read contain the address of the current gateway. Output is kept up to a limit. The program is stopped on
+ * timeout and when the console exits.
  */
 
 import { spawn } from "node:child_process";

@@ -10,7 +10,7 @@ import type { ExitStatus, Io } from "./io.ts";
 const REFUSED: ExitStatus = 1;
 const UNREACHABLE: ExitStatus = 3;
 
-/** Rethrows `error` if it is not the failure of a call, or if the verb was interrupted. */
+/** Reports a failed call. Rethrows `error` if it is not the failure of a call, or if the verb was interrupted. */
 export function reportFailure(verb: string, error: unknown, door: AdminAddress, io: Io): ExitStatus {
   if (!(error instanceof AdminError) || io.signal.aborted) throw error;
   const { words, remedy, isUnreachable } = explain(error, door);

@@ -33,8 +33,8 @@ export function otherWhy({ source, whole }: DeploymentFile, file: string, text: 
 }
 
 /**
- * Raises `version`, since a node accepts no other text under the same one. Returns the text unchanged if there is no version to
- * raise.
+ * Returns the text with `version` raised, since a node rejects a different text with the same version. Returns it
+ * unchanged if there is no version to raise.
  */
 export function withVersion(text: string): string {
   const version = parseDocument(text).get("version");

@@ -25,7 +25,7 @@ export async function carryOut(asked: Asked, io: Io, onProgress: OnProgress): Pr
   }
 }
 
-/** A pack that cannot be read is reported in its row, so that the others are still listed. */
+/** Lists the packs. One that cannot be read is reported in its row, so that the others are still listed. */
 async function packsOf(document: OwnedDocument, own: readonly string[], io: Io): Promise<readonly PackFacts[]> {
   const builtIn = await builtInPackIds();
   const wrong = new Map<string, string>();

@@ -19,7 +19,7 @@ const ENVOY_ADMIN = "127.0.0.1:9901";
 
 const MODES = { request_body_mode: "streamed", inspect_responses: "" } as const;
 
-/** Opened resources belong to `owner`. */
+/** Starts the parts of `gateway dev -inspector`. `owner` closes everything that is opened. */
 export async function runDevInspector(
   options: FlagsOf<typeof devFlags>,
   io: Io,

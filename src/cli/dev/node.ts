@@ -19,7 +19,7 @@ interface DevNodeOptions {
   readonly log: Log;
 }
 
-/** Opened resources belong to `owner`. */
+/** Starts the node. `owner` closes everything that is opened. */
 export async function startDevNode({ dir, nodePath, io, log }: DevNodeOptions, owner: Lifetime): Promise<DevNode> {
   const documents = await readNode(nodePath, io.env);
   const { nodeFile } = documents;

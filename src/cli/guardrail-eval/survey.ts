@@ -12,7 +12,7 @@ export interface Survey {
   readonly labels: ReadonlySet<string>;
 }
 
-/** Whether the name of a span's type, or of a label, counts. */
+/** Tells which names of span types and labels are scored. */
 export interface Scope {
   readonly types: (name: string) => boolean;
   readonly labels: (name: string) => boolean;

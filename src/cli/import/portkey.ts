@@ -14,7 +14,7 @@ import { type Section, sectionOf, textOf } from "./source.ts";
 /** Upstreams of a target, or of the targets within it, by name. */
 type Named = Map<string, readonly Step[]>;
 
-/** Targets can contain targets. The depth is bounded by the 64 levels of a document. */
+/** Reads a config object. Targets can contain targets; their depth is bounded by the 64 levels of a document. */
 export function readPortkey(reading: Reading): Draft {
   const { root } = reading.foreign;
   const guards = portkeyGuardrails(reading);

@@ -1,6 +1,6 @@
 /**
- * `gateway config show, diff, apply, history, rollback, edit` and `reload`: the configuration sources of a running cluster.
- * The difference is the one that the console shows.
+ * `gateway config show, diff, apply, history, rollback, edit` and `reload`: show and change the configuration sources
+ * of a running cluster. The differences are those that the console shows.
  */
 
 import { AdminError } from "../../admin-api/index.ts";

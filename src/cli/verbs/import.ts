@@ -104,7 +104,10 @@ async function sourceAt(path: string, io: Io): Promise<Source> {
   return { name: path === "-" ? "stdin" : path, text: textIn(bytes, shown) };
 }
 
-/** Decodes UTF-8. Some editors and shells write UTF-16, in which every other byte of a configuration is 0. */
+/**
+ * Decodes UTF-8. Throws `UsageError` for other encodings, such as UTF-16, which some editors and shells write and in
+ * which every other byte of a configuration is 0.
+ */
 function textIn(bytes: Buffer, shown: string): string {
   if (bytes.subarray(0, 64).includes(0))
     throw new UsageError(`${shown} is UTF-16 or not a text; convert it first: iconv -f UTF-16 -t UTF-8`);

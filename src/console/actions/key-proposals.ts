@@ -34,7 +34,7 @@ export function proposedKey(data: Data, like: string | undefined, lives: Lifetim
   return { profile, end: commonest(same.flatMap((key) => lifeOf(key, lives) ?? [])) ?? otherwise };
 }
 
-/** Returns the name of the lifetime; `undefined` if it is none of those. */
+/** Returns the name of the key's lifetime; `undefined` if it matches none of `lives`. */
 function lifeOf({ created_at, expires_at }: KeyRecord, lives: Lifetimes): string | undefined {
   const lifetime = expires_at === null ? undefined : Date.parse(expires_at) - Date.parse(created_at);
   for (const [name, ms] of lives) {

@@ -125,7 +125,7 @@ function reloadForecast(state: FileState): Rows {
   }
 }
 
-/** Pattern of the admin API's path parameter. */
+/** Matches valid names of sources; the same pattern as in the admin API. */
 const SOURCE_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 const SOURCE = "source";
 /** Value of `If-Match` for a source that does not exist yet, so that one created meanwhile is not overwritten. */

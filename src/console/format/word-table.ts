@@ -1,6 +1,6 @@
 /**
- * Tables of texts for enumerations of the admin API. A newer node may return an unknown word: it is shown as it is, marked, and
- * is not an error.
+ * Display texts for the enumerations of the admin API. A word that only a newer node knows is shown as it is, with a
+ * mark, and is not an error.
  */
 
 import { cutToCells, escapeControls } from "../../base/index.ts";

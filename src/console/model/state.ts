@@ -113,7 +113,7 @@ export interface PromptState {
   readonly kind: "command" | "filter" | "ask" | "help";
   readonly label: string;
   readonly edit: Edit;
-  /** Intent that follows, for `ask`. */
+  /** Returns the intent that follows the answer, for `ask`. */
   readonly next?: (text: string) => Intent;
   /** Set if Tab completes file names, for `ask`. `found` lists the matches, one of which can be selected. */
   readonly isFile?: true | "many";

@@ -6,7 +6,7 @@
 import { Component, type ReactNode } from "react";
 
 interface GuardProps {
-  /** Called before any output of the failed tree, none of which may reach the terminal. */
+  /** Called before any output of the failed tree is written, since none of it may reach the terminal. */
   onFailing(): void;
   onFailed(error: unknown): void;
   readonly children: ReactNode;

@@ -29,7 +29,10 @@ const tokenFor = (row: number, turn: number): string =>
 const digitOf = (character: string): number => character.charCodeAt(0) - FIRST_DIGIT;
 
 export interface PaintedRows {
-  /** Returns the token of the row; a new one if its painting changed. There are at most 4,096 rows. */
+  /**
+   * Returns the token that stands for the row in Ink's output. It changes if the row is painted differently. There are
+   * at most 4,096 rows.
+   */
   tokenOf(row: number, runs: readonly Run[]): string;
   /** Replaces tokens with the output for the rows that were painted last; the screen is blank at first. */
   fill(text: string): string;

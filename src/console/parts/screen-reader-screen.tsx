@@ -18,7 +18,7 @@ export function LinearScreen({ source }: { readonly source: ReaderSource }) {
   return createElement(Box, { flexDirection: "column" }, ...readerTree.map(Node));
 }
 
-/** Children are positional, not keyed: the third spoken part is the third child. */
+/** Draws a node. Children are identified by position and not by keys: the third spoken part is the third child. */
 function Node({ role, text, state, children = [] }: ReaderNode): ReactElement {
   const words = text === "" ? null : <Text>{text}</Text>;
   const aria = {

@@ -71,7 +71,7 @@ export function openKeyboard({ stdin, onEvent, onAnswer, onReply, onMouse, onGon
     clearTimeout(timer);
     stdin.off("data", onData);
     stdin.off("end", lost);
-    // The `error` listener is still in place: on a closed terminal this fails, which no longer matters.
+    // On a closed terminal this emits an error, which is ignored: its listener is still in place.
     stdin.setRawMode(false);
     stdin.pause();
     stdin.off("error", lost);

@@ -40,7 +40,7 @@ export interface Output {
   size(): Size;
   /** Returns whether accepted bytes were not taken by the terminal or, if it answers queries, not processed. */
   isBusy(): boolean;
-  /** Resolves when not busy, or gone; rejects with the signal's reason. */
+  /** Resolves when the output is not busy, or the terminal is gone. Rejects with the signal's reason. */
   whenDrained(signal?: AbortSignal): Promise<void>;
   /** Bytes that the terminal has taken. */
   readonly bytesWritten: number;

@@ -27,7 +27,7 @@ const TITLE_CELLS = 11;
 const VALUE_CELLS = 9;
 /** Width of the scale at the right of a chart. */
 const SCALE_CELLS = 7;
-/** Minimum height for a blank between panels. */
+/** Minimum height of a panel, in lines, for a blank line between panels. */
 const AIRY_ROWS = 5;
 
 /** Returns the bucket of a moment; the last bucket if there is no moment, or if it is no longer kept. */

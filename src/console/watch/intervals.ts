@@ -61,7 +61,7 @@ export const PACE: Pace = {
   scrapeMs: SCRAPE_MS,
 };
 
-/** Returns the wait after that number of earlier consecutive failures, from 0. */
+/** Returns the wait after a failure. `failures`: number of consecutive failures before it, from 0. */
 export function waitAfter(failures: number, waits: Waits): number {
   return waits[Math.min(failures, waits.length - 1)] ?? waits[0];
 }

@@ -106,7 +106,10 @@ function checkFile(id: unknown, data: unknown, at: string): void {
   }
 }
 
-/** Returns the rule of messages, section 3.1. `replay`: members of an assistant's turn that only extensions have. */
+/**
+ * Returns the rule of the list of messages, section 3.1. `replay`: additional members of an assistant's turn, for
+ * servers with extensions.
+ */
 function messagesRule(extensions: Fields, replay: Fields): Rule {
   const { text: textPart, refusal, image_url, input_audio, file } = partsOf(extensions);
   const texts = list(oneOf({ text: textPart }), { min: 1 });
