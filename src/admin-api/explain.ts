@@ -25,7 +25,7 @@ export function explain({ status, code, message, cause, details }: AdminError, d
         isUnreachable: false,
       };
     case "unauthenticated": {
-      // A sign-in that failed on the client's side; its message contains the remedy.
+      // The sign-in failed before a request was sent; its message contains the remedy.
       if (cause !== undefined) return { words: message, isUnreachable: false };
       const words = `${status} ${code}: ${message}`;
       return door.kind === "url"

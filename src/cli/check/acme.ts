@@ -1,6 +1,7 @@
 /**
- * Checks of `gateway check` for the ACME certificate: the authority, the DNS provider of challenges, and where each name leads.
- * No account is created, no order begun and no record written. Source: specification document 2, `tls`.
+ * Checks of `gateway check` for the ACME certificate: the authority, the DNS provider for challenges, and the addresses
+ * of each name. No account is created, no order is placed and no record is written. Source: specification document 2,
+ * `tls`.
  */
 import { Resolver } from "node:dns/promises";
 import { networkInterfaces } from "node:os";
@@ -93,7 +94,10 @@ async function askDns(dns: DnsProvider, domains: readonly string[], signal: Abor
   return { verdict: "ok", words: await dns.check([...names], signal) };
 }
 
-/** Checks where a name leads. `isProvedElsewhere`: true with DNS-01, for which a name needs no address. */
+/**
+ * Checks that a name resolves to this machine. `isProvedElsewhere`: true with DNS-01, which does not need the name to
+ * have an address.
+ */
 async function askName(
   domain: string,
   isProvedElsewhere: boolean,

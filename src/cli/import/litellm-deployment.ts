@@ -1,4 +1,4 @@
-/** Converts `litellm_params` of one deployment to an endpoint, with its key and the model that it is sent. */
+/** Converts `litellm_params` of one deployment to an endpoint, with its key and the model name to send to it. */
 
 import { baseUrlOf, hostLabel } from "./address.ts";
 import { awsOf } from "./aws.ts";

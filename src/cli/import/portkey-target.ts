@@ -1,4 +1,4 @@
-/** Converts one target of Portkey to an endpoint, with its key and the model that it is sent. */
+/** Converts one target of Portkey to an endpoint, with its key and the model name to send to it. */
 
 import { baseUrlOf, hostLabel } from "./address.ts";
 import { awsOf } from "./aws.ts";

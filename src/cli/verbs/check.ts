@@ -132,7 +132,10 @@ async function modelAnswers({ compiled: { prepare } }: LoadedNode, signal: Abort
     : problems.map(formatProblem).map(problemAnswer);
 }
 
-/** Turns a line of the loader into an answer. The loader marks warnings after the place and the path of the key. */
+/**
+ * Converts a line of the loader to an answer. In a warning, the word `warning` follows the position and the path of the
+ * key.
+ */
 function problemAnswer(words: string): Answer {
   const isWarning = /^.*?(?::\d+:\d+: (?:[^ ]*: )?|: catalog_overlay_paths: )warning: /.test(words);
   return { verdict: isWarning ? "note" : "fail", subject: "configuration", words };

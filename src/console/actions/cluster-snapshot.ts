@@ -1,6 +1,6 @@
 /**
- * Archives of the whole state: saving and restoring them, and the fields by which an irreversible action asks for one. Source:
- * specification document 1, "gateway snapshot"; operator console reference, B6 and B7.
+ * Archives of the whole state: dialogs that save and restore them, and the fields with which an irreversible action
+ * offers a snapshot first. Source: specification document 1, "gateway snapshot"; operator console reference, B6 and B7.
  */
 
 import { escapeControls } from "../../base/index.ts";

@@ -61,7 +61,10 @@ export interface ConsolePorts {
     text: string,
     options: { readonly signal: AbortSignal; readonly replaces: boolean },
   ): Promise<{ readonly kind: "saved" | "exists"; readonly path: string }>;
-  /** Storage of this user that is kept between runs. Both resolve even if it cannot be read or written; that is not an error. */
+  /**
+   * Storage of this user that is kept between runs. Both functions resolve even if the storage cannot be read or
+   * written; that is not an error.
+   */
   readonly memory: {
     load(name: StoredText): Promise<string>;
     /** Saves a text. `next` derives it from the text that is stored at the time of writing. */

@@ -1,6 +1,6 @@
 /**
- * Process events while the console has the terminal, so that the terminal is always restored. SIGINT and SIGTERM reach the
- * console through the abort signal, as for any other command.
+ * Handles process events while the console has the terminal, so that the terminal is always restored. SIGINT and
+ * SIGTERM reach the console through the abort signal, as for any other command.
  */
 
 import type { Screen } from "./terminal-screen.ts";

@@ -1,6 +1,6 @@
 /**
- * Rows of the audit tail: the node's last records, or lines of the audit file. A line may be anything; one that is not a record
- * is a row without one. Lines are parsed on demand.
+ * Rows of the audit tail: the node's last records, or lines of the audit file. A line that is not a record is still
+ * shown as a row. Lines are parsed on demand.
  */
 
 import type { AuditRecord } from "../../admin-api/index.ts";

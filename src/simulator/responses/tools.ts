@@ -4,7 +4,7 @@ import { Refused } from "../errors.ts";
 import { type Json, type JsonObject, objectOf, objectsOf, stringOf } from "../json.ts";
 
 export interface CallableTool extends OfferedTool {
-  /** Name that the client uses. `name` combines namespace and name in a form that no client uses. */
+  /** Name that the client uses. The property `name` joins namespace and name in a form that no client uses, so it is unique. */
   readonly ownName: string;
   readonly namespace: string | undefined;
   readonly isCustom: boolean;
