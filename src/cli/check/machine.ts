@@ -100,7 +100,7 @@ async function nearestStats(path: string): Promise<StatsFs> {
 const sized = (bytes: number): string =>
   bytes >= GIB ? `${(bytes / GIB).toFixed(1)} GiB` : `${Math.floor(bytes / MIB)} MiB`;
 
-/** Checks that each address can be bound; a running gateway of this configuration may be the one that uses it. */
+/** Checks that each address can be bound. With `isRunning`, an address in use is assumed to be used by the running gateway. */
 async function portAnswers(nodeFile: NodeFile, isRunning: boolean): Promise<readonly Answer[]> {
   const { listen, metrics_listen, admin, cluster, extproc } = nodeFile;
   const named = [

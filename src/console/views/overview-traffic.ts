@@ -63,7 +63,7 @@ function chartIn({ isAscii }: Context, cells: number, heights: ReturnType<typeof
   const width = Math.max(0, cells - LABEL_CELLS - VALUE_CELLS - 2 - SCALE_CELLS);
   return (of, label, value, points, scale) => {
     if (points === undefined || width === 0) return [labelled(label, span(value))];
-    // The whole time span; several points share a cell if it is narrow.
+    // Shows the whole time span: if the chart is narrow, several points share a cell.
     const [{ values } = { values: [] }] = narrowed(
       [{ tone: TONES[of], values: points }],
       Math.ceil(points.length / width),

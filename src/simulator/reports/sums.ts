@@ -43,7 +43,7 @@ export function sumsOfDay(book: Book, knobs: Knobs, asked: Asked, from: number, 
   const adjustments = knobs.adjustments.filter(
     (it) => it.dialect === asked.dialect && (it.day === undefined || it.day === day) && asked.kind === "completions",
   );
-  // An added amount belongs to no line, so the first result gets it.
+  // An amount that the settings add belongs to no line, so the first result gets it.
   if (sums.size === 0 && adjustments.some(({ add }) => add > 0)) sumOf({});
   for (const { counter: only, factor, add } of adjustments) {
     for (const [at, { counters }] of [...sums.values()].entries()) {
