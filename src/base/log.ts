@@ -93,7 +93,7 @@ export function createLogger({ stream, isTerminal, level: least, now, tee }: Log
     return (message, fields = {}) => {
       try {
         let written: LogLine | undefined;
-        // The form that was tried last is the one that is written.
+        // Keeps the form that was formatted last, which is the one that is written.
         const line: typeof jsonLine = (head, rendered) => {
           written = { ...head, fields: rendered };
           return format(head, rendered);

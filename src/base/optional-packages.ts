@@ -77,11 +77,11 @@ function packageNamed(name: OptionalPackageName): OptionalPackage {
 /** Returns the npm options that select the right folder. */
 function placeOf({ root, node }: Installation): readonly string[] {
   const modules = dirname(root);
-  // In a clone, the package goes into node_modules, without an entry in package.json.
+  // A clone gets the package in its node_modules, without an entry in package.json.
   if (basename(modules) !== "node_modules") return ["--no-save"];
   const above = dirname(modules);
   if (basename(above) !== "lib") return ["--prefix", quoted(above)];
-  // npm's default prefix is that of its Node.js.
+  // No option is needed if this prefix is npm's default, which is that of its Node.js.
   const prefix = dirname(above);
   return prefix === resolve(node, "../..") ? ["-g"] : ["-g", "--prefix", quoted(prefix)];
 }

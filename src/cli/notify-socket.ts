@@ -35,7 +35,7 @@ export async function openNotifySocket(name: string): Promise<SendDatagram> {
 /** Returns the `struct sockaddr_un` of a name. Throws if the name is neither a path nor an abstract name, or too long. */
 export function addressOf(name: string): Buffer {
   if (!/^[/@]./s.test(name)) throw new Error("NOTIFY_SOCKET is neither an absolute path nor an abstract name");
-  // The length that is passed to the system ends an abstract name, a null byte ends a path.
+  // An abstract name ends at the length that is passed to the system, and a path at a null byte.
   const path = Buffer.from(name.startsWith("@") ? `\0${name.slice(1)}` : `${name}\0`);
   if (path.byteLength > MAX_PATH_BYTES) throw new Error(`NOTIFY_SOCKET is longer than ${MAX_PATH_BYTES - 1} bytes`);
   const family = Buffer.alloc(2);

@@ -90,7 +90,7 @@ const PREFERENCES_LIMIT_MS = 250;
 export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> {
   const { ports, env, metricsUrl, auditFile } = options;
   const looks = environmentOf({ env, isTTY: true, isAsciiAsked: options.isAscii });
-  // An assignment would not work, because the bundler replaces `process.env.NODE_ENV` with its value.
+  // A plain assignment would not work, because the bundler replaces `process.env.NODE_ENV` with its value.
   Reflect.set(process.env, "NODE_ENV", "production");
   // Ink draws only the last frame if `CI` is set; there is a terminal, so every frame is drawn.
   Reflect.deleteProperty(process.env, "CI");
@@ -263,7 +263,8 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
   };
   const remember = async (name: "history" | "statements" | "preferences"): Promise<void> =>
     dispatch({ kind: "remembered", name, text: await ports.memory.load(name) });
-  // A function key may be pressed before the first frame, and columns must not change after it.
+  // Waits for the preferences, since a function key may be pressed before the first frame, and columns must not change
+  // after it.
   await Promise.race([remember("preferences"), pause(PREFERENCES_LIMIT_MS, stop.signal)]);
   const theme = looks.hasColour ? themeBy(wasLight) : MONO;
   const rendered = life.own(

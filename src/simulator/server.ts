@@ -177,7 +177,7 @@ function receive(simulation: Simulation, request: IncomingMessage, response: Ser
   const exchange: Exchange = {
     request,
     response,
-    // Reading the counts does not change them.
+    // Requests for the counts are not counted themselves.
     tally: isAside ? createTally() : tally,
     serial,
     requestId: requestIdOf(serial),
@@ -296,7 +296,7 @@ async function answerAgent(
   const { request, tally } = exchange;
   exchange.dialect = "rpc";
   countRoute(tally, endpoint.route);
-  // Cards and keys are public.
+  // Agent cards and their public keys need no credential.
   if (endpoint.route === "mcp" || endpoint.route === "a2a") checkKey(simulation, request);
   const text = request.method === "POST" ? textOf(request, bytes) : undefined;
   const body = { text, byteCount: bytes.length, user: keyOf(request) ?? "" };

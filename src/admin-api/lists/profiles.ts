@@ -12,7 +12,7 @@ export const profiles = defineList({
     allowed_models: list("Models that may be asked for; empty: every routed one.", text("Name or pattern.")),
     require_caps: list("Capabilities that a channel must claim to serve it.", text("Capability.")),
     access_rules: integer("How many rules of its own it has."),
-    // Earlier nodes do not send it.
+    // Optional, since earlier nodes do not send it.
     rules: optional(
       list(
         "Access rules that apply to its callers, in the order in which they are evaluated: those of the deployment first.",

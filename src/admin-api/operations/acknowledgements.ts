@@ -10,7 +10,7 @@ import { answers, EMPTY, jsonBody, NO_BODY, NOTHING, type Operation, WRITE_CODES
 
 const SUBJECT = object("What is acknowledged.", {
   name: text("Name of the row of attention, as the console has it: `provider:acme-chat`.", {
-    // One or two dots would be a path step.
+    // Excludes `.` and `..`, which would change the URL path.
     pattern: "^(?!\\.{1,2}$)[^\\u0000-\\u001f\\u007f]{1,512}$",
   }),
 });

@@ -21,7 +21,7 @@ export function clockFault({ date, age }: Dated, sentAt: number, gotAt: number):
   if (typeof date !== "string" || age !== undefined) return undefined;
   const theirs = Date.parse(date);
   if (Number.isNaN(theirs)) return undefined;
-  // The server's second began at some time between the two.
+  // The server wrote its time, in whole seconds, at some moment between `sentAt` and `gotAt`.
   const ahead = sentAt - (theirs + 1_000);
   const behind = theirs - gotAt;
   const off = Math.max(ahead, behind);

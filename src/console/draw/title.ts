@@ -36,7 +36,7 @@ export function drawTitle(state: State, views: readonly View[], status: ViewStat
   const view = viewOf(state, views);
   const right = missing(state, views);
   const words = [...viewWords(state, view), ...rowWords(state, views, status), ...coverageSpans(state, view, status)];
-  // Corners, blanks and dashes take six cells.
+  // Corners, blanks and dashes of the border take six cells.
   const room = columns - 6 - (right.length === 0 ? 0 : cellsOfLine(right) + 3);
   const tabs = tabsOf(view, views).find((it) => cellsOfLine([...words, ...it]) <= room) ?? [];
   return borderLine("top", columns, { left: [...words, ...tabs], right });
@@ -140,7 +140,7 @@ export function positionWords(offset: number, shown: number, total: number): str
 export function drawFoot(state: State, views: readonly View[], words: readonly (string | undefined)[]): Line {
   const { columns } = state.size;
   const known = words.filter((text) => text !== undefined).join("   ");
-  // Corners and blanks beside both parts take six cells.
+  // Corners and blanks of the border take six cells.
   const room = columns - 6 - (known === "" ? 0 : cellsOf(known) + 3);
   return borderLine("bottom", columns, {
     left: viewsBar(state, views, room),

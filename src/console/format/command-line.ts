@@ -73,7 +73,7 @@ const BODY_FILE = "@FILE";
 function bodyWord(body: unknown): string {
   if (typeof body === "object" && body !== null && Symbol.asyncIterator in body) return BODY_FILE;
   const text = typeof body === "string" ? body : JSON.stringify(body);
-  // A command line argument ends at a NUL, and `-d` reads a file if the text begins with `@`.
+  // Such a body cannot be an argument: a NUL would end it, and `-d` would read a file if it begins with `@`.
   return text.length > MAX_BODY_LENGTH || text.includes("\0") || text.startsWith("@") ? BODY_FILE : text;
 }
 

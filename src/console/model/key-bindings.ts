@@ -209,7 +209,7 @@ export const CHARTS = {
 /** Keys that work in a dialog. Any other letter closes it without an effect; Enter does nothing. */
 export const DIALOG = {
   confirm: { chords: ["y"], does: "yes", help: "confirm" },
-  // A control key and not an Alt chord, because on a slow link Esc followed by Enter looks like Alt-Enter.
+  // This is a control key and not an Alt chord, because on a slow line Esc followed by Enter looks like Alt-Enter.
   confirm_now: { chords: ["ctrl-o"], does: "OK", help: "confirm from within a field" },
   leave: { chords: ["esc"], does: "leave", help: "cancel" },
   field: { chords: ["tab", "shift-tab"], does: "field", help: "the next field" },

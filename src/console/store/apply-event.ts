@@ -66,7 +66,7 @@ export function reported(state: State, event: Report): State {
     case "sweep":
       return withSweep(state, event.sweep);
     case "tail":
-      // Each event contains all kept lines.
+      // Each event contains all kept lines, so they replace the earlier ones.
       return { ...state, tail: event.lines.slice(-MAX_TAIL) };
     case "tail_waiting":
       return event.why === state.tailWhy ? state : { ...state, tailWhy: event.why };

@@ -50,7 +50,7 @@ function plain(text: string): Matches {
 
 function pattern(source: string): Matches | string {
   if (source.length > MAX_PATTERN_LENGTH) return `a pattern can have at most ${MAX_PATTERN_LENGTH} characters`;
-  // A leading `.*` does not change whether a pattern matches, and would be tried at each character.
+  // Removes a leading `.*`: it does not change whether a pattern matches, but would be tried at each character.
   const searched = source.replace(/^\.\*\??(?!\|)/, "");
   let compiled: RegExp;
   try {

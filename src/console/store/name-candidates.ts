@@ -73,7 +73,7 @@ function named(state: State, views: readonly View[], name: string): Ranked[] {
   });
   const own = OWN.flatMap(({ names, about: says, command }): Ranked[] => {
     const match = matchOf(name, names);
-    // Commands such as quit must not be found by a typing error.
+    // Only the start of a name matches, so that a typing error does not find a command such as quit.
     if (match === undefined || match > 1) return [];
     const candidate = { text: names[0], about: says, isOpen: false, command };
     return [[candidate, { match, hasSubject: match > 0, age: NEVER }]];
@@ -85,7 +85,7 @@ function named(state: State, views: readonly View[], name: string): Ranked[] {
 function ofVerbs(state: State, views: readonly View[], name: string): Ranked[] {
   if (name === "") return [];
   const found = new Map<string, Ranked>();
-  // A verb that acts on a row asks for the row's name.
+  // Verbs that act on a row come first; they then ask for its name.
   const verbs = namedVerbs(state, views);
   const ofNames = verbs.filter(({ offer }) => offer.needsRow);
   for (const { word, verb, offer, view } of [...ofNames, ...verbs]) {

@@ -79,7 +79,7 @@ function clean(edit: Edit): Edit {
 }
 
 function met(state: State, id: string, views: readonly View[]): Step {
-  // Short enough for 80 columns.
+  // The message must fit a line of 80 columns.
   const words = `key ${id}: the pasted text was not kept`;
   const isWriting = state.dialog !== undefined || (state.prompt === undefined && isInWorkbench(state, views));
   if (isWriting || !views.some((view) => view.id === KEYS)) {

@@ -54,7 +54,7 @@ function idsAt({ table, order }: Listing, index: number): readonly string[] {
 /** Returns the reason why nothing can be changed at the gateway now; `undefined` if it can. */
 export function whyNoWrite({ isReadOnly, frozen, link, size }: State): string | undefined {
   if (isReadOnly) return "read-only";
-  // A change must be readable before it is confirmed.
+  // Nothing can be changed if the screen cannot show what the change does.
   if (isTooSmall(size)) return "the terminal is too small to show what the change does";
   if (frozen !== undefined) return "the screen is frozen; press z to resume";
   switch (link.state.kind) {

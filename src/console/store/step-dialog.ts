@@ -22,7 +22,7 @@ import { isOneOf, stateOnly } from "./step-helpers.ts";
 
 export function openedDialog(state: State, dialog: Dialog): State {
   const values = Object.fromEntries(dialog.fields.map(({ id, initial }) => [id, initial]));
-  // An operator who types a reason immediately must be in a field: a letter that reached a view would be a command.
+  // The focus begins in a field, so that an operator who types a reason immediately does not press keys of commands.
   const focus = Math.max(0, firstMissing(dialog, values));
   const opened: DialogState = {
     id: state.nextId,

@@ -90,7 +90,7 @@ export function createDecoder(
         return undefined;
       case "linux":
         state = GROUND;
-        // Bytes from `A` to `E`.
+        // Maps the bytes `A` to `E` to F1 to F5.
         return byte >= 0x41 && byte <= 0x45 ? `f${byte - 0x40}` : undefined;
       case "paste": {
         const text = state.reader.push(byte);

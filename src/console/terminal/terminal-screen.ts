@@ -111,7 +111,7 @@ export function openScreen({
       },
       onGone: gone,
     });
-    // Sent before the status query: a terminal that answers the query has already answered this one, if it does.
+    // Sent before the status query, so that its answer, if there is one, arrives before that of the status query.
     if (isPlain) return;
     if (onBackground !== undefined && !wasReported) output.writeNow(ASK_BACKGROUND);
     output.beginAsking();

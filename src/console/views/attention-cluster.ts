@@ -267,7 +267,7 @@ export const FILE_STATUS: AttentionSource = {
     if (config === undefined) return [];
     const { state, message, remedy } = config.file_status;
     const severity = FILE_SEVERITY[state];
-    // The node's own refusal already has an alert.
+    // A file that this node refused already has an alert.
     if (severity === undefined || (state === "refused" && node !== undefined && isRefused(node))) return [];
     const item: AttentionItem = {
       id: "config:file",

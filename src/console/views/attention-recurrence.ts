@@ -23,7 +23,7 @@ export function recurrencesOf(context: Context): Recurrences {
   if (active.length === 0) return before.size === 0 ? before : NO_RECURRENCES;
   const isWatched = attentionNeeds().every((need) => {
     const reading = data.get(need);
-    // A forbidden list never produces rows.
+    // A forbidden list never produces alerts, so it need not be read.
     if (reading?.failure?.code === "forbidden") return true;
     return reading?.value !== undefined && reading.failure === undefined && now - (reading.freshAt ?? 0) < FRESH_MS;
   });

@@ -45,7 +45,7 @@ function refusedItem(rows: Refused): AttentionItem {
   const minute = minuteOf(rows);
   const hour = rows.reduce((sum, { last_hour: refused }) => sum + refused, 0);
   const by = causeWords(row);
-  // Scanners are normal, and a suspended caller is refused on purpose.
+  // Only a note: scanners are normal, and a suspended caller is refused on purpose.
   const isMeant = kind === "unrecognised" || cause === "suspension";
   const isUnknown = caller === null || kind === "unrecognised";
   const requests = isUnknown ? row.last_request : requestsOfSubject({ kind, name: caller });

@@ -130,7 +130,7 @@ const MOST_GROUP_LINES = 5;
 
 function groupLines({ data, subject, now }: Context, most: number): readonly Line[] {
   const groups = failureGroups(failuresOf({ data, subject }));
-  // A group of one says no more than its row in the table.
+  // If no group has more than one failure, the groups would only repeat the rows.
   if (groups.length === 0 || groups[0]?.count === 1 || most < 2) return [];
   const listed = groups.slice(0, groups.length > most - 1 ? most - 2 : most - 1);
   const left = groups.length - listed.length;

@@ -48,7 +48,7 @@ function wordsFor(before: readonly SqlToken[], scope: Scope, tables: Tables, isB
   const { clause } = scope;
   const isTable = word === "from" || word === "join" || (clause === "from" && last?.text === ",");
   if (isTable) return [...scope.shared.map(({ name }) => name), ...tables.map(({ name }) => name)].flatMap(written);
-  // An alias is a new name, so there is nothing to offer.
+  // An alias is chosen by the operator, so there is nothing to offer.
   if (word === "as" && clause !== "with") return [];
   const after = AFTER_OPERAND[clause];
   if (word === "left") return ["join"];

@@ -42,7 +42,7 @@ const plainBreaks = (line: string, cells: number): readonly number[] =>
 
 function breaksOf(line: string, cells: number): readonly number[] {
   const breaks = [0];
-  // A long text has few different characters.
+  // Widths by character; a long text has few different characters.
   const widths = new Map<string, number>();
   let at = 0;
   let left = cells;

@@ -14,7 +14,7 @@ import { saying, taken, type WorkbenchFacts, type WorkbenchStep } from "./workbe
 export function runStatement(workbench: WorkbenchState, { now, nextId }: WorkbenchFacts): WorkbenchStep {
   const { text: sql } = workbench.edit;
   if (sql.trim() === "") return saying(taken(workbench), "there is no statement to run", "warn");
-  // Drops values of an earlier statement that this one has no `?` for from the query, but keeps them for the next.
+  // Sends only as many values as the statement has `?`; the others stay available for the next statement.
   const params = workbench.params.slice(0, parametersOf(sql));
   const kept = remembering(workbench, sql);
   return taken(

@@ -44,7 +44,7 @@ async function* warpFrames(
   for await (const frame of frames) {
     if (held !== undefined) yield* bent(held, false);
     held = String(frame);
-    // A waiting client gets other frames at once, since only an answer can be the last frame.
+    // Frames other than an answer are sent at once, since only an answer can be the last frame.
     if (!/"(?:result|error)":/.test(held)) {
       yield* bent(held, false);
       held = undefined;

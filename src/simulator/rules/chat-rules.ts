@@ -121,7 +121,7 @@ const LATE = [
 function checkClassic(body: JsonObject): void {
   const late = LATE.find((name) => body[name] !== undefined);
   if (late !== undefined) throw new Refused(400, `Unrecognized request argument supplied: ${late}`);
-  // Recorded from the dialect's original provider until 2025, and from servers that copied it.
+  // Refusal that the dialect's original provider gave until 2025, and that servers copied.
   if (arrayOf(body["tools"])?.length === 0) {
     COMPAT.refuse("tools", { kind: "short", of: "array", bound: 1, length: 0 });
   }
