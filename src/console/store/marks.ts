@@ -1,4 +1,7 @@
-/** Marking of rows: one row and move down, row by row, from the nearest mark to the cursor, or all filtered rows. */
+/**
+ * Marks rows: one row, after which the cursor moves down; a range that grows row by row; all rows from the nearest mark
+ * to the cursor; or all filtered rows.
+ */
 
 import { MOVING } from "../model/key-bindings.ts";
 import type { Chord } from "../model/key-event.ts";

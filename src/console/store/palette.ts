@@ -21,7 +21,7 @@ interface NamedRow {
   readonly match: number;
 }
 
-/** Maximum number of names found in a list; with more, the operator has to type further. */
+/** Maximum number of names that are found in a list; if there are more, the operator has to type more of the name. */
 const MOST_ROWS = 50;
 /** Minimum length of a search; fewer characters find too much. */
 const LEAST_LENGTH = 3;

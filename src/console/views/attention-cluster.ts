@@ -49,7 +49,7 @@ function forgetful(member: ClusterMemberRecord, isMet: boolean): AttentionItem {
   };
 }
 
-/** Maximum silence that is distinguished when members are ordered, in milliseconds. */
+/** Silence in milliseconds; members that are silent for longer count as equally silent when alerts are sorted. */
 const LONG_SILENCE_MS = 3_600_000;
 
 function silent(member: ClusterMemberRecord, { voters, reachable, quorum, isMet }: Quorum): AttentionItem {

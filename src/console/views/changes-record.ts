@@ -43,7 +43,7 @@ const KNOWN: ReadonlySet<string> = new Set([
 /** Fact with the name of a new item, whose record has the list as its resource. */
 const NAME = "name";
 
-/** Writes, which are kept for longer than denied attempts. */
+/** Need for the audit records of writes, which nodes keep longer than those of denied attempts. */
 export const CHANGE_RECORDS = { id: "list_audit_records", name: "admin.write" } as const;
 export const RECORDS = { id: "list_audit_records" } as const;
 

@@ -30,7 +30,7 @@ export type Measured = Pick<
 >;
 
 export interface Met<Row extends Measured = Measured> {
-  /** Merged over all nodes that answered. */
+  /** Row merged over all nodes that answered. */
   readonly record: Row;
   /** Rows of the single nodes. */
   readonly parts: readonly Row[];

@@ -108,7 +108,7 @@ function metricLines({ requests, errors, inFlight, overhead }: Metrics, context:
   ];
 }
 
-/** Shows attempts at providers if there are no metrics, the closest value to requests in the lists. */
+/** Shows attempts at providers if there are no metrics. They are the closest to requests that the lists have. */
 function measuredLines(context: Context, draw: Draw): readonly Line[] {
   const { data } = context;
   const history = trafficHistory(context);

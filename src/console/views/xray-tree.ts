@@ -54,7 +54,7 @@ function keyTree(data: Data, key: KeyRecord): Tree {
   );
 }
 
-/** Lists what refused the caller in the last hour, most of the last minute first. */
+/** Lists what refused the caller in the last hour, beginning with the most refusals in the last minute. */
 function refusalNodes(parent: string, data: Data, caller: string): readonly Tree[] {
   const byCause = new Map<string, { minute: number; hour: number; last: string }>();
   for (const row of rowsOf(data, "refusals")) {
