@@ -11,11 +11,11 @@ import type { Ledger, Share } from "./ledger.ts";
 export interface ReplicatedUsage {
   readonly limit: number;
   readonly limit_rev: number;
-  /** Units charged to closed holders. */
+  /** Units charged for shares that are closed. */
   readonly used: number;
-  /** Units granted to current holders and not returned. */
+  /** Units granted to nodes with an open share and not returned. */
   readonly granted: number;
-  /** Units reported as spent by current holders. */
+  /** Units that nodes with an open share have reported as spent. */
   readonly spent: number;
   /** Part of `used` for which no report says whether it was spent. */
   readonly untold?: number;
@@ -28,7 +28,7 @@ export interface ReplicatedHolding {
   readonly granted: number;
   readonly returned: number;
   readonly spent: number;
-  /** Maximum units that it may have spent without reporting it. `heard` is its last report, in log time. */
+  /** Maximum units that the node may have spent without reporting them. `heard` is the log time of its last report. */
   readonly pledge?: number;
   readonly heard?: number;
 }
@@ -99,18 +99,21 @@ function reservedIn({ loans, reserved }: Share): number {
   return sum;
 }
 
-/** Returns true if its unspent grant is taken back, except what it may have spent; see the command `usage.report`. */
+/**
+ * Returns true if the node has not reported for a minute. Its unspent grant is then taken back, except what it may have spent;
+ * see the command `usage.report`.
+ */
 const isSilent = ({ heard }: ReplicatedHolding, now: number): boolean =>
   heard !== undefined && now - heard >= SILENT_MS;
 const SILENT_MS = 60_000;
 
-/** Returns the units that it may have spent without a report. */
+/** Returns the units that the node may have spent without reporting them. */
 const pledgedBy = ({ granted, returned, spent, pledge = Number.POSITIVE_INFINITY }: ReplicatedHolding): number =>
   Math.max(0, Math.min(granted - returned, pledge) - spent);
 
 /**
- * Sums what holders were granted and have not spent. Summed per holder, so that one that spent above its grant does not reduce
- * what others hold.
+ * Sums what nodes were granted and have not spent. It sums per node, so that one that spent above its grant does not reduce
+ * what the others have.
  */
 function grantedUnspent(
   holdings: readonly ReplicatedHolding[],

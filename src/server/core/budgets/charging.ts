@@ -1,12 +1,13 @@
 /**
- * Charges a request during and after its run: its usage, once, to the window of its admission.
+ * Charges the usage of a request while it runs and when it ends, to the window in which it was admitted.
  *
- * Usage is reported as a running total of the attempt, never as a difference, so repeated calls change nothing. Charges come out
- * of the request's reservation; only beyond that do they take free units, which may become negative. In three cases a charge
- * leaves the share of the admission:
+ * Usage is passed as a running total of the attempt, never as a difference, so repeated calls change nothing. A charge uses up
+ * the request's reservation first, and then free units, which may become negative. In three cases a charge goes to another
+ * share than that of the admission:
  * - a session whose window has ended: its reservation is charged there, later usage in the window where it occurs
  * - a share too old to be reported: later usage goes to the current window, since it would not be counted otherwise
- * - a share of an earlier incarnation: its grant is charged in full, and covers what was reserved from it as far as it can
+ * - a share of an earlier incarnation: the cluster charges its grant in full, which covers the reservation unless others have
+ *   used it up; the rest goes to the current window
  * Source: cluster reference, 7.2 rule 4 and "Window roll"; decisions, section 6 (a client that leaves).
  */
 
@@ -63,8 +64,8 @@ export function settle(ledger: Ledger, reservation: Reservation, used: number, n
 }
 
 /**
- * Ends a request that broke off after it went upstream: charges the known usage, or else the whole reservation. It charges
- * nothing only if nothing was reserved, since the upstream bills for what it generated.
+ * Ends a request that broke off after it went upstream. Charges the known usage, or the whole reservation if none is known,
+ * since the upstream bills for what it generated.
  */
 export function abort(ledger: Ledger, reservation: Reservation, used: number | undefined, now: number): void {
   if (reservation.state === "held") {
@@ -117,7 +118,10 @@ function charge(ledger: Ledger, reservation: Reservation, units: number, now: nu
   put(ledger, reservation, isOver ? move(reservation, now) : share, units - covered);
 }
 
-/** Charges reserved units to the closed grant and returns how many it covers: all, unless others had overdrawn it. */
+/**
+ * Charges reserved units to the grant of a closed share. Returns how many the grant covers: all, unless others have overdrawn
+ * it.
+ */
 function cover(share: Share, reserved: number): number {
   const covered = Math.min(reserved, Math.max(0, share.granted - share.returned - share.spent));
   share.spent += covered;

@@ -1,5 +1,5 @@
 /**
- * Cost of usage by the type of a budget: one class of tokens, or an expression over all of them.
+ * Computes the cost of usage: the count of one class of tokens, or the value of an expression over all counts.
  *
  * The module that compiles budgets passes in the expression engine as a function (`CompileCost`). Source: document 3,
  * `budgets[].cost`; decisions, section 6 (`cost.cel` variables).

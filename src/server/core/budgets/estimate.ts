@@ -22,8 +22,9 @@ export interface TokenBounds {
 }
 
 /**
- * Units to reserve: `hard` when little of the budget is left, `soft` otherwise; `soft <= hard`. `least` is for requests without
- * a bound: the amount with which one may run alone if less than `hard` is left. It is absent if the request states its bound.
+ * Units to reserve: `hard` when little of the budget is left, `soft` otherwise; `soft <= hard`. `least` is set only for a
+ * request that does not state its maximum output: if less than `hard` is left, it may still run alone if at least `least` is
+ * left.
  */
 export interface Demand {
   readonly hard: number;
@@ -40,10 +41,11 @@ export type Estimate =
 
 /**
  * Estimates the demand of a request. `average` is the recent cost of similar requests. It is `undefined` before the first one
- * has ended; then the bound is reserved, so that the first use of a bucket does not exceed it. The bound of a request that does
- * not state its output is the usual maximum of models, but at most the whole limit. Such a request may run alone with all that
- * is left, if that is at least the cost of similar requests, or without any, at least the cost of its text at four bytes per
- * token.
+ * has ended; then the upper bound is reserved, so that the first use of a bucket does not exceed it.
+ *
+ * For a request that does not state its maximum output, the upper bound is the cost at the usual maximum of models, but at most
+ * the whole limit. If less than that is left, the request may run alone with all of it, provided that at least `average` is
+ * left, or, without an average, the cost of its text at four bytes per token.
  */
 export function estimate(
   { cost, costType, limit }: Pick<BudgetRule, "cost" | "costType" | "limit">,
@@ -67,7 +69,7 @@ export function estimate(
 
 const BYTES_A_TOKEN = 4;
 
-/** Returns the maximum of each class by itself; no single usage reaches all of them. */
+/** Returns a usage with every class at its own maximum. No real usage reaches all of them at once. */
 function mostOf({ input, output }: TokenBounds): Usage {
   const inputTokens = wholeUnits(input);
   const outputTokens = wholeUnits(output);

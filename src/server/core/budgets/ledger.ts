@@ -1,17 +1,17 @@
 /**
- * A node's ledger: what its process was granted of each bucket, and how it used that. Only one thread uses it.
+ * Ledger of a node: the units that its process was granted from each bucket, and their use. Only one thread uses it.
  *
  * A bucket is one limit for one payer; a share is this node's part of a bucket in one window. Fields of a share:
  *   granted, returned   only grow; `granted - returned` is what the node may spend in total
  *   spent               charged by requests, running or ended
  *   reserved            held by running requests, above what they are charged so far
- *   risk                what these may still cost above that, by their bounds
+ *   risk                what running requests may still cost above `reserved`, by their bounds
  *   pledged             maximum of `spent + reserved` before the next answer. If this process ends, the cluster charges
  *                       it, so it is kept as small as currently possible
  *   claim = granted - returned - spent - reserved; free is the pledged part of it. A request is admitted if
  *   `free >= amount`, so free is negative only if a request was charged more than it had reserved.
- * Times are milliseconds since the epoch, passed in as `now`. They may go back (a clock that is set); that moves no unit, since
- * a window is identified by its number. Leases use `elapsed`, which never goes back. Source: cluster reference, 7.2; decisions,
+ * Times are milliseconds since the epoch, passed in as `now`. They may go back if the clock is set; no units are lost, since a
+ * window is identified by its number. Leases use `elapsed`, which never goes back. Source: cluster reference, 7.2; decisions,
  * section 8 (leases).
  */
 
@@ -22,9 +22,9 @@ import { windowAt } from "./budget-windows.ts";
 export const LOW_WATERMARK = 1 / 4;
 /** Time after which a grant that could not be renewed is no longer spent; see `SILENT_MS` of the command. */
 const LEASE_MS = 45_000;
-/** Number of windows for which the replicated usage keeps a window's rows after its end. */
+/** Number of windows for which the cluster keeps the rows of a window after its end. */
 const KEPT_WINDOWS = 2;
-/** Time before the cluster drops a share's row at which the share is given up, since a report takes time to be committed. */
+/** How long before the cluster drops its row a share is given up, in milliseconds; a report takes time to be committed. */
 const LAST_REPORT_MS = 500;
 /** Maximum number of buckets, about 150 MB. Operators create keys, but not the subjects of tokens. */
 export const MAX_BUCKETS = 200_000;
@@ -254,7 +254,7 @@ export function createLedger(
   };
 }
 
-/** Matches names that replicated rows accept; one invalid name would make a whole report refused. */
+/** Matches names that replicated rows accept; one invalid name would cause the whole report to be refused. */
 const NAME = /^[^\u0000-\u001f\u007f]{1,512}$/;
 
 /**

@@ -38,7 +38,7 @@ export interface Borrower {
   readonly loans: Map<Share, Loan>;
 }
 
-/** Row of a report that is not yet answered. */
+/** Row of a report that waits for its answer. */
 export interface LoanAsk extends Ask {
   readonly row: ReportRow;
 }
@@ -168,7 +168,8 @@ function lend(ledger: Ledger, ask: LoanAsk, now: number): void {
 }
 
 /**
- * Grants units to a borrower. Leaves part of the units that no request waits for to others; a shortfall beyond that is recalled.
+ * Grants units to a borrower: what its requests need, but only a part of the rest, so that other borrowers get some too.
+ * Missing units are recalled from other borrowers.
  */
 function grant(ledger: Ledger, ask: LoanAsk): void {
   const { loan } = ask;
@@ -182,7 +183,8 @@ function grant(ledger: Ledger, ask: LoanAsk): void {
   const wish = need < needed ? 0 : Math.min(wished, partOf(spare - need, ledger.borrowers));
   ask.need = needed - need;
   ask.wish = wished - wish;
-  // These units count as spare until the borrower reports their use: others that wait behind it may still get them.
+  // Units that cover only a part of the need count as spare until the borrower reports their use, so that others can still get
+  // them.
   if (ask.need > 0) loan.spare += need;
   if (catchUp + need + wish > 0) change(loan, { granted: granted + catchUp + need + wish });
 }

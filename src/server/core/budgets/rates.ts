@@ -44,13 +44,13 @@ export const chunkOf = (ledger: Ledger, bucket: Bucket): number =>
   bucket.rate === 0 ? 0 : Math.floor(usedIn(bucket, aheadMs(ledger, CHUNK_MS)));
 
 /**
- * Returns the units to request beyond that, for the risks of two more concurrent requests; at most a small part of the limit,
- * since other nodes need it too.
+ * Returns the units to request in addition to a chunk, for the risks of two more concurrent requests; at most a small part of
+ * the limit, since other nodes need it too.
  */
 export const risksOf = ({ rate, limit, typicalRisk }: Bucket): number =>
   rate === 0 ? 0 : Math.floor(Math.min(2 * typicalRisk, limit / 16));
 
-/** Returns the units to pledge beyond what is reserved. */
+/** Returns the units to pledge in addition to those that are reserved. */
 export const aheadOf = (ledger: Ledger, bucket: Bucket): number => Math.ceil(usedIn(bucket, aheadMs(ledger, AHEAD_MS)));
 
 /** Returns the expected usage in a period; at least two typical requests, so that a rare request need not wait. */

@@ -93,7 +93,7 @@ export interface ReportAnswer {
   readonly age?: number;
 }
 
-/** Makes all spending due for a report now, and for a lender also what requests hold. */
+/** Makes all spending due for a report now. A ledger that borrows also reports changed reservations. */
 export function reportSoon(ledger: Ledger): void {
   ledger.reportedAt = Number.NEGATIVE_INFINITY;
   if (!ledger.borrows) return;

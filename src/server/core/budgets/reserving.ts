@@ -6,15 +6,15 @@
  * requests wait behind earlier ones, so that small requests do not starve a large one. No request waits longer than `WAIT_MS`
  * for an answer, or `MAX_WAIT_MS` while answers keep arriving.
  *
- * The bound: a request reserves its bound, or the recent cost of similar requests (an estimate, while more than a fifth of the
- * limit is left); what it may cost above that is a risk. Every admitted request fits, by its bound and with all risks of this
- * node, into the node's grant, and all grants fit into the limit. So the charges of a window are at most the limit, plus:
- * - for a request without a bound, its cost above 16,384 tokens of output; and for one that ran alone with less, because only
- *   that was left, its cost above that: one at a time in each process of the data plane
+ * A request reserves the upper bound of its cost or, while more than a fifth of the limit is left, the recent cost of similar
+ * requests; what it may cost above that is its risk. The upper bound of every admitted request, together with all risks of the
+ * node, fits into the node's grant, and all grants fit into the limit. So the charges of a window are at most the limit, plus:
+ * - for a request that does not state its maximum output, the cost of output beyond 16,384 tokens; if it ran alone because less
+ *   was left, its cost beyond that rest (one such request at a time in each process of the data plane)
  * - for sessions, the cost of running answers when the bucket was overdrawn
- * - for running requests on a node that died or is silent for a minute, or in a process of it that died, their risks
- * Requests that state their output are bounded by it, on any number of nodes. Source: cluster reference, 7.2 rules 2 and 3, 7.3;
- * decisions, sections 2 and 8.
+ * - the risks of running requests whose process died, or whose node died or was silent for a minute
+ * The cost of requests that state their maximum output is bounded by it, on any number of nodes. Source: cluster reference, 7.2
+ * rules 2 and 3, 7.3; decisions, sections 2 and 8.
  */
 
 import { secondsUntil } from "./budget-windows.ts";
@@ -95,7 +95,7 @@ export function reserve(
   return reservation;
 }
 
-/** Returns true if little is left as far as this node knows; before the first answer it knows nothing. */
+/** Returns true if little is left, as far as this node knows; false before the first answer. */
 const isTight = (share: Share): boolean =>
   share.remaining !== undefined && roomOf(share, share.remaining) <= TIGHT * share.bucket.limit;
 

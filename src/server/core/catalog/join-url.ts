@@ -1,15 +1,15 @@
 /**
- * How a channel's root and the incoming path become the upstream path:
+ * Joins a channel's root and the incoming path to the upstream path:
  *
  *   path of base_url + path_prefix + (incoming path without strip_path_prefix)
  *
- * Where the root ends in a version segment (`/v1`, `/v4`, `/v1beta`) an incoming `/v1` is dropped, so that a root is
- * right with and without it and `/v1/v1` never arises. Sources: provider catalog reference 1.1; design decisions,
- * section 6, "Joining base_url and path". The result is a path: it starts with one slash and is never read as an
- * authority, so nothing that a client sends can change the host.
+ * If the root ends in a version segment (`/v1`, `/v4`, `/v1beta`), an incoming `/v1` is dropped, so that roots with and without
+ * a version both work and `/v1/v1` never arises. Sources: provider catalog reference 1.1; design decisions, section 6, "Joining
+ * base_url and path". The result is a path: it starts with one slash and is never read as an authority, so nothing that a
+ * client sends can change the host.
  *
- * Assumed of the incoming path: no query and no fragment (the caller keeps the query), and no `..` segment, plain or
- * encoded, which the data plane refuses before it routes. Everything else passes byte for byte.
+ * The incoming path must have no query or fragment (the caller keeps the query), and no `..` segment, plain or encoded; the
+ * data plane refuses those before it routes. Everything else passes byte for byte.
  */
 
 import type { Channel } from "./types.ts";

@@ -36,12 +36,12 @@ export function placeholders(root: string): readonly string[] {
  */
 export function rootProblem(root: string): string | undefined {
   if (root.length > LONGEST_ROOT) return `is longer than ${LONGEST_ROOT} characters`;
-  // A placeholder may be where a URL allows no brace, such as in the host.
+  // Placeholders are replaced first, since they may be where a URL allows no brace, such as in the host.
   const filled = root.replaceAll(/\{[^{}/]+\}/g, "x");
   if (!/^https?:\/\/[^/\\\s]/i.test(filled) || !URL.canParse(filled)) return "must be an absolute http or https URL";
   if (/[{}]/.test(filled)) return "has a brace without its pair";
   const { username, password } = new URL(filled);
-  // Even an empty user is refused: a reader could take the part before `@` for the host.
+  // Even an empty user is refused, because a person could take the part before `@` for the host.
   if (username !== "" || password !== "" || /^https?:\/\/[^/]*@/i.test(filled)) return "may carry no user";
   if (/[?#]/.test(filled)) return "may have no query and no fragment";
   if (/[\\\s]|[^:/]\/\/|\/\.{1,2}(?:\/|$)/.test(trimmed(filled))) {
@@ -51,9 +51,9 @@ export function rootProblem(root: string): string | undefined {
 }
 
 /**
- * Returns the channel at another root. A preset's root names a version (`http://localhost:8000/v1`), but for a moved server
- * operators, like pools, often give only the origin. Then the incoming `/v1` is kept, because the server needs it. If the
- * preset's own root has no version segment, `/v1` is removed as before.
+ * Returns the channel at another root. A preset's root includes a version (`http://localhost:8000/v1`), but operators and pools
+ * often give only the origin of a moved server. Then the incoming `/v1` is kept, because the server needs it. If the preset's
+ * own root has no version segment, `/v1` is removed as before.
  */
 export function withRoot(channel: Channel, root: string): Channel {
   const isBareOrigin = !hasPath(root) && endsInVersion(channel.baseUrl);

@@ -1,7 +1,7 @@
 /**
- * Implements `format` of the strings extension with the library, so values are converted to the library's own. The conversion
- * is charged by the amount to print, which also bounds the result. The precision, which the library reads from the text, is
- * charged too.
+ * Implements `format` of the strings extension with the CEL library: values are converted to the library's own. The conversion
+ * is charged by the amount to print, which also bounds the result. The precision, which the library reads from the format text,
+ * is charged too.
  */
 
 import { create } from "@bufbuild/protobuf";
@@ -17,7 +17,7 @@ const BAD_FORMAT = new Fault("other", "the format does not fit its arguments");
 
 const SECOND = 1_000_000_000n;
 
-/** Error that leaves the recursion of `turned`. Caught in this file. */
+/** Error that leaves the recursion of `converted`. Caught in this file. */
 class Spent extends Error {}
 
 const TYPES: Readonly<Record<string, CelValue>> = Object.fromEntries(
@@ -26,7 +26,7 @@ const TYPES: Readonly<Record<string, CelValue>> = Object.fromEntries(
 
 const format = strings.find(({ name }) => name === "format");
 
-function turned(frame: Frame, value: Value): CelInput {
+function converted(frame: Frame, value: Value): CelInput {
   if (!charge(frame, 4)) throw new Spent();
   if (typeof value === "string" && !chargeText(frame, value.length)) throw new Spent();
   if (typeof value !== "object" || value === null) return value;
@@ -38,8 +38,8 @@ function turned(frame: Frame, value: Value): CelInput {
   if (value instanceof Timestamp) return reflect(TimestampSchema, create(TimestampSchema, split(value.nanos, true)));
   if (value instanceof Duration) return reflect(DurationSchema, create(DurationSchema, split(value.nanos, false)));
   if (value instanceof TypeValue) return TYPES[value.name] ?? objectType(value.name);
-  if (isList(value)) return celList(value.map((item) => turned(frame, item)));
-  const entries = mapEntries(value).map(([key, item]) => [turned(frame, key), turned(frame, item)] as const);
+  if (isList(value)) return celList(value.map((item) => converted(frame, item)));
+  const entries = mapEntries(value).map(([key, item]) => [converted(frame, key), converted(frame, item)] as const);
   return celMap(new Map(entries) as ReadonlyMap<string, CelInput>);
 }
 
@@ -56,7 +56,7 @@ const run: Run = (frame, text, args) => {
   if (typeof text !== "string" || !isList(args) || format === undefined) return NO_OVERLOAD;
   if (!chargeText(frame, text.length * 8)) return COST_FAULT;
   try {
-    const list = celList(args.map((item) => turned(frame, item)));
+    const list = celList(args.map((item) => converted(frame, item)));
     const result = format.call(0, text, [list]);
     return typeof result === "string" && !isCelError(result) ? result : BAD_FORMAT;
   } catch (error) {

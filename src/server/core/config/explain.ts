@@ -24,7 +24,7 @@ export interface Finding {
 
 interface Explaining {
   readonly written: ReadonlyMap<string, Written>;
-  /** Returns an explanation of an unknown key, beyond that it is unknown. */
+  /** Returns a message for an unknown key that replaces the usual one. */
   readonly unknownKey?: (path: Path, key: string) => string | undefined;
 }
 
@@ -69,7 +69,7 @@ export function explain(errors: readonly Located[], explaining: Explaining): rea
   });
 }
 
-/** Returns keys that an unknown key was probably meant to be; that they are missing need not be reported too. */
+/** Returns the paths of keys that an unknown key was probably meant to be. They need not be reported as missing too. */
 function guessedKeys(errors: readonly Located[]): ReadonlySet<string> {
   const guesses = new Set<string>();
   for (const { path, error } of errors) {
@@ -86,7 +86,7 @@ const keysOf = (error: ErrorObject): readonly string[] =>
 function unknownKey({ path, error }: Located, { unknownKey: more }: Explaining): Finding {
   const key = String(error.params["additionalProperty"]);
   const keys = keysOf(error);
-  // Looked up instead of searched: an object may have 100,000 keys, and each unknown one is handled here.
+  // Keys are looked up and not searched: an object may have 100,000 keys, and this runs for each unknown one.
   const written = error.data as object;
   const guess = nearest(
     key,
@@ -98,7 +98,9 @@ function unknownKey({ path, error }: Located, { unknownKey: more }: Explaining):
   return { path: [...path, key], at: "key", message };
 }
 
-/** Returns a finding at the last key if there are too many, or at the object if a key is missing. */
+/**
+ * Returns the finding for a broken rule: at the last of the keys if too many are present, or at the object if one is missing.
+ */
 function ruleFinding(rule: RuleName, path: Path, { present, message }: Breach, object: object): Finding {
   const last = Object.keys(object).findLast((key) => present.includes(key));
   return last === undefined || rule === "x-together"
@@ -165,7 +167,7 @@ function typeMessage(error: ErrorObject, written: Written | undefined, found: st
     return `expected ${expected}, found ${found}${isScalar ? "; a reference is replaced by a text and cannot be used here" : ""}`;
   }
   if (types.includes("string")) {
-    // A number was already accepted as its text.
+    // Numbers were replaced by their text before validation, so only booleans get this hint.
     const hint = typeof error.data === "boolean" ? "; write it in quotes" : "";
     return `expected ${expected}, found ${kindOf(error.data)}${hint}`;
   }

@@ -28,7 +28,7 @@ export interface ReadOptions<T> extends ReferenceRules {
   readonly whenEmpty?: string;
   /** True if literal credentials get a warning, since the document is passed around. */
   readonly warnOfLiterals?: boolean;
-  /** Returns an explanation of an unknown key, beyond that it is unknown. */
+  /** Returns a message for an unknown key that replaces the usual one. */
   readonly unknownKey?: (path: Path, key: string) => string | undefined;
   /** Returns problems beyond the schema; runs once the document has the right form. */
   readonly checks?: (document: T, problem: ProblemAt) => readonly Problem[];
@@ -39,7 +39,10 @@ export interface Read<T> {
   readonly document: T | undefined;
   /** Document with references as written, for display. `undefined` if `document` is. */
   readonly asWritten: T | undefined;
-  /** Both forms of a document with the right form that a check refused, for finding further problems in it. */
+  /**
+   * Document that has the right form but was refused by a check, with and without references resolved. Later stages can find
+   * further problems in it.
+   */
   readonly draft: Draft<T> | undefined;
   readonly problems: readonly Problem[];
   readonly used: Used;
@@ -133,7 +136,7 @@ export function readParsed<T>(
   }
   if (!isWhole) return outcome(undefined, problems, used);
   if (findings.some(({ isNotYet }) => isNotYet !== true)) {
-    // Without its unknown keys the rest may be valid, and can then be checked.
+    // The rest may be valid without the unknown keys. Defaults and checks can then still be applied.
     for (const filled of [value, expanded.asWritten]) dropUnknownKeys(filled, errors);
     if (validate(schema.json, value).length > 0) return outcome(undefined, problems, used);
   }

@@ -101,7 +101,7 @@ export function errorInBody(body: Buffer): AnswerError | undefined {
   return isPlain ? undefined : errorIn(parsedJson(body.toString("utf8").replace(/^\uFEFF/, "")));
 }
 
-/** Names that allow a cheap check: with none of the first and one of the second, nothing needs to be parsed. */
+/** Names for a cheap check: data without any `ERROR_NAMES` and with one of `ANSWER_NAMES` is not parsed. */
 const ERROR_NAMES: readonly string[] = ['"error"', '"base_resp"'];
 const ANSWER_NAMES: readonly string[] = [
   ...['"choices"', '"content"', '"delta"', '"data"', '"output"', '"embedding"', '"usage"'],
@@ -142,7 +142,7 @@ function named(error: unknown): Values | string | undefined {
 /** Returns whether the body has a member in which hosts without an `error` describe a failure. */
 function saysMessage(body: Values): boolean {
   const { detail, message, msg, errors, error_msg: errorText, error_message: errorMessage, type } = body;
-  if (typeof type === "string" && type !== "error") return false; // an event of another kind
+  if (typeof type === "string" && type !== "error") return false; // This is an event of another kind.
   return [detail, message, msg, errors, errorText, errorMessage].some(
     (told) => (typeof told === "string" && told !== "") || listOf(told).length > 0 || objectOf(told) !== undefined,
   );

@@ -8,7 +8,7 @@ import { replaceData, type SseEvent } from "./sse.ts";
 import { mayTellUsage } from "./usage/usage-member.ts";
 
 export interface AnswerEdits {
-  /** Name of the model that the upstream uses, and the name that the client is shown instead (both JSON text). */
+  /** Name of the model at the upstream, and the name to show the client instead (both JSON text). */
   readonly model: { readonly upstream: string; readonly shown: string } | undefined;
   /** Whether the usage is removed because only the gateway asked for it (`stream_options.include_usage`). */
   readonly hidesUsage: boolean;

@@ -26,6 +26,6 @@ function isCreate(value: Buffer, type: Member): boolean {
   try {
     return memberValue(value, type) === "create";
   } catch {
-    return false; // an invalid escape
+    return false; // The text has an invalid escape.
   }
 }

@@ -29,7 +29,7 @@ const WITHOUT_OUTPUT: ReadonlySet<string> = new Set(["embeddings", "moderations"
 const OUTPUT: Wanted = { names: ["max_tokens", "max_completion_tokens", "max_output_tokens"], ending: '_tokens"' };
 /** Member name in the legacy completions of the messages dialect. */
 const OUTPUT_OF_COMPLETE: Wanted = { names: ["max_tokens_to_sample"], ending: '_to_sample"' };
-/** Members with the number of answers to return, and of answers to generate and choose from. */
+/** Members with the number of answers: those to return, and those to generate and choose from. */
 const ANSWERS: Wanted = { names: ["n"], ending: '"n"' };
 const CHOSEN_FROM: Wanted = { names: ["best_of"], ending: '_of"' };
 const PROMPT: Wanted = { names: ["prompt"], ending: '"prompt"' };

@@ -109,7 +109,7 @@ export interface Rehearsal {
 /** Result before it is rendered. */
 export interface Rehearsed {
   readonly segments: readonly Segment[];
-  /** Judgement; `undefined` if a detector failed for which the message is refused. */
+  /** Judgement; `undefined` if a failed detector makes the guard refuse the message. */
   readonly judgement: Judgement | undefined;
   readonly failures: readonly {
     readonly detector: string;

@@ -53,8 +53,8 @@ export interface Occasion {
   /** Rewriting state, shared by a request and its answer. */
   readonly rewriting: Rewriting;
   /**
-   * Returns true if a value will be restored behind this traffic type, so that `fpe` leaves it unchanged. If absent, no value
-   * is.
+   * Returns true if the gateway will restore the value in what it sends to the server or agent; `fpe` then leaves it unchanged.
+   * If absent, nothing is restored.
    */
   readonly restores?: ((annotation: Annotation) => boolean) | undefined;
   /** Tracer; `undefined` without tracing. */

@@ -188,7 +188,7 @@ function withPlan(
     );
     return [{ path: LISTS[list], entries }];
   });
-  // Appended one by one: two lists may need the same missing parent, which the first creates.
+  // Lists are appended to one by one: two of them may need the same missing parent, which the first creates.
   let result: string | undefined = inRules.length === 0 ? text : append(text, inRules);
   for (const one of inLists) result = result === undefined ? undefined : append(result, [one]);
   if (result === undefined) return undefined;

@@ -170,14 +170,14 @@ function accessPolicy(lists: readonly RuleList[]): AccessPolicy {
   });
 }
 
-/** Variables that are not known yet: `ARGUMENTS` when the tool is known, `CALL` when only the server is. */
+/** Variables whose values are not known yet: `ARGUMENTS` if the tool is known, `CALL` if only the server is. */
 const ARGUMENTS: ReadonlySet<string> = new Set(["args"]);
 const CALL: ReadonlySet<string> = new Set(["args", "name", "method"]);
 
 function deniesAlready(steps: readonly Step[], variables: HopVariables["mcp"], unknown: ReadonlySet<string>): boolean {
   for (const { reads, evaluate, decision } of steps) {
     if (reads.some((name) => unknown.has(name))) {
-      // A rule that some call could satisfy counts as allowing it.
+      // Some call may satisfy this rule, so it counts as allowing.
       if (decision.action === "allow") return false;
       continue;
     }

@@ -28,7 +28,7 @@ export function hasEntriesToApply(applying: Applying, log: RaftLog): boolean {
     applying.handedOut < Math.min(log.committed, durableIndex(log)) &&
     !applying.isPaused &&
     applying.bytes < applying.maxBytes &&
-    // Otherwise a snapshot was installed in the log, and the state machine has not confirmed it yet.
+    // This is false after a snapshot was installed in the log, until the state machine has confirmed it.
     applying.applied >= firstIndex(log) - 1
   );
 }

@@ -28,7 +28,7 @@ export function stepFollower(core: Core, message: Message): void {
       if (message.snapshot !== undefined) receiveSnapshot(core, message, message.snapshot);
       return;
     case "MsgTimeoutNow":
-      // The leader requests it, so no leader is disturbed and no pre-vote is needed.
+      // The leader itself requests this election, so it disturbs no leader and needs no pre-vote.
       campaignIfAllowed(core, "transfer");
       return;
     case "MsgReadIndexResp":
@@ -82,7 +82,7 @@ function receiveAppend(core: Core, message: Message): void {
   const { log } = core;
   const contradicted = contradictedAt(core, message);
   if (contradicted !== undefined) {
-    // Accepts and acknowledges nothing: once the logs are equally long, an index alone would look like agreement.
+    // Nothing is accepted or acknowledged: once the logs are equally long, an index alone would look like agreement.
     refuseContradiction(core, message, contradicted);
     return;
   }
@@ -98,7 +98,8 @@ function receiveAppend(core: Core, message: Message): void {
     send(core, { type: "MsgAppResp", to: from, index, reject: true, hintIndex: hint.index, hintTerm: hint.term });
     return;
   }
-  // Commits only up to the last index that this message covers: later entries in this log may be from another leader.
+  // The commit index advances only to the last index that this message covers: later entries in this log may be from another
+  // leader.
   commitTo(log, Math.min(commit, agreed));
   send(core, { type: "MsgAppResp", to: from, index: agreed });
 }

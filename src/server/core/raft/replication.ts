@@ -61,7 +61,7 @@ export function sendAppend(core: Core, to: NodeId, progress: Progress, isEmptySe
   const isWindowFull = progress.state === "StateReplicate" && isFull(progress.inflights);
   const entries = isWindowFull ? [] : entriesBetween(log, progress.next, lastIndex(log) + 1, options.maxMessageBytes);
   if (entries.length === 0 && !isEmptySent) return false;
-  // Needed only while probing: once the member has agreed, all later entries come from this leader.
+  // Digests are needed only while probing: once the member has agreed, all later entries come from this leader.
   const context = progress.state === "StateProbe" ? contentsUpTo(log, index) : undefined;
   send(core, { type: "MsgApp", to, index, logTerm, entries, commit: log.committed, context });
   sentAppend(progress, entries.length, sizeOf(entries), log.committed);
@@ -97,7 +97,7 @@ export function broadcastHeartbeat(core: Core): void {
   const context = startRound(core.reads);
   for (const [id, progress] of core.progress) {
     if (id === core.id) continue;
-    // Never beyond what the member is known to have: the rest of its log may differ from the leader's.
+    // The commit index never exceeds what the member is known to have: the rest of its log may differ from the leader's.
     const commit = Math.min(progress.match, core.log.committed);
     send(core, {
       type: "MsgHeartbeat",

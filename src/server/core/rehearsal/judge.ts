@@ -136,7 +136,7 @@ export function judge(request: RecordedRequest, proposal: Proposal): Judged {
     return proposal.isUntouched(request, step.decidedBy) ? (recordedAt(stage, end) ?? step) : step;
   };
   if (end.kind === "other") {
-    // No document decides this: it stays the same only if the whole document does.
+    // The recorded outcome was not decided by the document, so it is the same only if nothing in the document differs.
     const { code } = request;
     const reason = code === "" ? "it ended before it was decided" : `\`${code}\` decided it, which no document says`;
     const isSame = proposal.isUntouched(request, [""]);

@@ -114,7 +114,7 @@ export class RecordChunk {
     for (let i = 0; i < TEXTS.length; i++) {
       const field = TEXTS[i] as (typeof TEXTS)[number];
       let text = request[field];
-      // Usually the same string object as in the previous request, which is fast to compare.
+      // The text is usually the same string object as in the previous request, which is fast to compare.
       if (text === this.#lastTexts[i]) {
         view.setUint16(start + AT.texts + 2 * i, this.#lastPlaces[i] as number, true);
         continue;
@@ -182,7 +182,7 @@ export class RecordChunk {
 
   #addText(text: string): number {
     const place = this.#texts.length;
-    // Copied, since a text may be a slice that would keep a long string in memory.
+    // The text is copied, since it may be a slice that would keep a long string in memory.
     const own = text.length > 12 ? Buffer.from(text).toString() : text;
     this.#texts.push(own);
     this.#places.set(own, place);

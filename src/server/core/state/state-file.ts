@@ -167,7 +167,7 @@ export function createStateDecoder(): StateDecoder {
         found.push([record.key, record.value]);
       }
       wanted = record;
-      // Copied, since the caller may reuse its chunk.
+      // The rest is copied, since the caller may reuse its chunk.
       held = [Buffer.from(bytes.subarray(at))];
       heldBytes = bytes.length - at;
       return found;

@@ -34,7 +34,7 @@ const FAULTS = {
 
 export type A2aFaultKind = keyof typeof FAULTS;
 
-/** Returns an error of the protocol. `id` is JSON text. */
+/** Returns an A2A error as a JSON-RPC fault. `id` is the JSON text of the request's id. */
 export function a2aFault(kind: A2aFaultKind, id: string): RpcFault {
   const { status, code, message, reason } = FAULTS[kind];
   const info = { "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason, domain: "a2a-protocol.org" };

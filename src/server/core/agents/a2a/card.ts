@@ -90,7 +90,9 @@ function security({ needsBearer, openIdConnectUrl }: CardTerms): Values {
   return { securitySchemes: schemes, securityRequirements: requirements };
 }
 
-/** Returns the bytes to sign: the card as published and, if different, as libraries that drop empty values see it. */
+/**
+ * Returns the bytes to sign: the card as published and, if different, the card without empty values, as some libraries see it.
+ */
 export function cardPayloads(card: Values): readonly string[] {
   const published = canonicalText(card);
   const dropped = canonicalText(withoutEmpty(card));

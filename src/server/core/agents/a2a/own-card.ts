@@ -1,6 +1,6 @@
 /**
- * Parses an agent's own card and makes it fit to be published: nothing in it reveals where the agent really is, and everything
- * can be canonicalized. Source: a2a reference, 8 and 9; RFC 8785, 3.2.
+ * Parses an agent's own card and prepares it for publication: removes what reveals the agent's real addresses, and refuses what
+ * cannot be canonicalized. Source: a2a reference, 8 and 9; RFC 8785, 3.2.
  */
 
 export type OwnCardReading =
@@ -14,7 +14,8 @@ const WITHHELD = "[withheld]";
 class Unusable extends Error {}
 
 /**
- * Parses an agent's own card. A text that is an address of the agent is removed; within other texts its host is replaced.
+ * Parses an agent's own card. A string that is an address of the agent is removed; in other strings the agent's host is
+ * replaced.
  *
  * `addresses` are the URLs at which the agent is called, in addition to those in the card. The host of `publicUrl`, the
  * gateway's own address, is not hidden.
@@ -80,7 +81,7 @@ function hostsIn(addresses: readonly string[], publicUrl: string): RegExp | unde
     const name = escaped(hostname);
     const own = `(?<![\\w.-])${name}`;
     if (hostname === home.hostname) return port === "" ? [] : [`${own}:${port}(?!\\d)`];
-    // A host name of one label can also be an ordinary word, so it is only replaced after `//` or before a port.
+    // A host name of one label can also be an ordinary word, so it is replaced only after `//` or before a port.
     if (!/[.:]/.test(hostname))
       return [`//${name}(?::\\d+)?(?![\\w.-])`, ...(port === "" ? [] : [`${own}:${port}(?!\\d)`])];
     return [`${own}(?::\\d+)?(?![\\w-])`];

@@ -3,7 +3,9 @@ import { isNothing, memberOf, type Placed } from "../../dialects/index.ts";
 
 const CREATING: ReadonlySet<string> = new Set(["CreateTaskPushNotificationConfig", "tasks/pushNotificationConfig/set"]);
 const SENDING: ReadonlySet<string> = new Set(["SendMessage", "SendStreamingMessage", "message/send", "message/stream"]);
-/** Names in 1.0 and 0.3, in lower case and without underscores, both of which lenient parsers ignore. */
+/**
+ * Member names in A2A 1.0 and 0.3, in lower case and without underscores, since lenient parsers ignore case and underscores.
+ */
 const CONFIGURATIONS: ReadonlySet<string> = new Set(["taskpushnotificationconfig", "pushnotificationconfig"]);
 
 /** Returns whether a request asks for push notifications. `source` is the text that the positions of `params` refer to. */

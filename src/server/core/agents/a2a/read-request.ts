@@ -30,7 +30,7 @@ const CONFIGURATION = [
 ] as const;
 const ROLES: ReadonlySet<string> = new Set(["ROLE_USER", "ROLE_AGENT"]);
 
-/** Members of a method's `params`, and those that rules read as `task_id` and `context_id`. */
+/** Member names of a method's `params`, and which of them rules read as `task_id` and `context_id`. */
 interface Method {
   readonly params: readonly string[];
   readonly task?: string;
@@ -72,7 +72,7 @@ const METHODS: ReadonlyMap<string, Method> = new Map([
 
 export interface A2aPart {
   readonly kind: "text" | "file" | "data";
-  /** Media type of the part. Empty if it has none; the same applies to the next two. */
+  /** Media type of the part. It is empty if the part has none, like `url` and `filename`. */
   readonly media_type: string;
   readonly url: string;
   readonly filename: string;
@@ -91,7 +91,7 @@ export interface A2aRequest {
   readonly params: Placed | undefined;
   /** True if the protocol defines the method, so that its parameters are known. */
   readonly isKnown: boolean;
-  /** Body to send instead of the received one if that one used protobuf's names; otherwise `undefined`. */
+  /** Body to send upstream if the received one used protobuf's names; `undefined` if the received one is sent. */
   readonly body: Buffer | undefined;
 }
 
@@ -111,8 +111,8 @@ export function readA2aRequest(arrival: A2aArrival): A2aReading {
   return readAs(arrival, undefined);
 }
 
-/** Reads a request. `respelt` is the body with canonical names, if names were changed. */
-function readAs({ headers, versions, body }: A2aArrival, respelt: Buffer | undefined): A2aReading {
+/** Reads a request. `translated` is the body with canonical names, if names were changed. */
+function readAs({ headers, versions, body }: A2aArrival, translated: Buffer | undefined): A2aReading {
   const { "content-type": type = "" } = headers;
   if (!isJsonType(String(type))) return refused(a2aFault("content_type", "null"));
   const reading = readEnvelope(body, "lenient");
@@ -124,7 +124,7 @@ function readAs({ headers, versions, body }: A2aArrival, respelt: Buffer | undef
     refused({ status: FAULT_STATUS, code: INVALID_PARAMS, message: `Invalid params: ${message}.`, id });
   const { "a2a-version": header } = headers;
   const named = [...(header === undefined ? [] : [String(header)]), ...versions].map((one) => one.trim());
-  if (named.length === 0 || !named.every(isSpoken)) return refused(a2aFault("version", id));
+  if (named.length === 0 || !named.every(isSupported)) return refused(a2aFault("version", id));
   const known = METHODS.get(method);
   if (known === PUSH) return refused(a2aFault("push", id));
   if (
@@ -141,15 +141,15 @@ function readAs({ headers, versions, body }: A2aArrival, respelt: Buffer | undef
   }
   const alias = aliasIn(params, known?.params ?? []);
   if (alias !== undefined) return invalid(`a member is spelled almost like "${alias}"`);
-  const said = (node: Placed | undefined, name: string | undefined): string =>
+  const textOf = (node: Placed | undefined, name: string | undefined): string =>
     name === undefined ? "" : (stringIn(text, memberOf(node, name)) ?? "");
-  const common = { id, method, envelope, params, isKnown: known !== undefined, body: respelt };
+  const common = { id, method, envelope, params, isKnown: known !== undefined, body: translated };
   if (known !== SEND) {
     for (const name of [known?.task, known?.context]) {
       if (name !== undefined && !isTextOrNothing(text, memberOf(params, name)))
         return invalid(`\`${name}\` is not a string`);
     }
-    const [taskId, contextId] = [said(params, known?.task), said(params, known?.context)];
+    const [taskId, contextId] = [textOf(params, known?.task), textOf(params, known?.context)];
     return { kind: "read", request: { ...common, role: "", taskId, contextId, parts: [] } };
   }
   const configuration = memberOf(params, "configuration");
@@ -160,7 +160,7 @@ function readAs({ headers, versions, body }: A2aArrival, respelt: Buffer | undef
   if (message?.kind !== "object") return invalid("`message` is not an object");
   const ofMessage = aliasIn(message, MESSAGE);
   if (ofMessage !== undefined) return invalid(`a member of \`message\` is spelled almost like "${ofMessage}"`);
-  const role = said(message, "role");
+  const role = textOf(message, "role");
   if (!ROLES.has(role)) return invalid("`role` is neither ROLE_USER nor ROLE_AGENT");
   for (const name of ["taskId", "contextId", "messageId"]) {
     if (!isTextOrNothing(text, memberOf(message, name))) return invalid(`\`${name}\` is not a string`);
@@ -173,14 +173,14 @@ function readAs({ headers, versions, body }: A2aArrival, respelt: Buffer | undef
     if (typeof one === "string") return invalid(one);
     read.push(one);
   }
-  const [taskId, contextId] = [said(message, "taskId"), said(message, "contextId")];
+  const [taskId, contextId] = [textOf(message, "taskId"), textOf(message, "contextId")];
   return { kind: "read", request: { ...common, role, taskId, contextId, parts: read } };
 }
 
 /**
- * Translates the names of proto files (`context_id`) to canonical ones. Protobuf parsers accept both, and clients such as the
- * official compatibility kit send them. Returns `undefined` if there are none. A member present in both spellings becomes a
- * repeated name, which is refused. Messages stay strict. Source: a2a reference, 5.
+ * Translates the names of proto files (`context_id`) to canonical ones (`contextId`). Protobuf parsers accept both, and clients
+ * such as the official compatibility kit send them. Returns `undefined` if `params` has none. A member present in both
+ * spellings becomes a repeated name, which is refused. Names within a message are not translated. Source: a2a reference, 5.
  */
 function withCanonicalNames(text: string, params: Placed | undefined, known: readonly string[]): string | undefined {
   if (params?.kind !== "object" || !params.members.some(({ name }) => name.includes("_"))) return undefined;
@@ -211,8 +211,8 @@ const OLD_METHODS: ReadonlySet<string> = new Set([
 export const isA2aMethod = (method: string): boolean => METHODS.has(method) || OLD_METHODS.has(method);
 
 /**
- * Returns a description of what some agents would read differently in a message's parameters; `undefined` if nothing is
- * ambiguous. Missing members are not reported.
+ * Describes what some agents would read differently in a message's parameters. Returns `undefined` if nothing is ambiguous.
+ * Missing members are not reported.
  */
 export function doubtInMessage(text: string, params: Placed | undefined): string | undefined {
   const message = memberOf(params, "message");
@@ -249,12 +249,12 @@ function partOf(text: string, part: Placed): A2aPart | string {
   for (const name of ["text", "raw", "url", "filename", "mediaType"]) {
     if (!isTextOrNothing(text, memberOf(part, name))) return `\`${name}\` of a part is not a string`;
   }
-  const said = (name: string): string => stringIn(text, memberOf(part, name)) ?? "";
+  const textOf = (name: string): string => stringIn(text, memberOf(part, name)) ?? "";
   return {
     kind: content === "text" || content === "data" ? content : "file",
-    media_type: said("mediaType"),
-    url: said("url"),
-    filename: said("filename"),
+    media_type: textOf("mediaType"),
+    url: textOf("url"),
+    filename: textOf("filename"),
   };
 }
 
@@ -262,6 +262,6 @@ const isTextOrNothing = (text: string, node: Placed | undefined): boolean =>
   node?.kind === "string" || isNothing(text, node);
 
 /** Returns whether the gateway supports this version. The patch number is ignored. Source: A2A specification, 3.6. */
-const isSpoken = (version: string): boolean => /^1\.0(?:\.\d{1,6})?$/.test(version);
+const isSupported = (version: string): boolean => /^1\.0(?:\.\d{1,6})?$/.test(version);
 
 const refused = (fault: RpcFault): A2aReading => ({ kind: "refused", fault });

@@ -6,7 +6,7 @@ import type { A2aRequest } from "./read-request.ts";
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(" "));
 
-/** Members that belong to the protocol's form. They are skipped only if their value is as short as such values are. */
+/** Members with ids and enumerated values of the protocol. They are skipped only if the value is a short token. */
 const FORM = words(
   "jsonrpc id method messageId contextId taskId artifactId role state status timestamp mediaType referenceTaskIds kind " +
     "reason domain @type tenant acceptedOutputModes mimeType",
@@ -33,7 +33,7 @@ export function a2aRequestTexts({ envelope, params, isKnown }: A2aRequest): Agen
   return collector.texts();
 }
 
-/** Adds the texts of a request's parameters. Throws `TooManyTexts`. */
+/** Adds the texts of a request's parameters to the collector. Throws `TooManyTexts`. */
 export function readA2aParams(
   collector: TextCollector,
   source: string,

@@ -1,24 +1,24 @@
 /**
- * Decides which strings of an MCP message are texts. All are, except those that belong to its form; names are read-only. So
- * members that a later revision adds are inspected and not skipped. Source: mcp reference, 4 and 5; design decisions, section
- * 11.
+ * Decides which strings of an MCP message are inspected as texts: all except opaque and enumerated values of the protocol, so
+ * that members of later revisions are inspected too. Names are read-only. Source: mcp reference, 4 and 5; design decisions,
+ * section 11.
  */
 import { memberOf, type Placed, stringIn } from "../../dialects/index.ts";
 import type { TextAs, TextCollector } from "../text-collector.ts";
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(" "));
 
-/** Members with an opaque or enumerated value. They are skipped only if the value is as short as such values are. */
+/** Members with an opaque or enumerated value. They are skipped only if the value is a short token. */
 const FORM = words(
   "jsonrpc id method resultType type role mimeType status createdAt lastUpdatedAt cacheScope progressToken level mode " +
     "action stopReason includeContext format $ref $schema $id $anchor x-mcp-header theme sizes protocolVersion " +
     "supportedVersions",
 );
-/** Values that return to their author, so they must not be changed. */
+/** Members whose value is sent back to the peer that created it, so it must not be changed. */
 const OPAQUE = words("requestState nextCursor cursor taskId taskIds");
 const NAMES = words("name model hints logger required subscriptionId");
 const URIS = words("uri uriTemplate src websiteUrl url resourceSubscriptions");
-/** Members whose content has names chosen by the caller or the server. */
+/** Members with free-form content: the caller or the server chooses the names in it. */
 const FREE = words("arguments structuredContent data context");
 /** Members of a schema whose values lose their meaning if they are rewritten. */
 const SCHEMA_VALUES = words("pattern enum const default");
@@ -40,7 +40,7 @@ export function readFree(collector: TextCollector, source: string, params: Place
   }
 }
 
-/** Adds the texts of a member. `kind` is the kind of every text of this message. */
+/** Adds the texts of a member to the collector, all with the same `kind`. */
 export function readMember(
   collector: TextCollector,
   source: string,
@@ -65,15 +65,15 @@ export function readMember(
   }
   const isEncoded = node.kind === "string" && (name === "blob" || (name === "data" && isMedia(source, parent)));
   if (isEncoded) {
-    const said = stringIn(source, memberOf(parent, "mimeType")) ?? "";
+    const declared = stringIn(source, memberOf(parent, "mimeType")) ?? "";
     collector.addEncoded(
       node,
-      said === "" ? `${stringIn(source, memberOf(parent, "type")) ?? ""}/` : said,
+      declared === "" ? `${stringIn(source, memberOf(parent, "type")) ?? ""}/` : declared,
       plain(kind),
     );
     return;
   }
-  // The member `content` beside `action` is a form that a person filled in.
+  // A member `content` beside `action` contains a form that a person filled in.
   const isForm = name === "content" && memberOf(parent, "action") !== undefined;
   if (FREE.has(name) || isForm) {
     collector.addAll(node, name === "arguments" ? { ...plain(kind), isArgument: true } : plain(kind));
@@ -112,7 +112,7 @@ function readSchema(
   }
   if (node.kind === "object") {
     for (const member of node.members) {
-      // Property names are arbitrary; each property's value is a schema again.
+      // Property names are arbitrary. The value of each property is itself a schema.
       const isNames =
         name === "properties" || name === "$defs" || name === "definitions" || name === "patternProperties";
       const own = isNames ? "" : member.name;

@@ -36,7 +36,7 @@ const PARAMS = [
   "notifications",
 ] as const;
 
-/** Member of `params` that `Mcp-Name` repeats, by method, and whether rules read it as `name`. */
+/** Member of `params` that `Mcp-Name` repeats, by method. `isRuled` is true if rules read it as `name`. */
 const NAMED: ReadonlyMap<string, { readonly member: string; readonly isRuled: boolean }> = new Map([
   ["tools/call", { member: "name", isRuled: true }],
   ["prompts/get", { member: "name", isRuled: true }],
@@ -88,7 +88,8 @@ export function readMcpRequest(headers: McpHeaders, body: Buffer): McpReading {
     if (isNotification) return { kind: "dropped" };
     return fault(...unsupported(stringIn(text, memberOf(params, "protocolVersion")) ?? inHeader ?? OLDEST_VERSION));
   }
-  // Some servers execute such a request anyway, although no rule has read it.
+  // A call without an id is refused: it would pass as a notification, which rules do not read, and some servers would execute
+  // it.
   if (isNotification && !method.startsWith("notifications/")) {
     return fault(INVALID_REQUEST, "Invalid request: there is no `id`, and the method is not that of a notification.");
   }
@@ -132,7 +133,7 @@ export function readMcpRequest(headers: McpHeaders, body: Buffer): McpReading {
   return { kind: "read", request: { kind, id, method, name, envelope, params, isContinued } };
 }
 
-/** Returns the name that a member of `params` nearly equals, so that a server might read the call differently. */
+/** Returns the defined name that a member of `params` nearly equals; a server might take the member for the defined one. */
 export const mcpAliasIn = (params: Placed | undefined): string | undefined => aliasIn(params, PARAMS);
 
 /** Returns the tool, prompt or resource that a call names, as rules read it; empty if it names none. */

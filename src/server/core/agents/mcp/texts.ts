@@ -54,7 +54,7 @@ export function mcpRequestTexts({ envelope, method, params }: McpRequest, header
   return withMirrors(source, [params], collector.texts(), headers);
 }
 
-/** Adds the texts of a request's parameters. Throws `TooManyTexts`. */
+/** Adds the texts of a request's parameters to the collector. Throws `TooManyTexts`. */
 export function readMcpParams(
   collector: TextCollector,
   source: string,
@@ -66,9 +66,9 @@ export function readMcpParams(
   else readFree(collector, source, params, "tool_args");
 }
 
-/** Adds the texts of a client's answer to a server's request, which exists in older revisions: a result or an error. */
-export function readMcpReply(collector: TextCollector, source: string, said: Placed): void {
-  readMember(collector, source, "", said, "tool_args", undefined);
+/** Adds the texts of a client's answer to a request of the server, which only older revisions have: a result or an error. */
+export function readMcpReply(collector: TextCollector, source: string, reply: Placed): void {
+  readMember(collector, source, "", reply, "tool_args", undefined);
 }
 
 /** Returns the texts of a body and of the headers that mirror arguments of its `calls`. */

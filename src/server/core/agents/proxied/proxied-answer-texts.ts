@@ -4,8 +4,8 @@ import type { AgentTexts } from "../types.ts";
 import type { ProxiedShape } from "./proxied-refusal.ts";
 
 /**
- * Reads an answer, whole or as one event of a stream; all answers of a batch. Returns `undefined` if it is not JSON. Throws
- * `TooManyTexts`.
+ * Reads an answer: a whole body, one event of a stream, or all answers of a batch. Returns `undefined` if it is not JSON.
+ * Throws `TooManyTexts`.
  */
 export const proxiedAnswerTexts = ({ protocol }: ProxiedShape, message: string): AgentTexts | undefined =>
   protocol === "mcp" ? mcpAnswerTexts(message) : a2aAnswerTexts(message);

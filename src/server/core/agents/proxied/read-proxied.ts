@@ -1,7 +1,7 @@
 /**
  * Reads a request of MCP or A2A that another proxy routes, of any revision: its texts, and what rules may read. Versions are
- * not checked, since they are between client and server. A request that two parsers could read differently is refused, as on
- * the gateway's own endpoints. Source: mcp reference, 3 to 8; a2a reference, 3 to 7; design decisions, sections 7, 11 and 19.
+ * not checked, since client and server negotiate them. A request that two parsers could read differently is refused, as on the
+ * gateway's own endpoints. Source: mcp reference, 3 to 8; a2a reference, 3 to 7; design decisions, sections 7, 11 and 19.
  */
 import { isUtf8 } from "node:buffer";
 import { memberOf, type Placed, placedIn, stringIn } from "../../dialects/index.ts";
@@ -33,10 +33,10 @@ import type { ProxiedShape } from "./proxied-refusal.ts";
 import { NO_IDS, type ProxiedArrival, protocolInHeaders, protocolOfMethod, saysA2a } from "./recognise.ts";
 import { restMethod } from "./rest.ts";
 
-/** Maximum number of messages in a batch. Each is judged separately. */
+/** Maximum number of messages in a batch. Rules evaluate each separately. */
 const MAX_BATCH = 100;
 
-/** Members of a client's answer, in addition to those of a request. */
+/** Members of a client's answer to a request of the server, in addition to those of a request. */
 const REPLY = ["result", "error"];
 
 export interface ProxiedCall {
@@ -78,7 +78,7 @@ export function readProxied(arrival: ProxiedArrival, body: Buffer): ProxiedReadi
   const text = isUtf8(body) ? body.toString("utf8") : undefined;
   const root = text === undefined ? undefined : placedIn(text, MAX_VALUES);
   if (text === undefined || root === undefined) {
-    // The body cannot be read. It is refused only if it is meant as a message of the protocol.
+    // The body cannot be parsed. It is refused only if it is meant as a message of the protocol.
     const isMeant = announced !== undefined && isJsonType(String(headers["content-type"] ?? ""));
     if (!isMeant && !(text !== undefined && isRpcWritten(text))) return OTHER;
     const shape = { protocol: announced ?? "mcp", binding: "rpc", ...NO_IDS, code: PARSE_ERROR } as const;
@@ -108,7 +108,7 @@ export function readProxied(arrival: ProxiedArrival, body: Buffer): ProxiedReadi
   const shape = { protocol, binding: "rpc", ids, isBatch } as const;
   const [only] = messages;
   if (protocol === "mcp" && !isBatch && only !== undefined && !only.isReply) {
-    const header = mcpDisagreement(headers, text, only.method, only.said);
+    const header = mcpDisagreement(headers, text, only.method, only.payload);
     if (header !== undefined)
       return refused({ ...shape, code: HEADER_MISMATCH }, `the header ${header} and the body disagree`);
   }
@@ -117,7 +117,7 @@ export function readProxied(arrival: ProxiedArrival, body: Buffer): ProxiedReadi
     request: {
       shape,
       calls: messages.map(({ method, name }) => ({ method, name })),
-      asksForPush: protocol === "a2a" && messages.some(({ method, said }) => asksForPush(text, method, said)),
+      asksForPush: protocol === "a2a" && messages.some(({ method, payload }) => asksForPush(text, method, payload)),
       texts: () => textsOf(text, messages, protocol, protocol === "mcp" ? headers : {}),
     },
   };
@@ -138,10 +138,10 @@ interface Message {
   readonly method: string;
   readonly name: string;
   /** Parameters of a request; result or error of a reply. */
-  readonly said: Placed | undefined;
+  readonly payload: Placed | undefined;
   readonly isReply: boolean;
   /** Values of members that the protocol does not define. */
-  readonly beside: readonly Placed[];
+  readonly extras: readonly Placed[];
 }
 
 /** Returns the protocol of the messages, or `undefined` if none of them belongs to either protocol. */
@@ -161,9 +161,9 @@ function protocolOf(
     if (protocol !== undefined) return protocol;
   }
   const asks = nodes.some((node) => stringIn(text, memberOf(node, "method")) !== undefined);
-  // Clients send other bodies with the same headers, such as registrations.
+  // Headers alone do not decide, since clients send other bodies with them too, such as registrations.
   if (announced !== undefined && (isRpc || asks)) return announced;
-  // Only MCP has answers of a client to a server.
+  // Only in MCP does a client answer requests of the server.
   const isReply = nodes.some((node) => REPLY.some((name) => memberOf(node, name) !== undefined));
   return isRpc && isReply && !asks ? "mcp" : undefined;
 }
@@ -182,8 +182,8 @@ function messageIn(text: string, node: Placed, protocol: AgentProtocol): Message
     if (alias !== undefined || hasRepeated(node)) {
       return { fault: "a name appears twice in it, or almost", code: INVALID_PARAMS, id: "null" };
     }
-    const said = repliedIn(node);
-    return { id: undefined, method: "", name: "", said, isReply, beside: besideIn(node, REPLY) };
+    const payload = repliedIn(node);
+    return { id: undefined, method: "", name: "", payload, isReply, extras: extrasIn(node, REPLY) };
   }
   const reading = envelopeOf(text, node, "lenient");
   if (reading.kind === "refused") {
@@ -194,7 +194,7 @@ function messageIn(text: string, node: Placed, protocol: AgentProtocol): Message
   const doubt = protocol === "mcp" ? doubtInParams(params) : doubtInA2a(text, method, params);
   if (doubt !== undefined) return { fault: doubt, code: INVALID_PARAMS, id: id ?? "null" };
   const name = protocol === "mcp" ? mcpNameIn(text, method, params) : "";
-  return { id, method, name, said: params, isReply, beside: besideIn(node, ["params"]) };
+  return { id, method, name, payload: params, isReply, extras: extrasIn(node, ["params"]) };
 }
 
 const repliedIn = (node: Placed): Placed | undefined => memberOf(node, "result") ?? memberOf(node, "error");
@@ -207,17 +207,14 @@ function doubtInParams(params: Placed | undefined): string | undefined {
 const doubtInA2a = (text: string, method: string, params: Placed | undefined): string | undefined =>
   method === "SendMessage" || method === "SendStreamingMessage" ? doubtInMessage(text, params) : undefined;
 
-/**
- * Returns the values of members that are neither part of the envelope nor in `read`, the members that are read by their
- * meaning.
- */
-function besideIn(node: Placed, read: readonly string[]): readonly Placed[] {
+/** Returns the values of all members except those of the envelope and those named in `read`. */
+function extrasIn(node: Placed, read: readonly string[]): readonly Placed[] {
   if (node.kind !== "object") return [];
   const own = ["jsonrpc", "id", "method", ...read];
   return node.members.flatMap(({ name, value }) => (own.includes(name) ? [] : [value]));
 }
 
-const BESIDE = { kind: "tool_args", ref: "", isReadOnly: false } as const;
+const EXTRA_TEXT = { kind: "tool_args", ref: "", isReadOnly: false } as const;
 
 function textsOf(
   text: string,
@@ -227,16 +224,16 @@ function textsOf(
 ): ProxiedTexts {
   const collector = new TextCollector(text);
   const ends: number[] = [];
-  for (const { method, said, isReply, beside } of messages) {
-    if (isReply && said !== undefined) readMcpReply(collector, text, said);
-    else if (protocol === "mcp") readMcpParams(collector, text, method, said);
-    else readA2aParams(collector, text, isA2aMethod(method), said);
-    for (const node of beside) collector.addAll(node, BESIDE);
+  for (const { method, payload, isReply, extras } of messages) {
+    if (isReply && payload !== undefined) readMcpReply(collector, text, payload);
+    else if (protocol === "mcp") readMcpParams(collector, text, method, payload);
+    else readA2aParams(collector, text, isA2aMethod(method), payload);
+    for (const node of extras) collector.addAll(node, EXTRA_TEXT);
     ends.push(collector.length);
   }
   const all = withMirrors(
     text,
-    messages.map(({ said, isReply }) => (isReply ? undefined : said)),
+    messages.map(({ payload, isReply }) => (isReply ? undefined : payload)),
     collector.texts(),
     headers,
   );
@@ -283,7 +280,7 @@ function readRest(method: string, body: Buffer): ProxiedReading {
   };
 }
 
-/** Returns whether a text that could not be read with positions is JSON-RPC. */
+/** Returns whether a text that the parser with positions could not read is JSON-RPC. */
 function isRpcWritten(text: string): boolean {
   try {
     const value: unknown = JSON.parse(text);

@@ -26,7 +26,7 @@ export function protocolInHeaders(headers: McpHeaders): AgentProtocol | undefine
   return isMcp ? "mcp" : "a2a";
 }
 
-/** Returns the protocol that has the method, or `undefined`. If both have it, `isOfTask` decides. */
+/** Returns the protocol that defines the method, or `undefined`. If both define it, `isOfTask` decides. */
 export function protocolOfMethod(method: string, isOfTask: boolean): AgentProtocol | undefined {
   const isMcp = MCP_METHODS.has(method);
   const isA2a = isA2aMethod(method);

@@ -3,7 +3,7 @@
 import { exactly, K, M, O, plus, S, without } from "../capability-sets.ts";
 import { compat, messages, OLD_MAX_TOKENS, type PresetRow } from "./row.ts";
 
-/** Extensions of other hosts. These servers answer them with 400. */
+/** Request extensions of other hosts. These servers answer them with 400. */
 const EXTENSIONS = ["top_k", "thinking_budget", "thinking_replay"] as const;
 
 export const AZURE_OPENAI_BASE = "https://{resource}.openai.azure.com/openai/v1";

@@ -9,10 +9,11 @@ export const hosts = (): readonly PresetRow[] => [
     "https://openrouter.ai/api/v1",
     "OPENROUTER_API_KEY",
     ["MD", "DD"],
-    // Signed `reasoning_details` are sent back, hence `thinking_replay`.
+    // Clients send signed `reasoning_details` back, hence `thinking_replay`.
     plus(S("V", "D", "A", "J", "R", "L", "X"), "prompt_caching", "thinking_replay"),
   ),
-  // Penalties may not be accepted; that is unknown. Log probabilities and biases are answered with 400.
+  // Penalties are not claimed, since it is unknown whether they are accepted. Log probabilities and biases are answered with
+  // 400.
   compat(
     "groq",
     "https://api.groq.com/openai/v1",
@@ -66,7 +67,7 @@ export const hosts = (): readonly PresetRow[] => [
   compat("baseten", "https://inference.baseten.co/v1", "BASETEN_API_KEY", ["MD"], S("V", "J", "R")),
   compat("friendli", "https://api.friendli.ai/serverless/v1", "FRIENDLI_TOKEN", ["MD"], S("J", "R")),
   compat("chutes", "https://llm.chutes.ai/v1", "CHUTES_API_KEY", ["MD", "LLP"], S("V", "J", "R"), OLD_MAX_TOKENS),
-  // PKG names `https://api.inference.net/v1`; the newer source is used.
+  // The source `PKG` has `https://api.inference.net/v1`. The newer source is used.
   compat("inference-net", "https://inference.net/v1", "INFERENCE_API_KEY", ["MD", "PKG"], S("V")),
   compat("scaleway", "https://api.scaleway.ai/v1", "SCALEWAY_API_KEY", ["MD", "LLP", "SW"], S("V", "A", "R", "E")),
   compat(

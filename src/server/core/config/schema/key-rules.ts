@@ -13,7 +13,7 @@ export const RULE_NAMES: readonly RuleName[] = ["x-exclusive", "x-one-of", "x-to
 export interface Breach {
   /** Keys of the group that are present, in the group's order. */
   readonly present: readonly string[];
-  /** Keys of the group of which one may be missing. */
+  /** Keys of the group that are absent. */
   readonly absent: readonly string[];
   readonly message: string;
 }

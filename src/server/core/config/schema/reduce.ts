@@ -36,7 +36,7 @@ export function reduce(
 
 const isNotYet = ({ keyword }: ErrorObject): boolean => keyword === "x-not-yet";
 
-/** Rules about the inside of an object or list, of which one place may break several. */
+/** Rules about the members of an object or list. One value may violate several, and each violation is reported. */
 const RULES: ReadonlySet<string> = new Set([
   "additionalProperties",
   "required",

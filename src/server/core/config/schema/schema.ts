@@ -89,8 +89,8 @@ export const referenceOnly = (schema: Schema<string>): Schema<string> => ({
 export const orEmpty = <T>(schema: Schema<T>): Schema<T> => ({ json: { ...schema.json, "x-empty": true } });
 
 /**
- * Adds values that editors and the reference show. Texts have theirs among their limits, and objects and lists without any get
- * derived ones.
+ * Adds examples that editors and the reference show. Texts state theirs among their limits; objects and lists without any get
+ * derived examples.
  */
 export const example = <T>(schema: Schema<T>, ...values: readonly unknown[]): Schema<T> => ({
   json: { ...schema.json, examples: values },

@@ -56,7 +56,7 @@ function checkPiece(schema: JsonSchema, value: unknown, at: At, errors: ErrorObj
   checkBelow(schema, value, at, errors);
 }
 
-/** Checks the pieces within a value that itself has been checked. */
+/** Checks the parts of a value that have a separately compiled schema (pieces). The value itself was already checked. */
 function checkBelow(schema: JsonSchema, value: unknown, at: At, errors: ErrorObject[]): void {
   if (typeof value !== "object" || value === null) return;
   const steps = Array.isArray(value) ? value.entries() : Object.entries(value);

@@ -21,7 +21,7 @@ interface Literal {
 /** Matches words that introduce a credential, such as `Bearer ` before a token. */
 const SCHEME = /^\s*(?:bearer|basic|token|apikey|api-key|digest|negotiate)\s+/i;
 
-/** Returns true if the text contains more than references and such a word. */
+/** Returns true if the text contains more than references and a word such as `Bearer`. */
 const holdsLiteral = (text: string): boolean =>
   text
     .replace(/\$\{[^{}]*\}/g, "")

@@ -45,7 +45,7 @@ const ENCODED_TYPES: ReadonlyMap<string, Media> = new Map([
 const CARRIERS = uninspectedNames("answered media", "media");
 const BASE64 = formOf("media");
 
-/** Returns whether a string in a place for audio is audio data. */
+/** Returns whether the string in a member for audio is really audio data. */
 export const isSound = (text: string): boolean => BASE64.test(text);
 const DATA_URL = /^data:([a-z]*)[^,]{0,200};base64,/i;
 

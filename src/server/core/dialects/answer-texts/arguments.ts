@@ -95,7 +95,7 @@ export class ArgumentText {
     return parts;
   }
 
-  /** Returns how `shown`, the released text of that value, is written between the quotes. `isEnd` marks its last part. */
+  /** Returns the JSON spelling of `shown`, the released text of a value, without the quotes. `isEnd` marks its last part. */
   written(value: number, shown: string, isEnd: boolean): string {
     const unshown = this.#unshown.get(value);
     if (unshown === undefined) return "";

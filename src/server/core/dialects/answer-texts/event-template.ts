@@ -31,7 +31,7 @@ export interface SimilarEvent {
   readonly behind: number;
 }
 
-/** Paths of texts that continue in later pieces and do not depend on the text itself. */
+/** Matches paths of texts that continue in later events and are read in the same way whatever they contain. */
 const GROWING =
   /^(?:choices\.\d+\.(?:text|delta\.(?:content|reasoning_content|reasoning|refusal))|content\.\d+\.(?:text|thinking))$/;
 

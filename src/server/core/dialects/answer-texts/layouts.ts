@@ -29,7 +29,7 @@ const TEXTS: ReadonlySet<string> = new Set([
   ..."content text refusal reasoning reasoning_content thinking arguments summary transcript completion".split(" "),
   ..."response output output_text generated_text".split(" "),
 ]);
-/** Paths of items that clients append; they join the strings of other items by position. */
+/** Matches paths of items that clients append to a list, so that their strings do not continue earlier ones. */
 const APPENDED = /\.\+\d|!/;
 
 /** Returns whether clients join the string with those at the same path in later events. */
@@ -101,7 +101,7 @@ function messagesLayout(type: string, text: string, root: Placed): Layout {
   }
   if (type === "content_block_stop") return { type, walks: [], ends: [`${block}.`] };
   const ends = ["message_delta", "message_stop", "error"].includes(type) ? EVERYTHING : [];
-  // The oldest form of answers has no blocks.
+  // The oldest form of answers (`completion`) has no blocks.
   const as = type === "" || type === "completion" || !MESSAGE_EVENTS.has(type) ? "other" : "whole";
   return { type, walks: [{ node: root, path: "", as }], ends };
 }

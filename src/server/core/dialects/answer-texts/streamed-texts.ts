@@ -363,7 +363,8 @@ class Stream implements StreamTexts {
     const made = spot.record.shown(reading.pieces, shown, spot.first, spot.text);
     const joined = reading.pieces[spot.joined];
     if (joined === undefined) return made;
-    // A finding within the new text alone was applied there already. A finding across the seam removes the new text.
+    // A finding within the new text was already applied to it. A finding across the boundary to the earlier text removes it
+    // all.
     const seam = this.#grown.shownAt(spot.path);
     return (shown[spot.joined] ?? joined.text).startsWith(seam) ? made : "";
   }

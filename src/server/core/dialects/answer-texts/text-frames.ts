@@ -8,7 +8,7 @@ export interface Template {
   readonly start: number;
   /** Name of the frame's event; empty if it has none. */
   readonly event: string;
-  /** Frame before and after the text. It is built once if the frame has no number. */
+  /** Parts of the frame before and after the text; cached if the frame has no number. */
   frame?: { readonly event: string; readonly before: string; readonly after: string } | undefined;
 }
 
@@ -51,7 +51,10 @@ function frameAround(template: Template, root: Placed, event: string, numbers: F
   return { event, before: empty.slice(0, at - 1), after: empty.slice(at + 1) };
 }
 
-/** Texts of blocks whose deltas are known; a block may begin with the first of them. */
+/**
+ * Matches texts of blocks whose delta events are known. The last frame may be the one that begins the block, so a delta is
+ * built.
+ */
 const OF_BLOCKS = /^content\.\d+\.(?:text|thinking|input)$/;
 
 function blockDelta(path: string, text: string): string {

@@ -15,7 +15,7 @@ import type { Dialect } from "../routes/routes.ts";
  */
 type Crossing = "carried" | "optional" | "emulated" | "lost";
 
-/** Direction of a translation: form of the request, and form that the channel is sent. */
+/** Direction of a translation: the form of the client's request, and the form that the channel gets. */
 export type Way = "chat>messages" | "messages>chat" | "responses>messages" | "responses>chat";
 
 /** Crossing for each direction in which the capability can be used. */

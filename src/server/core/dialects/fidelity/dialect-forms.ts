@@ -51,7 +51,7 @@ export function isHttpsUrl(url: string): boolean {
 /** Maximum length of an id that a messages provider accepts. */
 const MAX_USER_ID_LENGTH = 256;
 
-/** Returns whether a messages provider may be sent the end user's id. */
+/** Returns whether the end user's id may be sent to a messages provider. */
 export function isToldUserId(id: string): boolean {
   return id.length <= MAX_USER_ID_LENGTH && isOpaqueId(id);
 }

@@ -5,7 +5,7 @@ import type { Form } from "../routes/routes.ts";
 import type { Capability } from "./capabilities.ts";
 import { UseList } from "./uses/use-list.ts";
 
-/** Reader of one field. `to` is the form that the channel would be sent. */
+/** Reader of one field. `to` is the form in which the channel would get the request. */
 export type Reading = (value: unknown, uses: UseList, to: Form) => void;
 
 /** Reader of a field without a meaning of its own, or of one that is read together with others. */

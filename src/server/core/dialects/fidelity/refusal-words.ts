@@ -16,7 +16,7 @@ export interface LossRefusal {
 
 interface LosingRequest {
   readonly form: Form;
-  /** Form that the channel would be sent. */
+  /** Form in which the channel would get the request. */
   readonly to: Form;
   /** Parsed request. */
   readonly request: unknown;

@@ -11,7 +11,7 @@ import { placesOf, usesOf } from "./uses/uses.ts";
 
 interface StrippedRequest {
   readonly form: Form;
-  /** Form that the channel is sent. */
+  /** Form in which the channel gets the request. */
   readonly to: Form;
   /** Parsed request. */
   readonly request: unknown;

@@ -15,7 +15,7 @@ const MARK = "\u00ffverbatim";
 const WRITTEN_MARK = JSON.stringify(MARK);
 
 /** Texts of the `Verbatim` parts that the native writer reached in the current call, in order. */
-let met: string[] = [];
+let reached: string[] = [];
 
 /** JSON text in place of a value. It is written unchanged, line breaks included. */
 export class Verbatim {
@@ -27,7 +27,7 @@ export class Verbatim {
 
   /** Called by `JSON.stringify` within `writeJson` only. */
   toJSON(): string {
-    met.push(this.text);
+    reached.push(this.text);
     return MARK;
   }
 }
@@ -101,11 +101,11 @@ const itself: JsonSource["exact"] = (part) => part;
  * text. If there are more marks than parts, some come from the client, and only the project's own writer can tell which.
  */
 export function writeJson(value: unknown): string {
-  met = [];
+  reached = [];
   const marked = JSON.stringify(value) ?? "null";
-  const texts = met;
+  const texts = reached;
   if (texts.length === 0) return marked;
-  met = [];
+  reached = [];
   const pieces = marked.split(WRITTEN_MARK);
   if (pieces.length !== texts.length + 1) return written(value);
   let text = pieces[0] ?? "";
@@ -169,30 +169,30 @@ function isKept(text: string, start: number, end: number): boolean {
 function partsOf(text: string, value: unknown): ReadonlyMap<unknown, Verbatim> {
   const parts = new Map<unknown, Verbatim>();
 
-  /** Returns the offset after the value at `start`. `beside` is its parsed value, unless the same name occurs again. */
-  function walk(start: number, beside: unknown): number {
+  /** Returns the offset after the value at `start`. `parsed` is its parsed value, unless the same name occurs again. */
+  function walk(start: number, parsed: unknown): number {
     const code = text.charCodeAt(start);
     if (code === QUOTE) return stringEnd(text, start);
     if (code !== OPEN_OBJECT && code !== OPEN_ARRAY) return scalarEnd(text, start);
-    const end = code === OPEN_OBJECT ? walkMembers(start, beside) : walkItems(start, beside);
-    if (typeof beside === "object" && beside !== null) parts.set(beside, new Verbatim(text.slice(start, end)));
+    const end = code === OPEN_OBJECT ? walkMembers(start, parsed) : walkItems(start, parsed);
+    if (typeof parsed === "object" && parsed !== null) parts.set(parsed, new Verbatim(text.slice(start, end)));
     return end;
   }
 
-  function walkMembers(start: number, beside: unknown): number {
+  function walkMembers(start: number, parsed: unknown): number {
     let at = skipSpace(text, start + 1);
     while (text.charCodeAt(at) !== CLOSE_OBJECT) {
       const nameEnd = stringEnd(text, at);
       const name = nameIn(text, at, nameEnd);
       // Move past the colon.
       at = skipSpace(text, skipSpace(text, nameEnd) + 1);
-      at = skipComma(text, walk(at, memberOf(beside, name)));
+      at = skipComma(text, walk(at, memberOf(parsed, name)));
     }
     return at + 1;
   }
 
-  function walkItems(start: number, beside: unknown): number {
-    const items: readonly unknown[] = Array.isArray(beside) ? beside : [];
+  function walkItems(start: number, parsed: unknown): number {
+    const items: readonly unknown[] = Array.isArray(parsed) ? parsed : [];
     let at = skipSpace(text, start + 1);
     for (let i = 0; text.charCodeAt(at) !== CLOSE_ARRAY; i++) at = skipComma(text, walk(at, items[i]));
     return at + 1;

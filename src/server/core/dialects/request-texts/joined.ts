@@ -58,7 +58,7 @@ export function joinedTexts(
   return joined;
 }
 
-/** Builds the joined texts. A long text ends one and begins the next. A line break separates two texts, as it does within one. */
+/** Builds the joined texts. A long text ends one joined text and begins the next. Texts are not joined across a line break. */
 function seams(members: readonly number[], texts: readonly MessageText[]): readonly JoinedText[] {
   const made: JoinedText[] = [];
   let pieces: Piece[] = [];
@@ -122,9 +122,9 @@ export function withSeams(
       };
       const known = settled[at];
       const other = known === undefined ? undefined : editOf(before, known);
-      // The edit of the joined text already has the changes within the piece.
+      // The edit of the joined text already includes changes within the piece.
       const kept = other === undefined || isWithin(other, piece) ? [] : [other];
-      // Providers refuse an empty block.
+      // Providers refuse an empty block, so it gets the new text.
       settled[at] = applied(before, [...kept, across]) || edit.text;
     }
   }

@@ -39,7 +39,7 @@ export function headerTexts(headers: readonly string[]): readonly EnvelopeText[]
     const name = (headers[at] ?? "").toLowerCase();
     const value = headers[at + 1] ?? "";
     if (name === PROTOCOLS) {
-      // The client chooses each word, and the header is forwarded as a whole.
+      // The client chooses every subprotocol name, and the header is forwarded whole, so each name is a text.
       const words = value.split(",").map((word) => word.trim());
       const own = words.filter((word) => !CREDENTIALS.some((start) => word.toLowerCase().startsWith(start)));
       for (const word of own) addReadings(texts, "header", name, headerReadings(word));

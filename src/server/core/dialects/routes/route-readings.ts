@@ -11,7 +11,7 @@ const UNUSUAL = /[^a-z0-9/_-]|\/\/|\/$/;
 
 /** Normalization steps; each one is applied to the result of the previous one. */
 const STEPS: readonly ((path: string) => string)[] = [
-  // A proxy that decodes the path may treat what follows as a query.
+  // A proxy that decodes the path may take the part after `?` or `#` for a query.
   (path) => path.replace(/[?#].*$/s, ""),
   (path) => path.normalize("NFKC"),
   merged,

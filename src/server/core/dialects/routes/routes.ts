@@ -54,7 +54,7 @@ export interface Route {
 }
 
 export interface Counterpart {
-  /** Dialect; `undefined` if it is the other one than the request's. */
+  /** Dialect of the counterpart; `undefined` if it is the dialect that the request does not have. */
   readonly dialect: Dialect | undefined;
   /** Form of the body to send; `undefined` if there is no body. */
   readonly form: Form | undefined;
@@ -114,7 +114,7 @@ const models: RowOptions = {
 };
 const oneModel: RowOptions = { dialect: "either", model: "path", modelRequired: true, capability: "models" };
 const realtime: RowOptions = { capability: "realtime" };
-/** Options of a route without a capability name. Its model is looked for where that of `compat_other` is. */
+/** Options of a route without a capability name. Its model is in the same place as that of `compat_other`. */
 const unnamed: RowOptions = { model: "form", capability: "" };
 
 const AS_MESSAGES: Counterpart = {

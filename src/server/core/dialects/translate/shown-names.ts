@@ -3,8 +3,8 @@ import { stringOf } from "../json/json-values.ts";
 import type { AnswerTerms } from "./types.ts";
 
 /**
- * Returns the model that the client is shown. `model` is the name in the provider's answer; if there is none, the client is
- * shown the name that it asked for.
+ * Returns the name of the model to show the client: the name that it asked for, unless the provider answered with another
+ * model. `model` is the name in the provider's answer, if any.
  */
 export function shownModel({ model: { sent, asked } }: Pick<AnswerTerms, "model">, model: unknown): string {
   const named = stringOf(model) || sent;

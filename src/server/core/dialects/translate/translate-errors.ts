@@ -154,7 +154,7 @@ function knownType(error: Values): string | undefined {
   return COMPAT_KINDS.has(error.type) ? stringOf(error.type) : undefined;
 }
 
-/** Returns the same as `knownType`, also for the compat name of a type. */
+/** Returns the error type of the messages dialect, like `knownType`; also converts types of the compat dialect. */
 function namedType(error: Values): string | undefined {
   return knownType(error) ?? MESSAGES_TYPES.get(error.type);
 }

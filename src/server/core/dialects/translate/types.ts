@@ -22,8 +22,8 @@ export interface ChannelTerms {
 }
 
 /**
- * Sealed block of thinking, which its provider must be sent back unchanged. `t`: thinking and its signature; `r`: redacted;
- * `c`: unsigned reasoning; `d`: details in place of reasoning.
+ * Sealed block of thinking, which has to be sent back to its provider unchanged. `t`: thinking and its signature; `r`:
+ * redacted; `c`: unsigned reasoning; `d`: details in place of reasoning.
  */
 export type SealedBlock =
   | { readonly k: "t"; readonly x: string; readonly s: string }
@@ -85,11 +85,11 @@ export interface AnswerTerms {
   /** Whether the client asked for a stream. */
   readonly streams: boolean;
   /**
-   * Model that the provider is sent, and model that the client asked for. The client is shown the second in place of the
-   * first.
+   * Model names: `sent` to the provider, and `asked` for by the client. In the answer the client sees `asked` in place of
+   * `sent`.
    */
   readonly model: { readonly sent: string; readonly asked: string };
-  /** Client's names of tools by the names that the provider was sent, if they differ. */
+  /** Client's names of tools, by the names that were sent to the provider, if they differ. */
   readonly toolNames: ReadonlyMap<string, string>;
   /** Whether a stream to a compat client ends with a chunk that has the usage. */
   readonly showsUsage: boolean;

@@ -118,7 +118,8 @@ function compatCounts(usage: Values): UsageCounts {
     input: countOf(usage, "prompt_tokens") ?? countOf(usage, "input_tokens"),
     output: countOf(usage, "completion_tokens") ?? countOf(usage, "output_tokens"),
     total: countOf(usage, "total_tokens"),
-    // The other names are those of bridges to the messages dialect and of DeepSeek; they are parts here too.
+    // The other names are those of bridges to the messages dialect and of DeepSeek. Here these counts are included in the
+    // input.
     cached:
       countOf(input, "cached_tokens") ??
       countOf(usage, "cache_read_input_tokens") ??
@@ -135,7 +136,7 @@ export function usageOf(dialect: Dialect, counts: UsageCounts): Usage {
   return {
     inputTokens: input,
     outputTokens: output,
-    // If the total is below the sum of its parts, the total is the wrong one of the three.
+    // A total below the sum of input and output is wrong, so the sum is used.
     totalTokens: Math.max(counts.total ?? 0, Math.min(MAX_COUNT, input + output)),
     cachedInputTokens,
     cacheCreationInputTokens: Math.min(cacheCreation, input - cachedInputTokens),
@@ -163,7 +164,7 @@ function compatWholes({ input, output, total, cached = 0, cacheCreation = 0, rea
   const whole = input ?? Math.min(MAX_COUNT, cached + cacheCreation);
   if (total === undefined) return { input: whole, output: output ?? reasoning };
   if (output === undefined) return { input: whole, output: Math.max(0, total - whole) };
-  // xAI counts reasoning separately from the completion, which its total shows.
+  // xAI does not include reasoning in the completion count. The total shows that.
   return { input: whole, output: total === whole + output + reasoning ? output + reasoning : output };
 }
 

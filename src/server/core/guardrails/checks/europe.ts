@@ -71,7 +71,7 @@ export function isHetu(value: string): boolean {
 }
 
 /**
- * Validates a Steuerliche Identifikationsnummer: of the first ten digits one occurs two or three times, every other at most
+ * Validates a Steuerliche Identifikationsnummer: one of the first ten digits occurs two or three times, every other at most
  * once.
  */
 export function isSteuerId(value: string): boolean {

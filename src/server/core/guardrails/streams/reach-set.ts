@@ -31,7 +31,7 @@ export function compileReaches(given: readonly Reach[]): ReachSet {
   return new Compiled(reaches, rightBytes);
 }
 
-/** Reaches that are still possible: none, only some with a prefix, or some without one. */
+/** Kinds of the reaches that are still possible: none, only reaches with a prefix, or also reaches without one. */
 const NOBODY = 0;
 const PREFIXED = 1;
 const PLAIN = 2;
@@ -146,7 +146,7 @@ class Compiled implements ReachSet {
     return cut === 0 ? undefined : cut;
   }
 
-  /** Removes reaches that do not contain a character, and returns which kind of reaches remains. */
+  /** Removes reaches that do not contain a character, and returns the kind of the remaining reaches. */
   #narrow(row: number): typeof NOBODY | typeof PREFIXED | typeof PLAIN {
     const alive = this.#alive;
     let left = 0;

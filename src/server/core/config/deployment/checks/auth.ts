@@ -1,6 +1,6 @@
 /**
- * Checks of `auth` and `public_url`: who has access, and whether any caller can have what is defined for callers. Spec: document
- * 3.
+ * Checks of `auth` and `public_url`: which callers are accepted, and whether any caller can get each profile and budget. Spec:
+ * document 3.
  */
 
 import { type Path, type Problem, type ProblemAt, shown } from "../../problem.ts";
@@ -70,11 +70,11 @@ function bindingProblems(
   ];
 }
 
-/** Warns of profiles and budgets that no caller can have. */
+/** Warns of profiles and budgets that no caller can get. */
 export const checkHolders: Check = ({ auth, profiles, budgets }, problem) => {
   const spent = new Set((profiles ?? []).flatMap(({ budget }) => budget || []));
   const known = new Set((budgets ?? []).map(({ name }) => name));
-  // A misspelled name is reported where it is written.
+  // A misspelled name is reported by another check. The budget that it was meant to name must not be reported as unused.
   const isMisspelt = [...spent].some((name) => !known.has(name));
   const unspent = (budgets ?? []).flatMap(({ name }, at) =>
     isMisspelt || spent.has(name)

@@ -26,7 +26,7 @@ function ofSigning(
 
 /** Checks the address that receives the client secret. Source: RFC 6749 section 3.2. */
 function ofTokenUrl(text: string, path: Path, problem: ProblemAt): readonly Problem[] {
-  if (!URL.canParse(text)) return []; // reported by its format check
+  if (!URL.canParse(text)) return []; // The format check reports it.
   const { protocol, hostname, hash } = new URL(text);
   if (hash !== "" || text.includes("#")) {
     return [problem(path, "a token endpoint can have no fragment (`#`)")];
@@ -69,8 +69,8 @@ const LINK_LOCAL =
   "this address is link-local, where machines keep the keys of their cloud account: nothing is asked there";
 
 /**
- * Refuses link-local addresses. A person who writes a document, or controls a name in it, must not be able to read the machine's
- * own keys.
+ * Refuses link-local addresses, where cloud machines get their own credentials: the author of a document must not be able to
+ * read those.
  */
 export const checkLinkLocal: Check = ({ providers, mcp, a2a }, problem) => {
   const places: readonly (readonly [Path, string | undefined])[] = [
@@ -86,7 +86,10 @@ export const checkLinkLocal: Check = ({ providers, mcp, a2a }, problem) => {
   );
 };
 
-/** Matches addresses as `URL` writes them: IPv4 in four decimal parts, IPv6 in brackets and shortened. */
+/**
+ * Returns whether a host is a link-local address, as `URL` writes it: IPv4 in four decimal parts, IPv6 in brackets and
+ * shortened.
+ */
 function isLinkLocal(hostname: string): boolean {
   return /^(?:169\.254\.|\[fe[89ab][0-9a-f]:|\[::ffff:a9fe:|\[fd00:ec2:)/i.test(hostname);
 }

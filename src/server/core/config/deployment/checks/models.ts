@@ -1,4 +1,4 @@
-/** Checks of `models`: artifacts that detectors refer to, and requirements of references. Spec: document 3, `models`. */
+/** Checks of `models`: the artifacts themselves, and the references of detectors to them. Spec: document 3, `models`. */
 
 import type { Path, Problem, ProblemAt } from "../../problem.ts";
 import type { Deployment } from "../deployment.ts";

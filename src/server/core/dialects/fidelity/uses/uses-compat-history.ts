@@ -13,8 +13,8 @@ interface LatestTurn {
 }
 
 /**
- * Returns the place of the assistant's latest turn if the turn lacks the thinking with which a messages provider expects it to
- * begin: it calls tools, or is to be continued.
+ * Returns the place of the assistant's latest turn if it calls tools or is to be continued, but does not begin with the
+ * thinking that a messages provider then requires.
  */
 export function readChatHistory(messages: readonly unknown[], uses: UseList): string | undefined {
   let hasBegun = false;

@@ -9,7 +9,7 @@ import type { UseList } from "./use-list.ts";
 
 const EFFORTS: ReadonlySet<unknown> = new Set(["none", "minimal", "low", "medium", "high", "xhigh", "max"]);
 
-/** Reads an effort. A chat provider is sent any value unchanged. */
+/** Reads an effort. A chat provider gets any value unchanged. */
 export function readEffort(value: unknown, place: string, uses: UseList, to: Form = "messages"): void {
   if (typeof value !== "string") return;
   uses.add("effort", place);

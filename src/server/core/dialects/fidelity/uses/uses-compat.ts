@@ -26,7 +26,7 @@ const READINGS: Readonly<Record<(typeof CHAT_FIELDS)[number], Reading>> = {
   messages: nothing,
   max_completion_tokens: nothing,
   max_tokens: nothing,
-  // Providers with this extension treat values below one as off.
+  // Providers with `top_k` treat values below one as off.
   top_k(value, uses) {
     if (typeof value === "number" && value > 0) uses.add("top_k");
   },
@@ -45,7 +45,7 @@ const READINGS: Readonly<Record<(typeof CHAT_FIELDS)[number], Reading>> = {
   seed(value, uses) {
     if (typeof value === "number") uses.add("seed");
   },
-  // Padding against eavesdropping is on by default. A client can turn it off, and no translated stream has it.
+  // Padding against eavesdropping is on by default. A client can turn it off, and translated streams never have it.
   stream_options(value, uses) {
     const options = objectOf(value);
     if (options === undefined) return;
@@ -97,7 +97,7 @@ const READINGS: Readonly<Record<(typeof CHAT_FIELDS)[number], Reading>> = {
     }
     uses.expect(options, CHAT.promptCacheOptions, "prompt_cache_options");
   },
-  // The translated answer always contains what this extension asks for.
+  // A translated answer always contains what these two fields ask for.
   include_reasoning(_, uses) {
     uses.lose("hint", "include_reasoning");
   },

@@ -15,8 +15,8 @@ import { usesOfMessages } from "./uses-messages.ts";
 import { usesOfResponses } from "./uses-responses.ts";
 
 /**
- * Reader of a form's requests. `to` is the form that the channel would be sent, which matters for some requests only. `sought`
- * is explained at `UseList`.
+ * Reader of the requests of one form. `to` is the form in which the channel would get the request; only some readers use it.
+ * `sought` is explained at `UseList`.
  */
 type Reader = (fields: Values, sought: Capability | undefined, to: Form) => UseList;
 

@@ -47,7 +47,7 @@ export interface Call {
   readonly kind: "call";
   /** Id of the call from the client. */
   readonly id: string;
-  /** Name of the tool that the provider is sent. */
+  /** Name of the tool as it is sent to the provider. */
   readonly name: string;
   /** Arguments as JSON text, or the input of a custom tool. */
   readonly input: string;

@@ -8,7 +8,7 @@ import type { ClientTool } from "../responses-terms.ts";
 import { shortName } from "../to-compat/tool-names.ts";
 
 export interface ToolNames {
-  /** Returns the name that the provider is sent. Different tools of one request get different names. */
+  /** Returns the name of the tool to send to the provider. Different tools of one request get different names. */
   sent(tool: ClientTool): string;
   /** Tools by the name that is sent; functions that keep their own name are not included. It grows with the calls of `sent`. */
   readonly changed: ReadonlyMap<string, ClientTool>;

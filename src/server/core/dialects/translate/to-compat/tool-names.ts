@@ -9,7 +9,7 @@ const MAX_NAME_LENGTH = 64;
 const DIGEST_LENGTH = 8;
 
 export interface ToolNames {
-  /** Returns the name that the provider is sent. Different names of one request get different names. */
+  /** Returns the name to send to the provider. Different names of one request get different names. */
   sent(name: string): string;
   /** Client's name by changed name. It grows with the calls of `sent`. */
   readonly changed: ReadonlyMap<string, string>;

@@ -48,7 +48,7 @@ interface WrittenRequest {
 }
 
 interface Written {
-  /** Name of the model that the provider is sent. */
+  /** Name of the model as it is sent to the provider. */
   readonly model: string;
   /** Value of `display` for thinking, if the request does not set it. */
   readonly display: "summarized" | undefined;

@@ -2,7 +2,7 @@
  * Determines how much a model thinks. The compat dialect sets it by effort, and its extensions by budgets in tokens. Source:
  * dialects reference, 8.1; 10.3 (24).
  *
- * A channel that claims `effort` decides itself how long it thinks; every other channel is sent a budget.
+ * A channel that claims `effort` decides itself how long it thinks; every other channel gets a budget.
  */
 import type { Values } from "../../json/json-values.ts";
 import { effortOf } from "../effort.ts";
@@ -43,7 +43,7 @@ interface ThinkingSettings {
   readonly effort: Effort | undefined;
 }
 
-/** Conditions under which the API refuses a thinking budget. A model that decides itself is not affected. */
+/** Conditions under which the API refuses a thinking budget. They do not affect a model that chooses its own budget. */
 interface Hindrances {
   /** Whether a tool must be called. */
   readonly isForced: boolean;
@@ -60,7 +60,7 @@ export function thinkingOf(request: Values, hindrances: Hindrances, { claims }: 
   const level = said === "none" || said === "some" ? undefined : said;
   const thinking = claims("thinking") ? sentThinking(wish, level, hindrances, claims) : undefined;
   if (!claims("effort")) return { thinking, effort: undefined };
-  // A channel that claims `effort` is not sent the budget itself.
+  // The budget itself is not sent to a channel that claims `effort`.
   return {
     thinking,
     effort: level ?? (thinking?.type === "adaptive" && wish.kind === "budget" ? effortOf(wish.tokens) : undefined),

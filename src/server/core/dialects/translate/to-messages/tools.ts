@@ -84,7 +84,7 @@ export function toolsOf(request: Values, scope: Scope): Tools {
   const tools = search === undefined ? offered : [...offered, search];
   if (tools.length === 0) return { tools, choice: undefined, callsFunctions, lost };
   const isOneAtATime = callsFunctions || !optionalFlag(request["parallel_tool_calls"] ?? true, "parallel_tool_calls");
-  // A choice among tools that are not sent would force a search that was not requested.
+  // If no function is sent, a choice that forces a call would force the search, which was not requested.
   const asked = offered.length === 0 && isForced(choice) ? undefined : choice;
   return { tools, choice: sentChoice(asked, isOneAtATime, scope), callsFunctions, lost };
 }

@@ -111,7 +111,10 @@ function refusalPart(text: string): string {
   return `{"type":"refusal","refusal":${text}}`;
 }
 
-/** Reasoning item. It contains what the provider must be sent back, in sealed form, and a summary that the client may read. */
+/**
+ * Reasoning item. It contains, in sealed form, what has to be sent back to the provider, and a summary that the client may
+ * read.
+ */
 export class ReasoningItem {
   readonly kind = "reasoning";
   readonly id: string;

@@ -96,7 +96,7 @@ export function restoredValues(
       if (end - start > LONGEST_VALUE) return;
       spend(budget, LOOK_COST);
       const label = issued?.labelOf(text.slice(start, end));
-      // The value was written as one of another type.
+      // The value is known to have been written for another type.
       if (label !== undefined && label !== one.type) return;
       const known = label === undefined ? proof : "issued";
       candidates.push({ ...one, start, end, proof: known, rank: rankOf(known, text, start) });
