@@ -110,18 +110,18 @@ const ANSWER_NAMES: readonly string[] = [
 export function errorIn(value: unknown): AnswerError | undefined {
   const body = objectOf(value) ?? objectOf(listOf(value)[0]);
   if (body === undefined) return undefined;
-  const error = toldError(body);
+  const error = errorMember(body);
   return error === undefined ? undefined : { status: statusOf(error, body) };
 }
 
 /** Returns the object or text that describes the error, or `undefined`. */
-function toldError(body: Values): Values | string | undefined {
+function errorMember(body: Values): Values | string | undefined {
   const { error, type, object } = body;
   // Some objects of the API have an error member of their own: a response, a job, a video.
   const isKept = typeof object === "string" && object !== "error" && !object.startsWith("chat.completion");
   if (!isKept) {
-    const told = named(error) ?? named(listOf(error)[0]);
-    if (told !== undefined) return told;
+    const described = named(error) ?? named(listOf(error)[0]);
+    if (described !== undefined) return described;
   }
   if (type === "error" || object === "error") return body;
   const choice = objectOf(listOf(body["choices"])[0]);
@@ -144,7 +144,7 @@ function saysMessage(body: Values): boolean {
   const { detail, message, msg, errors, error_msg: errorText, error_message: errorMessage, type } = body;
   if (typeof type === "string" && type !== "error") return false; // This is an event of another kind.
   return [detail, message, msg, errors, errorText, errorMessage].some(
-    (told) => (typeof told === "string" && told !== "") || listOf(told).length > 0 || objectOf(told) !== undefined,
+    (text) => (typeof text === "string" && text !== "") || listOf(text).length > 0 || objectOf(text) !== undefined,
   );
 }
 

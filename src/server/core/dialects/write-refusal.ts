@@ -78,9 +78,9 @@ function filteredChunk(error: GatewayError, requestId: string, { choices, ...sta
  * Source: dialects reference, section 4.1.
  */
 export function refusalMessage(routeName: string, error: GatewayError, requestId: string): string {
-  const told = (JSON.parse(refusalBody("compat", error, requestId)) as { readonly error: object }).error;
-  if (routeName !== "realtime") return JSON.stringify({ ...told, type: "error", status: error.status, error: told });
-  return JSON.stringify({ type: "error", event_id: `event_${requestId}`, error: { ...told, event_id: null } });
+  const base = (JSON.parse(refusalBody("compat", error, requestId)) as { readonly error: object }).error;
+  if (routeName !== "realtime") return JSON.stringify({ ...base, type: "error", status: error.status, error: base });
+  return JSON.stringify({ type: "error", event_id: `event_${requestId}`, error: { ...base, event_id: null } });
 }
 
 /** Returns the stream event of an error. `body` is JSON text of one line. */

@@ -34,10 +34,10 @@ export function projectCard(own: unknown, terms: CardTerms): CardReading {
   const card = objectIn(own);
   if (card === undefined) return problem("it is not an object");
   const interfaces = listIn(card["supportedInterfaces"]).map(objectIn);
-  const spoken = interfaces.find(
+  const supported = interfaces.find(
     (one) => one?.["protocolBinding"] === "JSONRPC" && /^1\.0(?:\.\d+)?$/.test(String(one["protocolVersion"])),
   );
-  if (spoken === undefined) {
+  if (supported === undefined) {
     const isOld = typeof card["url"] === "string" || typeof card["protocolVersion"] === "string";
     return isOld
       ? { kind: "refused", problem: "it is of A2A 0.3, and the gateway speaks 1.0", isOld }
@@ -59,7 +59,7 @@ export function projectCard(own: unknown, terms: CardTerms): CardReading {
         url: terms.url,
         protocolBinding: "JSONRPC",
         protocolVersion: "1.0",
-        tenant: textIn(spoken["tenant"]),
+        tenant: textIn(supported["tenant"]),
       }),
     ],
     provider: providerOf(card["provider"]),

@@ -115,13 +115,13 @@ export function readMcpRequest(headers: McpHeaders, body: Buffer): McpReading {
   const named = NAMED.get(method);
   let name = "";
   if (named !== undefined) {
-    const said = stringIn(text, memberOf(params, named.member));
-    if (said === undefined || said === "") return fault(INVALID_PARAMS, `Invalid params: no \`${named.member}\`.`);
+    const given = stringIn(text, memberOf(params, named.member));
+    if (given === undefined || given === "") return fault(INVALID_PARAMS, `Invalid params: no \`${named.member}\`.`);
     const header = headerOf(headers, "mcp-name");
-    if (header === undefined || decodeHeaderValue(header) !== said) {
+    if (header === undefined || decodeHeaderValue(header) !== given) {
       return fault(HEADER_MISMATCH, `Bad request: Mcp-Name is missing, or differs from \`${named.member}\`.`);
     }
-    if (named.isRuled) name = said;
+    if (named.isRuled) name = given;
   }
   const args = memberOf(params, "arguments");
   if (args !== undefined && args.kind !== "object") {

@@ -82,14 +82,14 @@ const checkAddresses: Check = ({ cluster }, problem) => [
       ? problem(["cluster"], `a joining node needs \`${key}\``)
       : undefined,
   ),
-  ...ADVERTISED.map(([listens, told]) => {
-    const address = cluster[told] || (cluster.peers === undefined ? cluster[listens] : undefined);
+  ...ADVERTISED.map(([listens, advertised]) => {
+    const address = cluster[advertised] || (cluster.peers === undefined ? cluster[listens] : undefined);
     return isFilled(address) && !isDialable(address ?? "")
       ? problem(
-          ["cluster", isFilled(cluster[told]) ? told : listens],
-          isFilled(cluster[told])
+          ["cluster", isFilled(cluster[advertised]) ? advertised : listens],
+          isFilled(cluster[advertised])
             ? "names no host that others can dial"
-            : `names no host that others can dial; set \`${told}\` to the address that they use`,
+            : `names no host that others can dial; set \`${advertised}\` to the address that they use`,
         )
       : undefined;
   }),

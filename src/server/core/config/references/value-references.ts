@@ -125,10 +125,10 @@ export function expand(
   const expandText = (text: string, path: Path, here: Here): string => {
     if (!text.includes("${")) return text;
     const found: string[] = [];
-    const said = new Set<string>();
+    const reported = new Set<string>();
     const refuse = (message: string): undefined => {
-      if (!said.has(message)) report(path, message);
-      said.add(message);
+      if (!reported.has(message)) report(path, message);
+      reported.add(message);
     };
     let isResolved = true;
     const result = text.replace(TOKEN, (token: string, inner: string | undefined) => {

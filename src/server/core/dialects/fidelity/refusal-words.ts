@@ -62,7 +62,7 @@ export function lossRefusal(losses: readonly Loss[], of: LosingRequest): LossRef
     ? "ask for another model, since the caller's profile requires this"
     : `ask for another model, or set \`on_fidelity_loss: allow\` for provider ${of.provider}`;
   const message =
-    `${joined(causes.map(({ loss, fields }) => told(loss, fields)))} ${isOne ? "is" : "are"} not taken by ` +
+    `${joined(causes.map(({ loss, fields }) => describedLoss(loss, fields)))} ${isOne ? "is" : "are"} not taken by ` +
     `${shownModelName(of.model)}: leave ${isOne ? "it" : "them"} out, ${remedy}.`;
   const advice = causes.map(({ loss }) => ADVICE[loss.capability] ?? "").join("");
   const fields = causes.flatMap((cause) => cause.fields);
@@ -84,7 +84,7 @@ function fieldsOf({ capability, place }: Loss, { form, to, request }: LosingRequ
 }
 
 /** Describes one loss by its fields, followed by the capability where its name differs from the field's. */
-function told({ capability, place }: Loss, fields: readonly string[]): string {
+function describedLoss({ capability, place }: Loss, fields: readonly string[]): string {
   const shown = fields.slice(0, MAX_FIELDS).map((field) => `\`${field}\``);
   const more = fields.length - shown.length;
   const list = joined(more > 0 ? [...shown, `${more} more`] : shown);

@@ -43,15 +43,15 @@ export function withoutStripped(
   const still = lost.filter(
     ({ capability }) => after.capabilities.has(capability) || after.untranslatable.has(capability),
   );
-  const told: Loss[] = [];
+  const removalLosses: Loss[] = [];
   for (const capability of new Set([...before.capabilities, ...before.untranslatable.keys()])) {
     if (still.some((it) => it.capability === capability)) continue;
     const loss = taken(capability);
-    if (loss !== undefined) told.push(loss);
+    if (loss !== undefined) removalLosses.push(loss);
   }
   return [
     ...still.map((loss) => (loss.place === undefined ? loss : { ...loss, place: placeIn(after, loss) })),
-    ...told,
+    ...removalLosses,
   ];
 }
 

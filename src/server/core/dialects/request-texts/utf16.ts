@@ -30,8 +30,8 @@ export function utf16In(bytes: Buffer, charset = ""): Utf16Text | undefined {
 function orderOf(bytes: Buffer, charset: string): "le" | "be" | undefined {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return "le";
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return "be";
-  const said = /^"?utf-?16(le|be)?"?$/i.exec(charset.trim());
-  if (said !== null) return said[1]?.toLowerCase() === "be" ? "be" : "le";
+  const match = /^"?utf-?16(le|be)?"?$/i.exec(charset.trim());
+  if (match !== null) return match[1]?.toLowerCase() === "be" ? "be" : "le";
   const head = bytes.subarray(0, MAX_HEAD_BYTES);
   const zeros = [0, 0];
   for (let at = head.indexOf(0); at >= 0; at = head.indexOf(0, at + 1)) zeros[at % 2] = (zeros[at % 2] ?? 0) + 1;

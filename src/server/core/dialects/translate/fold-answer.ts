@@ -53,9 +53,9 @@ function foldResponse(body: string): string {
     if (type === "response.output_item.done") items.push(memberOf(text, "item"));
     if (!ENDS.has(type) || objectOf(response) === undefined) continue;
     const whole = memberOf(text, "response");
-    const told = objectOf(response);
-    if (items.length === 0 || listOf(told?.["output"]).length > 0) return whole.text;
-    return writeJson({ ...told, output: items });
+    const fields = objectOf(response);
+    if (items.length === 0 || listOf(fields?.["output"]).length > 0) return whole.text;
+    return writeJson({ ...fields, output: items });
   }
   throw new EarlyEnd();
 }

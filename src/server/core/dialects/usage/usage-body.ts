@@ -62,7 +62,7 @@ class PassingUsage implements BodyUsage {
   /** The only chunk so far, if it is short. */
   #only: Buffer | undefined;
   /** Usage that `#only` reports; `undefined` until it was read. */
-  #told: { readonly usage: unknown } | undefined;
+  #known: { readonly usage: unknown } | undefined;
   #usage: Usage | undefined;
   /** Scan of the body; `undefined` while `#only` is the only chunk. */
   #scan: BodyUsage | undefined;
@@ -84,22 +84,22 @@ class PassingUsage implements BodyUsage {
 
   get isDoubtful(): boolean {
     this.#read();
-    return this.#scan === undefined ? isDoubtful(this.#dialect, this.#told?.usage) : this.#scan.isDoubtful;
+    return this.#scan === undefined ? isDoubtful(this.#dialect, this.#known?.usage) : this.#scan.isDoubtful;
   }
 
   #read(): void {
-    if (this.#only === undefined || this.#told !== undefined) return;
+    if (this.#only === undefined || this.#known !== undefined) return;
     const last = lastUsage(this.#only);
     if (last !== undefined) {
-      this.#told = { usage: last };
+      this.#known = { usage: last };
       this.#usage = normaliseUsage(this.#dialect, last);
       return;
     }
     const value = parsedJson(this.#only.toString("utf8"));
     if (value === undefined) this.#scanned();
     else {
-      this.#told = { usage: usageIn(value) };
-      this.#usage = normaliseUsage(this.#dialect, this.#told.usage);
+      this.#known = { usage: usageIn(value) };
+      this.#usage = normaliseUsage(this.#dialect, this.#known.usage);
     }
   }
 

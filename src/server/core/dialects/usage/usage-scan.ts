@@ -79,9 +79,9 @@ export function scanForUsage(dialect: Dialect): BodyUsage {
     const isTooLarge = capturedBytes > MAX_USAGE_BYTES || whole.length > MAX_USAGE_BYTES;
     captured = undefined;
     // If a name occurs twice the last value wins, as in JSON.parse.
-    const told = isTooLarge ? undefined : parsedJson(whole.toString("utf8"));
-    usage = normaliseUsage(dialect, told);
-    isOdd = isDoubtful(dialect, told);
+    const parsedUsage = isTooLarge ? undefined : parsedJson(whole.toString("utf8"));
+    usage = normaliseUsage(dialect, parsedUsage);
+    isOdd = isDoubtful(dialect, parsedUsage);
   };
 
   /** Returns the offset after the string's closing quote, or the chunk's end if the string continues in the next chunk. */

@@ -70,9 +70,9 @@ export function createSessionUsage(): SessionUsage {
 
 const saying = (deltas: number): Usage => ({ ...NO_USAGE, outputTokens: deltas, totalTokens: deltas });
 
-function answerOf(told: unknown, deltas: number): SessionAnswer | undefined {
-  const usage = normaliseUsage("compat", told);
-  const isOdd = isDoubtful("compat", told) || (usage?.totalTokens === 0 && deltas > 0);
+function answerOf(value: unknown, deltas: number): SessionAnswer | undefined {
+  const usage = normaliseUsage("compat", value);
+  const isOdd = isDoubtful("compat", value) || (usage?.totalTokens === 0 && deltas > 0);
   if (usage === undefined && !isOdd) return undefined;
   const isLess = isOdd && (usage?.totalTokens ?? 0) < deltas;
   return { usage: isLess || usage === undefined ? saying(deltas) : usage, isDoubtful: isOdd };

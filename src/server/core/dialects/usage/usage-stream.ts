@@ -31,7 +31,7 @@ export interface StreamUsage {
 }
 
 /** Usage of one event: counts that override the known ones, and whether they are the last. */
-interface Told {
+interface UsageReport {
   readonly counts: UsageCounts | undefined;
   readonly isDoubtful: boolean;
   readonly isFinal: boolean;
@@ -54,7 +54,7 @@ export function createStreamUsage(dialect: Dialect, routeName: string): StreamUs
  */
 class TellingStream implements StreamUsage {
   readonly #dialect: Dialect;
-  readonly #told: (data: Buffer) => Told | undefined;
+  readonly #readReport: (data: Buffer) => UsageReport | undefined;
   #counts: UsageCounts | undefined;
   #usage: Usage | undefined;
   #isFinal = false;
@@ -63,7 +63,7 @@ class TellingStream implements StreamUsage {
 
   constructor(dialect: Dialect, routeName: string) {
     this.#dialect = dialect;
-    this.#told = dialect === "messages" ? toldByMessages : routeName === "responses" ? toldByResponses : toldByChunk;
+    this.#readReport = dialect === "messages" ? readMessages : routeName === "responses" ? readResponses : readChunk;
   }
 
   read(data: string): boolean {
@@ -72,7 +72,7 @@ class TellingStream implements StreamUsage {
       return false;
     }
     if (!mayTellUsage(data)) return false;
-    const news = this.#told(Buffer.from(data));
+    const news = this.#readReport(Buffer.from(data));
     this.#isDoubtful ||= news?.isDoubtful === true;
     if (news?.counts === undefined) return false;
     const before = this.#usage;
@@ -108,7 +108,7 @@ const isLess = (now: Usage, before: Usage): boolean =>
   now.totalTokens < before.totalTokens;
 
 /** Returns the counts that the value of `usage` reports. */
-const toldBy = (dialect: Dialect, usage: unknown, isFinal: boolean): Told => ({
+const reportOf = (dialect: Dialect, usage: unknown, isFinal: boolean): UsageReport => ({
   counts: countsOf(dialect, usage),
   isDoubtful: isDoubtful(dialect, usage),
   isFinal,
@@ -118,14 +118,14 @@ const toldBy = (dialect: Dialect, usage: unknown, isFinal: boolean): Told => ({
  * Reads the usage of a chunk. Usage beside choices may be followed by higher counts; usage without choices, or of a media
  * event, is final.
  */
-function toldByChunk(data: Buffer): Told | undefined {
+function readChunk(data: Buffer): UsageReport | undefined {
   const scan = scanObject(data, ["usage", "choices", "x_groq"]);
   if (scan.kind === "problem") return undefined;
   const [usage, choices, groq] = scan.members;
   const isFinal =
     choices === undefined || /^(\[\s*\]|null)$/.test(data.toString("latin1", choices.valueStart, choices.valueEnd));
-  const told = usageValue(data, usage) ?? nestedUsage(data, groq).usage ?? usageOfChoices(data, choices);
-  return toldBy("compat", told, isFinal);
+  const found = usageValue(data, usage) ?? nestedUsage(data, groq).usage ?? usageOfChoices(data, choices);
+  return reportOf("compat", found, isFinal);
 }
 
 /** Returns the usage within a choice, where some hosts report it. */
@@ -135,20 +135,20 @@ function usageOfChoices(data: Buffer, choices: Member | undefined): unknown {
   return list.map((choice) => objectOf(objectOf(choice)?.["usage"])).findLast((usage) => usage !== undefined);
 }
 
-function toldByResponses(data: Buffer): Told | undefined {
+function readResponses(data: Buffer): UsageReport | undefined {
   const scan = scanObject(data, ["type", "response"]);
   if (scan.kind === "problem") return undefined;
   const [type, response] = scan.members;
   if (!RESPONSE_ENDS.has(stringValue(data, type) ?? "")) return undefined;
-  return toldBy("compat", nestedUsage(data, response).usage, true);
+  return reportOf("compat", nestedUsage(data, response).usage, true);
 }
 
-function toldByMessages(data: Buffer): Told | undefined {
+function readMessages(data: Buffer): UsageReport | undefined {
   const scan = scanObject(data, ["usage", "message"]);
   if (scan.kind === "problem") return undefined;
   const [delta, message] = scan.members;
-  if (delta !== undefined) return toldBy("messages", usageValue(data, delta), true);
-  return toldBy("messages", nestedUsage(data, message).usage, false);
+  if (delta !== undefined) return reportOf("messages", usageValue(data, delta), true);
+  return reportOf("messages", nestedUsage(data, message).usage, false);
 }
 
 function isSame(a: Usage | undefined, b: Usage | undefined): boolean {

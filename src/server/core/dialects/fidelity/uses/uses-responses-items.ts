@@ -44,17 +44,17 @@ type Side = "assistant" | "user" | undefined;
 
 export function readItems(input: unknown, to: Form, uses: UseList): void {
   const items = listOf(input);
-  let said: Side;
+  let previousSide: Side;
   for (let index = 0; index < items.length; index += 1) {
     const item = objectOf(items[index]);
     if (item === undefined) continue;
     uses.enter("input", index);
     if (isInstruction(item)) {
-      if (said !== undefined) readLateInstruction(said, items[index + 1], to, uses);
+      if (previousSide !== undefined) readLateInstruction(previousSide, items[index + 1], to, uses);
       readMessage(item, { uses, to, takesMedia: false });
       continue;
     }
-    said = readItem(item, to, uses) ?? said;
+    previousSide = readItem(item, to, uses) ?? previousSide;
   }
   uses.leave();
   const last = items.findLastIndex((item) => sideOf(item) !== undefined);
@@ -90,9 +90,9 @@ function sideOf(given: unknown): Side {
  * Reads an instruction after the first turn. A messages provider accepts it only after a user turn, and only if the model's
  * answer follows.
  */
-function readLateInstruction(said: Side, next: unknown, to: Form, uses: UseList): void {
+function readLateInstruction(previousSide: Side, next: unknown, to: Form, uses: UseList): void {
   uses.add("mid_system");
-  if (to === "messages" && (said === "assistant" || sideOf(next) === "user")) uses.lose("mid_system");
+  if (to === "messages" && (previousSide === "assistant" || sideOf(next) === "user")) uses.lose("mid_system");
 }
 
 function readItem(item: Values, to: Form, uses: UseList): Side {

@@ -96,9 +96,9 @@ class ChunkReader implements StreamTranslation {
       this.#finishReason = String(strongestFinish(this.#finishReason, finishReason));
     }
     if (delta === null) return;
-    const said = objectOf(delta);
-    if (said === undefined) throw new AnswerProblem("a delta is not an object");
-    this.#sink.delta(said, choice, written);
+    const deltaObject = objectOf(delta);
+    if (deltaObject === undefined) throw new AnswerProblem("a delta is not an object");
+    this.#sink.delta(deltaObject, choice, written);
   }
 
   #finish(): string {

@@ -37,7 +37,7 @@ function looseUsageValue(answer: Values): unknown {
   const { usage, x_groq: groq } = answer;
   if (objectOf(usage) !== undefined) return usage;
   const ofChoice = listOf(answer["choices"]).map((choice) => objectOf(objectOf(choice)?.["usage"]));
-  return ofChoice.findLast((told) => told !== undefined) ?? objectOf(groq)?.["usage"];
+  return ofChoice.findLast((candidate) => candidate !== undefined) ?? objectOf(groq)?.["usage"];
 }
 
 /** Merges all choices into the first one, since no client of another dialect asks for alternatives. */
@@ -207,7 +207,7 @@ class FoldedChoice {
   /** Text of a legacy completion, which has no message. */
   #completion: string | undefined;
   /** Unknown members of the choice and of the message. */
-  #beside: Values = {};
+  #unknown: Values = {};
   #more: Values = {};
 
   constructor(index: number) {
@@ -221,7 +221,7 @@ class FoldedChoice {
   /** Adds a choice of a chunk. It may have a whole message in place of a delta. */
   add(choice: Values, written: WriteArguments): void {
     this.#finish = choice["finish_reason"] ?? this.#finish;
-    this.#beside = joinedMembers(this.#beside, choice, 0, OF_A_CHOICE);
+    this.#unknown = joinedMembers(this.#unknown, choice, 0, OF_A_CHOICE);
     if (typeof choice["text"] === "string") this.#completion = (this.#completion ?? "") + choice["text"];
     const delta = objectOf(choice["delta"]) ?? objectOf(choice["message"]);
     if (delta === undefined) return;
@@ -238,7 +238,7 @@ class FoldedChoice {
   }
 
   get whole(): Values {
-    const choice = { ...this.#beside, index: this.#index, finish_reason: this.#finish };
+    const choice = { ...this.#unknown, index: this.#index, finish_reason: this.#finish };
     if (this.#completion !== undefined && this.#texts.size === 0) return { ...choice, text: this.#completion };
     const old = this.#calls.get(FUNCTION_CALL);
     const calls = [...this.#calls].filter(([key]) => key !== FUNCTION_CALL).map(([, call]) => wholeCall(call));

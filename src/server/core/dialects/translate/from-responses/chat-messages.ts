@@ -65,15 +65,15 @@ function addRound(round: Round, writing: Writing): void {
   if (assistant !== undefined) messages.push(assistant);
   const media: Media = { parts: [], counts: new Map() };
   if (claims("tools")) for (const output of round.outputs) messages.push(toolMessage(output, media, claims));
-  for (const [index, said] of round.said.entries()) {
-    const isNext = index === 0 && said.role === "user";
+  for (const [index, message] of round.messages.entries()) {
+    const isNext = index === 0 && message.role === "user";
     if (!isNext && media.parts.length > 0) messages.push({ role: "user", content: media.parts.splice(0) });
-    addSaid(said, media.parts.splice(0), writing);
+    addMessage(message, media.parts.splice(0), writing);
   }
   if (media.parts.length > 0) messages.push({ role: "user", content: media.parts });
 }
 
-function addSaid(
+function addMessage(
   { role, content }: ClientMessage,
   media: readonly Message[],
   { claims, system, messages }: Writing,

@@ -84,7 +84,7 @@ export interface Round {
   readonly steps: Step[];
   /** Outputs in the order of the calls; outputs without a call come last. */
   readonly outputs: readonly Output[];
-  readonly said: ClientMessage[];
+  readonly messages: ClientMessage[];
 }
 
 export interface ItemConversation {

@@ -75,7 +75,7 @@ export function itemConversation(request: Values, names: ToolNames): ItemConvers
   return draft;
 }
 
-const newRound = (): OpenRound => ({ steps: [], outputs: [], said: [] });
+const newRound = (): OpenRound => ({ steps: [], outputs: [], messages: [] });
 
 const positionOf = ({ call }: Output): number => call?.position ?? Number.MAX_SAFE_INTEGER;
 
@@ -140,7 +140,7 @@ function addReference({ id }: Values, place: string): void {
 
 function say(draft: Draft, role: ClientMessage["role"], content: Content): void {
   draft.hasBegun = true;
-  lastRound(draft).said.push({ role, content });
+  lastRound(draft).messages.push({ role, content });
 }
 
 function lastRound({ rounds }: Draft): OpenRound {
@@ -151,7 +151,7 @@ function lastRound({ rounds }: Draft): OpenRound {
 function step(draft: Draft, made: Step): OpenRound {
   draft.hasBegun = true;
   let round = lastRound(draft);
-  if (round.outputs.length > 0 || round.said.length > 0) {
+  if (round.outputs.length > 0 || round.messages.length > 0) {
     round = newRound();
     draft.rounds.push(round);
   }

@@ -83,11 +83,11 @@ function addRound(round: Round, isLast: boolean, writing: Writing): void {
   for (const output of round.outputs) turnOf(draft, "user").results.push(resultOf(output, writing));
   // A system message at the end, after an answer, asks for another answer.
   const isClosing =
-    isLast && answer.length > 0 && round.outputs.length === 0 && round.said.every(({ role }) => role === "system");
-  for (const said of round.said) addSaid(isClosing ? { ...said, role: "user" } : said, draft, scope);
+    isLast && answer.length > 0 && round.outputs.length === 0 && round.messages.every(({ role }) => role === "system");
+  for (const message of round.messages) addMessage(isClosing ? { ...message, role: "user" } : message, draft, scope);
 }
 
-function addSaid({ role, content }: ClientMessage, draft: Draft, scope: Scope): void {
+function addMessage({ role, content }: ClientMessage, draft: Draft, scope: Scope): void {
   if (role === "user") {
     const blocks = blocksOf(content, scope);
     add(draft, "user", blocks);

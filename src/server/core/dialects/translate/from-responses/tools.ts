@@ -72,12 +72,12 @@ function clientTool({ kind, namespace, name = "" }: OwnTool) {
 function definition(own: OwnTool, names: ToolNames): Values {
   const { kind, tool, place } = own;
   const name = names.sent(clientTool(own));
-  const said = optionalText(tool["description"], `${place}.description`) || undefined;
-  if (kind === "custom") return { name, description: withGrammar(said, tool, place), parameters: CUSTOM_PARAMETERS };
+  const given = optionalText(tool["description"], `${place}.description`) || undefined;
+  if (kind === "custom") return { name, description: withGrammar(given, tool, place), parameters: CUSTOM_PARAMETERS };
   const strict = tool["strict"];
   return {
     name,
-    description: said,
+    description: given,
     parameters: optionalObject(tool["parameters"], `${place}.parameters`),
     strict: strict === null || strict === undefined ? undefined : optionalFlag(strict, `${place}.strict`),
   };

@@ -12,9 +12,9 @@ import { countsOf, mergeCounts, type UsageCounts, usageOf } from "../../usage/us
 import { AnswerProblem, EarlyEnd, type StreamTranslation } from "../types.ts";
 import { hasInput, readBlock, readRefusal, readText } from "./answer-parts.ts";
 
-/** Block of the answer in the writer's own form. Nothing is written of a block of kind `untold`. */
+/** Block of the answer in the writer's own form. Nothing is written of a block of kind `skipped`. */
 interface WrittenBlock {
-  readonly kind: "text" | "thinking" | "tool_use" | "untold";
+  readonly kind: "text" | "thinking" | "tool_use" | "skipped";
 }
 
 /** Writer of an answer in the client's form. Every method may throw `AnswerProblem`. */
@@ -162,7 +162,7 @@ class EventReader<Block extends WrittenBlock> implements StreamTranslation {
     if (block === undefined) throw new AnswerProblem("a delta belongs to no content block");
     const delta = objectOf(event["delta"]);
     if (delta === undefined) throw new AnswerProblem("a delta is no object");
-    if (block.kind === "untold") return "";
+    if (block.kind === "skipped") return "";
     switch (delta["type"]) {
       case "text_delta":
         if (block.kind !== "text") throw misplaced();

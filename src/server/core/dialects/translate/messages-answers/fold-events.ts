@@ -50,11 +50,11 @@ export function foldEvents(body: string): Values {
   }
   if (message === undefined) throw new EarlyEnd("its answer began");
   if (!hasEnded) throw new EarlyEnd();
-  const told = [...blocks].map(([index, block]) => {
+  const folded = [...blocks].map(([index, block]) => {
     const input = inputs.get(index);
     return input === undefined || input === "" ? block : { ...block, input };
   });
-  return { ...message, ...ending, content: [...listOf(message["content"]), ...told], usage };
+  return { ...message, ...ending, content: [...listOf(message["content"]), ...folded], usage };
 }
 
 function addDelta(block: Record<string, unknown> | undefined, delta: Values, fragment: (json: string) => void): void {

@@ -29,15 +29,15 @@ export function messageToChat(body: string, terms: AnswerTerms, stamp: AnswerSta
   const answer = readMessage(body);
   const { message } = answer;
   const { id, created, model, service_tier } = readHead(message, terms, stamp);
-  const said = chatMessage(answer, terms, stamp);
-  const finish_reason = readFinish(message["stop_reason"], said.hasCalls, terms);
+  const written = chatMessage(answer, terms, stamp);
+  const finish_reason = readFinish(message["stop_reason"], written.hasCalls, terms);
   return JSON.stringify({
     id,
     object: "chat.completion",
     created,
     model,
     service_tier,
-    choices: [{ index: 0, message: said.message, finish_reason, logprobs: null }],
+    choices: [{ index: 0, message: written.message, finish_reason, logprobs: null }],
     usage: usageOfAnswer(message),
   });
 }

@@ -21,12 +21,12 @@ type OpenBlock =
   /** Tool call. `input` has its whole arguments, which are written if no fragment arrives. */
   | { readonly kind: "tool_use"; readonly index: number; readonly input: string; hasFragments: boolean }
   /** Block of the provider's own tools, or of an unknown type. Nothing of it is written. */
-  | { readonly kind: "untold" };
+  | { readonly kind: "skipped" };
 
 /** Maximum size of thinking and input of open blocks, in UTF-16 units. */
 const MAX_HELD = 8 << 20;
 
-const UNTOLD: OpenBlock = { kind: "untold" };
+const SKIPPED: OpenBlock = { kind: "skipped" };
 const TEXT: OpenBlock = { kind: "text" };
 
 export class ChunkWriter implements EventSink<OpenBlock> {
@@ -77,11 +77,11 @@ export class ChunkWriter implements EventSink<OpenBlock> {
       }
       case "redacted_thinking":
         this.#detail(encryptedDetail(block, this.#reasonings++));
-        return UNTOLD;
+        return SKIPPED;
       case "tool_use":
         return this.#call(block, exact);
       default:
-        return UNTOLD;
+        return SKIPPED;
     }
   }
 
@@ -143,7 +143,7 @@ export class ChunkWriter implements EventSink<OpenBlock> {
     const { callsFunctions } = this.#terms;
     const { id, name } = readCall(block, index, this.#terms, this.#stamp);
     const input = readArguments(block, exact);
-    if (callsFunctions && index > 0) return UNTOLD;
+    if (callsFunctions && index > 0) return SKIPPED;
     this.#hold(input.length);
     const called = { name, arguments: "" };
     this.#delta(

@@ -21,28 +21,28 @@ export function narrowSchema(schema: Values, exact: JsonSource["exact"]): unknow
 }
 
 /**
- * Narrows a schema, or a list of schemas. `beside` is the parsed value at the cursor. If a name occurs twice in an object,
- * `beside` is the last one's value, which is the one that is kept.
+ * Narrows a schema, or a list of schemas. `parsedValue` is the parsed value at the cursor. If a name occurs twice in an object,
+ * `parsedValue` is the last one's value, which is the one that is kept.
  */
-function narrowed(at: JsonCursor, beside: unknown): string {
+function narrowed(at: JsonCursor, parsedValue: unknown): string {
   const { first } = at;
-  if (first === "[") return `[${at.items((index) => narrowed(at, listOf(beside)[index])).join(",")}]`;
-  return first === "{" ? narrowedNode(at, objectOf(beside) ?? {}) : at.skip();
+  if (first === "[") return `[${at.items((index) => narrowed(at, listOf(parsedValue)[index])).join(",")}]`;
+  return first === "{" ? narrowedNode(at, objectOf(parsedValue) ?? {}) : at.skip();
 }
 
 function narrowedNode(at: JsonCursor, node: Values): string {
   const members = new Map<string, string>();
-  const told: string[] = [];
+  const boundTexts: string[] = [];
   at.members((name) => {
     const value = node[name];
     if (isMoot(name, value)) at.skip();
-    else if (isBound(name, value)) told.push(`${name}: ${at.skip()}`);
+    else if (isBound(name, value)) boundTexts.push(`${name}: ${at.skip()}`);
     else if (NAMED.has(name)) members.set(name, narrowedByName(at, value));
     else members.set(name, NESTED.has(name) ? narrowed(at, value) : at.skip());
   });
-  if (told.length > 0) {
+  if (boundTexts.length > 0) {
     const description = stringOf(node["description"]) ?? "";
-    members.set("description", JSON.stringify(`${description && `${description}\n\n`}{${told.join(", ")}}`));
+    members.set("description", JSON.stringify(`${description && `${description}\n\n`}{${boundTexts.join(", ")}}`));
   }
   if (isOfObjects(node) && node["additionalProperties"] === undefined) members.set("additionalProperties", "false");
   return objectText(members);

@@ -30,13 +30,13 @@ function signedBlock(item: unknown): readonly ThinkingBlock[] {
 function fromDetails(message: Values): readonly ThinkingBlock[] {
   const details = detailsOf(listOf(message["reasoning_details"]));
   if (details.length === 0) return [];
-  const spoken = stringOf(message["reasoning_content"]) ?? stringOf(message["reasoning"]) ?? "";
+  const plainText = stringOf(message["reasoning_content"]) ?? stringOf(message["reasoning"]) ?? "";
   const isAlone = details.filter(({ type }) => type === "reasoning.text").length === 1;
   return details.flatMap((detail) => {
     if (detail.type === "reasoning.encrypted") return redacted(detail.data);
     // If there are several details, it is unknown which of them the text belongs to, and the API refuses a signature of
     // another text.
-    if (detail.text === "" && spoken !== "") return isAlone ? signed(spoken, detail.signature) : [];
+    if (detail.text === "" && plainText !== "") return isAlone ? signed(plainText, detail.signature) : [];
     return signed(detail.text, detail.signature);
   });
 }

@@ -12,9 +12,9 @@ import type { Scope } from "./blocks.ts";
 type Effort = "low" | "medium" | "high" | "xhigh" | "max";
 
 /** Effort in the request. `some` stands for a value that the other dialect does not have; it also asks for thinking. */
-type Said = Effort | "none" | "some";
+type RequestedEffort = Effort | "none" | "some";
 
-const EFFORTS: ReadonlyMap<string, Said> = new Map<string, Said>([
+const EFFORTS: ReadonlyMap<string, RequestedEffort> = new Map<string, RequestedEffort>([
   ["none", "none"],
   ["minimal", "low"],
   ["low", "low"],
@@ -32,11 +32,11 @@ const MIN_BUDGET = 1024;
 const DEFAULT_EFFORT: Effort = "medium";
 
 type Wish =
-  | { readonly kind: "unsaid" }
+  | { readonly kind: "unspecified" }
   | { readonly kind: "off" }
   | { readonly kind: "on" }
   | { readonly kind: "budget"; readonly tokens: number; readonly display: unknown }
-  | { readonly kind: "as_said"; readonly type: "adaptive" | "between_tools"; readonly display: unknown };
+  | { readonly kind: "as_requested"; readonly type: "adaptive" | "between_tools"; readonly display: unknown };
 
 interface ThinkingSettings {
   readonly thinking: { readonly type: string; readonly budget_tokens?: number; readonly display?: unknown } | undefined;
@@ -53,11 +53,11 @@ interface Hindrances {
 
 export function thinkingOf(request: Values, hindrances: Hindrances, { claims }: Scope): ThinkingSettings {
   const reasoning = optionalObject(request["reasoning"], "reasoning");
-  const said = isAbsent(request["reasoning_effort"])
+  const requested = isAbsent(request["reasoning_effort"])
     ? effortAt(reasoning?.["effort"], "reasoning.effort")
     : effortAt(request["reasoning_effort"], "reasoning_effort");
-  const wish = wishOf(request, reasoning, said);
-  const level = said === "none" || said === "some" ? undefined : said;
+  const wish = wishOf(request, reasoning, requested);
+  const level = requested === "none" || requested === "some" ? undefined : requested;
   const thinking = claims("thinking") ? sentThinking(wish, level, hindrances, claims) : undefined;
   if (!claims("effort")) return { thinking, effort: undefined };
   // The budget itself is not sent to a channel that claims `effort`.
@@ -73,11 +73,11 @@ function sentThinking(
   { isForced, lacksThinking }: Hindrances,
   claims: Scope["claims"],
 ): ThinkingSettings["thinking"] {
-  if (wish.kind === "unsaid") return undefined;
+  if (wish.kind === "unspecified") return undefined;
   if (wish.kind === "off") return { type: "disabled" };
-  if (wish.kind === "as_said") return { type: wish.type, display: wish.display };
-  const isTold = wish.kind === "budget" && claims("thinking_budget");
-  if (!isTold && claims("effort")) return { type: "adaptive" };
+  if (wish.kind === "as_requested") return { type: wish.type, display: wish.display };
+  const sendsBudget = wish.kind === "budget" && claims("thinking_budget");
+  if (!sendsBudget && claims("effort")) return { type: "adaptive" };
   if (isForced || lacksThinking) return undefined;
   if (wish.kind === "on") return { type: "enabled", budget_tokens: BUDGETS[level ?? DEFAULT_EFFORT] };
   return { type: "enabled", budget_tokens: wish.tokens, display: wish.display };
@@ -87,7 +87,7 @@ function sentThinking(
  * Returns the requested thinking. The `thinking` extension has the API's own form and comes first; a budget is next, since it
  * is more precise than an effort.
  */
-function wishOf(request: Values, reasoning: Values | undefined, said: Said | undefined): Wish {
+function wishOf(request: Values, reasoning: Values | undefined, requested: RequestedEffort | undefined): Wish {
   const own = optionalObject(request["thinking"], "thinking");
   const ownWish = own === undefined ? undefined : wishOfExtension(own);
   if (ownWish !== undefined) return ownWish;
@@ -95,8 +95,8 @@ function wishOf(request: Values, reasoning: Values | undefined, said: Said | und
   if (tokens !== undefined) return { kind: "budget", tokens, display: undefined };
   const enabled = reasoning?.["enabled"];
   const isEnabled = isAbsent(enabled) ? undefined : optionalFlag(enabled, "reasoning.enabled");
-  if (said === "none" || isEnabled === false) return { kind: "off" };
-  return { kind: said !== undefined || isEnabled === true ? "on" : "unsaid" };
+  if (requested === "none" || isEnabled === false) return { kind: "off" };
+  return { kind: requested !== undefined || isEnabled === true ? "on" : "unspecified" };
 }
 
 /** Returns the requested thinking, or `undefined` if the API has no such type. */
@@ -107,7 +107,7 @@ function wishOfExtension(thinking: Values): Wish | undefined {
       return { kind: "off" };
     case "adaptive":
     case "between_tools":
-      return { kind: "as_said", type, display };
+      return { kind: "as_requested", type, display };
     case "enabled": {
       const tokens = budgetAt(thinking["budget_tokens"], "thinking.budget_tokens");
       return tokens === undefined ? { kind: "on" } : { kind: "budget", tokens, display };
@@ -117,7 +117,7 @@ function wishOfExtension(thinking: Values): Wish | undefined {
   }
 }
 
-function effortAt(value: unknown, place: string): Said | undefined {
+function effortAt(value: unknown, place: string): RequestedEffort | undefined {
   const word = optionalText(value, place);
   return word === undefined ? undefined : (EFFORTS.get(word) ?? "some");
 }

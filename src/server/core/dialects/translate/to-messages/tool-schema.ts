@@ -36,7 +36,7 @@ export function mergedSchema(schema: Values, exact: JsonSource["exact"]): Merged
   const merging = new Merging(schema, exact);
   const { properties, required } = merging.shapeOf(schema, 0) ?? NOTHING;
   const kept = Object.entries(schema).filter(([name]) => !COMBINED.has(name) && !OWN.has(name));
-  const description = [stringOf(schema["description"]) ?? "", ...merging.told]
+  const description = [stringOf(schema["description"]) ?? "", ...merging.notes]
     .filter((text) => text !== "")
     .join("\n\n");
   const merged = {
@@ -64,7 +64,7 @@ const MERGED: ReadonlySet<string> = new Set([
 ]);
 
 class Merging {
-  readonly told: string[] = [];
+  readonly notes: string[] = [];
   isLossy = false;
   readonly #root: Values;
   readonly #exact: JsonSource["exact"];
@@ -121,7 +121,7 @@ class Merging {
     const required = [...first.required].filter((name) => others.every((shape) => shape.required.has(name)));
     const sets = alternatives.map((shape) => [...shape.required]).filter((names) => names.length > required.length);
     if (alternatives.length > 1 && sets.length > 0) {
-      this.told.push(`Give the members of one of these: ${sets.map((names) => names.join(", ")).join("; or ")}.`);
+      this.notes.push(`Give the members of one of these: ${sets.map((names) => names.join(", ")).join("; or ")}.`);
     }
     return {
       properties: new Map(

@@ -16,9 +16,9 @@ type Block =
   /** Tool call. `input` has its whole arguments, which are written if no fragment arrives; it may be empty. */
   | { readonly kind: "tool_use"; readonly input: string; hasFragments: boolean }
   /** Block of the provider's own tools, or of an unknown type. Nothing of it is written. */
-  | { readonly kind: "untold" };
+  | { readonly kind: "skipped" };
 
-const UNTOLD: Block = { kind: "untold" };
+const SKIPPED: Block = { kind: "skipped" };
 
 /** Service tiers with an equivalent. */
 const TIERS: ReadonlyMap<unknown, string> = new Map([["priority", "priority"]]);
@@ -53,16 +53,16 @@ export class EventsToResponse implements EventSink<Block> {
         return opened;
       }
       case "redacted_thinking":
-        this.#begin(UNTOLD);
+        this.#begin(SKIPPED);
         this.#writer.redacted(readText(block, "data"));
-        return UNTOLD;
+        return SKIPPED;
       case "tool_use": {
         const input = readArguments(block, exact);
         this.#writer.call(readToolName(block), stringOf(block["id"]) ?? "");
         return this.#begin({ kind: "tool_use", input: input === "{}" ? "" : input, hasFragments: false });
       }
       default:
-        return UNTOLD;
+        return SKIPPED;
     }
   }
 

@@ -134,7 +134,7 @@ export class ReasoningItem {
     added(events, index, `{"id":"${id}","type":"reasoning","summary":[]}`);
   }
 
-  get said(): string {
+  get fullText(): string {
     return this.#text;
   }
 
@@ -220,15 +220,15 @@ export class CallItem {
   }
 
   #endCustom(status: ItemStatus): string {
-    const said = stringOf(objectOf(parsedJson(this.#arguments))?.["input"]) ?? this.#arguments;
-    const text = JSON.stringify(said);
-    if (said !== "") this.#events.put("response.custom_tool_call_input.delta", `${this.#at}"delta":${text},`);
+    const input = stringOf(objectOf(parsedJson(this.#arguments))?.["input"]) ?? this.#arguments;
+    const text = JSON.stringify(input);
+    if (input !== "") this.#events.put("response.custom_tool_call_input.delta", `${this.#at}"delta":${text},`);
     this.#events.put("response.custom_tool_call_input.done", `${this.#at}"input":${text},`);
     return this.#text(status, text);
   }
 
-  #text(status: ItemStatus | "in_progress", said: string): string {
+  #text(status: ItemStatus | "in_progress", json: string): string {
     const [type, member] = this.#isCustom ? ["custom_tool_call", "input"] : ["function_call", "arguments"];
-    return `{"id":"${this.id}","type":"${type}","status":"${status}",${this.#called}"${member}":${said}${this.#namespace}}`;
+    return `{"id":"${this.id}","type":"${type}","status":"${status}",${this.#called}"${member}":${json}${this.#namespace}}`;
   }
 }

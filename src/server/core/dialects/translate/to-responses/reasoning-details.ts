@@ -29,8 +29,8 @@ export function addDetail(details: Values[], detail: Values): void {
 }
 
 function joined(last: Values, piece: Values): Values {
-  const told = Object.entries(piece).filter(([, value]) => value !== null && value !== undefined);
-  const members = told.map(([name, value]): [string, unknown] => {
+  const present = Object.entries(piece).filter(([, value]) => value !== null && value !== undefined);
+  const members = present.map(([name, value]): [string, unknown] => {
     const before = last[name];
     const isJoined = JOINED.has(name) && typeof before === "string" && typeof value === "string";
     return [name, isJoined ? before + value : value];

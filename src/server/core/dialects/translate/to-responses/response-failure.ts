@@ -45,8 +45,8 @@ export function responsesFiltered({ code, message }: Failure, requestId: string,
 
 /** Returns the frames of a failure. `response` is the JSON text of the failed response. */
 export function failureFrames({ code, message }: Failure, response: string, sequence: number): string {
-  const told = { code, message, param: null };
-  const members = JSON.stringify({ ...told, error: { type: code, ...told } }).slice(1, -1);
+  const fields = { code, message, param: null };
+  const members = JSON.stringify({ ...fields, error: { type: code, ...fields } }).slice(1, -1);
   return (
     eventFrame("error", `${members},`, sequence) +
     eventFrame("response.failed", `"response":${response},`, sequence + 1)

@@ -199,7 +199,9 @@ export class ResponseWriter {
     if (item === undefined) return;
     this.#open = undefined;
     const text =
-      item.kind === "reasoning" ? item.close(blocksOf(item.said, this.#kept), this.#terms.seal) : item.close(status);
+      item.kind === "reasoning"
+        ? item.close(blocksOf(item.fullText, this.#kept), this.#terms.seal)
+        : item.close(status);
     this.#kept = nothingKept();
     this.#output.push(text);
     this.#stamp.remember?.(item.id, text);
