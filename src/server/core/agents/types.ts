@@ -38,9 +38,9 @@ export type JsonValue =
 export interface RpcFault {
   readonly status: number;
   readonly code: number;
-  /** Error message. It quotes nothing of the request. */
+  /** Error message. It never quotes the request. */
   readonly message: string;
   readonly data?: unknown;
-  /** JSON text of the request's id; `null` if it has none, or none that can be read. */
+  /** JSON text of the request's id; `null` if it is missing or unreadable. */
   readonly id: string;
 }

@@ -1,6 +1,6 @@
 /**
- * Rows of the admin list `budgets`: a bucket in its current window, from replicated usage and from what only this node knows.
- * Source: decisions, section 3 (columns); `admin-api/columns.ts`.
+ * Rows of the admin list `budgets`: a bucket in its current window, computed from replicated usage and from this node's own
+ * ledger. Source: decisions, section 3 (columns); `admin-api/columns.ts`.
  */
 
 import { formatDuration } from "../../../base/index.ts";

@@ -29,8 +29,8 @@ export interface Limit {
   /** Maximum cost units in a window. */
   readonly limit: number;
   /**
-   * Revision of the configuration with this limit. Equal on every node, and higher with every configuration, even if an older
-   * document is restored. A limit never replaces one of a higher revision.
+   * Revision of the configuration with this limit. It is equal on every node and grows with every configuration, even if an
+   * older document is restored. A limit never replaces one of a higher revision.
    */
   readonly limitRev: number;
 }

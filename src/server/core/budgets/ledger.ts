@@ -39,13 +39,13 @@ export interface Reservation {
   share: Share;
   hard: number;
   soft: number;
-  /** Amount with which it may run alone if less than `hard` is left. */
+  /** Minimum amount with which the request may run alone if less than `hard` is left. */
   least: number;
   /** Amount reserved at admission. */
   amount: number;
   /** Part of `amount` that is not yet charged. */
   left: number;
-  /** Units that it may cost above `amount`, by its bound, and that are not yet charged. */
+  /** Uncharged units that the request may cost above `amount`, by its upper bound. */
   risk: number;
   /** Units charged by finished attempts. */
   before: number;
@@ -55,7 +55,7 @@ export interface Reservation {
   readonly isSession: boolean;
   /** State of the first report that includes this waiting request. */
   question: "unsent" | "sent" | "answered";
-  /** Start of the wait. */
+  /** Time at which the wait began. */
   since: number;
 }
 
@@ -93,7 +93,7 @@ export interface Share {
   leastSince: number;
   /** Waiting requests in order of arrival. Entries that no longer wait are skipped. */
   queue: Reservation[];
-  /** True if it belongs to an earlier incarnation; then its grant is charged in full in any case. */
+  /** True if the share belongs to an earlier incarnation, so that its grant is charged in full. */
   isClosed: boolean;
   /** Loans to other processes of this node; see `lending.ts`. */
   readonly loans: Set<Loan>;
@@ -101,14 +101,14 @@ export interface Share {
   asks: Ask[];
 }
 
-/** Part of a share that a borrower has, with the totals of its last report. */
+/** Part of a share that is lent to a borrower, with the totals of its last report. */
 export interface Loan {
   readonly borrower: object;
   readonly share: Share;
   granted: number;
   returned: number;
   spent: number;
-  /** Maximum units that it may have spent before its next report is answered. */
+  /** Maximum units that the borrower may have spent before its next report is answered. */
   pledge: number;
   seq: number;
   /** Units that no request of the borrower can need. */
@@ -124,9 +124,9 @@ export interface Ask {
   readonly loan: Loan;
   /** Units still to be lent before its requests can continue. */
   need: number;
-  /** Units that it would like beyond that. */
+  /** Additional units that the borrower wishes to have. */
   wish: number;
-  /** Units to be pledged. */
+  /** Units still to be pledged before its requests can continue. */
   held: number;
   /** True once the cluster was asked to accept a larger pledge. */
   isPledging: boolean;
@@ -173,7 +173,7 @@ export interface LedgerCounts {
 export interface LedgerOptions {
   /** True if it borrows from the node's ledger; then its reports contain more facts. */
   readonly borrows?: boolean;
-  /** Interval of reports that are not urgent, in milliseconds; the default is 500. */
+  /** Interval of non-urgent reports, in milliseconds; the default is 500. */
   readonly reportMs?: number;
 }
 
@@ -205,13 +205,13 @@ export interface Ledger {
   elapsed: number | undefined;
   /** Recent time until an answer, in milliseconds. */
   answerMs: number;
-  /** True if the cluster accepts pledges, since every member knows them. */
+  /** True if every member of the cluster supports pledges, so that reports may contain them. */
   pledges: boolean;
-  /** True if a leader is known; then waiting requests wait for a running answer. */
+  /** True if a leader is known, so that waiting requests wait for its answer. */
   hasLeader: boolean;
   readonly borrows: boolean;
   readonly reportMs: number;
-  /** Shares of which a borrower has nothing left, to be reported to the lender. */
+  /** Shares in which this borrower has nothing left; they are reported to the lender. */
   forgotten: Share[];
   /** Shares that borrowers wait for. */
   readonly asked: Set<Share>;

@@ -33,7 +33,7 @@ import type { ReportAnswer, ReportRow } from "./reporting.ts";
 import { askSoon, askWhenLow, isTold } from "./reserving.ts";
 import type { ReturnedShare, ShareName } from "./sweeping.ts";
 
-/** Borrowing process. It reports its rows in order. */
+/** Process that borrows from this ledger. It reports its rows in order. */
 export interface Borrower {
   readonly loans: Map<Share, Loan>;
 }
@@ -124,7 +124,7 @@ function loanOf(ledger: Ledger, borrower: Borrower, row: ReportRow, now: number)
   return made;
 }
 
-/** Takes over the totals of a borrower's row. */
+/** Copies the totals of a borrower's row to its loan. */
 function tell(ledger: Ledger, loan: Loan, row: ReportRow, now: number): void {
   const { share } = loan;
   const { bucket } = share;

@@ -1,4 +1,4 @@
-/** Rate at which a bucket is used, and amounts to request and pledge at a time. Times as in `ledger.ts`. */
+/** Rate at which a bucket is used, and the amounts to request and pledge at a time. Times are as in `ledger.ts`. */
 
 import type { Bucket, Ledger } from "./ledger.ts";
 

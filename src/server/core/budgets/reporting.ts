@@ -281,8 +281,8 @@ export function restart(ledger: Ledger, incarnation: number, now: number): void 
     bucket.limitRev = 0;
     for (const share of closed) {
       share.isClosed = true;
-      // At most the pledge is charged of the grant. Usage above it, of requests that cost more than they had reserved, is
-      // charged to nobody.
+      // Of the grant, at most the pledge is charged. Usage above the pledge, by requests that cost more than they had reserved,
+      // is not charged to anyone.
       share.granted = Math.min(share.granted, share.returned + share.pledged);
       share.pledged = Number.POSITIVE_INFINITY;
       const paid = Math.max(share.ackedSpent, share.granted - share.returned);

@@ -137,8 +137,8 @@ export function giveAllBack(ledger: Ledger, now: number): void {
 }
 
 /**
- * Returns unneeded units at once because the lender needs them elsewhere. Returns the totals to report, or `undefined` if
- * nothing of the share is here.
+ * Gives unneeded units back at once because the lender needs them elsewhere. Returns the totals to report, or `undefined` if
+ * this ledger has nothing of the share.
  */
 export function giveBackNow(ledger: Ledger, { b, w, window_ms }: ShareName, now: number): ReturnedShare | undefined {
   const share = knownBucket(ledger, b, window_ms)?.shares.get(w);

@@ -1,7 +1,7 @@
 /**
  * Capability sets and flags that the tables of `presets/` use for their claims. Source: provider catalog reference, 1.4.
  *
- * A set is exact: what it does not name is not claimed. Every set names the routes that the API serves.
+ * A set is exact: a capability that is not in it is not claimed. Every set includes the routes that the API serves.
  */
 
 import { type Capability, usableIn } from "../dialects/index.ts";

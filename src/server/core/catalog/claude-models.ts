@@ -1,6 +1,6 @@
 /**
- * Capabilities of the API that a Claude model lacks, by the model's name. If the name has no version, only `mid_system` counts
- * as missing, since a model must be known to accept it.
+ * Capabilities of the API that a Claude model lacks, by the model's name. If the name has no version, only `mid_system` is
+ * assumed to be missing, since few models accept it.
  *
  * Sources, all of platform.claude.com/docs/en: build-with-claude/mid-conversation-system-messages (which models take a system
  * turn, and that Sonnet 5 does not); build-with-claude/working-with-messages (prefill, from 4.6 on);

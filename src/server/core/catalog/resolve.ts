@@ -71,7 +71,8 @@ function fromPreset(
       ? refuse("region", `preset \`${preset}\` needs a \`region\`, or a \`base_url\``)
       : { kind: "resolved", provider: { ...found, channels } };
   }
-  // An ignored region would let the operator believe that data stays in that region. A `base_url` overrides the region.
+  // The region is refused and not ignored: otherwise the operator would believe that data stays there. With a `base_url`, that
+  // address decides.
   if (!named.has("region") && baseUrl === undefined && !signs) {
     return refuse("region", `preset \`${preset}\` has no place for a region: set \`base_url\` to the address of yours`);
   }

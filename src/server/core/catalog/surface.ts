@@ -10,10 +10,7 @@ import type { Channel, KeyHeader } from "./types.ts";
 /** Maximum length of a root, longer than any address in use. It bounds the parsing. */
 const LONGEST_ROOT = 2048;
 
-/**
- * Prefix removed from incoming paths: compat roots include `/v1`, as SDKs expect, and clients also call the gateway below
- * `/v1`.
- */
+/** Prefix that is removed from incoming paths: compat roots already include `/v1`, as SDKs expect. */
 export const COMPAT_STRIP = "/v1";
 
 /**

@@ -41,7 +41,7 @@ export interface CatalogProvider {
   readonly keyEnv: string;
   readonly docs: string;
   readonly removeRequestFields: readonly string[];
-  /** Removed fields that an operator named. A request is not refused for losing them. */
+  /** Fields that an operator chose to remove. Losing them does not refuse a request. */
   readonly strippedFields: readonly string[];
   /** Exact JSON text that each of these top-level fields is set to. */
   readonly setRequestFields: ReadonlyMap<string, string>;

@@ -23,7 +23,7 @@ export const DEFAULT_COST_LIMIT = 100_000;
 const MAX_MISTAKES = 8;
 
 export interface CompileOptions {
-  /** Types of the variables by full name, which may be dotted: `provider.metadata` beside `provider`. */
+  /** Types of the variables by full name. A name may contain dots: `provider.metadata` is separate from `provider`. */
   readonly variables: VariableTypes;
   /** Required type; `number` is int, uint or double. A result whose type is only known at run time is accepted. */
   readonly result: "bool" | "number" | "any";

@@ -20,7 +20,7 @@ export interface Problem {
   readonly message: string;
 }
 
-/** Reports a problem from a check: the check names the path, and the reader of the document knows its position. */
+/** Creates a problem for a check: the check gives the path, and the reader of the document adds the position. */
 export type ProblemAt = (path: Path, message: string, severity?: Severity) => Problem;
 
 /** Maximum length of a displayed value, enough for values that are written by hand. */

@@ -2,9 +2,9 @@
  * Decides what to do with a deployment document when another one is stored, by the table of spec document 1, States and
  * transitions.
  *
- * The caller passes digests; equal digests mean equal content. A document with a version is compared by it with the version of
- * the stored one or, if that has none, with the highest version that was applied before it (design decisions, section 20). It is
- * unknown whether a document without a version is newer, so it waits at a start and is applied when an operator reloads.
+ * The caller passes digests; equal digests mean equal content. A document's version is compared with that of the stored one or,
+ * if that has none, with the highest version that was applied before it (design decisions, section 20). It is unknown whether a
+ * document without a version is newer, so it waits at a start and is applied when an operator reloads.
  */
 
 export interface Edition {

@@ -8,7 +8,7 @@ import { isLoopbackOrigin, isOwnAddress, type Origin, readOrigin } from "./allow
 export type AllowedOrigins = ReadonlySet<string> | undefined;
 
 export interface Arrival {
-  /** Value of the request's `Origin` header. The next two are those of `Sec-Fetch-Site` and `Host`. */
+  /** Value of the request's `Origin` header. `fetchSite` and `host` are those of `Sec-Fetch-Site` and `Host`. */
   readonly origin: string | undefined;
   readonly fetchSite: string | undefined;
   readonly host: string | undefined;

@@ -1,11 +1,11 @@
 /**
- * Recognizes an error that a provider sent as an answer: with status 200, or as the first event of a stream. The status is
- * the one that the error would have had. Source: dialects reference, 10.1; shapes seen at compat hosts.
+ * Recognizes an error that a provider sent as an answer: with status 200, or as the first event of a stream. Determines the
+ * status that the error should have had. Source: dialects reference, 10.1; shapes seen at compat hosts.
  */
 import { listOf, objectOf, parsedJson, stringOf, type Values } from "./json/json-values.ts";
 
 interface AnswerError {
-  /** HTTP status that the error would have had, 400 to 599. */
+  /** HTTP status that the error should have had, 400 to 599. */
   readonly status: number;
 }
 

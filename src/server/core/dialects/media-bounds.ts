@@ -65,8 +65,8 @@ const BEGINNINGS: readonly (readonly [beginning: string, kind: MediaKind])[] = [
 ];
 
 /**
- * Returns an upper bound of the tokens of a JSON body. `isMessages` is the dialect, which decides where the address of an image
- * is. `contains` returns false if the body certainly lacks a text.
+ * Returns an upper bound of the tokens of a JSON body. `isMessages` is true for the messages dialect, which has the address of
+ * an image in another place. `contains` returns false if the body certainly lacks a text.
  */
 export function jsonTokens(plain: Buffer, isMessages: boolean, contains: (text: string) => boolean): number {
   const fetched = isMessages
@@ -155,7 +155,7 @@ const COMPAT_ADDRESS = '_url"';
 const MESSAGES_ADDRESS = '"url"';
 
 /**
- * Returns the number of images that the provider is to fetch: `"image_url"` before an address, or before an object that has
+ * Returns the number of images that the provider has to fetch: `"image_url"` before an address, or before an object that has
  * one.
  */
 function fetchedByCompat(plain: Buffer): number {
@@ -167,7 +167,7 @@ function fetchedByCompat(plain: Buffer): number {
   return count;
 }
 
-/** Returns the number of images and documents that the provider is to fetch: sources with `"type": "url"`. */
+/** Returns the number of images and documents that the provider has to fetch: sources with `"type": "url"`. */
 function fetchedByMessages(plain: Buffer): number {
   let count = 0;
   eachPlace(plain, MESSAGES_ADDRESS, (at) => {

@@ -110,9 +110,9 @@ interface Part {
   /** Name of the field; `undefined` if it has none. */
   readonly name: string | undefined;
   readonly isFile: boolean;
-  /** Whether the part is plain text, which is the default if it states no type or encoding. */
+  /** Whether the part is plain text, which is the default if it specifies no type or encoding. */
   readonly isPlainText: boolean;
-  /** Whether the part states no encoding, and no charset other than UTF-8. */
+  /** Whether the part specifies no encoding, and no charset other than UTF-8. */
   readonly isUnencoded: boolean;
   /** Content type, or empty. */
   readonly type: string;

@@ -13,7 +13,7 @@ import { formTokens, jsonTokens } from "./media-bounds.ts";
 import type { Route } from "./routes/routes.ts";
 import { MAX_COUNT } from "./usage/usage-normalise.ts";
 
-/** Assumed output bound, in tokens, of a request that states none: the default maximum of most models. */
+/** Output bound, in tokens, that is assumed for a request that sets none: the default maximum of most models. */
 export const DEFAULT_OUTPUT_BOUND = 16_384;
 
 export interface RequestBounds {

@@ -59,8 +59,7 @@ export const DIGIT_FORMS: ReadonlyMap<number, number> = new Map(
 );
 
 /**
- * Returns the text with digits of every script and form as ASCII digits. Its length changes if they are outside the basic
- * plane.
+ * Replaces digits of every script and form by ASCII digits. The text gets shorter if some of them are outside the basic plane.
  */
 export function foldDigits(text: string): string {
   return text.replace(OTHER_DIGITS, (digit) => {

@@ -122,7 +122,7 @@ export interface Rehearsed {
   readonly hidden: ReadonlyMap<string, string>;
 }
 
-/** Maximum number of findings shown per kind. A longer list is of no use, and a text may be one long list of numbers. */
+/** Maximum number of findings shown per kind, since a text may be one long list of numbers. */
 export const MOST_TOLD = 500;
 
 export function rehearsedVariables(question: RehearsalQuestion): GuardrailVariables {

@@ -72,7 +72,7 @@ export interface RuleDecision {
   readonly kinds: readonly SegmentKind[];
 }
 
-/** Rule whose `when` or `select` could not be evaluated. The texts contain nothing of the request. */
+/** Rule whose `when` or `select` could not be evaluated. Its texts never quote the request. */
 export interface RuleFault {
   readonly rule: string;
   readonly controls: readonly string[];
@@ -156,7 +156,7 @@ export interface KnownFinding {
   readonly count: number;
 }
 
-/** Effect of a rule for known findings. `fault`: the rule cannot be evaluated, so it refuses. */
+/** Effect of a rule on known findings. `fault`: the rule cannot be evaluated, so it refuses. */
 export interface RuleWeight {
   readonly rule: string;
   readonly action: RuleDecision["action"];

@@ -12,9 +12,9 @@ export interface Beside {
 }
 
 /**
- * Returns what `all`, a judgement over all findings, adds to `before`, the judgement that let the request through; earlier
- * decisions are not reported again. Nothing can be rewritten any more: a redact rule that would have to rewrite denies, or is
- * recorded as an annotation. Places that were rewritten before do not count.
+ * Returns the decisions that `all`, a judgement over all findings, adds to `before`, the judgement that let the request
+ * through; earlier decisions are not reported again. Nothing can be rewritten at this point: a redact rule that would have to
+ * rewrite denies, or is recorded as an annotation. Places that were rewritten before do not count.
  */
 export function judgedBeside(before: Judgement, all: Judgement, { detectors, onRedact }: Beside): Judgement {
   const skipped = all.skipped.filter((fault) => !before.skipped.some((known) => isSame(known, fault)));

@@ -13,7 +13,7 @@ export interface Failure {
   readonly kind: DetectorError["kind"];
   /** Reason for operators, without any inspected text. Empty if it is not known. */
   readonly reason: string;
-  /** True if the request is refused: with `guardrail_error`, or `overloaded` if `kind` is that. */
+  /** True if the request is refused: with `overloaded` if that is the `kind`, otherwise with `guardrail_error`. */
   readonly isFatal: boolean;
 }
 

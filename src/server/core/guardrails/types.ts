@@ -108,8 +108,8 @@ export interface Detector {
   readonly readsContext: readonly SegmentKind[];
   /**
    * Detects findings. Returns synchronously if it works on this thread, otherwise a promise. Rejects (or throws) with a
-   * `DetectorError`, or with the signal's reason. `all` are the segments of the message, for `readsContext`. `tracer` is that of
-   * the request, for calls of models.
+   * `DetectorError`, or with the signal's reason. `all` are the segments of the message, for `readsContext`. `tracer` traces
+   * model calls as part of the request.
    */
   readonly detect: (
     texts: readonly Scanned[],

@@ -121,7 +121,7 @@ function flowValue(value: unknown): string {
   return `{ ${members.join(", ")} }`;
 }
 
-/** Inserts before the closing bracket; on a new line if the bracket is on a line of its own. */
+/** Inserts `body` before the closing bracket, or on a new line if the bracket is alone on its line. */
 function flowInsertion(text: string, node: Collection, body: string, eol: string): Insertion {
   const close = rangeOf(node)[1] - 1;
   const last = lastOf(node);

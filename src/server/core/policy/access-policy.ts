@@ -177,7 +177,7 @@ const CALL: ReadonlySet<string> = new Set(["args", "name", "method"]);
 function deniesAlready(steps: readonly Step[], variables: HopVariables["mcp"], unknown: ReadonlySet<string>): boolean {
   for (const { reads, evaluate, decision } of steps) {
     if (reads.some((name) => unknown.has(name))) {
-      // Some call may satisfy this rule, so it counts as allowing.
+      // Some call may match this allow rule, so later rules do not certainly deny it.
       if (decision.action === "allow") return false;
       continue;
     }

@@ -1,6 +1,6 @@
 /**
- * Warnings about rules that, as far as the configuration shows, can never match or are never reached. They are not errors, since
- * the gateway can follow such rules.
+ * Warnings about rules that, as far as the configuration shows, can never match or are never reached. They are not errors,
+ * since the gateway can apply such rules.
  */
 
 import { nearest } from "../../../base/index.ts";

@@ -36,9 +36,7 @@ export interface Core {
   role: Role;
   lead: NodeId | undefined;
   configuration: Configuration;
-  /**
-   * Snapshot that was received and is not applied yet. Its configuration is in force when it is applied, like that of an entry.
-   */
+  /** Snapshot that was received and is not applied yet. Its configuration takes effect when it is applied, as with an entry. */
   restoring: SnapshotMeta | undefined;
   /** Progress of every member, including this node. Kept in all roles, but only meaningful while leading. */
   readonly progress: Map<NodeId, Progress>;
@@ -143,7 +141,7 @@ function checkOptions(options: RaftOptions): void {
   if (!bounds.every((bound) => bound >= 1)) throw new RangeError("raft: every bound is at least 1");
 }
 
-/** Sends a message from this node in its term, unless the fields override that. */
+/** Sends a message. Sender and term are this node and its current term unless `fields` overrides them. */
 export function send(core: Core, fields: MessageFields & { readonly term?: number }): void {
   const message = makeMessage({ from: core.id, term: core.term, ...fields });
   const rests = message.type === "MsgHeartbeatResp" ? core.durableTerm < core.term : waitsForAppend(message.type);

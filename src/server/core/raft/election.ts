@@ -72,7 +72,7 @@ export function answerVote(core: Core, message: Message): void {
 }
 
 /**
- * Refuses a vote and sends this node's commit index. From it, a member that was left behind can learn that a configuration
+ * Refuses a vote and sends this node's commit index. A member that was left behind can learn from it that a configuration
  * change is in force, after which it no longer needs the vote of the refusing node. Without this, two members whose leader was
  * removed could block forever if one missed the change (as in TiKV's raft).
  */

@@ -110,7 +110,7 @@ function receiveSnapshot(core: Core, { from }: Message, snapshot: SnapshotMeta):
 }
 
 /**
- * Returns true if the snapshot is to be installed. A node that is not in the snapshot's configuration accepts it too: a new
+ * Returns true if the snapshot should be installed. A node that is not in the snapshot's configuration accepts it too: a new
  * learner's first snapshot may be older than the change that added it.
  */
 function takeSnapshot(core: Core, snapshot: SnapshotMeta): boolean {

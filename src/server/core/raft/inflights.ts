@@ -8,7 +8,7 @@
 export interface Inflights {
   readonly maxMessages: number;
   readonly maxBytes: number;
-  /** Messages, oldest first. `index` is that of the last entry of the message. */
+  /** Messages, oldest first. `index` is the index of the message's last entry. */
   readonly messages: { readonly index: number; readonly bytes: number }[];
   bytes: number;
 }

@@ -139,7 +139,7 @@ export function findConflictByTerm(
   return { index: low, term: found };
 }
 
-/** Replaces the whole log by the snapshot that is to be installed. */
+/** Replaces the whole log by a snapshot that must then be installed. */
 export function restore(log: RaftLog, snapshot: SnapshotMeta): void {
   log.committed = snapshot.index;
   replaceWithSnapshot(log.unstable, snapshot);

@@ -112,8 +112,8 @@ export function broadcastHeartbeat(core: Core): void {
 }
 
 /**
- * Commits what a quorum has, if the last of it is an entry of this term: older entries are committed only together with one of
- * this term.
+ * Commits the entries that a quorum has, provided that the last one is of this term: older entries are committed only together
+ * with an entry of this term.
  */
 export function advanceCommit(core: Core): boolean {
   const index = quorumIndex(core.configuration, core.matchOf);

@@ -72,7 +72,7 @@ function answerEarlierTerm(core: Core, { type, from }: Message): void {
   else if (type === "MsgPreVote") refuseVote(core, "MsgPreVoteResp", from);
 }
 
-/** Returns false if a message of a later term is to be ignored. */
+/** Handles the term of a message of a later term. Returns false if the message must be ignored. */
 function enterTerm(core: Core, { type, from, term, reject, transfer }: Message): boolean {
   switch (type) {
     case "MsgVote":

@@ -18,7 +18,7 @@ export interface ReplayedRequest {
   readonly totalMs: number;
   /** Cost units under the proposal; `undefined` if not known. */
   readonly units: number | undefined;
-  /** Minimum of cost units that it needed on arrival; `undefined` if not known. */
+  /** Minimum cost units that the request needed on arrival; `undefined` if not known. */
   readonly least: number | undefined;
   readonly most: number | undefined;
   /** Units that the bucket was charged when the request was served. */

@@ -1,7 +1,8 @@
 /**
- * Judges a recorded request by a proposed configuration. The stages of the data plane are asked in order. If the record is not
- * enough for a stage, the recorded decision is taken over if the proposal changes nothing that the stage reads; otherwise the
- * result is unknown. Nothing is guessed.
+ * Evaluates a recorded request under a proposed configuration.
+ *
+ * It goes through the stages of the data plane in order. If the record is not sufficient for a stage, the recorded decision
+ * stays valid if the proposal changes nothing that the stage reads; otherwise the result is unknown. Nothing is guessed.
  */
 import { FACT, type RecordedRequest } from "./recorded-request.ts";
 
@@ -55,11 +56,11 @@ export interface Judged {
   readonly decision: Decision;
 }
 
-/** Configuration that requests are judged by. */
+/** Configuration under which requests are evaluated. */
 export interface Proposal {
   /** Returns true if the configuration in force decided the record and nothing differs at or below any of the paths. */
   readonly isUntouched: (request: RecordedRequest, paths: readonly string[]) => boolean;
-  /** Judges the stages before budgets, up to the first that does not pass. */
+  /** Evaluates the stages before budgets, up to the first one that does not pass. */
   readonly admit: (request: RecordedRequest, resolve: Resolve) => Admission;
   readonly budget: (request: RecordedRequest, admission: Admission, resolve: Resolve) => Step;
   readonly guardrails: (request: RecordedRequest, resolve: Resolve) => Guarding;

@@ -1,6 +1,6 @@
 /**
- * Record of a request from which a rehearsal judges another configuration: caller, target, decision and its reasons. It contains
- * only names and numbers: no text of a request or answer, no argument and no header value.
+ * Record of a request, from which a rehearsal computes what another configuration would have decided: caller, target, decision
+ * and its reasons. It contains only names and numbers: no text of a request or answer, no argument and no header value.
  */
 
 export const TRAFFIC = ["none", "llm", "mcp", "a2a", "websocket"] as const;
@@ -85,7 +85,7 @@ export interface RecordedRequest {
   readonly bodyBytes: number;
   /** Cost units charged. */
   readonly units: number;
-  /** Minimum of cost units that it needed on arrival; -1 if not known. */
+  /** Minimum cost units that the request needed on arrival; -1 if not known. */
   readonly least: number;
   readonly most: number;
 }

@@ -11,7 +11,7 @@ interface OrderedKeys {
   /** Adds a text that is not in the set. */
   add(key: string): void;
   delete(key: string): void;
-  /** Returns the keys in order, from the first one that is not below `start`. */
+  /** Returns the keys from `start` on (inclusive), in order. */
   from(start: string): Iterable<string>;
   clear(): void;
 }
@@ -19,7 +19,7 @@ interface OrderedKeys {
 export function createOrderedKeys(): OrderedKeys {
   let chunks: string[][] = [];
 
-  /** Returns the index of the chunk in which `key` is or belongs: the last one that does not begin after it. */
+  /** Returns the index of the chunk that contains `key` or would contain it: the last one that does not begin after it. */
   function chunkOf(key: string): number {
     let low = 0;
     let high = chunks.length - 1;

@@ -50,7 +50,7 @@ export function encodeProposal(nowMs: number, command: Uint8Array): Uint8Array {
   return data;
 }
 
-/** Decodes any bytes to one of the kinds. The command is parsed JSON and not checked further. */
+/** Decodes any bytes. The command is parsed as JSON and not checked further. */
 export function decodeProposal(data: Uint8Array): DecodedProposal {
   if (data.length === 0) return { kind: "empty" };
   const format = data[0] ?? 0;

@@ -139,7 +139,10 @@ export function isWellFormedRow(key: string, value: string): boolean {
   }
 }
 
-/** Returns whether a restore keeps the row. Members are those of the cluster; `keyid/` is rebuilt from the keys. */
+/**
+ * Returns whether a restore takes the row from the archive. Members stay those of the cluster, `keyid/` is rebuilt from the
+ * keys, and rows of running processes are dropped.
+ */
 export function outlivesRestore(key: string): boolean {
   const name = tableName(key);
   return name !== "member" && name !== "keyid" && !Object.hasOwn(PASSING, name);

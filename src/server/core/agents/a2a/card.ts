@@ -14,7 +14,7 @@ export interface CardTerms {
   readonly url: string;
   /** True if callers need a credential of the gateway. */
   readonly needsBearer: boolean;
-  /** Address of the discovery document of the issuer whose tokens are accepted, for clients that fetch one. */
+  /** URL of the OpenID discovery document of the accepted issuer, for clients that get a token themselves. */
   readonly openIdConnectUrl: string | undefined;
   readonly hasExtendedCard: boolean;
 }

@@ -16,7 +16,7 @@ const URIS = words("url uri extensions");
 const FREE = words("data metadata");
 const TOKEN = /^[\w.:/+*@-]{1,256}$/;
 
-/** Kinds of the texts of a message: `text` for `text` members, `other` for all other strings. */
+/** Segment kinds of a message's texts: `text` for `text` members, `other` for all other strings. */
 interface Kinds {
   readonly text: TextAs["kind"];
   readonly other: TextAs["kind"];

@@ -51,7 +51,7 @@ export interface McpRequest {
   /** JSON text of the id, as received; `null` for a notification. */
   readonly id: string;
   readonly method: string;
-  /** Tool, prompt or resource that the request names; otherwise empty. */
+  /** Name of the requested tool, prompt or resource; empty for other methods. */
   readonly name: string;
   readonly envelope: Envelope;
   readonly params: Placed | undefined;
@@ -136,7 +136,7 @@ export function readMcpRequest(headers: McpHeaders, body: Buffer): McpReading {
 /** Returns the defined name that a member of `params` nearly equals; a server might take the member for the defined one. */
 export const mcpAliasIn = (params: Placed | undefined): string | undefined => aliasIn(params, PARAMS);
 
-/** Returns the tool, prompt or resource that a call names, as rules read it; empty if it names none. */
+/** Returns the name of the called tool, prompt or resource, as rules read it; empty for other methods. */
 export function mcpNameIn(text: string, method: string, params: Placed | undefined): string {
   const named = NAMED.get(method);
   return named?.isRuled === true ? (stringIn(text, memberOf(params, named.member)) ?? "") : "";
@@ -171,8 +171,8 @@ export function argumentsOf({ method, envelope, params }: McpRequest): Readonly<
 }
 
 /**
- * Returns a key of everything that a page of a list depends on besides the server: the cursor as received, and the names of
- * the client's extensions.
+ * Returns the cache key of a page of a list: everything that the page depends on besides the server, which is the cursor as
+ * received and the names of the client's extensions.
  */
 export function listKeyOf({ envelope, params }: McpRequest): string {
   const { text } = envelope;

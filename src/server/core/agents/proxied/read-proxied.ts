@@ -42,7 +42,7 @@ const REPLY = ["result", "error"];
 export interface ProxiedCall {
   /** Method of the call. Empty for an answer to a request of the server. */
   readonly method: string;
-  /** Tool, prompt or resource that the call names; empty if it names none. */
+  /** Name of the called tool, prompt or resource; empty for other methods. */
   readonly name: string;
 }
 
@@ -161,7 +161,7 @@ function protocolOf(
     if (protocol !== undefined) return protocol;
   }
   const asks = nodes.some((node) => stringIn(text, memberOf(node, "method")) !== undefined);
-  // Headers alone do not decide, since clients send other bodies with them too, such as registrations.
+  // Headers alone are no proof, since clients send other bodies with the same headers, such as registrations.
   if (announced !== undefined && (isRpc || asks)) return announced;
   // Only in MCP does a client answer requests of the server.
   const isReply = nodes.some((node) => REPLY.some((name) => memberOf(node, name) !== undefined));

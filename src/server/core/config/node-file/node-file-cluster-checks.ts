@@ -24,7 +24,7 @@ export const clusterChecks: Check = (file, problem) =>
     check(file, problem),
   );
 
-/** Returns true if the node is, or may become, one of several. */
+/** Returns true if the cluster has, or may get, other members. */
 const hasOthers = ({ cluster: { peers = [], join } }: NodeFile): boolean => peers.length > 1 || join !== undefined;
 
 const isFilled = (text: string | undefined): boolean => text !== undefined && text !== "";

@@ -130,7 +130,7 @@ function keyRules(schema: JsonSchema): JsonSchema {
   };
 }
 
-/** Returns a schema that requires the keys. It also lists them as properties, because ajv's strict mode demands that. */
+/** Returns a schema that requires the keys. It also lists them as properties, which ajv's strict mode requires. */
 const requiring = (keys: readonly string[]): JsonSchema => ({
   required: keys,
   properties: Object.fromEntries(keys.map((key) => [key, {}])),

@@ -133,7 +133,7 @@ function isForm(name: string, value: string): boolean {
 const isErrorCode = (path: string): boolean => path === "code" || path.endsWith("error.code");
 
 /**
- * Returns the unit of an answer that is judged and signed together: a choice, a content block or an item of a response.
+ * Returns the part of an answer that is inspected and signed as a unit: a choice, a content block or an item of a response.
  * Returns an empty string outside of all of them.
  */
 export function scopeOf(path: string): string {

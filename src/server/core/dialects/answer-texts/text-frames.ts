@@ -69,8 +69,8 @@ function blockDelta(path: string, text: string): string {
 }
 
 /**
- * Returns the frame's JSON reduced to its text. Kept are `index` and `type` on the path to the text, and at the top level
- * every member that is not a list, an object or the usage.
+ * Returns the frame's JSON reduced to its text. It keeps `index` and `type` on the path to the text, and at the top level every
+ * member that is not a list, an object or the usage.
  */
 function skeleton({ data, start }: Template, root: Placed, json: string, { sequence, serial }: FrameNumbers): string {
   const kept = (node: Placed, level: number): string => {

@@ -5,7 +5,7 @@
 
 const names = (...list: readonly string[]): ReadonlySet<string> => new Set(list);
 
-/** Items state their type, and may have an id and a status from the answer that they come from. */
+/** Every item has a type, and may have an id and a status from the answer that it comes from. */
 const item = (...list: readonly string[]): ReadonlySet<string> => new Set(["type", "id", "status", ...list]);
 
 export const RESPONSE_FIELDS = [

@@ -20,7 +20,7 @@ interface LosingRequest {
   readonly to: Form;
   /** Parsed request. */
   readonly request: unknown;
-  /** Model's name from the client. */
+  /** Name of the model that the client requested. */
   readonly model: string;
   readonly provider: string;
   /** Capabilities that the caller's profile requires. */

@@ -160,7 +160,9 @@ function canShut(node: Values): boolean {
   return listOf(node.required).every((name) => typeof name === "string" && Object.hasOwn(properties, name));
 }
 
-/** Returns whether the node has no external reference, no reference within `allOf`, and no objects as its values. */
+/**
+ * Returns whether the node has no external reference, no reference within `allOf`, and no object or list as an allowed value.
+ */
 function isOfItself(node: Values): boolean {
   if (typeof node.$ref === "string" && !node.$ref.startsWith("#")) return false;
   if (listOf(node.allOf).some((part) => objectOf(part)?.$ref !== undefined)) return false;

@@ -80,7 +80,7 @@ function namesIn(bytes: Buffer, { names, ending }: Wanted): number[] {
     const end = at + ending.length;
     if (bytes[skipSpace(bytes, end)] !== COLON) continue;
     const start = bytes.lastIndexOf(QUOTE, end - 2);
-    // An escaped quote ends a longer name here, not the one that is looked for.
+    // The quote is escaped, so the match is only the end of a longer name.
     if (bytes[start - 1] === BACKSLASH) continue;
     if (names.includes(bytes.toString("latin1", start + 1, end - 1)) && places.push(start) === MAX_PLACES) break;
   }

@@ -366,7 +366,7 @@ function expectEnd(bytes: Buffer, start: number): void {
   if (at !== bytes.length) throw broken(bytes, at);
 }
 
-/** Returns the error for malformed JSON. It states the position but never the content, which may be a prompt. */
+/** Returns the error for malformed JSON. It gives the position but never the content, which may be a prompt. */
 function broken(bytes: Buffer, at: number): Malformed {
   return new Malformed(
     at >= bytes.length ? "the body ends before its JSON does" : `the body is not JSON at byte ${at}`,

@@ -72,8 +72,8 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
 /**
- * Parses JSON. Throws `SyntaxError`, which quotes nothing of the text, if it is not JSON or is nested too deep. `isKept` is
- * true if `scanObject` found that parsing loses nothing of the text, and that it is not too deep.
+ * Parses JSON. Throws `SyntaxError`, which never quotes the text, if it is not JSON or is nested too deep. `isKept` is true if
+ * `scanObject` found that parsing the text loses nothing and that it is not too deep.
  */
 export function readJson(text: string, isKept = false): JsonSource {
   const value = parsedJson(text);

@@ -50,7 +50,7 @@ export function readMessage(collector: Collector, node: Node, turn: number): voi
   }
   const context: Context = { kind: ROLES.get(role) ?? "user", turn };
   for (const { name, value, isShadowed } of node.members) {
-    // Providers accept only some characters in the name of a participant.
+    // A participant's name is read-only, since providers accept only some characters in it.
     if (name === "name" && value.kind === "string") collector.add(stringIn(value), undefined, context);
     else readMember(collector, name, value, isShadowed ? { ...context, channel: "apart" } : context);
   }

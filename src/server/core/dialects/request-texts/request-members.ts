@@ -60,7 +60,7 @@ function readSetting(collector: Collector, path: string, value: Node): void {
   else if (value.kind === "object")
     for (const { name, value: inner } of value.members) readSetting(collector, `${path}.${name}`, inner);
   else if (value.kind === "string" && (form === undefined || !form.test(stringIn(value)))) {
-    // The name of a model cannot be rewritten: another name is another model.
+    // The name of a model is read-only, since another name would be another model.
     if (path === "model" || path === "models") collector.add(stringIn(value), undefined, NEWEST);
     else collector.addString(value, NEWEST);
   }
@@ -118,7 +118,7 @@ function readSchema(collector: Collector, node: Node, context: Context): void {
   else if (node.kind === "object") {
     for (const { name, value } of node.members) {
       if (isStructure(name, value)) continue;
-      // A pattern cannot be rewritten: another pattern is another schema.
+      // A pattern is read-only, since another pattern would be another schema.
       if (name === "pattern" && value.kind === "string") collector.add(stringIn(value), undefined, context);
       else readSchema(collector, value, context);
     }

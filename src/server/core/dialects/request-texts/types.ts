@@ -38,5 +38,5 @@ export interface TextBody {
   readonly isJson: boolean;
 }
 
-/** Error for a body that cannot be read. The message quotes nothing of it. */
+/** Error for a body that cannot be read. The message never quotes the body. */
 export class Unreadable extends Error {}

@@ -10,8 +10,8 @@ interface Utf16Text {
 const MAX_HEAD_BYTES = 4_096;
 
 /**
- * Returns the text, or `undefined` if the bytes are not UTF-16. Without a byte order mark it is recognized by zeros in only one
- * of each two bytes.
+ * Returns the text, or `undefined` if the bytes are not UTF-16. Without a byte order mark, UTF-16 is recognized by zeros in
+ * only one byte of each pair.
  */
 export function utf16In(bytes: Buffer, charset = ""): Utf16Text | undefined {
   const order = orderOf(bytes, charset);

@@ -19,15 +19,15 @@ export type ModelPlace = "json" | "form" | "path" | "query" | "batch" | "none";
 
 /**
  * Whether an answer reports its usage. `always`: a successful one does; if it does not, the provider still bills, so the
- * reserved amount is charged. `maybe`: only for some models or formats. `none`: nothing is used, or the usage was charged when
- * the shown object was created.
+ * reserved amount is charged. `maybe`: only for some models or formats. `none`: it uses nothing, or the usage was charged when
+ * the returned object was created.
  */
 export type UsagePlace = "always" | "maybe" | "none";
 
 /**
- * Reason why a profile cannot limit the route. `hides_models`: a model does work although the request does not name it, or no
- * answer reports its usage. `grants_credential`: the answer lets its holder reach the provider without the gateway. Routes of
- * files are open, except for files that `namesBatch` recognizes.
+ * Reason why a profile cannot limit the route. `hides_models`: a model runs although the request does not name it, or no answer
+ * reports its usage. `grants_credential`: the answer lets its holder reach the provider without the gateway. Routes of files
+ * are open, except for files that `namesBatch` recognizes.
  */
 export type RouteGuard = "open" | "hides_models" | "grants_credential";
 
@@ -177,7 +177,7 @@ const ROWS: readonly Row[] = [
   row("uploads", "POST", "/v1/uploads/*", { capability: "files" }),
   row("batches", "GET POST", "/v1/batches", unread),
   row("batches", "GET POST", "/v1/batches/*", unread),
-  // Mistral's batches.
+  // Batches of Mistral's API.
   row("batches", ANY, "/v1/batch/*", { ...unread, capability: "" }),
   // The request names the trained model, but no answer reports the usage of training, and graders name further models.
   row("fine_tuning_jobs", "POST", "/v1/fine_tuning/jobs", { ...needsModel, capability: "", ...unread }),

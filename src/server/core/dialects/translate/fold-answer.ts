@@ -19,7 +19,7 @@ const FOLDS: Readonly<Record<FoldedForm, (body: string) => string>> = {
 };
 
 /**
- * Returns the folded answer as JSON text. `body` is that of a stream; any other body is returned unchanged. Throws
+ * Returns the folded answer as JSON text. `body` is the text of a stream; any other text is returned unchanged. Throws
  * `AnswerProblem`.
  */
 export function foldAnswer(form: FoldedForm, body: string): string {

@@ -1,4 +1,4 @@
-/** Readers of members that a translation needs. Each throws `RequestProblem`, which quotes nothing of the request. */
+/** Readers of members that a translation needs. Each throws `RequestProblem`, which never quotes the request. */
 import { objectOf, type Values } from "../json/json-values.ts";
 import { RequestProblem } from "./types.ts";
 

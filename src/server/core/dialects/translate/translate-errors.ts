@@ -160,7 +160,7 @@ function namedType(error: Values): string | undefined {
 }
 
 /**
- * Returns the error type of an event. Some compat providers put the status that the error would have had into its code or
+ * Returns the error type of an event. Some compat providers put the status that the error should have had into its code or
  * status.
  */
 function typeOfEvent(error: Values): string {

@@ -26,7 +26,10 @@ interface Model {
   readonly entry: Values;
 }
 
-/** Returns the list as JSON text. `query` is that of the client, and selects a messages client's page. Throws `AnswerProblem`. */
+/**
+ * Returns the list as JSON text. `query` is the client's query, which selects the page of a messages client. Throws
+ * `AnswerProblem`.
+ */
 export function translateModels(to: Dialect, body: string, query: string): string {
   const list = parsedJson(body);
   // Some compat providers answer with the bare array.

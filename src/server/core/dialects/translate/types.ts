@@ -69,7 +69,7 @@ export interface AnswerReading {
 /** Error for a request that violates its dialect in a part that translation has to read. */
 export class RequestProblem extends Error {
   override readonly name = "RequestProblem";
-  /** Path of the field, like `messages[2].content`; quotes nothing of the request. */
+  /** Path of the field, like `messages[2].content`; never quotes the request. */
   readonly param: string;
 
   constructor(param: string, message: string) {
@@ -116,7 +116,7 @@ export interface AnswerStamp {
   readonly remember?: ((id: string, item: string) => void) | undefined;
 }
 
-/** Error for a provider's answer that violates its dialect and cannot be translated. The message quotes nothing of it. */
+/** Error for a provider's answer that violates its dialect and cannot be translated. The message never quotes the answer. */
 export class AnswerProblem extends Error {
   override readonly name = "AnswerProblem";
 }

@@ -12,7 +12,7 @@ import { type BodyUsage, scanForUsage } from "./usage-scan.ts";
 
 /**
  * Maximum size of a first chunk that is kept until the second chunk or the end, in bytes. It is below the maximum size of a
- * usage.
+ * `usage` value.
  */
 const MAX_WHOLE_BYTES = 8 << 10;
 

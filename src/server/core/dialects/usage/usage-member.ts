@@ -6,7 +6,7 @@
  */
 import { type Member, memberValue, scanObject } from "../json/json-scan.ts";
 
-/** Maximum size of a usage in bytes; it usually takes about a hundred. */
+/** Maximum size of a `usage` value in bytes; it is usually about a hundred bytes. */
 export const MAX_USAGE_BYTES = 64 << 10;
 
 const NAME = '"usage"';

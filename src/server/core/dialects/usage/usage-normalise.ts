@@ -28,8 +28,8 @@ export interface UsageCounts {
 }
 
 /**
- * Returns the usage, or `undefined` if the value is not an object, or has no count, such as that of a transcription billed by
- * its duration.
+ * Returns the usage, or `undefined` if the value is not an object or has no count, as for a transcription that is billed by its
+ * duration.
  */
 export function normaliseUsage(dialect: Dialect, value: unknown): Usage | undefined {
   const counts = countsOf(dialect, value);
@@ -164,7 +164,7 @@ function compatWholes({ input, output, total, cached = 0, cacheCreation = 0, rea
   const whole = input ?? Math.min(MAX_COUNT, cached + cacheCreation);
   if (total === undefined) return { input: whole, output: output ?? reasoning };
   if (output === undefined) return { input: whole, output: Math.max(0, total - whole) };
-  // xAI does not include reasoning in the completion count. The total shows that.
+  // xAI does not include reasoning in the completion count, as the total shows.
   return { input: whole, output: total === whole + output + reasoning ? output + reasoning : output };
 }
 

@@ -43,7 +43,7 @@ export function raiseUsage(before: Usage, now: Usage, isTotalTold: boolean): Usa
   };
 }
 
-/** Adds the usage of several answers within one charge: a WebSocket session reports each of its responses separately. */
+/** Adds the usage of two answers that are charged together: a WebSocket session reports each of its responses separately. */
 export function addUsage(a: Usage, b: Usage): Usage {
   return {
     inputTokens: a.inputTokens + b.inputTokens,

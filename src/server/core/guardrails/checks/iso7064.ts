@@ -12,7 +12,7 @@ interface Pure {
   readonly radix: number;
   /** Number of the alphabet's characters that a value may use. */
   readonly characters: number;
-  /** Check character that is not among those; it may only be the last one. */
+  /** Additional check character; it may only be the last character. */
   readonly supplementary?: string;
 }
 

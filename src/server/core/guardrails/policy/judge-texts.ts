@@ -1,4 +1,4 @@
-/** Evaluates rules over annotations to a judgement. Source: document 3, `guardrails.rules[]`. */
+/** Evaluates rules over annotations and returns the judgement. Source: document 3, `guardrails.rules[]`. */
 
 import { type Expression, Fault, type Variables } from "../../cel/index.ts";
 import type {

@@ -35,7 +35,10 @@ export class JudgedAnswer {
   /** Number of judged texts; each stretch counts as one. */
   segments = 0;
 
-  /** Begins an inspection. `occasion` is that of the request. `signal` aborts when the client has disconnected. */
+  /**
+   * Begins an inspection with the variables, the rewriting state and the tracer of the request. `signal` aborts when the client
+   * has disconnected.
+   */
   constructor(guard: Guard, { variables, rewriting, tracer }: Occasion, signal: AbortSignal) {
     this.guard = guard;
     this.#signal = signal;

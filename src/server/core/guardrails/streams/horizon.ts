@@ -15,7 +15,7 @@ export function pendingFrom(text: string, from: number, reach: Reach): number {
   };
   const { length } = text;
   let earliest = length;
-  /** Start of the last run, which ended at a character outside the reach: runs that end after it begin there too. */
+  /** Start of the last run. It ended at a character outside the reach, so runs that end later begin there too. */
   let stopped = length;
   // A match may end before the last bytes, which are then its required context.
   for (let end = length, beyond = 0; ; ) {

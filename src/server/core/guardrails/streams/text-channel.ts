@@ -51,7 +51,7 @@ export interface ChannelPorts {
 export interface TextChannel {
   /** Adds text. Returns the text that may be shown now; empty after a refusal. */
   readonly push: (text: string) => Later<string>;
-  /** Scans text that was too short for a scan so far. */
+  /** Scans new text that was too short to be scanned so far. */
   readonly settle: () => Later<string>;
   /** Scans the rest. Nothing may be pushed after that. */
   readonly end: () => Later<string>;

@@ -55,7 +55,7 @@ export const ledgerRowKey = (of: Pick<LedgerRow, "day" | "id">): string => `rec/
 /** Maximum number of rows of one command. */
 export const MAX_LEDGER_PUT = 500;
 
-/** Replaces rows. Returns the positions of those that were left unchanged because their revision is not the one that was seen. */
+/** Replaces rows. Returns the positions of rows that were left unchanged because their revision differs from `seen`. */
 export const reconcilePut = define(
   "reconcile.put",
   object({ rows: listOf(given, MAX_LEDGER_PUT, 1) }),

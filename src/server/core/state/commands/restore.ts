@@ -1,5 +1,5 @@
 /**
- * Commands on the whole state: comparing it, and replacing it by that of an archive.
+ * Commands on the whole state: they compare it, and replace it by the state of an archive.
  *
  * A restore keeps the members and what must not be undone: the feature level and the witnessed heads. It drops what belongs to
  * running processes: sessions, idempotency keys, uploads, allowances. Grants in the archive count as used, and every member's

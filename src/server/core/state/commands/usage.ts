@@ -180,7 +180,8 @@ function holdingOf(draft: Draft, node: string, inc: number, of: WindowOf): Holdi
 /**
  * Returns the units to grant: at most half of what is left, divided by the number of nodes, so that others get some too. If
  * there are no other nodes and requests are waiting, all is granted, since smaller pieces would only make them wait for more
- * commits. A holder that spent above its grant is charged already, so catching up takes nothing more of the limit.
+ * commits. A holder that spent above its grant has already been charged for that, so raising the grant to its spending takes
+ * nothing from the limit.
  */
 function grantOf(
   holding: HoldingRow,

@@ -115,8 +115,8 @@ function unheldProfiles(
 }
 
 /**
- * Checks the identifier of a protected resource, from which addresses are made by appending to its path (RFC 9728, sections 1.2
- * and 3.1): it may have a path, but no query and no fragment. Its format refuses a user.
+ * Checks `public_url`, the identifier of the protected resource. Addresses are made by appending to its path (RFC 9728,
+ * sections 1.2 and 3.1), so it must have no query and no fragment. Its format already refuses a user.
  */
 export const checkPublicUrl: Check = ({ public_url: url }, problem) =>
   url === undefined || !/[?#]/.test(url)

@@ -56,8 +56,8 @@ function claimsOf(provider: ProviderConfig): readonly Claim[] {
 }
 
 /**
- * Reports claims that never count because an earlier provider claims as much or more. Claims are looked up by each of their
- * prefixes, so that the work is linear in the size of the text.
+ * Reports model claims without effect, because an earlier provider claims the same models or more. Claims are looked up by each
+ * of their prefixes, so that the work is linear in the size of the text.
  */
 export const checkShadowedModels: Check = ({ providers }, problem) => {
   const owners = new Map<string, string>();

@@ -1,4 +1,7 @@
-/** Reads what the messages of a chat completion request use. Source: dialects reference, 3.1 and 7; what is dropped: 8.3, 8.6. */
+/**
+ * Collects the capabilities that the messages of a chat completion request use. Source: dialects reference, 3.1 and 7; what is
+ * dropped: 8.3, 8.6.
+ */
 import { listOf, objectOf, type Values } from "../../json/json-values.ts";
 import { dataUriType, isHttpsUrl, isKnownImageType, isText } from "../dialect-forms.ts";
 import { CHAT } from "../known-fields.ts";
@@ -13,7 +16,7 @@ interface LatestTurn {
 }
 
 /**
- * Returns the place of the assistant's latest turn if it calls tools or is to be continued, but does not begin with the
+ * Returns the place of the assistant's latest turn if it calls tools or should be continued, but does not begin with the
  * thinking that a messages provider then requires.
  */
 export function readChatHistory(messages: readonly unknown[], uses: UseList): string | undefined {
@@ -72,7 +75,8 @@ function readOther(message: Values, role: unknown, uses: UseList): void {
 /** Reads a message. `takesMedia` is true if the other dialect allows more than text in this place. */
 function readMessage(message: Values, known: ReadonlySet<string>, takesMedia: boolean, uses: UseList): void {
   uses.expect(message, known);
-  // The name of a tool result is that of its call; a participant's name has no place in the other dialect.
+  // On a tool result, `name` repeats the name of the call. On other messages it names a participant, which the other dialect
+  // has no member for.
   if (isText(message.name) && message.role !== "function" && message.role !== "tool") uses.lose("hint", "name");
   uses.addCacheMark(message.cache_control, "5m", "cache_control");
   readContent(message.content, takesMedia, uses);

@@ -1,5 +1,5 @@
 /**
- * Reads settings that the requests of the compat dialect share, for chat completions and responses. Source: dialects reference,
+ * Collects the capabilities used by settings that chat completions and responses have in common. Source: dialects reference,
  * 3.1 and 7; responses reference, 2.
  */
 import { objectOf, type Values } from "../../json/json-values.ts";

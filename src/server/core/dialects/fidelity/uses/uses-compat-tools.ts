@@ -1,4 +1,7 @@
-/** Reads what the tools of a chat completion request use, and the tool choice. Source: dialects reference, 3.1 and 8.1. */
+/**
+ * Collects the capabilities that the tools and the tool choice of a chat completion request use. Source: dialects reference,
+ * 3.1 and 8.1.
+ */
 import { listOf, objectOf } from "../../json/json-values.ts";
 import { CHAT } from "../known-fields.ts";
 import { isBounded, isNarrowable } from "../schemas.ts";

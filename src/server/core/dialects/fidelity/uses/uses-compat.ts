@@ -1,4 +1,7 @@
-/** Reads what a chat completion request uses. Source: dialects reference, 3.1 and 7; what translation drops of it: 8.1. */
+/**
+ * Collects the capabilities that a chat completion request uses. Source: dialects reference, 3.1 and 7; what translation drops:
+ * 8.1.
+ */
 
 import { listOf, objectOf, type Values } from "../../json/json-values.ts";
 import type { Form } from "../../routes/routes.ts";

@@ -1,4 +1,7 @@
-/** Reads what the turns of a messages request use. Source: dialects reference, 5.1 and 7; what is dropped: 8.4, 8.6. */
+/**
+ * Collects the capabilities that the turns of a messages request use. Source: dialects reference, 5.1 and 7; what is dropped:
+ * 8.4, 8.6.
+ */
 import { listOf, objectOf, type Values } from "../../json/json-values.ts";
 import { isText } from "../dialect-forms.ts";
 import { MESSAGES } from "../known-fields.ts";

@@ -1,5 +1,6 @@
 /**
- * Reads what the tools of a messages request use, and the tool choice. Source: dialects reference, 5.1 and 8.2.
+ * Collects the capabilities that the tools and the tool choice of a messages request use. Source: dialects reference, 5.1 and
+ * 8.2.
  *
  * A tool with a type is known to the provider: it runs on the client's side (`builtin_tools`) or on the provider's. The tool
  * search has a capability of its own, although it runs on a server.

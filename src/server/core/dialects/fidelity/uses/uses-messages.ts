@@ -1,4 +1,6 @@
-/** Reads what a messages request uses. Source: dialects reference, 5.1 and 7; what translation drops of it: 8.2. */
+/**
+ * Collects the capabilities that a messages request uses. Source: dialects reference, 5.1 and 7; what translation drops: 8.2.
+ */
 
 import { listOf, objectOf, stringOf, type Values } from "../../json/json-values.ts";
 import type { Form } from "../../routes/routes.ts";

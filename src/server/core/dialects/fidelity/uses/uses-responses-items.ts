@@ -1,6 +1,7 @@
 /**
- * Reads what the items of a `responses` request use. Source: responses reference, 3. Members that are always dropped, like an
- * item's id and status, do not count as uses.
+ * Collects the capabilities that the items of a `responses` request use. Source: responses reference, 3.
+ *
+ * Members that are always dropped, like an item's id and status, do not count as uses.
  */
 
 import { listOf, objectOf, type Values } from "../../json/json-values.ts";
@@ -135,7 +136,7 @@ function readItem(item: Values, to: Form, uses: UseList): Side {
   }
 }
 
-/** Reads another item. Without a role and a type it is a reference, or unknown. */
+/** Reads any other item. Without a role and a type it is a reference, or unknown. */
 function readOther(item: Values, to: Form, uses: UseList): Side {
   const { role } = item;
   if (role === "user" || role === "assistant") {

@@ -63,7 +63,7 @@ function readPart(part: Values, { uses, to, takesMedia }: PartReading): boolean 
   }
 }
 
-/** Reads an image. The detail `auto` is the default; `original` exceeds the maximum of the older form. */
+/** Reads an image. Its default `detail` is `auto`; `original` exceeds the maximum of chat completions. */
 function readImage(part: Values, to: Form, takesMedia: boolean, uses: UseList): void {
   const { detail } = part;
   if (isText(detail) && detail !== "auto" && (to === "messages" || detail === "original")) uses.lose("hint", "detail");

@@ -1,4 +1,6 @@
-/** Reads what the tools of a `responses` request use, and the tool choice. Source: responses reference, 4. */
+/**
+ * Collects the capabilities that the tools and the tool choice of a `responses` request use. Source: responses reference, 4.
+ */
 
 import { listOf, objectOf, type Values } from "../../json/json-values.ts";
 import type { Form } from "../../routes/routes.ts";

@@ -1,6 +1,8 @@
 /**
- * Reads what a `responses` request uses, and what the channel's form cannot express. Source: responses reference, 2 to 4. A
- * field with a value that every provider applies anyway is not a use, so an explicit default refuses nothing.
+ * Collects the capabilities that a `responses` request uses, and the uses that the channel's form cannot express. Source:
+ * responses reference, 2 to 4.
+ *
+ * A field with a value that every provider applies anyway is not a use, so an explicit default refuses nothing.
  */
 
 import { listOf, objectOf, type Values } from "../../json/json-values.ts";

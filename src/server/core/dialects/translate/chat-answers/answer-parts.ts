@@ -172,7 +172,7 @@ export function readCompletion(body: string): Completion {
   return { answer, choice, message, usage: looseUsage(answer), written: argumentsWriter(body, value) };
 }
 
-/** Returns an error message that tells an operator what kind of text arrived. Nothing of the text is quoted. */
+/** Returns an error message that says what kind of text arrived, without quoting it. */
 export function notJson(body: string): string {
   return /^\s*<(?:!doctype|html|\?xml|head|body)/i.test(body)
     ? "the answer is not JSON but a web page: the address may be wrong, or a proxy answered"

@@ -86,7 +86,7 @@ class ChunkReader implements StreamTranslation {
     return this.#sink.take();
   }
 
-  /** Handles one choice. Several are parts of one message, in order of arrival. */
+  /** Handles one choice. All choices are parts of one message, in order of arrival. */
   #choice(choice: Values | undefined, written: WriteArguments): void {
     if (choice === undefined) throw new AnswerProblem("a choice is not an object");
     const { index, delta = null, finish_reason: finishReason } = choice;
@@ -115,7 +115,7 @@ class ChunkReader implements StreamTranslation {
   }
 }
 
-/** Returns the usage raised by a new one, as metering does: no count decreases. */
+/** Returns the larger count of each class, as metering does: no count decreases. */
 function raised(before: Usage | undefined, now: Usage | undefined): Usage | undefined {
   return before === undefined || now === undefined ? (now ?? before) : raiseUsage(before, now, true);
 }

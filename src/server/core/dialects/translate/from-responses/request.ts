@@ -2,8 +2,8 @@
  * Translates a `responses` request to one of the messages dialect, or to a chat completion. Source: responses reference, 2 to
  * 5.
  *
- * The guard has judged the request before: parts without an equivalent, or not claimed by the channel, are left out silently,
- * and the rest is a request that the provider accepts.
+ * The fidelity guard has already checked the request: parts without an equivalent, or not claimed by the channel, are left out
+ * silently, and the rest is a request that the provider accepts.
  */
 import type { Loss } from "../../fidelity/losses.ts";
 import { type Additions, additionsOf } from "../../fidelity/response-tools.ts";

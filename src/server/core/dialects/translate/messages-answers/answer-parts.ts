@@ -68,8 +68,8 @@ export function hasInput(block: Values): boolean {
 }
 
 /**
- * Returns the input of a `tool_use` block as the text of `arguments`. `exact` is that of the `JsonSource` that the block is a
- * part of.
+ * Returns the input of a `tool_use` block as the text of `arguments`. `exact` belongs to the `JsonSource` that contains the
+ * block.
  */
 export function readArguments(block: Values, exact: (part: unknown) => unknown = UNCHANGED): string {
   const input = block["input"];

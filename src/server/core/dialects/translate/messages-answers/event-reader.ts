@@ -12,7 +12,7 @@ import { countsOf, mergeCounts, type UsageCounts, usageOf } from "../../usage/us
 import { AnswerProblem, EarlyEnd, type StreamTranslation } from "../types.ts";
 import { hasInput, readBlock, readRefusal, readText } from "./answer-parts.ts";
 
-/** Block of the answer in the writer's own form. Nothing is written of a block of kind `skipped`. */
+/** Block of the answer in the writer's own form. A block of kind `skipped` is not written. */
 interface WrittenBlock {
   readonly kind: "text" | "thinking" | "tool_use" | "skipped";
 }
@@ -21,7 +21,9 @@ interface WrittenBlock {
 export interface EventSink<Block extends WrittenBlock> {
   /** Starts the answer. `message` is the message that begins the stream. */
   start(message: Values): void;
-  /** Opens a block. `exact` is that of the `JsonSource` that `block` is a part of, if its spelling may matter. */
+  /**
+   * Opens a block. `exact` belongs to the `JsonSource` that contains the block; it is set if the block's spelling may matter.
+   */
   open(block: Values, exact?: JsonSource["exact"]): Block;
   /** Writes text of a block of kind `text`. The next three write the parts of other kinds. */
   text(text: string, block: Block): void;

@@ -34,7 +34,7 @@ export class ChunkWriter implements EventSink<OpenBlock> {
   readonly #stamp: AnswerStamp;
   /** Beginning of each chunk; empty until the answer begins. */
   #before = "";
-  /** Usage member of every chunk except the last, which has the usage. Empty unless the client asked for usage. */
+  /** Member `usage` of every chunk except the last one, which contains the usage. Empty unless the client asked for usage. */
   readonly #usage: string;
   readonly #rest: string;
   #frames = "";
@@ -63,7 +63,7 @@ export class ChunkWriter implements EventSink<OpenBlock> {
     this.#delta('{"role":"assistant","content":""}');
   }
 
-  /** Opens a block. `exact` is that of the `JsonSource` that `block` is a part of. */
+  /** Opens a block. `exact` belongs to the `JsonSource` that contains the block. */
   open(block: Values, exact?: (part: unknown) => unknown): OpenBlock {
     switch (block["type"]) {
       case "text":

@@ -1,8 +1,8 @@
 /**
  * Translates a messages client's request for a compat provider. Source: dialects reference, 8.2, 8.4 and 8.6.
  *
- * The guard has judged the request before: parts without a counterpart, or not claimed by the channel, are left out because the
- * operator allowed it. Schemas of tools, their input and schemas of output keep their spelling.
+ * The fidelity guard has already checked the request: parts without a counterpart, or not claimed by the channel, are left out
+ * because the operator allowed it. Schemas of tools, their input and schemas of output keep their spelling.
  */
 import { isClosedSchema } from "../../fidelity/schemas.ts";
 import { type JsonSource, writeJson } from "../../json/json-source.ts";

@@ -19,7 +19,7 @@ export interface Conversation {
   readonly system: readonly TextBlock[];
   readonly turns: readonly Turn[];
   /**
-   * Whether the assistant's latest turn called tools, or is to be continued, and does not begin with thinking, which the API
+   * Whether the assistant's latest turn called tools or should be continued, but does not begin with thinking, which the API
    * requires while thinking is on.
    */
   readonly lacksThinking: boolean;
@@ -52,7 +52,7 @@ export function beginCalls(draft: Draft): void {
   draft.callOrder = new Map();
 }
 
-/** Returns the conversation, or `undefined` if it has nothing to answer. */
+/** Returns the conversation, or `undefined` if there is nothing in it to answer. */
 export function finished(draft: Draft, scope: Scope): Conversation | undefined {
   const turns = withPrefill(wellPlaced(draft), scope);
   if (turns.length === 0) return undefined;

@@ -1,8 +1,8 @@
 /**
  * Translates a compat request to one of the messages dialect. Source: dialects reference, 8.1, 8.3 and 8.6.
  *
- * The guard has judged the request before: parts without an equivalent, or not claimed by the channel, are left out silently,
- * and the rest is a request that the provider accepts. Members without an effect are not sent.
+ * The fidelity guard has already checked the request: parts without an equivalent, or not claimed by the channel, are left out
+ * silently, and the rest is a request that the provider accepts. Members that have no effect are left out too.
  */
 
 import type { Loss } from "../../fidelity/losses.ts";

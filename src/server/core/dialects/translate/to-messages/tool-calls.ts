@@ -7,7 +7,7 @@ import type { ToolIds } from "./ids.ts";
 
 const NAME = /^[A-Za-z0-9_-]{1,128}$/;
 
-/** Returns the name of a tool. The compat dialect allows half of the length, so its names are never refused. */
+/** Returns the name of a tool. The compat dialect allows only half the length, so its names are never too long. */
 export function toolName(value: unknown, place: string): string {
   const name = requiredName(value, place);
   return NAME.test(name) ? name : refuse(place, "must be of letters, digits, _ and -, at most 128 of them");

@@ -1,11 +1,11 @@
 /**
- * Reads the log probabilities of a chat answer's tokens, whose members are those of a response. Source: responses reference,
+ * Reads the log probabilities of a chat answer's tokens. They have the same members in a response. Source: responses reference,
  * 2.
  */
 import { listOf, numberOf, objectOf, stringOf, type Values } from "../../json/json-values.ts";
 
 /**
- * Returns the JSON texts of the log probabilities, one for each token. `choice` is that of a whole answer or of a chunk.
+ * Returns the JSON texts of the log probabilities, one for each token. `choice` is a choice of a whole answer or of a chunk.
  * Invalid entries are left out.
  */
 export function logprobsOf(choice: Values): readonly string[] {

@@ -52,7 +52,7 @@ function feistel(
   header(input, radix, u, n, tweak.length);
   input.set(tweak, BLOCK);
   const roundAt = input.length - numberBytes - 1;
-  // The blocks before the one that contains the round number are equal in all ten rounds.
+  // All blocks before the block with the round number are the same in all ten rounds.
   const changesAt = roundAt - (roundAt % BLOCK);
   const before = mac(cipher, Buffer.alloc(BLOCK), input.subarray(0, changesAt));
   const changing = input.subarray(changesAt);

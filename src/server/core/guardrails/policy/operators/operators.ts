@@ -34,7 +34,7 @@ interface Written {
   readonly lacksDomain: boolean;
 }
 
-/** Rewrites a value. `label` is that of the annotation, without its category. `text` is the value as written. */
+/** Rewrites a value. `label` is the annotation's label without the category, `text` the value as written. */
 export type Operator = (label: string, text: string, rewriting: Rewriting) => Written;
 
 export function compileOperator(rule: GuardrailRule, keys: OperatorKeys): Operator {
