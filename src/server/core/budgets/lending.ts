@@ -76,13 +76,13 @@ export function borrow(ledger: Ledger, borrower: Borrower, row: ReportRow, now: 
     return { b: row.b, w: row.w, window_ms: row.window_ms, granted: 0, remaining: 0, returned: 0, pledge: 0, age: 0 };
   }
   const { share } = loan;
-  tell(ledger, loan, row, now);
+  copyTotals(ledger, loan, row, now);
   const { want, need = 0 } = row;
   const ask: LoanAsk = {
     ...{ loan, row, need, wish: want - need, held: 0 },
     ...{ isPledging: false, isRecalled: false, isDecided: false },
   };
-  // Earlier requests go first.
+  // Asks that are already waiting go first.
   if (share.asks.length === 0 || !isWaiting(ask)) lend(ledger, ask, now);
   if (ask.isDecided) return answerOf(ledger, ask, now);
   share.asks.push(ask);
@@ -125,7 +125,7 @@ function loanOf(ledger: Ledger, borrower: Borrower, row: ReportRow, now: number)
 }
 
 /** Copies the totals of a borrower's row to its loan. */
-function tell(ledger: Ledger, loan: Loan, row: ReportRow, now: number): void {
+function copyTotals(ledger: Ledger, loan: Loan, row: ReportRow, now: number): void {
   const { share } = loan;
   const { bucket } = share;
   const spent = Math.max(loan.spent, row.spent);
@@ -152,7 +152,7 @@ function tell(ledger: Ledger, loan: Loan, row: ReportRow, now: number): void {
 const isWaiting = ({ row, loan }: LoanAsk): boolean => (row.need ?? 0) > 0 || floorOf(row) > pledgedOf(loan);
 const floorOf = ({ loan }: ReportRow): number => loan?.floor ?? 0;
 
-/** Lends what is available. The ask is decided when no request waits for more. */
+/** Lends units that are available. The ask is decided once no request of the borrower waits for more. */
 function lend(ledger: Ledger, ask: LoanAsk, now: number): void {
   const { loan, row } = ask;
   const { share } = loan;
@@ -209,7 +209,7 @@ export function proceed(ledger: Ledger, now: number): ReadonlySet<Share> {
     for (const ask of share.asks as LoanAsk[]) {
       if (share.isClosed) ask.isDecided = true;
       else if (isFree && !ask.isDecided) lend(ledger, ask, now);
-      if (!ask.isDecided && !isAsked(ledger, share) && isLeased(ledger, share, now)) goOn(ledger, ask, now, toRecall);
+      if (!ask.isDecided && !isAsked(ledger, share) && isLeased(ledger, share, now)) step(ledger, ask, now, toRecall);
       isFree &&= ask.isDecided;
     }
     share.asks = share.asks.filter(({ isDecided }) => !isDecided);
@@ -223,7 +223,7 @@ const isAsked = ({ hasLeader, urgent }: Ledger, share: Share): boolean =>
   hasLeader && (share.reportId !== 0 || urgent.has(share));
 
 /** Takes the next step for an ask when the cluster currently grants no more. */
-function goOn(ledger: Ledger, ask: LoanAsk, now: number, toRecall: Set<Share>): void {
+function step(ledger: Ledger, ask: LoanAsk, now: number, toRecall: Set<Share>): void {
   const { share } = ask.loan;
   if (ask.need === 0 && !ask.isPledging) {
     ask.isPledging = true;

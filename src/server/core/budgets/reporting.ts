@@ -78,7 +78,7 @@ export interface Report {
   readonly shares: readonly Share[];
 }
 
-/** Answer to a row. */
+/** Answer to one row of a report. */
 export interface ReportAnswer {
   readonly b: string;
   readonly w: number;

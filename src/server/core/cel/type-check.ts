@@ -44,7 +44,7 @@ interface Checked {
   readonly mistakes: readonly Mistake[];
   /** Declared variables that are read, by whole name. */
   readonly reads: ReadonlySet<string>;
-  /** Maximum depth of nested loops. */
+  /** Maximum depth of nested loops, which is the number of slots for loop variables. */
   readonly slots: number;
 }
 

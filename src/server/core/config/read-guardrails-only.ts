@@ -50,7 +50,7 @@ function partOf(whole: Tree, { withTokens }: GuardrailsReading): Part {
   const refs = new Set(
     detectors.flatMap((detector) => ["nlp", "classify", "embed"].flatMap((type) => textAt(detector, type, "ref"))),
   );
-  const providers = asked(
+  const providers = judgeProviders(
     itemsOf(at(whole, "providers")),
     detectors.flatMap((detector) => textAt(detector, "llm", "provider")),
   );
@@ -71,7 +71,7 @@ function partOf(whole: Tree, { withTokens }: GuardrailsReading): Part {
 }
 
 /** Returns the providers with these names, and their failover providers. */
-function asked(providers: readonly Tree[], names: readonly string[]): readonly Tree[] {
+function judgeProviders(providers: readonly Tree[], names: readonly string[]): readonly Tree[] {
   const nameOf = (provider: Tree): string | undefined =>
     [...textAt(provider, "name"), ...textAt(provider, "preset")][0];
   const named = (all: readonly string[]) => providers.filter((provider) => all.includes(nameOf(provider) ?? ""));

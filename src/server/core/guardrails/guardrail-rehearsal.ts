@@ -106,7 +106,7 @@ export interface Rehearsal {
   readonly more: number;
 }
 
-/** Result before it is rendered. */
+/** Result of a rehearsal before it is rendered. */
 export interface Rehearsed {
   readonly segments: readonly Segment[];
   /** Judgement; `undefined` if a failed detector makes the guard refuse the message. */

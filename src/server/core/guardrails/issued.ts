@@ -41,8 +41,8 @@ export interface Issued {
   readonly within: (text: string) => (start: number, end: number) => boolean;
 }
 
-/** Creates the memory. Calls `told` for each new value. */
-export function createIssued(told?: (value: IssuedValue) => void): Issued {
+/** Creates the memory. Calls `onNew` for each new value. */
+export function createIssued(onNew?: (value: IssuedValue) => void): Issued {
   const labels = new Map<string, string>();
   const kinds = new Map<string, Kind>();
   const lengths = new Set<number>();
@@ -83,7 +83,7 @@ export function createIssued(told?: (value: IssuedValue) => void): Issued {
   return {
     add(label, text, size) {
       const value: IssuedValue = [label, symbolsOf(text), size];
-      if (keep(value)) told?.(value);
+      if (keep(value)) onNew?.(value);
     },
     learn(values) {
       for (const value of values) keep(value);

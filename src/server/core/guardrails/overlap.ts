@@ -19,7 +19,7 @@ export interface Beside {
 export function judgedBeside(before: Judgement, all: Judgement, { detectors, onRedact }: Beside): Judgement {
   const skipped = all.skipped.filter((fault) => !before.skipped.some((known) => isSame(known, fault)));
   const shadow = all.shadow.filter(({ detector }) => detectors.has(detector));
-  const told = { skipped, shadow, annotations: all.annotations, fpeDomainTooSmall: 0 };
+  const observed = { skipped, shadow, annotations: all.annotations, fpeDomainTooSmall: 0 };
   const missed =
     all.outcome === "allow"
       ? missedEdits(
@@ -36,12 +36,12 @@ export function judgedBeside(before: Judgement, all: Judgement, { detectors, onR
     else {
       const by: RuleDecision = { ...added, action: "deny" };
       const message = `guardrail rule ${by.rule} would rewrite the request, which was forwarded already`;
-      return { outcome: "deny", message, by, decisions: [...decisions, by], ...told };
+      return { outcome: "deny", message, by, decisions: [...decisions, by], ...observed };
     }
   }
   return all.outcome === "allow"
-    ? { outcome: "allow", rewrites: all.rewrites.map(() => undefined), decisions, ...told }
-    : { ...all, decisions, ...told };
+    ? { outcome: "allow", rewrites: all.rewrites.map(() => undefined), decisions, ...observed }
+    : { ...all, decisions, ...observed };
 }
 
 const isSame = (a: RuleFault, b: RuleFault): boolean => a.rule === b.rule && a.part === b.part;

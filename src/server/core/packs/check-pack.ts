@@ -37,7 +37,7 @@ export function checkPack(pack: Pack, baseOf: BaseOf): readonly string[] {
   return problems;
 }
 
-/** Returns the names in `requires`. */
+/** Returns the names of the detectors in `requires`. */
 export function detectorsOf({ requires }: Readonly<Record<string, unknown>>): readonly string[] {
   return Array.isArray(requires) ? requires.filter((it) => typeof it === "string") : [];
 }

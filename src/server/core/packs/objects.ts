@@ -19,7 +19,7 @@ export interface Named {
   readonly list: ListName;
   readonly name: string;
   readonly value: Values;
-  /** Index in its list. */
+  /** Index of the object in its list. */
   readonly at: number;
 }
 

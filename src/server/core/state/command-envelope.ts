@@ -5,7 +5,7 @@ import type { Command } from "./types.ts";
 
 export const actor = object({ iss: label(512), sub: label(512) });
 
-/** Fields around those of a command. */
+/** Fields of the envelope, in addition to those of the command. */
 export const envelopeParts = object({
   v: integer(1),
   t: text(/^[a-z]+\.[a-z_]+$/, 64),

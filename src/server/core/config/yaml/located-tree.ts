@@ -33,7 +33,7 @@ export type Tree =
       readonly kind: "scalar";
       readonly at: number;
       readonly value: string | number | boolean | null;
-      /** Number as written. */
+      /** Text of a number as written. */
       readonly written?: string;
     }
   /** Marks an error that is already reported, so that nothing more is reported here. */

@@ -168,8 +168,8 @@ function endsOf(type: string, item: string, own: string, part: string): readonly
 }
 
 /** Returns the index of an item. Events of a session's conversation only name the item's id. */
-function placeOfItem(text: string, root: Placed, told: number | undefined, items: Map<string, number>): number {
+function placeOfItem(text: string, root: Placed, index: number | undefined, items: Map<string, number>): number {
   const id = stringIn(text, memberOf(root, "item_id") ?? memberOf(memberOf(root, "item"), "id"));
-  if (told !== undefined && id !== undefined) items.set(id, told);
-  return told ?? (id === undefined ? undefined : items.get(id)) ?? 0;
+  if (index !== undefined && id !== undefined) items.set(id, index);
+  return index ?? (id === undefined ? undefined : items.get(id)) ?? 0;
 }

@@ -41,8 +41,8 @@ export function losses(uses: Uses, way: Way | undefined, { caps }: LosingChannel
   if (!isTranslated && caps === undefined) return NONE;
   const { capabilities } = uses;
   const untranslatable = isTranslated ? uses.untranslatable : undefined;
-  const isTold = caps === undefined || caps.has("thinking_replay");
-  const unsigned = isTranslated && !isTold ? uses.unsignedThinking : undefined;
+  const claimsReplay = caps === undefined || caps.has("thinking_replay");
+  const unsigned = isTranslated && !claimsReplay ? uses.unsignedThinking : undefined;
   const isTellable = untranslatable === undefined || untranslatable.size === 0;
   if (capabilities.size === 0 && isTellable && unsigned === undefined) return NONE;
   const lost: Loss[] = [];

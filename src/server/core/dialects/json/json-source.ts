@@ -81,7 +81,10 @@ export function readJson(text: string, isKept = false): JsonSource {
   return { value, exact: isKept ? itself : exactParts(text, value) };
 }
 
-/** Returns the `exact` function for a text that was parsed already to `value`. Throws as `readJson` does. */
+/**
+ * Returns the `exact` function for a text that was already parsed to `value`. Throws `SyntaxError` if the text is nested too
+ * deep.
+ */
 export function exactParts(text: string, value: unknown): JsonSource["exact"] {
   if (!mayLose(text)) return itself;
   let parts: ReadonlyMap<unknown, Verbatim> | undefined;
@@ -128,7 +131,7 @@ export function jsonText(part: unknown): string {
 
 /**
  * Returns whether the text may contain a number or an order of names that parsing does not keep. A false positive only costs
- * time: a name that begins like an index is treated as one.
+ * time: a name that begins like an index is treated as one. Throws `SyntaxError` if the text is nested too deep.
  */
 function mayLose(text: string): boolean {
   let loses = false;

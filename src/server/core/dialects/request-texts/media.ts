@@ -43,7 +43,7 @@ const FORMS = uninspectedNames("media", "type");
 const DATA_URL = /^data:([^,;]{0,128})((?:;[^,;]{0,128}){0,8}),/i;
 const TEXT_TYPE = /^(?:text\/|application\/(?:[\w.-]+\+)?(?:json|xml|yaml|x-yaml|x-ndjson|jsonl)$|image\/svg)/i;
 
-/** Reads a member of a block with the media `what`. `other` reads members without media. */
+/** Reads a member of a block with media of the kind `what`. `other` reads members without media. */
 export function readCarried(
   collector: Collector,
   block: ObjectNode,

@@ -62,7 +62,7 @@ export function readTexts(route: Route, _dialect: Dialect, body: TextBody): Requ
     return plain.length === 0 ? nothingIn(plain, undefined) : textsOf(route, body);
   } catch (error) {
     if (error instanceof Unreadable) return nothingIn(plain, error.message);
-    // A name has an invalid escape.
+    // A name has an invalid escape, or the JSON is nested too deep.
     if (error instanceof SyntaxError) return nothingIn(plain, "the body is not JSON");
     throw error;
   }
@@ -107,7 +107,7 @@ function textsOf(route: Route, { plain, contentType, isJson }: TextBody): Reques
 const TEXT = /^\s*(?:text\/|application\/sdp)/i;
 const USER = { kind: "user", turn: 0 } as const;
 
-/** Returns whether the text is JSON of bounded depth. It need not be an object, and was not scanned before. */
+/** Returns whether the text is a JSON object, list or string. Throws `SyntaxError` if it is nested too deep. */
 function isSound(text: string): boolean {
   if (!/^\s*[[{"]/.test(text)) return false;
   const value = parsedJson(text);
@@ -117,7 +117,7 @@ function isSound(text: string): boolean {
 }
 
 function multipart(collector: Collector, plain: Buffer, boundary: string): RequestTexts {
-  // Most forms contain a file and are never rewritten.
+  // The text is created only when needed: most forms contain a file and are never rewritten.
   const body: Source = {
     spot: undefined,
     get text() {

@@ -54,7 +54,7 @@ export interface Route {
 }
 
 export interface Counterpart {
-  /** Dialect of the counterpart; `undefined` if it is the dialect that the request does not have. */
+  /** Dialect of the counterpart; `undefined` means the dialect that is not the request's. */
   readonly dialect: Dialect | undefined;
   /** Form of the body to send; `undefined` if there is no body. */
   readonly form: Form | undefined;

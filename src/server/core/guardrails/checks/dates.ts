@@ -1,4 +1,4 @@
-/** Dates within identity numbers. */
+/** Validates dates within identity numbers. */
 
 const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 

@@ -51,13 +51,13 @@ function population(
   );
   const own = { ...refining, members };
   // An empty selection exempts the profile from rules that read detectors. A rule that reads only the route or the key stays.
-  const standing = rules.filter(
+  const activeRules = rules.filter(
     ({ requires }) => members.size > 0 || facts.detectors.length === 0 || requires?.size === 0,
   );
-  const rulesInForce: RulesInForce = { ...viewsOf(standing), refining: own };
+  const rulesInForce: RulesInForce = { ...viewsOf(activeRules), refining: own };
   return {
     detectors: [...members.keys()],
-    rules: standing.map(({ rule }) => rule.name),
+    rules: activeRules.map(({ rule }) => rule.name),
     annotate: (inspected, scoreThreshold = own.scoreThreshold) => annotated(inspected, { ...own, scoreThreshold }),
     open: (occasion) => openInspection(rulesInForce, occasion),
     weigh: (found, variables) => weighRules(rulesInForce, found, variables),

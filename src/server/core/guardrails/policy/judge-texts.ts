@@ -50,7 +50,7 @@ export function openInspection(inForce: RulesInForce, { variables, rewriting, re
     return { annotations: view.annotations, labels: view.labels, detectors, seen: whenVariables(variables, view) };
   });
   /** Rules that have annotated; each is reported again only when it reads something new. */
-  const told = new Set<CompiledRule>();
+  const annotated = new Set<CompiledRule>();
   /** Judgement of a text without findings. It stays valid until something is found, since rules read nothing else. */
   let silent: Judgement | undefined;
   return {
@@ -86,8 +86,8 @@ export function openInspection(inForce: RulesInForce, { variables, rewriting, re
         skipped.push(outcome);
       } else if (outcome.fires) {
         const { action } = rule.rule;
-        if (action === "annotate" && news.length === 0 && told.has(rule)) continue;
-        told.add(rule);
+        if (action === "annotate" && news.length === 0 && annotated.has(rule)) continue;
+        annotated.add(rule);
         for (const claim of outcome.claims) claims.push(claim);
         const decision = action === "redact" ? undefined : decisionOf(rule, news);
         decisions.push({ rule, decision });
@@ -166,7 +166,7 @@ function weighed(
   news: readonly Fresh[],
   { variables: context, restores }: Pick<Occasion, "variables" | "restores">,
 ): Outcome {
-  const fired = rule.when === undefined ? news.length > 0 : asked(rule.when, seen);
+  const fired = rule.when === undefined ? news.length > 0 : evaluated(rule.when, seen);
   if (fired instanceof Fault) return faultOf(rule, "when", fired);
   if (!fired) return SILENT;
   const claims: Claim[] = [];
@@ -180,7 +180,7 @@ function weighed(
     // Values that will be restored are not encrypted first.
     if (isFpe && restores?.(candidate.annotation) === true) continue;
     variables["a"] = value;
-    const isSelected = rule.select === undefined || asked(rule.select, variables);
+    const isSelected = rule.select === undefined || evaluated(rule.select, variables);
     if (isSelected instanceof Fault) return faultOf(rule, "select", isSelected);
     if (isSelected) claims.push({ by: rule, candidate });
   }
@@ -190,7 +190,7 @@ function weighed(
 
 const NOT_BOOL = new Fault("type", "the condition is not a bool");
 
-function asked(expression: Expression, variables: Variables): boolean | Fault {
+function evaluated(expression: Expression, variables: Variables): boolean | Fault {
   const outcome = expression.evaluate(variables);
   if (outcome.kind === "error") return outcome.error;
   return typeof outcome.value === "boolean" ? outcome.value : NOT_BOOL;

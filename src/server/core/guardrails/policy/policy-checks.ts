@@ -187,21 +187,21 @@ function isTrueOfNothing({ when }: CompiledRule): boolean {
 function unreadKeys(rule: CompiledRule): readonly GuardrailProblem[] {
   const { action, select, kinds, replacement, message, operator } = rule.rule;
   const found: GuardrailProblem[] = [];
-  const tell = (key: string, reader: string): void => {
+  const reportUnread = (key: string, reader: string): void => {
     found.push(warning(rule, key, `is read only by ${reader}`));
   };
   if (action !== "redact") {
-    if (select) tell("select", "a redact rule");
-    if (kinds !== undefined) tell("kinds", "a redact rule");
-    for (const key of differing(rule.rule, ["operator", ...MASK_KEYS])) tell(key, "a redact rule");
+    if (select) reportUnread("select", "a redact rule");
+    if (kinds !== undefined) reportUnread("kinds", "a redact rule");
+    for (const key of differing(rule.rule, ["operator", ...MASK_KEYS])) reportUnread(key, "a redact rule");
   }
   if (replacement !== undefined && (action !== "redact" || operator !== "replace")) {
-    tell("replacement", "a redact rule with `operator: replace`");
+    reportUnread("replacement", "a redact rule with `operator: replace`");
   }
   if (action === "redact" && operator !== "mask") {
-    for (const key of differing(rule.rule, MASK_KEYS)) tell(key, "a redact rule with `operator: mask`");
+    for (const key of differing(rule.rule, MASK_KEYS)) reportUnread(key, "a redact rule with `operator: mask`");
   }
-  if (message && action !== "deny") tell("message", "a deny rule");
+  if (message && action !== "deny") reportUnread("message", "a deny rule");
   return found;
 }
 
@@ -293,8 +293,8 @@ function namings(
       for (const text of mention.texts) {
         const message = complaint(mention.subject, mention.how, text);
         if (message === undefined) continue;
-        const told = placed({ ...mention, message }, rule.rule[key] ?? "");
-        messages.set(told, warning(rule, key, told));
+        const text = placed({ ...mention, message }, rule.rule[key] ?? "");
+        messages.set(text, warning(rule, key, text));
       }
     }
   }

@@ -63,19 +63,19 @@ export interface JudgedWhole {
 export type Facts = RecordData & { readonly direction: Direction };
 
 /** Settles a whole message. Throws `audit_unavailable` if a rule's action cannot be recorded. */
-export function settleJudged(guarded: Guarded, told: () => Facts, sinks: GuardrailSinks): Settled {
-  return settle(guarded, shadowCounts(guarded.judgement?.shadow ?? []), told, sinks);
+export function settleJudged(guarded: Guarded, facts: () => Facts, sinks: GuardrailSinks): Settled {
+  return settle(guarded, shadowCounts(guarded.judgement?.shadow ?? []), facts, sinks);
 }
 
 /** Settles an answer once, at its end or refusal. Throws `audit_unavailable` if a rule's action cannot be recorded. */
 export function settleWhole(
   { guarded, shadow, isOversize }: Omit<JudgedWhole, "found">,
-  told: () => Facts,
+  facts: () => Facts,
   sinks: GuardrailSinks,
 ): Settled {
-  const settled = settle(guarded, shadow, told, sinks);
+  const settled = settle(guarded, shadow, facts, sinks);
   if (!isOversize) return settled;
-  const data = { ...told(), decision: "deny", error: "oversize", rule: null };
+  const data = { ...facts(), decision: "deny", error: "oversize", rule: null };
   sinks.trail?.decided({ event: "guardrail.decision", controls: [], data });
   const by = { kind: "guardrail", name: "response.on_oversize" } as const;
   const error = new GatewayError("guardrail_denied", "The answer is longer than guardrails inspect.", { by });
@@ -85,14 +85,14 @@ export function settleWhole(
 function settle(
   { judgement, failures }: JudgedWhole["guarded"],
   shadow: ShadowCounts,
-  told: () => Facts,
+  facts: () => Facts,
   { trail, metrics, log }: GuardrailSinks,
 ): Settled {
   const fatal = failures.find(({ isFatal }) => isFatal);
   for (const failure of failures) metrics.detectorFailed(failure);
   if (judgement === undefined) {
     const failed = fatal ?? ({ detector: "", kind: "failed", reason: "", isFatal: true } as const);
-    const data = { ...told(), decision: "error", detector: failed.detector, error: failed.kind };
+    const data = { ...facts(), decision: "error", detector: failed.detector, error: failed.kind };
     trail?.decided({ event: "guardrail.decision", controls: [], data });
     return { error: failureError(failed, data.direction), acted: "" };
   }
@@ -104,25 +104,25 @@ function settle(
   }
   if (judgement.outcome === "error") metrics.failed(judgement.by.rule, judgement.by.error);
   if (judgement.fpeDomainTooSmall > 0) metrics.domainsTooSmall(judgement.fpeDomainTooSmall);
-  recordShadow(shadow, told, trail);
+  recordShadow(shadow, facts, trail);
   if (judgement.outcome !== "allow" || decisions.length + skipped.length > 0) {
     trail?.decided({
       event: "guardrail.decision",
       controls: controlsOf(judgement),
-      data: { ...told(), ...decisionOf(judgement) },
+      data: { ...facts(), ...decisionOf(judgement) },
     });
   }
-  return { error: errorOf(judgement, told), acted: actedIn(decisions) };
+  return { error: errorOf(judgement, facts), acted: actedIn(decisions) };
 }
 
 /** Returns the value of `x-gateway-guardrails`; empty if no rule acted. */
 export const actedIn = (decisions: readonly RuleDecision[]): string => decisions.map(spelledDecision).join(", ");
 
-function errorOf(judgement: Judgement, told: () => Facts): GatewayError | undefined {
+function errorOf(judgement: Judgement, facts: () => Facts): GatewayError | undefined {
   if (judgement.outcome === "allow") return undefined;
   const by = { kind: "guardrail", name: judgement.by.rule } as const;
   if (judgement.outcome === "deny") return new GatewayError("guardrail_denied", judgement.message, { by });
-  if (judgement.by.excess !== undefined && told().direction === "request") {
+  if (judgement.by.excess !== undefined && facts().direction === "request") {
     return new GatewayError("body_too_large", `${judgement.message}: send it in parts.`, { by });
   }
   // The same request would cause the same fault, so clients must not retry it.
@@ -193,10 +193,10 @@ function shadowCounts(found: readonly Annotation[]): ShadowCounts {
  * Records findings of shadow detectors. An observation never refuses a message, even if it cannot be recorded; the trail itself
  * reports that it is full.
  */
-function recordShadow(detectors: ShadowCounts, told: () => Facts, trail: GuardrailTrail | undefined): void {
+function recordShadow(detectors: ShadowCounts, facts: () => Facts, trail: GuardrailTrail | undefined): void {
   if (Object.keys(detectors).length === 0) return;
   try {
-    trail?.decided({ event: "guardrail.shadow", controls: [], data: { ...told(), detectors } });
+    trail?.decided({ event: "guardrail.shadow", controls: [], data: { ...facts(), detectors } });
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
   }

@@ -26,7 +26,7 @@ export interface ReachSet {
 /** Compiles reaches. The largest right context of any reach is used for all of them. */
 export function compileReaches(given: readonly Reach[]): ReachSet {
   const rightBytes = given.reduce((most, reach) => Math.max(most, reach.rightBytes), 0);
-  // Sorted so that the reaches with the shortest matches have the first bits.
+  // Reaches are sorted, so that those with the shortest matches have the first bits.
   const reaches = given.map((reach) => ({ ...reach, rightBytes })).sort((one, other) => one.maxBytes - other.maxBytes);
   return new Compiled(reaches, rightBytes);
 }

@@ -45,9 +45,9 @@ export const acknowledgementPut = define(
   ({ duration_ms, ...given }, { draft, now, by }) => {
     const key = acknowledgementRowKey(given.name);
     if (draft.get(key) === undefined) {
-      let standing = 0;
-      for (const [, value] of draft.scan(PREFIX)) if (acknowledgementRows.read(value).until > now) standing += 1;
-      if (standing >= MAX_ACKNOWLEDGEMENTS) return refused("acknowledgement_limit");
+      let active = 0;
+      for (const [, value] of draft.scan(PREFIX)) if (acknowledgementRows.read(value).until > now) active += 1;
+      if (active >= MAX_ACKNOWLEDGEMENTS) return refused("acknowledgement_limit");
     }
     const until = now + duration_ms;
     draft.put(key, acknowledgementRows.write({ ...given, at: now, until, by }));

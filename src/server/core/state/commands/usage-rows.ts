@@ -44,15 +44,18 @@ const holding = object({
   window: integer(),
   node: label(),
   inc: integer(),
-  /** These three only grow. `granted - returned` is what the node may spend in total. */
+  /**
+   * Units granted so far. `granted`, `returned` and `spent` only grow; `granted - returned` is what the node may spend in
+   * total.
+   */
   granted: integer(),
   returned: integer(),
   spent: integer(),
-  /** These three are from the newest report that had `pledge`; absent before. See `pledgedOf`. */
+  /** Pledge of the newest report that had one, absent before; `seq` and `heard` are from the same report. See `pledgedOf`. */
   pledge: optional(integer()),
-  /** Number of that report. */
+  /** Number of the report with the pledge. */
   seq: optional(integer()),
-  /** Log time of that report. */
+  /** Log time of the report with the pledge. */
   heard: optional(integer()),
 });
 

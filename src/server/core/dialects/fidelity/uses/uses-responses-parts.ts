@@ -87,10 +87,10 @@ function readFile(part: Values, to: Form, takesMedia: boolean, uses: UseList): v
     return;
   }
   uses.add("documents", place);
-  const isTold = isText(data)
+  const isSendable = isText(data)
     ? isToldFile(fileUri(data, part.filename), to)
     : to === "messages" && isText(url) && isHttpsUrl(url);
-  if (!isTold || !takesMedia) uses.lose("documents", place);
+  if (!isSendable || !takesMedia) uses.lose("documents", place);
 }
 
 function isToldFile(uri: string | undefined, to: Form): boolean {

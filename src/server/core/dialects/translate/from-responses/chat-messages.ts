@@ -100,7 +100,7 @@ function assistantMessage({ steps }: Round, { claims, thoughts }: Writing): Mess
   let thought = "";
   const end = endBeforeTrailingThoughts(steps);
   for (const [index, step] of steps.entries()) {
-    if (step.kind === "spoken") {
+    if (step.kind === "text") {
       if (step.text !== "") texts.push(step);
     } else if (step.kind === "call") {
       if (claims("tools")) calls.push(callOf(step));
@@ -115,7 +115,7 @@ function assistantMessage({ steps }: Round, { claims, thoughts }: Writing): Mess
   }
   if (texts.length === 0 && calls.length === 0) return undefined;
   const isRefused = texts.length > 0 && texts.every(({ isRefusal }) => isRefusal);
-  const text = texts.map((spoken) => spoken.text).join("");
+  const text = texts.map((each) => each.text).join("");
   return {
     role: "assistant",
     content: isRefused || texts.length === 0 ? null : text,
@@ -154,8 +154,8 @@ const KINDS: ReadonlyMap<unknown, string> = new Map([
 function partsOf(content: Content, claims: Claims): readonly Message[] {
   if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
   return content.flatMap((part): readonly Message[] => {
-    const told = partOf(part, claims);
-    return told === undefined ? [] : [told];
+    const chatPart = partOf(part, claims);
+    return chatPart === undefined ? [] : [chatPart];
   });
 }
 

@@ -72,7 +72,7 @@ export interface Thought {
 }
 
 export interface AssistantText {
-  readonly kind: "spoken";
+  readonly kind: "text";
   readonly text: string;
   readonly isRefusal: boolean;
 }

@@ -104,7 +104,7 @@ function addItem(draft: Draft, item: Values, place: string): void {
       });
       break;
     case "image_generation_call":
-      if (item["result"]) step(draft, { kind: "spoken", text: IMAGE_MADE, isRefusal: false });
+      if (item["result"]) step(draft, { kind: "text", text: IMAGE_MADE, isRefusal: false });
       break;
     case "item_reference":
       addReference(item, place);
@@ -124,7 +124,7 @@ function addMessage(draft: Draft, item: Values, place: string): void {
       say(draft, "user", contentOf(content, `${place}.content`));
       break;
     case "assistant":
-      for (const spoken of assistantTexts(content, `${place}.content`)) step(draft, spoken);
+      for (const text of assistantTexts(content, `${place}.content`)) step(draft, text);
       break;
     default:
       if (role === undefined && item["type"] !== "message" && typeof item["id"] === "string") addReference(item, place);

@@ -111,7 +111,7 @@ function answerOf({ steps }: Round, writing: Writing): readonly Block[] {
         if (index < end) append(blocks, thoughts.blocksOf(step).flatMap(thinkingOf));
         else thoughts.drop(step);
         break;
-      case "spoken":
+      case "text":
         if (!isBlank(step.text)) blocks.push(textBlock(step.text));
         break;
       case "call": {

@@ -16,8 +16,8 @@ export function contentOf(content: unknown, place: string): Content {
 /** Returns the texts and refusals of an assistant message. */
 export function assistantTexts(content: unknown, place: string): readonly AssistantText[] {
   if (isAbsent(content)) return [];
-  if (typeof content === "string") return [{ kind: "spoken", text: content, isRefusal: false }];
-  return partsOf(content, place, spokenOf);
+  if (typeof content === "string") return [{ kind: "text", text: content, isRefusal: false }];
+  return partsOf(content, place, assistantText);
 }
 
 function partsOf<Of>(
@@ -36,11 +36,11 @@ function partsOf<Of>(
   return parts;
 }
 
-function spokenOf(part: Values, type: string, at: string): AssistantText | undefined {
+function assistantText(part: Values, type: string, at: string): AssistantText | undefined {
   const isRefusal = type === "refusal";
   if (!isRefusal && !isTextType(type)) return undefined;
   return {
-    kind: "spoken",
+    kind: "text",
     text: requiredText(isRefusal ? part["refusal"] : part["text"], `${at}.${isRefusal ? type : "text"}`),
     isRefusal,
   };

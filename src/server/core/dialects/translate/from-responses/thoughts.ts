@@ -18,16 +18,16 @@ export interface Thoughts {
 /** Returns a reader of the thoughts of one request. `kinds` are the blocks that the channel's form can express. */
 export function openThoughts({ claims, seal }: ChannelTerms, kinds: ReadonlySet<SealedBlock["k"]>): Thoughts {
   const lost: Loss[] = [];
-  const isTold = claims("thinking_replay");
+  const claimsReplay = claims("thinking_replay");
 
   // The guard has already counted unclaimed capabilities and unsealed reasoning, so only the rest is recorded.
   function drop({ sealed, place }: Thought): void {
-    if (isTold && sealed !== undefined && lost.length === 0)
+    if (claimsReplay && sealed !== undefined && lost.length === 0)
       lost.push({ capability: "thinking_replay", isHard: false, place });
   }
 
   function blocksOf(thought: Thought): readonly SealedBlock[] {
-    if (!isTold || thought.sealed === undefined) return [];
+    if (!claimsReplay || thought.sealed === undefined) return [];
     const blocks = seal?.open(thought.sealed)?.filter(({ k }) => kinds.has(k)) ?? [];
     if (blocks.length === 0) drop(thought);
     return blocks;
@@ -38,5 +38,5 @@ export function openThoughts({ claims, seal }: ChannelTerms, kinds: ReadonlySet<
 
 /** Returns the index after the last step that has text or is a call. Thoughts from there on have no result. */
 export function endBeforeTrailingThoughts(steps: readonly Step[]): number {
-  return steps.findLastIndex((step) => (step.kind === "spoken" ? /\S/.test(step.text) : step.kind === "call")) + 1;
+  return steps.findLastIndex((step) => (step.kind === "text" ? /\S/.test(step.text) : step.kind === "call")) + 1;
 }

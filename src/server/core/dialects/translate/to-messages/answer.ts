@@ -146,9 +146,9 @@ function eventsOf(block: Block, index: number): string {
   switch (block.kind) {
     case "thinking": {
       const { thinking, signature } = block;
-      const said = thinking === "" ? "" : frames.thinkingDelta(index, thinking);
+      const thinkingText = thinking === "" ? "" : frames.thinkingDelta(index, thinking);
       const signed = signature === "" ? "" : frames.signatureDelta(index, signature);
-      return frames.thinkingStart(index) + said + signed + frames.blockStop(index);
+      return frames.thinkingStart(index) + thinkingText + signed + frames.blockStop(index);
     }
     case "text":
       return frames.textStart(index) + frames.textDelta(index, block.text) + frames.blockStop(index);

@@ -65,8 +65,8 @@ export function samplingOf(request: Values, isThinking: boolean, { claims }: Sco
   const top_p = samplingAt(request, "top_p");
   const top_k = optionalNumber(request["top_k"], "top_k");
   if (isThinking) {
-    const isTold = top_p !== undefined && top_p >= LEAST_THINKING_TOP_P && claims("sampling");
-    return isTold ? { ...NO_SAMPLING, top_p } : NO_SAMPLING;
+    const keepsTopP = top_p !== undefined && top_p >= LEAST_THINKING_TOP_P && claims("sampling");
+    return keepsTopP ? { ...NO_SAMPLING, top_p } : NO_SAMPLING;
   }
   const isPair = temperature !== undefined && top_p !== undefined;
   const isSampled = claims("sampling");

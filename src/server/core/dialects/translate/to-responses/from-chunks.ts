@@ -145,10 +145,10 @@ export class ChunksToResponse implements ChunkSink, BlockWriter<Block> {
     else this.#queue.append({ kind, held: text });
   }
 
-  #reason(text: string, told: readonly unknown[]): void {
+  #reason(text: string, details: readonly unknown[]): void {
     const { last } = this.#queue;
     const open = last?.kind === "reasoning" ? last : undefined;
-    const news = told.filter((detail) => tellsDetail(detail, open !== undefined));
+    const news = details.filter((detail) => tellsDetail(detail, open !== undefined));
     if (text === "" && news.length === 0) return;
     const block = open ?? { kind: "reasoning", held: text, details: [] };
     const size = news.length === 0 ? 0 : JSON.stringify(news).length;
@@ -181,10 +181,10 @@ export class ChunksToResponse implements ChunkSink, BlockWriter<Block> {
     this.#queue.append(block);
   }
 
-  #keepLogprobs(told: readonly string[]): void {
-    if (told.length === 0) return;
-    for (const each of told) this.#queue.hold(each.length);
-    this.#logprobs = this.#logprobs.length === 0 ? told : [...this.#logprobs, ...told];
+  #keepLogprobs(logprobs: readonly string[]): void {
+    if (logprobs.length === 0) return;
+    for (const each of logprobs) this.#queue.hold(each.length);
+    this.#logprobs = this.#logprobs.length === 0 ? logprobs : [...this.#logprobs, ...logprobs];
   }
 }
 

@@ -1,4 +1,4 @@
-/** Operators that rewrite values, and restoring. */
+/** Operators that rewrite values, and functions that restore encrypted values. */
 export { ALPHABETS, alphabetOf } from "./alphabets.ts";
 export { type Feasibility, feasibilityOf } from "./feasible.ts";
 export { formsIn, type Span } from "./forms.ts";
