@@ -135,7 +135,9 @@ function index(container: Value, key: Value): Value | Fault {
   return found === undefined ? KEY_MISSING : found;
 }
 
-/** Converts a value to an index. A whole number of any type is one; -1 stands for an index that no list has. */
+/**
+ * Converts a value to a list index. Whole numbers of every numeric type are accepted; -1 stands for an index that no list has.
+ */
 function listIndex(key: Value): number | undefined {
   const number = key instanceof Uint ? key.value : key;
   if (typeof number === "bigint") return number >= 0n && number <= Number.MAX_SAFE_INTEGER ? Number(number) : -1;

@@ -123,8 +123,8 @@ export interface Detector {
    */
   readonly detectHere?: (texts: readonly Scanned[]) => Detection;
   /**
-   * Maximum UTF-16 units of all texts for a direct call of `detectHere`, without timeout and signal, which would cost as much as
-   * scanning a short text. If absent, it is never called directly.
+   * Maximum UTF-16 units of all texts with which `detectHere` may be called directly, without a timeout and a signal, which
+   * would cost as much as scanning a short text. If absent, it is never called directly.
    */
   readonly unitsAtOnce?: number;
   /**

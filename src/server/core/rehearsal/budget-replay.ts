@@ -115,7 +115,7 @@ export class BudgetReplay {
 const mostOf = (units: number | undefined, bound: number | undefined): number =>
   units === undefined ? (bound ?? Number.POSITIVE_INFINITY) : Math.max(units, bound ?? 0);
 
-/** Adds the requests that had ended by then to the usage. */
+/** Adds to the window's usage the requests that had ended by the time `at`. */
 function settle(window: Window, at: number): void {
   if (window.running.length === 0) return;
   const left: Running[] = [];

@@ -49,7 +49,7 @@ const BASE64 = formOf("media");
 export const isSound = (text: string): boolean => BASE64.test(text);
 const DATA_URL = /^data:([a-z]*)[^,]{0,200};base64,/i;
 
-/** Returns whether a string of that name is always a text, unless it begins as a `data:` URL. */
+/** Returns whether a string member of that name is always inspected as a text, unless it begins like a `data:` URL. */
 export const isAlwaysText = (name: string): boolean =>
   ![FORM, OF_ERRORS, SEALS, TOKENS, ENCODED, CARRIERS].some((names) => names.has(name)) && name !== "arguments";
 
@@ -140,7 +140,7 @@ export function scopeOf(path: string): string {
   return /^(?:choices|content|output)\.\d+(?=\.|$)/.exec(path)?.[0] ?? "";
 }
 
-/** Returns whether the text is a thought: rewriting it voids the seals of its scope. */
+/** Returns whether the text is thinking. Rewriting it invalidates the signatures of its scope. */
 export function isThought(path: string): boolean {
   return /\.(?:thinking|reasoning\w*|summary)(?:\.|$)/.test(path) || /^output\.\d+\.content\.\d+\.text$/.test(path);
 }

@@ -62,7 +62,7 @@ export function layoutOf(dialect: Dialect, text: string, root: Placed, places: M
 const EVERYTHING = [""];
 
 /**
- * Returns the layout of an event that names neither a type nor choices. Streams of assistant runs send deltas of an object, and
+ * Returns the layout of an event that has neither a type nor choices. Streams of assistant runs send deltas of an object, and
  * then the whole object.
  */
 function otherLayout(text: string, root: Placed): Layout {

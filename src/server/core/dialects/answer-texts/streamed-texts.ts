@@ -239,7 +239,10 @@ class Stream implements StreamTexts {
     return this.#close([""], new Set());
   }
 
-  /** Returns the template of an event with one text that continues and nothing else that is read or numbered. */
+  /**
+   * Returns a template if the event has exactly one text, which continues in later events, and nothing else that is inspected
+   * or numbered.
+   */
   #templateFrom(reading: Reading): EventTemplate | undefined {
     const { event, spots, pieces, closes, seals, uninspected, root, type } = reading;
     const [spot] = spots;

@@ -16,7 +16,7 @@ export interface Uses {
 
 export interface Loss {
   readonly capability: Capability;
-  /** Whether the loss refuses the request. A soft loss is only counted. */
+  /** Whether the request is refused because of the loss. A soft loss is only counted. */
   readonly isHard: boolean;
   /** Place in the request, if the form and not the capability is lost. */
   readonly place: string | undefined;

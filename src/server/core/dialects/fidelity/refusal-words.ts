@@ -39,7 +39,7 @@ const ADVICE: Readonly<Partial<Record<Capability, string>>> = {
     "`providerOptions.openai.store` to false, or use `openai.chat(model)`.",
 };
 
-/** Fields that every request needs, so that removing them is no advice. */
+/** Fields that every request needs. The advice never suggests removing them. */
 const ESSENTIAL: ReadonlySet<string> = new Set(["model", "messages", "input", "system", "instructions"]);
 
 const UNSHOWN = /[^\x20-\x7e]+/g;

@@ -131,7 +131,7 @@ function isByBudget({ thinking }: Values, { capabilities }: UseList): boolean {
   return capabilities.has("thinking") && !capabilities.has("effort") && type !== "adaptive" && type !== "between_tools";
 }
 
-/** Reads uses that depend on several fields. */
+/** Adds uses that depend on several fields. */
 function readPairs(request: Values, uses: UseList): void {
   if (isOtherNumber(request.temperature, 1) && isOtherNumber(request.top_p, 1)) uses.add("top_p_pair", "top_p");
   const { max_tokens: older, max_completion_tokens: bound } = request;

@@ -119,7 +119,7 @@ export function usesOfMessages(request: Values, sought: Capability | undefined, 
   return uses;
 }
 
-/** Reads uses that depend on several fields. */
+/** Adds uses that depend on several fields. */
 function readPairs(request: Values, uses: UseList): void {
   if (isSampling(request.temperature) && isSampling(request.top_p)) uses.add("top_p_pair", "top_p");
   const { capabilities } = uses;

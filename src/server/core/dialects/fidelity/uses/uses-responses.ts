@@ -153,7 +153,7 @@ function readText(value: unknown, uses: UseList, to: Form): void {
   }
 }
 
-/** Reads uses that depend on several fields. */
+/** Adds uses that depend on several fields. */
 function readPairs(request: Values, to: Form, uses: UseList): void {
   const { capabilities } = uses;
   if (isOtherNumber(request.temperature, 1) && isOtherNumber(request.top_p, 1)) uses.add("top_p_pair", "top_p");
