@@ -387,7 +387,7 @@ export const isGone = (share: Share, now: number): boolean =>
 /** Returns true after `then + ms`, and also if the clock was set back by more than `ms` since `then`. */
 export const isPast = (then: number, ms: number, now: number): boolean => now >= then + ms || now < then - ms;
 
-/** Returns the bucket of this name and window length, also one that is kept aside. Changes nothing. */
+/** Returns the bucket of this name and window length, which may be one that is kept aside. Changes nothing. */
 export function knownBucket(ledger: Ledger, name: string, windowMs: number): Bucket | undefined {
   const known = ledger.buckets.get(name);
   return known?.windowMs === windowMs ? known : ledger.buckets.get(`${name}\u0000${windowMs}`);

@@ -183,8 +183,8 @@ function grant(ledger: Ledger, ask: LoanAsk): void {
   const wish = need < needed ? 0 : Math.min(wished, partOf(spare - need, ledger.borrowers));
   ask.need = needed - need;
   ask.wish = wished - wish;
-  // Units that cover only a part of the need count as spare until the borrower reports their use, so that others can still get
-  // them.
+  // Units that cover only a part of the need count as spare until the borrower reports that it uses them, so that other
+  // borrowers can still get them.
   if (ask.need > 0) loan.spare += need;
   if (catchUp + need + wish > 0) change(loan, { granted: granted + catchUp + need + wish });
 }

@@ -1,7 +1,8 @@
 /**
- * Checks of the node file beyond its schema: listeners, access to the admin API, keys that depend on another's value. Those of
- * `cluster` are in `node-file-cluster-checks.ts`, those of `tls` in `node-file-tls-checks.ts`. Spec: document 2. Sections that
- * this version refuses are checked too, so that a file for a later version gets all its problems reported.
+ * Checks of the node file beyond its schema: listeners, access to the admin API, and keys that depend on the value of another
+ * key. Those of `cluster` are in `node-file-cluster-checks.ts`, those of `tls` in `node-file-tls-checks.ts`. Spec: document 2.
+ *
+ * Sections that this version does not support are checked too, so that all problems of a file for a later version are reported.
  */
 
 import { parseAddress } from "../../../../base/index.ts";

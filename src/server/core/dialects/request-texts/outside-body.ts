@@ -26,7 +26,7 @@ export interface EnvelopeText {
 const UNREAD_HEADERS: ReadonlySet<string> = new Set([...HOP_BY_HOP_HEADERS, ...uninspectedNames("headers", "any")]);
 
 const PROTOCOLS = "sec-websocket-protocol";
-/** Beginnings of subprotocols that contain a credential. */
+/** Prefixes of subprotocol names that contain a credential. */
 const CREDENTIALS = [...uninspectedNames("subprotocols", "any")];
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Checks of `budgets[]` and `profiles[]`: the names they refer to, and what a cost needs. Spec: document 3. Lengths of windows,
- * expressions and capabilities are checked where they are compiled.
+ * Checks of `budgets[]` and `profiles[]`: the names that they refer to, and the keys of `cost` that belong to its type. Spec:
+ * document 3. Lengths of windows, expressions and capabilities are checked where they are compiled.
  */
 
 import { type Problem, shown } from "../../problem.ts";
