@@ -293,8 +293,8 @@ function namings(
       for (const text of mention.texts) {
         const message = complaint(mention.subject, mention.how, text);
         if (message === undefined) continue;
-        const text = placed({ ...mention, message }, rule.rule[key] ?? "");
-        messages.set(text, warning(rule, key, text));
+        const positioned = placed({ ...mention, message }, rule.rule[key] ?? "");
+        messages.set(positioned, warning(rule, key, positioned));
       }
     }
   }
