@@ -98,7 +98,7 @@ export const show = {
       const file = context.data.get({ id: "get_config" })?.value?.file_status;
       if (file !== undefined) {
         io.stderr.write(
-          `file: ${escapeControls(file.message)}${file.remedy === "" ? "" : ` ${escapeControls(file.remedy)}`}\n`,
+          `file: ${escapeControls(file.message)}${file.remedy === "" ? "" : `; ${escapeControls(file.remedy)}`}\n`,
         );
       }
       return 0;

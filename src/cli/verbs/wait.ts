@@ -23,7 +23,11 @@ type Condition = (
 const CONDITIONS: Readonly<Record<ConditionName, Condition>> = {
   async ready(client, limits) {
     const { ready, reasons } = await client.call("get_status", {}, limits);
-    return ready ? undefined : `it cannot serve yet: ${reasons.join("; ")}`;
+    if (ready) return undefined;
+    const lacks = reasons.includes("configuration")
+      ? " (no deployment document is in force: apply one, or restore an archive)"
+      : "";
+    return `it cannot serve yet: ${reasons.join("; ")}${lacks}`;
   },
   async leader(client, limits) {
     const { leader } = await client.call("get_status", {}, limits);

@@ -66,7 +66,10 @@ export function reloadDialog(opened: Pick<Context, "data" | "endpointFlags">): D
       return [
         ["Effect", line(`apply ${escapeControls(config.source)} to ${everywhere(context)}`)],
         ["File", fileLine(state, message)],
-        ...(remedy === "" ? [] : ([["What to do", line(escapeControls(remedy))]] as const)),
+        // The dialog itself is the reload.
+        ...(remedy === "" || remedy.startsWith("run `gateway config reload`")
+          ? []
+          : ([["What to do", line(escapeControls(remedy))]] as const)),
         ...reloadForecast(state),
       ];
     },

@@ -197,18 +197,19 @@ export const WORKERS_MISSING: AttentionSource = {
     if (node?.workers === undefined || !node.ready) return [];
     const { wanted, serving, restarts, last_end_by: by } = node.workers;
     if (serving >= wanted) return [];
+    const serve = `${serving} of ${plural(wanted, "worker process", "worker processes")} serve`;
+    const isStarting = restarts === 0 && by === null;
     const last = by === null ? "" : `; last exit: ${by}`;
-    const words = `${serving} of ${plural(wanted, "worker process", "worker processes")} serve, ${plural(restarts, "restart")}${last}`;
-    return [
-      ofNode(node, {
-        id: "node:workers",
-        what: "WORKERS",
-        kind: "node",
-        view: "cluster",
-        words,
-        degree: wanted - serving,
-      }),
-    ];
+    const words = isStarting ? `${serve}; the others are starting` : `${serve}, ${plural(restarts, "restart")}${last}`;
+    const item = ofNode(node, {
+      id: "node:workers",
+      what: "WORKERS",
+      kind: "node",
+      view: "cluster",
+      words,
+      degree: wanted - serving,
+    });
+    return [isStarting ? { ...item, severity: "warn" } : item];
   },
 };
 

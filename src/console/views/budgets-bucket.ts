@@ -41,11 +41,14 @@ export const BUDGET_STATES: Readonly<Record<BudgetRecord["status"], { mark: stri
 export const isSpent = ({ status, remaining }: Pick<BudgetRecord, "status" | "remaining">): boolean =>
   status === "exhausted" || (status === "refusing" && remaining === 0);
 
+/** Output tokens that a request without `max_tokens` reserves. */
+const DEFAULT_OUTPUT_TOKENS = 16_384;
+
 /** Explains why a budget refuses although something is left: a request reserves its maximum cost. Empty if nothing is left. */
 export const whyRefusing = (row: BudgetRecord): string =>
   isSpent(row) || row.remaining === 0
     ? ""
-    : `each needs more than the ${count(row.remaining)} left, most without max_tokens`;
+    : `each reserves more than the ${count(row.remaining)} left: up to a token per input byte, plus max_tokens (${count(DEFAULT_OUTPUT_TOKENS)} if unset)`;
 
 const WHOLE_DIGEST = 16;
 

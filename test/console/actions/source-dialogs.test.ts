@@ -102,6 +102,12 @@ test("a reload shows what is applied where, the state of the file and what to do
   assert.equal(reloadWhy(file), undefined);
 });
 
+test("a reload does not ask for a reload", () => {
+  const remedy = "run `gateway config reload`, or send SIGHUP to the process";
+  const context = contextOf({ get_config: config("diverged", { remedy }) });
+  assert.ok(!told(reloadDialog(context), context).some((row) => row.startsWith("What to do")));
+});
+
 for (const [state, forecast] of [
   ["in_sync", "nothing will change: the document equals the stored one"],
   ["behind", "it will be refused as it is, and the configuration in force stays"],

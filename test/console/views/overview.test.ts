@@ -188,6 +188,10 @@ test("missing worker processes are an alert once the node serves", () => {
   assert.deepEqual(attention({ get_status: { ...STATUS, workers } }), [
     "! WORKERS node n1: 3 of 4 worker processes serve, 7 restarts; last exit: SIGKILL",
   ]);
+  const first = { ...workers, restarts: 0, last_end_by: null };
+  assert.deepEqual(attention({ get_status: { ...STATUS, workers: first } }), [
+    "~ WORKERS node n1: 3 of 4 worker processes serve; the others are starting",
+  ]);
   const starting = { ...STATUS, ready: false, reasons: ["workers"], workers: { ...workers, serving: 0 } };
   assert.deepEqual(attention({ get_status: starting }), ["! NODE node n1: not ready: workers"]);
   assert.deepEqual(attention({ get_status: { ...STATUS, workers: { ...workers, serving: 4 } } }), []);

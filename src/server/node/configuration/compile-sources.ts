@@ -173,8 +173,8 @@ export interface FileQuestion {
 }
 
 /** Remedy for a document without a version, which a signal does not apply. */
-const RELOAD_BY_API = "send `POST /admin/v1/reload`";
-const RELOAD = "send `POST /admin/v1/reload`, or SIGHUP to the process";
+const RELOAD_BY_API = "run `gateway config reload`";
+const RELOAD = "run `gateway config reload`, or send SIGHUP to the process";
 
 export function fileStatus({
   stored,
