@@ -171,7 +171,7 @@ function bodyOf(schema: JsonSchema, file: string, verb: string): string {
 
 /** Describes keys in general, before the tables. */
 const READING =
-  "A text may be a reference: `${VARIABLE}` is an environment variable, `${secret:NAME}` a secret. Names, numbers and booleans may not.";
+  "A text may be a reference: `${VARIABLE}` is an environment variable, `${secret:NAME}` a secret. The `name` of an entry, numbers and booleans may not. A relative path is relative to the folder of the node file.";
 
 export const SCHEMA_FILES = {
   "node-file.schema.json": nodeFileJsonSchema,
