@@ -56,7 +56,7 @@ export interface HandlerPorts extends Ports {
 
 type Handler<Id extends OperationId> = (call: Call<Id>, ports: HandlerPorts) => Reply<Id> | Promise<Reply<Id>>;
 
-/** Lists are read by one function for all, so they have sources instead of handlers. */
+/** Operations that read a list. One function reads all lists, so they have sources instead of handlers. */
 export type ListId = `list_${TableName}`;
 export type Handlers = { readonly [Id in Exclude<OperationId, ListId>]: Handler<Id> };
 export type ListSources = { readonly [T in TableName]: (ports: Ports) => ListSource<RowOf<T>> };

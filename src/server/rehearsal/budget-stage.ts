@@ -130,7 +130,7 @@ function replayedOf(request: RecordedRequest, { isPricedAlike, isElsewhere, flat
   const isCharged = (facts & FACT.isCharged) !== 0;
   const charged = isCharged ? units : 0;
   if (flat !== undefined) {
-    // Whether it is charged depends on its upstream's answer; a recorded charge shows that.
+    // Whether a request is charged depends on its upstream's answer, which a recorded charge shows.
     const wasCharged = endOf(request).kind === "forwarded" && isCharged;
     const known = wasCharged ? (units > 0 ? flat : 0) : undefined;
     return { at, totalMs, units: isElsewhere && known === 0 ? undefined : known, least: flat, most: flat, charged };

@@ -22,7 +22,7 @@ export interface DetectorInForce
   readonly customRecognizers: readonly string[];
   /**
    * Maximum bytes of a finding in a streamed answer, including the context that must follow it; `undefined` if there is no
-   * bound, or if it does not read answers.
+   * bound, or if the detector does not read answers.
    */
   readonly horizonBytes: number | undefined;
   /** Names of profiles that do not use it. */
@@ -30,7 +30,7 @@ export interface DetectorInForce
 }
 
 export interface RuleInForce extends Pick<Guardrails["rules"][number], "name" | "action" | "operator"> {
-  /** Segment kinds that it may rewrite; `undefined` if it may rewrite every kind that can be. */
+  /** Segment kinds that the rule may rewrite; `undefined` for every kind that can be rewritten. */
   readonly kinds: readonly SegmentKind[] | undefined;
   /** Names of the detectors that the rule depends on; `undefined` means the whole ensemble. */
   readonly requires: readonly string[] | undefined;

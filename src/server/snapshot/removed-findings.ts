@@ -6,7 +6,7 @@ interface RemovedOptions {
   /** Names of the detectors that ran; their findings are those of `inspected`. */
   readonly names: ReadonlySet<string>;
   readonly signal: AbortSignal;
-  /** Stub findings of the detectors' run. */
+  /** Findings set by a rehearsal, the same as in the run that `inspected` comes from. */
   readonly given?: RunOptions["given"];
 }
 

@@ -10,7 +10,7 @@ const ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
 
 /** Creates the placeholder. `now`: milliseconds since 1970. Loading the library takes 80 ms. */
 export async function makePlaceholder(now: number): Promise<Pick<Certificate, "chain" | "key">> {
-  // The library throws without it.
+  // `@peculiar/x509` throws at its import without this polyfill.
   await import("reflect-metadata");
   const x509 = await import("@peculiar/x509");
   const pair = generateKeyPairSync("ec", {

@@ -61,7 +61,7 @@ export interface TlsServerOptions {
   readonly log: Log;
 }
 
-/** Answer in place of the data plane. */
+/** Answer that the TLS server gives instead of the data plane. */
 export type TlsServerAnswer =
   | { readonly kind: "refused"; readonly refusal: GatewayError }
   /** Answer to an ACME challenge; `undefined` if it is unknown. */

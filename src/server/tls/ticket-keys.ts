@@ -12,7 +12,7 @@ const KEY_BYTES = 48;
 /** Returns the 48 bytes for the day of `now`, in milliseconds since 1970. */
 export type TicketKeys = (now: number) => Buffer;
 
-/** Derives the keys from `secret`, the deployment's; `undefined` for a random one of this process. */
+/** Derives the keys. `secret`: secret of the deployment; `undefined` to use a random one that only this process knows. */
 export function createTicketKeys(secret: Uint8Array | undefined): TicketKeys {
   const root = secret ?? randomBytes(32);
   return (now) => {

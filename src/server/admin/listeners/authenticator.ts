@@ -5,6 +5,6 @@ import type { Principal } from "../principal.ts";
 
 export interface Authenticator {
   readonly name: "local" | "network";
-  /** Rejects with `unauthenticated`. Called only for operations that are not open to all. */
+  /** Identifies the caller; rejects with `unauthenticated`. Called only for operations that need authentication. */
   identify(request: FastifyRequest, reply: FastifyReply, signal: AbortSignal): Principal | Promise<Principal>;
 }

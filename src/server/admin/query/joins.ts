@@ -115,7 +115,7 @@ function filtered(relation: Relation, index: number, parts: readonly Expr[], wid
   };
 }
 
-/** Rewrites the expression for source `index` as the only one. */
+/** Rewrites an expression over source `index` to one over source 0, for a SELECT whose only source it becomes. */
 function atFirst(expr: Expr, index: number): Expr {
   switch (expr.kind) {
     case "column":

@@ -187,7 +187,7 @@ function headOf(value: unknown): AuditHead | undefined {
   return { kid, seq, hash };
 }
 
-/** Removes strings; then a colon follows only names, and digits occur only in numbers. */
+/** Removes all strings from a JSON text, so that each remaining colon follows a name and each digit belongs to a number. */
 function withoutTexts(text: string): string {
   return text.replace(/"(?:[^"\\]|\\.)*"/g, "");
 }

@@ -54,7 +54,7 @@ export function origin(index: number, term: number): Position {
 }
 
 export function chainAfter(before: Uint8Array, entry: Entry): Uint8Array {
-  // One buffer per call: at a start every entry is hashed.
+  // Only one buffer is allocated, because every entry is hashed at a start.
   const text = Buffer.allocUnsafe(CHAIN_BYTES + 17 + entry.data.length);
   text.set(before, 0);
   writeU64(text, entry.term, CHAIN_BYTES);

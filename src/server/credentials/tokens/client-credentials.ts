@@ -21,7 +21,7 @@ export class TokenUnavailable extends GatewayError {
   /** Reason, for the log. */
   readonly reason: string;
   readonly pauseMs: number | undefined;
-  /** Whether only another configuration fixes it. */
+  /** Whether only a changed configuration can fix the failure. */
   readonly isPermanent: boolean;
   /** See `TokenFailure.isOfAnother`. */
   readonly isOfAnother: boolean;

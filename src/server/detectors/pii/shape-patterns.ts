@@ -119,7 +119,7 @@ function fits({ digits, letters }: Group, low: number, high: number): boolean {
   );
 }
 
-/** Returns the bits of the first `length` places that are in one of the two words. */
+/** Returns the bit mask of the first `length` places, as far as they are in `word`. */
 function places(length: number, word: 0 | 1): number {
   const here = Math.min(HALF, Math.max(0, length - word * HALF));
   return 2 ** here - 1;

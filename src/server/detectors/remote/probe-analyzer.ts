@@ -18,7 +18,7 @@ interface Asked {
 const MAX_BYTES = 1 << 20;
 const MOST_SHOWN = 5;
 
-/** Statuses of other kinds of analyzers, which have neither of the two pages. */
+/** Statuses that mean that the analyzer lacks `/health` or `/supportedentities`, as some implementations do. */
 const ABSENT: ReadonlySet<number> = new Set([404, 405, 501]);
 
 /** Probes the analyzer. `analyze` sends a text, as for a request. */

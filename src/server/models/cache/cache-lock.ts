@@ -12,7 +12,7 @@ import { hostname } from "node:os";
 import { storageError } from "./layout.ts";
 
 const TOUCH_MS = 10_000;
-/** Time without a touch after which a lock is dead: six missed touches. */
+/** Time without a touch after which a lock is dead, in milliseconds: six missed touches. */
 const DEAD_AFTER_MS = 60_000;
 const POLL_MS = 250;
 /** Maximum wait for an owner that is alive but does not finish. */

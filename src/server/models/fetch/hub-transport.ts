@@ -1,7 +1,7 @@
 /**
- * HTTP GET client that follows redirects itself: the bearer token is sent only to its origin, and is dropped for good
- * at the first redirect to another. Content addresses carry signatures in their query, so messages name only origin and
- * path. Times are in milliseconds. Source: RFC 9110, sections 14 and 15.4.
+ * HTTP GET client that follows redirects itself: the bearer token is sent only to its own origin, and no longer after the first
+ * redirect to another origin. Content addresses carry signatures in their query, so messages name only origin and path. Times
+ * are in milliseconds. Source: RFC 9110, sections 14 and 15.4.
  */
 import { type Dispatcher, request } from "undici";
 import { wireReason } from "../../../base/index.ts";
@@ -69,7 +69,7 @@ export function openTransport(options: TransportOptions): Transport {
     headersTimeout: headersMs,
     bodyTimeout: silenceMs,
     maxHeaderSize: MAX_HEADER_BYTES,
-    // Answers must not wait for each other.
+    // One request at a time on a connection, so that no answer waits for another.
     pipelining: 1,
   };
   const agent = openProxyAgent(limits, proxies);

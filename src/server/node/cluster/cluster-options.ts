@@ -36,7 +36,7 @@ export function clusterOptionsOf({ cluster }: NodeFile, surroundings: ClusterSur
     deadAfterMs: cluster.dead_after ? milliseconds(cluster.dead_after) : undefined,
     raftAddr,
     forwardAddr,
-    // The other nodes have a peer's address from their common list, whatever address the peer itself listens on.
+    // Peers are dialed at the addresses in the common list, which may differ from the address that a node listens on.
     advertise: listens ? cluster.advertise || own?.raft_addr || raftAddr : "",
     forwardAdvertise: listens ? cluster.forward_advertise || own?.forward_addr || forwardAddr : "",
     version: surroundings.version,

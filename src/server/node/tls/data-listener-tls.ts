@@ -60,7 +60,7 @@ export async function openCertificateFiles(
 
 interface DataListenerTlsOptions extends Surroundings {
   readonly certificates: Certificates;
-  /** Secret of the deployment: every node can resume the TLS sessions of all. `undefined` if it has none. */
+  /** Secret of the deployment, by which every node can resume TLS sessions of the other nodes; `undefined` if it has none. */
   readonly secret: Uint8Array | undefined;
   /** Readiness reasons. */
   readonly reasons: Set<string>;

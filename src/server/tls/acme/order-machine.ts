@@ -185,7 +185,7 @@ function stepped(kept: CertificateRecord, answer: OrderAnswer, thumbprint: strin
   return { ...kept, order: moved, finalized };
 }
 
-/** Keeps earlier challenges, because their records still have to be removed. */
+/** Returns all challenges. Earlier ones are included, because their DNS records still have to be removed. */
 function together(before: readonly Challenge[], found: readonly Challenge[]): readonly Challenge[] {
   const known = new Set(found.map(({ token }) => token));
   return [...before.filter(({ token }) => !known.has(token)), ...found];

@@ -15,7 +15,7 @@ export interface RowWrite {
   /** Version to replace; null if there must be none. */
   readonly expect: number | null;
   readonly value: string;
-  /** Facts about a certificate that are readable without opening the row. */
+  /** Names in the certificate. Like `notAfter`, they are stored unsealed, so that they are readable without opening the row. */
   readonly names: readonly string[];
   /** Expiry, in milliseconds since 1970; null while no certificate is issued. */
   readonly notAfter: number | null;

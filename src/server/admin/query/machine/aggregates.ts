@@ -116,7 +116,7 @@ export function openAggregates(budget: Budget): Readonly<Record<string, EngineAg
   }
   const rows = of(RULES.count, false);
   aggregates[engineName("count_rows", false)] = (_value, more, state, stage) => rows(true, more, state, stage);
-  // The first value may be NULL, and is then the group's value.
+  // Unlike the others, `first` does not skip NULL: if the first value is NULL, so is the result.
   aggregates[engineName("first", false)] = (value, _more, state, stage) => {
     if (stage !== 1) return stage === 2 ? state : ((state as { readonly first: Cell } | undefined)?.first ?? null);
     budget.group();

@@ -10,7 +10,7 @@ interface CallsOf {
   readonly close: () => void;
 }
 
-/** Creates the calls of a thread. `server` is set for a served graph; no other thread makes calls. */
+/** Makes the calls that a thread requests. `server`: sends a call; `undefined` for a graph in memory, which requests none. */
 export function callsOf(worker: Pick<SessionWorker, "postMessage">, server: AskServer | undefined): CallsOf {
   const under = new Map<number, AbortController>();
   const make = async ({ call, ask }: Extract<Calling, { readonly kind: "call" }>): Promise<void> => {

@@ -144,7 +144,7 @@ export function createSession(spec: SessionSpec, options: SessionOptions = {}): 
     return opened;
   };
 
-  /** Awaits an opening; not tied to one request, since later requests need it too. */
+  /** Awaits an opening, even if the request that caused it has ended, since later requests need it too. */
   const opening = async <Result>(answer: Promise<Result>): Promise<Result> => {
     const limit = setTimeout(() => drop("stopped"), OPEN_LIMIT_MS).unref();
     try {

@@ -16,7 +16,7 @@ const UDP_TRIES = 3;
 const TCP_MS = 5_000;
 const MAX_UDP_BYTES = 512;
 
-/** Sends the same bytes at each attempt, so that a server that receives them twice does the same. */
+/** Queries a server. Each attempt sends the same bytes, so that an update that arrives twice has the same effect as once. */
 export async function askServer(server: DnsServer, bytes: Buffer, signal: AbortSignal): Promise<DnsMessage> {
   if (bytes.length <= MAX_UDP_BYTES) {
     for (let attempt = 1; attempt <= UDP_TRIES; attempt += 1) {
