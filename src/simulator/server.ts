@@ -308,7 +308,7 @@ function checkKey({ requireKey }: Simulation, request: IncomingMessage): void {
   throw new Refused(401, "The credential is missing or not the one expected.");
 }
 
-/** Refuses a request in the cloud's form, in any dialect. */
+/** Refuses a request with an invalid signature. The answer has the cloud's form, in any dialect. */
 function refuseUnsigned(
   exchange: Exchange,
   { type, message }: SignatureFault,

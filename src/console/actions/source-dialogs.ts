@@ -36,7 +36,7 @@ export function writeWhy(context: Reads): string | undefined {
     : undefined;
 }
 
-/** Returns `all 3 nodes`; the operator may not be permitted to read their number. */
+/** Returns `all 3 nodes`, or `all nodes` if the operator may not read how many there are. */
 function everywhere({ data }: Reads): string {
   const { length } = rowsOf(data, "cluster_members");
   return length < 2 ? "all nodes" : `all ${length} nodes`;

@@ -12,7 +12,7 @@ export interface RehearsalRequest {
     | { readonly kind: "document"; readonly document: string }
     /** Local file. */
     | { readonly kind: "file"; readonly file: string }
-    /** An earlier revision of the source. */
+    /** Earlier revision of the source. */
     | { readonly kind: "revision"; readonly revision: number };
 }
 

@@ -87,8 +87,8 @@ export interface TableBody {
   /** Builds the table. Called again when one of the view's readings or its `turn` changes, not when the clock does. */
   table(context: Context): Table;
   /**
-   * Returns a value that the table depends on besides its readings and that is compared, such as the number of rows that have
-   * ended by now.
+   * Returns a value on which the table depends in addition to its readings, such as the number of rows that have ended
+   * by now. The table is rebuilt when the value changes.
    */
   turn?(context: Context): number;
   /** Default sort. */

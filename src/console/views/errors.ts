@@ -230,7 +230,7 @@ export const errorsView: View = {
           },
   },
   offers: [
-    // An older node does not report which request failed.
+    // Failures from an older node do not name their request.
     requestsOffer((id, context) => rows(context).find((row) => row.id === id)?.failure.request || undefined),
     {
       verb: "suspend",

@@ -69,7 +69,10 @@ function namesFor({ packs }: PackShelf, pack: PackFacts): readonly string[] {
   return names;
 }
 
-/** Returns the need for the pack's trial against the view's source, once that is known. */
+/**
+ * Returns the need for the trial that adds the pack to the view's source; `undefined` until the packs are known, or if
+ * this one cannot be read.
+ */
 function trialNeed(context: Reads, name: string): Need<"pack_trial"> | undefined {
   const shelf = shelfOf(context);
   const pack = shelf?.packs.find((it) => it.name === name);

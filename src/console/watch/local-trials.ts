@@ -110,7 +110,10 @@ export async function documentsOf(client: AdminClient, signal: AbortSignal): Pro
 
 type Sources = OperationAnswer<"list_sources">["items"];
 
-/** Lists the sources. `file` is the node's only source; `undefined` if they are written through the admin API. */
+/**
+ * Lists the sources. `file`: path of the deployment document that the node reads; `undefined` if sources are written
+ * through the admin API.
+ */
 async function sourcesOf(
   client: AdminClient,
   signal: AbortSignal,

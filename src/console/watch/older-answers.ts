@@ -1,9 +1,9 @@
 /**
- * Conversion of answers of an older node to this version: columns that it lacks get their value for "unknown". During a rolling
+ * Converts answers of an older node to this version: missing columns get their value for "unknown". During a rolling
  * upgrade the console is often newer than the node.
  *
- * A column belongs here from the version that adds it. Columns that an answer cannot do without, such as a name or an id, never
- * do.
+ * A version that adds a column adds its value for "unknown" here. Columns that every answer must have, such as a name
+ * or an id, are not listed.
  */
 
 import type { BackendFailure, RowOf, TableName } from "../../admin-api/index.ts";

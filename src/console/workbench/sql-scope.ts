@@ -61,7 +61,7 @@ const nameOf = (token: SqlToken | undefined): string | undefined =>
     ? token.text
     : undefined;
 
-/** Words that precede a value: the next word is not a keyword that ends one. */
+/** Words that precede a value, so that the next word is part of the value and not a keyword that ends it. */
 const BEFORE_VALUE: ReadonlySet<string> = new Set(
   "select distinct by and or not where on having when then else".split(" "),
 );

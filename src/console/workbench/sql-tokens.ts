@@ -35,7 +35,7 @@ const PARTS = new RegExp(
   "sugy",
 );
 
-/** Memoized because the drawing needs the tokens several times. */
+/** Splits a statement into tokens. Memoized, because the drawing needs them several times. */
 export const tokenizeSql = remember(tokensOf, 2);
 
 function tokensOf(sql: string): readonly SqlToken[] {
