@@ -202,7 +202,7 @@ export function endWaits(ledger: Ledger, now: number): void {
 
 function isWaitOver(ledger: Ledger, { since, share }: Reservation, now: number): boolean {
   if (isPast(since, MAX_WAIT_MS, now)) return true;
-  // A request for units is on its way and the leader seems reachable, so the machine is only busy.
+  // A request for units is on its way and the leader seems reachable, so the answer is only late because the machine is busy.
   if (ledger.hasLeader && (share.reportId !== 0 || ledger.urgent.has(share))) return false;
   const from = share.remaining === undefined ? since : Math.max(since, share.answeredAt);
   return isPast(from, WAIT_MS, now);
@@ -276,7 +276,7 @@ export function noteUnanswered({ queue }: Share): void {
   for (const next of queue) if (next.question === "sent") next.question = "unsent";
 }
 
-/** Returns the units missing here for waiting requests, by their bounds and with all risks. */
+/** Returns the units that waiting requests still lack here, by their upper bounds and with all risks. */
 const shortOf = (share: Share): number => waitingIn(share).bounds - claimOf(share);
 
 /** Returns what waiting requests need above the claim. It is granted before any chunk for later use. */

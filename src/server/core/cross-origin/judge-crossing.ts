@@ -51,7 +51,7 @@ const UNLISTED: Crossing = { kind: "unlisted", isListed: false, headers: VARY };
 const REFUSED: Crossing = { kind: "refused", isListed: false, headers: VARY };
 const ANY: Crossing = allowing("*", false);
 
-/** Values of `Sec-Fetch-Site` that do not mean another site. */
+/** Values of `Sec-Fetch-Site` for requests that do not come from a page of another site. */
 const OWN_SITES: ReadonlySet<string> = new Set(["none", "same-origin", "same-site"]);
 
 /** Decides about a request. Returns `undefined` if it does not come from a page of another origin. */

@@ -175,7 +175,7 @@ export function isWrittenAs(form: Form, text: string): boolean {
   return form === "any" || formOf(form).test(text);
 }
 
-/** Returns the names of the members of a place whose values have a form. */
+/** Returns the names of the members of a place whose values must have the given form. */
 export function uninspectedNames(place: Place, form: Form): ReadonlySet<string> {
   return new Set(UNINSPECTED.flatMap((row) => (row.place === place && row.form === form ? row.names : [])));
 }

@@ -46,7 +46,7 @@ export function compileRule(rule: AccessRule, index: number): RuleOutcome {
   return { kind: "refused", problems: [...messages].map((message) => ({ severity: "error", path, message })) };
 }
 
-/** Prefixes the position within a condition of more than one line. */
+/** Puts the position before the message: the column, and also the line if the condition has more than one. */
 export const placed = ({ line, column, message }: ExpressionProblem, source: string): string =>
   source.includes("\n") ? `line ${line}, column ${column}: ${message}` : `column ${column}: ${message}`;
 

@@ -199,7 +199,7 @@ export function adoptConfiguration(core: Core, configuration: Configuration): vo
       known.isLearner = learners.has(id);
       continue;
     }
-    // Probes with the last entry, not the next one: then there is always an entry to send, so the probe leaves at once.
+    // Probing starts with the last entry, not the next one: then there is always an entry to send, so the probe leaves at once.
     const progress = createProgress(Math.max(lastIndex(core.log), 1), learners.has(id), core.options);
     // A quorum check must not depose the leader before the new member had time to answer.
     progress.recentActive = true;

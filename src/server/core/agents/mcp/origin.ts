@@ -1,6 +1,6 @@
 /**
- * Detects requests from web pages that may not send them (DNS rebinding). Source: mcp reference, 8; MCP specification,
- * Streamable HTTP, Security.
+ * Detects requests from web pages that are not allowed to send them (DNS rebinding). Source: mcp reference, 8; MCP
+ * specification, Streamable HTTP, Security.
  */
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/i;
 

@@ -44,7 +44,7 @@ const checkListeners: Check = (file, problem) => {
   });
 };
 
-/** Issuer and roles of callers without a token. */
+/** Issuer of callers on this machine, who need no token, and one of their roles. */
 const OWN_NAME = "local";
 const OWN_ROLES: ReadonlySet<string> = new Set([OWN_NAME, "loopback"]);
 

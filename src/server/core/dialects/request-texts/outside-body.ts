@@ -100,7 +100,7 @@ function unescaped(written: string, isQuery: boolean): ReadonlySet<string> {
   return values;
 }
 
-/** Decodes escapes, with a plus as a space, as forms have it (WHATWG URL, section 5.1), and as itself (RFC 3986). */
+/** Decodes escapes. A plus is read both as a space, as in forms (WHATWG URL, section 5.1), and as itself (RFC 3986). */
 function decodedBytes(written: string): readonly string[] {
   const bytesOf = (text: string): string =>
     text.replace(ESCAPES, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)));

@@ -19,7 +19,7 @@ const SYSTEM: ReadonlySet<string> = new Set(["system", "instructions", "addition
 const TOOLS: ReadonlySet<string> = new Set(["tools", "functions"]);
 const SCHEMAS: ReadonlySet<string> = new Set(["response_format", "output_config", "output_format", "text"]);
 
-/** Properties of a route that change the meaning of its members. */
+/** Properties of a route that decide how the members of its bodies are read. */
 export interface Members {
   /** Whether `input` is a conversation instead of a list of texts. */
   readonly hasItems: boolean;

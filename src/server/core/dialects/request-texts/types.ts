@@ -6,7 +6,10 @@ export type TextKind = "system" | "user" | "assistant" | "tool_args" | "tool_res
 export interface MessageText {
   readonly kind: TextKind;
   readonly text: string;
-  /** Index of its message from the end: 0 is the newest. A text before all messages has their number. */
+  /**
+   * Index of the text's message from the end: 0 is the newest. A text before all messages has the number of messages as its
+   * index.
+   */
   readonly turn: number;
   /** Whether the text can be read but not rewritten, because providers accept only some characters there. */
   readonly isReadOnly: boolean;

@@ -83,7 +83,7 @@ const mistakesOf = ({ failures, mentions }: Expression): readonly ExpressionProb
   ),
 ];
 
-/** Prefixes the position within an expression of more than one line. */
+/** Puts the position before the message: the column, and also the line if the expression has more than one. */
 export const placed = (
   { line, column, message }: Pick<ExpressionProblem, "line" | "column" | "message">,
   source: string,

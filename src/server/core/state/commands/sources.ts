@@ -164,7 +164,10 @@ function store({ draft, now, by }: Site, next: NewRevision, highest?: number): C
   return ok({ revision, applied: true });
 }
 
-/** Deletes a source. With writer `file` the deployment gives up its file, and the admin API may write sources from then on. */
+/**
+ * Deletes a source. With writer `file`, the deployment is no longer configured by a file, and the admin API may write sources
+ * from then on.
+ */
 export const sourceDelete = define(
   "source.delete",
   object({ name: identifier, writer, expect_revision: nullable(integer()) }),
