@@ -1,4 +1,4 @@
-/** Reasons are stored literally, replicated, recorded and read by others, so they must not contain a secret. */
+/** Refuses reasons that contain a secret, because reasons are stored literally, replicated, recorded and read by others. */
 
 import type { Ports } from "./ports.ts";
 import { refusal } from "./refusal.ts";

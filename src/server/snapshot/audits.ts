@@ -1,6 +1,6 @@
 /**
  * Compiles `reconcile`: the providers whose usage reports are fetched, and the tolerated difference between metering and report.
- * Spec: document 3, `reconcile`.
+ * Source: specification document 3, `reconcile`.
  */
 import { type Deployment, type ReconcilePeriods, reconcilePeriods } from "../core/config/index.ts";
 

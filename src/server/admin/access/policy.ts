@@ -1,6 +1,6 @@
 /**
  * Policy of the admin plane: a Cedar policy set, compiled once, evaluated in some 40 microseconds. Source: specification
- * document 1, Authentication; design decisions, section 3 (Policy). `schema.ts` describes what a policy can refer to.
+ * document 1, Authentication; design decisions, section 3 (Policy). `policy-schema.ts` describes what a policy can refer to.
  *
  * A request that no policy permits is denied, and a `forbid` overrides. As in Cedar, a policy that cannot be evaluated for a
  * request does not apply to it, so a `forbid` should not read optional attributes. Names are passed to Cedar as values and

@@ -1,7 +1,7 @@
 /**
- * Plans how sources are joined. A condition that is an equality of values of one kind, one side over the source and one over
- * those before it, becomes a key of a lookup; for an inner join, conditions of WHERE count as well. The rest of an inner join's
- * condition is checked on the joined row, and of a left join's, on the source alone or on the pair.
+ * Plans how sources are joined. An equality of values of one kind becomes a key of a lookup if one side reads only the joined
+ * source and the other only sources before it; for an inner join this includes conditions of WHERE. The other conditions of an
+ * inner join are checked on the joined row, those of a left join on the source alone or on the pair of rows.
  */
 
 import type { Expr, Relation, Source } from "./plan.ts";

@@ -1,8 +1,8 @@
 /**
  * Finds out whether the cluster has removed this node. The leader notifies a member that it removes, but cannot reach one that
  * was stopped, cut off or restarted on its old directory. So a node that hears no leader asks the members that it knows, and they
- * answer by a confirmed read (`cluster-requests.ts`). The result is stored in the data directory, and withdrawn once a later
- * entry makes the node a member again.
+ * answer by a confirmed read (`requests/cluster-requests.ts`). The result is stored in the data directory, and withdrawn once a
+ * later entry makes the node a member again.
  */
 
 import type { Log } from "../../../base/index.ts";

@@ -1,6 +1,6 @@
 /**
  * Converts `cluster` of the node file into the cluster's options: durations in milliseconds, with defaults, and with omitted
- * values from this node's entry of `peers`. Specification document 2, `cluster`. The file has been validated.
+ * values from this node's entry of `peers`. The file has been validated. Source: specification document 2, `cluster`.
  */
 import { parseDuration } from "../../../base/index.ts";
 import type { ClusterOptions } from "../../cluster/index.ts";

@@ -1,4 +1,4 @@
-/** Selects the server of a pool through its picker. Source: specification document 3, `picker`; decisions 13. */
+/** Selects the server of a pool through its picker. Source: specification document 3, `picker`; design decisions, section 13. */
 import { performance } from "node:perf_hooks";
 import type { Member } from "../pools/member.ts";
 import type { MemberSet } from "../pools/member-set.ts";

@@ -1,6 +1,6 @@
 /**
- * Reads JSON text: `->>` and the length of an array. Invalid JSON, or a missing member, gives NULL. The text of a member is a
- * new one, and counted as such.
+ * Reads JSON text: `->>` and the length of an array. Invalid JSON, or a missing member, gives NULL. The text of a member is
+ * counted by the budget, since it takes memory of its own.
  */
 
 import type { Value } from "../plan.ts";

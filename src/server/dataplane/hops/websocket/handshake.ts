@@ -2,7 +2,7 @@
  * Handles the HTTP part of a WebSocket tunnel: validates the client's upgrade request, forwards headers, performs the upstream's
  * handshake, and sends refusals on the bare socket.
  *
- * Source: RFC 6455 sections 4.1, 4.2 and 11.3; RFC 9110 section 7.6.1 (hop-by-hop headers); reference, dialects, section 4.1 (the
+ * Source: RFC 6455 sections 4.1, 4.2 and 11.3; RFC 9110 section 7.6.1 (hop-by-hop headers); dialects reference, section 4.1 (the
  * credential inside the subprotocol list). Headers are raw name and value pairs, like `rawHeaders` of node:http: order, spelling
  * and repetitions are kept.
  */

@@ -5,8 +5,8 @@
  * the 101, `relay.ts` joins both sides; it describes buffering and the mapping of closes. Compression is declined on both sides,
  * so that messages can be metered as they pass.
  *
- * Source: RFC 6455; specification 1, "WebSocket sessions"; reference, dialects, section 4.1; decisions, section 2. Bytes are
- * payload of messages; times are milliseconds.
+ * Source: RFC 6455; specification document 1, "WebSocket sessions"; dialects reference, section 4.1; design decisions, section 2.
+ * Bytes are payload of messages; times are milliseconds.
  */
 import { setMaxListeners } from "node:events";
 import type { IncomingMessage } from "node:http";

@@ -1,5 +1,5 @@
 /**
- * Writes DNS-01 records through the API of a hosted provider: version 4 of Cloudflare's. Source: reference of TLS, section 5.4.
+ * Writes DNS-01 records through the API of a hosted provider: version 4 of Cloudflare's. Source: front-door reference, section 5.4.
  */
 
 import { request } from "undici";
