@@ -200,7 +200,7 @@ function outputKey({ names }: Draft, item: Values, place: string): string {
   return nameKey(names.sent({ name, namespace, isCustom: false }));
 }
 
-/** Returns the first unanswered call of the latest round that has one. */
+/** Returns the first unanswered call of the latest round that has one, and marks it as answered. */
 function answer({ open }: Draft, key: string): { readonly call: Call; readonly round: OpenRound } | undefined {
   const rounds = open.get(key);
   for (let latest = rounds?.at(-1); latest !== undefined; latest = rounds?.at(-1)) {
