@@ -20,6 +20,7 @@ import { refuseUpgrade } from "./hops/websocket/tunnel.ts";
 import { dialectOf } from "./locate.ts";
 import { headWithoutOffer, offersWebSocket } from "./not-upgraded.ts";
 import type { Door, DoorAnswer, Ports } from "./ports.ts";
+import { dialectForm } from "./refusal-form.ts";
 import { requestIdOf } from "./request-id.ts";
 import { createRoom } from "./room.ts";
 import { serve } from "./serve.ts";
@@ -112,10 +113,10 @@ export async function listen(from: string | Accepted, ports: Ports, door?: Door)
       serve(exchange, ports);
       return;
     }
-    exchange.dialect = dialectOf(request);
+    exchange.form = dialectForm(dialectOf(request));
     exchange.isLast();
     exchange.refuse(own.refusal);
-    exchange.served();
+    exchange.report.served();
   };
   // Without this listener Node would send `100 Continue` by itself, before the request is checked.
   app.server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {

@@ -71,7 +71,8 @@ export class Facts {
 
 /** Facts that are only known at the end. */
 export interface Ending
-  extends Pick<FinishedRequest, "at" | "id" | "status" | "code" | "attempts" | "firstByteMs" | "totalMs"> {
+  extends Pick<FinishedRequest, "at" | "status" | "code" | "attempts" | "firstByteMs" | "totalMs"> {
+  readonly requestId: string;
   readonly caller: Caller | undefined;
   readonly route: string;
   readonly provider: string;
@@ -89,7 +90,7 @@ export function finishedOf(facts: Facts, ending: Ending): FinishedRequest {
   const isShared = urlLength > SHARED_LENGTH;
   return {
     at: ending.at,
-    id: ending.id,
+    id: ending.requestId,
     caller: caller === undefined ? undefined : keptName(callerName(caller)),
     profile: facts.profile,
     hop: facts.hop,

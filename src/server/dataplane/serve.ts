@@ -42,9 +42,10 @@ import {
 } from "./hops/model/own-responses.ts";
 import { reserve, usedAt } from "./hops/model/reserve.ts";
 import { dialectOf, locate, routeDialect } from "./locate.ts";
-import { beginUse, type Meter } from "./metering/index.ts";
+import { beginUse, type Meter, type RequestUse } from "./metering/index.ts";
 import type { OwnDocument } from "./own-document.ts";
 import type { Ports } from "./ports.ts";
+import { dialectForm, responsesForm, rpcForm } from "./refusal-form.ts";
 
 /** Serves the request. It may be answered after the call returns; every failure becomes an answer. */
 export function serve(exchange: Exchange, ports: Ports): void {
@@ -82,6 +83,8 @@ class Serving {
   readonly #held: Holding;
   #isAdmitted = false;
   #meter: Meter | undefined;
+  /** Entry of the usage ledger; `undefined` until caller and upstream are known, and if no ledger is kept. */
+  #use: RequestUse | undefined;
   #isOver = false;
 
   constructor(exchange: Exchange, ports: Ports) {
@@ -98,7 +101,10 @@ class Serving {
     }
   }
 
-  /** Continues with a stage that had to wait, and ends the request if it fails. */
+  /**
+   * Continues with a stage that had to wait, and ends the request if it fails. `after` of guardrails does the same for values
+   * that are returned; here a stage calls the next one instead, because `after` needs a closure even if nothing has to wait.
+   */
   #after(stage: Promise<void>): void {
     stage.catch((error: unknown) => this.#end(error));
   }
@@ -120,10 +126,10 @@ class Serving {
     const exchange = this.#exchange;
     if (error !== undefined) this.#surely(() => exchange.refuse(error));
     if (this.#meter !== undefined) this.#surely(() => this.#meter?.close());
-    if (exchange.use !== undefined) this.#surely(() => exchange.use?.end(exchange.hasFailed));
+    if (this.#use !== undefined) this.#surely(() => this.#use?.end(exchange.hasFailed));
     this.#held.close();
     if (this.#isAdmitted) this.#ports.admission.leave();
-    this.#surely(() => exchange.served());
+    this.#surely(() => exchange.report.served());
   }
 
   #surely(work: () => void): void {
@@ -137,24 +143,25 @@ class Serving {
   #locate(): void {
     const exchange = this.#exchange;
     const { admission, governing, metrics, snapshot: inForce } = this.#ports;
-    const { request, facts, requestId } = exchange;
+    const { request, report, requestId } = exchange;
     const snapshot = inForce(); // the whole request uses this configuration
     if (exchange.crossing !== undefined && this.#crosses(exchange.crossing, snapshot)) return; // refuses with 403
     if (governing?.isRemoved() === true) {
-      exchange.dialect = dialectOf(request);
+      exchange.form = dialectForm(dialectOf(request));
       throw removedError(); // refuses with 503
     }
     const own = wellKnown(request, snapshot, governing); // refuses with 404
     if (own !== undefined) {
-      exchange.labels = metrics.labels(own.route);
+      report.labels = metrics.labels(own.route);
       this.#answer(own.document);
       return;
     }
-    exchange.dialect = dialectOf(request);
+    const dialect = dialectOf(request);
+    exchange.form = dialectForm(dialect);
     const isRegistry = isRegistryRequest(request);
     if (isRegistry) {
-      exchange.labels = metrics.labels("registry");
-      exchange.shared = SHARED_HEADERS;
+      report.labels = metrics.labels("registry");
+      exchange.form = dialectForm(dialect, SHARED_HEADERS);
       if (request.method === "OPTIONS") {
         this.#answer(PREFLIGHT);
         return;
@@ -163,9 +170,9 @@ class Serving {
     const agent = isRegistry ? undefined : agentAt(exchange, snapshot, this.#ports); // refuses with 403
     const place = isRegistry || agent !== undefined ? undefined : locate(request.method ?? "GET", request); // refuses with 404, before a byte of the body is read
     if (place !== undefined) {
-      facts.hop = "llm";
-      exchange.dialect = place.dialect;
-      exchange.labels = metrics.labels(place.route.name);
+      report.facts.hop = "llm";
+      exchange.form = dialectForm(place.dialect);
+      report.labels = metrics.labels(place.route.name);
     }
     admission.enter(); // refuses with 503
     this.#isAdmitted = true;
@@ -191,13 +198,13 @@ class Serving {
     const { request } = exchange;
     if (crossing.kind === "refused") {
       const agent = agentPlace(request.url ?? "/", snapshot.fronted);
-      if (agent?.wants === "call") exchange.rpc = { protocol: agent.kind, id: "null" };
-      else exchange.dialect = routeDialect(request);
+      if (agent?.wants === "call") exchange.form = rpcForm(agent.kind);
+      else exchange.form = dialectForm(routeDialect(request));
       throw originNotAllowed(snapshot);
     }
     const pairs = preflightOf(request, crossing, snapshot);
     if (pairs === undefined) return false;
-    exchange.labels = this.#ports.metrics.labels("preflight");
+    exchange.report.labels = this.#ports.metrics.labels("preflight");
     this.#answer({ status: 204, body: "", headers: pairs });
     return true;
   }
@@ -207,9 +214,9 @@ class Serving {
     const { request } = exchange;
     const { snapshot, agent } = arrival;
     const { governing } = this.#ports;
-    exchange.caller = caller;
+    exchange.report.caller = caller;
     const standing = standingOf(caller, snapshot.governance); // refuses with 403
-    exchange.facts.profile = standing.profile.name;
+    exchange.report.facts.profile = standing.profile.name;
     if (governing !== undefined) admitCaller(standing.caller, governing.suspensions); // refuses with 403
     if (arrival.isRegistry) {
       this.#answer(registryDocument(request, snapshot.fronted, standing));
@@ -248,7 +255,10 @@ class Serving {
     if (place === undefined) {
       if (agent === undefined) this.#end();
       else {
-        const call = { exchange, place: agent, standing, snapshot, original, held: this.#held, ports };
+        const { kind, fronted } = agent;
+        const use = fronted && beginUse(governing?.ledger, standing, { hop: kind, provider: fronted.name });
+        this.#use = use;
+        const call = { exchange, place: agent, standing, snapshot, original, held: this.#held, use, ports };
         this.#after(serveAgent(call).then(() => this.#end()));
       }
       return;
@@ -266,7 +276,7 @@ class Serving {
       this.#unpack(call);
       return;
     }
-    exchange.failing = responsesFailure;
+    exchange.form = responsesForm(place.dialect, responsesFailure);
     const forgotten = ownResponse(request.method ?? "GET", place, asResponse); // refuses with 404
     this.#after(forgotten.then((body) => (body === undefined ? this.#unpack(call) : this.#answer({ body }))));
   }
@@ -286,7 +296,8 @@ class Serving {
 
   #address(plain: Buffer, call: ModelCall): void {
     const { snapshot, place, original, asResponse } = call;
-    const { request, facts } = this.#exchange;
+    const { request, report } = this.#exchange;
+    const { facts } = report;
     const held = this.#held;
     const { "content-type": contentType = "" } = request.headers;
     facts.trace?.placed(place);
@@ -297,23 +308,24 @@ class Serving {
   }
 
   #admit(target: Target, call: ModelCall): void {
-    const exchange = this.#exchange;
+    const { report } = this.#exchange;
     const { snapshot, place, standing, asResponse, guard } = call;
     const { governing, metrics, log } = this.#ports;
     const { provider } = target;
-    exchange.facts.trace?.addressed(target);
-    exchange.labels = metrics.labels(place.route.name, provider.name, target.label, provider.maker);
-    exchange.use = beginUse(governing?.ledger, standing, usedAt(target));
+    report.facts.trace?.addressed(target);
+    report.labels = metrics.labels(place.route.name, provider.name, target.label, provider.maker);
+    const use = beginUse(governing?.ledger, standing, usedAt(target));
+    this.#use = use;
     const admitted = admit(snapshot, target, {
       standing,
       isInspected: guard !== undefined,
-      requestId: exchange.requestId,
+      requestId: report.requestId,
       suspensions: governing?.suspensions,
       sealing: asResponse && sealingFor(asResponse),
-      sinks: { trail: governing?.trail, metrics: metrics.decisions, log, facts: exchange.facts },
+      sinks: { trail: governing?.trail, metrics: metrics.decisions, log, facts: report.facts },
     }); // refuses with 400 (fidelity), 403 or 503
-    exchange.facts.trace?.admitted(admitted.first);
-    const meter = reserve(target, admitted.first, standing, exchange, this.#ports); // refuses with 429 or 503
+    report.facts.trace?.admitted(admitted.first);
+    const meter = reserve(target, admitted.first, standing, { report, use }, this.#ports); // refuses with 429 or 503
     if (meter instanceof Promise) this.#after(meter.then((held) => this.#forward(held, admitted, target, call)));
     else this.#forward(meter, admitted, target, call);
   }
@@ -333,6 +345,7 @@ class Serving {
       snapshot,
       standing,
       meter,
+      use: this.#use,
       held: this.#held,
       asResponse,
       ports: this.#ports,
@@ -366,6 +379,7 @@ class Serving {
         snapshot,
         standing,
         meter: forwarding.meter,
+        use: forwarding.use,
         held,
         asResponse: forwarding.asResponse,
         ports,

@@ -41,7 +41,7 @@ function recordedRequest(facts: Facts, trace: DecisionTrace, ending: Ending): Re
   return {
     at: ending.at,
     totalMs: ending.totalMs,
-    id: ending.id,
+    id: ending.requestId,
     configuration: trace.configuration,
     traffic: hop ?? "none",
     dialect: place?.dialect ?? "",

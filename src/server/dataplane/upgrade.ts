@@ -109,7 +109,7 @@ export async function serveUpgrade(
     if (attempt?.isBegun === true) ports.metrics.conventions.attempted(labels, attempt.lastedMs / 1_000, error);
     const ending = {
       at: Date.now() - (now - startedAt),
-      id: requestId,
+      requestId,
       caller,
       route: labels.route,
       provider: labels.provider,

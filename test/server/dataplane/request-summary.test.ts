@@ -6,7 +6,7 @@ import { createNewest } from "../../../src/server/usage/index.ts";
 
 const ENDING: Ending = {
   at: 1_000,
-  id: "r-1",
+  requestId: "r-1",
   caller: undefined,
   route: "chat_completions",
   provider: "acme",

@@ -51,12 +51,12 @@ export async function inspectSegments(
 ): Promise<Inspected> {
   const settle = (judged: Guarded): GatewayError | undefined => {
     const { error, acted } = settleInspection(judged, request, standing, sinks);
-    exchange.facts.trace?.inspected(judged.judgement?.annotations ?? NOTHING_FOUND, segments);
-    if (acted !== "") exchange.guardrails = exchange.guardrails === "" ? acted : `${exchange.guardrails}, ${acted}`;
+    exchange.report.facts.trace?.inspected(judged.judgement?.annotations ?? NOTHING_FOUND, segments);
+    exchange.report.acted(acted);
     return error;
   };
   const wait = clientTimeoutOf(exchange.request);
-  const timeLeftMs = wait && wait - (performance.now() - exchange.startedAt);
+  const timeLeftMs = wait && wait - (performance.now() - exchange.report.startedAt);
   const guarded = await traced(exchange, segments.length, (signal) =>
     guard.request(segments, occasion, signal, timeLeftMs),
   );
@@ -73,7 +73,7 @@ export async function inspectSegments(
 
   function judgeBeside(): BesideVerdict {
     if (guard.beside === undefined) return undefined;
-    const span = exchange.span?.inspection("request");
+    const span = exchange.report.span?.inspection("request");
     const endSpan = (judged: Guarded | undefined): void => span?.end(inspectionFacts(judged, segments.length));
     const judged = guard.beside(segments, occasion, guarded, NEVER);
     if (judged instanceof Promise) {
@@ -92,7 +92,7 @@ async function traced(
   segments: number,
   inspect: (signal: () => AbortSignal) => Guarded | Promise<Guarded>,
 ): Promise<Guarded> {
-  const span = exchange.span?.inspection("request");
+  const span = exchange.report.span?.inspection("request");
   let guarded: Guarded | undefined;
   try {
     guarded = await untilGone(exchange, inspect);

@@ -16,7 +16,7 @@ import { type AgentCall, nounOf } from "./agent-call.ts";
 import { kept, OVERSIZE, ofLength, repeats, textOf, undecodable } from "./answer-wire.ts";
 
 interface AnswerTerms {
-  readonly exchange: Pick<Exchange, "holding" | "cutOff" | "bearsCredential">;
+  readonly exchange: Pick<Exchange, "holding" | "cutOff" | "upstream">;
   /** Receiver of the answer: the exchange, or a stage in front of it. */
   readonly to: Downstream;
   readonly call: AgentCall;
@@ -309,7 +309,7 @@ export class AgentAnswer implements Downstream {
     const isMessage = this.#mode === "events" || this.#isJson;
     if (isMessage) told(message);
     if (isMessage && answer.isOld(message, status)) return this.#refuseOld();
-    if (repeats(this.#terms.exchange.bearsCredential, message)) {
+    if (repeats(this.#terms.exchange.upstream.bearsCredential, message)) {
       const { noun } = nounOf(call);
       return this.#refuse(new GatewayError("upstream_invalid", `${noun} repeats the gateway's credential.`));
     }

@@ -5,7 +5,9 @@ import type { Snapshot } from "../../../snapshot/index.ts";
 import { forwardedTo } from "../../../upstream/index.ts";
 import { CARD_HEADERS } from "../../discovery/card-document.ts";
 import type { Exchange } from "../../exchange.ts";
+import { dialectOf } from "../../locate.ts";
 import type { Ports } from "../../ports.ts";
+import { dialectForm, rpcForm } from "../../refusal-form.ts";
 import { type AgentPlace, agentPlace } from "./place.ts";
 
 /**
@@ -18,12 +20,12 @@ export function agentAt(exchange: Exchange, snapshot: Snapshot, { metrics }: Por
   if (place === undefined) return undefined;
   const { kind, fronted, wants } = place;
   const isCard = wants === "card";
-  if (isCard) exchange.shared = CARD_HEADERS;
+  if (isCard) exchange.form = dialectForm(dialectOf(request), CARD_HEADERS);
   else {
-    exchange.rpc = { protocol: kind, id: "null" };
-    exchange.facts.hop = kind;
+    exchange.form = rpcForm(kind);
+    exchange.report.facts.hop = kind;
   }
-  exchange.labels = metrics.labels(isCard ? "card" : kind, fronted && forwardedTo(fronted).name);
+  exchange.report.labels = metrics.labels(isCard ? "card" : kind, fronted && forwardedTo(fronted).name);
   const { host, origin } = request.headers;
   const { publicOrigin } = snapshot.governance;
   const isForeign = isForeignPage({

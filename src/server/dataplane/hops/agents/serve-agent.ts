@@ -32,8 +32,9 @@ import type { Standing } from "../../governance/effective-profile.ts";
 import { recordRestored, settleAnswer } from "../../governance/guardrails.ts";
 import { refuseSuspended } from "../../governance/suspended.ts";
 import { lowerCase } from "../../headers.ts";
-import { beginUse } from "../../metering/index.ts";
+import type { RequestUse } from "../../metering/index.ts";
 import type { Ports } from "../../ports.ts";
+import { rpcForm } from "../../refusal-form.ts";
 import { logUpstreamFault } from "../../upstream-faults.ts";
 import { HEARTBEAT_MS, withHeartbeat } from "../heartbeat.ts";
 import { whileJudged } from "../model/awaiting.ts";
@@ -53,21 +54,21 @@ interface ServedCall {
   /** Body as it was received. */
   readonly original: Buffer;
   readonly held: Holding;
+  /** Entry of the usage ledger; `undefined` if none is kept. */
+  readonly use: RequestUse | undefined;
   readonly ports: Ports;
 }
 
 /** Serves the call. Throws the refusal. */
 export async function serveAgent(served: ServedCall): Promise<void> {
-  const { exchange, place, standing, snapshot, original, held, ports } = served;
-  const { request } = exchange;
+  const { exchange, place, standing, snapshot, original, held, use, ports } = served;
+  const { request, report } = exchange;
   const { fronted, kind } = place;
   if (fronted === undefined) {
     const what = kind === "mcp" ? "MCP server" : "agent";
     throw new GatewayError("not_found", `No ${what} of this name is configured.`);
   }
   const { governing } = ports;
-  const use = beginUse(governing?.ledger, standing, { hop: kind, provider: fronted.name });
-  exchange.use = use;
   const { "content-encoding": encoding = "identity" } = request.headers;
   const isPlain = encoding.toLowerCase() === "identity";
   const arrived = isPlain ? original : await decode(original, encoding, snapshot.maxBodyBytes, held); // refuses with 400, 413 or 503
@@ -77,11 +78,11 @@ export async function serveAgent(served: ServedCall): Promise<void> {
   const { call } = reading;
   const plain = call.body ?? arrived;
   if (plain !== arrived) held.hold(plain.length); // refuses with 503
-  exchange.rpc = { protocol: fronted.kind, id: call.id };
-  exchange.facts.method = call.method;
-  exchange.facts.trace?.called(fronted.name, call, Math.max(plain.length, original.length));
-  const tool = exchange.span !== undefined && call.method === "tools/call" ? listedTool(fronted, call.name) : undefined;
-  exchange.called = agentWords(fronted.kind, fronted.name, call.method, tool);
+  exchange.form = rpcForm(fronted.kind, call.id);
+  report.facts.method = call.method;
+  report.facts.trace?.called(fronted.name, call, Math.max(plain.length, original.length));
+  const tool = report.span !== undefined && call.method === "tools/call" ? listedTool(fronted, call.name) : undefined;
+  report.called = agentWords(fronted.kind, fronted.name, call.method, tool);
   const suspensions = governing?.suspensions;
   if (suspensions?.any === true) refuseSuspended(fronted.kind, fronted.name, suspensions); // refuses with 503
   const decided: DecidedRequest = {
@@ -94,14 +95,14 @@ export async function serveAgent(served: ServedCall): Promise<void> {
   };
   const { policy } = standing.profile;
   if (policy.count[fronted.kind] > 0) {
-    const { facts } = exchange;
+    const { facts } = report;
     const sinks = { trail: governing?.trail, metrics: ports.metrics.decisions, log: ports.log, facts };
     const error = settleVerdict(call.decide(policy, standing.variables), decided, standing, sinks);
     if (error !== undefined) throw error; // refuses with 403
   }
   const reserved = reserve(call, standing, ports); // refuses with 429 or 503
   const charge = reserved instanceof Promise ? await reserved : reserved;
-  exchange.facts.trace?.admittedCall(charge);
+  report.facts.trace?.admittedCall(charge);
   try {
     if (exchange.gone) return;
     const guard = snapshot.guardrails.of(standing.profile.name);
@@ -119,9 +120,9 @@ export async function serveAgent(served: ServedCall): Promise<void> {
     const settled = (): GatewayError | undefined => {
       if (judged === undefined || isSettled) return undefined;
       isSettled = true;
-      exchange.facts.trace?.answered(judged.judged.found);
+      report.facts.trace?.answered(judged.judged.found);
       const { error, acted } = settleAnswer(judged.judged, decided, standing, sinks);
-      exchange.guardrails = [exchange.guardrails, acted].filter((names) => names !== "").join(", ");
+      report.acted(acted);
       return error;
     };
     const { tools } = call.answer;
@@ -138,10 +139,10 @@ export async function serveAgent(served: ServedCall): Promise<void> {
         shows: showsOf(call, standing),
         listed: (message) => {
           if (shareable !== undefined) keepList(fronted, shareable, message, performance.now());
-          if (exchange.span !== undefined) noteTools(fronted, message);
+          if (report.span !== undefined) noteTools(fronted, message);
         },
         toolsChanged: () => forgetLists(fronted),
-        told: (message) => noteFailure(exchange.called, message),
+        told: (message) => noteFailure(report.called, message),
         silent: (begin) => {
           if (heartbeatMs > 0) setTimeout(begin, heartbeatMs).unref();
         },
@@ -265,9 +266,10 @@ function forwardCall(
       ...{ decodes: true, looksInside: false, mapsErrors: false, retypes: false },
     }),
   };
-  exchange.asked = provider.noun;
+  exchange.upstream.noun = provider.noun;
   const measured = ports.statistics?.of(provider.name);
-  const { called, span } = exchange;
+  const { report, upstream } = exchange;
+  const { called, span } = report;
   let begunAt = 0;
   const options: ForwardOptions<typeof candidate> = {
     candidates: {
@@ -280,13 +282,13 @@ function forwardCall(
     presenter: ports.presenter,
     actingFor: acting,
     presented: (bears) => {
-      exchange.bearsCredential = bears;
+      upstream.bearsCredential = bears;
     },
     downstream: exchange,
     attempting: () => {
       begunAt = performance.now();
       measured?.begun(false);
-      exchange.attempts++;
+      report.attempts++;
       charge?.attempt({ model: "", backend: provider.name });
     },
     answered: (ms) => measured?.answered(ms),
@@ -299,7 +301,7 @@ function forwardCall(
       }
       if (isFailure(result)) {
         if (reason !== "") {
-          const { requestId: request, labels } = exchange;
+          const { requestId: request, labels } = report;
           logUpstreamFault(ports.log, {
             upstream: provider.name,
             route: labels.route,
@@ -315,7 +317,7 @@ function forwardCall(
           attempt: 1,
           movedTo: null,
           reason,
-          ...callerLabels(exchange, undefined),
+          ...callerLabels(report, undefined),
         };
         measured?.failed({ ...attemptFailure, durationMs: failedAfterMs, error });
       }

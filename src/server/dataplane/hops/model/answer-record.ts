@@ -47,12 +47,12 @@ export class AnswerRecord {
     this.#to = to;
     this.#answer = answer;
     this.#recording = recording;
-    this.#span = to.span?.inspection("response");
+    this.#span = to.report.span?.inspection("response");
   }
 
   /** Adds the rules that have acted so far to the headers, which are about to be sent. */
   tellHeaders(): void {
-    if (!this.#isSettled) this.#tell(actedIn(this.#answer.judged.guarded.judgement?.decisions ?? []));
+    if (!this.#isSettled) this.#to.report.acted(actedIn(this.#answer.judged.guarded.judgement?.decisions ?? []));
   }
 
   /** Records the decisions. Returns the refusal of the answer, or `undefined` if it is not refused or was settled before. */
@@ -65,14 +65,14 @@ export class AnswerRecord {
       requestId: this.#to.requestId,
       hop: "llm",
       route: target.route.name,
-      to: this.#to.labels.provider,
+      to: this.#to.report.labels.provider,
       model: target.model,
     } as const;
     this.#endSpan();
-    this.#to.facts.trace?.answered(judged.found);
+    this.#to.report.facts.trace?.answered(judged.found);
     try {
       const { error, acted } = settleAnswer(judged, request, standing, sinks);
-      this.#tell(acted);
+      this.#to.report.acted(acted);
       return error;
     } catch (error) {
       if (error instanceof GatewayError) return error;
@@ -82,11 +82,5 @@ export class AnswerRecord {
 
   #endSpan(): void {
     this.#span?.end(answerFacts(this.#answer, this.#to.gone));
-  }
-
-  #tell(acted: string): void {
-    if (acted === "") return;
-    const before = this.#to.guardrails;
-    this.#to.guardrails = before === "" ? acted : `${before}, ${acted}`;
   }
 }

@@ -3,7 +3,7 @@
  * its way to the client.
  */
 import type { Done } from "../../../../base/index.ts";
-import { type Route, responsesFailure, type StreamTranslation } from "../../../core/dialects/index.ts";
+import { type Dialect, type Route, responsesFailure, type StreamTranslation } from "../../../core/dialects/index.ts";
 import type { Holding } from "../../../memory/index.ts";
 import type { Snapshot } from "../../../snapshot/index.ts";
 import {
@@ -20,8 +20,9 @@ import { clientTimeoutOf } from "../../client-timeout.ts";
 import { attemptErrorOf } from "../../conventions/index.ts";
 import type { Exchange } from "../../exchange.ts";
 import type { Standing } from "../../governance/effective-profile.ts";
-import type { Meter } from "../../metering/index.ts";
+import type { Meter, RequestUse } from "../../metering/index.ts";
 import type { Ports } from "../../ports.ts";
+import { responsesForm } from "../../refusal-form.ts";
 import type { ProviderStatistics } from "../../statistics.ts";
 import { logUpstreamFault } from "../../upstream-faults.ts";
 import { HEARTBEAT_MS, withHeartbeat } from "../heartbeat.ts";
@@ -48,6 +49,8 @@ export interface Forwarding {
   readonly snapshot: Snapshot;
   readonly standing: Standing;
   readonly meter: Meter | undefined;
+  /** Entry of the usage ledger; `undefined` if none is kept. */
+  readonly use: RequestUse | undefined;
   /** Memory account of the request. */
   readonly held: Holding;
   /** Caller of the Responses API; `undefined` for other requests. */
@@ -67,7 +70,8 @@ type Client = (isTranslated: boolean, remembering?: Remembering) => Downstream;
  * refusal.
  */
 export function forwardTo(admitted: AdmittedList, forwarding: Forwarding, over: Done): void {
-  const { exchange, downstream, target, meter, ports, answering } = forwarding;
+  const { exchange, downstream, target, meter, use, ports, answering } = forwarding;
+  const { report, upstream } = exchange;
   let measured: ProviderStatistics | undefined;
   let inspected: InspectedDownstream | undefined;
   let begunAt = 0;
@@ -75,9 +79,9 @@ export function forwardTo(admitted: AdmittedList, forwarding: Forwarding, over: 
   let isUnreadable = false;
   const fault = (kind: FailureKind, reason: string, status: number | null): void =>
     logUpstreamFault(ports.log, {
-      upstream: exchange.labels.provider,
-      route: exchange.labels.route,
-      request: exchange.requestId,
+      upstream: report.labels.provider,
+      route: report.labels.route,
+      request: report.requestId,
       kind,
       status,
       reason,
@@ -88,9 +92,9 @@ export function forwardTo(admitted: AdmittedList, forwarding: Forwarding, over: 
     measured?.failed({
       kind: "invalid",
       status: null,
-      attempt: exchange.attempts,
+      attempt: report.attempts,
       movedTo: null,
-      ...callerLabels(exchange, target.model),
+      ...callerLabels(report, target.model),
       durationMs: performance.now() - begunAt,
       error: undefined,
       reason,
@@ -112,16 +116,16 @@ export function forwardTo(admitted: AdmittedList, forwarding: Forwarding, over: 
     requestId: exchange.requestId,
     presenter: ports.presenter,
     presented: (bears) => {
-      exchange.bearsCredential = bears;
+      upstream.bearsCredential = bears;
     },
     downstream,
     attempting: ({ provider, model, channel }, isRetry) => {
-      const { labels } = exchange;
+      const { labels } = report;
       begunAt = performance.now();
       isUnreadable = false;
-      exchange.asked = `Provider ${provider.name}`;
-      exchange.onUnreadable = unreadable;
-      exchange.use?.asked(provider.name, model);
+      upstream.noun = `Provider ${provider.name}`;
+      upstream.onUnreadable = unreadable;
+      use?.asked(provider.name, model);
       // This also counts the usage of the previous attempt, which belongs to its own provider.
       meter?.attempting(provider, model, channel.dialect);
       measured = ports.statistics?.of(provider.name, labels.model);
@@ -131,9 +135,9 @@ export function forwardTo(admitted: AdmittedList, forwarding: Forwarding, over: 
         ports.metrics.failedOver(labels.provider, provider.name);
         ports.statistics?.of(labels.provider)?.leftForAnother();
         measured?.cameFromAnother();
-        exchange.labels = ports.metrics.labels(labels.route, provider.name, labels.model, provider.maker);
+        report.labels = ports.metrics.labels(labels.route, provider.name, labels.model, provider.maker);
       }
-      exchange.attempts++;
+      report.attempts++;
     },
     answered: (ms) => measured?.answered(ms),
     decoding: () => {
@@ -144,15 +148,15 @@ export function forwardTo(admitted: AdmittedList, forwarding: Forwarding, over: 
       const result = isUnreadable && !isFailure(outcome.result) ? "invalid" : outcome.result;
       const seconds = (performance.now() - begunAt) / 1_000;
       ports.metrics.attempted(provider.name, result);
-      ports.metrics.conventions.attempted(exchange.labels, seconds, attemptErrorOf(result, status));
+      ports.metrics.conventions.attempted(report.labels, seconds, attemptErrorOf(result, status));
       if (reason !== "" && isFailure(result)) fault(result, reason, status);
       if (isFailure(outcome.result)) {
         measured?.failed({
           kind: outcome.result,
           status,
-          attempt: exchange.attempts,
+          attempt: report.attempts,
           movedTo: next?.name ?? null,
-          ...callerLabels(exchange, target.model),
+          ...callerLabels(report, target.model),
           durationMs: outcome.failedAfterMs,
           error: outcome.error,
           reason,
@@ -164,7 +168,7 @@ export function forwardTo(admitted: AdmittedList, forwarding: Forwarding, over: 
     waited: (ms) => exchange.waited(ms),
     holdMs: heartbeatMs === 0 ? 0 : Math.min(heartbeatMs, HEARTBEAT_MS),
     passesRedirects: ports.governing === undefined && answering === undefined,
-    tracer: tracedAttempts(forwarding, meter),
+    tracer: tracedAttempts({ report, target }, meter),
   };
   forward(options, (error) => {
     // The provider may have finished before the inspection has.
@@ -176,9 +180,9 @@ export function forwardTo(admitted: AdmittedList, forwarding: Forwarding, over: 
 
 /** Lets a failing stream end with frames that continue those already sent. Only used if guardrails hold nothing back. */
 const endsAs =
-  (exchange: Exchange) =>
+  (exchange: Exchange, dialect: Dialect) =>
   (stream: StreamTranslation): void => {
-    exchange.failing = (failure) => stream.failure?.(failure) ?? responsesFailure(failure);
+    exchange.form = responsesForm(dialect, (failure) => stream.failure?.(failure) ?? responsesFailure(failure));
   };
 
 function candidatesOf(admitted: AdmittedList, forwarding: Forwarding, client: Client): Candidates {
@@ -236,14 +240,14 @@ function candidateFor(admitted: Admitted, forwarding: Forwarding, client: Client
         : alias === undefined
           ? undefined
           : (body: Buffer) => namedAs(alias, body);
-      exchange.leftOut = leftOut(lost, translated !== undefined);
+      exchange.upstream.leftOut = leftOut(lost, translated !== undefined);
       for (const { capability } of lost) ports.metrics.fidelityLost(provider.name, capability);
       if (translated !== undefined) {
         const { requestId } = exchange;
         const { reading } = translated;
         const waited = (ms: number): void => exchange.waited(ms);
         const { holding } = exchange;
-        const began = asResponse && answering === undefined ? endsAs(exchange) : undefined;
+        const began = asResponse && answering === undefined ? endsAs(exchange, dialect) : undefined;
         const options = {
           dialect,
           reading,
@@ -261,7 +265,7 @@ function candidateFor(admitted: Admitted, forwarding: Forwarding, client: Client
         held.hold(translated.body.length);
         return {
           request: prepareTranslated(asked, admitted, translated, streams),
-          downstream: watched(translating(to, options), admitted, { exchange, target }),
+          downstream: watched(translating(to, options), admitted, { report: exchange.report, target }),
           decodes: true,
           looksInside: true,
           mapsErrors: true,
@@ -284,7 +288,7 @@ function candidateFor(admitted: Admitted, forwarding: Forwarding, client: Client
       return {
         request: prepared.request,
         downstream: watched(passes ? kept : rewriting(kept, { edits, extend, meter, holding }), admitted, {
-          exchange,
+          report: exchange.report,
           target,
         }),
         decodes: prepared.reads,

@@ -65,7 +65,7 @@ export async function inspectRequest(
   const occasion: Occasion = {
     variables: variablesOf(target, standing),
     rewriting: createRewriting(),
-    tracer: exchange.span,
+    tracer: exchange.report.span,
   };
   const { requestId } = exchange;
   const { model, route, provider } = target;

@@ -1,9 +1,9 @@
 /** Reserves the cost of a request before it is forwarded, and creates its meter. */
 import type { Charge } from "../../budgets/index.ts";
-import type { Exchange } from "../../exchange.ts";
 import type { Standing } from "../../governance/effective-profile.ts";
-import { createMeter, type Meter } from "../../metering/index.ts";
+import { createMeter, type Meter, type RequestUse } from "../../metering/index.ts";
 import type { Ports } from "../../ports.ts";
+import type { RequestReport } from "../../request-report.ts";
 import type { Target } from "./address.ts";
 import type { Admitted } from "./admit.ts";
 import { spendingOf } from "./spending.ts";
@@ -11,6 +11,12 @@ import { spendingOf } from "./spending.ts";
 /** Returns the fields of the usage ledger's entry: the destination of the request, as far as it is known. */
 export const usedAt = ({ provider: { name: provider }, label, route: { name: route } }: Target) =>
   ({ hop: "llm", provider, label, route }) as const;
+
+interface Counting {
+  readonly report: Pick<RequestReport, "facts" | "labels">;
+  /** Entry of the usage ledger; `undefined` if none is kept. */
+  readonly use: RequestUse | undefined;
+}
 
 /**
  * Reserves the cost of the request. Returns `undefined` if it is not metered, and a promise only if it must wait for an
@@ -20,7 +26,7 @@ export function reserve(
   target: Target,
   first: Admitted,
   standing: Standing,
-  exchange: Pick<Exchange, "facts" | "use" | "labels">,
+  counting: Counting,
   ports: Ports,
 ): Meter | undefined | Promise<Meter> {
   const { governing } = ports;
@@ -28,17 +34,17 @@ export function reserve(
   const spending = spendingOf(target, first, standing);
   const charge = spending && governing.budgets.reserve(spending);
   return charge instanceof Promise
-    ? charge.then((held) => meterOf(held, target, exchange, ports))
-    : meterOf(charge, target, exchange, ports);
+    ? charge.then((held) => meterOf(held, target, counting, ports))
+    : meterOf(charge, target, counting, ports);
 }
 
 const meterOf = (
   charge: Charge | undefined,
   { route, label }: Target,
-  exchange: Pick<Exchange, "facts" | "use" | "labels">,
+  { report, use }: Counting,
   { metrics, statistics }: Ports,
 ): Meter => {
-  exchange.facts.trace?.charged(charge);
+  report.facts.trace?.charged(charge);
   return createMeter({
     charge,
     route,
@@ -46,9 +52,9 @@ const meterOf = (
     metrics: metrics.usage,
     spent: (provider, units) => statistics?.of(provider)?.spent(units),
     counted(usage) {
-      exchange.facts.used(usage);
-      metrics.conventions.used(exchange.labels, usage);
+      report.facts.used(usage);
+      metrics.conventions.used(report.labels, usage);
     },
-    account: exchange.use,
+    account: use,
   });
 };

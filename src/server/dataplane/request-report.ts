@@ -1,0 +1,151 @@
+/**
+ * Report of one request: metrics, span, request summary and decision record. The stages fill it in while they serve the request.
+ * It is sent exactly once: when the socket is closed, and the work for the request has ended, so that its usage is known.
+ */
+import type { IncomingMessage } from "node:http";
+import { performance } from "node:perf_hooks";
+import type { GatewayError } from "../../base/index.ts";
+import type { Caller } from "../auth/index.ts";
+import type { Snapshot } from "../snapshot/index.ts";
+import { type AgentWords, calledWords, errorOf, requestWords, type ToldAnswer } from "./conventions/index.ts";
+import type { Labels } from "./metrics.ts";
+import type { Ports } from "./ports.ts";
+import { causeOf } from "./refusals/index.ts";
+import { requestIdOf } from "./request-id.ts";
+import type { Ending, Facts } from "./request-summary.ts";
+import { beginFacts, tellEnd } from "./tell-end.ts";
+import { type RequestSpan, startSpan } from "./tracing.ts";
+
+/** The report is also the summary's `Ending`, so that a request allocates one object for both. */
+export class RequestReport implements Ending {
+  readonly requestId: string;
+  readonly startedAt = performance.now();
+  /** Span of the request; `undefined` if traces are not exported. */
+  readonly span: RequestSpan | undefined;
+  readonly facts: Facts;
+  /** Length of the URL. */
+  readonly urlLength: number;
+  labels: Labels;
+  /** Caller; `undefined` until it is authenticated. */
+  caller: Caller | undefined;
+  /** Code of the refusal; empty without one. */
+  code = "";
+  /** Number of attempts at upstreams. */
+  attempts = 0;
+  /** Data of the delivered answer for the span. It is only set for traced requests. */
+  told: ToldAnswer | undefined;
+  /** Span data of a call of an MCP server or agent; set once the call is parsed. */
+  called: AgentWords | undefined;
+  #guardrails = "";
+  #firstByteMs: number | undefined;
+  /** Milliseconds until the first bytes of an event stream. */
+  #streamMs: number | undefined;
+  #isStream = false;
+  /** Arrival time, in milliseconds since 1970; computed at the end. */
+  #at = 0;
+  #status = 0;
+  #totalMs = 0;
+  #isClosed = false;
+  #isServed = false;
+  readonly #ports: Ports;
+
+  constructor(request: IncomingMessage, snapshot: Snapshot, ports: Ports) {
+    this.requestId = requestIdOf(request, snapshot);
+    this.urlLength = request.url?.length ?? 0;
+    this.labels = ports.metrics.labels("none");
+    this.facts = beginFacts(ports, snapshot);
+    this.span = ports.tracing && startSpan(ports.tracing, request);
+    this.#ports = ports;
+  }
+
+  get at(): number {
+    return this.#at;
+  }
+
+  get route(): string {
+    return this.labels.route;
+  }
+
+  get provider(): string {
+    return this.labels.provider;
+  }
+
+  get status(): number {
+    return this.#status;
+  }
+
+  get firstByteMs(): number | undefined {
+    return this.#firstByteMs;
+  }
+
+  get totalMs(): number {
+    return this.#totalMs;
+  }
+
+  /** Value of `x-gateway-guardrails`; empty if no rule acted. */
+  get guardrails(): string {
+    return this.#guardrails;
+  }
+
+  /** Adds rules that have acted. `names`: a list as in `x-gateway-guardrails`, or empty. */
+  acted(names: string): void {
+    if (names === "") return;
+    this.#guardrails = this.#guardrails === "" ? names : `${this.#guardrails}, ${names}`;
+  }
+
+  refused({ code, by }: GatewayError): void {
+    const { caller, requestId } = this;
+    this.facts.refusedBy = causeOf({ caller, code, by });
+    this.#ports.refusals?.refused({ caller, code, by, requestId });
+  }
+
+  /** Must be called when the answer of an upstream begins. `now`: time of `performance.now()`. */
+  answerBegun(now: number, isStream: boolean): void {
+    this.#firstByteMs = now - this.startedAt;
+    this.#isStream = isStream;
+  }
+
+  /** Must be called when the first bytes of the body of an event stream are sent. */
+  streamBegun(): void {
+    this.#streamMs = performance.now() - this.startedAt;
+  }
+
+  /** Must be called when the socket is closed. */
+  closed(status: number): void {
+    this.#ports.metrics.finished(this.labels, status, this.code);
+    this.#status = status;
+    this.#totalMs = performance.now() - this.startedAt;
+    this.#isClosed = true;
+    if (this.#isServed) this.#send();
+  }
+
+  /** Must be called when the work for the request has ended and its usage is known. */
+  served(): void {
+    this.#isServed = true;
+    if (this.#isClosed) this.#send();
+  }
+
+  #send(): void {
+    this.#measure();
+    if (this.#ports.finished === undefined) return;
+    this.#at = Date.now() - (performance.now() - this.startedAt);
+    tellEnd(this.facts, this, this.#ports);
+  }
+
+  /** Records metrics and span of the OpenTelemetry conventions, with the usage, which may be known late. */
+  #measure(): void {
+    const { labels, facts, told, span, called } = this;
+    const { conventions } = this.#ports.metrics;
+    const seconds = this.#totalMs / 1_000;
+    const error = called?.failure ?? errorOf(this.#status, this.code);
+    const stream =
+      this.#streamMs === undefined || error !== ""
+        ? undefined
+        : { firstBytes: this.#streamMs / 1_000, outputTokens: facts.usage?.outputTokens };
+    if (called?.mcpMethod !== undefined) conventions.mcpServed(called.mcpMethod, seconds, error);
+    else conventions.served(labels, seconds, error, stream);
+    if (span === undefined) return;
+    const words = calledWords(called) ?? requestWords({ labels, streams: this.#isStream, usage: facts.usage, told });
+    span.end({ labels, status: this.#status, code: this.code, words, at: this.startedAt + this.#totalMs });
+  }
+}
