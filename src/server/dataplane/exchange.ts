@@ -186,7 +186,7 @@ export class Exchange implements Downstream {
     return true;
   }
 
-  /** Sends one of the gateway's own documents. Browser pages of every origin may read it unless the form has `shared` headers. */
+  /** Sends one of the gateway's own documents. Pages of every origin may read it unless the form has `shared` headers. */
   answer(document: OwnDocument): void {
     const { status, headers, body } = ownAnswer(this.request, document);
     this.report.code = document.code ?? "";

@@ -1,149 +1,129 @@
-/** Composition root of a node in config mode: opens metrics, cluster, secrets, configuration and listeners, in order. */
-
+/**
+ * Composition root of a node in config mode. `startConfigNode` opens the parts in order; `owner` closes them in reverse. Parts
+ * that open later than those that refer to them are in `LateParts`.
+ */
 import { resolve } from "node:path";
-import {
-  anySignal,
-  GatewayError,
-  type Lifetime,
-  pooledRandomBytes,
-  systemClock,
-  withResolvers,
-} from "../../base/index.ts";
-import { createFailureSampler } from "../audit/index.ts";
-import { type Cluster, openCluster } from "../cluster/index.ts";
-import { type BudgetRecords, createRefusals, createStatistics, recordBudgets } from "../dataplane/index.ts";
-import { readForwardProxies } from "../forward-proxy/index.ts";
-import type { Inspector } from "../inspector/index.ts";
+import { anySignal, GatewayError, type Lifetime, systemClock } from "../../base/index.ts";
+import { type AuditTrail, createFailureSampler } from "../audit/index.ts";
+import type { Cluster } from "../cluster/index.ts";
 import { openModelStore, openModelSupply } from "../models/index.ts";
-import { createSealedSecrets, type Sealing } from "../secrets/index.ts";
-import type { Snapshot } from "../snapshot/index.ts";
-import { openHeld, openSharedFetches } from "../workers/index.ts";
-import { backendsPort } from "./admin/backends-port.ts";
-import { createControlDecisions } from "./admin/control-decisions.ts";
-import { governedPort } from "./admin/governed-port.ts";
-import { guardrailsPort } from "./admin/guardrails-port.ts";
-import { listRows } from "./admin/list-rows.ts";
-import { listenersOf } from "./admin/listeners.ts";
-import { type AdminDoors, accessOf, openAdminDoors } from "./admin/open-admin-plane.ts";
-import { refusalRows } from "./admin/refusals-port.ts";
-import { createRequests } from "./admin/requests-port.ts";
-import { type SealingHere, secretsPort } from "./admin/secrets-port.ts";
-import { sourcesPort } from "./admin/sources-port.ts";
-import { auditSink, openTrail, recordChanges } from "./audit-trail.ts";
-import { clusterOptionsOf } from "./cluster/cluster-options.ts";
-import { observeCluster, observeLoss } from "./cluster/observe-cluster.ts";
-import { nodeStateOf, openRemovalGate } from "./cluster/removal-gate.ts";
-import { keySourcesOf, sealingKeysOf } from "./cluster/sealing-keys.ts";
-import { waitForFeatureLevel } from "./cluster/wait-for-feature-level.ts";
-import type { ConfigNode, ConfigNodeOptions, ServingNode } from "./config-node-types.ts";
+import { openNodeAdmin } from "./admin/open-node-admin.ts";
+import { openTrail, recordChanges } from "./audit-trail.ts";
+import type { ConfigNode, ConfigNodeOptions } from "./config-node-types.ts";
 import { openConfiguration } from "./configuration/configuration.ts";
-import { aborted, configurationStatus, standstillOf } from "./configuration/configuration-status.ts";
-import { proxiedUpstreams, upstreamsOf } from "./configuration/proxied-upstreams.ts";
+import type { Configuration } from "./configuration/configuration-types.ts";
 import { beside } from "./configuration/read-files.ts";
-import { countIn } from "./configuration/startup-errors.ts";
 import { openGoverning } from "./governance/governance-ports.ts";
-import { loginsOf } from "./governance/issuers.ts";
 import { openReconciling } from "./governance/open-reconciliation.ts";
 import { openTokens } from "./governance/token-verifiers.ts";
-import { usageReports } from "./governance/usage-reports.ts";
-import { KEEPS_NOTHING, openOnce, routesAny } from "./late-data-plane.ts";
-import { modelCacheOf, modelStatusOf } from "./model-cache.ts";
+import { createLateParts } from "./late-parts.ts";
+import { modelCacheOf } from "./model-cache.ts";
 import { nodeLife } from "./node-life.ts";
-import { openNodeInspector } from "./open-inspector.ts";
+import type { NodeParts } from "./node-parts.ts";
+import { type NodeSettings, readSettings } from "./node-settings.ts";
+import { openReplicatedState, type ReplicatedState } from "./open-replicated-state.ts";
 import { openHistory } from "./record-history.ts";
-import { recordsOf, rehearsalsPort } from "./rehearsal/rehearsals-port.ts";
-import { admissionOf, type DataPlane, measureAdmission, observe, serveDataPlane } from "./start.ts";
+import { serveNode } from "./serve-node.ts";
+import { observe } from "./start.ts";
 import { acmeSettingsOf, openCertificateOrders } from "./tls/acme-settings.ts";
 import { certificateFilesOf, openCertificateFiles, openDataListenerTls } from "./tls/data-listener-tls.ts";
-import { createFleet, fleetOptions, settling, workersOf } from "./worker/index.ts";
+import { createTrafficRecords } from "./traffic-records.ts";
 
-/** Time to hand leadership over and finish the last writes, in milliseconds. */
-const CLUSTER_CLOSE_MS = 20_000;
-const HAND_OVER_MS = 5_000;
 /** Time to send queued records and to publish the trail's head to the cluster, in milliseconds. */
 const AUDIT_CLOSE_MS = 30_000;
 
+type Observed = NodeParts["observed"];
+
 /** Starts a node; `owner` closes what it opens. Rejects if a listener, the data directory or the cluster cannot be opened. */
 export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetime): Promise<ConfigNode> {
-  const { documents, env, workers, build, log, signal } = options;
-  const [{ nodeFile, path }, { proxies }] = [documents, readForwardProxies(env)];
-  const fleet = workers === 1 ? undefined : createFleet(nodeFile);
-  const [startedAt, startedMonotonic] = [systemClock.now(), systemClock.monotonic()];
-  const keySources = keySourcesOf(nodeFile, path, env);
-  const minFreeBytes = countIn(env, "GATEWAY_MIN_FREE_BYTES");
-  const access = await accessOf(nodeFile, path, log);
-  const observed = await observe(nodeFile.metrics_listen, owner, log, build, {
-    env,
-    nodeId: nodeFile.cluster.node_id,
-    tee: options.tee,
-  });
+  // A mistake in the settings ends the start before anything is open.
+  const settings = await readSettings(options);
+  const { nodeFile, path, proxies, dataDir } = settings;
+  const { env, build, log, tee, usageEveryMs, nameServers } = options;
 
-  const acme = acmeSettingsOf(nodeFile, { env, nameServers: options.nameServers });
+  // Metrics come first, so that a node that waits for its cluster can be asked for the reason.
+  const nodeId = nodeFile.cluster.node_id;
+  const observed = await observe(nodeFile.metrics_listen, owner, log, build, { env, nodeId, tee });
+  const { instruments } = observed;
+
+  // Certificate files are read before anything is created: an unusable certificate ends the start.
+  const acme = acmeSettingsOf(nodeFile, { env, nameServers });
   const files = certificateFilesOf(nodeFile, path);
-  // The files are read before anything is created: an unusable certificate ends the start.
-  const certificateFiles =
-    files && (await openCertificateFiles(files, { instruments: observed.instruments, log }, owner));
+  const certificateFiles = files && (await openCertificateFiles(files, { instruments, log }, owner));
 
-  const { data_dir: kept } = nodeFile.cluster;
-  const dataDir = kept === undefined ? undefined : resolve(beside(path, kept));
-  if (dataDir === undefined) log.info(KEEPS_NOTHING);
-  const clusterOptions = clusterOptionsOf(nodeFile, {
-    dataDir,
-    previousSecret: keySources.previousSecret,
-    version: build.version,
-    ...(minFreeBytes !== undefined && { minFreeBytes }),
-  });
-  // The keys are derived while the cluster opens.
-  const deriving = sealingKeysOf(keySources);
-  deriving.catch(() => undefined);
-  observed.reasons.add("cluster");
-  let here: SealingHere | undefined;
-  let opened: Cluster | undefined;
-  const cluster = owner.own(
-    "cluster",
-    await openCluster(
-      {
-        ...clusterOptions,
-        log,
-        ...observeCluster(observed.instruments, () => opened),
-        canOpenRing: (row) => here?.sealed.canOpenRing(row) ?? false,
-      },
-      signal,
-    ),
-    async (it) => {
-      await it.handOver(AbortSignal.timeout(HAND_OVER_MS)).catch(() => undefined);
-      await it.close();
-    },
-    { limitMs: CLUSTER_CLOSE_MS },
-  );
-  opened = cluster;
-  observed.reasons.delete("cluster");
-  observeLoss(cluster, observed.reasons, log);
-  const removal = owner.own("removal gate", openRemovalGate(cluster, observed.reasons), (it) => it.close());
-  const keks = await deriving;
-  if (keks !== undefined) {
-    const sealing: Sealing = { view: cluster.view, ...keks };
-    here = { sealing, sealed: createSealedSecrets(sealing) };
-  }
-
-  const { instruments, metrics } = observed;
+  // Everything below reads or writes the replicated state.
+  const state = await openReplicatedState(settings, observed, owner);
+  const { cluster, removal, here } = state;
   const { clock } = cluster;
   const tokens = openTokens({ nodeFile, path, env, clock, instruments, log }, owner);
+
+  // The trail opens while the configuration compiles. Parts that record need it, but compiling does not.
+  const openingTrail = openNodeTrail(settings, observed, cluster, owner);
+  const traffic = createTrafficRecords(options);
+  const { store, models } = await openModels(settings, observed, owner);
+  const late = createLateParts();
+  const configuration = openNodeConfiguration({ settings, observed, state, tokens, models, late }, owner);
+  const begun = configuration.begin();
+  begun.catch((error: unknown) => log.error("the deployment document could not be stored", { error }));
+  const trail = await openingTrail;
+  owner.own("record of changes", recordChanges(trail, cluster, configuration, log), (end) => end());
+
+  // Parts that record in the trail.
+  const reconciled = openReconciling({ cluster, trail, configuration, clock, proxies, instruments, log }, owner);
+  const failures = createFailureSampler({ trail, instruments, now: systemClock.now });
+  const controls = traffic.decisions;
+  const governing = openGoverning(
+    { cluster, removal, tokens, trail, failures, controls, clock, instruments, log, usageEveryMs },
+    owner,
+  );
+  traffic.recordBudgets(governing.trail, owner);
+  const { statistics } = traffic;
+  const history = owner.own("history", openHistory({ statistics, instruments, cluster, clock }), (it) => it.close());
+
+  // Orders of certificates wait until the data listener can answer their challenges.
+  const orders = { cluster, here, version: build.version, listening: late.dataListener.promise, instruments, log };
+  const certificates = certificateFiles ?? (acme && openCertificateOrders({ settings: acme, ...orders }, owner));
+
+  // The admin plane opens before the first configuration is in force, since it is the way to write one.
+  const parts: NodeParts = {
+    ...{ settings, observed, state, tokens, traffic, store, models, configuration, trail, failures },
+    ...{ reconciled, governing, history, certificates, late },
+  };
+  late.doors = await openNodeAdmin(parts, owner);
+
+  // The data plane opens last and drains first, so that everything it needs outlives it.
+  const ended = firstFailure(cluster, trail);
+  const secret = here?.sealing.keks.current.key;
+  const door = certificates && (await openDataListenerTls({ ...observed, certificates, secret, log }, owner));
+  cluster.onQuestion(async (question) => late.dataPlane?.answer(question));
+  const serving = serveNode(parts, { begun, ended, door }, owner);
+  serving.catch(() => undefined);
+
+  const reload = async (): Promise<void> =>
+    void (await Promise.all([configuration.reload(), certificateFiles?.look()]));
+  return { serving, ended, reload, ...nodeLife(observed, cluster) };
+}
+
+/** Opens the audit trail in `audit.dir` or the data directory. */
+function openNodeTrail(
+  { options, nodeFile, path, dataDir }: NodeSettings,
+  { instruments, otlp }: Observed,
+  cluster: Cluster,
+  owner: Lifetime,
+): Promise<AuditTrail> {
   const auditDir = nodeFile.audit?.dir;
-  const decisions = createControlDecisions();
-  // The audit trail opens while the configuration compiles.
   const opening = owner.own(
     "audit trail",
     openTrail({
       cluster,
       dir: auditDir === undefined ? dataDir : resolve(beside(path, auditDir)),
       fd: options.auditFd ?? 2,
-      version: build.version,
+      version: options.build.version,
       instruments,
-      log,
-      ...(observed.otlp !== undefined && { onEmitted: (records) => observed.otlp?.audit(records) }),
+      log: options.log,
+      ...(otlp !== undefined && { onEmitted: (records) => otlp.audit(records) }),
     }),
-    // If the trail could not be opened, the code below that awaits it reports the error.
+    // If the trail could not be opened, the step that awaits it reports the error.
     (it) =>
       it.then(
         (trail) => trail.close(),
@@ -152,46 +132,53 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
     { limitMs: AUDIT_CLOSE_MS },
   );
   opening.catch(() => undefined);
-  const statistics = createStatistics(systemClock);
-  let budgetRecords: BudgetRecords | undefined;
-  const refusals = createRefusals(systemClock, (refusal) => budgetRecords?.refused(refusal));
-  const requests = createRequests();
-  const records = recordsOf(options.rehearsalMemory);
-  const store = owner.own(
-    "model store",
-    openModelStore({
-      directory: await modelCacheOf(nodeFile, path),
-      userAgent: `gateway/${build.version}`,
-      ...{ now: systemClock.now, monotonic: systemClock.monotonic, proxies },
-    }),
-    (it) => it.close(),
+  return opening;
+}
+
+/** Opens the model cache and the supply that fills it. */
+async function openModels(
+  { options, nodeFile, path, proxies }: NodeSettings,
+  { instruments }: Observed,
+  owner: Lifetime,
+): Promise<Pick<NodeParts, "store" | "models">> {
+  const { build, log } = options;
+  const { now, monotonic } = systemClock;
+  const directory = await modelCacheOf(nodeFile, path);
+  const userAgent = `gateway/${build.version}`;
+  const store = owner.own("model store", openModelStore({ directory, userAgent, now, monotonic, proxies }), (it) =>
+    it.close(),
   );
-  const models = owner.own(
-    "models",
-    openModelSupply({ store, log, instruments, monotonic: systemClock.monotonic }),
-    (it) => it.close(),
-  );
-  observed.reasons.add("configuration");
+  const models = owner.own("models", openModelSupply({ store, log, instruments, monotonic }), (it) => it.close());
+  return { store, models };
+}
+
+type ConfigurationParts = Pick<NodeParts, "settings" | "observed" | "tokens" | "models" | "late"> & {
+  readonly state: ReplicatedState;
+};
+
+/** Opens the configuration, which puts each new snapshot in force in the late parts. */
+function openNodeConfiguration(parts: ConfigurationParts, owner: Lifetime): Configuration {
+  const { settings, observed, state, tokens, models, late } = parts;
+  const { options, nodeFile, fleet } = settings;
+  const { instruments, reasons } = observed;
+  reasons.add("configuration");
   const stop = new AbortController();
-  let dataPlane: DataPlane | undefined;
-  let inForce: Snapshot | undefined;
-  let routes: ((snapshot: Snapshot) => void) | undefined;
-  const firstSnapshot = withResolvers<Snapshot>();
   const configuration = owner.own(
     "configuration",
     openConfiguration({
-      documents,
-      env,
-      cluster,
-      sealed: here?.sealed,
+      documents: options.documents,
+      env: options.env,
+      cluster: state.cluster,
+      sealed: state.here?.sealed,
       models,
       instruments,
-      log,
+      log: options.log,
       async callModel(question, until, tracer) {
+        const { dataPlane } = late;
         if (dataPlane === undefined) throw new GatewayError("busy", "no provider is called before the first request");
         return await dataPlane.callModel(question, until, tracer);
       },
-      signal: anySignal([signal, stop.signal]),
+      signal: anySignal([options.signal, stop.signal]),
       elsewhere: fleet,
       isSpare: fleet !== undefined && nodeFile.extproc?.inspect_listen === undefined,
       onNodeFile(next) {
@@ -199,11 +186,11 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
         fleet?.trust(next);
       },
       onSnapshot(snapshot) {
-        observed.reasons.delete("configuration");
-        inForce = snapshot;
-        firstSnapshot.resolve(snapshot);
-        dataPlane?.swap(snapshot);
-        routes?.(snapshot);
+        reasons.delete("configuration");
+        late.snapshot = snapshot;
+        late.firstSnapshot.resolve(snapshot);
+        late.dataPlane?.swap(snapshot);
+        late.route?.(snapshot);
       },
     }),
     (it) => {
@@ -211,180 +198,19 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
       it.close();
     },
   );
-  observed.instruments.observedGauge(
+  instruments.observedGauge(
     "gateway_configuration_refused",
     "1 while this node cannot compile what the cluster stores, and serves what it served before.",
     () => (configuration.refusal() === undefined ? 0 : 1),
   );
+  return configuration;
+}
 
-  const begun = configuration.begin();
-  begun.catch((error: unknown) => log.error("the deployment document could not be stored", { error }));
-  const trail = await opening;
-  owner.own("record of changes", recordChanges(trail, cluster, configuration, log), (end) => end());
-
-  const reconciled = openReconciling({ cluster, trail, configuration, clock, proxies, instruments, log }, owner);
-
-  const failures = createFailureSampler({ trail, instruments, now: systemClock.now });
-  const governing = openGoverning(
-    {
-      cluster,
-      removal,
-      tokens,
-      trail,
-      failures,
-      controls: decisions,
-      clock,
-      instruments,
-      log,
-      usageEveryMs: options.usageEveryMs,
-    },
-    owner,
-  );
-  budgetRecords = owner.own("record of budgets", recordBudgets(governing.trail), (it) => it.close());
-  const refused = refusalRows(refusals);
-  const governed = governedPort({
-    ...{ configuration, view: cluster.view, node: cluster.status().nodeId, ledger: governing.budgets },
-    refusals: { ofBucket: (bucket) => refusals.ofBucket(bucket), onChange: (listener) => refused.onChange(listener) },
-  });
-  const history = owner.own("history", openHistory({ statistics, instruments, cluster, clock }), (it) => it.close());
-
-  const dataListener = withResolvers();
-  const orders = { cluster, here, version: build.version, listening: dataListener.promise, instruments, log };
-  const certificates = certificateFiles ?? (acme && openCertificateOrders({ settings: acme, ...orders }, owner));
-  const guardrails = guardrailsPort(configuration, instruments);
-  let doors: AdminDoors | undefined;
-  let inspector: Inspector | undefined;
-  const listening = () => listenersOf(nodeFile, { metrics: observed.metricsAddress, dataPlane, inspector, doors });
-  doors = await openAdminDoors(
-    {
-      nodeFile,
-      path,
-      access,
-      tokens,
-      log,
-      ports: {
-        cluster: fleet === undefined ? cluster : settling(cluster, fleet),
-        sources: sourcesPort(cluster, configuration),
-        secrets: secretsPort({ cluster, here, configuration, now: clock.now }),
-        facts: {
-          version: build.version,
-          startedAt,
-          uptimeMs: () => systemClock.monotonic() - startedMonotonic,
-          listeners: listening,
-          readiness: observed.readiness,
-          configuration: () => configurationStatus(configuration),
-          models: () => models.standing().map(modelStatusOf),
-          workers() {
-            const isServing = dataPlane !== undefined;
-            // A node that only inspects has no data plane, and so no workers, while its configuration has no route.
-            const isLeftOut = !isServing && inspector !== undefined;
-            return workersOf(fleet?.standing(), { wanted: isLeftOut ? 0 : workers, isServing });
-          },
-          forwardProxies: () => proxiedUpstreams(upstreamsOf(nodeFile, configuration), proxies),
-          keyLastUsedAt: (id) => governing.callers.lastUsedAt(id),
-        },
-        backends: backendsPort(configuration, statistics, (provider) => dataPlane?.members(provider)),
-        governed,
-        rehearsals: rehearsalsPort({ configuration, cluster, store: records, governed, env, now: systemClock.now }),
-        guardrails,
-        rows: listRows(
-          { ...reconciled, refusals: refused, requests: requests.rows, ...history.rows, guardrails },
-          { configuration, store, models, certificates, decisions, clock },
-        ),
-        audit: auditSink(trail, failures),
-        logins: loginsOf(nodeFile),
-        clock,
-        caughtUp: fleet && (() => Promise.all([fleet.caughtUp(), instruments.refresh()]).then(() => undefined)),
-        randomBytes: pooledRandomBytes,
-        // The detectors are loaded at the first check, so that a start does not wait for their tables.
-        secretIn: async (text) => (await import("../detectors/index.ts")).secretIn(text),
-        log,
-      },
-    },
-    owner,
-  );
-
-  const ended = new Promise<Error>((resolve) => {
+/** Returns a promise of the failure of cluster or trail that ends the node. */
+const firstFailure = (cluster: Cluster, trail: AuditTrail): Promise<Error> =>
+  new Promise((resolve) => {
     void cluster.ended.then((error) => {
       if (error !== undefined) resolve(error);
     });
     void trail.ended.then(resolve);
   });
-
-  const door =
-    certificates &&
-    (await openDataListenerTls({ ...observed, certificates, secret: keks?.keks.current.key, log }, owner));
-
-  cluster.onQuestion(async (question) => dataPlane?.answer(question));
-  const admission = admissionOf(options);
-  const openDataPlane = async (snapshot: Snapshot): Promise<void> => {
-    const member = { nodeId: cluster.status().nodeId, keys: keks?.keks.all };
-    const otherListeners = () => listening().map(({ address }) => address);
-    const common = { ...options, listen: nodeFile.listen, otherListeners };
-    if (fleet !== undefined) {
-      const { metricsAddress } = observed;
-      const { callers, budgets, ledger } = governing;
-      const node = {
-        ...{ budgets, cluster: usageReports(cluster), trail, failures, controls: decisions, callers },
-        ...{ ledger, statistics, refusals, finished: requests, records, instruments, log },
-        held: owner.own("bounds", openHeld(admission), (it) => it.close()),
-        fetches: openSharedFetches(systemClock.monotonic),
-        askSession: configuration.askSession,
-        state: nodeStateOf(cluster, removal),
-      };
-      measureAdmission(admission, instruments);
-      const here = { node, path, cluster, certificates, dataDir, metricsAddress, keks: keks?.keks };
-      dataPlane = await fleet.open(fleetOptions(workers, { ...common, ...here }), observed, owner, log);
-      dataListener.resolve();
-      return;
-    }
-    const others = { nodeIds: () => cluster.status().members.map(({ id }) => id), ask: cluster.askMember };
-    dataPlane = await serveDataPlane(
-      {
-        ...common,
-        ...{ admission, snapshot, statistics, refusals, governing },
-        finished: requests,
-        ...(records !== undefined && { decisions: { decided: records.add } }),
-        issuer: (name) => tokens.issuer(name),
-        door,
-        member: { ...member, others },
-      },
-      observed,
-      owner,
-      log,
-    );
-    dataListener.resolve();
-    // A newer snapshot may have come while the listener opened.
-    if (inForce !== undefined) dataPlane.swap(inForce);
-  };
-  const serve = async (): Promise<ServingNode> => {
-    const fault = ended.then((error) => Promise.reject(error));
-    const snapshot = await Promise.race([firstSnapshot.promise, standstillOf(begun), fault, aborted(signal)]);
-    await Promise.race([waitForFeatureLevel(cluster), fault, aborted(signal)]);
-    const { extproc } = nodeFile;
-    if (extproc?.inspect_listen !== undefined) {
-      const sinks = { trail: governing.trail, metrics: metrics.guardrails, log };
-      const given = { ...options, extproc, snapshot: () => inForce ?? snapshot, sinks, admission };
-      inspector = await openNodeInspector({ ...given, ...observed }, owner);
-    }
-    if (inspector === undefined || routesAny(snapshot)) await openDataPlane(snapshot);
-    else {
-      routes = openOnce(openDataPlane, log);
-      routes(inForce ?? snapshot);
-    }
-    observed.reasons.delete("starting");
-    return {
-      listen: dataPlane?.address,
-      inspector: inspector?.address,
-      metrics: observed.metricsAddress,
-      socket: doors?.socket,
-      admin: doors?.listen,
-      providers: snapshot.providers.map(({ name }) => name),
-    };
-  };
-  const serving = serve();
-  serving.catch(() => undefined);
-  const reload = async (): Promise<void> =>
-    void (await Promise.all([configuration.reload(), certificateFiles?.look()]));
-  return { serving, ended, reload, ...nodeLife(observed, cluster) };
-}

@@ -10,7 +10,7 @@ import { ConfigurationRefused } from "../configuration/startup-errors.ts";
 
 const PREVIOUS = "GATEWAY_CLUSTER_SECRET_PREVIOUS";
 
-interface KeySources {
+export interface KeySources {
   readonly secret: string | undefined;
   readonly previousSecret: string | undefined;
   /** Content of `kek_file`. */

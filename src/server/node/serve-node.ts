@@ -1,0 +1,129 @@
+/** Last steps of a start: once there is a configuration, opens the inspector and the data plane. */
+import { type Lifetime, systemClock } from "../../base/index.ts";
+import type { Admission } from "../memory/index.ts";
+import type { Snapshot } from "../snapshot/index.ts";
+import type { TlsServer } from "../tls/index.ts";
+import { openHeld, openSharedFetches } from "../workers/index.ts";
+import { listening } from "./admin/open-node-admin.ts";
+import { nodeStateOf } from "./cluster/removal-gate.ts";
+import { waitForFeatureLevel } from "./cluster/wait-for-feature-level.ts";
+import type { ServingNode } from "./config-node-types.ts";
+import type { Configuration } from "./configuration/configuration-types.ts";
+import { aborted, standstillOf } from "./configuration/configuration-status.ts";
+import { usageReports } from "./governance/usage-reports.ts";
+import { openOnce, routesAny } from "./late-data-plane.ts";
+import type { NodeParts } from "./node-parts.ts";
+import { openNodeInspector } from "./open-inspector.ts";
+import { admissionOf, type DataPlane, measureAdmission, serveDataPlane } from "./start.ts";
+import { type Fleet, fleetOptions } from "./worker/index.ts";
+
+interface Beginning {
+  /** Outcome of the first configuration. */
+  readonly begun: ReturnType<Configuration["begin"]>;
+  /** Resolves with the failure that ends the node. */
+  readonly ended: Promise<Error>;
+  /** TLS of the data listener; `undefined` if it serves plain HTTP. */
+  readonly door: TlsServer | undefined;
+}
+
+/**
+ * Waits for the first configuration and for the feature level that serving needs, then opens the inspector and the data plane.
+ * Rejects with the failure that ended the node before, or with `ConfigurationRefused`.
+ */
+export async function serveNode(parts: NodeParts, { begun, ended, door }: Beginning, owner: Lifetime): Promise<ServingNode> {
+  const { settings, observed, state, governing, late } = parts;
+  const { options, nodeFile, fleet } = settings;
+  const { log, signal } = options;
+  const admission = admissionOf(options);
+  const fault = ended.then((error) => Promise.reject(error));
+  const snapshot = await Promise.race([late.firstSnapshot.promise, standstillOf(begun), fault, aborted(signal)]);
+  await Promise.race([waitForFeatureLevel(state.cluster), fault, aborted(signal)]);
+  const { extproc } = nodeFile;
+  if (extproc?.inspect_listen !== undefined) {
+    const sinks = { trail: governing.trail, metrics: observed.metrics.guardrails, log };
+    const given = { ...options, extproc, snapshot: () => late.snapshot ?? snapshot, sinks, admission };
+    late.inspector = await openNodeInspector({ ...given, ...observed }, owner);
+  }
+  const openDataPlane = async (first: Snapshot): Promise<void> => {
+    late.dataPlane =
+      fleet === undefined
+        ? await serveHere(parts, { snapshot: first, admission, door }, owner)
+        : await serveInWorkers(fleet, parts, admission, owner);
+    late.dataListener.resolve();
+    // A newer snapshot may have come while the listener opened. Workers receive theirs from the configuration.
+    if (fleet === undefined && late.snapshot !== undefined) late.dataPlane.swap(late.snapshot);
+  };
+  if (late.inspector === undefined || routesAny(snapshot)) await openDataPlane(snapshot);
+  else {
+    late.route = openOnce(openDataPlane, log);
+    late.route(late.snapshot ?? snapshot);
+  }
+  observed.reasons.delete("starting");
+  return {
+    listen: late.dataPlane?.address,
+    inspector: late.inspector?.address,
+    metrics: observed.metricsAddress,
+    socket: late.doors?.socket,
+    admin: late.doors?.listen,
+    providers: snapshot.providers.map(({ name }) => name),
+  };
+}
+
+const otherListeners = (parts: NodeParts) => () => listening(parts).map(({ address }) => address);
+
+/** Serves in worker processes. */
+function serveInWorkers(
+  fleet: Fleet,
+  parts: NodeParts,
+  admission: Admission,
+  owner: Lifetime,
+): Promise<DataPlane> {
+  const { settings, observed, state, governing, traffic, trail, failures, configuration, certificates } = parts;
+  const { options, nodeFile, path, dataDir } = settings;
+  const { cluster, removal, here } = state;
+  const { instruments, metricsAddress } = observed;
+  const { statistics, refusals, requests, records, decisions } = traffic;
+  const { callers, budgets, ledger } = governing;
+  const { log } = options;
+  const node = {
+    ...{ budgets, cluster: usageReports(cluster), trail, failures, controls: decisions, callers },
+    ...{ ledger, statistics, refusals, finished: requests, records, instruments, log },
+    held: owner.own("bounds", openHeld(admission), (it) => it.close()),
+    fetches: openSharedFetches(systemClock.monotonic),
+    askSession: configuration.askSession,
+    state: nodeStateOf(cluster, removal),
+  };
+  measureAdmission(admission, instruments);
+  const common = { ...options, listen: nodeFile.listen, otherListeners: otherListeners(parts) };
+  const given = { node, path, cluster, certificates, dataDir, metricsAddress, keks: here?.sealing.keks };
+  return fleet.open(fleetOptions(options.workers, { ...common, ...given }), observed, owner, log);
+}
+
+interface Here {
+  readonly snapshot: Snapshot;
+  readonly admission: Admission;
+  readonly door: TlsServer | undefined;
+}
+
+/** Serves in the node process. */
+function serveHere(parts: NodeParts, { snapshot, admission, door }: Here, owner: Lifetime): Promise<DataPlane> {
+  const { settings, observed, state, governing, tokens, traffic } = parts;
+  const { options, nodeFile } = settings;
+  const { cluster, here } = state;
+  const { statistics, refusals, requests, records } = traffic;
+  const others = { nodeIds: () => cluster.status().members.map(({ id }) => id), ask: cluster.askMember };
+  return serveDataPlane(
+    {
+      ...{ ...options, listen: nodeFile.listen, otherListeners: otherListeners(parts) },
+      ...{ admission, snapshot, statistics, refusals, governing },
+      finished: requests,
+      ...(records !== undefined && { decisions: { decided: records.add } }),
+      issuer: (name) => tokens.issuer(name),
+      door,
+      member: { nodeId: cluster.status().nodeId, keys: here?.sealing.keks.all, others },
+    },
+    observed,
+    owner,
+    options.log,
+  );
+}
