@@ -33,6 +33,7 @@ export * from "./random-bytes.ts";
 export * from "./refusals.ts";
 export * from "./schema.ts";
 export * from "./semaphore.ts";
+export * from "./split-words.ts";
 export * from "./start-thread.ts";
 export * from "./stop-accepting.ts";
 export * from "./terminal-text.ts";

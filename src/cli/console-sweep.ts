@@ -7,6 +7,7 @@
 import { join } from "node:path";
 import { Writable } from "node:stream";
 import { parseDocument } from "yaml";
+import { splitWords } from "../base/index.ts";
 import type { JobOptions, OwnedDocument, SweepAnswer, SweepResult, TurningCase } from "../console/index.ts";
 import { detectorThreshold } from "./console-trials/owned-document.ts";
 import { clip, type FlagsOf, parseFlags, UsageError } from "./flags.ts";
@@ -34,7 +35,6 @@ import {
 } from "./guardrail-eval/index.ts";
 import type { Io } from "./io.ts";
 import { guardrailsEvalFlags } from "./specs.ts";
-import { splitWords } from "./split-command-line.ts";
 
 const { detector, kind, types, parallel, limit, rename } = guardrailsEvalFlags;
 /**
@@ -69,7 +69,9 @@ export async function sweepHere(
   { signal, onProgress }: JobOptions,
   io: Io,
 ): Promise<SweepAnswer> {
-  const parsed = parseFlags(SWEEP_FLAGS, splitWords(words));
+  const split = splitWords(words);
+  if (split.kind === "unclosed") throw new UsageError(`a ${split.quote} is not closed`);
+  const parsed = parseFlags(SWEEP_FLAGS, split.words);
   if (parsed.kind === "help")
     throw new UsageError(`flags are ${Object.keys(SWEEP_FLAGS).join(", ")}, before the files`);
   const { options, positionals: files } = parsed;

@@ -17,7 +17,6 @@ The command line: launcher of the verbs, flags and help as data, and what verbs 
 - \`console-trials/\`: trials that the console runs in a child process
 - \`dev/\`: \`gateway dev\`: the gateway in front of the simulated provider
 - \`guardrail-eval/\`: evaluation of guardrails by marked cases
-- \`guardrail-inspect/\`: what guardrails make of a text
 - \`import/\`: configurations of other gateways as deployment documents
 - \`models/\`: models of a document, from the cache or fetched
 - \`operate/\`: verbs that change a running gateway

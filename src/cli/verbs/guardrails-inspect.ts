@@ -13,7 +13,7 @@ import { chooseAddress } from "../choose-address.ts";
 import { isColored } from "../color.ts";
 import { clip, didYouMean, type FlagsOf, UsageError } from "../flags.ts";
 import { compileSubject, judgeWords, type Subject } from "../guardrail-eval/index.ts";
-import { inspectionLines } from "../guardrail-inspect/index.ts";
+import { inspectionLines } from "../inspection-report.ts";
 import { type ExitStatus, type Io, resolvePath } from "../io.ts";
 import { reportFailure } from "../report-failure.ts";
 import type { guardrailsInspectFlags } from "../specs.ts";

@@ -3,6 +3,7 @@
  * values are foreign: each becomes part of a single argument, or a parameter of the shell.
  */
 
+import { splitWords } from "../../base/index.ts";
 import type { CustomCommand, KeyMap } from "../model/settings.ts";
 import { freeChord, isTaken } from "./key-map.ts";
 import type { Node, Reader } from "./settings-faults.ts";
@@ -58,37 +59,13 @@ function commandIn(item: Node, reader: Reader, keys: KeyMap, views: readonly str
     if (!views.includes(id)) reader.fault(fields["view"], `there is no view ${id}`, "name views as `:` takes them");
   if (reader.boolean(fields["shell"], "shell") === true)
     return { key: chord, name, views: scope, run: { kind: "shell", text: line } };
-  const words = wordsOf(line);
-  if (typeof words === "string") {
-    reader.fault(fields["run"], words, "close the quote; for pipes and variables set `shell: true`");
+  const split = splitWords(line);
+  if (split.kind === "unclosed") {
+    reader.fault(fields["run"], `a quote ${split.quote} is not closed`, "close the quote; for pipes and variables set `shell: true`");
     return undefined;
   }
+  const { words } = split;
   if (words.length === 0 || words[0]?.includes("{") === true)
     reader.fault(fields["run"], "run does not begin with the name of a program", "no field may be the program");
   return { key: chord, name, views: scope, run: { kind: "words", words } };
-}
-
-/** Splits a line into words like a shell, supporting only quotes and backslashes; returns an error text if it is invalid. */
-export function wordsOf(line: string): readonly string[] | string {
-  const words: string[] = [];
-  let word: string | undefined;
-  let quote = "";
-  for (let at = 0; at < line.length; at += 1) {
-    const character = line[at] ?? "";
-    if (character === "\\" && quote !== "'" && at + 1 < line.length) {
-      at += 1;
-      word = (word ?? "") + (line[at] ?? "");
-    } else if (quote !== "") {
-      if (character === quote) quote = "";
-      else word = (word ?? "") + character;
-    } else if (character === "'" || character === '"') {
-      quote = character;
-      word ??= "";
-    } else if (/\s/.test(character)) {
-      if (word !== undefined) words.push(word);
-      word = undefined;
-    } else word = (word ?? "") + character;
-  }
-  if (quote !== "") return `a quote ${quote} is not closed`;
-  return word === undefined ? words : [...words, word];
 }

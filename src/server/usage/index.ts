@@ -1,8 +1,6 @@
 /**
- * Keeps usage by caller: sends it to the replicated ledger, reads it from there, and keeps the last requests.
- *
- * - `history/`: measurements of the last quarter of an hour and the last hour
- * - `requests/`: the last requests
+ * Keeps usage by caller: sends it to the replicated ledger, reads it from there, and keeps the last requests and the
+ * measurements of the last hour.
  */
 
 export type { MeteredRow } from "../core/state/index.ts";
@@ -14,8 +12,8 @@ export {
   MAX_SERIES,
   type Point,
   QUARTER_HOUR,
-} from "./history/index.ts";
+} from "./history.ts";
 export { meteredOfProvider, meteredOnDay } from "./metered.ts";
 export { type LedgerOptions, type OpenLedger, openLedger, REPORT_EVERY_MS } from "./open-ledger.ts";
-export { createNewest, type Newest } from "./requests/index.ts";
+export { createNewest, type Newest } from "./newest.ts";
 export type { AddOutcome, LedgerReports, Report } from "./types.ts";

@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Settings } from "../../../src/console/model/settings.ts";
-import { wordsOf } from "../../../src/console/settings/command-settings.ts";
 import { readSettings, readTheme } from "../../../src/console/settings/index.ts";
 import { paintOf } from "../../../src/console/settings/themes.ts";
 import { VIEWS } from "../../../src/console/views/all.ts";
@@ -136,12 +135,6 @@ test("a style is parsed from words for attributes and colors", () => {
   assert.deepEqual(paintOf(" Bold  RED on bright-white "), { foreground: 1, background: 15, attributes: ["bold"] });
   for (const wrong of ["red green", "on", "256", "#12345", "bold on"])
     assert.equal(typeof paintOf(wrong), "string", wrong);
-});
-
-test("a command line is split into words like in a shell, without other expansion", () => {
-  assert.deepEqual(wordsOf(`a "b c" 'd "e' f\\ g "" x'y'z`), ["a", "b c", 'd "e', "f g", "", "xyz"]);
-  assert.deepEqual(wordsOf("echo $HOME `id` $(id) a|b >c ;d"), ["echo", "$HOME", "`id`", "$(id)", "a|b", ">c", ";d"]);
-  assert.deepEqual(wordsOf("  "), []);
 });
 
 test("a file with one theme is read as a theme", () => {

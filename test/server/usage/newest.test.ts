@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { createNewest } from "../../../../src/server/usage/index.ts";
+import { createNewest } from "../../../src/server/usage/index.ts";
 
 test("the last requests are kept, newest first, for every count and any order of arrival", () => {
   const rows = fc.array(fc.integer({ min: 0, max: 20 }), { maxLength: 40 });

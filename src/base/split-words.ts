@@ -1,19 +1,17 @@
-/** Splits a typed line into words as a shell does: at blanks, except within quotes or after a backslash. */
+/** Splits a line into words like a POSIX shell (POSIX.1-2017, 2.2), with quotes and backslashes but without any expansion. */
 
-import { UsageError } from "./flags.ts";
+type SplitLine =
+  | { readonly kind: "words"; readonly words: readonly string[] }
+  /** `quote` is not closed. */
+  | { readonly kind: "unclosed"; readonly quote: string };
 
-/**
- * Returns the words, without expanding anything. Throws `UsageError` if a quote is not closed. Source: POSIX.1-2017,
- * 2.2.
- */
-export function splitWords(line: string): readonly string[] {
+export function splitWords(line: string): SplitLine {
   const words: string[] = [];
   let word: string | undefined;
   let quote = "";
   for (let at = 0; at < line.length; at += 1) {
     const character = line[at] ?? "";
-    const escapes = character === "\\" && quote !== "'" && at + 1 < line.length;
-    if (escapes) {
+    if (character === "\\" && quote !== "'" && at + 1 < line.length) {
       at += 1;
       word = (word ?? "") + (line[at] ?? "");
     } else if (quote !== "") {
@@ -27,7 +25,7 @@ export function splitWords(line: string): readonly string[] {
       word = undefined;
     } else word = (word ?? "") + character;
   }
-  if (quote !== "") throw new UsageError(`a ${quote} is not closed`);
+  if (quote !== "") return { kind: "unclosed", quote };
   if (word !== undefined) words.push(word);
-  return words;
+  return { kind: "words", words };
 }

@@ -3,10 +3,10 @@
  * findings with their reasons.
  */
 
-import { escapeControls, escapeControlsOfLines } from "../../base/index.ts";
-import type { Rehearsal } from "../../server/core/guardrails/index.ts";
-import { finderWords, REMOVED_WORDS, scoreWords, unaskedWords } from "../guardrail-text.ts";
-import { type TextColumn, tableLines } from "../table-text.ts";
+import { escapeControls, escapeControlsOfLines } from "../base/index.ts";
+import type { Rehearsal } from "../server/core/guardrails/index.ts";
+import { finderWords, REMOVED_WORDS, scoreWords, unaskedWords } from "./guardrail-text.ts";
+import { type TextColumn, tableLines } from "./table-text.ts";
 
 export interface ShownAs {
   /** Width of the terminal in cells; `undefined` if unlimited. */

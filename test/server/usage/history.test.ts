@@ -1,7 +1,7 @@
 /** Rings of buckets: how many are kept, what is forgotten, and how many series there may be. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createHistory, HOUR, MAX_SERIES, QUARTER_HOUR } from "../../../../src/server/usage/index.ts";
+import { createHistory, HOUR, MAX_SERIES, QUARTER_HOUR } from "../../../src/server/usage/index.ts";
 
 const START = Date.UTC(2026, 10, 20);
 

@@ -1,3 +1,0 @@
-/** Output of `gateway guardrails inspect` for people. */
-
-export { inspectionLines, type ShownAs } from "./report.ts";
