@@ -61,7 +61,11 @@ function commandIn(item: Node, reader: Reader, keys: KeyMap, views: readonly str
     return { key: chord, name, views: scope, run: { kind: "shell", text: line } };
   const split = splitWords(line);
   if (split.kind === "unclosed") {
-    reader.fault(fields["run"], `a quote ${split.quote} is not closed`, "close the quote; for pipes and variables set `shell: true`");
+    reader.fault(
+      fields["run"],
+      `a quote ${split.quote} is not closed`,
+      "close the quote; for pipes and variables set `shell: true`",
+    );
     return undefined;
   }
   const { words } = split;

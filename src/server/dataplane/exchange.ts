@@ -112,8 +112,7 @@ export class Exchange implements Downstream {
     this.#remainingBytes = contentLength;
     pairs.push("x-gateway-request-id", this.requestId, "x-gateway-provider", report.labels.provider);
     pairs.push("x-gateway-attempts", String(report.attempts), "x-gateway-overhead", overheadMs.toFixed(3));
-    if (upstream.leftOut.length > 0)
-      pairs.push("x-gateway-fidelity-losses", upstream.leftOut.map(lossItem).join(", "));
+    if (upstream.leftOut.length > 0) pairs.push("x-gateway-fidelity-losses", upstream.leftOut.map(lossItem).join(", "));
     if (report.guardrails !== "") pairs.push("x-gateway-guardrails", report.guardrails);
     if (crossing !== undefined) pairs.push(...crossing.headers);
     const isShown = isWritable(statusText) && upstream.bearsCredential?.("", statusText) !== true;

@@ -8,8 +8,8 @@ import { listening } from "./admin/open-node-admin.ts";
 import { nodeStateOf } from "./cluster/removal-gate.ts";
 import { waitForFeatureLevel } from "./cluster/wait-for-feature-level.ts";
 import type { ServingNode } from "./config-node-types.ts";
-import type { Configuration } from "./configuration/configuration-types.ts";
 import { aborted, standstillOf } from "./configuration/configuration-status.ts";
+import type { Configuration } from "./configuration/configuration-types.ts";
 import { usageReports } from "./governance/usage-reports.ts";
 import { openOnce, routesAny } from "./late-data-plane.ts";
 import type { NodeParts } from "./node-parts.ts";
@@ -30,7 +30,11 @@ interface Beginning {
  * Waits for the first configuration and for the feature level that serving needs, then opens the inspector and the data plane.
  * Rejects with the failure that ended the node before, or with `ConfigurationRefused`.
  */
-export async function serveNode(parts: NodeParts, { begun, ended, door }: Beginning, owner: Lifetime): Promise<ServingNode> {
+export async function serveNode(
+  parts: NodeParts,
+  { begun, ended, door }: Beginning,
+  owner: Lifetime,
+): Promise<ServingNode> {
   const { settings, observed, state, governing, late } = parts;
   const { options, nodeFile, fleet } = settings;
   const { log, signal } = options;
@@ -72,12 +76,7 @@ export async function serveNode(parts: NodeParts, { begun, ended, door }: Beginn
 const otherListeners = (parts: NodeParts) => () => listening(parts).map(({ address }) => address);
 
 /** Serves in worker processes. */
-function serveInWorkers(
-  fleet: Fleet,
-  parts: NodeParts,
-  admission: Admission,
-  owner: Lifetime,
-): Promise<DataPlane> {
+function serveInWorkers(fleet: Fleet, parts: NodeParts, admission: Admission, owner: Lifetime): Promise<DataPlane> {
   const { settings, observed, state, governing, traffic, trail, failures, configuration, certificates } = parts;
   const { options, nodeFile, path, dataDir } = settings;
   const { cluster, removal, here } = state;

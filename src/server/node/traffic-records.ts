@@ -1,6 +1,12 @@
 /** Records of this node's traffic that are kept in memory: the data plane fills them, and the admin plane shows them. */
 import { type Lifetime, systemClock } from "../../base/index.ts";
-import { type BudgetRecords, createRefusals, createStatistics, type Governing, recordBudgets } from "../dataplane/index.ts";
+import {
+  type BudgetRecords,
+  createRefusals,
+  createStatistics,
+  type Governing,
+  recordBudgets,
+} from "../dataplane/index.ts";
 import { createControlDecisions } from "./admin/control-decisions.ts";
 import { createRequests } from "./admin/requests-port.ts";
 import { recordsOf } from "./rehearsal/rehearsals-port.ts";

@@ -7,13 +7,10 @@ export type { SealedView } from "./sealed-rows.ts";
 export {
   type Plan,
   planDeleteSecret,
-  planDropUnused,
   planPutAccount,
   planPutCertificate,
   planPutSecret,
-  planReseal,
   planRewrap,
-  planRotate,
 } from "./secret-commands.ts";
 export {
   type Lookup,

@@ -10,7 +10,7 @@ import { commands, type NamedCommand, type Sealed } from "../core/state/index.ts
 import { activeRing, freshRing, newDataKey, type Sealing, unwrap, wrap } from "./keyring.ts";
 import { openValue } from "./open-sealed.ts";
 import { type SealedKind, seal } from "./seal.ts";
-import { type Held, heldRow, heldRows, ringRow, ringRows } from "./sealed-rows.ts";
+import { heldRow, heldRows, ringRow, ringRows } from "./sealed-rows.ts";
 
 export type Plan =
   | { readonly kind: "planned"; readonly commands: readonly NamedCommand[] }
@@ -101,11 +101,6 @@ export const planDeleteSecret = (name: string, { view }: Pick<Sealing, "view">):
     ? refused("not_found", "there is no such secret")
     : planned([commands.secretDelete({ name })]);
 
-/** Plans a new data key for everything that is sealed from now on. `planReseal` then moves existing values to it. */
-export function planRotate(sealing: Sealing, now: number): Plan {
-  return lockedProblem(sealing) ?? planned(newKey(sealing, now).commands);
-}
-
 /**
  * Plans to wrap every data key only by the current key-encryption key, and to reseal values that are bound to an earlier cluster
  * id. `keep`: ids of keys whose wraps stay, for members that do not have the current one yet.
@@ -123,32 +118,14 @@ export function planRewrap(sealing: Sealing, keep: readonly string[] = []): Plan
     const wraps = [wrap(ring.id, key.key, keks.current, clusters[0]), ...kept];
     return [commands.ringRewrap({ id: ring.id, wraps })];
   });
-  return planned([...rewrapped, ...resealed(sealing, ({ cluster }) => cluster !== clusters[0])]);
-}
-
-/** Plans resealing values of older data keys under the active one, at most `limit` of them. */
-export function planReseal(sealing: Sealing, limit: number): Plan {
-  const active = activeRing(sealing.view);
-  return planned(resealed(sealing, ({ row }) => row.sealed.dk !== active?.id).slice(0, limit));
-}
-
-/** Plans dropping data keys that no value uses any more. A command for a key in use is refused. */
-export function planDropUnused({ view }: Pick<Sealing, "view">): Plan {
-  const used = new Set(heldRows(view).map(({ sealed }) => sealed.dk));
-  const unused = ringRows(view).filter(({ id, state }) => state === "retired" && !used.has(id));
-  return planned(unused.map(({ id }) => commands.ringDrop({ id })));
-}
-
-interface Opened {
-  readonly row: Held;
-  readonly cluster: string;
+  return planned([...rewrapped, ...resealed(sealing)]);
 }
 
 /**
- * Returns commands that reseal values under the active data key, the only one that seals. Values that cannot be opened here stay
- * unchanged.
+ * Returns commands that reseal values of an earlier cluster id under the active data key, the only one that seals. Values that
+ * cannot be opened here stay unchanged.
  */
-function resealed(sealing: Sealing, isDue: (opened: Opened) => boolean): readonly NamedCommand[] {
+function resealed(sealing: Sealing): readonly NamedCommand[] {
   const { view, clusters } = sealing;
   const active = activeRing(view);
   if (active === undefined) return [];
@@ -158,7 +135,7 @@ function resealed(sealing: Sealing, isDue: (opened: Opened) => boolean): readonl
     const from = ringRow(view, row.sealed.dk);
     const key = from && unwrap(from, sealing);
     const opened = key?.kind === "key" ? openValue(row, key.key, clusters) : undefined;
-    if (opened === undefined || !isDue({ row, cluster: opened.cluster })) return [];
+    if (opened === undefined || opened.cluster === clusters[0]) return [];
     const { k, name, resealedAs: ver } = row;
     return [row.reseal(sealValue({ k, name, ver }, opened.value, { id: active.id, key: to.key }, sealing))];
   });

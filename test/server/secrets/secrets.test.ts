@@ -11,8 +11,7 @@ import {
   openSecrets,
   planDeleteSecret,
   planPutSecret,
-  planReseal,
-  planRotate,
+  planRewrap,
   type Schedule,
 } from "../../../src/server/secrets/index.ts";
 import { NOW, openState } from "./cluster.ts";
@@ -317,7 +316,8 @@ test("a changed sealed secret is noticed like a changed file; a rewrap or reseal
   const dir = makeDir(t);
   const { run, node } = openState();
   run(planPutSecret("token", "1", node(), NOW));
-  const secrets = openSecrets({ dir, sealed: createSealedSecrets(node()) });
+  const moving = node({ clusters: ["c2", "c1"] });
+  const secrets = openSecrets({ dir, sealed: createSealedSecrets(moving) });
   secrets.secret("token");
   const time = manual();
   const changes: (readonly string[])[] = [];
@@ -328,11 +328,10 @@ test("a changed sealed secret is noticed like a changed file; a rewrap or reseal
     onProblem: (message) => problems.push(message),
     schedule: time.schedule,
   });
-  run(planRotate(node(), NOW));
-  run(planReseal(node(), 10));
+  assert.deepEqual(run(planRewrap(moving)), ["ring.rewrap", "secret.reseal"]);
   time.tick();
   assert.deepEqual(changes, []);
-  run(planPutSecret("token", "2", node(), NOW));
+  run(planPutSecret("token", "2", moving, NOW));
   time.tick();
   time.tick();
   assert.deepEqual(changes, [["secret:token"]]);
@@ -340,7 +339,7 @@ test("a changed sealed secret is noticed like a changed file; a rewrap or reseal
   time.tick();
   assert.equal(changes.length, 2);
   rmSync(join(dir, "token"));
-  run(planDeleteSecret("token", node()));
+  run(planDeleteSecret("token", moving));
   time.tick();
   assert.match(
     problems.join(),

@@ -16,12 +16,12 @@ import { type NodeFile, nodeFileSchema } from "./node-file/node-file.ts";
 import { nodeFileChecks } from "./node-file/node-file-checks.ts";
 import { shown } from "./problem.ts";
 import { type Read, type ReadOptions, readDocument } from "./read-document.ts";
-import { expand, type Lookup, type References } from "./references/value-references.ts";
+import type { Lookup, References } from "./references/value-references.ts";
 import { printableSchema } from "./schema/json-schema.ts";
 import type { JsonSchema, Schema } from "./schema/schema.ts";
-import { parseTree, type Source } from "./yaml/located-tree.ts";
+import type { Source } from "./yaml/located-tree.ts";
 
-/** Reads the node file. `references.secret` reads from `secrets_dir`, which `secretsDirectoryOf` returns beforehand. */
+/** Reads the node file. `references.secret` reads from `secrets_dir`, which the caller has read before. */
 export function readNodeFile(source: Source, references: References): Read<NodeFile> {
   return readDocument(nodeFileSchema, source, references, {
     fileAllowed: false,
@@ -71,21 +71,6 @@ export const deploymentJsonSchema = (): JsonSchema =>
 
 export const nodeFileJsonSchema = (): JsonSchema =>
   printableSchema(nodeFileSchema, { id: "urn:gateway:node-file", title: "Node file" });
-
-/**
- * Reads the node file's `secrets_dir` before the rest, which may refer to secrets in it. Returns `undefined` if it is not set
- * or cannot be read; reading the whole file then reports why.
- */
-export function secretsDirectoryOf(source: Source, env: References["env"]): string | undefined {
-  const { tree } = parseTree(source);
-  const written = tree?.kind === "map" ? tree.entries.get("secrets_dir")?.value : undefined;
-  if (written?.kind !== "scalar" || typeof written.value !== "string" || written.value === "") return undefined;
-  let isWhole = true;
-  const { value } = expand(written, {}, { ...NO_REFERENCES, env }, { fileAllowed: false }, () => {
-    isWhole = false;
-  });
-  return isWhole ? String(value) : undefined;
-}
 
 const NONE: Lookup = { kind: "problem", message: "references are not supported here" };
 

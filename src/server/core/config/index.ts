@@ -17,7 +17,6 @@ export {
   readDeployment,
   readNodeFile,
   readOverlay,
-  secretsDirectoryOf,
 } from "./documents.ts";
 export { type NodeFile, nodeFileSchema } from "./node-file/node-file.ts";
 export { formatPath, formatProblem, type Path, type Problem, type ProblemAt, type Severity } from "./problem.ts";

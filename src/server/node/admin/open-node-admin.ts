@@ -1,10 +1,10 @@
 /** Opens the admin plane of a node: joins its ports with the parts of the node, and opens socket and listener. */
 import { type Lifetime, pooledRandomBytes, systemClock } from "../../../base/index.ts";
+import { auditSink } from "../audit-trail.ts";
 import { configurationStatus } from "../configuration/configuration-status.ts";
 import { proxiedUpstreams, upstreamsOf } from "../configuration/proxied-upstreams.ts";
 import { loginsOf } from "../governance/issuers.ts";
 import { modelStatusOf } from "../model-cache.ts";
-import { auditSink } from "../audit-trail.ts";
 import type { NodeParts } from "../node-parts.ts";
 import { rehearsalsPort } from "../rehearsal/rehearsals-port.ts";
 import { settling, workersOf } from "../worker/index.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { nodeFileSchema, readNodeFile, secretsDirectoryOf } from "../../../../../src/server/core/config/index.ts";
+import { nodeFileSchema, readNodeFile } from "../../../../../src/server/core/config/index.ts";
 import { lines, references } from "../samples.ts";
 
 const read = (text: string) => readNodeFile({ name: "n", text }, references);
@@ -243,20 +243,5 @@ test("an inspector is read, and one on a public address is warned about", () => 
 test("loopback addresses need no issuer", () => {
   for (const address of ["127.0.0.1:1", "127.9.9.9:1", "[::1]:1", "localhost:1", ""]) {
     assert.deepEqual(lines(read(`${START}admin: {listen: '${address}'}\n`)), []);
-  }
-});
-
-test("the secrets directory is known before anything that refers to a secret is read", () => {
-  const directory = (text: string) => secretsDirectoryOf({ name: "n", text }, references.env);
-  assert.equal(directory("secrets_dir: /run/${NAME}\ncluster: {secret: '${secret:KEY}'}\n"), "/run/west");
-  for (const text of [
-    "",
-    "a: 1",
-    "secrets_dir: 1",
-    "secrets_dir: ${NONE}",
-    "secrets_dir: ${secret:KEY}",
-    "secrets_dir: [",
-  ]) {
-    assert.equal(directory(text), undefined, text);
   }
 });
