@@ -38,7 +38,7 @@ type Observed = NodeParts["observed"];
 export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetime): Promise<ConfigNode> {
   // A mistake in the settings ends the start before anything is open.
   const settings = await readSettings(options);
-  const { nodeFile, path, proxies, dataDir } = settings;
+  const { nodeFile, path, proxies } = settings;
   const { env, build, log, tee, usageEveryMs, nameServers } = options;
 
   // Metrics come first, so that a node that waits for its cluster can be asked for the reason.

@@ -10,7 +10,7 @@ import { commands, type NamedCommand, type Sealed } from "../core/state/index.ts
 import { activeRing, freshRing, newDataKey, type Sealing, unwrap, wrap } from "./keyring.ts";
 import { openValue } from "./open-sealed.ts";
 import { type SealedKind, seal } from "./seal.ts";
-import { heldRow, heldRows, ringRow, ringRows } from "./sealed-rows.ts";
+import { type Held, heldRow, heldRows, ringRow, ringRows } from "./sealed-rows.ts";
 
 export type Plan =
   | { readonly kind: "planned"; readonly commands: readonly NamedCommand[] }
