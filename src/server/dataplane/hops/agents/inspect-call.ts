@@ -47,7 +47,11 @@ export async function inspectCall(
   for (const what of texts?.uninspected ?? []) sinks.metrics.uninspected(what);
   const bodyTexts = texts?.texts ?? [];
   const segments = [...bodyTexts, ...envelopeSegments(guard, exchange.request.rawHeaders, "")];
-  const occasion = { variables: variablesOf(call, standing), rewriting: createRewriting(), tracer: exchange.report.span };
+  const occasion = {
+    variables: variablesOf(call, standing),
+    rewriting: createRewriting(),
+    tracer: exchange.report.span,
+  };
   const what = { exchange, standing, request: decided, sinks };
   const restores = restorer && hasArguments(call) ? turningBack(bodyTexts, call.fronted.restore, restorer) : undefined;
   const { changes, beside } = await inspectSegments(guard, segments, { ...occasion, restores }, what);
