@@ -9,6 +9,8 @@ import {
   OPERATIONS,
   type Operation,
   type OperationId,
+  TABLES,
+  type TableName,
 } from "../../../../src/admin-api/index.ts";
 import { provider } from "../../config/support/nodes.ts";
 import type { Sending } from "./send.ts";
@@ -43,9 +45,16 @@ async function source(client: AdminClient): Promise<void> {
 
 const list = { status: 200 } as const;
 
+type ListId = `list_${TableName}`;
+
+/** Lists need no input. */
+const LIST_INPUTS = Object.fromEntries(Object.keys(TABLES).map((table) => [`list_${table}`, list])) as Readonly<
+  Record<ListId, Input>
+>;
+
 /** One input per operation; the type and a test ensure that none is missing. */
 export const INPUTS: Readonly<Record<OperationId, Input>> = {
-  list_keys: list,
+  ...LIST_INPUTS,
   create_key: {
     prepare: (client) => absent(client.call("delete_key", { params: named })),
     body: JSON.stringify({ ...named, metadata: { team: "a" }, expires_in: "1h" }),
@@ -55,10 +64,8 @@ export const INPUTS: Readonly<Record<OperationId, Input>> = {
   update_key: { params: named, prepare: key, body: '{"expires_in":null}', status: 200 },
   delete_key: { params: named, prepare: key, status: 204 },
   rotate_key: { params: named, prepare: key, status: 200 },
-  list_suspensions: list,
   put_suspension: { params: suspended, body: '{"reason":"r","duration":"1h"}', status: 200 },
   delete_suspension: { params: suspended, prepare: suspension, status: 204 },
-  list_acknowledgements: list,
   put_acknowledgement: {
     params: acknowledged,
     body: '{"reason":"r","duration":"1h","severity":"warn","degree":2}',
@@ -70,11 +77,9 @@ export const INPUTS: Readonly<Record<OperationId, Input>> = {
       client.call("put_acknowledgement", { params: acknowledged, body: { reason: "r", duration: "1h" } }),
     status: 204,
   },
-  list_secrets: list,
   put_secret: { params: named, body: '{"value":"v"}', status: 200 },
   delete_secret: { params: named, prepare: secret, status: 204 },
   rewrap_secrets: { prepare: secret, status: 200 },
-  list_sources: list,
   get_source: { params: named, prepare: source, status: 200 },
   put_source: { params: named, body: document("put"), status: 200 },
   delete_source: { params: named, prepare: source, status: 204 },
@@ -85,35 +90,16 @@ export const INPUTS: Readonly<Record<OperationId, Input>> = {
   // There is no document on the disk.
   reload_config: { status: 409 },
   rehearse: { body: "{}", status: 200 },
-  list_profiles: list,
-  list_budgets: list,
-  list_refusals: list,
-  list_requests: list,
-  list_history: list,
-  list_history_minutes: list,
-  list_usage: list,
-  list_guardrails: list,
-  list_certificates: list,
-  list_artifacts: list,
-  list_controls: list,
   inspect_guardrails: { body: '{"segments":[{"kind":"user","text":"a"}]}', status: 200 },
-  list_models: list,
-  list_mcp_servers: list,
-  list_a2a_agents: list,
-  list_reconcile: list,
-  list_reconcile_verdicts: list,
-  list_backends: list,
   list_backend_members: { params: { name: "one" }, status: 200 },
   list_backend_history: { params: { name: "one" }, status: 200 },
   list_backend_errors: { params: { name: "one" }, status: 200 },
-  list_cluster_members: list,
   // A single-node cluster has no member to remove or to hand over to.
   delete_cluster_member: { params: { id: "n9" }, status: 404 },
   prune_cluster: { body: '{"keep":["n1"]}', status: 200 },
   transfer_leader: { body: '{"to":"n1"}', status: 200 },
   save_snapshot: { status: 200 },
   restore_snapshot: { body: archive, headers: { "content-type": "application/gzip" }, status: 200 },
-  list_audit_heads: list,
   list_audit_records: { query: "limit=5", status: 200 },
   run_query: { body: '{"sql":"select ? as n","params":["a"]}', status: 200 },
   list_query_tables: list,

@@ -18,7 +18,7 @@ import { createMemoryCluster, type MemoryCluster } from "./memory-cluster.ts";
 import { createMemoryGoverned, type MemoryGoverned } from "./memory-governed.ts";
 import { createMemoryGuardrails } from "./memory-guardrails.ts";
 import { createMemoryRehearsals } from "./memory-rehearsals.ts";
-import { memoryRows } from "./memory-rows.ts";
+import { memoryRows, sampleRows } from "./memory-rows.ts";
 import { createMemorySecrets } from "./memory-secrets.ts";
 import { createMemorySources, type MemorySources } from "./memory-sources.ts";
 import { assertAnswerTo } from "./openapi-answers.ts";
@@ -192,6 +192,7 @@ export async function openAdmin(t: TestContext, over: Partial<Ports> = {}): Prom
     guardrails,
     rehearsals: createMemoryRehearsals(),
     rows: memoryRows({
+      ...sampleRows(),
       history: [HISTORY],
       history_minutes: [HISTORY],
       requests: [REQUEST],
