@@ -3,8 +3,8 @@
 import { baseUrlOf } from "./address.ts";
 import { awsOf } from "./aws.ts";
 import type { Endpoint, Reading } from "./draft.ts";
+import type { Variables } from "./keys.ts";
 import { presetOf } from "./presets.ts";
-import { secretIn } from "./secret-in.ts";
 import type { Section } from "./source.ts";
 import { retryOf, timeoutOf } from "./waits.ts";
 
@@ -159,3 +159,15 @@ const OWN_ADVICE: Readonly<Record<string, string>> = {
   client_secret: "left out, and not copied: the gateway presents an API key to Azure",
   tenant_id: "left out: the gateway presents an API key to Azure",
 };
+
+/** Reads a credential that is a text or an object with `value` and `env_var`. */
+function secretIn(section: Section, key: string, usual: string, variables: Variables): string | undefined {
+  if (section.tree(key)?.kind !== "map") return variables.reference(section, key, usual);
+  const inner = section.section(key);
+  const variable = inner?.text("env_var")?.replace(/^env\./, "") ?? "";
+  if (/^[A-Za-z_]\w{0,254}$/.test(variable)) return variables.named(variable);
+  const written = inner && variables.reference(inner, "value", usual);
+  if (written === undefined && variable !== "")
+    inner?.tell("env_var", "left out: not the name of an environment variable; set it by hand");
+  return written;
+}

@@ -14,7 +14,6 @@ import { openNames } from "./families.ts";
 import { megabytes } from "./litellm-settings.ts";
 import { mcpEntries } from "./mcp.ts";
 import { type Section, sectionOf } from "./source.ts";
-import { textsIn } from "./texts-in.ts";
 
 interface Key {
   readonly section: Section;
@@ -245,3 +244,10 @@ const ROOT_ADVICE: Readonly<Record<string, string>> = {
   guardrails_config: "left out: add detectors and rules by hand (`guardrails`)",
   auth_config: "left out, and not copied: `admin` of the node file decides how operators sign in",
 };
+
+/** Returns the texts of an object as pairs. Other values get a note. */
+const textsIn = (section: Section): readonly (readonly [string, string])[] =>
+  section.keys.flatMap((key) => {
+    const text = section.text(key);
+    return text === undefined || text === "" ? [] : [[key, text] as const];
+  });

@@ -9,25 +9,36 @@ import { performance } from "node:perf_hooks";
 import { asRefusal, GatewayError, runMicrotask } from "../../base/index.ts";
 import { NOT_A_POST, type RpcFault, rpcError } from "../core/agents/index.ts";
 import type { Crossing } from "../core/cross-origin/index.ts";
-import { refusalHeaders, type StreamStamp } from "../core/dialects/index.ts";
+import { type Loss, refusalHeaders, type StreamStamp } from "../core/dialects/index.ts";
 import { Holding } from "../memory/index.ts";
-import type { Downstream } from "../upstream/index.ts";
+import type { Bearing, Downstream } from "../upstream/index.ts";
 import { AnswerWriter } from "./answer-writer.ts";
 import { awaitsInvitation, declaresBody, linger } from "./body.ts";
 import { crossingOf, withoutCors, withoutOrigin } from "./cross-origin.ts";
-import { lossItem } from "./fidelity-header.ts";
 import { type OwnDocument, ownAnswer } from "./own-document.ts";
 import type { Ports } from "./ports.ts";
 import { isWritable, proxiedHeaders } from "./proxied-headers.ts";
 import { dialectForm, type RefusalForm } from "./refusal-form.ts";
 import { RequestReport } from "./request-report.ts";
 import { brokenOff, faultOf } from "./upstream-faults.ts";
-import { UpstreamSide } from "./upstream-side.ts";
 
 /** Status that is recorded for a client that left, as in nginx. It is never sent. */
 const CLIENT_GONE = 499;
 
+const NOTHING_LEFT_OUT: readonly Loss[] = [];
 const NONE_SHARED: readonly string[] = [];
+
+/** State of the forwarding stage that the answer to the client depends on. Each attempt at an upstream replaces it. */
+class UpstreamSide {
+  /** Name of the upstream in refusals. */
+  noun = "The provider";
+  /** Capabilities that the request uses but that are dropped when it is forwarded. */
+  leftOut: readonly Loss[] = NOTHING_LEFT_OUT;
+  /** Returns whether a header of the called channel's answer carries a credential, so that the client must not see it. */
+  bearsCredential: Bearing | undefined;
+  /** Called once with the reason if the current answer could not be read. The reason quotes nothing from the answer. */
+  onUnreadable: ((reason: string) => void) | undefined;
+}
 
 export class Exchange implements Downstream {
   readonly request: IncomingMessage;
@@ -276,5 +287,9 @@ export class Exchange implements Downstream {
     onGone?.();
   }
 }
+
+/** Writes a loss as an item of `x-gateway-fidelity-losses` (RFC 9651). Places contain neither quotes nor backslashes. */
+const lossItem = ({ capability, place }: Loss): string =>
+  place === undefined || place === "" ? capability : `${capability};field="${place}"`;
 
 function ignore(): void {}
