@@ -17,7 +17,7 @@ interface StatusSources {
   readonly isRemoved: boolean;
   /** Latest time of the log, in milliseconds since 1970. */
   readonly logNow: number;
-  /** Returns, on a leader, the ticks since it heard from the member. */
+  /** Returns the ticks since this node last heard from the member; only valid on a leader. */
   silentTicks(id: string): number;
   /** Members that this node is connected to: the only knowledge of other members on a node that does not lead. */
   readonly connected: ReadonlySet<string>;

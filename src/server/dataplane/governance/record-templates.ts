@@ -17,7 +17,7 @@ export interface RecordTemplate {
 const MAX_BYTES = 8 << 20;
 /** Estimated size of an entry with the two parts of its text, in bytes. */
 const ENTRY_BYTES = 2_500;
-/** Maximum length of a key, in UTF-16 units. */
+/** Maximum length of the key of a template, which contains the names of the request, in UTF-16 units. */
 const MAX_NAME = 256;
 
 let known = new WeakMap<Standing, Map<string, RecordTemplate>>();

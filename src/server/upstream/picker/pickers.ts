@@ -122,7 +122,7 @@ export function connectPicker(spec: PickerSpec, { grpc, ExternalProcessor }: Ext
       ? grpc.credentials.createSsl(null, null, null, unchecked)
       : grpc.credentials.createSsl();
   return new ExternalProcessor(address, credentials, {
-    // The environment's proxy is meant for external hosts.
+    // Pickers are connected to directly, since the environment's proxy is meant for external hosts.
     "grpc.enable_http_proxy": 0,
     "grpc.enable_retries": 0,
     "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,
