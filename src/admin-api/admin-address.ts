@@ -36,8 +36,9 @@ export function parseAdminUrl(text: string): ParsedAdminUrl {
   if (!SCHEME.test(text) || !URL.canParse(text))
     return { kind: "refused", why: "is not a URL such as https://gateway.example" };
   const url = new URL(text);
-  if (url.protocol !== "http:" && url.protocol !== "https:") return { kind: "refused", why: "is not http or https" };
-  if (url.username !== "" || url.password !== "") return { kind: "refused", why: "holds a user name or password" };
-  if (url.search !== "" || url.hash !== "") return { kind: "refused", why: "holds a query or a fragment" };
+  if (url.protocol !== "http:" && url.protocol !== "https:")
+    return { kind: "refused", why: "does not begin with http:// or https://" };
+  if (url.username !== "" || url.password !== "") return { kind: "refused", why: "contains a user name or password" };
+  if (url.search !== "" || url.hash !== "") return { kind: "refused", why: "contains a query or a fragment" };
   return { kind: "url", url: url.origin + url.pathname.replace(/\/+$/, "").replace(OWN_PATH, "") };
 }

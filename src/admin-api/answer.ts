@@ -12,7 +12,7 @@ export async function readText({ status, body }: AdminAnswer): Promise<string> {
   for await (const chunk of body) {
     length += chunk.length;
     if (length > MAX_ANSWER_BYTES) {
-      throw new AdminError(status, "unintelligible", `The answer is over ${MAX_ANSWER_BYTES} bytes.`);
+      throw new AdminError(status, "unintelligible", `The answer is longer than ${MAX_ANSWER_BYTES} bytes.`);
     }
     chunks.push(chunk);
   }

@@ -28,7 +28,7 @@ const REQUEST = {
   request: "Id of the request, as in `x-gateway-request-id`.",
   hop: "Traffic type: `llm`, `mcp` or `a2a`.",
   route: "Route, or method of an MCP server or agent.",
-  model: "Model that was asked for, or null.",
+  model: "Requested model, or null.",
   to: "Provider, server or agent that the request goes to.",
 } as const;
 
@@ -53,7 +53,7 @@ export const AUDIT_EVENT_RULES = {
     },
   },
   "chain.resume": { when: "A process continues its chain after a start.", data: PROCESS },
-  "chain.pause": { when: "A process stops in an orderly way.", data: { pid: PROCESS.pid } },
+  "chain.pause": { when: "A process stops normally.", data: { pid: PROCESS.pid } },
   "access.decision": {
     when: "An access rule decided a request, a budget refused requests, or the admin policy denied an operation. Refusals of one budget are recorded together, at most once a minute.",
     data: {
@@ -102,7 +102,7 @@ export const AUDIT_EVENT_RULES = {
     data: {
       ...ADMIN,
       outcome: "`done`, or the error code.",
-      dry_run: "True if nothing was to be changed.",
+      dry_run: "True for a dry run, which changes nothing.",
     },
   },
   "auth.failure": {
@@ -114,14 +114,14 @@ export const AUDIT_EVENT_RULES = {
     },
   },
   "config.applied": {
-    when: "The node serves another configuration.",
+    when: "The node began to serve another configuration.",
     data: { sources: "Sources with their revisions, as `name@revision`." },
   },
   "cluster.change": {
     when: "The leader or the members of the cluster changed.",
     data: {
       leader: "Node id of the leader, or null.",
-      term: "Term of the cluster.",
+      term: "Raft term.",
       members: "Node ids of all members.",
     },
   },
@@ -136,7 +136,7 @@ export const AUDIT_EVENT_RULES = {
       delta: "Metered minus reported tokens.",
       ratio: "Difference as a fraction of the larger number.",
       direction: "`over` if more was metered than reported, otherwise `under`.",
-      hard: "1 if no use beside the gateway can explain the difference.",
+      hard: "1 if use of the account outside the gateway cannot explain the difference.",
       scope: "`organisation` or `keys`: the part of the account that the report covers.",
       unmeasured_streams: "Number of streams that ended before they reported their usage.",
     },

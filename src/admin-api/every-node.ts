@@ -6,7 +6,7 @@ import { choice, list, optional, text } from "../base/index.ts";
 export const EVERY_NODE = {
   nodes: optional(
     choice(
-      "`all`: of every member of the cluster, each row with its `node`; `unanswered` names those that gave none within a second, `cut` those that have more than an answer takes.",
+      "`all` returns the rows of every cluster member, each with its `node`. `unanswered` names members that did not answer within a second, and `cut` members that have more rows than fit into an answer.",
       ["all"],
     ),
   ),
@@ -14,6 +14,6 @@ export const EVERY_NODE = {
 
 /** Members of an answer to `nodes=all`. */
 export const ANSWERED_BY = {
-  unanswered: optional(list("With `nodes=all`: nodes that gave no answer within a second.", text("Node id."))),
-  cut: optional(list("With `nodes=all`: nodes of which some rows were left out.", text("Node id."))),
+  unanswered: optional(list("With `nodes=all`: nodes that did not answer within a second.", text("Node id."))),
+  cut: optional(list("With `nodes=all`: nodes that have more rows than were returned.", text("Node id."))),
 } as const;

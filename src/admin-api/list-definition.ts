@@ -43,48 +43,48 @@ export const defineList = <const K extends Keys, const Q extends Keys>(
   definition: ListDefinition<K, Q>,
 ): ListDefinition<K, Q> => definition;
 
-export const LIST_QUERY = object("How a list is read.", {
+export const LIST_QUERY = object("Query parameters.", {
   index: optional(
-    integer("Answer once the list has changed past this index, as an earlier answer gave it.", {
+    integer("Wait until the list has changed since this index, which an earlier answer returned.", {
       minimum: 0,
       maximum: Number.MAX_SAFE_INTEGER,
     }),
   ),
   wait: optional(
-    text("With `index`: longest wait for a change before the present rows are answered; 30s if it is left out.", {
+    text("With `index`: maximum wait for a change; then the current rows are returned. The default is 30s.", {
       format: "duration",
       "x-max-duration": "5m",
     }),
   ),
-  consistent: optional(flag("Read what was acknowledged anywhere before the call; needs a leader.")),
+  consistent: optional(flag("Include every write that any node acknowledged before this call. Needs a leader.")),
 });
 
 const MEASURED_KEYS = { ...LIST_QUERY.keys, ...EVERY_NODE } as const;
 
 /** Query of a list that each node measures. */
-export const MEASURED_QUERY = object("How a list is read.", MEASURED_KEYS);
+export const MEASURED_QUERY = object("Query parameters.", MEASURED_KEYS);
 
 /** Returns the query of a measured list that can be filtered by the values of these columns. */
 export const filteredQuery = <const K extends Keys>(columns: K) =>
-  object("How a list is read, and which rows of it.", { ...MEASURED_KEYS, ...columns });
+  object("Query parameters.", { ...MEASURED_KEYS, ...columns });
 
 /** Returns a filter by a column of texts. */
-export const filter = (column: string) => optional(text(`Only those with this ${column}.`, { maxLength: 256 }));
+export const filter = (column: string) => optional(text(`Only rows with this ${column}.`, { maxLength: 256 }));
 
 /** Maximum number of rows in a page. */
 const MAX_PAGE = 10_000;
 
 /** Query of a list whose rows are sorted by name, and which can also be read in pages. */
-export const PAGED_QUERY = object("How a list is read, and which page of it.", {
+export const PAGED_QUERY = object("Query parameters.", {
   ...LIST_QUERY.keys,
   limit: optional(
-    integer("A page of at most so many rows, in the order of their names; all rows when left out.", {
+    integer("Maximum number of rows in the page, sorted by name. All rows by default.", {
       minimum: 1,
       maximum: MAX_PAGE,
     }),
   ),
   after: optional(
-    text("With `limit`: only rows behind this name, such as the last one of the page before.", {
+    text("With `limit`: only rows after this name, usually the last name of the previous page.", {
       pattern: "^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$",
     }),
   ),

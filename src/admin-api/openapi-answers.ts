@@ -52,14 +52,17 @@ function success(operation: Operation): { readonly status: string; readonly resp
       const content = { [JSON_TYPE]: { schema: listing(TABLES[answer.table].json, "nodes" in operation.query.keys) } };
       return {
         status: "200",
-        response: { description: "The rows, and the index they were read at.", headers, content },
+        response: { description: "The rows, and the index at which they were read.", headers, content },
       };
     }
     case "empty":
       return { status: "204", response: { description: "Done.", headers: REQUEST_ID } };
     case "stream": {
       const content = { [answer.contentType]: {} };
-      return { status: "200", response: { description: "The bytes, as they come.", headers: REQUEST_ID, content } };
+      return {
+        status: "200",
+        response: { description: "The content as a stream of bytes.", headers: REQUEST_ID, content },
+      };
     }
     default:
       return answer satisfies never;
@@ -80,7 +83,7 @@ const listing = (row: JsonSchema, isMeasured: boolean): JsonSchema => ({
     items: { type: "array", description: "The rows.", items: referred(row) },
     index: {
       type: "integer",
-      description: "Grows with each change; to be handed back as `index` of the next read.",
+      description: "Grows with each change. Send it as `index` of the next read to wait for the next change.",
       minimum: 0,
     },
     ...(isMeasured && Object.fromEntries(Object.entries(ANSWERED_BY).map(([name, { json }]) => [name, json]))),
@@ -108,7 +111,7 @@ export function componentResponses(operations: readonly Operation[]): Responses 
   }
   const door = DOOR_CODES.map((code) => `${statusOf(code)} \`${code}\``).join(", ");
   named.set("Refusal", {
-    description: `Refused by the door, before the operation: ${door}.`,
+    description: `Refused before the operation was reached: ${door}.`,
     headers: REQUEST_ID,
     content: { [JSON_TYPE]: { schema: reference("schemas", "Error") } },
   });
@@ -134,11 +137,11 @@ export const schemasWithError = (): Readonly<Record<string, JsonSchema>> => ({
     properties: {
       error: {
         type: "object",
-        description: "The refusal.",
+        description: "The error.",
         properties: {
-          code: { type: "string", description: "Stable: what a program goes by." },
-          message: { type: "string", description: "A sentence for a person." },
-          details: { description: "What a program may want to know beyond the code; its form follows from the code." },
+          code: { type: "string", description: "Stable code, for programs." },
+          message: { type: "string", description: "Description for a person. Its text can change." },
+          details: { description: "Further facts for programs. Their form depends on the code." },
         },
         additionalProperties: false,
         required: ["code", "message"],
@@ -151,21 +154,21 @@ export const schemasWithError = (): Readonly<Record<string, JsonSchema>> => ({
 
 export const COMPONENT_HEADERS: Responses = {
   Index: {
-    description: "The index of the list, in quotes.",
+    description: "Index of the list, in quotes.",
     required: true,
     schema: { type: "string", pattern: '^"\\d+"$' },
   },
   RequestId: {
-    description: "Id of the request, as the log of the gateway names it.",
+    description: "Id of the request, as in the log of the gateway.",
     required: true,
     schema: { type: "string", minLength: 1, maxLength: 128 },
   },
   RetryAfter: {
-    description: "Seconds after which another try may do; left out where that is not known.",
+    description: "Seconds after which a retry may succeed. Absent if that is not known.",
     schema: { type: "string", pattern: "^\\d+$" },
   },
   Revision: {
-    description: "The revision of the source, in quotes; `If-Match` of the next write.",
+    description: "Revision of the source, in quotes, for `If-Match` of the next write.",
     required: true,
     schema: { type: "string", pattern: '^"\\d+"$' },
   },

@@ -34,9 +34,9 @@ export interface OpenApiOptions {
 
 const TITLE = "Gateway admin API";
 const DESCRIPTION = [
-  "Served on the local socket and on the admin listener, under the same paths.",
-  "Lists can be waited for: `index` and `wait` answer as soon as a list has changed.",
-  "Operations carry their action, group and resource of the access policy as `x-policy-` fields.",
+  "The admin socket and the admin listener serve the same paths.",
+  "To wait for a change of a list, send `index` and `wait`: the answer comes as soon as the list changes.",
+  "The `x-policy-` fields of an operation are its action, group and resource in the admin policy.",
 ].join(" ");
 
 const operations: readonly (readonly [id: string, operation: Operation])[] = Object.entries(OPERATIONS);
@@ -65,7 +65,7 @@ export function openApiDocument({ version, serverUrl }: OpenApiOptions): OpenApi
           type: "http",
           scheme: "bearer",
           description:
-            "A token of an issuer of the node file. The local socket knows its caller and takes no token, and a loopback listener without an issuer takes none either.",
+            "A token of an issuer in the node file. The admin socket identifies its caller without a token. A loopback listener without an issuer also needs no token.",
         },
       },
     },
@@ -151,7 +151,7 @@ function requestBody(body: BodyShape): { readonly requestBody?: JsonSchema } {
       return { requestBody: { ...(isRequired && { required: true }), content } };
     }
     case "document": {
-      const schema = { type: "object", description: "A deployment document, kept as written." };
+      const schema = { type: "object", description: "A deployment document, which is stored as written." };
       const content = { "application/yaml": { schema }, "application/json": { schema } };
       return { requestBody: { required: true, content } };
     }
@@ -166,13 +166,15 @@ const PARAMETERS: Readonly<Record<string, JsonSchema>> = {
   IdempotencyKey: {
     name: "Idempotency-Key",
     in: "header",
-    description: "The same request under the same key is applied once, and answered alike.",
+    description:
+      "A key that you choose. A repeated request with the same key is applied once and gets the same answer.",
     schema: { type: "string", pattern: "^[!-.0-~]{1,128}$" },
   },
   IfMatch: {
     name: "If-Match",
     in: "header",
-    description: "The revision to be replaced, as the ETag of the source gave it; 0: none. Any, when left out.",
+    description:
+      "Revision that the write replaces, from the ETag of the source; 0 if the source must not exist yet. Without the header any revision is replaced.",
     schema: { type: "string", pattern: '^(\\d{1,16}|"\\d{1,16}")$' },
   },
 };
@@ -195,15 +197,15 @@ const jsonResponse = (description: string, properties: Readonly<Record<string, J
 const readiness = (description: string, ready: boolean): JsonSchema =>
   jsonResponse(description, {
     ready: { const: ready },
-    reasons: { type: "array", description: "Why it cannot.", items: { type: "string" } },
+    reasons: { type: "array", description: "Why the node cannot serve.", items: { type: "string" } },
   });
 
 const PROBES: Readonly<Record<string, Methods>> = {
-  [PROBE_PATHS.alive]: probe("get_healthz", "Tells that the process is up.", {
-    "200": jsonResponse("It is.", { healthy: { const: true } }),
+  [PROBE_PATHS.alive]: probe("get_healthz", "Reports that the process is alive.", {
+    "200": jsonResponse("The process is alive.", { healthy: { const: true } }),
   }),
-  [PROBE_PATHS.ready]: probe("get_readyz", "Tells whether the node can serve.", {
-    "200": readiness("It can.", true),
-    "503": readiness("It cannot.", false),
+  [PROBE_PATHS.ready]: probe("get_readyz", "Reports whether the node can serve requests.", {
+    "200": readiness("The node can serve.", true),
+    "503": readiness("The node cannot serve.", false),
   }),
 };

@@ -14,16 +14,16 @@ const count = (requests: number): string => requests.toLocaleString("en-US");
  */
 export function rehearsalSummary(result: RehearsalResult): string {
   const { requests, changes, unknown, reasons, same } = result;
-  if (requests === 0) return "no request was served lately";
+  if (requests === 0) return "no recent requests";
   const total = `${count(requests)} request${requests === 1 ? "" : "s"}`;
-  if (same === requests) return `${total}, all of which would end as they did`;
+  if (same === requests) return `${total}, all with the same outcome`;
   const named = changes.slice(0, MAX_NAMED).map(changeText);
   const others = changes.slice(MAX_NAMED).reduce((sum, change) => sum + change.requests, 0);
   const [reason] = reasons;
   const parts = [
     ...named,
-    ...(others > 0 ? [`${count(others)} would end otherwise for other reasons`] : []),
-    ...(unknown > 0 ? [`${count(unknown)} are unknown${reason === undefined ? "" : `: ${reason.reason}`}`] : []),
+    ...(others > 0 ? [`${count(others)} would have another outcome for other reasons`] : []),
+    ...(unknown > 0 ? [`${count(unknown)} cannot be judged${reason === undefined ? "" : `: ${reason.reason}`}`] : []),
   ];
   return `${total}: ${parts.join(", ")}`;
 }
@@ -40,7 +40,7 @@ function changeText({ outcome, cause, requests, callers }: Change): string {
     case "other_provider":
       return `${count(requests)} would go to ${cause}${callerText}`;
     case "other_guardrail":
-      return `${count(requests)} would meet other guardrails (${cause})${callerText}`;
+      return `${count(requests)} would trigger other guardrails (${cause})${callerText}`;
     default:
       return outcome satisfies never;
   }
@@ -56,7 +56,7 @@ export function rehearsalCoverage({
 }: RehearsalResult): string {
   const gaps = [
     ...(Date.parse(covered) > Date.parse(since) ? [`records begin at ${covered}`] : []),
-    ...(unanswered.length > 0 ? [`no records of ${unanswered.join(", ")}`] : []),
+    ...(unanswered.length > 0 ? [`no records from ${unanswered.join(", ")}`] : []),
     ...(disabled.length > 0 ? [`no records are kept on ${disabled.join(", ")}`] : []),
     ...(left > 0 ? [`${count(left)} requests were not judged in time`] : []),
   ];

@@ -81,7 +81,7 @@ export class Lifetime implements AsyncDisposable {
   async #closeAll(): Promise<void> {
     for (let owned = this.#owned.pop(); owned !== undefined; owned = this.#owned.pop()) await this.#closeOne(owned);
     if (this.#unreported.length > 0) {
-      throw new AggregateError(this.#unreported, `${this.#unreported.length} of the things owned failed to close`);
+      throw new AggregateError(this.#unreported, `${this.#unreported.length} of the owned objects failed to close`);
     }
   }
 

@@ -129,10 +129,11 @@ export function createLogger({ stream, isTerminal, level: least, now, tee }: Log
       const text = `${line({ time, level, message: whole }, rendered)}\n`;
       if (Buffer.byteLength(text) <= MAX_LINE_BYTES) return text;
       return (
-        shrinkToLine(line, { time, level, message: whole }, rendered) ?? instead("the fields exceed a line's bound")
+        shrinkToLine(line, { time, level, message: whole }, rendered) ??
+        instead("the fields exceed the maximum length of a line")
       );
     } catch {
-      return instead("the fields could not be rendered");
+      return instead("the fields could not be formatted");
     }
   }
 

@@ -129,7 +129,7 @@ export const REFUSALS = {
     mayRetry: false,
     on: "data plane",
     cause:
-      "The request continues a message thread that its provider does not hold, or that the caller's budget rules out.",
+      "The request continues a message thread that its provider does not store, or that the caller's budget does not allow.",
     remedy: "Send the whole conversation. Anthropic's SDK does so by itself.",
   },
   response_not_found: {
@@ -165,7 +165,8 @@ export const REFUSALS = {
     status: 409,
     mayRetry: true,
     on: "admin API",
-    cause: "The change contradicts what is stored, or the object may only be written by another writer.",
+    cause:
+      "The change contradicts the stored state, or the object can only be changed elsewhere, such as in the deployment document.",
     remedy: "Read the current state and decide again. A deployment that comes from a file is changed in the file.",
   },
   stale: {

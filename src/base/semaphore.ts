@@ -35,7 +35,7 @@ export interface Semaphore {
 }
 
 const defaultRefusal = (why: "full" | "late"): Error =>
-  new Error(why === "full" ? "too many wait already" : "the wait took too long");
+  new Error(why === "full" ? "too many are waiting already" : "the wait took too long");
 
 export function createSemaphore({
   permits,

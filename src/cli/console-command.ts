@@ -60,7 +60,7 @@ export async function runCommand(
       const room = MAX_OUTPUT_BYTES - size;
       if (room > 0) kept.push(chunk.subarray(0, room));
       size += chunk.length;
-      if (size > MAX_OUTPUT_BYTES) end("ended: it said more than 1 MiB");
+      if (size > MAX_OUTPUT_BYTES) end("ended: its output exceeded 1 MiB");
     };
     child.stdout.on("data", take);
     child.stderr.on("data", take);
@@ -82,7 +82,7 @@ export async function runCommand(
       const text = Buffer.concat(kept).toString("utf8").replace(/\n$/, "");
       const lines =
         text === ""
-          ? [[{ text: "it said nothing" }]]
+          ? [[{ text: "it printed nothing" }]]
           : text.split("\n").map((one) => [{ text: escapeControls(one.replaceAll("\t", "    ")) }]);
       resolve({ words, lines });
     });

@@ -42,7 +42,9 @@ export function doorsOf(
   const found = contexts.find((one) => one.name === name);
   if (found === undefined) {
     const names = contexts.map((one) => one.name).join(", ");
-    throw new UsageError(`no gateway is named '${name}'; ${names === "" ? "none has a name" : `there are ${names}`}`);
+    throw new UsageError(
+      `no gateway is named '${name}'; ${names === "" ? "no gateway has a name" : `there are ${names}`}`,
+    );
   }
   const { endpoint: door } = found;
   return door.kind === "socket"

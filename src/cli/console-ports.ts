@@ -153,7 +153,8 @@ async function isAbsent(file: string): Promise<boolean> {
 
 function memoryFile(io: Io, name: string): string {
   const folder = stateHome(io);
-  if (folder === undefined) throw new UsageError("neither HOME nor XDG_STATE_HOME is set");
+  if (folder === undefined)
+    throw new UsageError("there is no folder for files of the console: set HOME or XDG_STATE_HOME");
   return join(folder, "gateway", "console", name);
 }
 
@@ -165,7 +166,7 @@ async function readBounded(path: string, limit: number, signal?: AbortSignal): P
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
     throw new UsageError(`${path} cannot be read: ${error.code === "ENOENT" ? "there is no such file" : error.code}`);
   });
-  if (!found.isFile()) throw new UsageError(`${path} is no file`);
+  if (!found.isFile()) throw new UsageError(`${path} is not a file`);
   if (found.size > limit) throw new UsageError(`${path} is over ${sizeText(limit)}`);
   return await readFile(path, { encoding: "utf8", ...(signal !== undefined && { signal }) });
 }

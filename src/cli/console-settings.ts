@@ -61,12 +61,12 @@ async function textOf(path: string): Promise<Text> {
   try {
     const found = await stat(path);
     const user = process.geteuid?.();
-    if (!found.isFile()) return refused("it is no file", "put a file in its place");
+    if (!found.isFile()) return refused("it is not a file", "put a file in its place");
     if (user !== undefined && found.uid !== user && found.uid !== 0)
       return refused(`it belongs to user ${found.uid}, and it names programs to run`, "make it your own: chown");
     if (user !== undefined && (found.mode & 0o022) !== 0)
       return refused("others may write to it, and it names programs to run", "chmod go-w");
-    if (found.size > MAX_SETTINGS_BYTES) return refused("it is over 64 KiB", "make it shorter");
+    if (found.size > MAX_SETTINGS_BYTES) return refused("it is larger than 64 KiB", "make it shorter");
     return { kind: "text", text: await readFile(path, "utf8") };
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? "unknown";

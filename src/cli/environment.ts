@@ -41,33 +41,33 @@ export const ENVIRONMENT: readonly EnvironmentVariable[] = [
     name: "GATEWAY_WORKERS",
     default: "auto",
     meaning:
-      "The number of processes of the data plane, from 1 to 64, in config mode. `auto` takes one for each core, at most 8, and fewer if memory is short.",
+      "The number of worker processes, from 1 to 64, with `-config`. `auto` uses one per core, at most 8, and fewer if memory is short.",
     of: "node",
   },
   {
     name: "GATEWAY_MAX_IN_FLIGHT",
     default: "4096",
-    meaning: "The number of requests that are served at once. Further requests are answered with `overloaded`.",
+    meaning: "The maximum number of requests that are served at once. Further requests are refused with `overloaded`.",
     of: "node",
   },
   {
     name: "GATEWAY_MAX_BUFFERED_BYTES",
     default: "536870912",
     meaning:
-      "The number of bytes that are held at once for requests, answers and WebSocket messages. Further requests are answered with `overloaded`.",
+      "The maximum number of bytes that are buffered at once for requests, answers and WebSocket messages. Further requests are refused with `overloaded`.",
     of: "node",
   },
   {
     name: "GATEWAY_RESPONSES_MEMORY",
     default: "67108864",
     meaning:
-      "The number of bytes that remember output items of responses for an hour, so that requests can refer to them. `0` remembers none.",
+      "The memory in bytes for output items of responses. They are kept for an hour, so that requests can refer to them. `0` keeps none.",
     of: "node",
   },
   {
     name: "GATEWAY_REHEARSAL_MEMORY",
     default: "67108864",
-    meaning: "The number of bytes that remember the last requests, by which changes are rehearsed. `0` remembers none.",
+    meaning: "The memory in bytes for records of the last requests, on which changes are rehearsed. `0` keeps none.",
     of: "node",
   },
   {

@@ -44,7 +44,7 @@ export async function readInput(io: Io, path: string): Promise<FileInput> {
 export async function readRegular(path: string, shown: string, maxBytes: number): Promise<Buffer> {
   await using file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   const stat = await file.stat();
-  if (!stat.isFile()) throw new UsageError(`'${clip(shown)}' cannot be read: it is no regular file`);
+  if (!stat.isFile()) throw new UsageError(`'${clip(shown)}' cannot be read: it is not a regular file`);
   if (stat.size > maxBytes) throw new UsageError(`'${clip(shown)}' is longer than ${maxBytes} bytes`);
   return await file.readFile();
 }

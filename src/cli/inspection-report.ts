@@ -29,7 +29,7 @@ export function* inspectionLines(rehearsal: Rehearsal, { width, isColored }: Sho
   yield `${bold("decision")}  ${decisionWords(rehearsal, isColored)}\n`;
   if (message !== null) yield `${bold("message")}   ${escapeControls(message)}\n`;
   for (const { detector, kind, refuses } of failures) {
-    const what = refuses ? "the message is refused for it" : "the message goes on without it";
+    const what = refuses ? "the message is refused for it" : "the message is forwarded without it";
     yield `${bold("failed")}    ${escapeControls(detector)}: ${kind}; ${what}\n`;
   }
   for (const { rule, part, error } of skipped) {

@@ -35,7 +35,8 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 /** Interval at which a changed status line is sent, in milliseconds. */
 const STATUS_EVERY_MS = 5_000;
-const NO_SIGN = "a part of this process gives no sign of life, so the service manager gets none and may restart it";
+const NO_SIGN =
+  "a part of this process does not respond, so the service manager gets no watchdog signal and may restart it";
 /** Longest status line, in characters. */
 const MAX_STATUS = 200;
 
@@ -46,7 +47,7 @@ export async function openServiceManager(env: Env, log: Log): Promise<ServiceMan
   try {
     return createServiceManager(await openNotifySocket(name), watchdogMs(env), log);
   } catch (error) {
-    log.warn("the service manager gets no reports, so it may stop this process", { error });
+    log.warn("the service manager cannot be notified, so it may stop this process", { error });
     return NONE;
   }
 }
@@ -66,7 +67,7 @@ export function createServiceManager(
   const send = (...lines: readonly string[]): void => {
     const errno = datagram(`${lines.join("\n")}\n`);
     if (errno !== undefined && !isFailing) {
-      log.warn("the service manager did not take a report", { report: lines[0], errno });
+      log.warn("the service manager did not accept a notification", { report: lines[0], errno });
     }
     isFailing = errno !== undefined;
   };
@@ -122,7 +123,7 @@ export function createServiceManager(
     stopping() {
       isStopping = true;
       send("STOPPING=1");
-      showStatus("Stopping: running requests may finish");
+      showStatus("Stopping: waiting for requests in flight");
     },
     close() {
       ended.abort();

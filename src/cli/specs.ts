@@ -261,7 +261,7 @@ export const snapshotSaveFlags = {
   ...addressFlags,
   stale: {
     kind: "boolean",
-    meaning: "take it from the queried node even if it is not the leader and may be slightly behind",
+    meaning: "save the state of the queried node, even if it is not the leader and may be slightly behind",
   },
 } as const satisfies FlagTable;
 

@@ -58,7 +58,7 @@ const ENTRIES = [
   {
     name: "check",
     group: "run",
-    summary: "check a configuration, and whether what it names answers",
+    summary: "check a configuration, and whether its servers answer",
     description:
       "Loads the node file and its deployment document as the gateway would, then sends a request to everything they " +
       "name. Prints one line per answer; the status is 1 when any is a failure. Opens no listener and writes nothing.",

@@ -73,7 +73,7 @@ export const MANNERS: readonly MannerRow[] = [
   {
     name: "sim-rounds-<n>",
     example: "sim-rounds-3",
-    does: "calls tools <n> times over, after each of their results, before it answers",
+    does: "calls tools <n> times, after each result, before it answers",
     make: (text) => count(text, 1, MAX_CALLS, (rounds) => ({ rounds })),
   },
   row("text-first", "says a text before it calls a tool", { isTextFirst: true }),
@@ -91,15 +91,17 @@ export const MANNERS: readonly MannerRow[] = [
   row("context-full", "ends with `model_context_window_exceeded` in messages, `length` in compat", {
     ending: "context",
   }),
-  row("redacted", "gives its thinking encrypted in messages, and counts it without showing it in compat", {
+  row("redacted", "returns its thinking encrypted in messages, and only counts it in compat", {
     isRedacted: true,
   }),
-  row("echo", "answers with what it understood of the request, as JSON", { isEcho: true }),
-  row("whole", "answers whole although a stream was asked for", { isWhole: true }),
+  row("echo", "answers with the request as it was understood, as JSON", { isEcho: true }),
+  row("whole", "answers without streaming although a stream was requested", { isWhole: true }),
   row("open", "compat: accepts the widely used extensions (top_k, min_p, thinking, reasoning, cache_control …)", {
     isOpen: true,
   }),
-  row("classic", "compat: does not know max_completion_tokens, developer and other later members", { isClassic: true }),
+  row("classic", "compat: does not support max_completion_tokens, developer and other newer members", {
+    isClassic: true,
+  }),
   row("reasoning", "compat: refuses max_tokens, stop and changed sampling, as reasoning models do", {
     isReasoning: true,
   }),

@@ -41,7 +41,7 @@ const REFUSED: readonly (readonly [flags: readonly string[], env: Env, words: Re
   [["-socket", ""], URL, /flag '-socket' is empty/],
   [["-url", ""], SOCKET, /flag '-url' is empty/],
   [["-url", "gateway.example"], {}, /-url is not a URL/],
-  [[], { GATEWAY_ADMIN_URL: "https://a:hunter2@b" }, /GATEWAY_ADMIN_URL holds a user name or password/],
+  [[], { GATEWAY_ADMIN_URL: "https://a:hunter2@b" }, /GATEWAY_ADMIN_URL contains a user name or password/],
 ];
 
 for (const [flags, env, words] of REFUSED) {

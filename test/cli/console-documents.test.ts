@@ -83,14 +83,14 @@ test("a file that owns the document is written with a higher version, and only o
     /is not on this machine \(there is no directory/,
   );
   await writeFile(file, "version: 6\n");
-  assert.match((await tryIt()).why ?? "", /is not what is in force/);
+  assert.match((await tryIt()).why ?? "", /differs from the configuration in force/);
   await writeFile(file, text, { mode: 0o640 });
   const { change, why } = await tryIt();
   assert.equal(why, undefined);
   if (change === undefined) throw new Error("there is a change");
   assert.match(change.after, /^version: 8 # seven\n/);
   await writeFile(file, `${text}# touched\n`);
-  await assert.rejects(ports.write(change, never), /is not what is in force/);
+  await assert.rejects(ports.write(change, never), /differs from the configuration in force/);
   await writeFile(file, text);
   await ports.write(change, never);
   assert.equal(await readFile(file, "utf8"), change.after);
@@ -127,7 +127,7 @@ test("a folder holds packs, a broken one is reported in its row, and one that bu
   assert.equal(named.get("./packs/ours")?.id, "ours");
   assert.match(named.get("./packs/broken")?.problem ?? "", /the pack '\.\/packs\/broken' is refused/);
   assert.match(named.get("./nowhere")?.problem ?? "", /cannot be read: there is no such file/);
-  assert.match(named.get("./packs/notes")?.problem ?? "", /is no pack, and no folder in it is one/);
+  assert.match(named.get("./packs/notes")?.problem ?? "", /is not a pack, and no folder in it is one/);
   const trial = await ports.tryPack(owned(""), ["./packs/more", "./packs/ours"], quiet);
   assert.deepEqual(trial.problems, []);
   assert.ok(trial.objects.some(({ pack }) => pack === "ours"));

@@ -127,7 +127,7 @@ test("a document is read in full, up to the gateway's limit", async (t) => {
   await writeFile(join(folder, "long.yaml"), "a".repeat((4 << 20) + 1));
   await assert.rejects(ports.readDocument("long.yaml", never), /long\.yaml is over 4/);
   await assert.rejects(ports.readDocument("none.yaml", never), /none\.yaml cannot be read: there is no such file/);
-  await assert.rejects(ports.readDocument(".", never), /is no file/);
+  await assert.rejects(ports.readDocument(".", never), /is not a file/);
 });
 
 test("an unreadable document is reported", { skip: process.getuid?.() === 0 }, async (t) => {

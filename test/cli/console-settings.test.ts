@@ -81,7 +81,7 @@ test("a program's output contains no terminal escapes, and its exit status is re
 test("a program that does not end is killed with its children, and so is one with too much output", async () => {
   assert.equal((await ran(["/bin/sh", "-c", "sleep 100 & sleep 100"], never, 100)).words, "ended after 0.1 s");
   const { words, lines } = await ran(["/bin/sh", "-c", "yes"]);
-  assert.equal(words, "ended: it said more than 1 MiB");
+  assert.equal(words, "ended: its output exceeded 1 MiB");
   assert.ok(textOf(lines).length <= 1 << 20);
   const stop = new AbortController();
   const under = ran(["/bin/sh", "-c", "sleep 100 & wait"], stop.signal);

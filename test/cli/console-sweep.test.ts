@@ -116,7 +116,7 @@ test("flags come before the files, whose names may be quoted; an error is the ve
 test("an invalid line is reported with file and number, without its text", async (t) => {
   const { sweep } = sweeper(t, { "bad.jsonl": `${JSON.stringify(CASES[0])}\n{"text": "my secret", "spans": 3}\n` });
   await assert.rejects(sweep("bad.jsonl"), (error: Error) => {
-    assert.match(error.message, /^bad\.jsonl:2: "spans" is no list/);
+    assert.match(error.message, /^bad\.jsonl:2: "spans" is not a list/);
     assert.doesNotMatch(error.message, /secret/);
     return true;
   });

@@ -46,7 +46,7 @@ test("every verb that reads whole files refuses a pipe at once", async () => {
   for (const row of rows) {
     const { status, stderr, stdout } = await ended(...row);
     assert.ok(status !== 0 && status !== null, `${row.join(" ")}: ${status}`);
-    assert.match(stderr + stdout, /no regular file|not a regular file|is no file|regular/, row.join(" "));
+    assert.match(stderr + stdout, /no regular file|not a regular file|is not a file|regular/, row.join(" "));
   }
 });
 

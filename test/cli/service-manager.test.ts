@@ -38,7 +38,7 @@ test("watchdog pings are sent while all parts answer, and stop when one is silen
   isAlive = false;
   await eventually("a warning", () => warnings.length > 0);
   assert.equal(count("WATCHDOG=1"), before);
-  assert.match(warnings[0] ?? "", /gives no sign of life/);
+  assert.match(warnings[0] ?? "", /does not respond/);
 });
 
 test("a failed part ends the watchdog pings and is logged", async (t) => {
@@ -83,7 +83,7 @@ test("a status is one line and is sent when it changes", (t) => {
     "READY=1",
     "STATUS=Not serving (a READY=1)",
     "STOPPING=1",
-    "STATUS=Stopping: running requests may finish",
+    "STATUS=Stopping: waiting for requests in flight",
   ]);
 });
 

@@ -15,7 +15,7 @@ test("an unwritable audit trail is a storage fault", () => {
   const full = Object.assign(new Error("no space"), { code: "ENOSPC" });
   const { status, message } = startFailure(unwritable("/data/audit-head", full));
   assert.equal(status, 11);
-  assert.match(message, /make room on that disk/);
+  assert.match(message, /free space on that disk/);
 });
 
 test("a local socket that another process serves cannot be listened on", async (t) => {

@@ -163,7 +163,7 @@ test("the list omits models that the caller may not use because of its profile, 
 test("a refusal names the field, the model and the remedy", async () => {
   const seeded = await raisedBy(openai.chat.completions.create({ model: "to-messages", messages, seed: 7 }));
   assert.deepEqual([seeded.status, seeded.param], [400, "seed"]);
-  assert.match(seeded.message, /`seed` is not taken by to-messages: leave it out, .*`on_fidelity_loss: allow`/);
+  assert.match(seeded.message, /`seed` is not supported by to-messages: leave it out, .*`on_fidelity_loss: allow`/);
   const unknown = await raisedBy(openai.chat.completions.create({ model: "gpt-nobody", messages }));
   assert.equal(unknown.status, 404);
   assert.match(unknown.message, /No provider serves the model gpt-nobody/);

@@ -15,8 +15,8 @@ import { atEnd, eventually, type Owner, within } from "./support/wait.ts";
 
 const CHAT = "/v1/chat/completions";
 const MESSAGES = "/v1/messages";
-const STOPPING = "stopping; running requests may finish, a second signal ends at once";
-const CUT = "cut off what still ran at the end of the drain";
+const STOPPING = "stopping: waiting for requests in flight; a second signal ends the process at once";
+const CUT = "closed connections that were still open at the end of the drain";
 const GOOD_END = { status: 0, signal: null };
 
 const provider = await scriptedUpstream({ after });

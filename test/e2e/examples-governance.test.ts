@@ -81,10 +81,10 @@ describe("governance example", { skip: isMissing }, () => {
     assert.match(checked, /: 3 providers, 2 profiles, 2 budgets, 3 access rules, 1 detector, 2 guardrail rules$/m);
     assert.match(
       checked,
-      /accepts tokens of corp for the audience models: users, with the profile that groups selects/,
+      /accepts tokens of corp for the audience models, from users, with the profile that the claim groups selects/,
     );
     const judged = await ran(suite, "gateway -config node.yaml -test-rules ");
-    assert.match(judged, /^11 cases: 11 pass, 0 fail\neach of the 5 rules decided a case\n$/m);
+    assert.match(judged, /^11 cases: 11 pass, 0 fail\nall 5 rules have a case\n$/m);
   });
 
   test("a minted key works, and a rule denies what it should", async () => {

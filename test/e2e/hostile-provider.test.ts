@@ -40,7 +40,7 @@ const UNREADABLE: Readonly<Record<string, string>> = {
   "bytes that are not HTTP": "THIS IS NOT HTTP\r\n\r\n",
   "two lengths": `${HEAD}Content-Length: 2\r\nContent-Length: 3\r\n\r\nabc`,
   "a length and chunks": `${HEAD}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`,
-  "a length that is no number": `${HEAD}Content-Length: two\r\n\r\n{}`,
+  "a length that is not a number": `${HEAD}Content-Length: two\r\n\r\n{}`,
   "a NUL in a header": `${HEAD}X-A: a\0b\r\nContent-Length: 2\r\n\r\n{}`,
   "headers over the bound": `${HEAD}X-A: ${"a".repeat(100_000)}\r\nContent-Length: 2\r\n\r\n{}`,
   "a switch of protocols that nobody asked for":

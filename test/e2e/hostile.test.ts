@@ -124,7 +124,7 @@ const SHAPES: Readonly<Record<string, string>> = {
   "chunked twice": `Transfer-Encoding: chunked, chunked\r\n\r\nd\r\n${SOUND}\r\n0\r\n\r\n`,
   "chunked not last": `Transfer-Encoding: chunked, identity\r\n\r\nd\r\n${SOUND}\r\n0\r\n\r\n`,
   "an encoding that looks like chunked": `Transfer-Encoding: xchunked\r\n\r\nd\r\n${SOUND}\r\n0\r\n\r\n`,
-  "a chunk size that is no number": `Transfer-Encoding: chunked\r\n\r\nzz\r\n${SOUND}\r\n0\r\n\r\n`,
+  "a chunk size that is not a number": `Transfer-Encoding: chunked\r\n\r\nzz\r\n${SOUND}\r\n0\r\n\r\n`,
   "a negative chunk size": `Transfer-Encoding: chunked\r\n\r\n-d\r\n${SOUND}\r\n0\r\n\r\n`,
   "a chunk size that overflows": `Transfer-Encoding: chunked\r\n\r\n1000000000000000d\r\n${SOUND}\r\n0\r\n\r\n`,
   "a chunk longer than it says": `Transfer-Encoding: chunked\r\n\r\n3\r\n${SOUND}\r\n0\r\n\r\n`,

@@ -299,7 +299,7 @@ test("a second SIGTERM ends running requests at once", async (t) => {
   client.send(post(CHAT, '{"model":"m"}'));
   await eventually("the request upstream", () => provider.requests.length === 1);
   stopping.signal("SIGTERM");
-  await stopping.logged("stopping; running requests may finish, a second signal ends at once");
+  await stopping.logged("stopping: waiting for requests in flight; a second signal ends the process at once");
   stopping.signal("SIGTERM");
   const { status, signal } = await within("the exit", stopping.ended, 2_000);
   assert.ok(status !== 0 || signal !== null, "cut off requests are no clean end");

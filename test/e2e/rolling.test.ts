@@ -11,7 +11,7 @@ import { freePort, listenLocally } from "./support/ports.ts";
 import { atEnd, within } from "./support/wait.ts";
 
 const CHAT = "/v1/chat/completions";
-const CUT = "cut off what still ran at the end of the drain";
+const CUT = "closed connections that were still open at the end of the drain";
 const GOOD_END = { status: 0, signal: null };
 
 /** Connection habits of clients. Each tries the next gateway if a connect is refused, and retries nothing else. */

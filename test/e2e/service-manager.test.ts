@@ -79,7 +79,7 @@ test("an unreachable service manager does not keep a gateway from serving", { sk
     args: ["-listen", "127.0.0.1:0", "-metrics-listen", "none", "-upstream", "http://127.0.0.1:9"],
     env: { NOTIFY_SOCKET: "/nowhere/notify", WATCHDOG_USEC: "100000" },
   });
-  const { report, errno } = await gateway.logged("the service manager did not take a report");
+  const { report, errno } = await gateway.logged("the service manager did not accept a notification");
   // ENOENT.
   assert.deepEqual([report, errno], ["READY=1", 2]);
   gateway.signal("SIGTERM");

@@ -5,12 +5,12 @@ import { defineList, MEASURED_QUERY } from "../list-definition.ts";
 import { MEASURED_CALLS } from "./measured-calls.ts";
 
 export const a2aAgents = defineList({
-  help: "Lists the fronted A2A agents as this node has met them.",
+  help: "Lists the A2A agents behind the gateway, as this node measured them.",
   query: MEASURED_QUERY,
-  row: object("A fronted A2A agent as this node has met it in the last 60 seconds.", {
-    name: text("As in `/a2a/<name>`."),
-    url: text("Where it is, references as written."),
-    protocol: text("Version that it is spoken to in."),
+  row: object("An A2A agent behind the gateway. Measurements are of one node and of the last 60 seconds.", {
+    name: text("Name of the agent, as in the path `/a2a/<name>`."),
+    url: text("URL of the agent. References such as `${env:NAME}` are shown as written."),
+    protocol: text("A2A version that the gateway uses for the agent."),
     ...MEASURED_CALLS,
   }),
   identity: ["name", "node"],

@@ -7,19 +7,24 @@ import { defineList, LIST_QUERY } from "../list-definition.ts";
 export const ATTENTION_SEVERITIES = ["note", "warn", "fail"] as const;
 
 export const acknowledgements = defineList({
-  help: "Lists which rows of attention operators have acknowledged.",
+  help: "Lists the alerts that operators have acknowledged.",
   query: LIST_QUERY,
-  row: object("A row of attention that an operator has acknowledged.", {
-    name: text("Name of the row, as the console has it."),
-    reason: text("Why it is left as it is."),
-    by: text("Principal who acknowledged it."),
-    created_at: time("Since when."),
-    until: time("When it ends by itself."),
+  row: object("An alert that an operator has acknowledged.", {
+    name: text("Name of the alert, such as `provider:acme-chat`."),
+    reason: text("Reason that the operator gave."),
+    by: text("Operator who acknowledged the alert."),
+    created_at: time("Time of the acknowledgement."),
+    until: time("Time at which the acknowledgement ends."),
     severity: nullable(
-      choice("How bad it was then; null: was not said. What is more severe is shown again.", ATTENTION_SEVERITIES),
+      choice(
+        "Severity when the alert was acknowledged. Null if it was not given. The alert is shown again if it becomes more severe.",
+        ATTENTION_SEVERITIES,
+      ),
     ),
-    degree: nullable(integer("Of how many things the row told then; null: was not said.")),
-    status: choice("`ended` once `until` has passed.", ["active", "ended"]),
+    degree: nullable(
+      integer("Number of objects that the alert was about when it was acknowledged. Null if it was not given."),
+    ),
+    status: choice("`active`, or `ended` after the time in `until`.", ["active", "ended"]),
   }),
   identity: ["name"],
   get: { about: "cluster", aliases: ["acks"], name: ["name"], columns: ["name", "reason", "by", "until", "status"] },

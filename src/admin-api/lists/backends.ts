@@ -4,34 +4,36 @@ import { choice, integer, list, nullable, number, object, text, time } from "../
 import { defineList, MEASURED_QUERY } from "../list-definition.ts";
 
 export const backends = defineList({
-  help: "Lists the providers as this node has met them in the last minute.",
+  help: "Lists the providers, as this node measured them in the last minute.",
   query: MEASURED_QUERY,
-  row: object("A provider as this node has met it in the last 60 seconds.", {
+  row: object("A provider. Measurements are of one node and of the last 60 seconds.", {
     name: text("Name of the provider."),
-    dialect: text("Dialects it is spoken to in, with commas between."),
-    state: choice("`failing`: at least half of three or more attempts failed; `idle`: none counts or is under way.", [
-      "ok",
-      "failing",
-      "idle",
-      "suspended",
-    ]),
-    suspended_until: nullable(time("When its suspension ends; null: it has none, or one without an end.")),
+    dialect: text("Dialects of the provider, separated by commas."),
+    state: choice(
+      "`failing`: there were at least three attempts, and at least half of them failed. `idle`: there were no attempts.",
+      ["ok", "failing", "idle", "suspended"],
+    ),
+    suspended_until: nullable(
+      time("End of the suspension. Null if it is not suspended, or suspended until an operator lifts it."),
+    ),
     rate: number(
-      "Attempts a second. One counts once it is answered or has failed (no connection, a first-byte timeout, 429 or 5xx).",
+      "Attempts per second, counted when they are answered or fail (no connection, first-byte timeout, 429 or 5xx).",
     ),
-    error_ratio: nullable(number("Failed attempts as a fraction of those that count; null: none does.")),
+    error_ratio: nullable(number("Failed attempts as a fraction of all counted attempts. Null if there were none.")),
     ttfb_p50_ms: nullable(
-      number("Median of the time to the first byte of answered attempts, in milliseconds; null: there were none."),
+      number("Median time to first byte of answered attempts, in milliseconds. Null if there were none."),
     ),
-    ttfb_p95_ms: nullable(number("95th percentile of it.")),
-    in_flight: integer("Attempts under way."),
-    retries: integer("Attempts that repeated one."),
-    failovers_in: integer("Requests that came here from another provider."),
-    failovers_out: integer("Requests that left here for another."),
-    units_per_minute: number("Cost units that budgets were charged for what was used here; 0 while no budget meters."),
-    subsets: list("Subsets of its pool.", text("Name of a subset.")),
-    members: integer("Members of its pool; 0: it is none."),
-    node: text("Node that has met it so."),
+    ttfb_p95_ms: nullable(
+      number("95th percentile of the time to first byte, in milliseconds. Null if there were none."),
+    ),
+    in_flight: integer("Attempts in flight."),
+    retries: integer("Attempts that were retries."),
+    failovers_in: integer("Requests that failed over from another provider to this one."),
+    failovers_out: integer("Requests that failed over from this provider to another one."),
+    units_per_minute: number("Cost units charged to budgets for this provider. 0 if no budget counts its traffic."),
+    subsets: list("Subsets of the provider's pool.", text("Name of a subset.")),
+    members: integer("Number of servers in the provider's pool. 0 if the provider has no pool."),
+    node: text("Node that measured the row."),
   }),
   identity: ["name", "node"],
   get: {

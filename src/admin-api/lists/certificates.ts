@@ -4,31 +4,31 @@ import { choice, integer, list, nullable, object, text, time } from "../../base/
 import { defineList, MEASURED_QUERY } from "../list-definition.ts";
 
 export const certificates = defineList({
-  help: "Lists the front door's certificate; none where it serves plain HTTP.",
+  help: "Lists the certificates of the data listener. The list is empty if it serves plain HTTP.",
   query: MEASURED_QUERY,
-  row: object("The front door's certificate, as a node presents it.", {
-    names: list("Names it has; before there is one, those that it is to have.", text("Name.")),
-    source: text("Where it comes from: file of the certificate, or directory URL of the authority."),
-    state: choice("`pending`: there is none yet; `expires_soon` and `expires_now`: a newer one should be here.", [
+  row: object("A certificate of the data listener, as a node presents it.", {
+    names: list("Names in the certificate, or the requested names if there is none yet.", text("Name.")),
+    source: text("Origin of the certificate: its file, or the directory URL of the ACME authority."),
+    state: choice("`pending`: there is no certificate yet. `expires_soon`, `expires_now`: its renewal is overdue.", [
       "pending",
       "valid",
       "expires_soon",
       "expires_now",
       "expired",
     ]),
-    serial: nullable(text("Hex; null: there is none yet.")),
-    issuer: nullable(text("Who issued it.")),
-    not_before: nullable(time("Since when it is valid.")),
-    not_after: nullable(time("When it expires.")),
+    serial: nullable(text("Serial number in hexadecimal. Null if there is no certificate yet.")),
+    issuer: nullable(text("Authority that issued the certificate.")),
+    not_before: nullable(time("Start of its validity.")),
+    not_after: nullable(time("Time at which the certificate expires.")),
     next_renewal: nullable(
-      time("When it is renewed; null if there is none yet, or if the files are renewed by others."),
+      time("Time of the next renewal. Null if there is no certificate yet, or if the gateway does not renew it."),
     ),
-    step: nullable(text("What is being done for a newer one; null: nothing just now.")),
-    last_error: nullable(text("Why there is no newer one; null: nothing has failed since the last.")),
-    last_error_at: nullable(time("When that was found last.")),
-    failures: integer("Attempts that failed since the last that succeeded."),
-    next_attempt: nullable(time("When it is tried again after a failure.")),
-    node: text("Node that presents it."),
+    step: nullable(text("Current step of the renewal. Null if none is running.")),
+    last_error: nullable(text("Why the last renewal failed. Null if none failed since the last success.")),
+    last_error_at: nullable(time("Time of the last failure.")),
+    failures: integer("Failed renewals since the last success."),
+    next_attempt: nullable(time("Time of the next try after a failure.")),
+    node: text("Node that presents the certificate."),
   }),
   identity: ["node", "source"],
   get: {

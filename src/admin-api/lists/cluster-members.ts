@@ -4,30 +4,28 @@ import { choice, flag, integer, nullable, object, text } from "../../base/index.
 import { defineList, MEASURED_QUERY } from "../list-definition.ts";
 
 export const clusterMembers = defineList({
-  help: "Lists the members as the node asked sees them.",
+  help: "Lists the cluster members, as the queried node sees them.",
   query: MEASURED_QUERY,
-  row: object("A member of the cluster, as the node asked sees it.", {
+  row: object("A member of the cluster, as the queried node sees it.", {
     id: text("Node id."),
-    role: choice("Its part in the cluster.", ["leader", "follower", "learner"]),
-    voter: flag("Whether it counts towards a quorum."),
-    raft_addr: text("Where it takes part in consensus."),
-    forward_addr: text("Where it takes forwarded requests."),
-    state: choice("Contact with it: a leader goes by its answers, another by its connections; `forgot`: refused.", [
-      "reachable",
-      "silent",
-      "snapshot",
-      "forgot",
-    ]),
-    last_contact_ms: nullable(integer("Milliseconds since it was last heard of.")),
-    applied: nullable(integer("Last log index known to be on its disk.")),
-    lag: nullable(integer("Entries behind the leader's commit.")),
-    version: text("Version of its build."),
+    role: choice("Role of the member in raft.", ["leader", "follower", "learner"]),
+    voter: flag("True if the member has a vote and counts toward the quorum."),
+    raft_addr: text("Address for raft traffic."),
+    forward_addr: text("Address for requests that other nodes forward."),
+    state: choice(
+      "`reachable` or `silent`: judged by answers on the leader, and by connections on other nodes. `snapshot`: the member is receiving a snapshot. `forgot`: the member lost entries that it had acknowledged and is refused.",
+      ["reachable", "silent", "snapshot", "forgot"],
+    ),
+    last_contact_ms: nullable(integer("Milliseconds since the last contact with the member.")),
+    applied: nullable(integer("Last log index that is known to be on the member's disk.")),
+    lag: nullable(integer("Number of log entries that the member is behind the leader's commit index.")),
+    version: text("Version of the member's build."),
     clock_offset_ms: nullable(
       integer(
-        "Milliseconds by which its clock is ahead of that of the node asked, negative behind; null: not measured.",
+        "Milliseconds by which the member's clock is ahead of the queried node's clock; negative if it is behind. Null if it was not measured.",
       ),
     ),
-    node: text("Node that sees it so."),
+    node: text("Node that reports the row."),
   }),
   identity: ["id"],
   get: {

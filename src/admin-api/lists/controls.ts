@@ -4,14 +4,16 @@ import { integer, list, object, text } from "../../base/index.ts";
 import { defineList, MEASURED_QUERY } from "../list-definition.ts";
 
 export const controls = defineList({
-  help: "Lists the controls that rules carry, with the decisions that served them.",
+  help: "Lists the controls that rules cite, with the number of decisions for each.",
   query: MEASURED_QUERY,
-  row: object("A control that rules carry, and how often they have served it: evidence.", {
-    control: text("Identifier: its framework with the edition, then its own."),
-    pack: text("Packs of this program that cite it, divided by commas; empty: none does."),
-    rules: list("Rules of the running configuration that carry it.", text("Name of a rule.")),
-    decisions: integer("Decisions that served it in the last 24 hours, since the process of this node started."),
-    node: text("Node that counted."),
+  row: object("A control that rules cite, and how many decisions of these rules count as evidence for it.", {
+    control: text("Identifier of the control: framework with edition, then the control's own number."),
+    pack: text("Built-in packs that cite the control, separated by commas. Empty if there are none."),
+    rules: list("Rules of the running configuration that cite the control.", text("Name of a rule.")),
+    decisions: integer(
+      "Decisions of these rules in the last 24 hours, or since the process of this node started if that is later.",
+    ),
+    node: text("Node that counted the decisions."),
   }),
   identity: ["control", "node"],
   get: {

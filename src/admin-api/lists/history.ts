@@ -6,53 +6,53 @@ import { defineList, filter, filteredQuery } from "../list-definition.ts";
 const HISTORY_KINDS = ["requests", "backends", "models", "budgets", "guardrails", "cluster"] as const;
 
 export const history = defineList({
-  help: "Lists what this node measured in the last 15 minutes, in buckets of 10 seconds, by series and oldest first.",
-  query: filteredQuery({ kind: optional(choice("Only those of this kind.", HISTORY_KINDS)), name: filter("name") }),
+  help: "Lists what this node measured in the last 15 minutes, in buckets of 10 seconds, by series, oldest first.",
+  query: filteredQuery({ kind: optional(choice("Only rows of this kind.", HISTORY_KINDS)), name: filter("name") }),
   row: object(
-    "What a node measured in ten seconds of the last 15 minutes; there is no row of ten in which nothing happened.",
+    "Ten seconds of the last 15 minutes, as one node measured them. Buckets in which nothing happened have no row.",
     {
-      time: time("Begin of the ten seconds."),
-      kind: choice("What was measured.", HISTORY_KINDS),
+      time: time("Start of the ten seconds."),
+      kind: choice("Kind of the measured object.", HISTORY_KINDS),
       name: text(
-        "Status of requests; provider; model as in `models`; budget; rule or detector, `streams` for `held_bytes`; node of the cluster.",
+        "Measured object: HTTP status, provider, model, budget, guardrail rule or detector, `streams` for `held_bytes`, or cluster node.",
       ),
       attempts: nullable(
-        integer(
-          "Of a provider or model: attempts that were answered or failed. Of a status: requests that ended with it.",
-        ),
+        integer("Attempts at a provider or model that were answered or failed, or requests that ended with a status."),
       ),
-      failures: nullable(integer("Those that failed.")),
-      ttfb_p50_ms: nullable(number("Median of the time to the first byte of answered ones, in milliseconds.")),
-      ttfb_p95_ms: nullable(number("95th percentile of it.")),
-      in_flight: nullable(integer("Attempts under way at once, at most.")),
-      input_tokens: nullable(integer("Tokens that were told of inputs.")),
-      output_tokens: nullable(integer("Tokens that were told of outputs.")),
-      used: nullable(integer("Of a budget: cost units charged by this node.")),
-      refused: nullable(integer("Requests and sessions that it refused on this node.")),
-      decisions: nullable(integer("Of a rule of guardrails: requests and answers in which it acted.")),
-      findings: nullable(integer("Of a detector: what it found.")),
+      failures: nullable(integer("Attempts that failed.")),
+      ttfb_p50_ms: nullable(number("Median time to first byte of answered attempts, in milliseconds.")),
+      ttfb_p95_ms: nullable(number("95th percentile of the time to first byte, in milliseconds.")),
+      in_flight: nullable(integer("Maximum number of attempts in flight at once.")),
+      input_tokens: nullable(integer("Input tokens that providers reported.")),
+      output_tokens: nullable(integer("Output tokens that providers reported.")),
+      used: nullable(integer("Cost units that this node charged to the budget.")),
+      refused: nullable(integer("Requests and sessions that the budget refused on this node.")),
+      decisions: nullable(integer("Requests and answers on which the guardrail rule acted.")),
+      findings: nullable(integer("Number of findings of the detector.")),
       // Optional, since earlier nodes do not send it.
       types: optional(
         nullable(
           list(
-            "Of a detector: the same by type, most first; `other`: what has no name for a type, and beyond 64 of them.",
-            object("What was found of a type.", {
-              type: text("Entity type or verdict: `EMAIL_ADDRESS`."),
-              findings: integer("How many."),
+            "Findings of the detector by type, most frequent first. `other` counts types beyond 64 and findings without a type name.",
+            object("Findings of one type.", {
+              type: text("Entity type or verdict, such as `EMAIL_ADDRESS`."),
+              findings: integer("Number of findings."),
             }),
           ),
         ),
       ),
       held_bytes: nullable(
-        integer("Most text of a streamed answer that was held back at once, mean over the answers."),
+        integer("Maximum bytes of a streamed answer that were held back at once, as the mean over answers."),
       ),
       applied_index: nullable(
-        integer("Of the cluster: last log entry applied on this node at the end of the ten seconds."),
+        integer("Index of the last raft entry that this node had applied at the end of the ten seconds."),
       ),
       commit_ms: nullable(
-        number("Mean milliseconds from a write on this node to its effect there; null: there was none."),
+        number(
+          "Mean time from a write on this node until the node applied it, in milliseconds. Null if there were no writes.",
+        ),
       ),
-      node: text("Node that measured it."),
+      node: text("Node that measured the row."),
     },
   ),
   identity: ["kind", "name", "time", "node"],

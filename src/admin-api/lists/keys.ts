@@ -4,7 +4,7 @@ import { choice, map, nullable, object, text, time } from "../../base/index.ts";
 import { defineList, PAGED_QUERY } from "../list-definition.ts";
 
 export const metadata = map(
-  "Texts of the operator's own, readable by access rules.",
+  "Names and values that the operator chose. Access rules can read them.",
   text("Value.", { pattern: "^[^\\u0000]*$", maxLength: 1024 }),
   // Excludes keys that would set a JavaScript object's prototype.
   { keyPattern: "^[A-Za-z0-9][A-Za-z0-9_.:/-]{0,63}$", maxProperties: 64 },
@@ -16,12 +16,12 @@ export const keys = defineList({
   row: object("A virtual key.", {
     id: text("Public part of the key, 8 characters."),
     name: text("Unique name."),
-    profile: nullable(text("Profile whose limits apply to the key; null: none.")),
+    profile: nullable(text("Profile whose limits apply to the key. Null if it has none.")),
     metadata,
-    created_at: time("When it was minted."),
-    expires_at: nullable(time("When it ceases to be accepted; null: never.")),
-    last_used_at: nullable(time("Last use this node knows of, coarse; null: none.")),
-    status: choice("Whether a request with the key is accepted.", ["active", "suspended", "expired"]),
+    created_at: time("Time at which the key was minted."),
+    expires_at: nullable(time("Time at which the key expires. Null if it never does.")),
+    last_used_at: nullable(time("Approximate time of the last use that this node knows of. Null if it knows of none.")),
+    status: choice("Whether the key is accepted: only `active` is.", ["active", "suspended", "expired"]),
   }),
   identity: ["id"],
   get: {

@@ -5,13 +5,13 @@ import { defineList, MEASURED_QUERY } from "../list-definition.ts";
 import { MEASURED_CALLS } from "./measured-calls.ts";
 
 export const mcpServers = defineList({
-  help: "Lists the fronted MCP servers as this node has met them.",
+  help: "Lists the MCP servers behind the gateway, as this node measured them.",
   query: MEASURED_QUERY,
-  row: object("A fronted MCP server as this node has met it in the last 60 seconds.", {
-    name: text("As in `/mcp/<name>`."),
-    url: text("Where it is, references as written."),
-    registry_name: nullable(text("Its name in the registry; null: it is not listed there.")),
-    protocol: text("Revision that it is spoken to in."),
+  row: object("An MCP server behind the gateway. Measurements are of one node and of the last 60 seconds.", {
+    name: text("Name of the server, as in the path `/mcp/<name>`."),
+    url: text("URL of the server. References such as `${env:NAME}` are shown as written."),
+    registry_name: nullable(text("Name of the server in the MCP registry. Null if it is not listed there.")),
+    protocol: text("MCP revision that the gateway uses for the server."),
     ...MEASURED_CALLS,
   }),
   identity: ["name", "node"],

@@ -2,20 +2,20 @@ import { choice, integer, nullable, number, text, time } from "../../base/index.
 
 /** Columns of MCP servers and agents. Their calls have neither retry nor failover. */
 export const MEASURED_CALLS = {
-  state: choice("`failing`: at least half of three or more calls failed; `idle`: none counts or is under way.", [
-    "ok",
-    "failing",
-    "idle",
-    "suspended",
-  ]),
-  suspended_until: nullable(time("When its suspension ends; null: it has none, or one without an end.")),
-  rate: number("Calls a second. One counts once it is answered or has failed (no connection, 429 or 5xx)."),
-  error_ratio: nullable(number("Failed calls as a fraction of those that count; null: none does.")),
-  ttfb_p50_ms: nullable(
-    number("Median of the time to the first byte of answered calls, in milliseconds; null: there were none."),
+  state: choice(
+    "`failing`: there were at least three calls, and at least half of them failed. `idle`: there were no calls.",
+    ["ok", "failing", "idle", "suspended"],
   ),
-  ttfb_p95_ms: nullable(number("95th percentile of it.")),
-  in_flight: integer("Calls under way."),
-  units_per_minute: number("Cost units that budgets were charged for calls; 0 while no budget counts."),
-  node: text("Node that has met it so."),
+  suspended_until: nullable(
+    time("End of the suspension. Null if it is not suspended, or suspended until an operator lifts it."),
+  ),
+  rate: number("Calls per second, counted when they are answered or fail (no connection, 429 or 5xx)."),
+  error_ratio: nullable(number("Failed calls as a fraction of all counted calls. Null if there were none.")),
+  ttfb_p50_ms: nullable(
+    number("Median time to first byte of answered calls, in milliseconds. Null if there were none."),
+  ),
+  ttfb_p95_ms: nullable(number("95th percentile of the time to first byte, in milliseconds. Null if there were none.")),
+  in_flight: integer("Calls in flight."),
+  units_per_minute: number("Cost units charged to budgets for these calls. 0 if no budget counts them."),
+  node: text("Node that measured the row."),
 } as const;

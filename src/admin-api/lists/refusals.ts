@@ -4,22 +4,22 @@ import { choice, integer, nullable, object, text, time } from "../../base/index.
 import { defineList, MEASURED_QUERY } from "../list-definition.ts";
 
 export const refusals = defineList({
-  help: "Lists what this node refused in the last hour, by caller, code and what refused it: a rule, a budget, a credential.",
+  help: "Lists the requests that this node refused in the last hour, by caller, error code and cause.",
   query: MEASURED_QUERY,
-  row: object("Requests that a node refused in the last hour, told together by caller, code and cause.", {
+  row: object("Requests that a node refused in the last hour, with the same caller, error code and cause.", {
     node: text("Node that refused them."),
     caller_kind: choice(
-      "Kind of caller that was refused; `unrecognised`: its credential is not accepted; `others`: callers beyond those that are listed singly.",
+      "Kind of caller. `unrecognised`: the credential was not accepted. `others`: callers beyond the maximum that is listed one by one.",
       ["key", "agent", "user", "anonymous", "unrecognised", "others"],
     ),
     caller: nullable(
       text(
-        "Name of the key, the user or the agent, where one is known; of `unrecognised` the id of the key that was presented and does not exist.",
+        "Name of the key, user or agent, if it is known. For `unrecognised`, the id of the presented key if no such key exists.",
       ),
     ),
-    code: text("Code of the answers."),
+    code: text("Error code of the answers."),
     cause: nullable(
-      choice("What refused them; null: the code tells.", [
+      choice("What refused the requests. Null if `code` says it already.", [
         "rule",
         "guardrail",
         "budget",
@@ -29,13 +29,15 @@ export const refusals = defineList({
       ]),
     ),
     cause_name: nullable(
-      text("Its name, of a profile's rule `profile <profile>/<rule>`; of a credential, what is wrong with it."),
+      text(
+        "Name of the cause; `profile <profile>/<rule>` for a rule of a profile. For a credential, what is wrong with it.",
+      ),
     ),
-    last_minute: integer("Refused in the last 60 seconds."),
-    last_hour: integer("Refused in the last 60 minutes."),
-    first_at: time("When the first request of this row was refused."),
-    last_at: time("When the last request of this row was refused."),
-    last_request: text("Id of the last request, as its answer carried it."),
+    last_minute: integer("Number of requests refused in the last 60 seconds."),
+    last_hour: integer("Number of requests refused in the last 60 minutes."),
+    first_at: time("Time at which the first request of this row was refused."),
+    last_at: time("Time at which the last request of this row was refused."),
+    last_request: text("Id of the last request, as in the header `x-gateway-request-id` of its answer."),
   }),
   identity: ["node", "caller_kind", "caller", "code", "cause", "cause_name", "first_at"],
   get: {

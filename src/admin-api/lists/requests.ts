@@ -10,41 +10,52 @@ export const KEPT_REQUESTS = 2_000;
 const REQUEST_HOPS = ["llm", "mcp", "a2a", "websocket"] as const;
 
 export const requests = defineList({
-  help: "Lists the last 2,000 requests and sessions that this node has done with, newest first: metadata only.",
+  help: "Lists the last 2,000 finished requests and sessions of this node, newest first, without their contents.",
   query: filteredQuery({
     id: filter("id"),
     caller: filter("caller"),
     profile: filter("profile"),
-    hop: optional(choice("Only those of this hop.", REQUEST_HOPS)),
+    hop: optional(choice("Only rows of this traffic type.", REQUEST_HOPS)),
     model: filter("model"),
     provider: filter("provider"),
-    status: optional(integer("Only those with this status.", { minimum: 100, maximum: 599 })),
+    status: optional(integer("Only rows with this status.", { minimum: 100, maximum: 599 })),
     code: filter("code"),
   }),
-  row: object("A request or session that is over, be it answered, refused or abandoned. Metadata only.", {
-    time: time("When it came."),
-    id: text("Its id, as its answer carried it."),
-    caller: nullable(text("Name of the key, the user or the agent; null: not known.")),
-    profile: nullable(text("Profile of the caller; null: none.")),
+  row: object("A finished request or session: answered, refused or abandoned by the client. Contents are not kept.", {
+    time: time("Time at which the request arrived."),
+    id: text("Id of the request, as in the header `x-gateway-request-id` of its answer."),
+    caller: nullable(text("Name of the key, user or agent. Null if the caller is not known.")),
+    profile: nullable(text("Profile of the caller. Null if it has none.")),
     hop: nullable(
-      choice("What it was for; null: for the gateway itself, or it was refused before that was known.", REQUEST_HOPS),
-    ),
-    route: nullable(text("Its route; of a call of a server or agent the method. Null: none.")),
-    model: nullable(text("Model that was asked for, as the client wrote it; null: none.")),
-    provider: nullable(text("Provider, server or agent that was asked last, or would have been; null: none.")),
-    status: integer("Status of the answer; 499: the client left before its end, 101: a session."),
-    code: nullable(text("Code of the refusal, also of one within the answer; null: none.")),
-    attempts: integer("Attempts at providers."),
-    ttfb_ms: nullable(integer("Milliseconds until an upstream's answer began; null: none did.")),
-    total_ms: integer("Milliseconds until its end."),
-    input_tokens: nullable(integer("Tokens that providers told of its input; null: not counted, or none told.")),
-    output_tokens: nullable(integer("The same of its output.")),
-    decided_by: nullable(
-      text(
-        "What refused it, as `budget day`; else the guardrail rules that acted, or the access rule that let it pass.",
+      choice(
+        "Traffic type. Null if the gateway itself answered, or if the request was refused before its type was known.",
+        REQUEST_HOPS,
       ),
     ),
-    node: text("Node that served it."),
+    route: nullable(text("Route, or the method of a call to an MCP server or agent. Null if there is none.")),
+    model: nullable(text("Requested model, as the client wrote it. Null if there is none.")),
+    provider: nullable(
+      text("Provider, server or agent of the last attempt, or that would have been called. Null if there is none."),
+    ),
+    status: integer(
+      "HTTP status of the answer. 499: the client disconnected before the end. 101: a WebSocket session.",
+    ),
+    code: nullable(text("Error code, also of an error inside a streamed answer. Null if there was no error.")),
+    attempts: integer("Number of attempts at providers."),
+    ttfb_ms: nullable(integer("Milliseconds until the upstream's answer began. Null if none began.")),
+    total_ms: integer("Milliseconds until the request ended."),
+    input_tokens: nullable(
+      integer("Input tokens that the provider reported. Null if they were not counted or not reported."),
+    ),
+    output_tokens: nullable(
+      integer("Output tokens that the provider reported. Null if they were not counted or not reported."),
+    ),
+    decided_by: nullable(
+      text(
+        "What refused the request, such as `budget day`. Otherwise the guardrail rules that acted, or the access rule that allowed it.",
+      ),
+    ),
+    node: text("Node that served the request."),
   }),
   // The caller may choose the id, so it can repeat.
   identity: ["time", "id", "total_ms", "status", "node"],

@@ -6,16 +6,16 @@ import { defineList, LIST_QUERY } from "../list-definition.ts";
 export const SUSPENSION_KINDS = ["provider", "key", "profile", "model", "mcp", "a2a", "issuer"] as const;
 
 export const suspensions = defineList({
-  help: "Lists what is suspended.",
+  help: "Lists the suspensions.",
   query: LIST_QUERY,
-  row: object("Something an operator switched off.", {
-    kind: choice("What is suspended.", SUSPENSION_KINDS),
-    name: text("Its name."),
-    reason: text("Why; shown to callers."),
-    by: text("Principal who suspended it."),
-    created_at: time("Since when."),
-    until: nullable(time("When it ends by itself; null: when it is lifted.")),
-    status: choice("`ended` once `until` has passed.", ["active", "ended"]),
+  row: object("A suspension: an operator switched an object off.", {
+    kind: choice("Kind of the suspended object.", SUSPENSION_KINDS),
+    name: text("Name of the suspended object."),
+    reason: text("Reason that the operator gave. Callers see it in their error."),
+    by: text("Operator who suspended the object."),
+    created_at: time("Time of the suspension."),
+    until: nullable(time("Time at which the suspension ends. Null if it lasts until an operator lifts it.")),
+    status: choice("`active`, or `ended` after the time in `until`.", ["active", "ended"]),
   }),
   identity: ["kind", "name"],
   get: {

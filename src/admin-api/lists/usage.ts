@@ -9,42 +9,44 @@ export const LISTED_USAGE = 1_000;
 const USED_HOPS = ["llm", "mcp", "a2a"] as const;
 
 export const usage = defineList({
-  help: "Lists what was used, by hour, caller, provider and model, the newest first: hours of the last week, then days of the last 400.",
-  query: object("How a list is read, and which rows of it.", {
+  help: "Lists usage by time, caller, provider and model, newest first: by hour for the last week, then by day for the last 400 days.",
+  query: object("Query parameters.", {
     ...LIST_QUERY.keys,
-    limit: optional(integer(`At most so many rows; ${LISTED_USAGE} when left out.`, { minimum: 1, maximum: 100_000 })),
+    limit: optional(
+      integer(`Maximum number of rows. The default is ${LISTED_USAGE}.`, { minimum: 1, maximum: 100_000 }),
+    ),
     hour: filter("hour"),
-    hop: optional(choice("Only those of this hop.", USED_HOPS)),
+    hop: optional(choice("Only rows of this traffic type.", USED_HOPS)),
     caller: filter("caller"),
     profile: filter("profile"),
     provider: filter("provider"),
     model: filter("model"),
   }),
-  row: object("What was used in an hour, by who used it and what was asked for; the same on every node.", {
+  row: object("Usage of one caller, provider and model in one hour or day. The row is the same on every node.", {
     hour: text(
-      "Begin of the hour, `2026-11-20T13:00:00Z`; of what is older than a week the day, `2026-11-20`. UTC, in the order of time as text.",
+      "Start of the hour, such as `2026-11-20T13:00:00Z`, or the day, such as `2026-11-20`, for usage older than a week. UTC; sorting as text sorts by time.",
     ),
-    hop: choice("What it was for.", USED_HOPS),
+    hop: choice("Traffic type.", USED_HOPS),
     caller: nullable(
       text(
-        "Key, `issuer/subject`, `gateway:detector`; `other`: beyond 2,000 rows an hour; `key:other`: a key of that name.",
+        "Name of the key, `issuer/subject` of a token, or `gateway:detector`. `other` sums up callers beyond 2,000 rows per hour; a key named `other` is `key:other`.",
       ),
     ),
-    profile: nullable(text("Profile of the caller; null: none.")),
+    profile: nullable(text("Profile of the caller. Null if it has none.")),
     provider: text("Provider, server or agent."),
     model: nullable(
       text(
-        "As the provider was asked; as configured where none answered; `other`: beyond 100 rows of a caller an hour. Null: none.",
+        "Model that was sent to the provider, or the configured name if no provider answered. `other` sums up models beyond 100 rows per caller and hour. Null if there is none.",
       ),
     ),
-    requests: integer("Requests and sessions that are over."),
-    failed: integer("Of them: refused, answered with an error, broken off, or left by the client."),
-    input_tokens: integer("Tokens of input that were neither read from a cache nor written to one."),
-    cached_input_tokens: integer("Tokens of input that were read from a cache."),
-    cache_creation_input_tokens: integer("Tokens of input that were written to a cache."),
-    output_tokens: integer("Tokens of output, reasoning included."),
-    reasoning_tokens: integer("Of them: tokens of reasoning."),
-    units: integer("Cost units that budgets were charged."),
+    requests: integer("Finished requests and sessions."),
+    failed: integer("Requests that were refused, ended with an error, broke off, or were abandoned by the client."),
+    input_tokens: integer("Input tokens that were neither read from a cache nor written to one."),
+    cached_input_tokens: integer("Input tokens that were read from a cache."),
+    cache_creation_input_tokens: integer("Input tokens that were written to a cache."),
+    output_tokens: integer("Output tokens, including reasoning tokens."),
+    reasoning_tokens: integer("Reasoning tokens, which `output_tokens` includes."),
+    units: integer("Cost units charged to budgets."),
   }),
   identity: ["hour", "hop", "caller", "profile", "provider", "model"],
   get: {

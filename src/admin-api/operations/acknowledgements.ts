@@ -8,8 +8,8 @@ import { ATTENTION_SEVERITIES } from "../lists/acknowledgements.ts";
 import { TABLES } from "../lists.ts";
 import { answers, EMPTY, jsonBody, NO_BODY, NOTHING, type Operation, WRITE_CODES } from "../operation.ts";
 
-const SUBJECT = object("What is acknowledged.", {
-  name: text("Name of the row of attention, as the console has it: `provider:acme-chat`.", {
+const SUBJECT = object("Path parameters.", {
+  name: text("Name of the alert, such as `provider:acme-chat`.", {
     // Excludes `.` and `..`, which would change the URL path.
     pattern: "^(?!\\.{1,2}$)[^\\u0000-\\u001f\\u007f]{1,512}$",
   }),
@@ -22,18 +22,18 @@ export const acknowledgementOperations = {
     path: "/acknowledgements/{name}",
     group: "write",
     resource,
-    help: "Acknowledges a row of attention until it ends or the row gets worse, or replaces its acknowledgement.",
+    help: "Acknowledges an alert for a time, or replaces its acknowledgement. The alert is shown again if it gets worse.",
     params: SUBJECT,
     query: NOTHING,
     body: jsonBody(
-      object("Why, how long, and how bad it is.", {
-        reason: text("Shown to operators.", { pattern: "^[^\\u0000-\\u001f\\u007f]{1,500}$" }),
-        duration: text("Go-style duration from now.", { format: "positive-duration", "x-max-duration": "720h" }),
+      object("Reason, duration and severity.", {
+        reason: text("Reason, which other operators see.", { pattern: "^[^\\u0000-\\u001f\\u007f]{1,500}$" }),
+        duration: text("Duration from now, such as `8h`.", { format: "positive-duration", "x-max-duration": "720h" }),
         severity: optional(
-          choice("How bad it is now; what is more severe later is shown again.", ATTENTION_SEVERITIES),
+          choice("Current severity. The alert is shown again if it becomes more severe.", ATTENTION_SEVERITIES),
         ),
         degree: optional(
-          integer("Of how many things the row tells now; once it tells of more it is shown again.", {
+          integer("Number of objects that the alert is about. The alert is shown again if the number grows.", {
             minimum: 0,
             maximum: Number.MAX_SAFE_INTEGER,
           }),
@@ -49,7 +49,7 @@ export const acknowledgementOperations = {
     path: "/acknowledgements/{name}",
     group: "write",
     resource,
-    help: "Lifts an acknowledgement: its row is shown again.",
+    help: "Lifts an acknowledgement, so that the alert is shown again.",
     params: SUBJECT,
     query: NOTHING,
     body: NO_BODY,

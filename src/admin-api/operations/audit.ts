@@ -19,19 +19,19 @@ import { answers, NO_BODY, NOTHING, type Operation } from "../operation.ts";
 /** Maximum number of records that a node remembers: half for changes and the cluster, half for requests. */
 export const KEPT_RECORDS = 2_000;
 
-export const auditRecord = object("A record as it was signed; design decisions, section 4.", {
-  audit: integer("Version of the form.", { minimum: 1, maximum: 1 }),
-  node: text("Node that wrote it."),
-  kid: text("RFC 7638 thumbprint of the key that signed it."),
-  seq: integer("Its number in the chain, from 0."),
-  prev: text("Hash of the record before, base64url."),
-  ts: time("When it was made."),
-  event: text("What it tells of."),
-  controls: list("Controls of the rule that decided.", text("Control.")),
-  data: map("Facts of the event; which ones follows from `event`.", anything("Value.")),
-  hash: text("SHA-256 of the record, base64url."),
-  sig: text("Ed25519 signature, base64url: of the hash, or with `proof` of the root of a group of records."),
-  proof: optional(text("Where a record is in a group that shares one signature: `size.index.path`.")),
+export const auditRecord = object("An audit record, as it was signed.", {
+  audit: integer("Version of the record format.", { minimum: 1, maximum: 1 }),
+  node: text("Node that wrote the record."),
+  kid: text("RFC 7638 thumbprint of the key that signed the record."),
+  seq: integer("Sequence number of the record in its chain, from 0."),
+  prev: text("Hash of the previous record, in base64url."),
+  ts: time("Time of the record."),
+  event: text("Event that is recorded."),
+  controls: list("Controls that the deciding rule cites.", text("Control.")),
+  data: map("Facts about the event. The members depend on `event`.", anything("Value.")),
+  hash: text("SHA-256 digest of the record, in base64url."),
+  sig: text("Ed25519 signature in base64url: of the hash, or, with `proof`, of the root hash of a group of records."),
+  proof: optional(text("Position of the record in a group that shares one signature: `size.index.path`.")),
 });
 
 export const auditOperations = {
@@ -40,15 +40,15 @@ export const auditOperations = {
     path: "/audit/recent",
     group: "read",
     resource: { kind: "Audit", name: "records" },
-    help: "Lists the last audit records of this node, newest last: those of requests, and apart from them all others.",
+    help: "Lists the last audit records of this node, newest last. Records of requests and all other records are kept separately.",
     params: NOTHING,
-    query: object("Which, and how many.", {
-      limit: optional(integer("At most so many; 100 when left out.", { minimum: 1, maximum: KEPT_RECORDS })),
+    query: object("Query parameters.", {
+      limit: optional(integer("Maximum number of records. The default is 100.", { minimum: 1, maximum: KEPT_RECORDS })),
       ...EVERY_NODE,
-      event: optional(choice("Only those that tell of this.", AUDIT_EVENTS)),
+      event: optional(choice("Only records of this event.", AUDIT_EVENTS)),
     }),
     body: NO_BODY,
-    answer: answers(object("Records.", { items: list("Newest last.", auditRecord), ...ANSWERED_BY })),
+    answer: answers(object("Records.", { items: list("Records, newest last.", auditRecord), ...ANSWERED_BY })),
     codes: [],
   },
 } as const satisfies Record<string, Operation>;

@@ -8,41 +8,51 @@ import { answers, NO_BODY, type Operation } from "../operation.ts";
 /** Maximum number of failures that a node remembers per provider. */
 export const KEPT_FAILURES = 50;
 
-export const backendFailure = object("An attempt that failed.", {
-  time: time("When."),
-  status: nullable(integer("Status that the provider answered with; null: it gave no answer.")),
-  kind: text("What failed, as the label `outcome` of `gateway_upstream_attempts_total` names it."),
-  request: text("Id of the request, as its answer carried it."),
-  caller: nullable(text("Name of the key, the user or the agent whose request it was; null: not known.")),
-  model: nullable(text("Model that was asked for; null: none.")),
-  duration_ms: integer("From the attempt's begin to its failure."),
-  error_type: nullable(text("Type of the provider's error, where it told one that is a word.")),
-  error_code: nullable(text("Its code, likewise.")),
-  attempt: integer("Which attempt of its request, from 1."),
-  node: text("Node that met it."),
-  moved_to: nullable(text("Provider that was to be asked next, the same one for a retry; null: none.")),
-  reason: optional(text("Why its answer could not be used, where it gave one: quotes nothing of it.")),
+export const backendFailure = object("A failed attempt at a provider.", {
+  time: time("Time of the failure."),
+  status: nullable(integer("HTTP status of the provider's answer. Null if it did not answer.")),
+  kind: text("Kind of failure, as in the label `outcome` of the metric `gateway_upstream_attempts_total`."),
+  request: text("Id of the request, as in the header `x-gateway-request-id` of its answer."),
+  caller: nullable(text("Name of the key, user or agent that sent the request. Null if it is not known.")),
+  model: nullable(text("Requested model. Null if there is none.")),
+  duration_ms: integer("Milliseconds from the start of the attempt to its failure."),
+  error_type: nullable(
+    text("Error type in the provider's answer. Null if there is none, or if it is not a single word."),
+  ),
+  error_code: nullable(
+    text("Error code in the provider's answer. Null if there is none, or if it is not a single word."),
+  ),
+  attempt: integer("Number of the attempt within its request, from 1."),
+  node: text("Node that made the attempt."),
+  moved_to: nullable(text("Provider of the next attempt, which is the same one for a retry. Null if there was none.")),
+  reason: optional(
+    text("Why the provider's answer could not be used, if there was one. Contains no text of the answer."),
+  ),
 });
 
 /** Maximum number of pool members that a node reports. */
 export const MAX_MEMBERS = 1_000;
 
-export const backendMember = object("A server of a provider's pool, as a node has met it.", {
-  address: text("`address:port`, IPv6 in brackets."),
-  subsets: list("Subsets of the pool that it is in.", text("Name of a subset.")),
+export const backendMember = object("A server of a provider's pool, as a node measured it.", {
+  address: text("Address of the server as `address:port`, with IPv6 addresses in brackets."),
+  subsets: list("Subsets of the pool that the server belongs to.", text("Name of a subset.")),
   state: choice(
-    "`failing`: the last connect failed, and others are asked first for 1 to 30 s; `idle`: never asked; `draining`: its name resolves to it no more, and it ends what it has.",
+    "`failing`: the last connection attempt failed, and other servers are preferred for 1 to 30 s. `idle`: not used yet. `draining`: the name no longer resolves to this address, and only running requests finish.",
     ["ok", "failing", "idle", "draining"],
   ),
-  in_flight: integer("Attempts under way."),
-  attempts: integer("Attempts since it joined."),
-  failures: integer("Connects that failed since it joined."),
+  in_flight: integer("Attempts in flight."),
+  attempts: integer("Attempts since the server joined the pool."),
+  failures: integer("Failed connection attempts since the server joined the pool."),
   last_error: nullable(
-    text("Code of the last failed connect, as `ECONNREFUSED`; `unknown`: it had none; null: none failed."),
+    text(
+      "Error code of the last failed connection attempt, such as `ECONNREFUSED`, or `unknown`. Null if none failed.",
+    ),
   ),
-  last_error_at: nullable(time("When that was.")),
-  failing_since: nullable(time("When the first connect failed after the last that did not; null: it is not failing.")),
-  node: text("Node that has met it so."),
+  last_error_at: nullable(time("Time of the last failed connection attempt.")),
+  failing_since: nullable(
+    time("Time of the first failure since the last successful connection. Null if the server is not failing."),
+  ),
+  node: text("Node that measured the server."),
 });
 
 export const backendOperations = {
@@ -51,11 +61,11 @@ export const backendOperations = {
     path: "/backends/{name}/errors",
     group: "read",
     resource: { kind: "Backend", param: "name" },
-    help: "Lists the last 50 failures that this node had with a provider, newest first.",
-    params: object("Which provider.", { name: text("Name of the provider.", { maxLength: 256 }) }),
-    query: object("Of which nodes.", EVERY_NODE),
+    help: "Lists the last 50 failed attempts of this node at a provider, newest first.",
+    params: object("Path parameters.", { name: text("Name of the provider.", { maxLength: 256 }) }),
+    query: object("Query parameters.", EVERY_NODE),
     body: NO_BODY,
-    answer: answers(object("Failures.", { items: list("Newest first.", backendFailure), ...ANSWERED_BY })),
+    answer: answers(object("Failures.", { items: list("Failures, newest first.", backendFailure), ...ANSWERED_BY })),
     codes: ["not_found"],
   },
   list_backend_history: {
@@ -63,11 +73,13 @@ export const backendOperations = {
     path: "/backends/{name}/history",
     group: "read",
     resource: { kind: "Backend", param: "name" },
-    help: "Lists what this node measured of a provider in the last 15 minutes, in buckets of 10 seconds, oldest first.",
-    params: object("Which provider.", { name: text("Name of the provider.", { maxLength: 256 }) }),
-    query: object("Of which nodes.", EVERY_NODE),
+    help: "Lists what this node measured for a provider in the last 15 minutes, in buckets of 10 seconds, oldest first.",
+    params: object("Path parameters.", { name: text("Name of the provider.", { maxLength: 256 }) }),
+    query: object("Query parameters.", EVERY_NODE),
     body: NO_BODY,
-    answer: answers(object("Buckets.", { items: list("Of each node oldest first.", TABLES.history), ...ANSWERED_BY })),
+    answer: answers(
+      object("Buckets.", { items: list("Buckets of each node, oldest first.", TABLES.history), ...ANSWERED_BY }),
+    ),
     codes: ["not_found"],
   },
   list_backend_members: {
@@ -75,15 +87,15 @@ export const backendOperations = {
     path: "/backends/{name}/members",
     group: "read",
     resource: { kind: "Backend", param: "name" },
-    help: "Lists the servers of a provider's pool as this node has met them, failing ones first; none where it is no pool.",
-    params: object("Which provider.", { name: text("Name of the provider.", { maxLength: 256 }) }),
-    query: object("Of which nodes.", EVERY_NODE),
+    help: "Lists the servers of a provider's pool, failing ones first. The list is empty if the provider has no pool.",
+    params: object("Path parameters.", { name: text("Name of the provider.", { maxLength: 256 }) }),
+    query: object("Query parameters.", EVERY_NODE),
     body: NO_BODY,
     answer: answers(
       object("Members.", {
-        items: list("Of each node 1,000 at most, failing ones first.", backendMember),
+        items: list("Up to 1,000 servers of each node, failing ones first.", backendMember),
         unanswered: ANSWERED_BY.unanswered,
-        cut: optional(list("Nodes that have more members than they told.", text("Node id."))),
+        cut: optional(list("Nodes that have more servers than were returned.", text("Node id."))),
       }),
     ),
     codes: ["not_found"],

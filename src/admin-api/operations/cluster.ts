@@ -14,8 +14,8 @@ export const clusterOperations = {
     path: "/cluster_members/{id}",
     group: "dangerous",
     resource: { kind: "Member", param: "id" },
-    help: "Removes a member, which does not come back until its process restarts.",
-    params: object("Which member.", { id: nodeId }),
+    help: "Removes a member from the cluster. It cannot rejoin before its process restarts.",
+    params: object("Path parameters.", { id: nodeId }),
     query: NOTHING,
     body: NO_BODY,
     answer: EMPTY,
@@ -26,18 +26,18 @@ export const clusterOperations = {
     path: "/cluster/prune",
     group: "dangerous",
     resource: { kind: "Cluster", name: "cluster" },
-    help: "Makes the members exactly those listed; the others are removed.",
+    help: "Removes all members that are not listed.",
     params: NOTHING,
     query: NOTHING,
     body: jsonBody(
-      object("Who remains.", {
-        keep: list("Node ids.", nodeId, { minItems: 1, maxItems: 64, uniqueItems: true }),
+      object("Members that remain.", {
+        keep: list("Ids of the nodes to keep.", nodeId, { minItems: 1, maxItems: 64, uniqueItems: true }),
       }),
     ),
     answer: answers(
-      object("Who remains, and who was a member until now.", {
-        members: list("Node ids.", text("Node id.")),
-        removed: list("Node ids.", text("Node id.")),
+      object("Remaining and removed members.", {
+        members: list("Ids of the remaining nodes.", text("Node id.")),
+        removed: list("Ids of the removed nodes.", text("Node id.")),
       }),
     ),
     records: ["members", "removed"],
@@ -48,10 +48,10 @@ export const clusterOperations = {
     path: "/cluster/leader",
     group: "write",
     resource: { kind: "Cluster", name: "cluster" },
-    help: "Hands leadership over, to the most advanced voter unless one is named.",
+    help: "Transfers leadership to the named node, or to the most up-to-date voter if none is named.",
     params: NOTHING,
     query: NOTHING,
-    body: jsonBody(object("Node to hand leadership to.", { to: optional(nodeId) })),
+    body: jsonBody(object("Node that becomes the leader.", { to: optional(nodeId) })),
     answer: answers(object("The new leader.", { leader: text("Node id.") })),
     records: ["leader"],
     codes: WRITE_CODES,
@@ -65,10 +65,12 @@ export const clusterOperations = {
     path: "/snapshot",
     group: "write",
     resource: { kind: "Cluster", name: "snapshot" },
-    help: "Answers an archive of the whole state, its secrets sealed.",
+    help: "Returns an archive of the whole replicated state. Secrets in it stay sealed.",
     params: NOTHING,
-    query: object("Node that takes the snapshot.", {
-      stale: optional(flag("Also from a node that does not lead, which may lack the newest writes.")),
+    query: object("Query parameters.", {
+      stale: optional(
+        flag("Take the snapshot on this node even if it is not the leader. It may lack the newest writes."),
+      ),
     }),
     body: NO_BODY,
     answer: { kind: "stream", contentType: ARCHIVE_TYPE },
@@ -79,24 +81,26 @@ export const clusterOperations = {
     path: "/snapshot",
     group: "dangerous",
     resource: { kind: "Cluster", name: "snapshot" },
-    help: "Replaces the whole state by that of an archive, on every node.",
+    help: "Replaces the whole replicated state with that of an archive, on every node.",
     params: NOTHING,
-    query: object("How.", {
+    query: object("Query parameters.", {
       without_secrets: optional(
-        flag("Restore all but what is sealed, such as into a cluster of another secret, and list what was left out."),
+        flag(
+          "Restore everything except sealed secrets and certificates, for example into a cluster with another secret, and list what was left out.",
+        ),
       ),
     }),
     body: { kind: "stream", contentType: ARCHIVE_TYPE },
     answer: answers(
       object("What was restored.", {
-        index: integer("Log index the archive was taken at."),
-        term: integer("Its term."),
-        size: integer("Bytes of state."),
+        index: integer("Raft log index of the archive."),
+        term: integer("Raft term of the archive."),
+        size: integer("Size of the state in bytes."),
         secrets_left_out: optional(
-          list("With `without_secrets`: names of the sealed secrets to seal again.", text("Name of a secret.")),
+          list("With `without_secrets`: names of the secrets to set again.", text("Name of a secret.")),
         ),
         certificates_left_out: optional(
-          list("With `without_secrets`: certificates that are ordered again.", text("Id of a certificate.")),
+          list("With `without_secrets`: certificates that the gateway orders again.", text("Id of a certificate.")),
         ),
       }),
     ),

@@ -7,14 +7,17 @@ import { answers, creates, EMPTY, jsonBody, NO_BODY, NOTHING, type Operation, WR
 
 const keyName = text("Name of a key.", { pattern: "^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$" });
 const profile = text("Name of a profile.", { pattern: "^[^\\u0000-\\u001f\\u007f]{1,128}$" });
-const expiresIn = text("Go-style duration from now.", { format: "positive-duration", "x-max-duration": "876000h" });
+const expiresIn = text("Time from now until the key expires, such as `720h`.", {
+  format: "positive-duration",
+  "x-max-duration": "876000h",
+});
 
-const NAMED = object("Which key.", { name: keyName });
+const NAMED = object("Path parameters.", { name: keyName });
 
-export const mintedKey = object("A key, with its text.", {
+export const mintedKey = object("A virtual key with its text.", {
   ...TABLES.keys.keys,
   key: optional(
-    text("The key itself, shown this once. Absent when `Idempotency-Key` repeats a request answered before."),
+    text("Text of the key, which is returned only once. Absent if `Idempotency-Key` repeats an earlier request."),
   ),
 });
 
@@ -26,7 +29,7 @@ export const keyOperations = {
     path: "/keys",
     group: "write",
     resource: { kind: "Table", name: "keys" },
-    help: "Mints a virtual key and shows its text once.",
+    help: "Mints a virtual key and returns its text, which is not shown again.",
     params: NOTHING,
     query: NOTHING,
     body: jsonBody(
@@ -58,7 +61,7 @@ export const keyOperations = {
     path: "/keys/{name}",
     group: "write",
     resource,
-    help: "Changes the fields that are given; null takes a profile or an end away.",
+    help: "Changes the given fields of a virtual key. Null removes the profile or the expiry.",
     params: NAMED,
     query: NOTHING,
     body: jsonBody(
@@ -77,7 +80,7 @@ export const keyOperations = {
     path: "/keys/{name}",
     group: "write",
     resource,
-    help: "Deletes a virtual key, which is refused from then on.",
+    help: "Revokes a virtual key permanently. It is refused at once.",
     params: NAMED,
     query: NOTHING,
     body: NO_BODY,
@@ -89,7 +92,7 @@ export const keyOperations = {
     path: "/keys/{name}/rotate",
     group: "write",
     resource,
-    help: "Gives a key a new text, shown once; the old one is refused from then on.",
+    help: "Gives a virtual key a new text, which is shown only once. The old text is refused at once.",
     params: NAMED,
     query: NOTHING,
     body: NO_BODY,

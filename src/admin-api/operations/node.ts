@@ -18,83 +18,93 @@ import { answers, NO_BODY, NOTHING, type Operation } from "../operation.ts";
 
 const resource = { kind: "Node", name: "node" } as const;
 
-export const nodeStatus = object("The node that is asked.", {
-  node: text("Its id."),
-  version: text("Version of its build."),
-  started_at: time("When its process started."),
-  uptime_seconds: integer("Since then."),
-  role: choice("Its part in the cluster.", ["leader", "follower", "candidate", "learner", "removed"]),
-  leader: nullable(text("Id of the leader it knows.")),
-  term: integer("Term of the cluster."),
-  commit_index: integer("Last log index known to be committed."),
-  applied_index: integer("Log index up to which reads here reflect the state."),
-  cluster_id: nullable(text("Id of the cluster.")),
-  ready: flag("Whether it can serve."),
-  reasons: list("Why it cannot.", text("Reason.")),
+export const nodeStatus = object("State of the queried node.", {
+  node: text("Node id."),
+  version: text("Version of the node's build."),
+  started_at: time("Time at which the process started."),
+  uptime_seconds: integer("Seconds since the process started."),
+  role: choice("Role of the node in raft.", ["leader", "follower", "candidate", "learner", "removed"]),
+  leader: nullable(text("Node id of the leader. Null if the node knows none.")),
+  term: integer("Current raft term."),
+  commit_index: integer("Last raft log index that is known to be committed."),
+  applied_index: integer("Raft log index that this node has applied. Reads reflect the state up to it."),
+  cluster_id: nullable(text("Id of the cluster. Null if it is not known.")),
+  ready: flag("Whether the node can serve requests."),
+  reasons: list("Why the node cannot serve.", text("Reason.")),
   listeners: list(
-    "Where it listens.",
-    object("A listener.", { name: text("What it is for."), address: text("Address or path, as bound.") }),
+    "Listeners of the node.",
+    object("A listener.", {
+      name: text("Purpose of the listener."),
+      address: text("Bound address, or path of the socket."),
+    }),
   ),
-  configuration: object("How its configuration stands.", {
-    state: choice("`refused`: it cannot compile an accepted source and serves what it served before.", [
+  configuration: object("State of the node's configuration.", {
+    state: choice("`refused`: the node cannot compile an accepted source and serves the previous configuration.", [
       "running",
       "refused",
     ]),
-    message: nullable(text("Why it cannot.")),
+    message: nullable(text("Why the source was refused. Null if none was.")),
   }),
   // Optional, since earlier builds do not send it.
   feature: optional(
-    object("What the builds of all members allow the cluster to do.", {
-      level: integer("Feature level in force; raised by itself, never lowered."),
-      highest: integer("Highest level that the build of the node asked works at."),
-      waiting: nullable(text("What a higher level waits for: the members, with their versions; null: for nothing.")),
-    }),
-  ),
-  // Optional, since earlier builds do not send it.
-  time: optional(
-    object("The time that windows, suspensions and expiries go by: the median of the members' clocks.", {
-      ahead_ms: integer("Milliseconds by which the node's own clock is ahead of it; negative behind."),
-      log_ahead_ms: integer(
-        "Milliseconds by which the time of the log is ahead of it; 0 within the 5 s that leaders may differ by.",
+    object("Feature level of the cluster, which the builds of all members determine.", {
+      level: integer("Feature level in force. It rises automatically and never falls."),
+      highest: integer("Highest level that the build of the queried node supports."),
+      waiting: nullable(
+        text("Members, with their versions, that must be upgraded before the level can rise. Null if there are none."),
       ),
     }),
   ),
   // Optional, since earlier builds do not send it.
+  time: optional(
+    object(
+      "Cluster time, which is the median of the members' clocks. Budget windows, suspensions and expiries use it.",
+      {
+        ahead_ms: integer(
+          "Milliseconds by which the node's own clock is ahead of cluster time; negative if it is behind.",
+        ),
+        log_ahead_ms: integer(
+          "Milliseconds by which the time of the raft log is ahead of cluster time. 0 if it is within the tolerated 5 s.",
+        ),
+      },
+    ),
+  ),
+  // Optional, since earlier builds do not send it.
   certificates: optional(
     list(
-      "What its front door presents; empty: plain HTTP.",
+      "Certificates of the data listener. Empty if it serves plain HTTP.",
       object("A certificate.", {
-        names: list("Names it has, or is to have.", text("Name.")),
-        serial: nullable(text("Hex; null: there is none yet.")),
-        not_after: nullable(time("When it expires.")),
+        names: list("Names in the certificate, or the requested names if there is none yet.", text("Name.")),
+        serial: nullable(text("Serial number in hexadecimal. Null if there is no certificate yet.")),
+        not_after: nullable(time("Time at which the certificate expires. Null if there is none yet.")),
         next_renewal: nullable(
-          time("When it is renewed; null if there is none yet, or if the files are renewed by others."),
+          time("Time of the next renewal. Null if there is no certificate yet, or if the gateway does not renew it."),
         ),
-        last_error: nullable(text("Why there is no newer one.")),
+        last_error: nullable(text("Why the last renewal failed. Null if none failed since the last success.")),
       }),
     ),
   ),
   // Optional, since earlier builds do not send it.
   models: optional(
     list(
-      "Models that its newest configuration needs. While one is not ready, the configuration before serves on.",
+      "Models that the newest configuration needs. Until all are ready, the node serves the previous configuration.",
       object("A model.", {
-        name: text("Its name."),
-        state: choice("`failed`: it could not be fetched, and is tried again.", ["ready", "fetching", "failed"]),
-        bytes: integer("Of it that are here."),
-        total_bytes: nullable(integer("Of all its files, once it is known.")),
-        message: nullable(text("Why it could not be fetched.")),
+        name: text("Name of the model."),
+        state: choice("`failed`: the download failed and will be retried.", ["ready", "fetching", "failed"]),
+        bytes: integer("Bytes that have been downloaded."),
+        total_bytes: nullable(integer("Size of all its files in bytes. Null if it is not known yet.")),
+        message: nullable(text("Why the last download failed. Null if none failed.")),
       }),
     ),
   ),
   // Optional, since earlier builds do not send it.
   workers: optional(
-    object("The processes that serve its data plane.", {
-      wanted: integer("How many there are to be."),
-      serving: integer("How many serve; with fewer, the others take what comes."),
-      restarts: integer("Times that one was to take the place of another, since the node started."),
-      last_end_at: nullable(time("When one last ended that was to go on; null: none has.")),
-      last_end_by: nullable(text("What it ended by: a signal, a status, or why the node ended it.")),
+    object("Worker processes, which serve the data plane.", {
+      wanted: integer("Configured number of worker processes."),
+      serving: integer("Number that are serving. If some are missing, the others serve all requests."),
+      restarts: integer("How often a worker process was replaced since the node started."),
+      last_end_at: nullable(time("Last time that a worker process ended unexpectedly. Null if none has.")),
+      last_end_by: nullable(text("How that process ended: a signal, an exit status, or why the node ended it.")),
     }),
   ),
   // Optional, since earlier builds do not send it.
@@ -103,7 +113,7 @@ export const nodeStatus = object("The node that is asked.", {
       "Upstreams that are reached through a forward proxy; all others are reached directly.",
       object("An upstream.", {
         upstream: text(
-          "What is reached, such as `provider NAME`. A server or agent whose name resolves to a private address is reached directly all the same.",
+          "The upstream, such as `provider NAME`. MCP servers and agents with a private address are always reached directly.",
         ),
         proxy: text("Address of the proxy, without credentials."),
       }),
@@ -112,16 +122,16 @@ export const nodeStatus = object("The node that is asked.", {
 });
 
 /** Sign-in settings of specification document 2, `admin.issuers[].login`. Contains no secret. */
-export const loginIssuer = object("How to sign in at an issuer.", {
-  name: text("Name of the issuer, as `gateway login -issuer` takes it."),
+export const loginIssuer = object("Sign-in settings of an issuer.", {
+  name: text("Name of the issuer, for `gateway login -issuer`."),
   issuer: text("URL of the issuer."),
-  client_id: text("Public OAuth client."),
-  scopes: list("Scopes to ask for.", text("Scope.")),
-  extra: map("Further authorization parameters, sent as they are.", text("Value."), {
+  client_id: text("Client id of the public OAuth client."),
+  scopes: list("Scopes to request.", text("Scope.")),
+  extra: map("Additional authorization parameters, which are sent unchanged.", text("Value."), {
     keyPattern: "^.{1,256}$",
     maxProperties: 64,
   }),
-  token: choice("Which token is presented.", ["id", "access"]),
+  token: choice("Token that the client sends to the gateway: the ID token or the access token.", ["id", "access"]),
 });
 
 export const nodeOperations = {
@@ -142,15 +152,15 @@ export const nodeOperations = {
     path: "/whoami",
     group: "read",
     resource,
-    help: "Shows who the caller is to this door.",
+    help: "Shows the caller's identity and roles, as the admin API sees them.",
     params: NOTHING,
     query: NOTHING,
     body: NO_BODY,
     answer: answers(
       object("The caller.", {
-        issuer: text("`local`, or the issuer of the token."),
-        subject: text("Who, to that issuer."),
-        roles: list("Its roles.", text("Role.")),
+        issuer: text("Issuer of the token, or `local` on the admin socket."),
+        subject: text("Subject of the token, or user of the machine."),
+        roles: list("Roles of the caller.", text("Role.")),
       }),
     ),
     codes: [],
@@ -165,7 +175,7 @@ export const nodeOperations = {
     params: NOTHING,
     query: NOTHING,
     body: NO_BODY,
-    answer: answers(object("Ways to sign in.", { issuers: list("One an issuer.", loginIssuer) })),
+    answer: answers(object("Ways to sign in.", { issuers: list("Issuers that offer a sign-in.", loginIssuer) })),
     codes: ["not_found"],
   },
   get_openapi: {

@@ -13,31 +13,34 @@ const MAX_PARAMS = 256;
 
 export const SQL_TYPES = ["text", "integer", "real", "boolean", "json", "unknown"] as const;
 
-export const queryResult = object("What a statement came to.", {
+export const queryResult = object("Result of a statement.", {
   columns: list(
-    "In the order of the rows' values.",
+    "Columns of the result, in the order of the values in each row.",
     object("A column.", {
-      name: text("Its name, or that of its alias."),
-      type: choice("Of its values; `json`: JSON text; `unknown`: no row has one.", SQL_TYPES),
+      name: text("Name or alias of the column."),
+      type: choice("Type of the values. `json` is JSON text. `unknown`: no row has a value.", SQL_TYPES),
     }),
   ),
-  rows: list("Values are texts, numbers, booleans or null.", list("A row.", anything("A value."))),
-  index: integer("Log index at which all of its tables were read."),
+  rows: list(
+    "Rows of the result. Values are strings, numbers, booleans or null.",
+    list("A row.", anything("A value.")),
+  ),
+  index: integer("Raft log index at which all tables were read."),
   ...ANSWERED_BY,
 });
 
 export const queryTables = object("The tables that this caller may query.", {
   items: list(
-    "In the order of their names.",
+    "Tables, sorted by name.",
     object("A table.", {
-      name: text("Its name."),
-      description: text("What a row is."),
+      name: text("Name."),
+      description: text("Meaning of a row."),
       columns: list(
-        "In order.",
+        "Columns of the table, in order.",
         object("A column.", {
-          name: text("Its name."),
-          type: choice("Of its values; `json`: JSON text, read with `->>`.", SQL_TYPES),
-          description: text("What it holds."),
+          name: text("Name."),
+          type: choice("Type of the values. `json` is JSON text; read its members with `->>`.", SQL_TYPES),
+          description: text("Meaning of the values."),
         }),
       ),
     }),
@@ -50,16 +53,20 @@ export const queryOperations = {
     path: "/query",
     group: "read",
     resource: { kind: "Table", name: "query" },
-    help: "Runs one SQL SELECT over the lists that the caller may read, all at one moment.",
+    help: "Runs one SQL SELECT on the lists that the caller may read. All lists are read at the same moment.",
     params: NOTHING,
-    query: object("Of which nodes; `nodes=all` is about the lists of what a node has measured.", EVERY_NODE),
+    query: object("Query parameters. `nodes=all` applies to the lists that each node measures.", EVERY_NODE),
     body: jsonBody(
       object("The statement.", {
-        sql: text("One SELECT.", { minLength: 1, maxLength: MAX_SQL_LENGTH }),
+        sql: text("One SELECT statement.", { minLength: 1, maxLength: MAX_SQL_LENGTH }),
         params: optional(
-          list("Values of its `?`, in order: texts, numbers, booleans or null.", anything("A value."), {
-            maxItems: MAX_PARAMS,
-          }),
+          list(
+            "Values for the `?` of the statement, in order: strings, numbers, booleans or null.",
+            anything("A value."),
+            {
+              maxItems: MAX_PARAMS,
+            },
+          ),
         ),
       }),
     ),

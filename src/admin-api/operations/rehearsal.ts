@@ -9,64 +9,61 @@ const MAX_DOCUMENT = 4_194_304;
 export const REHEARSED_OUTCOMES = ["refused", "served", "other_provider", "other_guardrail"] as const;
 
 const outcome = choice(
-  "`refused`: it was served and would be refused; `served`: the other way round; `other_provider`, `other_guardrail`: it would go to another provider, or other guardrail rules would act.",
+  "`refused`: the request was served and would be refused. `served`: it was refused and would be served. `other_provider`: it would go to another provider. `other_guardrail`: other guardrail rules would act.",
   REHEARSED_OUTCOMES,
 );
 const cause = text(
-  "What would refuse or refused it, such as `rule no-previews`; the provider; or the guardrail rules.",
+  "What would refuse or did refuse the request, such as `rule no-previews`; or the other provider; or the guardrail rules.",
 );
-const requests = integer("How many requests.");
+const requests = integer("Number of requests.");
 
-export const rehearsalResult = object(
-  "What the configuration would have made of the requests that were served lately.",
-  {
-    requests,
-    since: time("Requests that came earlier are not counted."),
-    covered_since: time(
-      "Since when every node that answered has a record of each request; later than `since` where it keeps fewer.",
-    ),
-    same: integer("Requests that would end as they did."),
-    refused: integer("Served requests that would be refused."),
-    served: integer("Refused requests that would be served."),
-    other_provider: integer("Requests that would go to another provider."),
-    other_guardrail: integer("Requests on which other guardrail rules would act."),
-    unknown: integer("Requests whose outcome is unknown."),
-    changes: list(
-      "By outcome and cause, the most requests first.",
-      object("Requests that would end otherwise.", {
+export const rehearsalResult = object("What the configuration would have done with recent requests.", {
+  requests,
+  since: time("Start of the period. Earlier requests are not counted."),
+  covered_since: time(
+    "Start of the period for which all nodes that answered have complete records. Later than `since` if a node kept fewer records.",
+  ),
+  same: integer("Requests with the same outcome."),
+  refused: integer("Served requests that would be refused."),
+  served: integer("Refused requests that would be served."),
+  other_provider: integer("Requests that would go to another provider."),
+  other_guardrail: integer("Requests on which other guardrail rules would act."),
+  unknown: integer("Requests whose outcome cannot be determined."),
+  changes: list(
+    "Requests with another outcome, grouped by outcome and cause, largest group first.",
+    object("A group of requests.", {
+      outcome,
+      cause,
+      requests,
+      callers: list(
+        "Callers of these requests, most requests first. `others` stands for callers beyond 200.",
+        object("A caller.", { caller: text("Name of the key, user or agent."), requests }),
+      ),
+    }),
+  ),
+  reasons: list(
+    "Why outcomes are unknown, most frequent reason first.",
+    object("A reason.", { reason: text("The reason, as a sentence."), requests }),
+  ),
+  examples: nullable(
+    list(
+      "Up to 50 requests with another outcome. Null if the admin policy does not permit `list_requests`.",
+      object("A request.", {
+        id: text("Id of the request, for `gateway explain`."),
+        node: text("Node that served the request."),
+        time: time("Time at which the request arrived."),
+        caller: text("Name of the key, user or agent."),
         outcome,
         cause,
-        requests,
-        callers: list(
-          "By caller, the most requests first; `others` for those beyond 200.",
-          object("A caller.", { caller: text("Name of the key, user or agent."), requests }),
-        ),
       }),
     ),
-    reasons: list(
-      "Why outcomes are unknown, the reason with the most requests first.",
-      object("A reason.", { reason: text("In words."), requests }),
-    ),
-    examples: nullable(
-      list(
-        "Up to 50 requests that would end otherwise; null where the policy does not permit `list_requests`.",
-        object("A request.", {
-          id: text("Its id, for `gateway explain`."),
-          node: text("Node that served it."),
-          time: time("When it came."),
-          caller: text("Name of the key, user or agent."),
-          outcome,
-          cause,
-        }),
-      ),
-    ),
-    left: integer("Requests that were not judged within 5 s."),
-    nodes: list("Nodes whose requests were judged.", text("Node id.")),
-    unanswered: list("Nodes that gave no records in time.", text("Node id.")),
-    disabled: list("Nodes that keep no records: `GATEWAY_REHEARSAL_MEMORY` is 0 there.", text("Node id.")),
-    configuration_changed: flag("Whether the document differs from the one in force."),
-  },
-);
+  ),
+  left: integer("Requests that could not be judged within the limit of 5 s."),
+  nodes: list("Nodes whose requests were judged.", text("Node id.")),
+  unanswered: list("Nodes that did not send their records in time.", text("Node id.")),
+  disabled: list("Nodes that keep no records, because `GATEWAY_REHEARSAL_MEMORY` is 0.", text("Node id.")),
+  configuration_changed: flag("Whether the configuration would differ from the one in force."),
+});
 
 export const rehearsalOperations = {
   rehearse: {
@@ -75,19 +72,19 @@ export const rehearsalOperations = {
     group: "read",
     isRecorded: true,
     resource: { kind: "Config", name: "config" },
-    help: "Judges a document by the requests that all nodes served lately; writes nothing.",
+    help: "Tests a document on the recent requests of all nodes. Writes nothing.",
     params: NOTHING,
     query: NOTHING,
     body: jsonBody(
-      object("What to rehearse; without `document` the configuration in force.", {
+      object("Document to test. Without `document` the configuration in force is tested.", {
         source: optional(
-          text("Source that the document would replace; `default` when left out.", {
+          text("Source that the document would replace. The default is `default`.", {
             pattern: "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$",
           }),
         ),
         document: optional(text("The document, YAML or JSON.", { maxLength: MAX_DOCUMENT })),
         since: optional(
-          text("How far back requests are counted; 1h when left out.", {
+          text("Age of the oldest request that is tested, such as `30m`. The default is 1h.", {
             format: "duration",
             "x-max-duration": "168h",
           }),

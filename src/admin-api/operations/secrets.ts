@@ -7,8 +7,8 @@ import { answers, EMPTY, jsonBody, NO_BODY, NOTHING, type Operation, WRITE_CODES
 /** Maximum length of a value; a certificate chain with its key is a few KiB. */
 const MAX_VALUE_LENGTH = 65_536;
 
-const NAMED = object("Which secret.", {
-  name: text("As in `${secret:NAME}`.", { pattern: "^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$" }),
+const NAMED = object("Path parameters.", {
+  name: text("Name of the secret, as in `${secret:NAME}`.", { pattern: "^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$" }),
 });
 const resource = { kind: "Secret", param: "name" } as const;
 
@@ -18,12 +18,12 @@ export const secretOperations = {
     path: "/secrets/{name}",
     group: "write",
     resource,
-    help: "Seals a value under a name, in place of the one before.",
+    help: "Creates a sealed secret, or replaces its value.",
     params: NAMED,
     query: NOTHING,
     body: jsonBody(
       object("The value to seal.", {
-        value: text("Sealed on the node that is asked, before it goes anywhere.", {
+        value: text("The value. The queried node seals it before it stores or sends it anywhere.", {
           minLength: 1,
           maxLength: MAX_VALUE_LENGTH,
         }),
@@ -50,14 +50,16 @@ export const secretOperations = {
     path: "/secrets/rewrap",
     group: "write",
     resource: { kind: "Table", name: "secrets" },
-    help: "Wraps the data keys again after a change of the cluster secret or of kek_file.",
+    help: "Wraps the data keys again after the cluster secret or `kek_file` was changed.",
     params: NOTHING,
     query: NOTHING,
     body: NO_BODY,
     answer: answers(
-      object("What was wrapped.", {
-        kek: text("Id of the wrapping key now in use."),
-        data_keys: integer("Data keys that were wrapped again; 0 if all were wrapped by the present key."),
+      object("Result of the wrapping.", {
+        kek: text("Id of the current wrapping key."),
+        data_keys: integer(
+          "Number of data keys that were wrapped again. 0 if all were already wrapped with the current key.",
+        ),
       }),
     ),
     records: ["kek", "data_keys"],

@@ -6,29 +6,31 @@ import { answers, EMPTY, jsonBody, NO_BODY, NOTHING, type Operation, WRITE_CODES
 import { rehearsalResult } from "./rehearsal.ts";
 
 const name = text("Name of a source.", { pattern: "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$" });
-const revision = integer("A revision of the source.", { minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
-const NAMED = object("Which source.", { name });
+const revision = integer("Revision number of the source.", { minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
+const NAMED = object("Path parameters.", { name });
 const resource = { kind: "Source", param: "name" } as const;
 
-const dryRun = object("Whether to write.", {
-  dry_run: optional(flag("Compile and answer the difference; write nothing.")),
+const dryRun = object("Query parameters.", {
+  dry_run: optional(flag("Only compile the document and return the differences. Nothing is written.")),
 });
 
-const dryRunOfSource = object("Whether to write.", {
+const dryRunOfSource = object("Query parameters.", {
   ...dryRun.keys,
   rehearse: optional(
-    flag("With `dry_run`: also judge the requests of the last hour by it, which the action `rehearse` permits."),
+    flag(
+      "With `dry_run`: also test the document on the requests of the last hour. The policy must permit the action `rehearse`.",
+    ),
   ),
 });
 
 const differences = list(
-  "What differs from the revision before.",
+  "Differences from the previous revision.",
   object("One difference.", {
-    path: text("Where in the composed configuration."),
-    kind: choice("What happens there.", ["added", "removed", "changed"]),
+    path: text("Path of the object in the composed configuration."),
+    kind: choice("What happens to the object.", ["added", "removed", "changed"]),
     fields: optional(
       list(
-        "Of a changed object: what changed in it; `order` where a list holds the same otherwise.",
+        "Changed fields of a changed object; `order` if only the order of a list changed.",
         text("Path within the object, such as `pool.subsets`."),
       ),
     ),
@@ -37,48 +39,50 @@ const differences = list(
 
 export const sourceDocument = object("A source with its document.", {
   ...TABLES.sources.keys,
-  document: text("As it was written, YAML or JSON."),
+  document: text("The document as it was written, YAML or JSON."),
 });
 
 export const sourceRevision = object("A revision of a source.", {
-  revision: integer("Its number."),
-  updated_at: time("When it was accepted."),
-  by: text("Principal who wrote it."),
-  bytes: integer("Length of the document."),
+  revision: integer("Revision number."),
+  updated_at: time("Time at which the revision was accepted."),
+  by: text("Operator who wrote the revision."),
+  bytes: integer("Length of the document in bytes."),
 });
 
-export const sourceProblem = object("Something in a document that will not do, or should not.", {
+export const sourceProblem = object("An error or warning about a document.", {
   source: text("Name of the source."),
-  path: text("Where in the document; empty: the whole."),
-  line: integer("Line, from 1; 0 when it has none."),
-  column: integer("Column, from 1; 0 when it has none."),
+  path: text("Path in the document. Empty if the problem is about the whole document."),
+  line: integer("Line, from 1. 0 if there is none."),
+  column: integer("Column, from 1. 0 if there is none."),
   message: text("What is wrong."),
 });
 
-const warnings = list("What compiles and yet should be looked at.", sourceProblem);
+const warnings = list("Warnings: parts of the document that compile but may be mistakes.", sourceProblem);
 
-export const sourceChange = object("What a write came to, or would.", {
+export const sourceChange = object("Result of a write or dry run.", {
   name: text("Name of the source."),
-  revision: integer("Revision now in force; of a dry run, the one it was compared with (0: none)."),
-  changed: flag("False when the document is the stored one."),
+  revision: integer(
+    "Revision now in force. For a dry run, the revision that the document was compared with, or 0 if there is none.",
+  ),
+  changed: flag("False if the document equals the stored one."),
   differences,
   warnings,
   rehearsal: optional(rehearsalResult),
 });
 
-export const fileStatus = object("How the deployment document on disk stands to what runs.", {
-  state: choice("In a word.", ["in_sync", "diverged", "behind", "no_version", "no_file", "refused"]),
-  message: text("In a sentence."),
-  remedy: text("What to do; empty when nothing needs doing."),
+export const fileStatus = object("Comparison of the deployment document on disk with the configuration in force.", {
+  state: choice("Result of the comparison.", ["in_sync", "diverged", "behind", "no_version", "no_file", "refused"]),
+  message: text("The result as a sentence."),
+  remedy: text("What to do. Empty if nothing has to be done."),
 });
 
-export const configuration = object("The configuration in force on the node asked.", {
-  source: text("Where it comes from: a path for a file-configured deployment, else `api`."),
+export const configuration = object("The configuration in force on the queried node.", {
+  source: text("Path of the deployment document that the node file names, or `api`."),
   sources: list(
-    "The sources it is composed of.",
+    "Sources that the configuration is composed of.",
     object("One source.", {
-      name: text("Its name."),
-      revision: integer("The revision this node serves."),
+      name: text("Name of the source."),
+      revision: integer("Revision that this node serves."),
     }),
   ),
   file_status: fileStatus,
@@ -102,7 +106,7 @@ export const sourceOperations = {
     path: "/sources/{name}",
     group: "write",
     resource,
-    help: "Replaces a source by the document in the body, once the whole compiles.",
+    help: "Replaces a source with the document in the body, if the whole configuration compiles.",
     params: NAMED,
     query: dryRunOfSource,
     body: { kind: "document" },
@@ -116,7 +120,7 @@ export const sourceOperations = {
     path: "/sources/{name}",
     group: "write",
     resource,
-    help: "Deletes a source, once what remains compiles.",
+    help: "Deletes a source, if the remaining configuration compiles.",
     params: NAMED,
     query: NOTHING,
     body: NO_BODY,
@@ -129,11 +133,11 @@ export const sourceOperations = {
     path: "/sources/{name}/revisions",
     group: "read",
     resource,
-    help: "Lists the revisions that are kept of a source, newest first.",
+    help: "Lists the stored revisions of a source, newest first.",
     params: NAMED,
     query: NOTHING,
     body: NO_BODY,
-    answer: answers(object("Revisions.", { items: list("Newest first.", sourceRevision) })),
+    answer: answers(object("Revisions.", { items: list("Revisions, newest first.", sourceRevision) })),
     codes: ["not_found"],
   },
   get_source_revision: {
@@ -142,11 +146,14 @@ export const sourceOperations = {
     group: "read",
     resource,
     help: "Shows one revision of a source with its document.",
-    params: object("Which revision.", { name, revision }),
+    params: object("Path parameters.", { name, revision }),
     query: NOTHING,
     body: NO_BODY,
     answer: answers(
-      object("A revision with its document.", { ...sourceRevision.keys, document: text("As it was written.") }),
+      object("A revision with its document.", {
+        ...sourceRevision.keys,
+        document: text("The document as it was written."),
+      }),
     ),
     codes: ["not_found"],
   },
@@ -158,7 +165,7 @@ export const sourceOperations = {
     help: "Writes an earlier revision of a source as its newest.",
     params: NAMED,
     query: dryRun,
-    body: jsonBody(object("Where to.", { revision })),
+    body: jsonBody(object("Revision to return to.", { revision })),
     answer: answers(sourceChange),
     takesIfMatch: true,
     records: ["revision", "changed"],
@@ -169,7 +176,7 @@ export const sourceOperations = {
     path: "/config",
     group: "read",
     resource: { kind: "Config", name: "config" },
-    help: "Shows what the configuration in force is composed of, and how the file stands to it.",
+    help: "Shows the sources of the configuration in force, and whether the deployment document on disk matches it.",
     params: NOTHING,
     query: NOTHING,
     body: NO_BODY,
@@ -181,14 +188,14 @@ export const sourceOperations = {
     path: "/reload",
     group: "write",
     resource: { kind: "Config", name: "config" },
-    help: "Applies the deployment document on disk to the whole cluster, unless it is behind.",
+    help: "Applies the deployment document on disk to the whole cluster, unless the document is older than the stored one.",
     params: NOTHING,
     query: dryRun,
     body: NO_BODY,
     answer: answers(
-      object("What the reload came to, or would.", {
-        applied: flag("False when the document is the stored one, and of a dry run."),
-        revision: nullable(integer("Revision of the source `default` now in force.")),
+      object("Result of the reload or dry run.", {
+        applied: flag("False if the document equals the stored one, and for a dry run."),
+        revision: nullable(integer("Revision of the source `default` that is now in force. Null if there is none.")),
         file_status: fileStatus,
         differences: optional(differences),
         warnings: optional(warnings),

@@ -5,9 +5,9 @@ import { SUSPENSION_KINDS } from "../lists/suspensions.ts";
 import { TABLES } from "../lists.ts";
 import { answers, EMPTY, jsonBody, NO_BODY, NOTHING, type Operation, WRITE_CODES } from "../operation.ts";
 
-const SUBJECT = object("What is suspended.", {
-  kind: choice("Its kind.", SUSPENSION_KINDS),
-  name: text("Its name; printable ASCII.", { pattern: "^[!-~]{1,256}$" }),
+const SUBJECT = object("Path parameters.", {
+  kind: choice("Kind of the object.", SUSPENSION_KINDS),
+  name: text("Name of the object, in printable ASCII characters.", { pattern: "^[!-~]{1,256}$" }),
 });
 const resource = { kind: "Suspension", param: ["kind", "name"] } as const;
 
@@ -17,14 +17,14 @@ export const suspensionOperations = {
     path: "/suspensions/{kind}:{name}",
     group: "write",
     resource,
-    help: "Suspends an existing object, or a model by any name, or replaces its suspension.",
+    help: "Suspends an object, or replaces its suspension. The object must exist, except a model.",
     params: SUBJECT,
     query: NOTHING,
     body: jsonBody(
-      object("Why and how long.", {
-        reason: text("Shown to callers.", { pattern: "^[^\\u0000-\\u001f\\u007f]{1,500}$" }),
+      object("Reason and duration.", {
+        reason: text("Reason, which callers see in their error.", { pattern: "^[^\\u0000-\\u001f\\u007f]{1,500}$" }),
         duration: optional(
-          text("Go-style duration from now; empty: until lifted.", {
+          text("Duration from now, such as `30m`. If it is empty, the suspension lasts until it is lifted.", {
             format: "duration-or-empty",
             "x-max-duration": "876000h",
           }),

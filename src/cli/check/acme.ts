@@ -26,7 +26,7 @@ const NOTED_SKEW_MS = 5 * MINUTE_MS;
 /** Checks what the node file alone shows. */
 export function acmeAnswers({ listen, tls }: NodeFile): readonly Answer[] {
   if (tls?.domains === undefined || tls.dns !== undefined || parseAddress(listen)?.port === HTTP_PORT) return [];
-  const words = `HTTP-01 asks port ${HTTP_PORT} of each domain: see that it reaches ${listen}, or set tls.dns`;
+  const words = `the authority connects to port ${HTTP_PORT} of each domain (HTTP-01): forward that port to ${listen}, or set \`tls.dns\``;
   return [{ verdict: "note", subject: "certificate", words }];
 }
 
@@ -56,7 +56,7 @@ const probe = (subject: string, ask: (signal: AbortSignal) => Promise<Told>): Pr
     } catch (error) {
       const words = error instanceof AttemptFailed ? error.message : undefined;
       const late = `no answer within ${formatDuration(timeoutMs)}`;
-      return { subject, verdict: "fail", words: words ?? (limit.aborted ? late : "cannot be asked") };
+      return { subject, verdict: "fail", words: words ?? (limit.aborted ? late : "the request failed") };
     }
   },
 });
@@ -69,17 +69,17 @@ async function askAuthority({ ca, roots, eab, proxies }: AcmeSettings, signal: A
     const { requiresEab, terms, renewalInfo, skewMs = 0 } = await authority.directory(signal);
     const tookMs = Math.round(performance.now() - startedAt);
     if (requiresEab && eab === undefined) {
-      return { verdict: "fail", words: `${ca} requires external account binding: set tls.eab` };
+      return { verdict: "fail", words: `${ca} requires external account binding: set \`tls.eab\`` };
     }
     const minutes = Math.round(Math.abs(skewMs) / MINUTE_MS);
-    const skew = `the clock of this machine is ${minutes} min ${skewMs > 0 ? "behind" : "ahead of"} that of ${ca}`;
+    const skew = `the clock of this machine is ${minutes} min ${skewMs > 0 ? "behind" : "ahead of"} the clock of ${ca}`;
     if (Math.abs(skewMs) > MAX_SKEW_MS)
-      return { verdict: "fail", words: `${skew}; nothing is ordered until it is right` };
+      return { verdict: "fail", words: `${skew}; correct it, since no certificate is ordered until then` };
     const words = [
       `${ca} answered in ${tookMs} ms`,
-      eab === undefined ? "no external account binding is required" : "accounts are bound by tls.eab",
+      eab === undefined ? "no external account binding is required" : "the account is bound with `tls.eab`",
       renewalInfo === undefined ? "no renewal information" : "renewal information is available",
-      terms === undefined ? "it names no terms of service" : `an order agrees to ${terms}`,
+      terms === undefined ? "no terms of service" : `ordering a certificate accepts its terms of service, ${terms}`,
     ].join("; ");
     return Math.abs(skewMs) > NOTED_SKEW_MS
       ? { verdict: "note", words: `${words}; ${skew}` }
@@ -116,22 +116,22 @@ async function askName(
     const codes = asked.map((it) => (it.status === "rejected" ? (it.reason as NodeJS.ErrnoException).code : undefined));
     const isUnknown = codes.every((code) => code === "ENOTFOUND" || code === "ENODATA");
     const words = isUnknown
-      ? "has no address in the DNS"
-      : `cannot be looked up: ${codes.find((it) => it !== "ENODATA")}`;
+      ? "has no DNS record of type A or AAAA"
+      : `the DNS lookup failed: ${codes.find((it) => it !== "ENODATA")}`;
     return isProvedElsewhere
-      ? { verdict: "note", words: `${words}; clients will need one` }
-      : { verdict: "fail", words: `${words}, so the authority cannot ask for the proof` };
+      ? { verdict: "note", words: `${words}; clients need one` }
+      : { verdict: "fail", words: `${words}, so the authority cannot verify the domain` };
   }
   const own = new Set(Object.values(networkInterfaces()).flatMap((them = []) => them.map(({ address }) => address)));
   const here = found.filter((address) => own.has(address) || /^127\./.test(address));
   const elsewhere = found.filter((address) => !here.includes(address));
-  if (elsewhere.length === 0) return { verdict: "ok", words: `resolves here (${here.join(", ")})` };
-  const partly = here.length === 0 ? "" : `resolves here (${here.join(", ")}), but also `;
+  if (elsewhere.length === 0) return { verdict: "ok", words: `resolves to this machine (${here.join(", ")})` };
+  const partly = here.length === 0 ? "" : `resolves to this machine (${here.join(", ")}), but also `;
   const what =
-    elsewhere.length === 1 ? "which is no address of this machine" : "which are no addresses of this machine";
+    elsewhere.length === 1 ? "which is not an address of this machine" : "which are not addresses of this machine";
   const must = isProvedElsewhere
-    ? "it must pass clients on to here"
-    : `port ${HTTP_PORT} there must reach a node of this cluster`;
+    ? "check that it forwards clients to this machine"
+    : `check that port ${HTTP_PORT} there reaches a node of this cluster`;
   const words = `${partly}${partly === "" ? "resolves " : ""}to ${elsewhere.join(", ")}, ${what}: ${must}`;
   return { verdict: "note", words };
 }

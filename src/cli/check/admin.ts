@@ -13,24 +13,26 @@ const note = (words: string): Answer => ({ verdict: "note", subject: "node", wor
 export function doorAnswers(nodeFile: NodeFile, path: string): readonly Answer[] {
   const kept = auditDirOf(nodeFile, path);
   const key =
-    kept === undefined ? "signed with a key of its process, and kept nowhere" : `and keeps key and journal in ${kept}`;
+    kept === undefined
+      ? "signs it with a temporary key, and does not store it, since neither `audit.dir` nor `cluster.data_dir` is set"
+      : `and stores its key and journal in ${kept}`;
   const trail = note(`writes its audit trail to stderr, ${key}`);
   const { listen = "", local_socket: socket, issuers = [], policy_file: policy } = nodeFile.admin ?? {};
-  if (socket === undefined && listen === "") return [note("serves no admin API: no `admin`"), trail];
+  if (socket === undefined && listen === "") return [note("serves no admin API, since `admin` is not set"), trail];
   const callers =
     issuers.length === 0
       ? "every caller on this machine, without a token"
-      : `callers with a token of ${issuers.map(({ issuer }) => issuer).join(", ")}`;
+      : `callers with a token from ${issuers.map(({ issuer }) => issuer).join(", ")}`;
   return [
     ...(socket === undefined ? [] : [note(`serves the admin API on the socket ${beside(path, socket)}`)]),
     ...(listen === "" ? [] : [note(`serves the admin API on ${listen} in plain HTTP to ${callers}`)]),
     ...(isOpenListener(listen)
-      ? [note(`${listen} is reached from other machines: put TLS in front of it, or tokens can be read on the way`)]
+      ? [note(`other machines can reach ${listen}, and tokens travel unencrypted: put a TLS proxy in front of it`)]
       : []),
     note(
       policy === undefined
-        ? "permits every operation to every admin caller: no `policy_file`"
-        : `decides over admin callers by ${beside(path, policy)}`,
+        ? "permits every operation to every admin caller, since `admin.policy_file` is not set"
+        : `authorizes admin callers with the policy ${beside(path, policy)}`,
     ),
     trail,
   ];
@@ -61,7 +63,7 @@ export async function libraryAnswers({ admin }: NodeFile): Promise<readonly Answ
   const subject = "library koffi";
   try {
     await openPeerCredentials();
-    return [{ verdict: "ok", subject, words: "identifies the callers of the admin socket" }];
+    return [{ verdict: "ok", subject, words: "loaded; it identifies the callers of the admin socket" }];
   } catch (error) {
     return [{ verdict: "fail", subject, words: error instanceof Error ? error.message : String(error) }];
   }
@@ -84,6 +86,8 @@ async function askIssuer(issuer: IssuerOptions, limits: Limits): Promise<Answer>
   const probe = await probeIssuer(issuer, limits);
   if (probe.kind === "failed") return { verdict: "fail", subject, words: `${probe.step}: ${probe.message}` };
   const { jwksUrl, keys } = probe;
-  const plain = isExposed(new URL(jwksUrl)) ? "; in plain HTTP, which anybody on the way can change" : "";
+  const plain = isExposed(new URL(jwksUrl))
+    ? "; it is fetched in plain HTTP, so others can change it on the way: use https"
+    : "";
   return { verdict: "ok", subject, words: `${jwksUrl} has ${keys === 1 ? "1 key" : `${keys} keys`}${plain}` };
 }

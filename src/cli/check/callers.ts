@@ -12,25 +12,32 @@ export function callerAnswers({ auth, publicUrl }: Governance): readonly Answer[
   return [
     note(
       publicUrl === undefined
-        ? "does not know its own address: no `public_url`"
-        : `hands out ${publicUrl} as its address`,
+        ? "does not know its own URL, since `public_url` is not set"
+        : `names ${publicUrl} as its URL`,
     ),
-    ...(auth === undefined ? [note("admits every request without a credential: no `auth`")] : sourcesOf(auth)),
+    ...(auth === undefined
+      ? [note("accepts every request without a credential, since `auth` is not set")]
+      : sourcesOf(auth)),
   ];
 }
 
 function sourcesOf({ virtualKeys, issuers, publicUrl }: AuthRules): readonly Answer[] {
   return [
-    note(virtualKeys ? "accepts virtual keys" : "refuses virtual keys: no `auth.virtual_keys`"),
+    note(virtualKeys ? "accepts virtual keys" : "refuses virtual keys, since `auth.virtual_keys` is not true"),
     ...issuers.map((binding) => note(tokensOf(binding))),
     ...(publicUrl === undefined || issuers.length === 0
       ? []
-      : [note(`accepts tokens of these issuers for ${publicUrl} too, and for an MCP server below it, there alone`)]),
+      : [
+          note(
+            `also accepts tokens of these issuers for the audience ${publicUrl}, and, for each MCP server, for the server's URL below it`,
+          ),
+        ]),
   ];
 }
 
 function tokensOf({ issuer, audience, subject, profile, profiles }: IssuerBinding): string {
   const fallback = profile === undefined ? "no profile" : `the profile ${profile}`;
-  const given = profiles === undefined ? fallback : `the profile that ${profiles.claim} selects, else ${fallback}`;
-  return `accepts tokens of ${issuer} for the audience ${audience}: ${subject}s, with ${given}`;
+  const given =
+    profiles === undefined ? fallback : `the profile that the claim ${profiles.claim} selects, otherwise ${fallback}`;
+  return `accepts tokens of ${issuer} for the audience ${audience}, from ${subject}s, with ${given}`;
 }

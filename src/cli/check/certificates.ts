@@ -13,10 +13,10 @@ const OTHERS_MAY_READ = 0o004;
 
 /** Describes the protocol of the data listener. */
 export function listenerWords({ listen, tls }: NodeFile): string {
-  if (tls === undefined) return `serves plain HTTP on ${listen}: no \`tls\``;
+  if (tls === undefined) return `serves plain HTTP on ${listen}, since \`tls\` is not set`;
   return tls.cert_file === undefined
-    ? `serves TLS on ${listen} with a certificate by ACME for ${tls.domains?.join(", ") ?? ""}`
-    : `serves TLS on ${listen}, and nothing in plain HTTP`;
+    ? `serves TLS on ${listen} with a certificate from ACME for ${tls.domains?.join(", ") ?? ""}`
+    : `serves TLS on ${listen}`;
 }
 
 /** Checks the certificate files as the gateway reads them. `path`: of the node file. */
@@ -33,14 +33,14 @@ export async function certificateAnswers(nodeFile: NodeFile, path: string): Prom
   }
   const { names, issuer, notAfter } = certificate;
   const days = Math.floor((notAfter - now) / DAY_MS);
-  const until = `until ${new Date(notAfter).toISOString().slice(0, 10)} (${days} d)`;
-  const words = `${files.certFile}: for ${names.join(", ") || "no name"}, by ${issuer}, ${until}`;
+  const until = `until ${new Date(notAfter).toISOString().slice(0, 10)} (${days} days)`;
+  const words = `${files.certFile}: for ${names.join(", ") || "no name"}, issued by ${issuer}, valid ${until}`;
   return [
     { verdict: "ok", subject: SUBJECT, words },
-    ...(expiryStage(certificate, now) === "valid" ? [] : [note(`expires in ${days} d: see that a newer one comes`)]),
+    ...(expiryStage(certificate, now) === "valid" ? [] : [note(`expires in ${days} days: renew it`)]),
     ...warnings.map(note),
     ...((await isReadByAll(files.keyFile))
-      ? [note(`${files.keyFile} may be read by everybody on this machine (chmod o-r)`)]
+      ? [note(`every user of this machine can read ${files.keyFile}: run \`chmod o-r ${files.keyFile}\``)]
       : []),
   ];
 }

@@ -27,5 +27,5 @@ export function clockFault({ date, age }: Dated, sentAt: number, gotAt: number):
   const off = Math.max(ahead, behind);
   if (off <= TOLERATED_MS) return undefined;
   const direction = ahead > behind ? "ahead of" : "behind";
-  return `this machine's clock is ${Math.round(off / 1_000)} s ${direction} its Date: is time synchronised (\`timedatectl\`)?`;
+  return `the clock of this machine is ${Math.round(off / 1_000)} s ${direction} the server's: check its synchronization with \`timedatectl\``;
 }

@@ -24,7 +24,8 @@ export function credentialProbes({ compiled: { snapshot } }: LoadedNode, present
     return {
       subject,
       async ask({ signal, timeoutMs }) {
-        if (isSealed(credential)) return { verdict: "note", subject, words: "not tested: it is sealed in the cluster" };
+        if (isSealed(credential))
+          return { verdict: "note", subject, words: "not tested, since it is sealed in the cluster" };
         const limit = anySignal([signal, AbortSignal.timeout(timeoutMs)]);
         return { subject, ...(await presenter.rehearse(credential, limit)) };
       },

@@ -27,7 +27,7 @@ async function ask(
   { timeoutMs, signal }: Limits,
 ): Promise<Answer> {
   if (presents.includes(STAND_IN) || asksSealed(provider, snapshot)) {
-    return { verdict: "note", subject, words: "not tested: its credential is sealed in the cluster" };
+    return { verdict: "note", subject, words: "not tested, since its credential is sealed in the cluster" };
   }
   const calls = openModelCallsAlone(snapshot, env);
   const limit = AbortSignal.timeout(timeoutMs);
@@ -38,7 +38,7 @@ async function ask(
     return { verdict: isDoubtful ? "note" : "ok", subject, words: `${words}, answered in ${ms} ms` };
   } catch (error) {
     const words = limit.aborted
-      ? `no answer in ${timeoutMs} ms`
+      ? `no answer within ${timeoutMs} ms`
       : error instanceof Error
         ? error.message
         : String(error);

@@ -50,14 +50,14 @@ async function directory(subject: string, path: string): Promise<Answer> {
   const there = await look(path);
   if (there.kind === "unknown") return hidden(subject, path, there.code);
   if (there.kind === "there" && !there.stats.isDirectory()) {
-    return { verdict: "fail", subject, words: `${path} exists and is no directory; name another` };
+    return { verdict: "fail", subject, words: `${path} is not a directory: name another path` };
   }
   const upper = there.kind === "there" ? path : await nearest(path);
   if (upper === undefined || !(await mayWrite(upper))) {
-    const which = upper === path ? path : `${path}: it is not there, and its parent`;
-    return { verdict: "note", subject, words: `${which} may not be written by the user of this check` };
+    const which = upper === path ? path : `${path} does not exist, and its parent directory`;
+    return { verdict: "note", subject, words: `${which} is not writable for the user who runs this check` };
   }
-  const state = there.kind === "there" ? "is there and can be written" : "is not there; the gateway makes it";
+  const state = there.kind === "there" ? "exists and is writable" : "does not exist; the gateway creates it";
   return { verdict: "ok", subject, words: `${path} ${state}` };
 }
 
@@ -69,31 +69,31 @@ async function socketPlace(path: string): Promise<Answer> {
   const subject = "admin.local_socket";
   const there = await look(path);
   if (there.kind === "there" && !there.stats.isSocket()) {
-    return { verdict: "fail", subject, words: `${path} exists and is no socket; remove it, or name another` };
+    return { verdict: "fail", subject, words: `${path} is not a socket: remove it, or name another path` };
   }
   if (there.kind === "unknown") return hidden(subject, path, there.code);
   const parent = await look(dirname(path));
   if (parent.kind === "missing") {
-    const words = `${dirname(path)} is not there; make it before the gateway starts`;
+    const words = `${dirname(path)} does not exist: create it before the gateway starts`;
     return { verdict: "note", subject, words };
   }
   if (!(await mayWrite(dirname(path)))) {
-    return { verdict: "note", subject, words: `${dirname(path)} may not be written by the user of this check` };
+    return { verdict: "note", subject, words: `${dirname(path)} is not writable for the user who runs this check` };
   }
-  return { verdict: "ok", subject, words: `${path} can be made` };
+  return { verdict: "ok", subject, words: `${path} can be created` };
 }
 
 function hidden(subject: string, path: string, code: string): Answer {
   return code === "ENOTDIR"
-    ? { verdict: "fail", subject, words: `${path} lies below what is no directory; name another` }
-    : { verdict: "note", subject, words: `${path} cannot be looked at by the user of this check: ${code}` };
+    ? { verdict: "fail", subject, words: `a parent of ${path} is not a directory: name another path` }
+    : { verdict: "note", subject, words: `the user who runs this check has no access to ${path}: ${code}` };
 }
 
 /** Reports a key file that can be read. Another check reports one that cannot. */
 function kekFile(path: string): readonly Answer[] {
   const subject = "cluster.kek_file";
   const read = readKekFile(path);
-  return read.kind === "problem" ? [] : [{ verdict: "ok", subject, words: `${path} can be read` }];
+  return read.kind === "problem" ? [] : [{ verdict: "ok", subject, words: `${path} is readable` }];
 }
 
 type Look =

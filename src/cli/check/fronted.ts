@@ -33,7 +33,7 @@ async function ask(
 ): Promise<Answer> {
   const { channel, path, cardUrl = "" } = fronted;
   if (isSealed(channel.credential) || `${channel.origin}${path}${cardUrl}`.includes(STAND_IN)) {
-    return { verdict: "note", subject, words: "not tested: its credential is sealed in the cluster" };
+    return { verdict: "note", subject, words: "not tested, since its credential is sealed in the cluster" };
   }
   const pools = new Map<string, Pool>();
   const pool = (origin: string): Pool => {
@@ -96,7 +96,7 @@ async function askServer(
       presented = await presenter.present(credential, { method: "POST", path, host, headers, body });
     }
   } catch (error) {
-    return { verdict: "fail", subject, words: `${shownUrl}: not asked: ${asRefusal(error).message}` };
+    return { verdict: "fail", subject, words: `${shownUrl}: no request was sent: ${asRefusal(error).message}` };
   }
   const startedAt = performance.now();
   const answer = await fetchDocument(pool(channel.origin), {
@@ -111,20 +111,20 @@ async function askServer(
   if (answer.kind === "failed") return fail(answer.problem);
   const { status } = answer;
   if ((status === 401 || status === 403) && isCallers) {
-    const words = `${shownUrl} answered ${status}: it is called with the caller's credential, and this check has none`;
+    const words = `${shownUrl} answered ${status}: it requires a caller's credential, which this check does not have`;
     return { verdict: "note", subject, words };
   }
   if (status === 401 || status === 403) {
     const what = credential === undefined ? "calls without a credential" : "the credential";
-    return fail(`answered ${status}: it refuses ${what}`);
+    return fail(`answered ${status}: the server refuses ${what}`);
   }
   const versions = versionsIn(answer.text);
-  if (versions === undefined) return fail(`answered ${status}, and does not speak MCP ${MCP_VERSION}`);
+  if (versions === undefined) return fail(`answered ${status} and does not support MCP ${MCP_VERSION}`);
   if (!versions.includes(MCP_VERSION)) {
-    return fail(`speaks ${versions.join(", ")} and not MCP ${MCP_VERSION}`);
+    return fail(`supports MCP ${versions.join(", ")} but not ${MCP_VERSION}: upgrade the server`);
   }
   const ms = Math.round(performance.now() - startedAt);
-  return { verdict: "ok", subject, words: `${shownUrl} speaks MCP ${MCP_VERSION}, answered in ${ms} ms` };
+  return { verdict: "ok", subject, words: `${shownUrl} supports MCP ${MCP_VERSION}, answered in ${ms} ms` };
 }
 
 /**
@@ -152,7 +152,11 @@ async function askAgent(
   { timeoutMs, signal }: Limits,
 ): Promise<Answer> {
   const { cardUrl = "", channel } = agent;
-  const fail = (words: string): Answer => ({ verdict: "fail", subject, words: `its card cannot be shown: ${words}` });
+  const fail = (words: string): Answer => ({
+    verdict: "fail",
+    subject,
+    words: `its agent card cannot be used: ${words}`,
+  });
   const fetched = await fetchOwnCard({ origins: { pool }, presenter }, agent, timeoutMs, signal);
   if (fetched.kind === "refused") return fail(fetched.problem);
   const read = readOwnCard(fetched.text, [channel.origin, cardUrl], "https://gateway.invalid");
@@ -166,5 +170,5 @@ async function askAgent(
   const card = projectCard(read.own, terms);
   return card.kind === "refused"
     ? fail(card.problem)
-    : { verdict: "ok", subject, words: "its card names A2A 1.0 over JSON-RPC" };
+    : { verdict: "ok", subject, words: "its agent card offers A2A 1.0 over JSON-RPC" };
 }

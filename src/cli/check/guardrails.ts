@@ -13,7 +13,7 @@ export async function prefilterAnswers(document: Deployment | undefined): Promis
   const { engineOf } = await import("../../server/detectors/index.ts");
   const engine = engineOf("native");
   if (engine === undefined) {
-    const words = `is missing, or not built for this Node.js: install it with \`${installCommand("re2")}\`, or set \`prefilter: pure\``;
+    const words = `is missing or was built for another Node.js: install it with \`${installCommand("re2")}\`, or set \`prefilter: pure\``;
     return [{ verdict: "fail", subject, words }];
   }
   const found: (readonly [number, number])[] = [];
@@ -22,11 +22,11 @@ export async function prefilterAnswers(document: Deployment | undefined): Promis
   const names = native.map(({ name, type }) => name ?? type).join(", ");
   return [
     isRight
-      ? { verdict: "ok", subject, words: `searches texts for ${names}` }
+      ? { verdict: "ok", subject, words: `loaded; it searches texts for ${names}` }
       : {
           verdict: "fail",
           subject,
-          words: `loads, and finds the wrong matches: install it again with \`${installCommand("re2")}\``,
+          words: `gives wrong results: install it again with \`${installCommand("re2")}\``,
         },
   ];
 }

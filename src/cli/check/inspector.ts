@@ -22,27 +22,33 @@ export function inspectorAnswers(node: LoadedNode): readonly Answer[] {
   const peers = (words: string): Answer => ({ verdict: "note", subject: "extproc", words });
   const { guardrails } = compiled.snapshot;
   return [
-    ...(onlyInspects(node) ? [note("only inspects, and opens no data listener: nothing is routed")] : []),
-    ...(cluster.data_dir === undefined ? [note("keeps its state in memory: no `cluster.data_dir`")] : []),
-    note(`serves the inspector on ${listen} in plaintext, to every client that reaches it`),
-    ...(isEveryInterface(listen)
-      ? [note(`${listen} is every interface: let the private network of the peers alone reach it`)]
+    ...(onlyInspects(node)
+      ? [note("only inspects and opens no data listener, since the deployment has no providers, servers or agents")]
       : []),
-    peers(`the filter of a peer must have ${settingsLine(extproc)}`),
-    peers("the filter of a peer must have failure_mode_allow: false, or failures here let traffic pass uninspected"),
+    ...(cluster.data_dir === undefined
+      ? [note("keeps its state only in memory, since `cluster.data_dir` is not set")]
+      : []),
+    note(`serves the inspector on ${listen} unencrypted, to every client that can reach it`),
+    ...(isEveryInterface(listen)
+      ? [note(`${listen} is open on every interface: allow only the private network of the proxies to reach it`)]
+      : []),
+    peers(`set on the filter of each proxy: ${settingsLine(extproc)}`),
+    peers(
+      "set failure_mode_allow: false on the filter of each proxy; otherwise traffic passes without inspection when the inspector fails",
+    ),
     ...(extproc.request_body_mode === "streamed" || extproc.inspect_responses === "streamed"
       ? [peers(timeWords(node))]
       : []),
     ...(extproc.request_body_mode === "streamed"
-      ? [peers("a request whose body ends in trailers is refused with 501: `request_body_mode: duplex` inspects them")]
+      ? [peers("requests with trailers are refused with 501; set `request_body_mode: duplex` to inspect them")]
       : []),
     ...(extproc.inspect_responses === "streamed"
-      ? [peers("a denied response ends after its status was sent, since its body is streamed")]
+      ? [peers("a denied response is cut off after its status was sent, since its body is streamed")]
       : []),
     ...(guardrails.of(undefined) === undefined && guardrails.inForce.detectors.length > 0
       ? [
           peers(
-            "no detector applies to callers without a profile, and callers of a proxy have none: nothing is inspected",
+            "nothing is inspected, since callers of a proxy have no profile and no detector applies to callers without one",
           ),
         ]
       : []),
@@ -54,8 +60,8 @@ function timeWords({ compiled }: LoadedNode): string {
   const slow = compiled.snapshot.guardrails.inForce.detectors.filter(({ type }) => type !== "pii");
   const names = slow.map(({ name }) => name).join(", ");
   return slow.length === 0
-    ? "a streamed filter waits message_timeout, 200ms unless it is set, for each answer"
-    : `the filter's message_timeout, 200ms unless it is set, must be more than what ${names} may take`;
+    ? "the filter waits for each answer up to its message_timeout, which is 200ms by default"
+    : `set message_timeout of the filter (200ms by default) above the time that ${names} may take`;
 }
 
 const isEveryInterface = (listen: string): boolean => [undefined, "0.0.0.0", "::"].includes(parseAddress(listen)?.host);

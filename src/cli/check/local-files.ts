@@ -43,7 +43,9 @@ function rootAnswers({ issuers = [] }: NodeFile, path: string): readonly Answer[
     if (read.kind === "problem") return [{ verdict: "fail", subject, words: `ca_file: ${read.message}` }];
     const found = read.text.match(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g) ?? [];
     const isSound = found.length > 0 && found.every(isCertificate);
-    return isSound ? [] : [{ verdict: "fail", subject, words: `ca_file: ${file} holds no certificate in PEM` }];
+    return isSound
+      ? []
+      : [{ verdict: "fail", subject, words: `ca_file: ${file} does not contain PEM certificates only` }];
   });
 }
 
@@ -60,5 +62,7 @@ function secretsAnswers({ secrets_dir: dir }: NodeFile, path: string): readonly 
   const whole = beside(path, dir);
   const isFolder = statSync(whole, { throwIfNoEntry: false })?.isDirectory() === true;
   if (isFolder) return [];
-  return [{ verdict: "fail", subject: "secrets_dir", words: `${whole} is no directory: make it, or correct the path` }];
+  return [
+    { verdict: "fail", subject: "secrets_dir", words: `${whole} is not a directory: create it, or correct the path` },
+  ];
 }

@@ -55,8 +55,8 @@ export function descriptorAnswer({ descriptors }: Machine, env: Env): Answer | u
   const wanted = 2 * inFlight + OTHER_DESCRIPTORS;
   if (descriptors === undefined || descriptors >= wanted) return undefined;
   const words =
-    `this user's processes may open ${descriptors} files, and ${inFlight} requests at once take ${wanted}: ` +
-    `LimitNOFILE=${wanted} in the unit, \`ulimit -n ${wanted}\` in a shell, or a lower GATEWAY_MAX_IN_FLIGHT`;
+    `a process of this user can open ${descriptors} files, but ${inFlight} requests in flight need ${wanted}: ` +
+    `set LimitNOFILE=${wanted} in the systemd unit, run \`ulimit -n ${wanted}\` in a shell, or lower GATEWAY_MAX_IN_FLIGHT`;
   return { verdict: descriptors < 2 * OTHER_DESCRIPTORS ? "fail" : "note", subject: "descriptors", words };
 }
 
@@ -69,10 +69,10 @@ export function memoryAnswer(machine: Machine, env: Env): Answer | undefined {
   const program = neededMemory(env, workers) - held;
   if (held + program <= memoryBytes) return undefined;
   const most = Math.max(0, memoryBytes - program);
-  const processes = workers === 1 ? "" : ` in ${workers} processes of the data plane (GATEWAY_WORKERS)`;
+  const processes = workers === 1 ? "" : ` in ${workers} worker processes (GATEWAY_WORKERS)`;
   const words =
-    `${sized(held)} may be held for requests beside the program's ${sized(program)}${processes}, and there are ` +
-    `${sized(memoryBytes)}: the system ends a process that takes more. GATEWAY_MAX_BUFFERED_BYTES=${most}, or more memory`;
+    `requests may use ${sized(held)} and the program ${sized(program)}${processes}, but this machine has only ` +
+    `${sized(memoryBytes)}, so the system may kill the gateway: set GATEWAY_MAX_BUFFERED_BYTES=${most}, or add memory`;
   return { verdict: held > memoryBytes ? "fail" : "note", subject: "memory", words };
 }
 
@@ -81,10 +81,14 @@ export async function diskAnswer(subject: string, path: string): Promise<Answer 
   const { bavail, bsize, files, ffree } = await nearestStats(path);
   const free = bavail * bsize;
   if (files > 0 && ffree === 0) {
-    return { verdict: "fail", subject, words: `the disk of ${path} has no room for another file, whatever its size` };
+    return {
+      verdict: "fail",
+      subject,
+      words: `the disk of ${path} has no free inodes, so no file can be created: delete files, or use another disk`,
+    };
   }
   if (free >= LITTLE_FREE_BYTES) return undefined;
-  const words = `${sized(free)} are free for ${path}; below ${sized(MIN_FREE_BYTES)} no write is taken: free space, or name another disk`;
+  const words = `${path} has ${sized(free)} of free disk space, and below ${sized(MIN_FREE_BYTES)} writes are refused: free space, or use another disk`;
   return { verdict: free < MIN_FREE_BYTES ? "fail" : "note", subject, words };
 }
 
@@ -132,27 +136,27 @@ export function portAnswer(
   switch (code) {
     case "EADDRINUSE":
       return isRunning
-        ? { verdict: "note", subject, words: `${text} is in use, by the gateway that runs here` }
+        ? { verdict: "note", subject, words: `${text} is in use by the gateway that runs here` }
         : {
             verdict: "fail",
             subject,
-            words: `${text} is in use: \`ss -ltnp 'sport = :${port}'\` shows the process; stop it, or name another address`,
+            words: `${text} is in use: find the process with \`ss -ltnp 'sport = :${port}'\` and stop it, or use another address`,
           };
     case "EADDRNOTAVAIL":
     case "ENOTFOUND":
       return {
         verdict: "fail",
         subject,
-        words: `${text} is no address of this machine (${code}); \`ip addr\` lists them`,
+        words: `${text} is not an address of this machine (${code}): \`ip addr\` lists them`,
       };
     case "EACCES":
       return {
         verdict: "note",
         subject,
-        words: `${text} may not be taken by the user of this check: below 1024 it needs AmbientCapabilities=CAP_NET_BIND_SERVICE in the unit`,
+        words: `the user who runs this check may not listen on ${text}: a port below 1024 needs AmbientCapabilities=CAP_NET_BIND_SERVICE in the systemd unit`,
       };
     default:
-      return { verdict: "fail", subject, words: `${text} cannot be listened on: ${code}` };
+      return { verdict: "fail", subject, words: `cannot listen on ${text}: ${code}` };
   }
 }
 
@@ -210,13 +214,13 @@ export async function machineAnswers(
   const answers = [...found, ...(await portAnswers(nodeFile, isRunning))];
   if (answers.some(({ verdict }) => verdict !== "ok")) return answers;
   const workers = workersOn(machine, env);
-  const processes = workers === 1 ? "1 process" : `${workers} processes`;
-  const files = machine.descriptors === undefined ? "" : `${machine.descriptors} descriptors, `;
+  const processes = workers === 1 ? "1 worker process" : `${workers} worker processes`;
+  const files = machine.descriptors === undefined ? "" : `${machine.descriptors} open files, `;
   return [
     {
       verdict: "ok",
       subject: "machine",
-      words: `${files}${sized(machine.memoryBytes)} of memory, ${processes} of the data plane, room on its disks, ports free`,
+      words: `${files}${sized(machine.memoryBytes)} of memory, ${processes}, enough disk space, all ports free`,
     },
   ];
 }

@@ -26,13 +26,17 @@ export async function absentModelAnswers(
         const limit = anySignal([signal, AbortSignal.timeout(timeoutMs)]);
         const { files } = await store.resolve(model, parts, limit);
         const size = sizeText(files.reduce((sum, file) => sum + file.size, 0));
-        return { verdict: "fail", subject, words: `not in ${directory}: ${size} would be fetched` };
+        return {
+          verdict: "fail",
+          subject,
+          words: `not in ${directory}: the gateway would download ${size} at its start`,
+        };
       } catch (error) {
         signal.throwIfAborted();
         const isSlow = error instanceof DOMException && error.name === "TimeoutError";
         if (!isSlow && !(error instanceof ModelError)) throw error;
-        const reason = isSlow ? "its hub did not answer in time" : (error as Error).message;
-        return { verdict: "fail", subject, words: `not in ${directory}, and cannot be fetched: ${reason}` };
+        const reason = isSlow ? "the hub did not answer in time" : (error as Error).message;
+        return { verdict: "fail", subject, words: `not in ${directory}, and it cannot be downloaded: ${reason}` };
       }
     });
     return await Promise.all(answers);

@@ -54,7 +54,7 @@ async function answerOf({ subject, path, against, remedy }: Looked): Promise<Ans
   );
   if ((mode & against) === 0) return undefined;
   const may = (mode & against & 0o022) === 0 ? "read" : "change";
-  const words = `${path} has mode ${mode.toString(8).padStart(4, "0")}, so that others on this machine may ${may} it: \`${remedy} ${path}\``;
+  const words = `other users of this machine can ${may} ${path} (mode ${mode.toString(8).padStart(4, "0")}): run \`${remedy} ${path}\``;
   return { verdict: "note", subject, words };
 }
 

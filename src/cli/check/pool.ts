@@ -47,7 +47,7 @@ export const memberLookup =
 const sealed = (subject: string): Answer => ({
   verdict: "note",
   subject,
-  words: "not tested: its address is sealed in the cluster",
+  words: "not tested, since its address is sealed in the cluster",
 });
 
 async function askName(
@@ -64,12 +64,21 @@ async function askName(
   const fenced = addresses.filter((address) => fencedAs(address) !== undefined).length;
   const dialed = addresses.length - fenced;
   if (dialed === 0) {
-    const why = problem ?? (fenced > 0 ? "it resolves to addresses that are never dialled" : "it resolves to nothing");
+    const why =
+      problem ??
+      (fenced > 0
+        ? "it resolves only to addresses that the gateway never connects to, such as link-local ones"
+        : "the name has no address");
     return { verdict: "fail", subject, words: `${host}: ${why}` };
   }
   const ttls = families.flatMap((it) => (it.kind === "addresses" ? it.ttlMs : []));
-  const summary = `${host} is ${dialed} server${dialed === 1 ? "" : "s"}, for ${formatDuration(Math.min(...ttls))}`;
-  return { verdict: "ok", subject, words: fenced === 0 ? summary : `${summary}; ${fenced} more are never dialled` };
+  const summary = `${host} resolves to ${dialed} server${dialed === 1 ? "" : "s"} (TTL ${formatDuration(Math.min(...ttls))})`;
+  return {
+    verdict: "ok",
+    subject,
+    words:
+      fenced === 0 ? summary : `${summary}; the gateway never connects to ${fenced} more, such as link-local addresses`,
+  };
 }
 
 async function askPicker(subject: string, picker: Picker, { timeoutMs, signal }: Limits): Promise<Answer> {

@@ -53,12 +53,13 @@ async function askProvider(
   const url = channel.origin + path;
   const headers = [...provider.addedHeaders];
   if (isSealed(credential) || `${url}\n${headers.join("\n")}`.includes(STAND_IN)) {
-    return { verdict: "note", subject, words: "not tested: its credential is sealed in the cluster" };
+    return { verdict: "note", subject, words: "not tested, since its credential is sealed in the cluster" };
   }
   if (channel.dialect === "messages") headers.push("anthropic-version", "2023-06-01");
   const asked = { method: "GET", path, host, headers, body: null };
   const presented = await Promise.resolve(credential && presenter.present(credential, asked)).catch(asRefusal);
-  if (presented instanceof Error) return { verdict: "fail", subject, words: `not asked: ${presented.message}` };
+  if (presented instanceof Error)
+    return { verdict: "fail", subject, words: `no request was sent: ${presented.message}` };
   const startedAt = performance.now();
   const sentAt = Date.now();
   try {
@@ -85,10 +86,11 @@ async function askProvider(
 function judge(subject: string, words: string, status: number, hasCredential: boolean): Answer {
   if (status === 401 || status === 403) {
     return hasCredential
-      ? { verdict: "fail", subject, words: `${words}: it refuses the credential` }
-      : { verdict: "ok", subject, words: `${words}: it requires a credential, which clients send themselves` };
+      ? { verdict: "fail", subject, words: `${words}: the provider refuses the credential` }
+      : { verdict: "ok", subject, words: `${words}: the provider requires a credential, which clients must send` };
   }
   if (status >= 500) return { verdict: "fail", subject, words };
-  if (status === 404 || status === 405) return { verdict: "ok", subject, words: `${words}: it lists no models` };
+  if (status === 404 || status === 405)
+    return { verdict: "ok", subject, words: `${words}: the provider has no list of models` };
   return { verdict: status >= 400 && status !== 429 ? "fail" : "ok", subject, words };
 }

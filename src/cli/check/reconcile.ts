@@ -26,7 +26,7 @@ async function ask(
   { timeoutMs, signal }: Limits,
 ): Promise<Answer> {
   if (`${audited.adminKey}${audited.baseUrl}`.includes(STAND_IN)) {
-    return { verdict: "note", subject, words: "not tested: its credential is sealed in the cluster" };
+    return { verdict: "note", subject, words: "not tested, since its credential is sealed in the cluster" };
   }
   const dialler = openGuardedDialler({ connectMs: timeoutMs, maxAnswerBytes: MAX_REPORT_BYTES, proxies });
   const limit = AbortSignal.timeout(timeoutMs);
@@ -35,9 +35,9 @@ async function ask(
     const ports = { send: dialler.send, now: Date.now };
     const report = await fetchReport(audited, windowAt(Date.now(), DAY_MS), ports, anySignal([signal, limit]));
     if (report.kind === "failed") return { verdict: "fail", subject, words: report.problem };
-    if (report.unread.length > 0) return { verdict: "fail", subject, words: "the report has no counter that is known" };
-    const scope = audited.keyIds.length === 0 ? "the whole organisation" : `${audited.keyIds.length} of its keys`;
-    const words = `of ${scope}, answered in ${Math.round(performance.now() - startedAt)} ms`;
+    if (report.unread.length > 0) return { verdict: "fail", subject, words: "the report contains no known counters" };
+    const scope = audited.keyIds.length === 0 ? "the whole organisation" : `${audited.keyIds.length} of its API keys`;
+    const words = `covers ${scope}, answered in ${Math.round(performance.now() - startedAt)} ms`;
     return { verdict: "ok", subject, words };
   } catch {
     // The probe rejects only with the reason of its signal.

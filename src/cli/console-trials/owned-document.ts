@@ -29,7 +29,7 @@ export function otherWhy({ source, whole }: DeploymentFile, file: string, text: 
   if (source.text === text || whole(source.text) === text) return undefined;
   return source.text === ""
     ? `${elsewhere(file)}: do it there`
-    : `${file} of this machine is not what is in force: reload it (R in config) or correct it first`;
+    : `${file} on this machine differs from the configuration in force: reload it (R in config) or correct it first`;
 }
 
 /**

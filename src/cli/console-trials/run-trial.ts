@@ -100,9 +100,9 @@ async function thresholdTrial(
 ): Promise<Trial> {
   const own = detector === undefined ? undefined : detectorThreshold(document.text, detector);
   if (detector !== undefined && own === undefined)
-    return refused([`the detector ${detector} has no threshold any more`]);
+    return refused([`the detector ${detector} no longer has a threshold`]);
   const text = withScalar(document.text, own?.path ?? ["guardrails", "score_threshold"], threshold);
-  if (text === undefined) return refused(["the document has no block `guardrails` that a threshold can stand in"]);
+  if (text === undefined) return refused(["the document has no block `guardrails` in which a threshold can be set"]);
   return await trialOf(document, text, io);
 }
 

@@ -37,9 +37,9 @@ static_resources:
                     typed_config:
                       "@type": ${TYPES}.filters.http.ext_proc.v3.ExternalProcessor
                       grpc_service: { envoy_grpc: { cluster_name: inspector } }
-                      # What cannot be inspected is refused. With true it goes on as it came.
+                      # Requests that cannot be inspected are refused. With true they pass without inspection.
                       failure_mode_allow: false
-                      # Within it each answer must come; detectors that ask other servers need more.
+                      # Time limit of each answer of the inspector; detectors that call servers may need more.
                       message_timeout: 5s
                       allow_mode_override: ${mayOverride}
                       processing_mode:
@@ -51,7 +51,7 @@ ${processing.map((line) => `  ${line}`).join("\n")}
                     - name: all
                       domains: ["*"]
                       routes:
-                        # No limit of time: models answer for minutes.
+                        # No time limit: models can answer for minutes.
                         - { match: { prefix: / }, route: { cluster: upstream, timeout: 0s } }
   clusters:
     - name: inspector
@@ -60,9 +60,9 @@ ${processing.map((line) => `  ${line}`).join("\n")}
       typed_extension_protocol_options:
         ${H2}:
           "@type": type.googleapis.com/${H2}
-          # One that hangs is noticed within the two: a duplex filter has no other limit.
+          # Detects an inspector that hangs, since a duplex filter has no other time limit.
           explicit_http_config: { http2_protocol_options: { connection_keepalive: { interval: 10s, timeout: 5s } } }
-      # An inspector that stops says so before it closes.
+      # An inspector that stops fails its health check before it closes.
       health_checks:
         - timeout: 1s
           interval: 5s

@@ -34,7 +34,7 @@ export async function writeDevFiles(dir: string, settings: DevSettings): Promise
 }
 
 const nodeFile = (dir: string, { listen, metricsListen }: DevSettings): string => `\
-# What this machine's process does.
+# Node file: settings of this gateway process.
 listen: "${listen}"
 metrics_listen: "${metricsListen}"
 deployment: deployment.yaml
@@ -49,8 +49,8 @@ admin:
 `;
 
 const deployment = ({ simulatorUrl, publicUrl }: DevSettings): string => `\
-# What the deployment is: one provider that speaks both dialects, an MCP server, an agent, and who may ask them for what.
-public_url: ${publicUrl} # in cards, the registry, and what else gives out addresses
+# Deployment document: a provider with both dialects, an MCP server, an agent, and rules about who may call what.
+public_url: ${publicUrl} # used in agent cards, the registry and other addresses
 catalog_overlays:
   - name: dev
     providers:
@@ -68,7 +68,7 @@ providers:
     models: ["sim-*"]
     model_aliases: { fast: sim-chat }
 
-# At /mcp/tools and /a2a/agent: under the same keys, rules, budgets and guardrails.
+# Served at /mcp/tools and /a2a/agent, with the same keys, rules, budgets and guardrails.
 mcp:
   - name: tools
     url: ${simulatorUrl}/mcp
@@ -97,13 +97,13 @@ access_rules:
     at: [mcp]
     condition: server == "tools" && name == "delete_file"
     action: deny
-    message: Nobody deletes files here.
+    message: Deleting files is not allowed.
 
 ${GUARDRAILS}`;
 
 /** Guardrails of a gateway and of an inspector. */
 export const GUARDRAILS = `\
-# What is looked for in every text, and what becomes of it before the provider sees it.
+# What detectors look for in every text, and what rules do with it before the provider sees it.
 guardrails:
   detectors:
     - type: pii
@@ -119,7 +119,7 @@ guardrails:
 `;
 
 const SUITE = `\
-# What the rules of deployment.yaml are for; gateway -config node.yaml -test-rules rules.yaml
+# Tests for the rules of deployment.yaml. Run them with: gateway -config node.yaml -test-rules rules.yaml
 suite: dev
 callers:
   anybody: { key: { name: dev }, profile: ${DEV_PROFILE} }

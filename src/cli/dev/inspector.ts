@@ -64,10 +64,10 @@ export async function runDevInspector(
 }
 
 const nodeFile = (inspector: string, metrics: string): string => `\
-# What this machine's process does: it inspects, and routes nothing.
+# Node file of an inspector: it inspects traffic of another proxy and routes nothing.
 metrics_listen: "${metrics}"
 deployment: deployment.yaml
-# Nothing is kept, so that there is no data_dir.
+# An inspector keeps no state, so there is no data_dir.
 cluster: { node_id: dev, bootstrap: true }
 extproc:
   inspect_listen: "${inspector}"
@@ -101,13 +101,13 @@ ${bold("gateway dev -inspector")}  guardrails for what an Envoy routes
   inspector  ${inspector}  ${dim("gRPC, plaintext")}
   upstream   ${upstream}  ${dim("a simulated provider")}
   metrics    ${metrics ?? "none"}
-  files      ${dir}  ${dim("gone at the end")}
+  files      ${dir}  ${dim("temporary")}
 ${movedLines(moved)}
 ${bold("Envoy")}  ${dim("1.36 or later, in another terminal")}
 
 envoy -c ${quoted(envoyPath)}
 
-${bold("Through it")}  ${dim("as it came; with a card and an address redacted; denied")}
+${bold("Through it")}  ${dim("unchanged; with a card and an address redacted; denied")}
 
 ${curl("Hello")}
 ${curl("Bill 4111 1111 1111 1111, mail ada@example.com")}

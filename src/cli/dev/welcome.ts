@@ -50,7 +50,7 @@ ${bold("gateway dev")}  a gateway in front of a simulated provider, MCP server a
 
   gateway    ${gateway}  ${dim("both dialects")}
   key        ${key}
-  simulator  ${simulator}  ${dim("invents its answers; open / for its faults")}
+  simulator  ${simulator}  ${dim("invents its answers; open / for faults")}
   metrics    ${metrics ?? "none"}
   admin      ${socket}  ${dim("a socket that only you can open")}
   files      ${directory}  ${dim("configuration and state; temporary")}

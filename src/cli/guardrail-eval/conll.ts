@@ -28,7 +28,7 @@ export async function* sentencesOf(lines: AsyncIterable<Line>, file: string, war
       );
       length += token.text.length + 1;
       if (length > MAX_LINE_BYTES)
-        throw new DataError(file, first, `the sentence is over ${MAX_LINE_BYTES} characters`);
+        throw new DataError(file, first, `the sentence is longer than ${MAX_LINE_BYTES} characters`);
       tokens.push(token);
       continue;
     }

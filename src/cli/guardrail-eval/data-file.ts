@@ -42,12 +42,12 @@ async function openOne(io: Io, name: string): Promise<DataFile> {
     const open = (): AsyncIterable<Uint8Array> => untilAborted(input.open(), io.signal);
     const isNamed = /\.jsonl$/i.test(name);
     if (!isNamed && (await startsWithObject(open()))) {
-      throw new UsageError(`'${name}' holds JSON, and is read as CoNLL unless its name ends in .jsonl`);
+      throw new UsageError(`'${name}' contains JSON, but is read as CoNLL unless its name ends in .jsonl`);
     }
     return { name, isJsonLines: isNamed, lines: () => linesOf(open(), name) };
   }
   const stream = input?.open() ?? stdinOf(io, "data");
-  const bytes = await readAll(stream, MAX_PIPE_BYTES, `what comes from ${name === "-" ? "stdin" : name}`, io.signal);
+  const bytes = await readAll(stream, MAX_PIPE_BYTES, `the data from ${name === "-" ? "stdin" : name}`, io.signal);
   const isJsonLines = /\.jsonl$/i.test(name) || (await startsWithObject([bytes]));
   return { name, isJsonLines, lines: () => linesOf(pieces(bytes), name) };
 }

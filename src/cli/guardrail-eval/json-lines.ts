@@ -22,7 +22,7 @@ export function caseOf({ number, text: line }: Line, file: string, warn: Warn): 
   }
   const { text, spans, labels, tags, kind, system } = row;
   if (typeof text !== "string") return fail('"text" is missing, or no string');
-  if (system !== undefined && typeof system !== "string") return fail('"system" is no string');
+  if (system !== undefined && typeof system !== "string") return fail('"system" is not a string');
   return {
     file,
     line: number,
@@ -42,9 +42,9 @@ export function objectOf(line: string, fail: Fail): Readonly<Record<string, unkn
   try {
     value = JSON.parse(line);
   } catch {
-    return fail("the line is no JSON object");
+    return fail("the line is not a JSON object");
   }
-  return isObject(value) ? value : fail("the line is no JSON object");
+  return isObject(value) ? value : fail("the line is not a JSON object");
 }
 
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
@@ -52,18 +52,18 @@ export const isObject = (value: unknown): value is Readonly<Record<string, unkno
 
 /** Parses marks, and sorts them by start. */
 export function marksOf(value: unknown, text: string, fail: Fail, name: string): readonly Mark[] {
-  if (!Array.isArray(value)) return fail(`"${name}" is no list`);
+  if (!Array.isArray(value)) return fail(`"${name}" is not a list`);
   if (value.length === 0) return [];
   const whole = utf8Length(text);
   const marks = value.map((item: unknown, at): Mark => {
     const where = `"${name}" entry ${at + 1}`;
-    if (!isObject(item)) return fail(`${where} is no object`);
+    if (!isObject(item)) return fail(`${where} is not an object`);
     const { start, end, type } = item;
     if (!isOffset(start) || !isOffset(end))
       return fail(`${where}: "start" and "end" are byte offsets, integers from 0`);
     if (typeof type !== "string" || type.trim() === "") return fail(`${where}: "type" is missing, or no text`);
     if (start >= end) return fail(`${where}: it ends at ${end}, where it does not come after its start, ${start}`);
-    if (end > whole) return fail(`${where}: it ends at ${end}, behind the text, which has ${whole} bytes`);
+    if (end > whole) return fail(`${where}: it ends at ${end}, after the end of the text, which has ${whole} bytes`);
     return { start, end, type };
   });
   const borders = boundariesOf(text, whole);
@@ -90,7 +90,7 @@ function boundariesOf(text: string, bytes: number): ReadonlySet<number> | undefi
 
 export function textsOf(value: unknown, name: string, fail: Fail): readonly string[] {
   if (!Array.isArray(value) || !value.every((item): item is string => typeof item === "string" && item !== "")) {
-    return fail(`"${name}" is no list of texts`);
+    return fail(`"${name}" is not a list of texts`);
   }
   return [...new Set(value)];
 }

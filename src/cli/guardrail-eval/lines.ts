@@ -42,7 +42,7 @@ function bounded(
   bytes: number,
   { file, number, maxBytes }: { readonly file: string; readonly number: number; readonly maxBytes: number },
 ): void {
-  if (bytes > maxBytes) throw new DataError(file, number, `the line is over ${maxBytes} bytes`);
+  if (bytes > maxBytes) throw new DataError(file, number, `the line is longer than ${maxBytes} bytes`);
 }
 
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });

@@ -31,7 +31,7 @@ export const failedWords = (
 ): readonly string[] =>
   [...failed].map(([name, { cases: failures, reason }]) => {
     const why = reason === "" ? "" : ` (${reason})`;
-    return `the detector ${JSON.stringify(name)} failed in ${failures} of ${cases} cases${why}: the figures lack it there`;
+    return `the detector ${JSON.stringify(name)} failed in ${failures} of ${cases} cases${why}: the results do not include it there`;
   });
 
 /** Checks the name of a detector. Throws `UsageError` if no detector has it. */

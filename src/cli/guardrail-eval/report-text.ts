@@ -33,7 +33,7 @@ export function* reportLines(evaluation: Evaluation, { files, cases, swept, widt
   const { total, byTag, wrong, wrongCases } = evaluation;
   yield `${counted(cases, "case")} of ${counted(files, "file")}, ${wrongCases} wrong\n\n`;
   const kinds = SCORES.filter((kind) => isMarked(total, kind));
-  if (kinds.length === 0) yield "No case marks spans or labels, so that there is nothing to score.\n";
+  if (kinds.length === 0) yield "No case has spans or labels, so there is nothing to score.\n";
   const rows = kinds.map((kind) => [kind, ...cellsOf(figuresByKind(total)[kind])]);
   if (rows.length > 0) yield* tableLines([column("score", false), ...FIGURES], rows, width);
   yield* asides(total);

@@ -44,10 +44,10 @@ function jsonRow({ number, text: written }: Line, file: string, warn: Warn): Row
       warn(key, `${file}:${number}: the key ${JSON.stringify(key)} is not read${didYouMean(key, KEYS)}`);
   }
   const { text, spans, labels, tags } = row;
-  if (!isObject(text)) return fail('"text" is no map from languages to texts');
-  if (spans !== undefined && !isObject(spans)) return fail('"spans" is no map from languages to lists');
+  if (!isObject(text)) return fail('"text" is not a map from languages to texts');
+  if (spans !== undefined && !isObject(spans)) return fail('"spans" is not a map from languages to lists');
   const cases = Object.entries(text).map(([language, own]): [string, EvalCase] => {
-    if (typeof own !== "string") return fail(`"text" of ${JSON.stringify(language)} is no string`);
+    if (typeof own !== "string") return fail(`"text" of ${JSON.stringify(language)} is not a string`);
     const marked = spans !== undefined && Object.hasOwn(spans, language) ? spans[language] : undefined;
     const one: EvalCase = {
       file,

@@ -47,5 +47,5 @@ export function unmarkedWarnings({ types, labels }: Survey, wanted: readonly str
   const known = [...types, ...labels];
   return wanted
     .filter((name) => !known.includes(name))
-    .map((name) => `no case marks ${JSON.stringify(name)}${didYouMean(name, known)}`);
+    .map((name) => `no case has the label ${JSON.stringify(name)}${didYouMean(name, known)}`);
 }

@@ -31,7 +31,7 @@ export function ruleRoutes(routes: readonly Route[], { foreign: { root, leaveOut
     if (targets.length > 1)
       rule.tell(
         "targets",
-        "load is not spread by weight; the heaviest target serves, and the others stand in when it fails",
+        "load is not spread by weight; the heaviest target serves, and the others take over when it fails",
       );
     const heaviest = [...targets].sort((a, b) => b.weight - a.weight);
     const behind = fallbackNames(rule).map((it) => routes.find((route) => route.name === it)?.steps);

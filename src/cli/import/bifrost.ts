@@ -115,7 +115,7 @@ function routesOf(
   if (keys.length > 1)
     section.tell(
       "keys",
-      "load is not spread over the keys; the first serves, and the next ones stand in when it fails",
+      "load is not spread over the keys; the first serves, and the next ones take over when it fails",
     );
   const isOpen = keys.some(({ models }) => models === undefined);
   const names = new Set([
@@ -230,7 +230,7 @@ const CLIENT_ADVICE: Readonly<Record<string, string>> = {
   drop_excess_requests: "left out: requests beyond GATEWAY_MAX_IN_FLIGHT are always refused",
   allow_direct_keys: "left out: without `auth`, the client's own key is sent to the provider",
   enable_litellm_fallbacks:
-    "left out: the first provider of a model serves it, and `failover` names those that stand in",
+    "left out: the first provider of a model serves it, and `failover` names those that take over",
   allowed_headers: "left out: headers of clients are forwarded, except credentials",
   prometheus_labels: "left out: the metric labels are fixed",
 };

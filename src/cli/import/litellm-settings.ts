@@ -182,8 +182,8 @@ const ROUTER_ADVICE: Readonly<Record<string, string>> = {
   stream_timeout: "left out: one `first_byte_timeout` covers streams too, and `timeout` sets it",
   cache_responses: "left out: the gateway does not cache answers",
   default_model: "left out: `default_provider` gets the requests for unknown models",
-  routing_strategy: "left out: the first provider of a model serves it, and the next ones stand in when it fails",
-  routing_strategy_args: "left out: the first provider of a model serves it, and the next ones stand in when it fails",
+  routing_strategy: "left out: the first provider of a model serves it, and the next ones take over when it fails",
+  routing_strategy_args: "left out: the first provider of a model serves it, and the next ones take over when it fails",
   context_window_fallbacks: "left out: failover reacts to failures and not to the length of a prompt",
   content_policy_fallbacks: "left out: failover reacts to failures and not to the content of an answer",
   allowed_fails:

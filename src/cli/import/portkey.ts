@@ -85,7 +85,7 @@ function stepsWithin(
   if (mode === "loadbalance")
     section.tell(
       "strategy",
-      "load is not spread by weight; the heaviest target serves, and the others stand in when it fails",
+      "load is not spread by weight; the heaviest target serves, and the others take over when it fails",
     );
   if (mode === "conditional" && !isRoot)
     section.tell("strategy", "conditions below the first level are not imported; the targets are tried in order");

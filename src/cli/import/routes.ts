@@ -149,7 +149,7 @@ function usableRoute(route: Route, tell: Telling): readonly Named[] {
     tell(
       at,
       path,
-      `${steps.length - 1} upstreams stand in for it, more than the ${MAX_FAILOVERS} that a failover can have; the first ${MAX_FAILOVERS} are imported`,
+      `${steps.length - 1} upstreams would take over, more than the ${MAX_FAILOVERS} that a failover can have; the first ${MAX_FAILOVERS} are imported`,
     );
   }
   return steps.length === 0 ? [] : [{ ...route, name, steps: steps.slice(0, MAX_FAILOVERS + 1) }];
@@ -157,7 +157,7 @@ function usableRoute(route: Route, tell: Telling): readonly Named[] {
 
 function nameProblem(name: string): string | undefined {
   if (name === "" || name.length > MAX_MODEL_NAME) return `a model name has 1 to ${MAX_MODEL_NAME} characters`;
-  if (/[\u0000-\u001f\u007f]/.test(name)) return "a model name cannot hold control characters";
+  if (/[\u0000-\u001f\u007f]/.test(name)) return "a model name cannot contain control characters";
   if (name.slice(0, -1).includes("*")) return "`*` can only be the last character of a name";
   if (name.includes("${") || name === "__proto__" || name === "<<")
     return "this name cannot be a key of a YAML document";

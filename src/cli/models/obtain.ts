@@ -33,7 +33,7 @@ export async function obtainModels(
   if (needs.length === 0) return { kind: "obtained", views };
   const directory = cacheDirectory ?? ownCache(io);
   if (directory === undefined) {
-    return refused(["there is no place for models: neither HOME nor XDG_CACHE_HOME is set, and no `cache_dir`"]);
+    return refused(["there is no directory for models: set HOME, XDG_CACHE_HOME or `cache_dir`"]);
   }
   const store = openModelStore({
     directory,

@@ -247,7 +247,7 @@ export const history = {
 export const rollback = {
   run: (options: FlagsOf<typeof configRollbackFlags>, [text = ""]: readonly string[], io: Io): Promise<ExitStatus> => {
     const revision = /^\d{1,15}$/.test(text) ? Number(text) : 0;
-    if (revision < 1) throw new UsageError(`'${clip(text)}' is no revision: 'gateway config history' lists them`);
+    if (revision < 1) throw new UsageError(`'${clip(text)}' is not a revision: 'gateway config history' lists them`);
     return opened("config rollback", options, io, async (it) => {
       const { console, context, called } = it;
       const source = sourceOf(options.source, it);

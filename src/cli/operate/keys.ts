@@ -135,5 +135,5 @@ export const find = {
 
 const notFound = (id: string | undefined): string =>
   id === undefined
-    ? "the text holds no virtual key (gwk_...), and is no name or id of one"
+    ? "the text contains no virtual key (gwk_...), and is not the name or id of one"
     : `no key has the id ${id}: it was revoked or rotated, or belongs to another cluster`;

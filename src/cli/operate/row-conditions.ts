@@ -26,7 +26,7 @@ export function conditionOf(texts: readonly string[], columns: readonly ColumnSp
 function oneOf(text: string, columns: readonly ColumnSpec[], now: number): Condition {
   const [, name = "", operator = "", value = ""] = SYNTAX.exec(text) ?? [];
   if (operator === "") {
-    throw new UsageError(`-where '${clip(text)}' is no condition: write COLUMN=VALUE, with one of = != < <= > >= ~`);
+    throw new UsageError(`-where '${clip(text)}' is not a condition: write COLUMN=VALUE, with one of = != < <= > >= ~`);
   }
   const column = columnNamed(name, columns);
   if (operator === "~") {

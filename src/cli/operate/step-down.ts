@@ -30,7 +30,7 @@ async function handOver({ client }: Called, io: Io): Promise<string> {
   }
   const { items } = await client.call("list_cluster_members", {}, limits);
   if (!items.some(({ id, voter, state }) => voter && id !== node && state === "reachable")) {
-    return `${node} reaches no other voting member, so it goes on leading.`;
+    return `${node} reaches no other voting member, so it stays the leader.`;
   }
   const after = await client.call("transfer_leader", { body: {} }, limits);
   return `${node} handed leadership over to ${after.leader}.`;

@@ -49,9 +49,9 @@ function subjectOf(text = ""): Subject {
   const kind = SUSPENSION_KINDS.find((it) => it === kindText.toLowerCase());
   if (at >= 0 && kind !== undefined && name !== "") return { kind, name };
   const kinds = SUSPENSION_KINDS.join(", ");
-  if (at < 0) throw new UsageError(`'${clip(text)}' does not say what it is: write KIND:NAME, with one of ${kinds}`);
+  if (at < 0) throw new UsageError(`'${clip(text)}' has no kind: write KIND:NAME, with one of ${kinds}`);
   if (kind === undefined) {
-    throw new UsageError(`'${clip(kindText)}' is no kind${didYouMean(kindText, SUSPENSION_KINDS)}; kinds: ${kinds}`);
+    throw new UsageError(`'${clip(kindText)}' is not a kind${didYouMean(kindText, SUSPENSION_KINDS)}; kinds: ${kinds}`);
   }
   throw new UsageError(`'${clip(text)}' has no name after the colon`);
 }

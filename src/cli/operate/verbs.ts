@@ -63,7 +63,7 @@ export const OPERATE_VERBS = [
     group: "operate",
     summary: "test a change on the requests of the last hour",
     description:
-      "Judges a deployment document by the recent requests of all nodes and writes nothing. Prints which requests " +
+      "Tests a deployment document on the recent requests of all nodes and writes nothing. Prints which requests " +
       "would be refused or routed elsewhere, whose they are, and for which requests the result is unknown and why. " +
       "Without FILE, -set changes one setting of the stored document. '-' reads stdin. The status is 1 when a request " +
       "that was served would be refused.",

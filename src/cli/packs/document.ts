@@ -22,7 +22,8 @@ const MARK = "\ufeff";
 export async function openDeployment(path: string, writes: boolean, io: Io): Promise<DeploymentFile> {
   const shown = clip(path);
   const target = writes ? await fileTarget(resolvePath(io, path)) : undefined;
-  if (target?.kind === "special") throw new UsageError(`'${shown}' is no regular file, which '-write' could replace`);
+  if (target?.kind === "special")
+    throw new UsageError(`'${shown}' is not a regular file, which '-write' could replace`);
   const before = await bytesOf(resolvePath(io, path), shown);
   const kept = target && before && (await keptOf(target, shown));
   const text = decoded(before ?? Buffer.alloc(0), shown);
@@ -41,7 +42,7 @@ export async function openDeployment(path: string, writes: boolean, io: Io): Pro
         await writeWhole(target, once(whole(it)), kept);
       } catch (error) {
         const { code } = error as NodeJS.ErrnoException;
-        throw new UsageError(`'${shown}' cannot be written, and is as it was: ${code ?? String(error)}`);
+        throw new UsageError(`'${shown}' cannot be written and is unchanged: ${code ?? String(error)}`);
       }
     },
   };

@@ -21,12 +21,13 @@ export async function packsIn(path: string, io: Io): Promise<readonly string[]> 
   const folders = await readdir(whole, { withFileTypes: true }).catch((error: unknown) => {
     throw new UsageError(`'${clip(path)}' cannot be read: ${whyUnreadable(error)}`);
   });
-  if (folders.length > MOST) throw new UsageError(`'${clip(path)}' holds over ${MOST} files: name a folder of packs`);
+  if (folders.length > MOST)
+    throw new UsageError(`'${clip(path)}' contains more than ${MOST} files: name a folder of packs`);
   const names = folders.map(({ name }) => name).sort();
   const packs = await Promise.all(names.map((name) => isThere(join(whole, name, PACK_FILES.pack))));
   const found = names.filter((_, at) => packs[at]);
   if (found.length === 0) {
-    throw new UsageError(`'${clip(path)}' is no pack, and no folder in it is one: a pack has a ${PACK_FILES.pack}`);
+    throw new UsageError(`'${clip(path)}' is not a pack, and no folder in it is one: a pack has a ${PACK_FILES.pack}`);
   }
   return found.map((name) => `${shown}/${name}`);
 }

@@ -26,9 +26,12 @@ export function resolveCaller(text: CallerText | undefined, { auth, profile }: G
     const variables = callerVariables({ key: undefined, agent: undefined, user: undefined });
     return auth === undefined
       ? found(variables, profile(undefined))
-      : refused([], "`caller` is missing: `auth` refuses a request without a credential before any rule is asked");
+      : refused(
+          [],
+          "`caller` is missing, and `auth` refuses a request without a credential before any rule is evaluated",
+        );
   }
-  if (auth === undefined) return refused([], "without `auth` the gateway recognises nobody: leave `caller` out");
+  if (auth === undefined) return refused([], "without `auth` the gateway recognizes no callers: remove `caller`");
   const named = text.key === undefined ? ofToken(text, auth) : ofKey(text, auth);
   if (named.kind === "fault") return refused(named.path, named.message);
   const variables = variablesOf(text);
@@ -58,13 +61,14 @@ function ofToken({ user, agent, profile, claims, audience }: CallerText, { issue
   const kind = user === undefined ? "agent" : "user";
   const name = (user ?? agent)?.issuer;
   const trusted = issuers.filter(({ issuer }) => issuer === name);
-  if (trusted.length === 0) return { kind: "fault", path: [kind, "issuer"], message: "is no issuer of `auth.issuers`" };
+  if (trusted.length === 0)
+    return { kind: "fault", path: [kind, "issuer"], message: "is not an issuer of `auth.issuers`" };
   const bindings = trusted.filter(({ subject }) => subject === kind);
   if (bindings.length === 0) {
     return {
       kind: "fault",
       path: [kind],
-      message: `\`auth\` takes the subjects of this issuer for ${trusted[0]?.subject}s`,
+      message: `\`auth\` treats the subjects of this issuer as ${trusted[0]?.subject}s`,
     };
   }
   const binding = bindings.find((it) => audience === undefined || it.audience === audience);

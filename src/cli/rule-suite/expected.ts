@@ -34,7 +34,7 @@ export function expectedOf(
     if (profile.allows === undefined) {
       faults.push({ path: ["by"], message: `${spelled(profile)} has no \`allowed_models\`: every model is allowed` });
     }
-    if (message !== undefined) faults.push({ path: ["message"], message: "only a rule has a message of its own" });
+    if (message !== undefined) faults.push({ path: ["message"], message: "only a rule has its own message" });
   }
   return { expected: { expect, by: wanted, message, reaches }, faults };
 }
@@ -56,7 +56,7 @@ function ruleFaults(wanted: NamedRule, profile: Profile, { governance }: Subject
   if (asked.some(({ rule, layer }) => isOf(wanted, rule.name, layer))) return [];
   const names = asked.map(({ rule }) => rule.name);
   const where = wanted.layer === undefined ? "" : ` ${layerName(wanted.layer)}`;
-  const message = `no such rule${where} holds for ${spelled(profile)}${didYouMean(wanted.rule, names)}`;
+  const message = `no such rule${where} applies to ${spelled(profile)}${didYouMean(wanted.rule, names)}`;
   return [{ path: ["by"], message }];
 }
 

@@ -18,8 +18,8 @@ export async function findSuites(path: string, name: string, signal: AbortSignal
   let current = name;
   try {
     const files = (await stat(path)).isDirectory() ? await suitesIn(path) : [""];
-    if (files.length === 0) return problem(name, "holds no file named *.yaml");
-    if (files.length > MAX_FILES) return problem(name, `holds more than ${MAX_FILES} suites`);
+    if (files.length === 0) return problem(name, "contains no file named *.yaml");
+    if (files.length > MAX_FILES) return problem(name, `contains more than ${MAX_FILES} suites`);
     const sources: { readonly name: string; readonly text: string }[] = [];
     let bytes = 0;
     for (const file of files) {
@@ -27,10 +27,10 @@ export async function findSuites(path: string, name: string, signal: AbortSignal
       current = file === "" ? name : join(name, file);
       const whole = join(path, file);
       const { size, isFile } = await look(whole);
-      if (!isFile) return problem(current, "is no file");
+      if (!isFile) return problem(current, "is not a file");
       if (size > MAX_DOCUMENT_BYTES) return problem(current, `is over ${MAX_DOCUMENT_BYTES} bytes`);
       bytes += size;
-      if (bytes > MAX_BYTES) return problem(name, `holds suites of over ${MAX_BYTES} bytes together`);
+      if (bytes > MAX_BYTES) return problem(name, `contains suites of more than ${MAX_BYTES} bytes together`);
       const text = new TextDecoder("utf-8", { fatal: true }).decode(await readFile(whole, { signal }));
       sources.push({ name: current, text });
     }

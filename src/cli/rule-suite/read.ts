@@ -39,7 +39,7 @@ function callerFaults({ key, agent, user }: CallerText, path: Path, problem: Pro
     return [problem([...path, "agent"], "the required key `issuer` is missing")];
   }
   if (agent.issuer !== undefined && user !== undefined && agent.issuer !== user.issuer) {
-    return [problem([...path, "agent", "issuer"], "is not the issuer of the user; both are of one token")];
+    return [problem([...path, "agent", "issuer"], "is not the issuer of the user, but both belong to one token")];
   }
   return [];
 }
@@ -84,7 +84,7 @@ function requestFaults(request: RequestText, path: Path, problem: ProblemAt): re
   const foreign = written.filter((key) => !keys.some((own) => own === key));
   if (foreign.length > 0) {
     return foreign.map((key) =>
-      problem([...path, key], `is no part of a request to ${to}, which has ${keys.join(", ")}`),
+      problem([...path, key], `does not belong to a request to ${to}, which has ${keys.join(", ")}`),
     );
   }
   if (hop === "llm" && request.model === undefined && request.route === undefined) {
@@ -98,21 +98,21 @@ function requestFaults(request: RequestText, path: Path, problem: ProblemAt): re
 function subjectFaults(it: CaseText, path: Path, problem: ProblemAt): readonly Problem[] {
   const { request, guardrail, expect, by, rewritten } = it;
   if ((request === undefined) === (guardrail === undefined)) {
-    return [problem(path, "a case has a `request` for the access rules or a `guardrail` with a text: one of them")];
+    return [problem(path, "a case needs either a `request` for the access rules or a `guardrail` with a text")];
   }
   const faults: Problem[] = [];
   if (request !== undefined) {
-    if (expect === "redact") faults.push(problem([...path, "expect"], "only a `guardrail` redacts"));
+    if (expect === "redact") faults.push(problem([...path, "expect"], "`redact` is only possible with a `guardrail`"));
     for (const key of ["rewritten", "types"] as const) {
-      if (it[key] !== undefined) faults.push(problem([...path, key], "only a `guardrail` has it"));
+      if (it[key] !== undefined) faults.push(problem([...path, key], "this key is only possible with a `guardrail`"));
     }
     return faults;
   }
   if (rewritten !== undefined && expect !== "redact") {
-    faults.push(problem([...path, "rewritten"], "only with `expect: redact` the text is another"));
+    faults.push(problem([...path, "rewritten"], "this key is only possible with `expect: redact`"));
   }
   if (typeof by === "object" && by.profile !== undefined) {
-    faults.push(problem([...path, "by", "profile"], "guardrail rules are of the deployment"));
+    faults.push(problem([...path, "by", "profile"], "a guardrail rule belongs to the deployment, not to a profile"));
   }
   return faults;
 }
@@ -120,13 +120,13 @@ function subjectFaults(it: CaseText, path: Path, problem: ProblemAt): readonly P
 function expectationFaults({ expect, message, reaches, request }: CaseText, path: Path, problem: ProblemAt) {
   const faults: Problem[] = [];
   if (message !== undefined && expect !== "deny") {
-    faults.push(problem([...path, "message"], "only a request that a rule denies gets a message"));
+    faults.push(problem([...path, "message"], "only a request that a rule denies has a message"));
   }
   if (reaches !== undefined && (expect !== "allow" || request === undefined || hopOf(request) !== "llm")) {
-    faults.push(problem([...path, "reaches"], "only a request to a model that is allowed reaches providers"));
+    faults.push(problem([...path, "reaches"], "`reaches` is only possible for an allowed request to a model"));
   }
   if (reaches !== undefined && request?.provider !== undefined) {
-    faults.push(problem([...path, "reaches"], "`request` names the one provider already"));
+    faults.push(problem([...path, "reaches"], "`request` already names the provider"));
   }
   return faults;
 }

@@ -28,8 +28,8 @@ export function summaryLine(judgements: readonly Pick<Judgement, "passes">[]): s
 
 export function coverageLine({ rules, undecided }: Coverage): string {
   if (rules === 0) return "there are no rules";
-  if (undecided.length > 0) return `rules that no case decided: ${undecided.join(", ")}`;
-  return rules === 1 ? "the one rule decided a case" : `each of the ${rules} rules decided a case`;
+  if (undecided.length > 0) return `rules without a case: ${undecided.join(", ")}`;
+  return rules === 1 ? "the only rule has a case" : `all ${rules} rules have a case`;
 }
 
 function outcomeWords(outcome: Outcome): string {

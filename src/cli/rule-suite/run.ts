@@ -72,7 +72,7 @@ function readAll(sources: readonly SuiteText[], subject: Subject): Suites {
     const other = files.get(suite.suite);
     files.set(suite.suite, source.name);
     if (other !== undefined) {
-      mistakes.push(formatProblem(read.problem(["suite"], `${other} holds a suite of this name too`)));
+      mistakes.push(formatProblem(read.problem(["suite"], `${other} also contains a suite of this name`)));
     }
     const resolved = resolveCases(read, suite, subject);
     mistakes.push(...resolved.mistakes);

@@ -39,26 +39,26 @@ const orText = <T>(long: Schema<T>): Schema<string | T> => ({
 });
 
 const caller = object(
-  "Who calls: by a virtual key, or by a token of an agent, of a user, or of a user with the agent that acts for it.",
+  "The caller: a virtual key, or a token of an agent, of a user, or of a user with the agent that acts for the user.",
   {
-    key: object("The virtual key.", {
-      name: required(filled("Its name.")),
-      metadata: map("Its metadata.", text("A value.")),
+    key: object("The virtual key of the caller.", {
+      name: required(filled("Name of the key.")),
+      metadata: map("Metadata of the key.", text("A value.")),
     }),
-    agent: object("The workload that calls.", {
-      issuer: filled("Issuer of its token; left out beside a `user`, that of the user."),
-      subject: required(filled("Its subject.")),
-      name: filled("Its name; left out, its subject."),
+    agent: object("The agent that calls.", {
+      issuer: filled("Issuer of the agent's token. The default is the issuer of `user`."),
+      subject: required(filled("Subject of the agent's token.")),
+      name: filled("Readable name of the agent. The default is the subject."),
     }),
-    user: object("The person who calls.", {
-      issuer: required(filled("Issuer of the token, as the node file names it.")),
-      subject: required(filled("Its subject.")),
-      name: filled("Its name; left out, its email, else its subject."),
-      email: filled("Its email."),
+    user: object("The user who calls.", {
+      issuer: required(filled("Name of the token's issuer in the node file.")),
+      subject: required(filled("Subject of the token.")),
+      name: filled("Readable name of the user. The default is the email address, then the subject."),
+      email: filled("Email address of the user."),
     }),
-    audience: filled("Audience of the token; left out, that of the first fitting entry of `auth.issuers`."),
+    audience: filled("Audience of the token. The default is that of the first matching entry of `auth.issuers`."),
     claims: map("Claims of the token, by which `auth` selects the profile.", anything("Value of a claim.")),
-    profile: filled("Its profile, which a key names; left out of a token, the one that `auth` gives its callers."),
+    profile: filled("Profile of the caller. For a token the default is the profile that `auth` assigns."),
   },
   {
     exclusive: [
@@ -71,97 +71,94 @@ const caller = object(
   },
 );
 
-const request = object("What is asked for.", {
-  model: filled("Model, as the client names it."),
-  provider: filled("Provider that it is about to be sent to; left out, where the model is routed to."),
-  route: filled("Route, such as `chat_completions`, which it is for a model when left out."),
-  server: filled("MCP server."),
-  peer: filled("A2A agent."),
+const request = object("The request of a case.", {
+  model: filled("Requested model, as the client names it."),
+  provider: filled("Provider that the request is sent to. The default is the provider that serves the model."),
+  route: filled("Route of the request. For a model the default is `chat_completions`."),
+  server: filled("Name of the MCP server."),
+  peer: filled("Name of the A2A agent."),
   method: filled("JSON-RPC method."),
-  name: filled("Tool, prompt or resource that is named."),
+  name: filled("Name of the tool, prompt or resource."),
   args: map("Arguments of the tool call.", json("An argument.")),
   role: choice("Role of the message.", ["ROLE_USER", "ROLE_AGENT"]),
-  task_id: filled("Task that is named."),
-  context_id: filled("Context that is named."),
+  task_id: filled("Id of the task."),
+  context_id: filled("Id of the context."),
   parts: list(
     "Parts of the message.",
     object("A part.", {
-      kind: required(choice("What it is.", ["text", "file", "data"])),
-      media_type: text("Its media type."),
-      url: text("Where it is."),
-      filename: text("Name of its file."),
+      kind: required(choice("Kind of the part.", ["text", "file", "data"])),
+      media_type: text("Media type of the part."),
+      url: text("URL of the file."),
+      filename: text("Name of the file."),
     }),
     { maxItems: 1_000 },
   ),
 });
 
-const typeOfFinding = text("A type.", { pattern: "^[a-z0-9_.-]+/\\S+$", examples: ["pii/EMAIL_ADDRESS"] });
+const typeOfFinding = text("Type of a finding, as `<category>/<LABEL>`.", {
+  pattern: "^[a-z0-9_.-]+/\\S+$",
+  examples: ["pii/EMAIL_ADDRESS"],
+});
 
 const findings = list(
-  "What one of them finds; empty: nothing.",
+  "Findings of the detector. An empty list means that it finds nothing.",
   orText(
     object("A finding.", {
       type: required(typeOfFinding),
-      score: number("Its score; 1 when left out.", { minimum: 0, maximum: 1 }),
+      score: number("Score of the finding. The default is 1.", { minimum: 0, maximum: 1 }),
     }),
   ),
 );
 
-const guardrail = object("A text that guardrails look at.", {
-  kind: choice("What it is, which is `user` when left out; `output`: of an answer, all others of a request.", [
-    "system",
-    "user",
-    "assistant",
-    "tool_args",
-    "tool_result",
-    "output",
-    "header",
-    "query",
-  ]),
+const guardrail = object("A text that guardrails inspect.", {
+  kind: choice(
+    "Kind of the text. `output` is text of an answer, and all others are text of a request. The default is `user`.",
+    ["system", "user", "assistant", "tool_args", "tool_result", "output", "header", "query"],
+  ),
   text: required(text("The text.", { minLength: 1, maxLength: MAX_TEXT_LENGTH })),
-  model: filled("Model that is asked for, as rules read it."),
-  route: filled("Route, as rules read it; `chat_completions` when left out."),
+  model: filled("Requested model, for rules that read it."),
+  route: filled("Route, for rules that read it. The default is `chat_completions`."),
   given: map(
-    "What detectors find in the text as a whole, by their names, in place of asking them: of those that need a model or a server.",
+    "Findings of detectors by name. They replace detectors that need a model or a server, which are not run.",
     findings,
   ),
 });
 
 const by = object("The rule that decides.", {
-  rule: required(filled("Its name.")),
-  profile: filled("Profile that it is of; left out, it is one of the deployment's."),
+  rule: required(filled("Name of the rule.")),
+  profile: filled("Profile that contains the rule. By default the rule is one of the deployment."),
 });
 
-const oneCase = object("A request and what becomes of it.", {
-  name: required(name("What it shows, in a few words; unique in the suite.")),
+const oneCase = object("A request or text, and the expected outcome.", {
+  name: required(name("Name of the case, in a few words. It is unique in the suite.")),
   caller: orText(caller),
   request,
   guardrail,
   expect: required(
     choice(
-      "What becomes of it; `redact`: a text goes on rewritten; `error`: a rule that cannot be evaluated refuses it.",
+      "Expected outcome. `redact`: the text is forwarded after rewriting. `error`: it is refused because a rule cannot be evaluated.",
       ["allow", "redact", "deny", "error"],
     ),
   ),
   by: orText(by),
-  message: text("Message that the caller gets, exactly."),
+  message: text("Exact message that the caller receives."),
   reaches: list(
-    "Providers that it may be sent to, in order: the one it is routed to, then those of its failover that the rules admit.",
+    "Providers that the request can be sent to, in order: the provider of the route, then the failover targets that the rules allow.",
     filled("Name of a provider."),
     { minItems: 1, uniqueItems: true },
   ),
-  rewritten: text("The text of the guardrail as it goes on, exactly."),
-  types: list("Types of all that the guardrail's detectors find, in any order; empty: nothing.", typeOfFinding, {
+  rewritten: text("Exact text after rewriting."),
+  types: list("Types of all findings, in any order. An empty list means that nothing is found.", typeOfFinding, {
     uniqueItems: true,
   }),
 });
 
-export const suiteSchema = object("Cases that a policy must keep.", {
+export const suiteSchema = object("Test cases for access rules and guardrails.", {
   suite: required(name("Name of the suite.")),
-  description: text("What the suite is about, for its readers."),
-  given: map("What a detector finds where the `guardrail` of a case gives nothing of it.", findings),
-  callers: map("Callers, by the names that cases use.", caller),
-  cases: required(list("The cases.", oneCase, { minItems: 1, maxItems: MAX_CASES })),
+  description: text("Purpose of the suite, for its readers."),
+  given: map("Findings of detectors by name, for cases whose `guardrail` gives none.", findings),
+  callers: map("Callers, by the names that cases refer to.", caller),
+  cases: required(list("The test cases.", oneCase, { minItems: 1, maxItems: MAX_CASES })),
 });
 
 export type Suite = TypeOf<typeof suiteSchema>;

@@ -78,6 +78,6 @@ async function arrival(wait: (signal: AbortSignal) => Promise<Arrival>, { signal
 }
 
 async function invite(url: string, { env, stderr }: Io): Promise<void> {
-  stderr.write(`Sign in with your browser. Should it not open by itself, go to\n\n  ${url}\n\n`);
+  stderr.write(`Sign in with your browser. If it does not open, go to\n\n  ${url}\n\n`);
   if (!(await openBrowser(url, env))) stderr.write("The browser could not be started. -device signs in without one.\n");
 }

@@ -88,7 +88,7 @@ interface Answer {
 }
 
 async function get(address: string, token: string | undefined, signal: AbortSignal): Promise<Answer> {
-  if (token !== undefined && !isBearerToken(token)) throw new SignInError("the token cannot stand in a header");
+  if (token !== undefined && !isBearerToken(token)) throw new SignInError("the token is not allowed in a header");
   const late = AbortSignal.timeout(ANSWER_MS);
   try {
     return await exchange(new URL(address), {

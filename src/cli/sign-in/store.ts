@@ -68,7 +68,7 @@ export interface Store {
 export function openStore(io: Io): Store {
   const home = stateHome(io);
   if (home === undefined) {
-    throw new SignInError("there is no place for sign-ins: neither HOME nor XDG_STATE_HOME is set");
+    throw new SignInError("there is no directory for sign-ins: set HOME or XDG_STATE_HOME");
   }
   const directory = join(home, "gateway");
   const entryPath = (url: string) => join(directory, `sign-in-${fingerprint(url)}.json`);
@@ -82,7 +82,7 @@ export function openStore(io: Io): Store {
       const stored = readEntry(entryPath(url));
       // Somebody copied the file: its tokens belong to another gateway.
       if (stored.kind !== "sign-in" || stored.signIn.url === url) return stored;
-      return { kind: "unreadable", path: entryPath(url), words: "it is of another gateway" };
+      return { kind: "unreadable", path: entryPath(url), words: "it belongs to another gateway" };
     },
     write(signIn) {
       prepareDirectory(directory);
@@ -152,12 +152,12 @@ function readEntry(path: string): Stored {
  * profile directory protects it.
  */
 function objectionTo(stats: Stats): string | undefined {
-  if (!stats.isFile()) return "it is no regular file";
+  if (!stats.isFile()) return "it is not a regular file";
   const user = process.geteuid?.();
   if (user === undefined) return undefined;
   if (stats.uid !== user) return `it belongs to user ${stats.uid}, and you are user ${user}`;
   const mode = stats.mode & 0o777;
-  return (mode & 0o077) === 0 ? undefined : `others than you have access to it (mode ${mode.toString(8)})`;
+  return (mode & 0o077) === 0 ? undefined : `other users have access to it (mode ${mode.toString(8)})`;
 }
 
 function prepareDirectory(directory: string): void {
@@ -167,7 +167,7 @@ function prepareDirectory(directory: string): void {
     throw new SignInError(`${directory} cannot be created: ${codeOf(error)}`, { cause: error });
   }
   const stats = lstatSync(directory);
-  if (!stats.isDirectory()) throw new SignInError(`${directory} is no directory`);
+  if (!stats.isDirectory()) throw new SignInError(`${directory} is not a directory`);
   const user = process.geteuid?.();
   if (user === undefined) return;
   if (stats.uid !== user) {
@@ -176,7 +176,7 @@ function prepareDirectory(directory: string): void {
     );
   }
   if ((stats.mode & 0o022) !== 0) {
-    throw new SignInError(`others than you may write to ${directory}: no token is kept there; run chmod 700 on it`);
+    throw new SignInError(`other users can write to ${directory}: no token is kept there; run chmod 700 on it`);
   }
 }
 

@@ -82,7 +82,8 @@ function targetOf(positionals: readonly string[]): Target {
  */
 function pathOf(text: string): string {
   if (text === "") throw new UsageError("the path is empty");
-  if (text.includes("://")) throw new UsageError("the path is a URL; name the gateway by -url and give the path alone");
+  if (text.includes("://"))
+    throw new UsageError("the path is a URL; name the gateway with -url and give only the path");
   const path = text.replace(/[^!$-;=?-Z_a-z~]/gu, (character) => encodeURIComponent(character.toWellFormed()));
   const rooted = path.startsWith("/") ? path : `/${path}`;
   const bare = rooted.split("?", 1)[0] ?? "";

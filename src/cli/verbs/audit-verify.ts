@@ -115,7 +115,7 @@ function* controlLines({ controls, uncounted, findings }: TrailReport): Generato
     for (const [control, decisions] of rows) yield `${control.padEnd(width)}  ${decisions.toLocaleString("en-US")}`;
   }
   if (uncounted > 0) yield `and ${count(uncounted, "decision")} with further controls`;
-  if (findings.length > 0) yield "the trail has findings: what it lacks is not counted";
+  if (findings.length > 0) yield "the trail has findings, and missing records are not counted";
 }
 
 /**
@@ -123,7 +123,7 @@ function* controlLines({ controls, uncounted, findings }: TrailReport): Generato
  * numbers and links still show the true order.
  */
 const NOT_JUDGED =
-  "repeated and misplaced records are counted but are no fault: the order of a chain is that of its signed numbers";
+  "repeated and misplaced records are counted and are not faults: the order of a chain follows its signed numbers";
 
 function chainLine(chain: ChainReport): string {
   const { node, kid, first, last, records, copies, misplaced, firstMisplaced, ephemeral, isVerified } = chain;

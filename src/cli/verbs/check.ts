@@ -69,7 +69,7 @@ export async function run(options: FlagsOf<typeof checkFlags>, _: readonly strin
     ...node.warnings.map((words): Answer => ({ verdict: "note", subject: "configuration", words })),
   ]);
   for (const name of node.unseen) {
-    const words = "in no file of `secrets_dir`: the cluster must hold it, sealed";
+    const words = "not in `secrets_dir`, so it must be a sealed secret of the cluster (`gateway secrets put`)";
     tell([{ verdict: "note", subject: `secret ${name}`, words }]);
   }
   tell(nodeAnswers(node, path));
@@ -119,14 +119,14 @@ export async function run(options: FlagsOf<typeof checkFlags>, _: readonly strin
 const UNTRIED_MODELS: Answer = {
   verdict: "note",
   subject: "models",
-  words: "not tried: models and native libraries are loaded without `-offline` alone",
+  words: "not tested: run the check without `-offline` to load models and native libraries",
 };
 
 /** Loads and runs each local model once. For a model on a server, only the tokenizer is loaded. */
 async function modelAnswers({ compiled: { prepare } }: LoadedNode, signal: AbortSignal): Promise<readonly Answer[]> {
   if (prepare === undefined) return [];
   const problems = await prepare(signal);
-  const words = "loaded, and each graph of this machine was run";
+  const words = "loaded, and each local model was run once";
   return problems.length === 0
     ? [{ verdict: "ok", subject: "models", words }]
     : problems.map(formatProblem).map(problemAnswer);
@@ -185,7 +185,7 @@ function nodeAnswers(node: LoadedNode, path: string): readonly Answer[] {
     note(nodeFile.metrics_listen === "none" ? "serves no metrics" : `serves metrics on ${nodeFile.metrics_listen}`),
     ...doorAnswers(nodeFile, path),
     ...(nodeFile.deployment === undefined
-      ? [note("serves once its deployment has arrived through the admin API: no `deployment`")]
+      ? [note("waits for its deployment document from the admin API, since `deployment` is not set")]
       : []),
     ...(isRouting
       ? [
@@ -193,8 +193,8 @@ function nodeAnswers(node: LoadedNode, path: string): readonly Answer[] {
           ...[openCredentialWarning(compiled.snapshot) ?? []].flat().map(note),
           note(
             defaultProvider === undefined
-              ? "refuses models that no provider claims, and requests without a model: no default provider"
-              : `sends models that no provider claims to ${defaultProvider.name}`,
+              ? "refuses models that no provider lists, and requests without a model, since `default_provider` is not set"
+              : `sends models that no provider lists to ${defaultProvider.name}`,
           ),
         ]
       : []),

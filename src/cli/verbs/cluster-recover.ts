@@ -66,7 +66,7 @@ async function recover(
   const listeners = learners.length === 0 ? "" : `, learners ${listOf(learners)}`;
   const others = [...dropped, ...request.keep.filter((id) => id !== request.nodeId)].sort();
   io.stderr.write(
-    `Recovered: voters ${listOf(voters)}${listeners}; the log begins again behind entry ${index} of term ${term}, ` +
+    `Recovered: voters ${listOf(voters)}${listeners}; the log continues after entry ${index} of term ${term}, ` +
       `recovery ${recoveryEpoch}.\nStart this node. The others (${listOf(others)}) return with an empty data directory ` +
       "and cluster.join; one that comes with its old directory is refused.\n",
   );
@@ -106,7 +106,7 @@ function advice(facts: StorageFacts, keep: readonly string[], dropped: readonly 
       : `Uncommitted entries (${facts.uncommitted}) will count as committed: some may have been acknowledged.\n`;
   return (
     `Nothing was written. With -confirm this node keeps ${listOf(keep)} and drops ${listOf(dropped)}.\n${tail}` +
-    "Print this on every survivor, and confirm it on one alone: the one with the highest last term and, among equals, " +
+    "Print this on every survivor, and confirm it on only one: the one with the highest last term and, among equals, " +
     "the highest last index. A higher index of an older term knows less, since such entries may have been replaced.\n"
   );
 }
@@ -114,7 +114,7 @@ function advice(facts: StorageFacts, keep: readonly string[], dropped: readonly 
 function votersOf({ voters, votersOutgoing }: StorageFacts["configuration"]): string {
   return votersOutgoing.length === 0
     ? listOf(voters)
-    : `${listOf(voters)} (joint with ${listOf(votersOutgoing)}: a change was under way)`;
+    : `${listOf(voters)} (joint with ${listOf(votersOutgoing)}: a change was in progress)`;
 }
 
 function listOf(ids: readonly (string | number)[]): string {
@@ -123,7 +123,7 @@ function listOf(ids: readonly (string | number)[]): string {
 
 function idsOf(text: string): readonly string[] {
   const ids = [...new Set(text.split(",").map((id) => id.trim()))];
-  if (ids.includes("")) throw new UsageError("flag '-keep' takes node ids with commas between");
+  if (ids.includes("")) throw new UsageError("flag '-keep' takes node ids, separated by commas");
   return ids;
 }
 
@@ -158,7 +158,7 @@ async function readCluster(path: string): Promise<Readonly<Record<string, unknow
   const document = parseDocument(text);
   const file: unknown = document.errors.length > 0 ? undefined : document.toJS({ maxAliasCount: 0 });
   const cluster = isObject(file) ? file["cluster"] : undefined;
-  if (!isObject(cluster)) throw new UsageError(`${path} is no node file with a cluster block`);
+  if (!isObject(cluster)) throw new UsageError(`${path} is not a node file with a cluster block`);
   return cluster;
 }
 

@@ -58,7 +58,7 @@ export async function run(options: Options, _: readonly string[], io: Io): Promi
       settingsWords:
         read.kind === "good"
           ? undefined
-          : `settings are not used: ${faultLine(path, read.faults[0])}; gateway console -check-settings tells all`,
+          : `settings are not used: ${faultLine(path, read.faults[0])}; gateway console -check-settings lists all faults`,
       theme,
       hasMouse: options.mouse === undefined ? (settings.hasMouse ?? true) : options.mouse === "on",
       contexts: contexts.map((one) => ({ name: one.name, about: aboutDoor(one) })),
@@ -121,8 +121,6 @@ function openRecord(path: string, io: Io): RecordFile {
     };
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? "unknown";
-    throw new UsageError(
-      `-record ${path}: ${code === "EEXIST" ? "it is there already" : `it cannot be made: ${code}`}`,
-    );
+    throw new UsageError(`-record ${path}: ${code === "EEXIST" ? "it already exists" : `it cannot be made: ${code}`}`);
   }
 }

@@ -86,7 +86,7 @@ async function mint(socket: string, signal: AbortSignal): Promise<string> {
   const client = createAdminClient({ door: { kind: "socket", path: socket }, timeLimitMs: MINT_LIMIT_MS });
   try {
     const { key } = await client.call("create_key", { body: { name: "dev", profile: DEV_PROFILE } }, { signal });
-    if (key === undefined) throw new Error("the key that was minted was not shown");
+    if (key === undefined) throw new Error("the text of the new key was not returned");
     return key;
   } finally {
     client.close();

@@ -142,7 +142,7 @@ function reportMissing({ unanswered = [], cut = [] }: Listing, io: Io): void {
     if (ids.length > 0) io.stderr.write(`gateway get: ${what} ${ids.map(escapeControls).join(", ")}\n`);
   };
   note(unanswered, "these nodes did not answer within a second, and their rows are missing:");
-  note(cut, "these nodes have more rows than an answer holds, and some are missing:");
+  note(cut, "these nodes have more rows than fit into an answer, and some are missing:");
 }
 
 async function print(asked: Asked, rows: readonly Row[], { o, where }: Options, io: Io): Promise<void> {

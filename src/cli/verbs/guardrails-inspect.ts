@@ -49,7 +49,7 @@ async function textOf(given: string, io: Io): Promise<string> {
   if (text === "") throw new UsageError("the text is empty");
   if (text.length > MAX_REHEARSED_LENGTH) {
     throw new UsageError(
-      `the text has ${text.length} characters, at most ${MAX_REHEARSED_LENGTH} are inspected: 'gateway guardrails eval' takes more`,
+      `the text has ${text.length} characters, at most ${MAX_REHEARSED_LENGTH} are inspected: 'gateway guardrails eval' accepts more`,
     );
   }
   return text;

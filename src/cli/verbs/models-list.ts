@@ -30,6 +30,6 @@ export async function run(
   io.stderr.write(
     `${escapeControls(directory)}: ${sizeText(bytes)} in ${unused.length} places that these do not use\n`,
   );
-  if (!isKnown) io.stderr.write("The deployment arrives through the admin API: its models are not known here.\n");
+  if (!isKnown) io.stderr.write("The deployment comes from the admin API, so its models are not known here.\n");
   return 0;
 }

@@ -46,7 +46,7 @@ export async function run(options: Options, [repo = ""]: readonly string[], io: 
     return 1;
   }
   progress.clear();
-  if (pin.denied !== undefined) tell(io, `warning: its files cannot be fetched like this: ${pin.denied}`);
+  if (pin.denied !== undefined) tell(io, `warning: its files cannot be downloaded with this entry: ${pin.denied}`);
   if (pin.likely.length > 0) {
     tell(io, `note: the graph seems to keep its weights in ${pin.likely.map(({ path }) => path).join(", ")}`);
   }
@@ -58,7 +58,7 @@ export async function run(options: Options, [repo = ""]: readonly string[], io: 
 function checkArguments({ revision, model, endpoint }: Options, repo: string, name: string): void {
   if (revision === "") throw new UsageError("flag '-revision' is empty");
   const hub = { repo, revision: "0".repeat(40), model, endpoint };
-  const nothing = { kind: "problem", message: "the command line holds no references" } as const;
+  const nothing = { kind: "problem", message: "references are not possible on the command line" } as const;
   const { problems } = readDeployment(
     { name: "arguments", text: JSON.stringify({ models: { models: [{ name, hub }] } }).replaceAll("${", "$$${") },
     { env: () => undefined, secret: () => nothing, file: () => nothing },

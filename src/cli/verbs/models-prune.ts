@@ -22,7 +22,7 @@ export async function run({ config, confirm }: Options, _: readonly string[], io
   const { unused, directory, isKnown } = stock;
   const tell = (words: string): void => void io.stderr.write(`${escapeControls(words)}\n`);
   if (!isKnown) {
-    tell("the deployment arrives through the admin API: what it uses is not known here, so that nothing is removed");
+    tell("the deployment comes from the admin API, so this machine does not know what it uses; nothing was removed");
     return 1;
   }
   for (const { path, size } of unused) io.stdout.write(`${escapeControls(path)}\t${size}\n`);

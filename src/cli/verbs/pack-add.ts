@@ -29,7 +29,7 @@ export async function run({ deployment, write }: Options, names: readonly string
   if (!write) await writeAll(io.stdout, joined([file.whole(text)]), io.signal);
   else if (text !== file.source.text) await file.write(text);
   for (const object of objects) tell(lineOf(object));
-  if (write && text === file.source.text) tell(`${deployment} holds all of it; nothing was written`);
+  if (write && text === file.source.text) tell(`${deployment} already contains everything; nothing was written`);
   return 0;
 }
 

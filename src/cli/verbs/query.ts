@@ -81,8 +81,8 @@ async function printRows(result: QueryResult, { o }: Options, io: Io): Promise<E
   const without = (ids: readonly string[] = [], what: string): void => {
     if (ids.length > 0) io.stderr.write(`gateway query: ${what} ${escapeControlsOfLines(ids.join(", "))}\n`);
   };
-  without(unanswered, "without the rows of nodes that gave no answer within a second:");
-  without(cut, "without some rows of nodes that have more than an answer takes:");
+  without(unanswered, "without the rows of nodes that did not answer within a second:");
+  without(cut, "without some rows of nodes that have more rows than an answer can hold:");
   if (o !== "table") {
     const lines = o === "csv" ? csvFor(io, result) : o === "json" ? objectsOf(result) : rowLines(result);
     await writeAll(io.stdout, joined(lines), io.signal);
@@ -105,7 +105,7 @@ function objectsOf(result: QueryResult): Iterable<string> {
   const twice = columnNamedTwice(result);
   if (twice === undefined) return objectLines(result);
   throw new UsageError(
-    `two columns are named '${clip(twice)}', and an object has one: name them apart by AS, or give -o rows`,
+    `two columns are named '${clip(twice)}', which JSON objects cannot represent: rename one with AS, or give -o rows`,
   );
 }
 

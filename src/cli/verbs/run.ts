@@ -78,7 +78,7 @@ export function loggerOf(io: Io, tee: LogTee): Log {
     now: () => io.now(),
     tee,
   });
-  if (level === undefined) log.warn("GATEWAY_LOG is none of debug, info, warn and error; info is used");
+  if (level === undefined) log.warn("GATEWAY_LOG must be debug, info, warn or error; info is used");
   return log;
 }
 
@@ -94,7 +94,7 @@ async function runFlagMode(options: Options, io: Io, log: Log, tee: LogTee): Pro
   });
   if (compiled.kind === "refused") return refuse(compiled.problems, io);
   if (!["", "1", "auto"].includes(io.env["GATEWAY_WORKERS"] ?? ""))
-    log.warn("GATEWAY_WORKERS holds in config mode alone: one process serves here");
+    log.warn("GATEWAY_WORKERS has no effect without -config: one process serves");
   return untilStopped(io, log, async ({ owner, bounds, build }) => {
     const exporting = { env: io.env, nodeId: randomUUID(), tee };
     const observed = await observe(options.metricsListen, owner, log, build, exporting);
@@ -178,7 +178,7 @@ function hangupsOf(log: Log, held: HeldSighup): Hangups {
   const onHangup = (): void => {
     const asked = reload;
     if (asked === undefined) {
-      log.info("SIGHUP during the start: the files are read again once it is through");
+      log.info("SIGHUP arrived during the start: the files are read again once the start has finished");
       isWaiting = true;
       return;
     }
@@ -229,7 +229,7 @@ async function untilStopped(
     const fault = await Promise.race([untilAborted(io.signal), ...(started === undefined ? [] : [started.ended])]);
     if (fault instanceof Error) throw fault;
     manager.stopping();
-    log.info("stopping; running requests may finish, a second signal ends at once");
+    log.info("stopping: waiting for requests in flight; a second signal ends the process at once");
     return 0;
   } catch (error) {
     if (io.signal.aborted) return 0;

@@ -114,13 +114,13 @@ export async function archiveIn(name: string, io: Io): Promise<ArchiveSource> {
   if (name === "") throw new UsageError("the name of the file is empty");
   if (name === "-") {
     if (io.isTerminal("stdin"))
-      throw new UsageError("an archive is not typed in: give a file name, or send one to stdin");
+      throw new UsageError("an archive cannot be typed: give a file name, or redirect one to stdin");
     return { open: () => untilAborted(io.stdin, io.signal), size: undefined, isRepeatable: false };
   }
   const { open, head, size, isRegular } = await readInput(io, name);
   if (!isRegular) return { open, size: undefined, isRepeatable: false };
   if (!head.subarray(0, GZIP_MAGIC.length).equals(GZIP_MAGIC)) {
-    throw new UsageError(`'${clip(name)}' is no snapshot archive`);
+    throw new UsageError(`'${clip(name)}' is not a snapshot archive`);
   }
   return { open, size, isRepeatable: true };
 }
@@ -131,11 +131,11 @@ function reportLeftOut({ secretsLeftOut, certificatesLeftOut }: RestoredArchive,
   const secrets = secretsLeftOut.length;
   io.stderr.write(
     secrets === 0
-      ? "The archive holds no sealed secret; nothing has to be sealed again.\n"
+      ? "The archive contains no sealed secrets, so none has to be put again.\n"
       : `Left out ${secrets} sealed secret${secrets === 1 ? "" : "s"}: seal each again with 'gateway secrets put NAME'.\n`,
   );
   const certificates = certificatesLeftOut.map((id) => clip(id)).join(", ");
-  if (certificates !== "") io.stderr.write(`Left out certificates, which are ordered again: ${certificates}.\n`);
+  if (certificates !== "") io.stderr.write(`Left out certificates, which the gateway orders again: ${certificates}.\n`);
 }
 
 interface Restored extends Readonly<Record<"index" | "term" | "size", number>> {

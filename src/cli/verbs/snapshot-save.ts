@@ -33,7 +33,7 @@ const LEADERLESS: ReadonlySet<string> = new Set(["conflict", "no_leader"]);
 export async function run(options: Options, [name = ""]: readonly string[], io: Io): Promise<ExitStatus> {
   if (name === "") throw new UsageError("the name of the file is empty");
   if (name === "-" && io.isTerminal("stdout")) {
-    throw new UsageError("an archive is not for a terminal: give a file name, or send stdout elsewhere");
+    throw new UsageError("an archive cannot be printed to a terminal: give a file name, or redirect stdout");
   }
   const target = name === "-" ? undefined : await fileTarget(resolvePath(io, name));
   const door = chooseAddress(options, io);
@@ -96,7 +96,7 @@ async function archiveOf(answer: AdminAnswer): Promise<Archive> {
   // Refuses other content, such as an error page of a proxy. If it were saved as an archive, nobody would notice until
   // the archive is needed.
   if (type !== ARCHIVE_TYPE || !isNumber(index) || !isNumber(term)) {
-    throw new AdminError(answer.status, "unintelligible", `The answer (${answer.status}) is no archive.`);
+    throw new AdminError(answer.status, "unintelligible", `The answer (${answer.status}) is not an archive.`);
   }
   return { index, term, parts: answer.body };
 }

@@ -20,7 +20,7 @@ export async function testRules(configPath: string, suitesPath: string, io: Io):
   if (loaded.kind === "refused") return refuse(loaded.problems, "the configuration was refused", io);
   const { node } = loaded;
   if (node.nodeFile.deployment === undefined) {
-    throw new UsageError("the node file names no `deployment`, so that there are no rules to test");
+    throw new UsageError("the node file names no `deployment`, so there are no rules to test");
   }
   for (const warning of node.warnings) io.stderr.write(`${escapeControls(warning)}\n`);
 

@@ -55,7 +55,7 @@ export async function run(options: FlagsOf<typeof waitFlags>, names: readonly st
   for (const name of names) {
     if (isCondition(name)) continue;
     throw new UsageError(
-      `'${clip(name)}' is no condition${didYouMean(name, CONDITION_NAMES)}; there are ${CONDITION_NAMES.join(", ")}`,
+      `'${clip(name)}' is not a condition${didYouMean(name, CONDITION_NAMES)}; there are ${CONDITION_NAMES.join(", ")}`,
     );
   }
   const door = chooseAddress(options, io);

@@ -101,9 +101,9 @@ export function restoreDialog(file: string, opened: Context): Dialog {
       const members = rowsOf(context.data, "cluster_members").map(({ id }) => escapeControls(id));
       return [
         ["Effect", line(`replaces ALL replicated state of this cluster with ${escapeControls(file)}`, "fail")],
-        ["", line("The present state is gone, on every node", "fail")],
-        ["What goes", line("keys, budgets, suspensions, sources with their history, sealed secrets, audit heads")],
-        ["What stays", line(`the members: ${members.length === 0 ? "not known yet" : members.join(", ")}`)],
+        ["", line("The current state is lost, on every node", "fail")],
+        ["Replaced", line("keys, budgets, suspensions, sources with their history, sealed secrets, audit heads")],
+        ["Unchanged", line(`the members: ${members.length === 0 ? "not known yet" : members.join(", ")}`)],
         ["Then", line("sealed secrets open only with the cluster secret that they were sealed under")],
         ["Snapshot", snapshotLine(values, context)],
       ];

@@ -45,7 +45,7 @@ export function leadDialog(id: string): Dialog {
       return [
         ["Effect", line(`${shown} leads, ${escapeControls(leaderOf(context) ?? "nobody")} follows`)],
         ["Meanwhile", line("writes wait for a second or two; model requests do not")],
-        ["Its lag", line(lag === null ? "not known to the connected node" : `${plural(lag, "entry", "entries")}`)],
+        ["Lag", line(lag === null ? "not known to the connected node" : `${plural(lag, "entry", "entries")}`)],
       ];
     },
     confirm: { kind: "yes", does: "hand over" },
@@ -89,7 +89,7 @@ export function removeDialog(id: string): Dialog {
     isDangerous: true,
     fields: [],
     lines: (_, context) => [
-      ["True now", line(quorumWords(quorumOf(membersOf(context))))],
+      ["Now", line(quorumWords(quorumOf(membersOf(context))))],
       ...consequences(without(id, context), context),
     ],
     confirm: { kind: "typed", does: "remove", label: `Type ${shown}`, expected: () => id },
@@ -131,7 +131,7 @@ export function pruneDialog(opened: Context): Dialog {
       {
         kind: "boxes",
         id: KEEP,
-        label: "Who stays",
+        label: "Members to keep",
         initial: members
           .filter(isReachable)
           .map(({ id }) => id)
@@ -197,7 +197,7 @@ function whatIsTrue(context: Reads): Rows {
   const leader = leaderOf(context);
   return [
     [
-      "True now",
+      "Now",
       line(
         `leader ${escapeControls(leader ?? "unknown")}; voters ${listed(voters)}` +
           (learners.length === 0 ? "" : `; without a vote ${listed(learners)}`),
@@ -259,7 +259,7 @@ function consequences(reduction: Reduction, context: Reads): Rows {
           line(
             removed.length === 1
               ? `${shown} keeps its disk; it can only rejoin with an empty data directory (\`join\`)`
-              : `${shown} keep their disks; they may rejoin only as strangers with \`join\``,
+              : `${shown} keep their disks; they can only rejoin with empty data directories (\`join\`)`,
           ),
         ],
         ["Untouched", line("keys, budgets, suspensions and configuration")],

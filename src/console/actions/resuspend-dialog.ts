@@ -32,7 +32,7 @@ export function suspendAgainDialog(before: readonly SuspensionRecord[]): Dialog 
           ];
         }),
       ...(before.length > MAX_LISTED ? [["", line(`and ${before.length - MAX_LISTED} more`)] as const] : []),
-      ["Then", line("it is recorded under your name, with the previous reason, which callers read")],
+      ["Then", line("it is recorded under your name with the previous reason, which callers see")],
     ],
     confirm:
       before.length === 1

@@ -84,7 +84,7 @@ export function putSecretDialog(name: string | undefined): Dialog {
         line(
           name === undefined
             ? `sealed ${onNodes(data)}; a configuration names it as \${secret:${escapeControls(nameOf(values)) || "NAME"}}`
-            : `the new value is used ${onNodes(data)} at once; the old one is gone`,
+            : `the new value is used ${onNodes(data)} at once; the old one no longer exists`,
         ),
       ],
       ["Value", line("typed or pasted (hidden), or a local file without its final newline", "dim")],

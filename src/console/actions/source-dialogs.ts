@@ -118,7 +118,7 @@ function reloadForecast(state: FileState): Rows {
       return [["Forecast", line("nothing will change: the document equals the stored one")]];
     case "behind":
     case "refused":
-      return [["Forecast", line("it will be refused as it is, and the configuration in force stays", "warn")]];
+      return [["Forecast", line("it will be refused, and the configuration in force stays", "warn")]];
     case "diverged":
     case "no_version":
     case "no_file":
@@ -278,12 +278,12 @@ export function deleteSourceDialog(name: string, opened: Reads): Dialog {
           line(`what ${shown} defines is gone from the running deployment, on ${everywhere(context)}`, "fail"),
         ],
         [
-          "What stays",
+          "Unchanged",
           line(others > 0 ? `${plural(others, "other source")}` : "nothing: it is the only source", "warn"),
         ],
         ["Guard", line("refused if what remains is not valid")],
         ["Newest", line(source === undefined ? "not known" : writtenBy(source, context.now))],
-        ["Its history", line("is shown again once a source with that name exists; keep a copy of it first (v)")],
+        ["History", line("is shown again once a source with that name exists; keep a copy of it first (v)")],
       ];
     },
     attached: () => ({ kind: "removal", source: name }),

@@ -99,7 +99,7 @@ function ownHintsOf(state: State, views: readonly View[]): Hints {
   }
   if (view.body.kind === "charts") {
     const back = tableStateOf(state).moment === undefined ? [] : [common(CHARTS.now)];
-    const moving = { key: "Left Right", does: "another moment" };
+    const moving = { key: "Left Right", does: "other time" };
     const span = { ...common(CHARTS.scale), does: CHART_SCALES[otherScale(state.preferences.chartScale)].words };
     return {
       own: [moving, ...back, span, ...own],
@@ -120,13 +120,13 @@ const offerHints = (state: State, views: readonly View[]): readonly Hint[] =>
 function promptHints({ kind, isFile }: PromptState): readonly Hint[] {
   if (kind === "help") {
     return [
-      { key: "Enter", does: "do it" },
+      { key: "Enter", does: "run" },
       { key: "Up Down", does: "choose" },
       common(MOVING.page_down),
       { key: "Esc", does: "close" },
     ];
   }
-  const leave: Hint = { key: "Esc", does: kind === "filter" ? "as before" : "leave" };
+  const leave: Hint = { key: "Esc", does: kind === "filter" ? "cancel" : "leave" };
   const accept: Hint = { key: "Enter", does: kind === "command" ? "go" : kind === "filter" ? "keep" : "accept" };
   const complete: Hint = { key: "Tab", does: "complete" };
   return [

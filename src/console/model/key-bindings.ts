@@ -72,7 +72,7 @@ export const VERBS = {
   difference: { chord: "D", does: "difference", group: "read", help: "show the difference between two documents" },
   view: { chord: "v", does: "view", group: "read", help: "show the document as stored" },
   history: { chord: "h", does: "history", group: "read", help: "show earlier revisions" },
-  errors: { chord: "e", does: "errors", group: "read", help: "show the errors or the evidence behind the row" },
+  errors: { chord: "e", does: "errors", group: "read", help: "show the errors or evidence of the row" },
   members: { chord: "M", does: "members", group: "read", help: "show the servers of the provider's pool" },
   requests: { chord: "l", does: "requests", group: "read", help: "show the last requests of the row" },
   xray: {
@@ -166,7 +166,7 @@ export const MOVING = {
   sort: { chords: ["S"], does: "sort", help: "sort by the column whose letter comes next; again reverses" },
   sort_next: { chords: ["shift-right"], does: "sort next", help: "sort by the next column" },
   sort_before: { chords: ["shift-left"], does: "sort before", help: "sort by the column before" },
-  mark: { chords: ["space"], does: "mark", help: "mark the row and go on to the next; verbs act on marked rows" },
+  mark: { chords: ["space"], does: "mark", help: "mark the row and move to the next; verbs act on marked rows" },
   mark_more: {
     chords: ["shift-down", "shift-up"],
     does: "mark more",
@@ -185,7 +185,7 @@ export const MOVING = {
   query: { chords: ["o"], does: "query", help: "open the same rows in the query workbench" },
   wide: { chords: ["t"], does: "wide", help: "all columns, scrolled by left and right" },
   columns: { chords: ["#"], does: "columns", help: "choose the columns of the table; the choice is kept" },
-  split: { chords: ["|"], does: "panes", help: "from 160 columns on: the detail beside the table, or below it" },
+  split: { chords: ["|"], does: "panes", help: "show the detail beside the table, or below it (needs 160 columns)" },
   bad: { chords: ["b"], does: "narrow", help: "only rows that want attention; again all" },
   tab: { chords: ["tab"], does: "next tab", help: "the next tab of this view" },
 } as const satisfies Readonly<Record<string, CommonKey>>;

@@ -56,7 +56,7 @@ function commandIn(item: Node, reader: Reader, keys: KeyMap, views: readonly str
   const view = reader.text(fields["view"], "view");
   const scope = view?.split(/[\s,]+/).filter((id) => id !== "");
   for (const id of scope ?? [])
-    if (!views.includes(id)) reader.fault(fields["view"], `there is no view ${id}`, "name views as `:` takes them");
+    if (!views.includes(id)) reader.fault(fields["view"], `there is no view ${id}`, "use a view name that `:` accepts");
   if (reader.boolean(fields["shell"], "shell") === true)
     return { key: chord, name, views: scope, run: { kind: "shell", text: line } };
   const split = splitWords(line);

@@ -40,7 +40,7 @@ export function createPending(): Pending {
     },
     add(data, done) {
       const bytes = typeof data === "string" ? Buffer.from(data, "utf8") : data;
-      assert(length + bytes.length <= MAX_PENDING_LENGTH, "a terminal is written to faster than it can show");
+      assert(length + bytes.length <= MAX_PENDING_LENGTH, "the terminal cannot show the output fast enough");
       if (done !== undefined) waiting.push(done);
       if (bytes.length > 0) chunks.push(bytes);
       length += bytes.length;

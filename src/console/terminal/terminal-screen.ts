@@ -188,7 +188,7 @@ export function openScreen({
       state = "suspending";
       output.hold();
       await output.whenNothingOwed();
-      if (state !== "suspending") throw new Error("the terminal is gone");
+      if (state !== "suspending") throw new Error("the terminal was closed");
       state = "lent";
       giveBack();
       try {

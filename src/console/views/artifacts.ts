@@ -163,7 +163,7 @@ export const artifactsView: View = {
   id: "artifacts",
   aliases: ["cache"],
   title: "Artifacts",
-  about: "files of models on this node: digest, size, state, and the detectors that use them",
+  about: "model files on this node: digest, size, state, and the detectors that use them",
   needs: () => [{ id: "list_artifacts" }],
   body: {
     kind: "table",

@@ -332,7 +332,7 @@ function conflictItem(
   before: AuditHeadRecord | undefined,
   heads: readonly AuditHeadRecord[],
 ): AttentionItem {
-  const showed = `showed heads that do not continue its audit chain ${plural(conflicts, "time")}`;
+  const showed = `reported audit records that contradict its chain ${plural(conflicts, "time")}`;
   return {
     id: `audit:${node}`,
     severity: "fail",

@@ -3,7 +3,7 @@
  * suspensions.
  */
 
-import type { BudgetRecord, SuspensionRecord } from "../../admin-api/index.ts";
+import type { BudgetRecord, RefusalRecord, SuspensionRecord } from "../../admin-api/index.ts";
 import { activeSuspensions, reroutingOf } from "../actions/suspension-routes.ts";
 import { namesInWords } from "../format/name-list.ts";
 import { count, percent, plural } from "../format/numbers.ts";
@@ -119,13 +119,14 @@ export const UNSERVED_MODELS: AttentionSource = {
 
 export const SPENT_BUDGETS: AttentionSource = {
   needs: [{ id: "list_budgets" }],
-  items: ({ data }) => rowsOf(data, "budgets").flatMap((row) => (row.status === "ok" ? [] : [budgetItem(row)])),
+  items: ({ data }) =>
+    rowsOf(data, "budgets").flatMap((row) => (row.status === "ok" ? [] : [budgetItem(row, rowsOf(data, "refusals"))])),
 };
 
-function budgetItem(row: BudgetRecord): AttentionItem {
+function budgetItem(row: BudgetRecord, refusals: readonly RefusalRecord[]): AttentionItem {
   const isRefusing = row.status === "refusing";
   const isBad = isRefusing || isSpent(row);
-  const why = whyRefusing(row);
+  const why = whyRefusing(row, refusals);
   // Shows 100 % only for a spent budget.
   const share = isSpent(row) ? "all" : `${Math.min(99, Math.floor(usedFraction(row) * 100))} %`;
   return {

@@ -96,7 +96,7 @@ function pane(id: string, { data, now }: Context): readonly Line[] {
     labelled("hash", shown(hash)),
     labelled("kid", shown(kid)),
     ...(conflicts === 0
-      ? [line("No conflict: each head that this node showed continues the one before it.", "dim")]
+      ? [line("No conflict: each record that this node reported continues the previous one.", "dim")]
       : conflictLines(head, rowsOf(data, "audit_heads").filter((it) => it.node === node).length)),
   ];
 }
@@ -149,7 +149,7 @@ export const auditHeadsView: View = {
   aliases: ["audit", "heads"],
   digit: "8",
   title: "Audit heads",
-  about: "the newest witnessed record of each audit chain, and conflicts",
+  about: "the newest record of each audit chain that the cluster has stored, and conflicts",
   group: "audit",
   needs: () => [{ id: "list_audit_heads" }],
   body: {
@@ -159,8 +159,8 @@ export const auditHeadsView: View = {
     pane,
     describe: (id, context) => describedAs(pane(id, context), headWith(context, id)),
     empty: () => ({
-      sentence: "No heads yet.",
-      next: "A node shows its newest record to the cluster every 5 seconds; r reads again",
+      sentence: "No audit heads yet.",
+      next: "A node reports its newest record to the cluster every 5 seconds; r reads again",
     }),
     query: {
       table: "audit_heads",

@@ -3,7 +3,7 @@
  * since 1970.
  */
 
-import type { BudgetRecord } from "../../admin-api/index.ts";
+import type { BudgetRecord, RefusalRecord } from "../../admin-api/index.ts";
 import { escapeControls, parseDuration } from "../../base/index.ts";
 import { count, percent, short } from "../format/numbers.ts";
 import { bar } from "../format/sparkline.ts";
@@ -44,11 +44,25 @@ export const isSpent = ({ status, remaining }: Pick<BudgetRecord, "status" | "re
 /** Output tokens that a request without `max_tokens` reserves. */
 const DEFAULT_OUTPUT_TOKENS = 16_384;
 
-/** Explains why a budget refuses although something is left: a request reserves its maximum cost. Empty if nothing is left. */
-export const whyRefusing = (row: BudgetRecord): string =>
-  isSpent(row) || row.remaining === 0
-    ? ""
-    : `each reserves more than the ${count(row.remaining)} left: up to a token per input byte, plus max_tokens (${count(DEFAULT_OUTPUT_TOKENS)} if unset)`;
+/**
+ * Explains why a budget refuses although something is left: a request reserves its maximum cost, or the cluster granted its node
+ * nothing in time. Empty if nothing is left. `refusals`: those of the last minute decide which of the two it was.
+ */
+export function whyRefusing(
+  row: BudgetRecord,
+  refusals: readonly Pick<RefusalRecord, "cause" | "cause_name" | "code" | "last_minute">[] = [],
+): string {
+  if (isSpent(row) || row.remaining === 0) return "";
+  const codes = new Set(
+    refusals.flatMap(({ cause, cause_name: name, code, last_minute: minute }) =>
+      cause === "budget" && name === row.budget && minute > 0 ? [code] : [],
+    ),
+  );
+  const tooLittle = `each reserves more than the ${count(row.remaining)} left: up to a token per input byte, plus max_tokens (${count(DEFAULT_OUTPUT_TOKENS)} if unset)`;
+  const notGranted = "the cluster granted its node no units in time (check the quorum)";
+  if (codes.has("budget_unavailable") === codes.has("budget_exhausted")) return `${tooLittle}; or ${notGranted}`;
+  return codes.has("budget_unavailable") ? notGranted : tooLittle;
+}
 
 const WHOLE_DIGEST = 16;
 

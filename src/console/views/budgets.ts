@@ -23,6 +23,7 @@ function pane(id: string, { data, now, isAscii }: Context, mostHolders: number):
   const row = bucketWith(data, id);
   if (row === undefined) return [];
   const isShort = burnOf(row, now).kind === "exhausts";
+  const why = whyRefusing(row);
   return [
     bucketLine(row, now, isAscii),
     labelled("burn", span(burnWords(row, now), isShort ? "warn" : "plain")),
@@ -37,7 +38,7 @@ function pane(id: string, { data, now, isAscii }: Context, mostHolders: number):
           labelled(
             "refused",
             span(`${plural(row.refused_per_minute, "request")} in the last minute`, "fail"),
-            span(whyRefusing(row) === "" ? "" : `: ${whyRefusing(row)}`),
+            span(why === "" ? "" : `: ${why}`),
             span("  :refusals lists the callers", "dim"),
           ),
         ]),
@@ -51,7 +52,7 @@ function referrersOf(row: BudgetRecord, data: Data) {
   if (!isShared(row)) return [shown(`${ownerOf(row)} alone: a token's subject, or a key that no longer exists`)];
   const profiles = rowsOf(data, "profiles").filter(({ budget }) => budget === row.budget);
   if (data.get({ id: "list_profiles" })?.value === undefined) return [span("the profiles are not known", "dim")];
-  if (profiles.length === 0) return [span("no profile; issuers may refer to it")];
+  if (profiles.length === 0) return [span("no profile")];
   const keys = profiles.reduce((sum, profile) => sum + profile.keys, 0);
   return [
     span(`${profiles.length === 1 ? "profile" : "profiles"} ${namesInWords(profiles.map(({ name }) => name))}`),
@@ -64,7 +65,7 @@ const MAX_HOLDERS = 3;
 const NUMBER_CELLS = 16;
 
 function holderLines({ holders }: BudgetRecord, most: number): readonly Line[] {
-  if (holders.length === 0) return [labelled("nodes", span("no node has a part of it", "dim"))];
+  if (holders.length === 0) return [labelled("nodes", span("no node has a share of it", "dim"))];
   const cells = (text: string): string => padTo(text, NUMBER_CELLS, "right");
   const nodeCells = 14;
   const listed = holders.length > most ? holders.slice(0, most - 1) : holders;
@@ -115,7 +116,7 @@ export const budgetsView: View = {
   aliases: ["budget"],
   digit: "4",
   title: "Budgets",
-  about: "buckets in their current windows: used, left, when they reset",
+  about: "buckets with their usage, remaining amount and reset time",
   needs: () => [{ id: "list_budgets" }, { id: "list_profiles" }],
   body: {
     kind: "table",

@@ -98,10 +98,10 @@ function remedyOf(record: CertificateRecord): string {
     return "`gateway check` tests the authority, the DNS and each name; renewal is retried automatically";
   }
   if (state === "pending")
-    return "the first is being ordered: the names must resolve to this node, port 80, or set `tls.dns`";
+    return "the first certificate is being ordered: the names must resolve to this node on port 80, or set `tls.dns`";
   return state === "valid"
     ? ""
-    : "a newer one is due: check in `:cluster` that there is a leader and that its clock is right";
+    : "the renewal is due: check in `:cluster` that there is a leader and that its clock is right";
 }
 
 function pane(id: string, { data, now, isAscii }: Context): readonly Line[] {
@@ -113,12 +113,12 @@ function pane(id: string, { data, now, isAscii }: Context): readonly Line[] {
   return [
     labelled("names", shown(names.join(", "))),
     labelled("from", shown(source), shown(issuer === null ? "" : `  by ${issuer}, serial ${serial}`, "dim")),
-    labelled("good to", shown(at(end)), shown(renewal === null ? "" : `  renewed ${at(renewal)}`, "dim")),
+    labelled("expires", shown(at(end)), shown(renewal === null ? "" : `  renewed ${at(renewal)}`, "dim")),
     ...lifeLine(record, now, isAscii),
-    ...(step === null ? [] : [labelled("in progress", shown(step))]),
+    ...(step === null ? [] : [labelled("renewing", shown(step))]),
     ...(error === null ? [] : [labelled("last error", shown(error, "warn"))]),
     ...(remedyOf(record) === "" ? [] : [labelled("do", span(remedyOf(record), "strong"))]),
-    ...(next === null ? [] : [labelled("tried again", shown(at(next)))]),
+    ...(next === null ? [] : [labelled("next try", shown(at(next)))]),
   ];
 }
 
@@ -126,7 +126,7 @@ export const certificatesView: View = {
   id: "certificates",
   aliases: ["certs", "tls"],
   title: "Certificates",
-  about: "the gateway's own certificate, its expiry, and why it was not renewed",
+  about: "the gateway's certificate, its expiry, and renewal errors",
   needs: () => [{ id: "list_certificates" }],
   body: {
     kind: "table",

@@ -216,7 +216,7 @@ function meaning(member: ClusterMemberRecord, context: Reads): readonly Line[] {
     return [
       row(
         "state",
-        "it restarted without entries that it had acknowledged: from an old copy of its directory, or its disk",
+        "it restarted without entries that it had acknowledged: its data directory is an old copy, or its disk",
         "fail",
       ),
       row("", "lost writes. It is refused and exits with status 11, since its vote could undo committed entries"),
@@ -225,28 +225,28 @@ function meaning(member: ClusterMemberRecord, context: Reads): readonly Line[] {
   }
   if (state === "snapshot") {
     return [
-      row("state", "it was too far behind for the log and is being sent the whole state", "warn"),
+      row("state", "it is too far behind to catch up from the log, so it is receiving the whole state", "warn"),
       row("to do", "wait; if it does not end, check its disk and the network to the leader"),
     ];
   }
   if (!voter) {
     return [
       row("state", `a learner: it catches up${lag === null ? "" : `, ${plural(lag, "entry", "entries")} to go`}`),
-      row("to do", "nothing: it gets its vote once it has caught up. Until then it does not count for a quorum"),
+      row("to do", "nothing: it gets its vote once it has caught up. Until then it does not count toward the quorum"),
     ];
   }
   if (role === "leader") {
     return [
-      row("state", "it leads: every write goes through it"),
-      row("to do", "nothing; before its machine is stopped for long, hand leadership to another (L there)"),
+      row("state", "it is the leader: every write goes through it"),
+      row("to do", "nothing; before you stop its machine for long, hand leadership to another member (press L on it)"),
     ];
   }
   const behind = lag !== null && lag > 0 ? `, ${plural(lag, "entry", "entries")} behind` : "";
   return [
-    row("state", `it follows and votes${behind}`),
+    row("state", `it is a follower with a vote${behind}`),
     row(
       "to do",
-      lag !== null && lag > MUCH ? "check that its lag falls; if not, check its disk and network" : "nothing",
+      lag !== null && lag > MUCH ? "check that its lag shrinks; otherwise check its disk and network" : "nothing",
     ),
   ];
 }

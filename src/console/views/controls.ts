@@ -70,7 +70,7 @@ function above({ data, isAscii }: Context, { rows }: { readonly rows: number }):
 /** Describes the evidence: a rule without a decision provides none. */
 function evidenceLine({ decisions, rules }: ControlRecord): Line {
   if (rules.length === 0)
-    return labelled("evidence", span("no rule has it any longer; earlier decisions are in the audit trail", "warn"));
+    return labelled("evidence", span("no rule cites it any longer; earlier decisions are in the audit trail", "warn"));
   return decisions === 0
     ? labelled("evidence", span("no decision yet: its rules are in force and have not matched", "dim"))
     : labelled(
@@ -87,7 +87,7 @@ function pane(id: string, { data }: Context): readonly Line[] {
     labelled("rules", shown(rulesOf(record))),
     labelled("served", shown(plural(decisions, "decision")), shown(`  on ${node}, in the last 24 hours`, "dim")),
     evidenceLine(record),
-    labelled("packs", shown(pack === "" ? "in none of the bundled packs" : pack.replaceAll(",", ", "))),
+    labelled("packs", shown(pack === "" ? "not in a built-in pack" : pack.replaceAll(",", ", "))),
   ];
 }
 
@@ -109,8 +109,8 @@ export const controlsView: View = {
     pane,
     describe: (id, context) => describedAs(pane(id, context), named(context.data, id)),
     empty: () => ({
-      sentence: "No rule has a control.",
-      next: "`gateway pack list` lists packs of rules that do; a rule of your own names them under `controls:`",
+      sentence: "No rule cites a control.",
+      next: "`gateway pack list` lists packs whose rules cite controls; your own rules name them under `controls:`",
     }),
     query: {
       table: "controls",
@@ -125,18 +125,18 @@ export const controlsView: View = {
       verb: "follow",
       does: "rule",
       needsRow: true,
-      why: (of, context) => (ruleOf(of, context) === undefined ? "no rule has it now" : undefined),
+      why: (of, context) => (ruleOf(of, context) === undefined ? "no rule cites it now" : undefined),
       start(of, context) {
         const rule = ruleOf(of, context);
         return rule === undefined
-          ? { kind: "flash", words: "no rule has it now", tone: "warn" }
+          ? { kind: "flash", words: "no rule cites it now", tone: "warn" }
           : { kind: "go", place: { view: "guardrails" }, row: guardrailId({ kind: "rule", name: rule }) };
       },
     },
     {
       verb: "requests",
       needsRow: true,
-      why: (of, context) => (ruleOf(of, context) === undefined ? "no rule has it now" : undefined),
+      why: (of, context) => (ruleOf(of, context) === undefined ? "no rule cites it now" : undefined),
       start: (of, context) => ({ kind: "go", place: { view: "requests" }, filter: ruleOf(of, context) ?? "" }),
     },
   ],

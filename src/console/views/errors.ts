@@ -202,7 +202,7 @@ export const errorsView: View = {
   id: "errors",
   aliases: ["err"],
   title: "Errors",
-  about: "the last 50 failures that each node had with a provider: whose request, and what the provider said",
+  about: "the last 50 failures of each node at a provider, with caller and error",
   subject: "provider name",
   subjects: ({ data }) => rowsOf(data, "backends").map(({ name }) => name),
   needs: (subject) =>

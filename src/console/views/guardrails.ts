@@ -160,7 +160,7 @@ export const guardrailsView: View = {
   id: "guardrails",
   aliases: ["guards", "detectors", "rules"],
   title: "Guardrails",
-  about: "detectors and rules in force, in the order in which they act, with what they did on this node",
+  about: "detectors and rules in force, in evaluation order, with their counts on this node",
   needs: () => [{ id: "list_guardrails" }, GUARDRAIL_HISTORY],
   body: {
     kind: "table",

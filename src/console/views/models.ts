@@ -155,7 +155,7 @@ export const modelsView: View = {
   rows: "model",
   aliases: ["model", "routes"],
   title: "Models",
-  about: "names that requests may ask for, in the order in which they match, and who serves them",
+  about: "model names that requests can ask for, in match order, and the provider of each",
   needs: () => [
     { id: "list_models" },
     { id: "list_suspensions" },

@@ -255,7 +255,7 @@ export const overviewView: View = {
   aliases: ["attention", "home"],
   digit: "1",
   title: "Overview",
-  about: "what wants attention, most urgent first; Enter goes there, the key in brackets acts",
+  about: "alerts, most urgent first; Enter opens the object, the key in brackets acts",
   needs,
   recurrences: recurrencesOf,
   body: {

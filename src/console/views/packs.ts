@@ -138,7 +138,7 @@ function casesLine({ cases }: PackTrial): Line {
   const sum = cases.lines.at(-2) ?? cases.lines[0] ?? "";
   return cases.passes
     ? shownLine(`pass: ${sum}`)
-    : [shown(`! do not pass: ${cases.lines.find((it) => /fail/i.test(it)) ?? sum}`, "fail")];
+    : [shown(`! cases fail: ${cases.lines.find((it) => /fail/i.test(it)) ?? sum}`, "fail")];
 }
 
 const shownLine = (text: string): Line => [shown(text)];
@@ -237,7 +237,7 @@ export const packsView: View = {
   id: "packs",
   aliases: ["pack"],
   title: "Packs",
-  about: "control packs: what each covers, how much of it the document has, and what adding it would change",
+  about: "control packs: what each covers, how much of it the document contains, and what adding it would change",
   subject: "a source, folders of your own packs (./packs), or both",
   takesPaths: true,
   needs: (subject) => [{ id: "list_sources" }, { id: "get_config" }, packsNeed(subject)],
@@ -256,7 +256,7 @@ export const packsView: View = {
       return need === undefined ? [] : [need];
     },
     rowNeeds: (subject) => [packsNeed(subject)],
-    empty: () => ({ sentence: "No packs come with this program.", next: "`:packs ./FOLDER` reads those of yours" }),
+    empty: () => ({ sentence: "This program has no built-in packs.", next: "`:packs ./FOLDER` reads your own packs" }),
     describe: described,
   },
   offers: [

@@ -137,7 +137,7 @@ export const profilesView: View = {
   rows: "profile",
   aliases: ["profile"],
   title: "Profiles",
-  about: "policies that keys refer to: models, capabilities, budget, rules",
+  about: "profiles of callers: models, capabilities, budget, rules",
   group: "keys",
   needs: () => [
     { id: "list_profiles" },

@@ -169,7 +169,7 @@ export const pulseView: View = {
   id: "pulse",
   aliases: ["charts", "dashboard"],
   title: "Pulse",
-  about: "the whole gateway in charts of 15 minutes or an hour; Left and Right show the values of a moment",
+  about: "charts of the last 15 minutes or hour; Left and Right show the values of a moment",
   needs: (_, scale = "15m") => pulseNeeds(scale),
   body: {
     kind: "charts",

@@ -97,11 +97,18 @@ function pane(id: string, { data, now }: Context): readonly Line[] {
     labelled(
       "behind it",
       span(`delta ${count(row.delta)}: ${DIRECTIONS[row.direction]}`),
-      span(row.breach === 0 ? "" : row.hard === 1 ? "; nothing else explains it" : "; others may explain it", "dim"),
+      span(
+        row.breach === 0
+          ? ""
+          : row.hard === 1
+            ? "; use outside the gateway cannot explain it"
+            : "; use outside the gateway may explain it",
+        "dim",
+      ),
     ),
     ...seriesLines(row, data),
     ...(isBefore
-      ? [line("The day is before this gateway first metered the provider, so the report is of other traffic.", "dim")]
+      ? [line("This gateway did not meter the provider yet on that day, so the report covers other traffic.", "dim")]
       : row.breach === 0
         ? []
         : [line(meaning(row, reconciled))]),
@@ -111,8 +118,8 @@ function pane(id: string, { data, now }: Context): readonly Line[] {
 
 const DIRECTIONS = wordTable(
   {
-    over: "more was metered here than is on the bill",
-    under: "more is on the bill than was metered here",
+    over: "the gateway metered more than the provider billed",
+    under: "the provider billed more than the gateway metered",
     equal: "both are the same",
   },
   (word) => word,
@@ -141,7 +148,7 @@ function seriesLines(row: ReconcileVerdictRecord, data: Data): readonly Line[] {
 
 function meaning({ direction, hard }: ReconcileVerdictRecord, reconciled: ReconcileRecord | undefined): string {
   if (direction === "over")
-    return "More was metered than the provider reports: it lost usage, or counts it on another day.";
+    return "The gateway metered more than the provider reports: the provider lost usage, or counts it on another day.";
   const streams = reconciled?.unmeasured_streams ?? 0;
   const broken = streams === 0 ? "" : ` ${plural(streams, "answer")} broke off before they reported their usage.`;
   return hard === 1
@@ -182,7 +189,7 @@ export const reconcileView: View = {
   aliases: ["verdicts", "bill"],
   digit: "5",
   title: "Reconcile",
-  about: "metered usage against the providers' own reports, by day and token class",
+  about: "metered usage compared with the providers' reports, by day and token class",
   needs: () => [{ id: "list_reconcile_verdicts" }, { id: "list_reconcile" }],
   body: {
     kind: "table",

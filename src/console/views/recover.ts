@@ -102,7 +102,7 @@ function steps(members: readonly ClusterMemberRecord[]): readonly Line[] {
     line(`   term has less${single}.`),
     ...step(
       "3",
-      `on the chosen one alone (by what is known now ${chosen}${known}): look, then write, once`,
+      `on the chosen one alone (by what is known now ${chosen}${known}): check, then write, once`,
       `gateway cluster recover -config ${NODE_FILE} -keep ${chosen}`,
       `gateway cluster recover -config ${NODE_FILE} -keep ${chosen} -confirm`,
     ),
@@ -114,8 +114,8 @@ function steps(members: readonly ClusterMemberRecord[]): readonly Line[] {
       `cluster.join: ["${address}"]   in place of peers and bootstrap`,
       "systemctl start gateway",
     ),
-    ...step("6", "look: each is a learner first and votes once it has caught up", ":cluster"),
-    line("   Then save a snapshot (w), and compare keys, budgets and audit heads with what you know of."),
+    ...step("6", "check: each is a learner first and gets a vote once it has caught up", ":cluster"),
+    line("   Then save a snapshot (w), and compare keys, budgets and audit heads with your records."),
   ];
 }
 

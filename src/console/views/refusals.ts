@@ -100,14 +100,15 @@ function pane(id: string, { data, now }: Context): readonly Line[] {
       "times",
       span(`first ${clock(Date.parse(row.first_at), now)}, last ${clock(Date.parse(row.last_at), now)}`),
     ),
-    labelled("request", shown(request), span("  the last; its answer carried the id", "dim")),
+    labelled("request", shown(request), span("  the last request; its answer has this id", "dim")),
   ];
 }
 
 /** Explains why a budget refuses although something is left. */
-function budgetLines({ cause, cause_name: name }: RefusalRecord, data: Data): readonly Line[] {
+function budgetLines(row: RefusalRecord, data: Data): readonly Line[] {
+  const { cause, cause_name: name } = row;
   const refusing = rowsOf(data, "budgets").find(({ budget, status }) => budget === name && status === "refusing");
-  const why = cause !== "budget" || refusing === undefined ? "" : whyRefusing(refusing);
+  const why = cause !== "budget" || refusing === undefined ? "" : whyRefusing(refusing, [{ ...row, last_minute: 1 }]);
   return why === "" ? [] : [labelled("why", span(why))];
 }
 
@@ -130,7 +131,7 @@ export const refusalsView: View = {
   id: "refusals",
   aliases: ["refused", "denied"],
   title: "Refusals",
-  about: "who was refused in the last hour, with which code, and what refused it",
+  about: "refused requests of the last hour, by caller, error code and cause",
   needs: () => [{ id: "list_refusals" }],
   body: {
     kind: "table",

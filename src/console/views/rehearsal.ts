@@ -30,7 +30,7 @@ const SENTENCES: Readonly<Record<Outcome, string>> = {
   refused: "would be refused by",
   served: "would be served, and were refused by",
   other_provider: "would go to",
-  other_guardrail: "would meet other guardrails:",
+  other_guardrail: "would trigger other guardrails:",
 };
 
 const examplesOf = ({ rehearsed }: Reads): readonly Example[] => rehearsed?.result.examples ?? [];
@@ -145,7 +145,7 @@ export const rehearsalView: View = {
   id: "rehearsal",
   aliases: ["rehearsed"],
   title: "Rehearsal",
-  about: "requests of the last hour that would have another outcome with the change, and why",
+  about: "requests of the last hour that would have another outcome after the change, and why",
   needs: () => [],
   body: {
     kind: "table",

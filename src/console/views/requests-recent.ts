@@ -63,7 +63,7 @@ export function bucketLines(buckets: Buckets, size: BandSize): readonly Line[] {
   const { good, refused, failed, firstByte } = buckets;
   const slowest = firstByte.reduce<number | null>((most, it) => (it !== null && it > (most ?? -1) ? it : most), null);
   return [
-    band("ended well", good, count(total(good)), size),
+    band("succeeded", good, count(total(good)), size),
     band("refused", refused, count(total(refused)), size, total(refused) === 0 ? "dim" : "warn"),
     band("failed", failed, count(total(failed)), size, total(failed) === 0 ? "dim" : "fail"),
     band("first byte", firstByte, milliseconds(slowest), size, "plain", milliseconds),
@@ -76,7 +76,7 @@ export function bucketWords({ good, refused, failed, reach }: Buckets, what: str
   if (reach === 0) return labelled("last 15m", span(`no ${what} is kept`, "dim"));
   return labelled(
     "last 15m",
-    span(`${plural(fine + denied + broken, what)}: ${count(fine)} ended well, `),
+    span(`${plural(fine + denied + broken, what)}: ${count(fine)} succeeded, `),
     span(`${count(denied)} refused`, denied === 0 ? "plain" : "warn"),
     span(", "),
     span(`${count(broken)} failed`, broken === 0 ? "plain" : "fail"),

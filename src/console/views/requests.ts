@@ -161,7 +161,7 @@ export const requestsView: View = {
   rows: "request",
   aliases: ["req", "accesses"],
   title: "Requests",
-  about: "the last 2,000 finished requests and sessions of each node: who, what, where, status, times, tokens",
+  about: "the last 2,000 finished requests and sessions of each node: caller, model, provider, status, times, tokens",
   needs: () => [{ id: "list_requests" }],
   body: {
     kind: "table",
@@ -208,7 +208,7 @@ export const requestsView: View = {
       why(of, context) {
         const row = chosen(of, context);
         if (row === undefined) return "the request is no longer kept";
-        return evidenceOf(row) === undefined ? "it ended well" : undefined;
+        return evidenceOf(row) === undefined ? "it succeeded" : undefined;
       },
       start(of, context) {
         const row = chosen(of, context);

@@ -45,7 +45,7 @@ export const secretsView: View = {
       sentence: "No sealed secrets.",
       next: isReadOnly
         ? `Seal one with \`gateway admin ${endpointFlags} -d @FILE PUT secrets/NAME\`, FILE holding {"value":"..."}`
-        : "Press n to seal one, typed unseen or from a file.",
+        : "Press n to create one, typed (hidden) or from a file.",
     }),
     query: {
       table: "secrets",

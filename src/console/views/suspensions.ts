@@ -115,7 +115,7 @@ export const suspensionsView: View = {
   id: "suspensions",
   aliases: ["susp", "suspension"],
   title: "Suspensions",
-  about: "what operators suspended, why, and until when",
+  about: "suspended objects, with reason, operator and end",
   needs: () => [
     { id: "list_suspensions" },
     { id: "list_backends" },

@@ -253,7 +253,7 @@ export const sweepsView: View = {
   aliases: ["sweep", "eval"],
   title: "Sweeps",
   about:
-    "guardrails in force over marked texts of this machine, at every threshold; the cases that change; the new threshold written",
+    "scores the guardrails in force on labeled texts of this machine, at every threshold, and writes a new threshold",
   subject: "exact, overlap or labels, as `guardrails eval` scores; left out, what the data mark",
   needs: () => [{ id: "list_sources" }, { id: "get_config" }],
   body: {

@@ -81,7 +81,7 @@ function pane(id: string, { data }: Context): readonly Line[] {
       shown(row.profile === null ? "" : `  profile ${row.profile}`),
     ),
     labelled("what", shown([row.hop, row.provider, row.model].filter((it) => it !== null).join("  "))),
-    labelled("when", shown(hourWords(row)), span(row.hour.length > 10 ? "  UTC, an hour" : "  UTC, a day", "dim")),
+    labelled("when", shown(hourWords(row)), span(row.hour.length > 10 ? "  UTC hour" : "  UTC day", "dim")),
     labelled(
       "requests",
       span(`${plural(row.requests, "request")}, ${count(row.failed)} refused, failed or left by the client`),
@@ -100,7 +100,7 @@ export const usageView: View = {
   id: "usage",
   aliases: ["used", "spend"],
   title: "Usage",
-  about: "who used what: requests, tokens and cost units by hour, caller, provider and model, the newest 1,000 rows",
+  about: "usage: requests, tokens and cost units by hour, caller, provider and model; the newest 1,000 rows",
   needs: () => [{ id: "list_usage" }],
   body: {
     kind: "table",

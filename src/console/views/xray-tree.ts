@@ -135,7 +135,7 @@ function profileTree(parent: string, data: Data, name: string | null, key: KeyRe
 /** Lists the buckets of a key, or without a key all buckets of the budget of the profile. */
 function budgetTrees(parent: string, data: Data, profile: ProfileRecord, key: KeyRecord | undefined): readonly Tree[] {
   const { budget } = profile;
-  if (budget === null) return [node(parent, { kind: "budget", name: "none", says: () => "spends without a limit" })];
+  if (budget === null) return [node(parent, { kind: "budget", name: "none", says: () => "no limit" })];
   const why = unread(data, "list_budgets");
   if (why !== undefined) return [unreadNode(parent, "budget", why, budget)];
   const target: Target = { place: { view: "budgets" } };
@@ -161,7 +161,7 @@ function budgetTrees(parent: string, data: Data, profile: ProfileRecord, key: Ke
         tone,
         isBad: mark !== "",
         says: (now) =>
-          `${count(row.remaining)} of ${count(row.limit)} left, renews in ${spanOfTime(Date.parse(row.resets_at) - now)}, ` +
+          `${count(row.remaining)} of ${count(row.limit)} left, resets in ${spanOfTime(Date.parse(row.resets_at) - now)}, ` +
           `used ${count(row.used)} (${usedPercent(row)} %)${refused}`,
         target: { ...target, row: bucketId(row) },
         json: row,

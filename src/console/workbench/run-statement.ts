@@ -38,7 +38,7 @@ export function runStatement(workbench: WorkbenchState, { now, nextId }: Workben
 export function cancelRun(workbench: WorkbenchState, now: number): WorkbenchStep {
   const { run } = workbench;
   if (run.kind !== "running") return taken(workbench);
-  const words = `cancelled after ${span(now - run.since)}`;
+  const words = `canceled after ${span(now - run.since)}`;
   return taken({ ...workbench, run: { kind: "failed", words } }, cancelling(workbench));
 }
 

@@ -152,7 +152,7 @@ export function endSoon(request: IncomingMessage): void {
 export const notTaken = (): Error => refusal("invalid", "This operation takes no body.");
 
 function tooLarge(limit: number): Error {
-  return refusal("body_too_large", `The body is over ${limit} bytes.`, { limit });
+  return refusal("body_too_large", `The body is larger than ${limit} bytes.`, { limit });
 }
 
 /**

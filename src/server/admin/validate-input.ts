@@ -141,7 +141,7 @@ function expectation(keyword: string, params: ErrorObject["params"]): string {
     case "maxProperties":
       return `must have at most ${params["limit"]} fields`;
     case "uniqueItems":
-      return "must not name one twice";
+      return "must not contain duplicates";
     case "minimum":
       return `must be at least ${params["limit"]}`;
     case "maximum":

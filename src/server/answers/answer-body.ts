@@ -94,7 +94,7 @@ export function wholeTexts(
   const plain = isTranscoded ? Buffer.from(source) : body;
   const { texts, uninspected, rewrite } = readAnswerTexts(routeName, dialect, plain);
   if (!isPlain && texts.length === 1 && texts[0]?.text === source && hidesText(source)) {
-    throw new UnreadableAnswer("it holds JSON that cannot be read");
+    throw new UnreadableAnswer("it contains JSON that cannot be parsed");
   }
   return {
     texts,

@@ -51,7 +51,7 @@ function withoutAside({ data }: SseEvent, event: string): SseEvent {
 export function refuseUnreadable({ event, pieces }: EventTexts): void {
   const { data = "" } = event;
   if (pieces.length === 1 && pieces[0]?.channel === "" && hidesText(data)) {
-    throw new UnreadableAnswer("an event holds JSON that cannot be read");
+    throw new UnreadableAnswer("an event contains JSON that cannot be parsed");
   }
 }
 

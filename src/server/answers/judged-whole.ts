@@ -43,7 +43,7 @@ function wholeMessage(
   answer: JudgedAnswer,
   metrics: GuardrailMetrics,
 ): Later<MadeAnswer | undefined> {
-  if (!isUtf8(body)) throw new UnreadableAnswer("it is no UTF-8");
+  if (!isUtf8(body)) throw new UnreadableAnswer("it is not UTF-8");
   const written = body.toString("utf8");
   // Clients skip a byte order mark.
   const text = written.startsWith("\uFEFF") ? written.slice(1) : written;

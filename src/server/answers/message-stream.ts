@@ -32,7 +32,7 @@ export function judgedMessage(
 ): Later<string | undefined> {
   const texts = read(message);
   // A lenient client might read a message that cannot be parsed here.
-  if (texts === undefined && LIKE_JSON.test(message)) throw new UnreadableAnswer("a message of it is no JSON");
+  if (texts === undefined && LIKE_JSON.test(message)) throw new UnreadableAnswer("a message of it is not JSON");
   const { texts: segments, uninspected, rewrite } = texts ?? plainly(message);
   for (const what of uninspected) metrics.uninspected(what);
   return after(joined.judged(answer, segments), (changes) => changes && rewrite(changes));

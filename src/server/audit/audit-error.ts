@@ -26,8 +26,8 @@ export function unwritable(path: string, cause: unknown): AuditError {
   const text = systemCode(cause) ?? (cause instanceof Error ? cause.message : String(cause));
   const hint =
     text === "ENOSPC" || text === "EDQUOT" || text === "EFBIG"
-      ? "make room on that disk"
-      : "this user must be able to read and write there";
+      ? "free space on that disk"
+      : "the user of the gateway needs read and write permission there";
   return new AuditError("unwritable", `the audit trail cannot use ${path}: ${text}; ${hint}`, { cause });
 }
 

@@ -23,7 +23,7 @@ export async function acquireLock(dir: string): Promise<Lock> {
     if (isLocked(error)) {
       throw new AuditError(
         "locked",
-        `the audit trail in ${dir} is in use by another process: stop that one, or give this one its own audit.dir`,
+        `the audit trail in ${dir} is in use by another process: stop that process, or give this one its own audit.dir`,
         { cause: error },
       );
     }

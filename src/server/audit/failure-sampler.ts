@@ -32,7 +32,11 @@ export function createFailureSampler(options: {
   readonly now: () => number;
 }): FailureSampler {
   const { trail, instruments, now } = options;
-  const total = instruments.counter("gateway_auth_failures_total", "Callers that were refused.", ["plane", "fault"]);
+  const total = instruments.counter(
+    "gateway_auth_failures_total",
+    "Requests with a credential that was not accepted, by listener and fault.",
+    ["plane", "fault"],
+  );
   let second = Number.NEGATIVE_INFINITY;
   let recorded = 0;
   let suppressed = 0;

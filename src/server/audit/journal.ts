@@ -60,8 +60,8 @@ export function loadJournal(dir: string): JournalContent | undefined {
   if (reading.kind === "read") return reading;
   throw new AuditError(
     "damaged",
-    `the audit journal ${path} is damaged at byte ${reading.at}: restore the directory whole, or remove audit-head, so ` +
-      "that a new chain begins that names the last record the cluster has witnessed",
+    `the audit journal ${path} is damaged at byte ${reading.at}: restore the whole directory, or remove audit-head to ` +
+      "begin a new chain, which names the last record that the cluster has stored",
   );
 }
 

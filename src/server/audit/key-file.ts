@@ -61,7 +61,7 @@ export function readKeyFile(dir: string): KeyFile {
   const warning =
     (mode & 0o077) === 0
       ? undefined
-      : `others than its owner can use the audit key ${path} (mode ${mode.toString(8).padStart(4, "0")}): set it to 0600`;
+      : `other users than its owner can read the audit key ${path} (mode ${mode.toString(8).padStart(4, "0")}): set it to 0600`;
   return { key: parseKey(path, text), warning };
 }
 
@@ -80,7 +80,7 @@ function notAKey(path: string): AuditError {
   return new AuditError(
     "damaged",
     `the audit key ${path} is not an Ed25519 private key in PKCS#8 PEM: restore it, or remove it together with ` +
-      "audit-head, so that a new chain begins",
+      "audit-head to begin a new chain",
   );
 }
 

@@ -14,21 +14,35 @@ interface AuditMetrics {
 }
 
 export function createAuditMetrics(instruments: Instruments, queueBytes: () => number): AuditMetrics {
-  const records = instruments.counter("gateway_audit_records_total", "Events taken into the audit trail.", ["event"]);
-  instruments.observedGauge("gateway_audit_queue_bytes", "Bytes of events that are not yet out.", queueBytes);
+  const records = instruments.counter("gateway_audit_records_total", "Events accepted by the audit trail.", ["event"]);
+  instruments.observedGauge(
+    "gateway_audit_queue_bytes",
+    "Bytes of audit events that are waiting to be written.",
+    queueBytes,
+  );
   return {
     records: Object.fromEntries(AUDIT_EVENTS.map((name) => [name, records.with(name)])) as AuditMetrics["records"],
     refused: instruments
-      .counter("gateway_audit_refused_total", "Events refused since the trail was full or closed.")
+      .counter(
+        "gateway_audit_refused_total",
+        "Events that the audit trail refused because its queue was full or closed.",
+      )
       .with(),
     unread: instruments
-      .counter("gateway_audit_unread_total", "Records written to an output whose reader was gone.")
+      .counter(
+        "gateway_audit_unread_total",
+        "Audit records that nobody read, because the reader of the output was gone.",
+      )
       .with(),
     journalSeconds: instruments
-      .histogram("gateway_audit_journal_seconds", "Signing and syncing a group of records.", JOURNAL_BOUNDS_SECONDS)
+      .histogram(
+        "gateway_audit_journal_seconds",
+        "Time to sign a group of audit records and to write it to disk.",
+        JOURNAL_BOUNDS_SECONDS,
+      )
       .with(),
     witnessFailures: instruments
-      .counter("gateway_audit_witness_failures_total", "Heads that the cluster did not accept.")
+      .counter("gateway_audit_witness_failures_total", "Failed reports of the newest audit record to the cluster.")
       .with(),
   };
 }

@@ -116,7 +116,7 @@ export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> 
         emitted(message);
         return;
       case "blocked":
-        log.warn("the audit trail waits for its output", { code: message.code });
+        log.warn("the audit trail is waiting for its output", { code: message.code });
         return;
       case "closed":
         onClosed(message.left);
@@ -136,7 +136,7 @@ export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> 
     if (gone !== undefined) {
       metrics.unread.inc(records.count);
       if (!isGoneTold)
-        log.warn("nobody reads the audit trail's output; the trail continues in its journal", { code: gone });
+        log.warn("nobody reads the output of the audit trail; records are kept in its journal", { code: gone });
       isGoneTold = true;
     }
     if (reached.kid === kid) witness?.advance(reached);
@@ -194,7 +194,7 @@ export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> 
       };
       return {
         record(event) {
-          if (!isHeld) return Promise.reject(new Error("this room has been used"));
+          if (!isHeld) return Promise.reject(new Error("this reservation has already been used"));
           release();
           const refused = refusal();
           if (refused !== undefined) return Promise.reject(refused);
@@ -248,8 +248,12 @@ export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> 
 
   function reportLeft(left: number | undefined): void {
     const fields = { records: left, dir };
-    if (dir === undefined) log.error("the audit trail closed before its output took everything", fields);
-    else log.warn("the audit trail closed before its output took everything; the next start emits it", fields);
+    if (dir === undefined) log.error("the audit trail closed before all records were written to its output", fields);
+    else
+      log.warn(
+        "the audit trail closed before all records were written to its output; the next start writes them",
+        fields,
+      );
   }
 
   const started = new Promise<void>((resolve, reject) => {

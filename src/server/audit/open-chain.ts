@@ -69,7 +69,7 @@ function openLocked(options: StartOptions, dir: string): Unlocked {
   const content = loadJournal(dir);
   const warnings = warning === undefined ? [] : [warning];
   if (content === undefined) {
-    const lost = `the audit journal is missing beside ${KEY_FILE} in ${dir}: a new chain begins under a new key`;
+    const lost = `the audit journal is missing beside ${KEY_FILE} in ${dir}: a new chain begins with a new key`;
     return begin(options, dir, [], key === undefined ? warnings : [...warnings, lost]);
   }
   if (key === undefined) {
@@ -84,7 +84,7 @@ function openLocked(options: StartOptions, dir: string): Unlocked {
   const pending = records.filter(({ seq }) => acknowledged === undefined || seq > acknowledged);
   if (isBehind(content, options.witnessed)) {
     supersedeJournal(dir);
-    const behind = `the audit journal in ${dir} is behind what the cluster has witnessed of this node, as after a restore: it was put aside, and a new chain begins under a new key`;
+    const behind = `the audit journal in ${dir} is older than the record that the cluster has stored for this node, for example after a restore: it was moved aside, and a new chain begins with a new key`;
     return begin(options, dir, pending, [...warnings, behind]);
   }
   const journal = continueJournal(dir, content);
@@ -112,7 +112,7 @@ function refuseForeign({ nodeId }: StartOptions, dir: string, key: ChainKey, { c
     throw new AuditError(
       "damaged",
       `${KEY_FILE} in ${dir} is not the key of the chain in ${JOURNAL_FILE}: restore the key ${chain.kid}, or remove ` +
-        `${JOURNAL_FILE}, so that a new chain begins`,
+        `${JOURNAL_FILE} to begin a new chain`,
     );
   }
 }

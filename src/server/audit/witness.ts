@@ -52,7 +52,7 @@ export function createWitness(
       giveUpAfter = (ms) => {
         clearTimeout(timer);
         timer = setTimeout(() => {
-          const error = new Error(`the cluster did not take a head within ${ms} ms`);
+          const error = new Error(`the cluster did not store a head within ${ms} ms`);
           limit.abort(error);
           reject(error);
         }, ms);

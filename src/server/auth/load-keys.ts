@@ -109,7 +109,7 @@ export function trustIn({ caFile }: IssuerOptions): () => Promise<tls.SecureCont
     if (caFile === undefined) return undefined;
     const bundle = await readBounded(caFile, "ca_file");
     if (bundle !== last?.bundle) {
-      if (!bundle.includes("-----BEGIN CERTIFICATE-----")) throw new FetchFailure("ca_file holds no certificate");
+      if (!bundle.includes("-----BEGIN CERTIFICATE-----")) throw new FetchFailure("ca_file contains no certificate");
       last = { bundle, secureContext: tls.createSecureContext({ ca: [...systemRoots(), bundle] }) };
     }
     return last.secureContext;
@@ -129,7 +129,7 @@ function systemRoots(): readonly string[] {
 export async function readBearer(tokenFile: string | undefined): Promise<string | undefined> {
   if (tokenFile === undefined) return undefined;
   const token = (await readBounded(tokenFile, "token_file")).trim();
-  if (!/^[!-~]+$/.test(token)) throw new FetchFailure("token_file holds no bearer token");
+  if (!/^[!-~]+$/.test(token)) throw new FetchFailure("token_file contains no bearer token");
   return token;
 }
 

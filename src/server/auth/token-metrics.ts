@@ -13,7 +13,7 @@ export interface TokenMetrics {
 export function createTokenMetrics(instruments: Instruments): TokenMetrics {
   const verifications = instruments.counter(
     "gateway_token_verifications_total",
-    "Verifications of issuers' tokens, by result; a cached token is not verified again.",
+    "Verifications of issuers' tokens, by result. Cached tokens are not verified again.",
     ["issuer", "outcome"],
   );
   const fetches = instruments.counter("gateway_issuer_key_fetches_total", "Fetches of an issuer's key set.", [

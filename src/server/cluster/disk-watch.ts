@@ -31,10 +31,10 @@ export function createDiskWatch({ storage, minFreeBytes, log, onLow }: DiskWatch
       if (isLow === wasLow) return;
       const facts = { free_bytes: free, needed_bytes: minFreeBytes, directory: storage.path };
       if (!isLow) {
-        log.info("the disk has room again: writes are taken", facts);
+        log.info("the disk has enough free space again; writes are accepted", facts);
         return;
       }
-      log.error("the disk is nearly full: no writes are taken until there is room", facts);
+      log.error("the disk is nearly full: writes are refused until there is enough free space", facts);
       await onLow();
     },
   };

@@ -65,7 +65,7 @@ interface Waiting {
 export async function openCluster(options: OpenClusterOptions, signal?: AbortSignal): Promise<Cluster> {
   const { log, onTiming, onWritten, canOpenRing, ...plain } = options;
   signal?.throwIfAborted();
-  const followed = createView((error) => log.error("a watcher of the state failed", { error }));
+  const followed = createView((error) => log.error("a listener for state changes failed", { error }));
   const waiting = new Map<number, Waiting>();
   const statusListeners = new Set<(status: ClusterStatus) => void>();
   const clientId = randomBytes(16).toString("hex");
@@ -88,7 +88,7 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
     fault ??= error;
     if (fault === undefined && !isClosing) fault = new Error("the raft worker ended unexpectedly");
     const end = fault ?? new ClusterError("no_leader", "the cluster is closed");
-    failAll(fault === undefined ? end : faulty("unknown", "it may yet be applied", fault));
+    failAll(fault === undefined ? end : faulty("unknown", "it may still be applied", fault));
     started.reject(end);
     ended.resolve(fault);
   };
@@ -159,7 +159,7 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
         if (body !== undefined) break;
       }
     } catch (error) {
-      log.error("a question of another node was not answered", { error });
+      log.error("a query of another node was not answered", { error });
     }
     queueMessage({ kind: "reply", id, body });
   };
@@ -177,7 +177,7 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
   };
 
   const ask = (what: Ask, aborted?: AbortSignal): Promise<unknown> => {
-    if (fault !== undefined) return Promise.reject(faulty("not-applied", "ask another node", fault));
+    if (fault !== undefined) return Promise.reject(faulty("not-applied", "use another node", fault));
     if (isClosing && what.kind !== "close") {
       return Promise.reject(new ClusterError("no_leader", "the gateway is stopping"));
     }
@@ -208,7 +208,7 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
 
   const write: Cluster["write"] = async (command, { by, timeoutMs, signal: aborted, idempotency }) => {
     if (writesUnderWay >= MAX_WRITES_UNDER_WAY)
-      throw new ClusterError("busy", "too many writes are under way: ask again");
+      throw new ClusterError("busy", "too many writes are in progress: try again");
     lastSequence += 1;
     const encoded = encodeCommand({
       v: 1,
@@ -223,7 +223,7 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
     if (encoded.length > MAX_COMMAND_BYTES) {
       throw new ClusterError(
         "entry_too_large",
-        `a write holds at most ${MAX_COMMAND_BYTES} bytes, this one ${encoded.length}`,
+        `a write can have at most ${MAX_COMMAND_BYTES} bytes, but this one has ${encoded.length}`,
       );
     }
     writesUnderWay += 1;
@@ -240,7 +240,7 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
 
   const dataDir = (): string => {
     if (plain.dataDir !== undefined) return plain.dataDir;
-    const why = "this node keeps its state in memory: it has no snapshot to save, and nowhere to restore one";
+    const why = "this node keeps its state in memory, so it cannot save or restore snapshots";
     throw new ClusterError("refused", `${why}; give it a \`cluster.data_dir\``);
   };
 
@@ -316,7 +316,7 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
   signal?.addEventListener("abort", onAbort, { once: true });
   const limit = setTimeout(() => {
     fault ??= new Error(
-      `the raft worker did not answer within ${START_LIMIT_MS / 1_000} s: see that this machine has processor time and memory to spare, and start again`,
+      `the raft worker did not answer within ${START_LIMIT_MS / 1_000} s: check that this machine has enough processor time and memory, and start again`,
     );
     void worker.end();
   }, START_LIMIT_MS);
@@ -343,7 +343,7 @@ function limited(timeoutMs: number): number {
 
 /** Returns the error for waiting callers: the cause is in the node's log, and their requests may still be carried out. */
 function faulty(outcome: "unknown" | "not-applied", what: string, cause: Error): ClusterError {
-  return new ClusterError("no_leader", `this node ends after a fault, which its log tells; ${what}`, {
+  return new ClusterError("no_leader", `this node is stopping after an error, which is in its log; ${what}`, {
     details: { outcome },
     cause,
   });

@@ -189,7 +189,7 @@ function isReadOf(header: unknown, { kind }: Peer): header is Header {
 async function read(header: Header, { onRead }: NetworkOptions): Promise<ForwardAnswer> {
   const body = await onRead(header["question"], timeoutOf(header));
   return body === undefined
-    ? { kind: "error", code: "busy", message: "this node has no answer to give now" }
+    ? { kind: "error", code: "busy", message: "this node cannot answer now" }
     : { kind: "result", header: {}, body };
 }
 
@@ -198,7 +198,11 @@ async function answer(frame: string, header: unknown, body: Uint8Array, given: N
   const op = fields["op"] ?? frame;
   const isAllowed = typeof op === "string" && OPERATIONS.has(op) && frameKind(op as AskKind) === frame;
   if (!isAllowed) {
-    return { kind: "error", code: "invalid", message: "this node does not know the request: it runs another version" };
+    return {
+      kind: "error",
+      code: "invalid",
+      message: "this node does not know the request, because it runs another version",
+    };
   }
   const reply = await given.onRequest({ kind: op as AskKind, header: fields, body }, timeoutOf(fields));
   const { code, message, details, outcome } = reply;
@@ -229,7 +233,7 @@ function readReply(reply: ForwardReply): NetworkReply {
         isSilent: reply.failure === "unreachable",
       };
     case "busy":
-      return { kind: "unreachable", why: "too much is under way", isSilent: false };
+      return { kind: "unreachable", why: "too many operations are in progress", isSilent: false };
     case "unknown":
       return { kind: "unknown", why: reply.message };
     default:
@@ -246,6 +250,6 @@ function explain(code: string, message: string): string {
 const REMEDIES: ReadonlyMap<string, string> = new Map([
   ["stale_recovery_epoch", "the cluster was recovered without this node; move its data directory away and let it join"],
   ["storage_changed", "the member of this id has another data directory; move this one away and let it join"],
-  ["wrong_cluster", "cluster.secret is another one there"],
-  ["protocol", "it runs a version that does not speak with this one"],
+  ["wrong_cluster", "its cluster.secret differs"],
+  ["protocol", "it runs an incompatible version"],
 ]);

@@ -86,7 +86,7 @@ export function runReplica(parts: ReplicaParts): Replica {
       onDiverged: (index) =>
         fault(
           new Error(
-            `the state of this node is not that of its leader at index ${index}: move its data directory away and join again`,
+            `the state of this node differs from that of its leader at index ${index}: move its data directory away and join again`,
           ),
         ),
       onFault: fault,

@@ -73,7 +73,7 @@ export async function startReplica(
         onRemoved: (index) => replica?.onRemoved(index),
         onRequest: async (asked, timeoutMs) =>
           replica === undefined
-            ? { code: "no_cluster", message: "this node holds no cluster yet" }
+            ? { code: "no_cluster", message: "this node does not belong to a cluster yet" }
             : await replica.requests.answer(asked, timeoutMs),
         onRead: (question, timeoutMs) => events.onQuestion(question, timeoutMs),
       }),
@@ -128,7 +128,7 @@ async function begin(
       await storage.log.join(outcome.recoveryEpoch);
       return createState();
     }
-    asking.log.warn("every join address stayed silent, so this node starts a cluster of its own", {
+    asking.log.warn("no join address answered, so this node starts a new cluster", {
       addresses: start.addresses,
     });
   }

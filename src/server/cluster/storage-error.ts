@@ -44,9 +44,9 @@ export class StorageError extends Error {
  * undo what others committed.
  */
 const REPLACE =
-  "Do not use it again: move it away and start this node with an empty one that joins its cluster (cluster.join); " +
-  "when no majority of the cluster is left, run 'gateway cluster recover' on the survivor with the highest last term, " +
-  "then the highest last index; a node that was alone is restored with 'gateway snapshot restore' into an empty one";
+  "Do not use it again: move it away and start this node with an empty one that joins its cluster (cluster.join). " +
+  "If no majority of the cluster is left, run 'gateway cluster recover' on the survivor with the highest last term, " +
+  "then the highest last index. If this was the only node, use 'gateway snapshot restore' with an empty one";
 
 export function damaged(path: string, what: string, cause?: unknown): StorageError {
   return new StorageError("damaged", `the data directory ${path} is damaged (${what}). ${REPLACE}`, { cause });
@@ -55,8 +55,8 @@ export function damaged(path: string, what: string, cause?: unknown): StorageErr
 export function forgot(path: string, what: string): StorageError {
   return new StorageError(
     "forgot",
-    `the data directory ${path} is older than what this node has acknowledged (${what}): it was put back from a copy, ` +
-      `or its disk lost writes. ${REPLACE}`,
+    `the data directory ${path} is older than what this node has acknowledged (${what}): it was restored from a ` +
+      `copy, or its disk lost writes. ${REPLACE}`,
   );
 }
 
@@ -64,7 +64,7 @@ export function unwritable(path: string, cause: unknown): StorageError {
   if (isDiskFull(cause)) return diskFull(path, cause);
   return new StorageError(
     "unwritable",
-    `the data directory ${path} cannot be written (${textOf(cause)}): check that the path is a directory, its rights and the disk`,
+    `the data directory ${path} cannot be written (${textOf(cause)}): check that the path is a directory, and check its permissions and the disk`,
     { cause },
   );
 }

@@ -15,23 +15,23 @@ export interface CredentialMetrics {
 export function createCredentialMetrics(instruments: Instruments): CredentialMetrics {
   const fetches = instruments.counter(
     "gateway_credential_fetches_total",
-    "Tokens and keys asked for at token endpoints and of the platform, by what came of it.",
+    "Requests for tokens and keys to token endpoints and the platform, by outcome.",
     ["credential", "kind", "outcome"],
   );
   const failing = instruments.gauge(
     "gateway_credential_failing",
-    "1 while a credential cannot be fetched; what was fetched before is presented until it ends.",
+    "1 while a credential cannot be fetched. The previous token or keys are used until they expire.",
     ["credential"],
     "farthest",
   );
   const repeats = instruments.counter(
     "gateway_credential_repeats_total",
-    "Requests sent again since the upstream refused the token, the keys or the time that they were signed with.",
+    "Requests that were repeated because the upstream refused the token, the keys or the signing time.",
     ["credential", "reason"],
   );
   const offsets = instruments.gauge(
     "gateway_signing_clock_offset_seconds",
-    "What is added to this node's time where requests are signed, since the verifier's clock is another.",
+    "Seconds that are added to this node's time when requests are signed, because the verifier's clock differs.",
     ["host"],
     "farthest",
   );

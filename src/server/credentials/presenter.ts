@@ -69,7 +69,10 @@ export function openPresenter(options: PresenterOptions): Presenter {
     now: clock.now,
     changed(host, offsetMs) {
       metrics.clockOffset(host, offsetMs);
-      log.warn("requests are signed for another time than this node's", { host, offset_ms: offsetMs });
+      log.warn("requests are signed with a corrected time, since the upstream's clock differs from this node's", {
+        host,
+        offset_ms: offsetMs,
+      });
     },
   });
   const platforms = new Map<string, Held & { readonly keys: Renewed<PlatformKeys> }>();
@@ -79,7 +82,7 @@ export function openPresenter(options: PresenterOptions): Presenter {
   const ofFetches = [platforms, tokens, exchangers];
   instruments.observedGauge(
     "gateway_exchanged_tokens",
-    "Exchanged tokens that are kept, by each process for itself.",
+    "Exchanged tokens in the caches of this node. Each worker process has its own.",
     () => {
       let size = 0;
       for (const { exchanger } of exchangers.values()) size += exchanger.size();
@@ -187,7 +190,7 @@ export function openPresenter(options: PresenterOptions): Presenter {
         if (outcome === "refused") {
           if (!isOwn) return;
           metrics.fetched(name, "token_exchange", "refused");
-          log.info("an issuer refuses to exchange a caller's token", { credential: name, reason });
+          log.info("an issuer refused to exchange a caller's token", { credential: name, reason });
           return;
         }
         failures = outcome === "failed" ? failures + 1 : 0;
@@ -218,7 +221,7 @@ export function openPresenter(options: PresenterOptions): Presenter {
       }
       case "oauth":
         await tokensOf(credential).tokens.current();
-        return { verdict: "ok", words: "its token endpoint gives a token" };
+        return { verdict: "ok", words: "its token endpoint returned a token" };
       case "token_exchange": {
         const trusted = issuer(credential.issuer);
         if (trusted === undefined) return { verdict: "fail", words: `no issuer ${credential.issuer} in the node file` };
@@ -236,7 +239,7 @@ export function openPresenter(options: PresenterOptions): Presenter {
       try {
         return await rehearse(credential, signal);
       } catch (error) {
-        const { message } = error instanceof Error ? error : new Error("it cannot be had");
+        const { message } = error instanceof Error ? error : new Error("it is not available");
         const known = error instanceof ChainFailure || error instanceof TokenUnavailable ? error.reason : message;
         return { verdict: "fail", words: known };
       }

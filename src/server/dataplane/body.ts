@@ -67,11 +67,16 @@ export function readBody(request: IncomingMessage, maxBytes: number, holding: Ho
     // Node's parser never delivers more than the declared length, so there is no need to wait for its `end` event.
     if (gathering.bytes === length) done();
     else if (still !== undefined) still.refresh();
-    else still = setTimeout(() => fail(new GatewayError("request_timeout", "The request body stood still.")), STILL_MS);
+    else
+      still = setTimeout(
+        () => fail(new GatewayError("request_timeout", "The client stopped sending the request body.")),
+        STILL_MS,
+      );
   };
   // The client left before the body was complete, so nobody receives the refusal.
   const closed = (): void => {
-    if (!request.complete) fail(new GatewayError("invalid_request", "The request ended before its body did."));
+    if (!request.complete)
+      fail(new GatewayError("invalid_request", "The connection ended before the request body was complete."));
   };
   request.on("data", take);
   request.on("close", closed);

@@ -155,7 +155,7 @@ export function createConnections(): Connections {
       }
     },
     cut() {
-      const stopping = new GatewayError("stopping", "The gateway is stopping and waits no longer for this answer.");
+      const stopping = new GatewayError("stopping", "The gateway is stopping and did not wait for this answer.");
       let requests = 0;
       for (const [socket, connection] of connections) {
         for (const exchange of exchangesOf(connection)) if (exchange.cutOff(stopping)) requests++;

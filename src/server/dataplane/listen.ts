@@ -164,7 +164,10 @@ export async function listen(from: string | Accepted, ports: Ports, door?: Door)
         over.abort();
         const left = connections.cut();
         if (left.requests + left.sessions === 0) return;
-        ports.log.warn("cut off what still ran at the end of the drain", { ...left, drain: formatDuration(limitMs) });
+        ports.log.warn("closed connections that were still open at the end of the drain", {
+          ...left,
+          drain: formatDuration(limitMs),
+        });
       }, limitMs);
       await closed.finally(() => clearTimeout(cut));
       over.abort();
@@ -187,7 +190,9 @@ async function answerChallenge(
 function refuseSession(own: DoorAnswer, request: IncomingMessage, socket: Duplex, ports: Ports): void {
   socket.on("error", () => undefined);
   const refusal =
-    own.kind === "refused" ? own.refusal : new GatewayError("invalid_request", "A challenge is no WebSocket session.");
+    own.kind === "refused"
+      ? own.refusal
+      : new GatewayError("invalid_request", "The path of an ACME challenge does not accept WebSockets.");
   const requestId = requestIdOf(request, ports.snapshot());
   ports.metrics.finished(ports.metrics.labels("none"), refusal.status, refusal.code);
   const headers = [...refusalHeaders(refusal, requestId), "content-type", "application/json"];

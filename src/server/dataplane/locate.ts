@@ -15,7 +15,7 @@ export function locate(method: string, request: IncomingMessage): Place {
   // An absolute-form target names a host, and a fragment or an ambiguous path may name another path: the client may choose
   // neither.
   if (!path.startsWith("/") || path.includes("#") || !isReadAlike(method, path)) {
-    const doubled = path.includes("//") ? " Two slashes in a row often come of a base URL that ends in one." : "";
+    const doubled = path.includes("//") ? " Two slashes in a row usually mean that the base URL ends in a slash." : "";
     throw new GatewayError("invalid_request", `The request target must be a plain absolute path.${doubled}`);
   }
   if (!namesOneHost(request)) throw new GatewayError("invalid_request", "The request must have one Host header.");
@@ -35,7 +35,7 @@ export function locate(method: string, request: IncomingMessage): Place {
 }
 
 /** Returns the refusal of a WebSocket handshake, whose status makes clients that try a WebSocket first fall back to HTTP. */
-export const notCarried = (why = "No WebSocket is carried here", param?: string): GatewayError =>
+export const notCarried = (why = "This path does not support WebSockets", param?: string): GatewayError =>
   new GatewayError("websocket_not_carried", `${why}: send the request by HTTP.`, param === undefined ? {} : { param });
 
 /** Returns the dialect of the route that the path names. */

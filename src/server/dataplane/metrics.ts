@@ -44,34 +44,32 @@ export function createMetrics(instruments: Instruments, log: Pick<Log, "warn">):
   );
   const overhead = instruments.histogram(
     "gateway_overhead_seconds",
-    "Time the gateway adds to a request up to the answer's headers; waiting for client and upstream is excluded.",
+    "Time that the gateway adds to a request until the headers of the answer, without waiting for client and upstream.",
     LATENCY_BOUNDS_SECONDS,
     ["route"],
   );
   const firstByte = instruments.histogram(
     "gateway_time_to_first_byte_seconds",
-    "From the end of the request to the first byte of the answer.",
+    "Time from the end of the request to the first byte of the answer.",
     LATENCY_BOUNDS_SECONDS,
     ["route", "provider", "model"],
   );
-  const attempts = instruments.counter(
-    "gateway_upstream_attempts_total",
-    "Attempts at providers, by what came of them.",
-    ["provider", "outcome"],
-  );
-  const retries = instruments.counter("gateway_retries_total", "Attempts that repeat one at the same provider.", [
+  const attempts = instruments.counter("gateway_upstream_attempts_total", "Attempts at providers, by outcome.", [
     "provider",
+    "outcome",
   ]);
-  const failovers = instruments.counter("gateway_failovers_total", "Requests moved from one provider to another.", [
-    "from",
-    "to",
-  ]);
+  const retries = instruments.counter("gateway_retries_total", "Retries at the same provider.", ["provider"]);
+  const failovers = instruments.counter(
+    "gateway_failovers_total",
+    "Requests that failed over from one provider to another.",
+    ["from", "to"],
+  );
   const losses = instruments.counter(
     "gateway_fidelity_losses_total",
-    "Capabilities that requests used and were forwarded without: hints, and where `on_fidelity_loss: allow` says so all.",
+    "Capabilities that were left out of forwarded requests: hints always, and others with `on_fidelity_loss: allow`.",
     ["provider", "capability"],
   );
-  const sessions = instruments.gauge("gateway_websocket_sessions", "WebSocket sessions that are open.", ["provider"]);
+  const sessions = instruments.gauge("gateway_websocket_sessions", "Open WebSocket sessions.", ["provider"]);
 
   // Joining label values costs more than counting, so the child metrics of each label set are cached.
   const counters = remembered(({ route, provider, model }: Labels) =>

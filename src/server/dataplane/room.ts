@@ -54,7 +54,7 @@ export function createRoom({ connections, log, isPlain }: RoomOptions): (socket:
     toldAt = now;
     const limit = descriptorLimit();
     log.warn(
-      "file descriptors run out, see `ulimit -n`: idle connections are closed, and new ones wait or are refused with 503",
+      "file descriptors are running out: idle connections are closed, and new ones wait or get status 503. Raise `ulimit -n`",
       { limit, closed, waiting: waiting.length, refused },
     );
     closed = 0;

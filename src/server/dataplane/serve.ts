@@ -136,7 +136,7 @@ class Serving {
     try {
       work();
     } catch (error) {
-      this.#ports.log.error("request failed at its end", { request: this.#exchange.requestId, error });
+      this.#ports.log.error("a request failed while it ended", { request: this.#exchange.requestId, error });
     }
   }
 

@@ -42,7 +42,7 @@ export function logUpstreamFault(log: Pick<Log, "warn">, { upstream, ...fault }:
     return;
   }
   upstreams.set(name, { until: now + QUIET_MS, leftOut: 0 });
-  log.warn("the answer of an upstream could not be used", { upstream, ...fault, more: before?.leftOut ?? 0 });
+  log.warn("an answer of an upstream could not be used", { upstream, ...fault, more: before?.leftOut ?? 0 });
 }
 
 /**
@@ -64,7 +64,7 @@ export function faultOf(
 }
 
 export const brokenOff = (cause: Error, asked: string): GatewayError =>
-  new GatewayError("upstream_incomplete", `${asked} broke off within its answer.`, { cause });
+  new GatewayError("upstream_incomplete", `${asked} closed the connection in the middle of its answer.`, { cause });
 
 /** Returns why an answer could not be read. For a system error only the code is shown. */
 function reasonOf(cause: Error): string {

@@ -29,7 +29,7 @@ const reasonOf = (cause: Error): string => wireReason(cause) ?? cause.message;
 
 const HINTS: ReadonlyMap<number, string> = new Map([
   [403, "it does not allow that destination; allow it there, or name the host in NO_PROXY"],
-  [407, "it wants a user and password, or refuses those of the proxy variable (http://USER:PASSWORD@HOST:PORT)"],
+  [407, "it requires a user and password, or refuses those in the proxy variable (http://USER:PASSWORD@HOST:PORT)"],
   [502, "it cannot reach the destination"],
   [503, "it cannot reach the destination"],
   [504, "the destination did not answer it in time"],

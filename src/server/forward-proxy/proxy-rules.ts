@@ -49,7 +49,7 @@ export function readForwardProxies(env: Environment): ReadProxies {
   const exceptions = variable(env, "NO_PROXY");
   const matchers = exceptions === undefined ? [] : exceptions.value.split(/[\s,]+/).filter((it) => it !== "");
   const isException = compileExceptions(matchers, (entry) =>
-    warnings.push(`${exceptions?.name}: ${JSON.stringify(entry)} is skipped: it is no name, address or network`),
+    warnings.push(`${exceptions?.name}: ${JSON.stringify(entry)} is skipped: it is not a name, address or network`),
   );
   return {
     proxies: {
@@ -85,7 +85,7 @@ function parseProxy(text: string): ForwardProxy | string {
     return `proxies of the kind ${JSON.stringify(url.protocol.slice(0, -1))} are not supported; use an http:// or https:// proxy`;
   }
   const credentials = credentialsIn(url);
-  if (credentials === undefined) return "the user or password holds a `%` that does not begin an escape such as %40";
+  if (credentials === undefined) return "the user or password contains a `%` that does not begin an escape such as %40";
   const port = url.port === "" ? (isTls ? 443 : 80) : Number(url.port);
   const [user, password] = credentials;
   const basic = Buffer.from(`${user}:${password}`).toString("base64");

@@ -91,7 +91,7 @@ function askForTunnel(proxy: ForwardProxy, target: Target, socket: Socket, limit
   const judge = (): void => {
     const end = head.indexOf("\r\n\r\n");
     if (end < 0) {
-      if (head.length > MAX_ANSWER_BYTES || !looksLikeHttp(head)) fail("does not answer CONNECT as HTTP/1.1 has it");
+      if (head.length > MAX_ANSWER_BYTES || !looksLikeHttp(head)) fail("does not answer CONNECT with valid HTTP/1.1");
       return;
     }
     const status = Number(/^HTTP\/1\.[01] (\d{3})(?: |\r|$)/.exec(head.toString("latin1", 0, end))?.[1]);
@@ -103,7 +103,7 @@ function askForTunnel(proxy: ForwardProxy, target: Target, socket: Socket, limit
       // The status is informational; the final one follows.
       if (head.length > 0) judge();
     } else if (status >= 300) settle(refusedByProxy(proxy, name, status));
-    else fail("does not answer CONNECT as HTTP/1.1 has it");
+    else fail("does not answer CONNECT with valid HTTP/1.1");
   };
   const timer = setTimeout(() => fail(`did not answer in time for ${name}`), limitMs);
   socket.on("readable", onReadable).once("error", onError).once("end", onEnd).once("close", onEnd);

@@ -55,7 +55,7 @@ export async function createHealth(grpc: Grpc): Promise<Health> {
     Watch(call: ServerWritableStream<Asked, HealthAnswer>): void {
       call.on("error", () => undefined);
       if (watching.size >= MAX_WATCHERS) {
-        call.emit("error", { code: grpc.status.RESOURCE_EXHAUSTED, details: "as many watch as may" });
+        call.emit("error", { code: grpc.status.RESOURCE_EXHAUSTED, details: "there are too many watchers" });
         return;
       }
       const isKnown = SERVICES.has(call.request.service ?? "");

@@ -131,7 +131,7 @@ async function inspected({ headers, body, room }: WholeRequest, judging: Judging
 
 export const accountOf = ({ hold }: Pick<Room, "hold">): Account => ({
   hold(bytes) {
-    if (!hold(bytes)) throw new GatewayError("overloaded", "The inspector holds as many bytes as it may.");
+    if (!hold(bytes)) throw new GatewayError("overloaded", "The inspector buffers too many bytes of other requests.");
   },
   release: (bytes) => void hold(-bytes),
 });

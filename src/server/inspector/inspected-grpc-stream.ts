@@ -47,7 +47,7 @@ export function serveStream(call: Call, { options, streams, turnover, codes }: S
     counted("stalled");
     grpcCall.fail(codes.DEADLINE_EXCEEDED, `${what} for ${forMs} ms`);
   };
-  let idleTimeout = startIdleTimeout(maxQuietMs, () => stalled("the request stood still before its end", maxQuietMs));
+  let idleTimeout = startIdleTimeout(maxQuietMs, () => stalled("the request stopped before its end", maxQuietMs));
   const grpcCall = openGrpcCall(call, {
     over() {
       idleTimeout.end();
@@ -64,12 +64,12 @@ export function serveStream(call: Call, { options, streams, turnover, codes }: S
       place?.leave();
     },
   });
-  const place = streams.enter(peer, () => grpcCall.fail(codes.UNAVAILABLE, "the inspector stops"));
+  const place = streams.enter(peer, () => grpcCall.fail(codes.UNAVAILABLE, "the inspector is stopping"));
   if (place === undefined) {
     counted("too_many_streams");
     grpcCall.fail(
       codes.RESOURCE_EXHAUSTED,
-      "the inspector has as many streams as it may, or this peer more than its share",
+      "the inspector has too many streams, or this proxy has more than its share",
     );
     return;
   }
@@ -134,7 +134,7 @@ export function serveStream(call: Call, { options, streams, turnover, codes }: S
   function receiveMessage(message: ProcessingRequest__Output): void {
     // A filter in observability mode does not wait for answers.
     if (message.observability_mode === true) {
-      if (headers.length === 0) counted("observed", "it only watches: `observability_mode` is on");
+      if (headers.length === 0) counted("observed", "its filter only observes: `observability_mode` is on");
       if (headers.length === 0) watchSilence();
       headers = OBSERVED;
       return;
@@ -182,7 +182,7 @@ export function serveStream(call: Call, { options, streams, turnover, codes }: S
     const bytes = bytesOf(given);
     if (bytes === 0) grpcCall.send(messageOf(given));
     else if (unacknowledged?.add(bytes) === true) grpcCall.send(messageOf(given), () => wasRead(bytes));
-    else grpcCall.fail(codes.RESOURCE_EXHAUSTED, "the inspector holds as many bytes as it may");
+    else grpcCall.fail(codes.RESOURCE_EXHAUSTED, "the inspector buffers too many bytes");
   }
 
   function wasRead(bytes: number): void {
@@ -198,7 +198,7 @@ export function serveStream(call: Call, { options, streams, turnover, codes }: S
     idleTimeout = startIdleTimeout(maxSilentMs, () => {
       // Nothing more is inspected, so the filter may continue without this server.
       if (headers === OBSERVED || responses === undefined) grpcCall.finish();
-      else stalled("the response stood still", maxSilentMs);
+      else stalled("the response stopped before its end", maxSilentMs);
     });
   }
 
@@ -238,7 +238,7 @@ export function serveStream(call: Call, { options, streams, turnover, codes }: S
  * Error with which every stream ends. It is created once, because an error with its stack costs as much as the rest of ending a
  * stream.
  */
-const LEFT = new GatewayError("invalid_request", "The stream is over.");
+const LEFT = new GatewayError("invalid_request", "The stream has ended.");
 
 /** Header that requests an uncompressed response. A response that is compressed anyway is decompressed first. */
 const PLAIN: ReadonlyMap<string, string> = new Map([["accept-encoding", "identity"]]);

@@ -109,7 +109,7 @@ async function bareAnswer(body: Buffer, encoding: string, hold: AnswerTerms["hol
     return (await peel(body, layersIn(encoding), MAX_UNPACKED_BYTES, holding)).plain;
   } catch (cause) {
     if (cause instanceof GatewayError && cause.code === "overloaded") throw cause;
-    throw new UnreadableAnswer("it does not decode as its content encoding says");
+    throw new UnreadableAnswer("it cannot be decompressed as its content encoding says");
   } finally {
     holding.close();
   }

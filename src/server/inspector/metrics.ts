@@ -22,24 +22,24 @@ export function observeInspector(
   };
   const inspected = instruments.counter(
     "gateway_inspector_requests_total",
-    "Requests of other proxies that were inspected, by what came of them.",
+    "Requests of proxies that were inspected, by outcome.",
     ["peer", "outcome"],
   );
   const counted = instruments.counter(
     "gateway_inspector_events_total",
-    "What went wrong with streams of peers, or went past uninspected.",
+    "Faults in streams of proxies, and messages that passed without inspection, by event.",
     ["peer", "event"],
   );
   const seconds = instruments.histogram(
     "gateway_inspector_seconds",
-    "From the end of a request to its verdict.",
+    "Time from the end of a request to its verdict.",
     LATENCY_BOUNDS_SECONDS,
     ["outcome"],
   );
-  instruments.observedGauge("gateway_inspector_streams", "Streams of peers that are open.", () => {
+  instruments.observedGauge("gateway_inspector_streams", "Open streams of proxies.", () => {
     return read()?.openStreams() ?? 0;
   });
-  instruments.observedGauge("gateway_inspector_held_bytes", "Bytes of bodies that are held for peers.", () => {
+  instruments.observedGauge("gateway_inspector_held_bytes", "Bytes of bodies that are buffered for proxies.", () => {
     return read()?.heldBytes() ?? 0;
   });
   return {

@@ -7,14 +7,15 @@ import type { Counted, InspectorObserver } from "./options.ts";
 const MAX_TOLD = 256;
 
 const FAULTS: Partial<Record<Counted, string>> = {
-  mode_mismatch: "a peer's filter sends bodies in a way that does not fit `extproc`; its requests are refused",
+  mode_mismatch:
+    "a proxy's filter sends bodies in another mode than `extproc` of the node file states; its requests are refused",
   body_not_sent:
-    "a request's body was never sent: its client left, or the peer's filter does not send bodies, which pass uninspected then",
+    "the body of a request was never sent: the client disconnected, or the proxy's filter does not send bodies, which then pass without inspection",
   response_not_sent:
-    "a request's response was never sent: its client left, or the peer's filter does not send responses, which pass uninspected then",
+    "the response to a request was never sent: the client disconnected, or the proxy's filter does not send responses, which then pass without inspection",
   response_trailers:
-    "a response ended in trailers, which its filter's mode leaves no way to inspect: what of it was not proven is cut off",
-  observed: "a peer's filter waits for no answer: what it sends is not inspected",
+    "a response ended in trailers, which cannot be inspected in this mode of the filter; the part that was not inspected was cut off",
+  observed: "a proxy's filter does not wait for answers, so its traffic is not inspected",
 };
 
 export function warnOfPeers(modes: BodyModes, log: Pick<Log, "warn">): InspectorObserver["counted"] {

@@ -124,7 +124,7 @@ function readable(read: ProxiedRequest["texts"], shape: ProxiedShape): ReturnTyp
     return read();
   } catch (cause) {
     if (!(cause instanceof TooManyTexts)) throw cause;
-    const message = "Guardrails cannot inspect the request: it has too many texts: send it in parts.";
+    const message = "Guardrails cannot inspect the request, because it has too many texts: send it in parts.";
     throw new UnreadableRequest(message, shape, cause);
   }
 }

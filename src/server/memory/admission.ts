@@ -50,7 +50,7 @@ export function createAdmission(limits: AdmissionLimits): Admission {
     },
     hold(bytes) {
       if (buffered + bytes + others.bytes > maxBufferedBytes) {
-        throw new GatewayError("overloaded", "The gateway holds too many bytes of other requests.");
+        throw new GatewayError("overloaded", "The gateway buffers too many bytes of other requests.");
       }
       buffered += bytes;
     },

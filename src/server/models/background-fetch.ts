@@ -113,10 +113,10 @@ export function openModelSupply(options: SupplyOptions): ModelSupply {
         const isKnown = error instanceof ModelError;
         const message = isKnown
           ? error.message
-          : "it could not be fetched, by a fault of the gateway that is in its log";
+          : "it could not be downloaded because of an internal error, which is in the log";
         metrics?.failures.with(name, isKnown ? error.fault : "internal").inc();
         one.standing = { ...one.standing, state: "failed", message };
-        log.error("a model could not be fetched; it is tried again", {
+        log.error("a model could not be downloaded; the download will be retried", {
           model: name,
           ...(isKnown ? { reason: message } : { error }),
           retry_in_seconds: wait / 1_000,
@@ -222,8 +222,8 @@ function metricsOf(instruments: Instruments, wanted: () => readonly Wanted[]) {
     () => wanted().filter(({ standing }) => standing.state !== "ready").length,
   );
   return {
-    bytes: instruments.counter("gateway_model_fetched_bytes_total", "Bytes of models that were fetched.", ["model"]),
-    failures: instruments.counter("gateway_model_fetch_failures_total", "Attempts to fetch a model that failed.", [
+    bytes: instruments.counter("gateway_model_fetched_bytes_total", "Downloaded bytes of models.", ["model"]),
+    failures: instruments.counter("gateway_model_fetch_failures_total", "Failed downloads of models.", [
       "model",
       "fault",
     ]),

@@ -87,7 +87,7 @@ export async function removeUnused(directory: string, unused: readonly Unused[],
     if (touched !== undefined && now - touched.mtimeMs < LIVE_LOCK_MS) {
       throw new ModelError(
         "storage",
-        `cache_dir ${directory}: a model is being fetched into it; try again when it is there`,
+        `cache_dir ${directory}: a model is being downloaded into it; try again when the download has finished`,
       );
     }
   }

@@ -27,7 +27,7 @@ export function declaredManifest({ name, files = [] }: ModelDeclaration, parts: 
     if (path === undefined || !isInnerPath(path) || path.includes("/")) {
       throw new ModelError(
         "refused",
-        `model ${name}: the address of a file of role ${role} ends in no name it can have`,
+        `model ${name}: the address of a file of role ${role} does not end in a valid file name`,
       );
     }
     return { role, path, digest: { kind: "sha256", hex: sha256.toLowerCase() }, size, url };

@@ -141,4 +141,4 @@ function varint(bytes: Buffer, from: number): { readonly value: number; readonly
   throw noGraph("it is not of its format");
 }
 
-const noGraph = (why: string): ModelError => new ModelError("mismatch", `the file is no ONNX graph: ${why}`);
+const noGraph = (why: string): ModelError => new ModelError("mismatch", `the file is not an ONNX graph: ${why}`);

@@ -110,7 +110,7 @@ export function openModelStore(options: StoreOptions): OpenStore {
     const files = [...first, ...(await settle(data, source, { signal, onBytes }))];
     const complete: Manifest = { ...manifest, files, candidates: [] };
     const id = viewIdOf(files);
-    if (id === undefined) throw new Error("a file was fetched and has no digest");
+    if (id === undefined) throw new Error("a downloaded file has no digest");
     await layOut(layout, id, files);
     await keepManifest(layout, complete, declaration?.hub?.model);
     return viewOf(layout, id, complete);

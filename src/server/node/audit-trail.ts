@@ -40,7 +40,9 @@ export function openTrail(options: TrailOptions): Promise<AuditTrail> {
       const result = await cluster.write(command, { by: BY_AUDIT, timeoutMs: WITNESS_MS, signal });
       if (result.kind === "refused") throw new Error(result.message);
       if (outcomeOf(result.value) === "conflict") {
-        options.log.error("the cluster has witnessed another audit chain of this node; see `audit_heads`", { seq });
+        options.log.error("the cluster has stored another audit chain of this node; see `gateway get audit_heads`", {
+          seq,
+        });
       }
     },
   });

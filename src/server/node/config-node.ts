@@ -200,7 +200,7 @@ function openNodeConfiguration(parts: ConfigurationParts, owner: Lifetime): Conf
   );
   instruments.observedGauge(
     "gateway_configuration_refused",
-    "1 while this node cannot compile what the cluster stores, and serves what it served before.",
+    "1 while this node cannot compile the stored configuration and serves the previous one.",
     () => (configuration.refusal() === undefined ? 0 : 1),
   );
   return configuration;

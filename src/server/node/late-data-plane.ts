@@ -13,10 +13,10 @@ export function openOnce(open: (snapshot: Snapshot) => Promise<void>, log: Log):
     if (isOpen || !routesAny(snapshot)) return;
     isOpen = true;
     open(snapshot).then(
-      () => log.info("the data plane listens, since there is something to route"),
+      () => log.info("the data plane began to listen, since the deployment now has something to route"),
       (error: unknown) => {
         isOpen = false;
-        log.error("the data plane cannot listen: what is to be routed is not served", { error });
+        log.error("the data plane cannot listen, so requests are not served", { error });
       },
     );
   };
@@ -24,4 +24,4 @@ export function openOnce(open: (snapshot: Snapshot) => Promise<void>, log: Log):
 
 /** Log line of a node without a data directory. */
 export const KEEPS_NOTHING =
-  "this node keeps its state in memory, and signs its audit trail with a key of this process: no `cluster.data_dir`";
+  "`cluster.data_dir` is not set, so this node keeps its state in memory and signs its audit trail with a temporary key";

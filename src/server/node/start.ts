@@ -174,7 +174,9 @@ export const admissionOf = ({ maxInFlight, maxBufferedBytes }: DataPlaneBounds):
 /** Registers gauges of admission; with several processes they show the sum. */
 export function measureAdmission(admission: Admission, instruments: Instruments): void {
   instruments.observedGauge("gateway_in_flight_requests", "Requests being served.", () => admission.inFlight());
-  instruments.observedGauge("gateway_buffered_bytes", "Bytes held for requests.", () => admission.bufferedBytes());
+  instruments.observedGauge("gateway_buffered_bytes", "Bytes buffered for requests in flight.", () =>
+    admission.bufferedBytes(),
+  );
 }
 
 interface DataPlaneOptions extends DataPlaneBounds {

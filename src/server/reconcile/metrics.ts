@@ -11,14 +11,13 @@ interface ReconcileMetrics {
 export function createReconcileMetrics(instruments: Instruments): ReconcileMetrics {
   const gauge = instruments.gauge(
     "gateway_reconcile_breaches",
-    "Days of the lookback on which metered usage and the provider's report disagree; the same on every node.",
+    "Days in the lookback on which metered usage and the provider's report differ by more than the limits. The same on every node.",
     ["provider", "class"],
   );
-  const rounds = instruments.counter(
-    "gateway_reconcile_rounds_total",
-    "Rounds of reconciliation of this node, by whether the report was had.",
-    ["provider", "result"],
-  );
+  const rounds = instruments.counter("gateway_reconcile_rounds_total", "Reconciliation runs of this node, by result.", [
+    "provider",
+    "result",
+  ]);
   const shown = new Map<string, readonly [provider: string, tokenClass: string]>();
   return {
     breaches(entries) {

@@ -83,7 +83,7 @@ export function openReconcile(options: ReconcileOptions): Reconcile {
     const end = new AbortController();
     const done = work(audits, end.signal)
       .catch((error: unknown) => {
-        if (!end.signal.aborted) log.warn("a round of reconciliation was not finished", { error });
+        if (!end.signal.aborted) log.warn("a reconciliation run was not finished", { error });
       })
       .then(() => {
         round = undefined;
@@ -108,7 +108,7 @@ export function openReconcile(options: ReconcileOptions): Reconcile {
       } catch (error) {
         signal.throwIfAborted();
         metrics.fetched(provider, false);
-        log.warn("a round of reconciliation was not finished", { provider, error });
+        log.warn("a reconciliation run was not finished", { provider, error });
       }
       await recordBreaches(ports, signal);
     }

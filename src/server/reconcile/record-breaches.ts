@@ -45,7 +45,7 @@ function recordEntry({ value }: Held<Entry>, record: ReconcilePorts["record"], l
     try {
       record(breach);
     } catch (error) {
-      log.error("a breach of reconciliation could not be recorded in the audit trail yet", { provider, day, error });
+      log.error("a reconciliation breach could not be recorded in the audit trail yet", { provider, day, error });
       return false;
     }
     const { class: name, metered, reported, delta, ratio, direction, hard, unmeasured } = breach;

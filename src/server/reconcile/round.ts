@@ -48,7 +48,7 @@ export async function runRound(
     log.warn("a provider's usage report could not be fetched", { provider, problem: error });
   }
   if (error === undefined && before?.value.error !== undefined) {
-    log.info("a provider's usage report is fetched again", { provider });
+    log.info("a provider's usage report can be fetched again", { provider });
   }
   const fetchedAt = report.kind === "reported" ? triedAt : before?.value.fetchedAt;
   const round: Round = { provider, type, scope, triedAt, fetchedAt, error };
@@ -61,7 +61,7 @@ function problemOf(report: FetchedReport): string | undefined {
   const { unread } = report;
   if (unread.length === 0) return undefined;
   const days = unread.length > 5 ? `${unread.slice(0, 5).join(", ")} and ${unread.length - 5} more` : unread.join(", ");
-  return `the report has no counter that is known on ${days}: not judged`;
+  return `the report has no known counter on ${days}: not judged`;
 }
 
 /** Returns the changed entries. Reports are stored for every complete day; judgements use the current rules. */
@@ -96,6 +96,6 @@ function tellCorrection(before: Entry | undefined, { day, provider, judged }: En
   const breaching = new Set(judged?.classes.flatMap((one) => (one.breach ? one.class : [])));
   for (const one of before?.judged?.classes ?? []) {
     if (!one.told || breaching.has(one.class)) continue;
-    log.info("metered usage and the provider's report agree by now", { provider, day, class: one.class });
+    log.info("metered usage and the provider's report agree now", { provider, day, class: one.class });
   }
 }

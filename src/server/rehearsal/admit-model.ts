@@ -40,7 +40,7 @@ export function admitModel(judging: Judging): Admission {
   const routing = resolve("routing", isBatch ? ofBatch : routed === undefined ? notRouted : PASSED);
   if (routing.kind !== "passed") return ended(routing);
   const addressed = routed ?? snapshot.byName.get(request.routed);
-  if (addressed === undefined) return ended({ kind: "unknown", reason: "its provider is gone" });
+  if (addressed === undefined) return ended({ kind: "unknown", reason: "its provider no longer exists" });
   const target = targetOf(request, route, addressed);
   const names = addressed.failover?.to ?? [];
   const candidates = [addressed, ...names.flatMap((name) => snapshot.byName.get(name) ?? [])];
@@ -78,7 +78,7 @@ export function admittedNames(judging: Judging): readonly string[] | undefined {
 const NOT_ROUTED: Step = { kind: "unknown", reason: "it ended before it was routed", decidedBy: [""] };
 const ofBatch: Step = {
   kind: "unknown",
-  reason: "which models its batch names is not recorded",
+  reason: "the models of its batch are not recorded",
   decidedBy: ["providers", "default_provider"],
 };
 const notRouted: Step = { kind: "refused", code: "model_not_found", by: "" };

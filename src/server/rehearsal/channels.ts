@@ -52,7 +52,7 @@ export interface Before {
   readonly provider: Provider | undefined;
 }
 
-const unknownAt = ({ name }: Provider): string => `what it uses of a model at provider \`${name}\` is not recorded`;
+const unknownAt = ({ name }: Provider): string => `its usage of a model at provider \`${name}\` is not recorded`;
 
 const sameCapabilities = (before: Profile | undefined, now: Profile): boolean =>
   before !== undefined &&

@@ -35,7 +35,7 @@ export function guardrailStage({ inForce, proposed, isUntouched }: GuardrailSide
   return (request, standing, resolve) => {
     const { name } = standing.profile;
     const guard = proposed.snapshot.guardrails.of(name);
-    if (proposed.awaitsModels) return unknown("its detectors wait for models");
+    if (proposed.awaitsModels) return unknown("its detectors are waiting for models");
     if (guard === undefined) return { step: PASSED, acted: "" };
     const isSelected = selectionOf(inForce, name) === selectionOf(proposed, name);
     if (!isSelected) return unknown(`profile \`${name ?? ""}\` has other detectors`);
@@ -50,8 +50,8 @@ export function guardrailStage({ inForce, proposed, isUntouched }: GuardrailSide
   };
 }
 
-const NOT_INSPECTED = "its texts were not inspected, and guardrails would";
-const ANSWER = "its answer was not inspected, and guardrails would";
+const NOT_INSPECTED = "its texts were not inspected, but would be now";
+const ANSWER = "its answer was not inspected, but would be now";
 
 interface Weighing {
   readonly guard: NonNullable<ReturnType<Side["snapshot"]["guardrails"]["of"]>>;

@@ -57,7 +57,7 @@ export function openProposal(input: ProposalInput): OpenProposal {
     if ("kind" in found) return ended(found);
     const body = resolve("body", bodyStep(request, proposed));
     if (body.kind !== "passed") return ended(body);
-    if ((request.facts & FACT.isCut) !== 0) return ended(taken(request, "a name in it is longer than is kept"));
+    if ((request.facts & FACT.isCut) !== 0) return ended(taken(request, "a name in it was too long to record"));
     switch (request.traffic) {
       case "llm":
         return admitOver(request, found, resolve);
@@ -65,7 +65,7 @@ export function openProposal(input: ProposalInput): OpenProposal {
       case "a2a":
         return admitCall(request, found, proposed, resolve);
       case "websocket":
-        return { step: taken(request, "it is a session over WebSocket"), to: request.to };
+        return { step: taken(request, "it is a WebSocket session"), to: request.to };
       default:
         return ended(taken(request, "it ended before it was routed"));
     }
@@ -151,7 +151,7 @@ function admitCall(
   const { traffic, to, method, name, role } = request;
   const kind = traffic === "mcp" ? "mcp" : "a2a";
   if (to === "") {
-    const reason = "which server or agent it names is not recorded";
+    const reason = "its server or agent is not recorded";
     return { step: resolve("routing", { kind: "unknown", reason, decidedBy: [kind] }), to: "" };
   }
   const fronted = snapshot.fronted.all.find((one) => one.kind === kind && one.name === to);

@@ -61,7 +61,7 @@ function recognize(
   }
   if (!auth.virtualKeys) return { caller: undefined, step: refusal(), shown };
   const now = keys.get(key.id);
-  if (now === undefined) return unknown(`the key \`${key.name}\` is gone`);
+  if (now === undefined) return unknown(`the key \`${key.name}\` no longer exists`);
   const isSame =
     now.name === key.name &&
     (now.profile ?? undefined) === recorded.profile &&

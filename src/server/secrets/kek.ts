@@ -76,7 +76,7 @@ export function readKekFile(path: string): KekFile {
     const content = readRegularFile(path, MAX_FILE_BYTES, ({ mode }) =>
       (mode & OTHERS_MAY_READ_OR_WRITE) === 0
         ? undefined
-        : "may be read or written by everybody on this machine; take the permission away (chmod o-rw)",
+        : "is readable or writable for every user of this machine; run chmod o-rw on it",
     );
     if (typeof content === "string") return problem(content);
     return content.length < MIN_FILE_BYTES

@@ -89,8 +89,7 @@ function planHeld(
   command: (sealed: Sealed) => NamedCommand,
 ): Plan {
   const { k, name, expect, value } = it;
-  if (Buffer.byteLength(value) > MAX_HELD_BYTES)
-    return refused("invalid", "what is to be sealed is too large for a row");
+  if (Buffer.byteLength(value) > MAX_HELD_BYTES) return refused("invalid", "the sealed value is too large to store");
   const key = keyForSealing(sealing, now);
   if (key.kind === "refused") return key;
   return planned([...key.commands, command(sealValue({ k, name, ver: (expect ?? 0) + 1 }, value, key, sealing))]);

@@ -142,7 +142,7 @@ function watch(
       onChange(changed);
     } catch (error) {
       // An error thrown in a timer would end the process.
-      onProblem(`the change of ${changed.join(", ")} could not be taken up`, error);
+      onProblem(`the change of ${changed.join(", ")} could not be applied`, error);
     }
   }
 

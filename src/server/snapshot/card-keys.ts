@@ -28,7 +28,7 @@ export function compileCardKeys(pems: readonly string[], report: Report): CardKe
     const path = ["a2a_cards", "signing_keys", at];
     const key = privateKeyIn(pem);
     if (key === undefined) {
-      report(path, "this is no private key in PEM that can be read without a passphrase");
+      report(path, "this is not a PEM private key without a passphrase");
       continue;
     }
     const curve = key.asymmetricKeyDetails?.namedCurve;
@@ -36,7 +36,7 @@ export function compileCardKeys(pems: readonly string[], report: Report): CardKe
       const kind = curve ?? key.asymmetricKeyType ?? "unknown";
       report(
         path,
-        `this is a key of ${kind}, and cards are signed by EC P-256 alone: openssl ecparam -name prime256v1 -genkey`,
+        `this is a key of ${kind}, but agent cards need an EC P-256 key: openssl ecparam -name prime256v1 -genkey`,
       );
       continue;
     }
@@ -44,7 +44,7 @@ export function compileCardKeys(pems: readonly string[], report: Report): CardKe
     const kid = createHash("sha256")
       .update(JSON.stringify({ crv: "P-256", kty: "EC", x, y }))
       .digest("base64url");
-    if (found.has(kid)) report(path, "this key stands in the list before; it is published once", "warning");
+    if (found.has(kid)) report(path, "this key is in the list twice", "warning");
     else found.set(kid, { key, jwk: { kty: "EC", crv: "P-256", x, y, kid, alg: "ES256", use: "sig" } });
   }
   const keys = Array.from(found, ([kid, { key }]) => Object.freeze({ kid, key }));

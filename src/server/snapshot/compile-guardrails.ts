@@ -127,7 +127,7 @@ async function reachedBy(reach: (signal: AbortSignal) => Promise<void>, signal: 
 
 /** Stub for commands that judge a document without serving. */
 const NOBODY_TO_CALL: CallModel = async () => {
-  throw new Error("models are called by a gateway that serves");
+  throw new Error("models are only called by a running gateway");
 };
 
 const NO_MODELS: Views = new Map();
@@ -342,7 +342,7 @@ const builder =
       return built;
     }
     if (callModel === undefined) {
-      const message = "a judge is asked through a running gateway: here there is none that could call its provider";
+      const message = "a judge needs a running gateway that calls its provider, and this command has none";
       return { kind: "refused", problems: [{ path: ["type"], message }] };
     }
     const channels = providers?.get(config.llm?.provider ?? "")?.channels;

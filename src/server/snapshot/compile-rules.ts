@@ -120,7 +120,7 @@ export const costCompiler =
     }
     const { expression } = compiled;
     if (expression.constant !== undefined && !(Number(numberOf(expression.constant)) >= 0)) {
-      return { kind: "invalid", message: "is negative or no number, whatever is used" };
+      return { kind: "invalid", message: "is always negative or not a number" };
     }
     for (const problem of unknownBackends(expression, providers)) warn(placed(problem, source));
     const constant = expression.constant === undefined ? undefined : Number(numberOf(expression.constant));
@@ -162,7 +162,7 @@ function costOf({ evaluate, reads }: Expression, variables: CostVariables): Cost
   const outcome = evaluate(given);
   if (outcome.kind === "error") return { kind: "error", message: outcome.error.message };
   const value = numberOf(outcome.value);
-  return value === undefined ? { kind: "error", message: "the cost is no number" } : { kind: "value", value };
+  return value === undefined ? { kind: "error", message: "the cost is not a number" } : { kind: "value", value };
 }
 
 /** Rounds up, since the counts of an estimate may be fractions. */

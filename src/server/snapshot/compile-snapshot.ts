@@ -179,7 +179,8 @@ function compileOne(
     problems.push(read.problem(["providers", at, "pool", ...path], message));
   }
   if (config.name === undefined && written.preset !== preset) {
-    const message = "a `preset` that is a reference needs a `name` beside it: a name is the same on every node";
+    const message =
+      "a `preset` that is a reference needs a `name` beside it, since a name must be the same on every node";
     problems.push(read.problem(["providers", at, "preset"], message));
     return undefined;
   }
@@ -233,7 +234,7 @@ function compileGuardrails(
 ): PreparedGuardrails {
   if (document.guardrails === undefined) return NO_GUARDRAILS;
   if (engine === undefined) {
-    const message = "this cannot be judged, since the engine of guardrails is not loaded";
+    const message = "this cannot be checked, since the guardrail engine is not loaded";
     problems.push(read.problem(["guardrails"], message));
     return NO_GUARDRAILS;
   }

@@ -138,7 +138,7 @@ function compileAuth(
     }
     if (trusted?.adminAudiences.get(issuer)?.has(audience) === true) {
       const message =
-        "tokens of this issuer for this audience open the admin API; the data plane needs an audience of its own";
+        "tokens of this issuer for this audience are also valid for the admin API; use another audience for the data plane";
       report([...path, "audience"], message);
     }
     return Object.freeze({
@@ -164,7 +164,7 @@ const isResourceOf = (publicUrl: string, audience: string): boolean =>
 
 type CostCompiler = (warn: (message: string) => void) => CompileCost;
 
-const NOT_LOADED = "this cannot be judged, since the engine of rules is not loaded";
+const NOT_LOADED = "this cannot be checked, since the rule engine is not loaded";
 
 const costsOf =
   (rules: Rules | undefined, providers: readonly string[]): CostCompiler =>
@@ -185,7 +185,7 @@ function compileBudgets(
     if (compiled.kind === "rule") {
       const { limit } = compiled.rule;
       if (limit < config.limit)
-        report(["budgets", at, "limit"], `lowered to ${limit}, the most there can be`, "warning");
+        report(["budgets", at, "limit"], `lowered to ${limit}, which is the maximum`, "warning");
       return [Object.freeze(compiled.rule)];
     }
     report(pathOf[compiled.key], compiled.message);
@@ -250,7 +250,10 @@ function checkCapabilities(caps: readonly string[], providers: readonly Provider
   for (const [at, name] of caps.entries()) {
     if (isClaimable(name)) continue;
     const meant = nearest(name, CLAIMABLE_NAMES);
-    report([...path, at], `names no capability${meant === undefined ? "" : `; did you mean \`${meant}\`?`}`);
+    report(
+      [...path, at],
+      `is not the name of a capability${meant === undefined ? "" : `; did you mean \`${meant}\`?`}`,
+    );
   }
   const channels = providers.flatMap((provider) => provider.channels);
   const required = caps.filter(isClaimable);

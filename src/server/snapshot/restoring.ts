@@ -35,13 +35,13 @@ export function restoreProblems(
   const judged = (type: string): Pick<GuardrailProblem, "severity" | "message"> | undefined => {
     const alphabet = alphabetOf(type, alphabets);
     if (alphabet === undefined) {
-      const message = `${type} has no alphabet that \`fpe\` could write it in; give it one in \`guardrails.fpe_alphabets\``;
+      const message = `${type} has no alphabet for \`fpe\`; add one in \`guardrails.fpe_alphabets\``;
       return { severity: "error", message };
     }
     const format = formatOf(type);
     const proof = proofOf({ type, alphabet }, formatOf);
     if (format === undefined || proof === undefined) {
-      const message = `no recognizer of the document has a pattern for ${type}, so that its values are not known again in a text; give it one in \`custom_recognizers\``;
+      const message = `no recognizer of the document has a pattern for ${type}, so its values cannot be found in a text; add one in \`custom_recognizers\``;
       return { severity: "error", message };
     }
     const isOwn = Object.hasOwn(alphabets, type);

@@ -45,7 +45,7 @@ export function checkIssuers(
     if (trusted?.issuers.includes(issuer) === false) {
       report(path, unknownName("entry of `issuers`", issuer, trusted.issuers, "this node's file"));
     } else if (!accepted.has(issuer)) {
-      const message = "nobody can call what this is for: `auth.issuers` accepts no tokens of this issuer";
+      const message = "this credential cannot be used: `auth.issuers` accepts no tokens of this issuer";
       report(path, message, "warning");
     }
   }

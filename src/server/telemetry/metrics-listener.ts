@@ -84,7 +84,7 @@ export async function startMetrics(options: MetricsOptions): Promise<MetricsList
         const { ready, reasons } = readiness();
         return json(ready ? 200 : 503, { ready, reasons });
       }
-      if (path !== "/metrics") return plain(404, "not found; there are /metrics, /healthz and /readyz");
+      if (path !== "/metrics") return plain(404, "not found; the paths are /metrics, /healthz and /readyz");
       await options.refresh?.();
       observed.sample();
       exposition.sync();
@@ -154,7 +154,7 @@ function refuse({ method, headers }: IncomingMessage): Answer | undefined {
   if (method !== "GET" && method !== "HEAD") {
     return { ...plain(405, "GET or HEAD"), headers: { allow: "GET, HEAD", ...close } };
   }
-  return hasBody ? { ...plain(413, "no body is taken here"), headers: close } : undefined;
+  return hasBody ? { ...plain(413, "a body is not accepted"), headers: close } : undefined;
 }
 
 function json(status: number, body: Readonly<Record<string, unknown>>): Answer {

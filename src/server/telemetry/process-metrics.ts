@@ -43,11 +43,15 @@ const GC_KINDS: ReadonlyMap<number, string> = new Map([
 
 export function observeProcess(instruments: Instruments, build: BuildInfo): ProcessMetrics {
   instruments
-    .gauge("gateway_build_info", "1, labeled with the build that runs.", ["version", "commit", "node"])
+    .gauge("gateway_build_info", "Always 1. The labels identify the running build.", ["version", "commit", "node"])
     .with(build.version, build.commit, build.node)
     .set(1);
   const startedAt = Date.now() / 1000 - process.uptime();
-  instruments.observedGauge("process_start_time_seconds", "Start, in seconds since the epoch.", () => startedAt);
+  instruments.observedGauge(
+    "process_start_time_seconds",
+    "Start time of the process, in seconds since 1970.",
+    () => startedAt,
+  );
   const lag = observeLag(instruments);
   const collections = observeCollections(instruments);
   const sampleCpu = observeCpu(instruments);
@@ -69,7 +73,7 @@ export function observeProcess(instruments: Instruments, build: BuildInfo): Proc
 function observeLag(instruments: Instruments): ProcessMetrics {
   const seconds = instruments.gauge(
     "gateway_event_loop_lag_seconds",
-    "Delay of the event loop over the last ten seconds.",
+    "Event loop delay over the last ten seconds.",
     ["percentile"],
     "farthest",
   );
@@ -107,7 +111,7 @@ function lagSeconds(delayNanoseconds: number): number {
 function observeCollections(instruments: Instruments): { close(): void } {
   const seconds = instruments.histogram(
     "nodejs_gc_duration_seconds",
-    "Pauses of the garbage collector.",
+    "Pauses for garbage collection.",
     GC_BOUNDS_SECONDS,
     ["kind"],
   );
@@ -124,7 +128,7 @@ function observeCollections(instruments: Instruments): { close(): void } {
 function observeCpu(instruments: Instruments): () => void {
   const user = instruments.counter("process_cpu_user_seconds_total", "CPU time in user mode.").with();
   const system = instruments.counter("process_cpu_system_seconds_total", "CPU time in the kernel.").with();
-  const total = instruments.counter("process_cpu_seconds_total", "CPU time, user and kernel.").with();
+  const total = instruments.counter("process_cpu_seconds_total", "CPU time in user mode and in the kernel.").with();
   let last = { user: 0, system: 0 };
   return () => {
     const usage = process.cpuUsage(); // in microseconds since the start of the process
@@ -137,10 +141,10 @@ function observeCpu(instruments: Instruments): () => void {
 
 function observeMemory(instruments: Instruments): () => void {
   const resident = instruments.gauge("process_resident_memory_bytes", "Resident memory.").with();
-  const heapTotal = instruments.gauge("nodejs_heap_size_total_bytes", "Heap reserved by the engine.").with();
-  const heapUsed = instruments.gauge("nodejs_heap_size_used_bytes", "Heap in use.").with();
+  const heapTotal = instruments.gauge("nodejs_heap_size_total_bytes", "Reserved JavaScript heap.").with();
+  const heapUsed = instruments.gauge("nodejs_heap_size_used_bytes", "Used JavaScript heap.").with();
   const external = instruments
-    .gauge("nodejs_external_memory_bytes", "Memory outside the heap, buffers included.")
+    .gauge("nodejs_external_memory_bytes", "Memory outside of the JavaScript heap, including buffers.")
     .with();
   return () => {
     const usage = getHeapStatistics();

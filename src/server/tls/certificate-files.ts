@@ -55,16 +55,17 @@ export async function openFiles(options: FilesOptions): Promise<FileCertificates
     failures = 0;
     const { names, serial, issuer, notAfter } = certificate;
     const facts = { file: certFile, names, serial, issuer, not_after: new Date(notAfter).toISOString() };
-    log.info("certificate taken up", facts);
+    log.info("new certificate in use", facts);
     for (const warning of warnings) log.warn("certificate", { file: certFile, warning });
-    if (untimely !== undefined) log.error("certificate served all the same", { ...facts, problem: untimely.message });
+    if (untimely !== undefined)
+      log.error("the certificate has a problem but is used", { ...facts, problem: untimely.message });
     options.onRead?.("taken");
   };
 
   const refused = ({ reason, message }: Fault): void => {
     failure = { reason, message, at: clock.now() };
     failures += 1;
-    log.error("certificate not taken up; the one before keeps serving", {
+    log.error("the new certificate was rejected; the previous one stays in use", {
       problem: message,
       reason,
       serial: current.serial,

@@ -34,13 +34,13 @@ const REASONS: Readonly<Record<string, string>> = {
 export function observeHandshakes(instruments: Instruments, underWay: () => number): HandshakeCounters {
   const done = instruments.counter(
     "gateway_tls_handshakes_total",
-    "Handshakes that came to a session, by version and by whether the client resumed an earlier one.",
+    "Successful TLS handshakes, by version and by whether the client resumed a session.",
     ["version", "resumed"],
   );
-  const failed = instruments.counter("gateway_tls_handshake_failures_total", "Handshakes that did not, by reason.", [
+  const failed = instruments.counter("gateway_tls_handshake_failures_total", "Failed TLS handshakes, by reason.", [
     "reason",
   ]);
-  instruments.observedGauge("gateway_tls_handshakes_under_way", "Handshakes begun and not ended.", underWay);
+  instruments.observedGauge("gateway_tls_handshakes_under_way", "TLS handshakes in progress.", underWay);
   return {
     done: (socket) => done.with(socket.getProtocol() ?? "unknown", socket.isSessionReused() ? "yes" : "no").inc(),
     failed: ({ code = "" }) => failed.with(REASONS[code] ?? "other").inc(),
@@ -54,17 +54,17 @@ export function observeCertificate(instruments: Instruments, certificates: Certi
   const seconds = (ms: number | undefined): number => (ms ?? 0) / 1_000;
   instruments.observedGauge(
     "gateway_certificate_not_after_seconds",
-    "When the front door's certificate expires, in seconds since 1970; 0: there is none yet.",
+    "Time at which the certificate of the data listener expires, in seconds since 1970. 0 if there is none yet.",
     () => seconds(certificates.current()?.notAfter),
   );
   instruments.observedGauge(
     "gateway_certificate_not_before_seconds",
-    "Since when it is valid, in seconds since 1970; 0: there is none yet.",
+    "Time from which the certificate of the data listener is valid, in seconds since 1970. 0 if there is none yet.",
     () => seconds(certificates.current()?.notBefore),
   );
   instruments.observedGauge(
     "gateway_certificate_failures",
-    "Attempts at a newer certificate that failed since the last that succeeded.",
+    "Failed renewals of the certificate since the last success.",
     () => certificates.standing().failures,
   );
 }

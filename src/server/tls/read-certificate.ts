@@ -69,7 +69,7 @@ export function readCertificate(chain: string, key: string, now: number): Certif
   const notAfter = Date.parse(leaf.validTo);
   const uses = leaf.keyUsage as readonly string[] | undefined;
   if (uses !== undefined && !uses.includes(SERVER_AUTH) && !uses.includes(ANY_USE)) {
-    return problem("not_for_servers", "it may not be used by servers (no extended key usage `serverAuth`)");
+    return problem("not_for_servers", "it is not valid for servers (no extended key usage `serverAuth`)");
   }
   const usable = whyUnusable(chain, key);
   if (usable !== undefined) return problem("unusable", usable);
@@ -108,11 +108,11 @@ function partsOf(chain: string): Parts {
     return problem(
       "unreadable_certificate",
       /-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(chain)
-        ? "the certificate is a private key; are the two files exchanged?"
+        ? "the certificate is a private key; are the two files swapped?"
         : "the certificate is not PEM: there is no line `-----BEGIN CERTIFICATE-----`",
     );
   }
-  if (texts.length < begun) return problem("unreadable_certificate", "the certificate breaks off before its end");
+  if (texts.length < begun) return problem("unreadable_certificate", "the certificate is incomplete");
   if (texts.length > MAX_CERTIFICATES) {
     return problem("unreadable_certificate", `the chain has more than ${MAX_CERTIFICATES} certificates`);
   }
@@ -122,7 +122,7 @@ function partsOf(chain: string): Parts {
       certificates.push(new X509Certificate(text));
     } catch {
       const which = texts.length === 1 ? "the certificate" : `certificate ${at + 1} of ${texts.length}`;
-      return problem("unreadable_certificate", `${which} cannot be read: what its PEM holds is not a certificate`);
+      return problem("unreadable_certificate", `${which} cannot be read: its PEM does not contain a certificate`);
     }
   }
   return { kind: "parts", certificates };
@@ -141,18 +141,18 @@ function readKey(text: string): { readonly kind: "key"; readonly key: KeyObject 
     return problem(
       "unreadable_key",
       BEGIN_CERTIFICATE.test(text)
-        ? "the key is a certificate; are the two files exchanged?"
+        ? "the key is a certificate; are the two files swapped?"
         : "the key is not PEM: there is no line `-----BEGIN PRIVATE KEY-----`",
       "key",
     );
   }
   if (!/-----END [A-Z ]*PRIVATE KEY-----/.test(text)) {
-    return problem("unreadable_key", "the key breaks off before its end", "key");
+    return problem("unreadable_key", "the key is incomplete", "key");
   }
   try {
     return { kind: "key", key: createPrivateKey(text) };
   } catch {
-    return problem("unreadable_key", "the key cannot be read: what its PEM holds is not a private key", "key");
+    return problem("unreadable_key", "the key cannot be read: its PEM does not contain a private key", "key");
   }
 }
 
@@ -162,9 +162,9 @@ function wrongKey(certificates: readonly X509Certificate[], key: KeyObject): Pro
   return at > 0
     ? problem(
         "chain_order",
-        `the server's own certificate must come first in the chain; the key is that of certificate ${at + 1}`,
+        `the server's own certificate must come first in the chain; the key belongs to certificate ${at + 1}`,
       )
-    : problem("wrong_key", "the key is not that of the certificate", "key");
+    : problem("wrong_key", "the key does not belong to the certificate", "key");
 }
 
 /** Describes a chain in the wrong order: each certificate must have been issued by the next. */
@@ -194,13 +194,13 @@ function warningsOf(certificates: readonly X509Certificate[], names: readonly st
   const [leaf] = certificates;
   const last = certificates.at(-1);
   return [
-    ...(names.length === 0
-      ? ["it has no subject alternative name, without which clients take it for no server at all"]
-      : []),
+    ...(names.length === 0 ? ["it has no subject alternative name, so clients reject it"] : []),
     ...(certificates.length === 1 && !isRoot(leaf)
-      ? ["the chain is the server's certificate alone; clients that do not know its issuer cannot check it"]
+      ? ["the chain contains only the server's certificate; clients that do not know its issuer cannot verify it"]
       : []),
-    ...(certificates.length > 1 && isRoot(last) ? ["the chain ends in a root, which no client needs"] : []),
+    ...(certificates.length > 1 && isRoot(last)
+      ? ["the chain ends in a root certificate, which clients do not need"]
+      : []),
   ];
 }
 

@@ -47,7 +47,7 @@ export async function readCertificateFiles({ certFile, keyFile }: CertificateFil
   if (read.kind === "certificate") return { ...read, digest };
   const message =
     read.reason === "wrong_key"
-      ? `${keyFile}: the key is not that of the certificate in ${certFile}`
+      ? `${keyFile}: the key does not belong to the certificate in ${certFile}`
       : `${read.of === "key" ? keyFile : certFile}: ${read.message}`;
   return { kind: "problem", reason: read.reason, message, digest };
 }
@@ -86,7 +86,7 @@ async function readNow(path: string): Promise<Content> {
     if (code === "ENOENT") return problem("there is no such file", "missing");
     return problem(
       code === "EACCES" || code === "EPERM"
-        ? `may not be read by the user that the gateway runs as (${code})`
+        ? `is not readable for the user that the gateway runs as (${code})`
         : `cannot be read (${code})`,
     );
   }

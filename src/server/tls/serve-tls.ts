@@ -135,7 +135,7 @@ export function createTlsServer({
       server.setSecureContext(contextOf(next));
       presented = next;
     } catch (error) {
-      log.error("certificate cannot be presented; the one before keeps serving", { serial: next.serial, error });
+      log.error("the certificate cannot be presented; the previous one stays in use", { serial: next.serial, error });
     }
   };
   const unwatch = certificates.onChange(present);
@@ -214,14 +214,14 @@ function challengeOf(
 const tlsRequired = (): GatewayError =>
   new GatewayError(
     "tls_required",
-    "This port speaks TLS: use https:// in the URL. A credential that was sent with this request has crossed the network unencrypted.",
+    "This port speaks TLS: use https:// in the URL. If the request had a credential, it crossed the network unencrypted, so replace it.",
   );
 
 const noCertificate = (certificates: Certificates): GatewayError => {
   const { failure } = certificates.standing();
   return new GatewayError(
     "no_certificate",
-    `The gateway has no certificate yet and serves nothing before it has one.${failure === undefined ? "" : " The last attempt failed; its operator can see why."}`,
+    `The gateway has no certificate yet and serves nothing until it has one.${failure === undefined ? "" : " The last attempt failed; the operator finds the reason in the log."}`,
     { retryAfterSeconds: RETRY_AFTER_SECONDS },
   );
 };

@@ -393,7 +393,7 @@ const SILENCES: ReadonlySet<string> = new Set(["UPSTREAM_SILENT", "UND_ERR_HEADE
 /** Returns an error that hides the original one, whose message may quote a header. */
 function unwritable(cause: unknown): Error {
   const code = cause instanceof Error && "code" in cause ? ` (${String(cause.code)})` : "";
-  return new Error(`one of its headers cannot be passed on${code}`, { cause });
+  return new Error(`one of its headers cannot be forwarded${code}`, { cause });
 }
 
 /** Error if no server was available. Its message may be shown. */

@@ -115,7 +115,7 @@ export class AnswerDecoding {
       return coding.decoder(CHUNK_BYTES);
     });
     for (const [at, decoder] of decoders.entries()) {
-      decoder.on("error", () => this.#fail("it does not decode as its `content-encoding` says"));
+      decoder.on("error", () => this.#fail("it cannot be decompressed as its `content-encoding` says"));
       const next = decoders[at + 1];
       if (next !== undefined) decoder.pipe(next);
     }

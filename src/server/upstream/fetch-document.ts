@@ -51,7 +51,7 @@ export async function fetchDocument(pool: Pick<Pool, "request">, request: Docume
     }
     const { "content-encoding": encoding = "identity", "content-type": type = "" } = answer.headers;
     if (String(encoding).toLowerCase() !== "identity") {
-      return { kind: "failed", problem: "it is compressed, which was not asked for", isDown: false };
+      return { kind: "failed", problem: "it is compressed, which was not requested", isDown: false };
     }
     const text = new TextDecoder().decode(Buffer.concat(chunks));
     return { kind: "answered", status: answer.statusCode, contentType: String(type), text };

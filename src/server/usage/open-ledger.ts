@@ -55,19 +55,19 @@ export function openLedger(options: LedgerOptions): OpenLedger {
 
   const outcomes = instruments.counter(
     "gateway_usage_reports_total",
-    "Reports of this node to the ledger of usage: added, refused, or of unknown outcome, to be sent again.",
+    "Reports of this node to the usage ledger, by outcome. Reports with an unknown outcome are sent again.",
     ["outcome"],
   );
   const lost = instruments
     .counter(
       "gateway_usage_lost_requests_total",
-      "Requests that the ledger of usage does not have: nobody can tell whether their report was added.",
+      "Requests that may be missing in the usage ledger, because the outcome of their report is unknown.",
       [],
     )
     .with();
   instruments.observedGauge(
     "gateway_usage_unreported_requests",
-    "Requests that this node has not yet added to the ledger of usage: what it would lose if it were killed now.",
+    "Requests that this node has not reported to the usage ledger yet, and would lose if it were killed.",
     () => accumulator.requests + (pending?.requests ?? 0),
   );
 
@@ -122,14 +122,14 @@ export function openLedger(options: LedgerOptions): OpenLedger {
       case "feature_level":
       case "not_a_member":
       case "stale_incarnation":
-        log.debug("the cluster does not take usage from this node yet", { code });
+        log.debug("the cluster does not accept usage from this node yet", { code });
         return false;
       case "sequence_gap":
         sequence = 0;
         if (sent.isUncertain) giveUp(sent, code);
         return true;
       default:
-        log.error("the cluster refuses what this node reports of usage", { code });
+        log.error("the cluster refused a usage report of this node", { code });
         giveUp(sent, code);
         return true;
     }
@@ -149,7 +149,7 @@ export function openLedger(options: LedgerOptions): OpenLedger {
         goesOn = settle(sent, wasUncertain, await reports.add(incarnation, sequence + 1, sent.report, stop.signal));
       } catch (error) {
         outcomes.with("unknown").inc();
-        log.debug("it is not known whether a report of usage was added; it is sent again", { error });
+        log.debug("it is not known whether a usage report was added; it will be sent again", { error });
         goesOn = false;
       }
     }
@@ -187,7 +187,7 @@ export function openLedger(options: LedgerOptions): OpenLedger {
       clearTimeout(limit);
       unlisten();
       const left = accumulator.requests + (pending?.requests ?? 0);
-      if (left > 0) log.warn("this node ends before the ledger has all that was used", { requests: left });
+      if (left > 0) log.warn("this node stopped before all usage was in the ledger", { requests: left });
     },
   };
 }

@@ -46,7 +46,7 @@ export async function followCertificates(channel: Channel): Promise<Certificates
     }),
   );
   const known = (): CertificateMessage => {
-    if (latest === undefined) throw new Error("no certificate was told of");
+    if (latest === undefined) throw new Error("no certificate was announced");
     return latest;
   };
   return {

@@ -195,7 +195,7 @@ function frameOf(request: A2aRequest, result: JsonObject, call: A2aCall): string
 }
 
 function failureOf({ id }: A2aRequest): string {
-  const error = { code: -32_603, message: "The name asked for an error." };
+  const error = { code: -32_603, message: "The name requested an error." };
   return `event: error\ndata: ${JSON.stringify({ jsonrpc: "2.0", id, error })}\n\n`;
 }
 

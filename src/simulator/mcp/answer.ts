@@ -158,7 +158,7 @@ function completed({ id }: McpRequest, result: JsonObject, { quirks }: Asked): s
 }
 
 function failureOf({ id }: McpRequest): string {
-  const error = { code: -32_603, message: "The name asked for an error." };
+  const error = { code: -32_603, message: "The name requested an error." };
   return frameOf(JSON.stringify({ jsonrpc: "2.0", id, error }));
 }
 

@@ -64,12 +64,15 @@ test("the authority is asked for its terms, and each name is resolved", async (t
   const ca = await authority(t, { meta, more: { renewalInfo: "http://x" } });
   const { status, lines } = await check(t, { domains: ["gw.example.com"], ca });
   assert.equal(status, 0, lines.join("\n"));
-  assert.match(lines[0] ?? "", /^note {2}certificate: HTTP-01 asks port 80 of each domain: see that it reaches 127\.0/);
+  assert.match(
+    lines[0] ?? "",
+    /^note {2}certificate: the authority connects to port 80 of each domain \(HTTP-01\): forward that port to 127\.0/,
+  );
   assert.match(
     lines[1] ?? "",
-    /^ok {4}certificate authority: http:\S+\/dir answered in \d+ ms; no external account binding is required; renewal information is available; an order agrees to https:\/\/ca\.example\/terms \[2J$/,
+    /^ok {4}certificate authority: http:\S+\/dir answered in \d+ ms; no external account binding is required; renewal information is available; ordering a certificate accepts its terms of service, https:\/\/ca\.example\/terms \[2J$/,
   );
-  assert.equal(lines[2], "ok    domain gw.example.com: resolves here (127.0.0.1)");
+  assert.equal(lines[2], "ok    domain gw.example.com: resolves to this machine (127.0.0.1)");
   assert.equal(lines.length, 3);
 });
 
@@ -81,11 +84,14 @@ test("a name that resolves elsewhere is a note, and an unresolvable one fails if
   const of = (name: string): string => lines.find((line) => line.includes(`domain ${name}`)) ?? "";
   assert.equal(
     of("both.example.com"),
-    "note  domain both.example.com: resolves here (127.0.0.1), but also to 203.0.113.5, which is no address of this machine: port 80 there must reach a node of this cluster",
+    "note  domain both.example.com: resolves to this machine (127.0.0.1), but also to 203.0.113.5, which is not an address of this machine: check that port 80 there reaches a node of this cluster",
   );
-  assert.match(of("away.example.com"), /^note .*: resolves to 203\.0\.113\.5, 2001:db8::5, which are no addresses of/);
-  assert.match(of("none.example.com"), /^fail .*has no address in the DNS, so the authority cannot ask for the proof$/);
-  assert.match(of("broken.example.com"), /^fail .*cannot be looked up: E[A-Z]+, so the authority/);
+  assert.match(of("away.example.com"), /^note .*: resolves to 203\.0\.113\.5, 2001:db8::5, which are not addresses of/);
+  assert.match(
+    of("none.example.com"),
+    /^fail .*has no DNS record of type A or AAAA, so the authority cannot verify the domain$/,
+  );
+  assert.match(of("broken.example.com"), /^fail .*the DNS lookup failed: E[A-Z]+, so the authority/);
 });
 
 test("a required but missing binding and a clock hours off fail; minutes are a note", async (t) => {
@@ -93,10 +99,13 @@ test("a required but missing binding and a clock hours off fail; minutes are a n
   const eab = { key_id: "kid", mac_key: "c2VjcmV0" };
   const bound = await authority(t, { meta: { externalAccountRequired: true } });
   const cases = [
-    [{ ca: bound }, /^fail .*requires external account binding: set tls\.eab$/],
-    [{ ca: bound, eab }, /^ok .*accounts are bound by tls\.eab/],
-    [{ ca: await authority(t, { aheadMs: 2 * 3_600_000 }) }, /^fail .*machine is 120 min behind that of .*nothing is/],
-    [{ ca: await authority(t, { aheadMs: -10 * 60_000 }) }, /^note .*machine is 10 min ahead of that of/],
+    [{ ca: bound }, /^fail .*requires external account binding: set `tls\.eab`$/],
+    [{ ca: bound, eab }, /^ok .*the account is bound with `tls\.eab`/],
+    [
+      { ca: await authority(t, { aheadMs: 2 * 3_600_000 }) },
+      /^fail .*machine is 120 min behind the clock of .*no certificate is/,
+    ],
+    [{ ca: await authority(t, { aheadMs: -10 * 60_000 }) }, /^note .*machine is 10 min ahead of the clock of/],
     [{ ca: await authority(t, { body: "<html>" }) }, /^fail .*says that it is JSON and is none/],
     [{ ca: await authority(t, { body: "{}" }) }, /^fail .*no `newNonce`/],
     [{ ca: `http://127.0.0.1:${await freePort()}/dir` }, /^fail .*cannot be reached: nothing listens there/],

@@ -24,8 +24,8 @@ const NODE = issuers("http://127.0.0.1:9");
 
 test("without `auth` and `public_url` the check says what the gateway will do", async (t) => {
   const { lines } = await check(t, {}, {}, "-offline");
-  assert.ok(lines.includes("note  node: admits every request without a credential: no `auth`"));
-  assert.ok(lines.includes("note  node: does not know its own address: no `public_url`"));
+  assert.ok(lines.includes("note  node: accepts every request without a credential, since `auth` is not set"));
+  assert.ok(lines.includes("note  node: does not know its own URL, since `public_url` is not set"));
 });
 
 test("each source of credentials is a line with the profile of its callers", async (t) => {
@@ -43,20 +43,20 @@ test("each source of credentials is a line with the profile of its callers", asy
   };
   const { status, lines, out } = await check(t, deployment, NODE, "-offline");
   assert.equal(status, 0, out);
-  const told = lines.filter((line) => /^note {2}node: (accepts|refuses v|admits|hands)/.test(line));
+  const told = lines.filter((line) => /^note {2}node: (accepts|refuses v|names|also)/.test(line));
   assert.deepEqual(told, [
-    "note  node: hands out https://models.example.com as its address",
+    "note  node: names https://models.example.com as its URL",
     "note  node: accepts virtual keys",
-    "note  node: accepts tokens of corp for the audience models: users, with the profile that groups selects, else the profile staff",
-    "note  node: accepts tokens of corp for the audience batch: agents, with no profile",
-    "note  node: accepts tokens of these issuers for https://models.example.com too, and for an MCP server below it, there alone",
+    "note  node: accepts tokens of corp for the audience models, from users, with the profile that the claim groups selects, otherwise the profile staff",
+    "note  node: accepts tokens of corp for the audience batch, from agents, with no profile",
+    "note  node: also accepts tokens of these issuers for the audience https://models.example.com, and, for each MCP server, for the server's URL below it",
   ]);
 });
 
 test("keys that are not accepted are reported as refused", async (t) => {
   const auth = { issuers: [{ issuer: "corp", audience: "models", subject: "user" }] };
   const { lines } = await check(t, { auth }, NODE, "-offline");
-  assert.ok(lines.includes("note  node: refuses virtual keys: no `auth.virtual_keys`"));
+  assert.ok(lines.includes("note  node: refuses virtual keys, since `auth.virtual_keys` is not true"));
 });
 
 test("profiles, budgets and rules of both layers are counted", async (t) => {

@@ -32,7 +32,7 @@ const CASES: readonly (readonly [string, () => Promise<Pair>, number, readonly R
     async () => sound,
     0,
     [
-      /^ok {4}certificate: DIR\/tls\.crt: for localhost, 127\.0\.0\.1, by test intermediate, until \d{4}-\d\d-\d\d \(\d\d d\)$/,
+      /^ok {4}certificate: DIR\/tls\.crt: for localhost, 127\.0\.0\.1, issued by test intermediate, valid until \d{4}-\d\d-\d\d \(\d\d days\)$/,
     ],
   ],
   [
@@ -51,19 +51,19 @@ const CASES: readonly (readonly [string, () => Promise<Pair>, number, readonly R
     "one that ends in five days is noted",
     () => authority.issue({ notBefore: now - 85 * DAY_MS, notAfter: now + 5 * DAY_MS + 60_000 }),
     0,
-    [/^ok /, /^note {2}certificate: expires in 5 d: see that a newer one comes$/],
+    [/^ok /, /^note {2}certificate: expires in 5 days: renew it$/],
   ],
   [
     "a key of another fails",
     async () => ({ chain: sound.chain, key: (await authority.issue()).key }),
     1,
-    [/^fail {2}certificate: DIR\/tls\.key: the key is not that of the certificate in DIR\/tls\.crt$/],
+    [/^fail {2}certificate: DIR\/tls\.key: the key does not belong to the certificate in DIR\/tls\.crt$/],
   ],
   [
     "a chain without its intermediate is noted",
     () => authority.issueLeaf(),
     0,
-    [/^ok /, /^note {2}certificate: the chain is the server's certificate alone/],
+    [/^ok /, /^note {2}certificate: the chain contains only the server's certificate/],
   ],
 ];
 
@@ -80,5 +80,8 @@ for (const [what, pair, status, words] of CASES) {
 test("a world-readable key is noted", async (t) => {
   const { status, lines } = await check(t, sound, 0o644);
   assert.equal(status, 0);
-  assert.equal(lines[1], "note  certificate: DIR/tls.key may be read by everybody on this machine (chmod o-r)");
+  assert.equal(
+    lines[1],
+    "note  certificate: every user of this machine can read DIR/tls.key: run `chmod o-r DIR/tls.key`",
+  );
 });

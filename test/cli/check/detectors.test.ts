@@ -61,9 +61,9 @@ test("an analyzer is asked for its health, its entities, and about a text", asyn
   assert.equal(status, 1, out);
   assert.match(out, /^ok {4}detector good: reads a text, knows 2 types in `de`, answered in \d+ ms$/m);
   assert.match(out, /^note {2}detector partial: reads a text, but does not know LOCATION in `de`, answered/m);
-  assert.match(out, /^fail {2}detector ill: its server is not well: `\/health` answered 500$/m);
+  assert.match(out, /^fail {2}detector ill: its server is not healthy: `\/health` answered 500$/m);
   assert.match(out, /^fail {2}detector other: its server answered what is not JSON$/m);
-  assert.match(out, /^fail {2}detector gone: its server cannot be asked: nothing listens there$/m);
+  assert.match(out, /^fail {2}detector gone: the request to its server failed: nothing listens there$/m);
   assert.deepEqual(
     good.asked.map(({ path, headers }) => [path, headers["x-key"]]),
     ["/health", "/supportedentities?language=de", "/analyze"].map((path) => [path, KEY]),
@@ -160,7 +160,7 @@ test("a detector whose secret is stored in the cluster is not called with anothe
   );
   assert.equal(status, 0, out);
   for (const name of ["sealed", "failing-over", "analyzer"]) {
-    const words = `note  detector ${name}: not tested: its credential is sealed in the cluster`;
+    const words = `note  detector ${name}: not tested, since its credential is sealed in the cluster`;
     assert.ok(out.split("\n").includes(words), out);
   }
   const paths = [judge, spare, analyzer].map(({ asked }) => asked.map(({ path }) => path));

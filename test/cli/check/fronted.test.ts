@@ -60,15 +60,15 @@ test("each server and agent is called with its credential, and its problem is re
   const out = program.stdout();
   assert.equal(status, 1, out);
   assert.match(out, /: 0 providers, 5 MCP servers, 2 agents$/m);
-  assert.match(out, /^ok {4}MCP server good: .*\/good speaks MCP 2026-07-28, answered in \d+ ms$/m);
-  assert.match(out, /^fail {2}MCP server future: .* speaks 2027-01-01 and not MCP 2026-07-28$/m);
-  assert.match(out, /^fail {2}MCP server old: .* answered 400, and does not speak MCP 2026-07-28$/m);
-  assert.match(out, /^fail {2}MCP server closed: .* answered 401: it refuses the credential$/m);
+  assert.match(out, /^ok {4}MCP server good: .*\/good supports MCP 2026-07-28, answered in \d+ ms$/m);
+  assert.match(out, /^fail {2}MCP server future: .* supports MCP 2027-01-01 but not 2026-07-28: upgrade the server$/m);
+  assert.match(out, /^fail {2}MCP server old: .* answered 400 and does not support MCP 2026-07-28$/m);
+  assert.match(out, /^fail {2}MCP server closed: .* answered 401: the server refuses the credential$/m);
   assert.match(out, /^fail {2}MCP server gone: .*nothing listens there$/m);
-  assert.match(out, /^ok {4}agent helper: its card names A2A 1\.0 over JSON-RPC$/m);
+  assert.match(out, /^ok {4}agent helper: its agent card offers A2A 1\.0 over JSON-RPC$/m);
   assert.match(
     out,
-    /^fail {2}agent veteran: its card cannot be shown: it is of A2A 0\.3, and the gateway speaks 1\.0$/m,
+    /^fail {2}agent veteran: its agent card cannot be used: it is of A2A 0\.3, and the gateway speaks 1\.0$/m,
   );
   const asked = upstream.requests.find(({ target }) => target === "/good");
   assert.ok(asked?.headers.some(([name, value]) => name === "authorization" && value === "Bearer the-servers-own-key"));

@@ -46,5 +46,5 @@ test("`native` without the package is a failure that names it", {
 
 test("`native` with the package is tested by a search", { skip: re2.missing }, async () => {
   const out = await check("native", { NODE_PATH: resolve(join(re2.path, "../../../..")) });
-  assert.match(out, /^ok {4}library re2: searches texts for pii$/m);
+  assert.match(out, /^ok {4}library re2: loaded; it searches texts for pii$/m);
 });

@@ -75,6 +75,6 @@ test("-offline names a secrets folder that is not a directory", async (t) => {
     const files = await writeFiles(t, {}, { secrets_dir: "f" });
     await put(join(files.dir, "f"));
     const { failures } = await check(files);
-    assert.match(failures[0] ?? "", /^fail {2}secrets_dir: .*\/f is no directory/, what);
+    assert.match(failures[0] ?? "", /^fail {2}secrets_dir: .*\/f is not a directory/, what);
   }
 });

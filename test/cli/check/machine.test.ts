@@ -55,7 +55,7 @@ test("memory suffices for the maximum buffered bytes, or the fitting amount is g
   const many = memoryAnswer(machine(1, 1_024 * MIB), { GATEWAY_WORKERS: "8" });
   assert.match(
     many?.words ?? "",
-    /1\.3 GiB in 8 processes of the data plane \(GATEWAY_WORKERS\), and there are 1\.0 GiB/,
+    /1\.3 GiB in 8 worker processes \(GATEWAY_WORKERS\), but this machine has only 1\.0 GiB/,
   );
   assert.equal(memoryAnswer(machine(1, 512 * MIB), { GATEWAY_MAX_BUFFERED_BYTES: String(64 * MIB) }), undefined);
 });
@@ -69,9 +69,9 @@ const FAULTS: readonly (readonly [
   [undefined, false, undefined, /^$/],
   ["EADDRINUSE", true, "note", /by the gateway that runs here/],
   ["EADDRINUSE", false, "fail", /`ss -ltnp 'sport = :80'`/],
-  ["EADDRNOTAVAIL", false, "fail", /no address of this machine/],
+  ["EADDRNOTAVAIL", false, "fail", /not an address of this machine/],
   ["EACCES", false, "note", /CAP_NET_BIND_SERVICE/],
-  ["EMFILE", false, "fail", /cannot be listened on: EMFILE/],
+  ["EMFILE", false, "fail", /cannot listen on .*: EMFILE/],
 ];
 
 for (const [code, isRunning, verdict, words] of FAULTS) {
@@ -88,7 +88,10 @@ test("a full disk is reported by the nearest existing directory", {
   // A file system without a byte.
   const full = await diskAnswer("cluster.data_dir", "/proc/not/there");
   assert.equal(full?.verdict, "fail");
-  assert.match(full?.words ?? "", /^0 MiB are free for \/proc\/not\/there; .*free space, or name another disk$/);
+  assert.match(
+    full?.words ?? "",
+    /^\/proc\/not\/there has 0 MiB of free disk space, .*free space, or use another disk$/,
+  );
 });
 
 async function check(path: string) {
@@ -118,7 +121,7 @@ test("a port used by another process fails the check, and one used by the gatewa
   await startGateway(t, { args: ["-config", files.nodePath] });
   const served = await check(files.nodePath);
   assert.equal(served.status, 0, served.lines.join("\n"));
-  assert.ok(served.lines.some((it) => it.startsWith(`note  listen: 127.0.0.1:${listen} is in use, by the gateway`)));
+  assert.ok(served.lines.some((it) => it.startsWith(`note  listen: 127.0.0.1:${listen} is in use by the gateway`)));
 });
 
 const skip = process.platform === "win32" ? "no modes on Windows" : false;
@@ -140,12 +143,18 @@ test("files that others may read or change are named, with the command that fixe
   const said = lines.join("\n");
   assert.match(
     said,
-    new RegExp(`^note {2}secret file: ${open} has mode 0644, .* may read it: \`chmod o-r ${open}\`$`, "m"),
+    new RegExp(
+      `^note {2}secret file: other users of this machine can read ${open} \\(mode 0644\\): run \`chmod o-r ${open}\`$`,
+      "m",
+    ),
   );
   assert.match(
     said,
-    new RegExp(`^note {2}configuration: ${files.nodePath} has mode 0666, .* may change it: \`chmod go-w `, "m"),
+    new RegExp(
+      `^note {2}configuration: other users of this machine can change ${files.nodePath} \\(mode 0666\\): run \`chmod go-w `,
+      "m",
+    ),
   );
-  assert.match(said, /^note {2}cluster\.data_dir: .* has mode 0750, .*`chmod 700 /m);
+  assert.match(said, /^note {2}cluster\.data_dir: .* \(mode 0750\): run `chmod 700 /m);
   assert.doesNotMatch(said, /CLOSED/);
 });

@@ -44,9 +44,12 @@ const SECRET = { admin_key: "${secret:ADMIN}" };
 test("a key that may read the report is listed with its organization and the duration, and not offline", async () => {
   const whole = await check(SECRET);
   assert.equal(whole.status, 0, whole.lines.join());
-  assert.match(whole.lines.join("\n"), /^ok {4}usage report of one: of the whole organisation, answered in \d+ ms$/);
+  assert.match(
+    whole.lines.join("\n"),
+    /^ok {4}usage report of one: covers the whole organisation, answered in \d+ ms$/,
+  );
   const scoped = await check({ ...SECRET, api_key_ids: ["key_a", "key_b"] });
-  assert.match(scoped.lines.join("\n"), /: of 2 of its keys, answered/);
+  assert.match(scoped.lines.join("\n"), /: covers 2 of its API keys, answered/);
   const messages = await check({ ...SECRET, type: "messages" });
   assert.match(messages.lines.join("\n"), /^ok /);
   assert.deepEqual((await check(SECRET, ["-offline"])).lines, []);
@@ -75,5 +78,5 @@ test("a refused key, a missing report and an unreadable one are a sentence each"
 test("a key that is sealed in the cluster is not tried", async () => {
   const sealed = await check({ admin_key: "${secret:SEALED_ELSEWHERE}" });
   assert.equal(sealed.status, 0, sealed.lines.join());
-  assert.match(sealed.lines.join("\n"), /^note {2}.*not tested: its credential is sealed in the cluster/);
+  assert.match(sealed.lines.join("\n"), /^note {2}.*not tested, since its credential is sealed in the cluster/);
 });

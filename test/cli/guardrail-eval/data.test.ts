@@ -30,14 +30,14 @@ test("an invalid line is refused with its place and the reason", () => {
   const span = (start: unknown, end: unknown, type: unknown = "A") =>
     JSON.stringify({ text: "é x", spans: [{ start, end, type }] });
   const refused: readonly (readonly [string, RegExp])[] = [
-    ["{", /no JSON object/],
-    ["[]", /no JSON object/],
+    ["{", /not a JSON object/],
+    ["[]", /not a JSON object/],
     ["{}", /"text" is missing/],
-    ['{"text":"a","spans":{}}', /"spans" is no list/],
-    ['{"text":"a","labels":[1]}', /"labels" is no list of texts/],
+    ['{"text":"a","spans":{}}', /"spans" is not a list/],
+    ['{"text":"a","labels":[1]}', /"labels" is not a list of texts/],
     ['{"text":"a","kind":"usr"}', /"kind" is system, user, /],
-    ['{"text":"a","system":1}', /"system" is no string/],
-    [span(0, 5), /ends at 5, behind the text, which has 4 bytes/],
+    ['{"text":"a","system":1}', /"system" is not a string/],
+    [span(0, 5), /ends at 5, after the end of the text, which has 4 bytes/],
     [span(1, 3), /offset 1 of A lies within a character/],
     [span(2, 2), /does not come after its start/],
     [span(-1, 2), /byte offsets/],
@@ -69,7 +69,10 @@ test("lines are the same however the bytes are cut; byte order marks and CR are 
       `cut at ${cut}`,
     );
   }
-  await assert.rejects(all(linesOf([Buffer.from("ok\n12345")], "f", 4)), /^DataError: f:2: the line is over 4 bytes/);
+  await assert.rejects(
+    all(linesOf([Buffer.from("ok\n12345")], "f", 4)),
+    /^DataError: f:2: the line is longer than 4 bytes/,
+  );
   await assert.rejects(all(linesOf([Buffer.from([65, 10, 0xff])], "f")), /f:2: the line is not valid UTF-8/);
 });
 

@@ -80,11 +80,11 @@ ok    s: a number of a person is refused: denied by no-ssn: Numbers of persons s
 ok    s: a mail is only found: allowed by no rule
 ok    s: a model is refused to a key: denied by no-large: denied by guardrail rule no-large
 4 cases: 4 pass, 0 fail
-each of the 3 rules decided a case
+all 3 rules have a case
 `,
   );
   const few = await suite(t, CASES.split("- name: a number")[0] ?? "");
-  assert.match(few.out, /^rules that no case decided: no-ssn \(guardrails\), no-large \(guardrails\)$/m);
+  assert.match(few.out, /^rules without a case: no-ssn \(guardrails\), no-large \(guardrails\)$/m);
 });
 
 test("a failing case prints what was found, what was dropped and why, and which detectors were not called", async (t) => {
@@ -103,18 +103,18 @@ test("a failing case prints what was found, what was dropped and why, and which 
 });
 
 const MISTAKES: readonly [text: string, words: RegExp][] = [
-  ["- name: it\n  expect: deny\n", /a case has a `request` .* or a `guardrail` with a text: one of them/],
-  ["- name: it\n  guardrail: { text: a }\n  expect: allow\n  rewritten: b\n", /only with `expect: redact`/],
+  ["- name: it\n  expect: deny\n", /a case needs either a `request` .* or a `guardrail` with a text/],
+  ["- name: it\n  guardrail: { text: a }\n  expect: allow\n  rewritten: b\n", /only possible with `expect: redact`/],
   [
     "- name: it\n  guardrail: { text: a }\n  expect: deny\n  by: no-sns\n",
     /no such guardrail rule; did you mean `no-ssn`\?/,
   ],
+  ["- name: it\n  guardrail: { text: a }\n  expect: allow\n  reaches: [p]\n", /only possible for an allowed request/],
+  ["- name: it\n  request: { model: m }\n  expect: redact\n", /redact` is only possible with a `guardrail/],
   [
-    "- name: it\n  guardrail: { text: a }\n  expect: allow\n  reaches: [p]\n",
-    /only a request to a model that is allowed/,
+    "- name: it\n  request: { model: m }\n  expect: allow\n  types: [pii/X]\n",
+    /types: this key is only possible with a `guardrail`/,
   ],
-  ["- name: it\n  request: { model: m }\n  expect: redact\n", /only a `guardrail` redacts/],
-  ["- name: it\n  request: { model: m }\n  expect: allow\n  types: [pii/X]\n", /types: only a `guardrail` has it/],
   ["- name: it\n  guardrail: { text: a, kind: prompt }\n  expect: allow\n", /kind: expected `system`, /],
 ];
 

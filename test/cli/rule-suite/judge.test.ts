@@ -162,7 +162,7 @@ test("without `auth` a case has no caller, and with it each case has one", () =>
   const against = subject({ auth: undefined });
   const text = "suite: s\ncases: [{ name: a, request: { model: gpt-5 }, expect: allow }]";
   assert.equal(runSuite(text, against).judgements[0]?.passes, true);
-  assert.match(runSuite(text, subject()).mistakes[0] ?? "", /^2:9: cases\[0\]: `caller` is missing: /);
+  assert.match(runSuite(text, subject()).mistakes[0] ?? "", /^2:9: cases\[0\]: `caller` is missing, /);
 });
 
 test("the summary and the coverage name failed cases and rules that never decided", () => {
@@ -182,6 +182,6 @@ cases:
   assert.deepEqual(mistakes, []);
   assert.equal(summaryLine(judgements), "2 cases: 1 passes, 1 fails");
   const coverage = coverageOf(judgements, against.governance.policies, []);
-  assert.equal(coverageLine(coverage), "rules that no case decided: b (profile staff)");
-  assert.equal(coverageLine({ rules: 2, undecided: [] }), "each of the 2 rules decided a case");
+  assert.equal(coverageLine(coverage), "rules without a case: b (profile staff)");
+  assert.equal(coverageLine({ rules: 2, undecided: [] }), "all 2 rules have a case");
 });

@@ -23,9 +23,9 @@ test("an invalid gateway URL is refused, and a password in it is not quoted", ()
   const table: readonly (readonly [text: string, words: RegExp])[] = [
     ["gateway.example", /is not a URL/],
     ["gateway.example:8485", /is not a URL/],
-    ["ftp://gateway.example", /is not http or https/],
-    ["https://gateway.example/?a=b", /holds a query or a fragment/],
-    ["https://u:hidden@gateway.example", /^the URL of the gateway holds a user name or password$/],
+    ["ftp://gateway.example", /does not begin with http:\/\/ or https:\/\//],
+    ["https://gateway.example/?a=b", /contains a query or a fragment/],
+    ["https://u:hidden@gateway.example", /^the URL of the gateway contains a user name or password$/],
     [`https://${"a".repeat(3_000)}`, /is too long/],
   ];
   for (const [text, words] of table) {

@@ -61,11 +61,11 @@ const BROKEN: readonly (readonly [name: string, change: Record<string, unknown>,
   ["another version", { version: 2 }, "it was written by another version of this program (format 2)"],
   ["no version", { version: undefined }, "it is damaged"],
   ["a token with a line break", { token: "a\r\nx: y" }, "it is damaged"],
-  ["a token that is no text", { token: 7 }, "it is damaged"],
+  ["a token that is not text", { token: 7 }, "it is damaged"],
   ["an unknown kind of token", { token_kind: "refresh" }, "it is damaged"],
   ["a time beyond time", { expires_at_ms: 1e300 }, "it is damaged"],
   ["an issuer without a URL", { issuer: { name: "x" } }, "it is damaged"],
-  ["another gateway's URL", { url: "https://b.example" }, "it is of another gateway"],
+  ["another gateway's URL", { url: "https://b.example" }, "it belongs to another gateway"],
 ];
 for (const [name, change, words] of BROKEN) {
   test(`a file with ${name} is not a sign-in`, (t) => {
@@ -83,7 +83,7 @@ test("a file that others can read is refused", (t) => {
   const path = home.path(URL_A);
   for (const mode of [0o640, 0o604, 0o620]) {
     chmodSync(path, mode);
-    const words = `others than you have access to it (mode ${mode.toString(8)})`;
+    const words = `other users have access to it (mode ${mode.toString(8)})`;
     assert.deepEqual(openStore(home.io()).read(URL_A), { kind: "unsafe", path, words });
   }
 });

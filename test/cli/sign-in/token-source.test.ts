@@ -227,7 +227,7 @@ test("a sign-in that others can read yields no token", async (t) => {
   chmodSync(home.path(GATEWAY), 0o644);
   await assert.rejects(
     tokenSource(home.io(), GATEWAY).token(),
-    saying(/others than you have access to it .*run `gateway logout https:\/\/gateway\.example`, then `gateway login/),
+    saying(/other users have access to it .*run `gateway logout https:\/\/gateway\.example`, then `gateway login/),
   );
 });
 

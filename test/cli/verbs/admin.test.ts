@@ -40,7 +40,7 @@ const USAGE: readonly (readonly [words: readonly string[], message: RegExp])[] =
   [["DELETE"], /missing argument: the path to DELETE/],
   [["PSOT", "keys"], /'PSOT' is not a method of the admin API \(did you mean 'POST'\?\)/],
   [[""], /the path is empty/],
-  [["https://gateway.example/keys"], /the path is a URL; name the gateway by -url/],
+  [["https://gateway.example/keys"], /the path is a URL; name the gateway with -url/],
   [["-d", "{}", "keys"], /a GET has no body: give the method, as in 'gateway admin -d BODY POST \/admin\/v1\/keys'/],
   [["-d", "@/nonexistent/file", "POST", "keys"], /'\/nonexistent\/file' cannot be read: there is no such file/],
   [["-d", "@/", "POST", "keys"], /'\/' is a directory/],

@@ -14,7 +14,7 @@ import { makeTrail, textOf } from "../../server/audit/support/trails.ts";
 import { bufferIo } from "../buffers.ts";
 
 const NOT_JUDGED =
-  "repeated and misplaced records are counted but are no fault: the order of a chain is that of its signed numbers";
+  "repeated and misplaced records are counted and are not faults: the order of a chain follows its signed numbers";
 const made = makeTrail({ records: 4 });
 const { kid, raw } = made.key;
 
@@ -57,7 +57,7 @@ test("swapped lines are reported with their number and first place, and are not 
 
 test("a finding has node, kid, number and line, with status 1; -q prints the findings alone", async (context) => {
   const cwd = folder(context, { trail: textOf(made.lines.with(2, made.lines[2]?.replace('"n":2', '"n":3') ?? "")) });
-  const finding = `finding n1 ${kid} seq 2 trail:3: what it says does not hash to its entry\n`;
+  const finding = `finding n1 ${kid} seq 2 trail:3: its content does not match its hash\n`;
   const { status, out } = await verb(["trail"], { cwd });
   assert.equal(status, 1);
   assert.equal(out, `FAIL n1 ${kid} 0..3, 4 records\n${finding}1 chain, 4 records: 1 finding\n`);
@@ -76,10 +76,7 @@ test("a truncated trail is detected against the heads", async (context) => {
   assert.equal((await verb(["-heads", "heads", "whole"], { cwd })).status, 0);
   const { status, out } = await verb(["-q", "-heads", "heads", "cut"], { cwd });
   assert.equal(status, 1);
-  assert.equal(
-    out,
-    `finding n1 ${kid} seq 3: the cluster has witnessed the chain up to 3, and it ends at 2: it was cut\n`,
-  );
+  assert.equal(out, `finding n1 ${kid} seq 3: the cluster has stored record 3, but the chain ends at 2: it was cut\n`);
 });
 
 test("a chain without its start verifies with -key, and the error without it names the flag", async (context) => {
@@ -92,7 +89,7 @@ test("an input without a record is a finding", async (context) => {
   const cwd = folder(context, { trail: "nothing\n" });
   const { status, out } = await verb(["trail"], { cwd });
   assert.equal(status, 1);
-  assert.equal(out, "finding: the input holds no record of an audit trail\n0 chains, 0 records: 1 finding\n");
+  assert.equal(out, "finding: the input contains no audit records\n0 chains, 0 records: 1 finding\n");
 });
 
 test("an unreadable input is a usage error that names it", async (context) => {

@@ -40,8 +40,8 @@ access_rules:
   const { status, lines } = await check(files);
   assert.equal(status, 0, lines.join("\n"));
   assert.deepEqual(lines, [
-    "note  configuration: 3:11: budgets[0]: warning: nothing is spent from this budget: no profile's `budget` names it",
-    "note  configuration: 4:42: profiles[0].allowed_models[0]: warning: allows nothing: no provider claims such a model, and there is no `default_provider`",
+    "note  configuration: 3:11: budgets[0]: warning: this budget is never used: no profile's `budget` names it",
+    "note  configuration: 4:42: profiles[0].allowed_models[0]: warning: allows nothing: no provider lists such a model, and there is no `default_provider`",
     "note  configuration: 6:40: access_rules[0].condition: warning: column 13: there is no provider `opnai`, did you mean `openai`?: the rule never matches",
     "note  configuration: 7:30: access_rules[1].condition: warning: is always false: the rule never matches",
     "note  configuration: 8:41: access_rules[2].condition: warning: column 9: there is no agent `travel`: the rule never matches",

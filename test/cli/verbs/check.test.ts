@@ -161,7 +161,9 @@ test("-offline opens no connection and probes no path", async (t) => {
   const online = await check(files);
   assert.equal(online.status, 1);
   assert.equal(connections, 2);
-  assert.deepEqual(of(online, "ok    library"), ["ok    library koffi: identifies the callers of the admin socket"]);
+  assert.deepEqual(of(online, "ok    library"), [
+    "ok    library koffi: loaded; it identifies the callers of the admin socket",
+  ]);
 });
 
 test("-timeout limits each probe, and answers keep their order", async (t) => {
@@ -210,9 +212,9 @@ test("an aborted probe reports no result", async (t) => {
 /** What a provider answers with its own credential, and without one. */
 const STATUSES: readonly (readonly [status: number, hasKey: boolean, line: RegExp])[] = [
   [200, true, /^ok .* answered 200 in \d+ ms$/],
-  [401, true, /^fail .*: it refuses the credential$/],
-  [401, false, /^ok .*: it requires a credential, which clients send themselves$/],
-  [404, true, /^ok .*: it lists no models$/],
+  [401, true, /^fail .*: the provider refuses the credential$/],
+  [401, false, /^ok .*: the provider requires a credential, which clients must send$/],
+  [404, true, /^ok .*: the provider has no list of models$/],
   [418, true, /^fail .* answered 418 in/],
   [429, true, /^ok .* answered 429 in/],
   [503, true, /^fail .* answered 503 in/],
@@ -241,20 +243,20 @@ test("the admin addresses are listed, with exposed tokens noted", async (t) => {
   const files = await writeFiles(t, {}, trusting(DEAD, { listen: ":9485", local_socket: "admin.sock" }));
   await writePolicy(files, "permit(principal, action, resource);\n");
   const open = of(await check(files, "-offline"), "note  node: ").join("\n");
-  assert.match(open, /serves the admin API on :9485 in plain HTTP to callers with a token of corp$/m);
-  assert.match(open, /:9485 is reached from other machines: put TLS in front of it/);
+  assert.match(open, /serves the admin API on :9485 in plain HTTP to callers with a token from corp$/m);
+  assert.match(open, /other machines can reach :9485, and tokens travel unencrypted/);
   assert.ok(open.includes(`serves the admin API on the socket ${join(files.dir, "admin.sock")}\n`));
-  assert.ok(open.includes(`decides over admin callers by ${join(files.dir, "p.cedar")}\n`));
+  assert.ok(open.includes(`authorizes admin callers with the policy ${join(files.dir, "p.cedar")}\n`));
 
   await files.writeNode({ admin: { listen: "127.0.0.1:9485" } });
   const local = of(await check(files, "-offline"), "note  node: ").join("\n");
   assert.match(local, /on 127\.0\.0\.1:9485 in plain HTTP to every caller on this machine, without a token$/m);
-  assert.match(local, /permits every operation to every admin caller: no `policy_file`$/m);
-  assert.doesNotMatch(local, /put TLS in front/);
+  assert.match(local, /permits every operation to every admin caller, since `admin.policy_file` is not set$/m);
+  assert.doesNotMatch(local, /put a TLS proxy in front/);
 
   await files.writeNode({});
   assert.deepEqual(of(await check(files, "-offline"), "note  node: serves no"), [
-    "note  node: serves no admin API: no `admin`",
+    "note  node: serves no admin API, since `admin` is not set",
   ]);
 });
 
@@ -263,18 +265,20 @@ test("the location of the audit trail is listed with the state of the directory"
   const trail = join(files.dir, "trail/of/n1");
   const made = await check(files);
   assert.equal(made.status, 0, made.io.out());
-  assert.ok(made.lines.includes(`note  node: writes its audit trail to stderr, and keeps key and journal in ${trail}`));
-  assert.ok(made.lines.includes(`ok    audit.dir: ${trail} is not there; the gateway makes it`));
+  assert.ok(
+    made.lines.includes(`note  node: writes its audit trail to stderr, and stores its key and journal in ${trail}`),
+  );
+  assert.ok(made.lines.includes(`ok    audit.dir: ${trail} does not exist; the gateway creates it`));
   assert.deepEqual((await readdir(files.dir)).sort(), ["deployment.yaml", "node.yaml"]);
 
   await mkdir(trail, { recursive: true });
-  assert.ok((await check(files)).lines.includes(`ok    audit.dir: ${trail} is there and can be written`));
+  assert.ok((await check(files)).lines.includes(`ok    audit.dir: ${trail} exists and is writable`));
 
   await files.writeNode({});
   const beside = await check(files);
   const data = join(files.dir, "data");
   assert.ok(
-    beside.lines.includes(`note  node: writes its audit trail to stderr, and keeps key and journal in ${data}`),
+    beside.lines.includes(`note  node: writes its audit trail to stderr, and stores its key and journal in ${data}`),
   );
   assert.deepEqual(of(beside, "ok    audit.dir"), []);
 });
@@ -287,7 +291,7 @@ test("a directory not writable by this user is a note", { skip: isRoot && "root 
   await chmod(join(files.dir, "sealed"), 0o500);
   const checked = await check(files);
   assert.equal(checked.status, 0, checked.io.out());
-  assert.match(of(checked, "note  audit.dir")[0] ?? "", /may not be written by the user of this check$/);
+  assert.match(of(checked, "note  audit.dir")[0] ?? "", /is not writable for the user who runs this check$/);
 });
 
 test("a path that no user could use is a failure", async (t) => {
@@ -297,15 +301,15 @@ test("a path that no user could use is a failure", async (t) => {
   const direct = await check(files);
   assert.equal(direct.status, 1);
   assert.deepEqual(of(direct, "fail"), [
-    `fail  audit.dir: ${taken} exists and is no directory; name another`,
-    `fail  admin.local_socket: ${taken} exists and is no socket; remove it, or name another`,
+    `fail  audit.dir: ${taken} is not a directory: name another path`,
+    `fail  admin.local_socket: ${taken} is not a socket: remove it, or name another path`,
   ]);
 
   await files.writeNode({ audit: { dir: "taken/x" }, admin: { local_socket: "taken/admin.sock" } });
   const below = await check(files);
   assert.deepEqual(of(below, "fail"), [
-    `fail  audit.dir: ${taken}/x lies below what is no directory; name another`,
-    `fail  admin.local_socket: ${taken}/admin.sock lies below what is no directory; name another`,
+    `fail  audit.dir: a parent of ${taken}/x is not a directory: name another path`,
+    `fail  admin.local_socket: a parent of ${taken}/admin.sock is not a directory: name another path`,
   ]);
 });
 
@@ -313,7 +317,7 @@ test("a socket in a missing directory is a note, and nothing is created", async 
   const files = await writeFiles(t, {}, { admin: { local_socket: "run/admin.sock" } });
   const checked = await check(files);
   assert.equal(checked.status, 0, checked.io.out());
-  const words = `${join(files.dir, "run")} is not there; make it before the gateway starts`;
+  const words = `${join(files.dir, "run")} does not exist: create it before the gateway starts`;
   assert.deepEqual(of(checked, "note  admin.local_socket"), [`note  admin.local_socket: ${words}`]);
   assert.deepEqual((await readdir(files.dir)).sort(), ["deployment.yaml", "node.yaml"]);
 });

@@ -67,7 +67,7 @@ test("with -confirm it writes, and says how the other nodes return", async (t) =
   const target = ["-data-dir", join(dir, "data"), "-node-id", "b", "-keep", "b,c"];
   const { status, err } = await recover([...target, "-confirm"]);
   assert.equal(status, 0);
-  assert.match(err, /^Recovered: voters b, c; the log begins again behind entry 9 of term 5, recovery 1\.\n/);
+  assert.match(err, /^Recovered: voters b, c; the log continues after entry 9 of term 5, recovery 1\.\n/);
   assert.match(err, /The others \(a, c, d\) return with an empty data directory and cluster\.join/);
   const again = await recover([...target, "-confirm"]);
   assert.equal(again.status, 0);
@@ -97,7 +97,7 @@ test("a command line without a node is a usage error", async (t) => {
     [[], /needs '-config', or '-data-dir' and '-node-id'/],
     [["-data-dir", dir], /needs '-config'/],
     [["-config", join(dir, "missing.yaml")], /cannot read/],
-    [["-config", join(dir, "other.yaml")], /is no node file with a cluster block/],
+    [["-config", join(dir, "other.yaml")], /is not a node file with a cluster block/],
     [["-data-dir", dir, "-node-id", "b", "-keep", "b,"], /'-keep' takes node ids/],
     [["-data-dir", dir, "-node-id", "b", "extra"], /takes no arguments/],
   ] as const) {
@@ -114,7 +114,7 @@ test("an unrecoverable directory exits with status 1 and the reason", async (t) 
     [["-data-dir", join(dir, "nothing"), "-node-id", "b"], /there is no data directory of a node at/],
     [["-data-dir", data, "-node-id", "a"], /belongs to node b, not to a/],
     [["-data-dir", data, "-node-id", "b", "-keep", "b,x"], /not a member: x; members are a, b, c, d/],
-    [["-data-dir", data, "-node-id", "b", "-keep", "a", "-confirm"], /it is not among those to keep/],
+    [["-data-dir", data, "-node-id", "b", "-keep", "a", "-confirm"], /which is not among the members to keep/],
   ] as const) {
     const { status, err } = await recover(args);
     assert.equal(status, 1, err);

@@ -20,7 +20,7 @@ test("an archive whose index is not a number is refused, and its headers are not
   });
   const io = bufferIo({ cwd: directory });
   assert.equal(await execute(["snapshot", "save", "-socket", socket, "a.tgz"], io), 1);
-  assert.match(io.err(), /is no archive/);
+  assert.match(io.err(), /is not an archive/);
   assert.ok(!io.err().includes(CSI));
 });
 

@@ -35,9 +35,9 @@ const BOMB = Array.from(
 ).join("\n");
 
 const REFUSED: readonly (readonly [what: string, text: string, words: RegExp])[] = [
-  ["aliases that multiply", BOMB, /source\.yaml:1:1: the document holds more than 100000 values/],
+  ["aliases that multiply", BOMB, /source\.yaml:1:1: the document contains more than 100000 values/],
   ["an alias of nothing", "model_list: *models\n", /source\.yaml:1:13: .*names no anchor before it/],
-  ["a `*` that is no text", "model_list:\n  - model_name: *\n", /source\.yaml:2:17: .*must stand in quotes/],
+  ["a `*` that is not text", "model_list:\n  - model_name: *\n", /source\.yaml:2:17: .*must be quoted/],
   ["wrong indentation", "model_list:\n  - model_name: a\n   b: c\n", /source\.yaml:3:1: .*wrong indentation/],
   [
     "a comment in JSON",

@@ -46,7 +46,7 @@ test("a branch is printed as its current commit, in a document that is accepted 
   const { document, problems } = read(out);
   assert.deepEqual(
     problems.map(({ severity, message }) => `${severity} ${message}`),
-    ["warning no detector refers to this model, so that it is not fetched"],
+    ["warning no detector refers to this model, so it is not downloaded"],
   );
   assert.deepEqual(document?.models?.models, [
     {
@@ -83,7 +83,7 @@ test("a gated repository gets a reference instead of the token, which appears in
   const asked = ["pin", "-endpoint", hub.endpoint, REPO];
   const without = await gateway(asked);
   assert.equal(without.status, 0);
-  assert.match(without.err, /warning: its files cannot be fetched like this: .*accept its terms/);
+  assert.match(without.err, /warning: its files cannot be downloaded with this entry: .*accept its terms/);
   for (const [args, env] of [
     [["pin", "-token", hub.token, "-endpoint", hub.endpoint, REPO], {}],
     [asked, { HUB_TOKEN: hub.token }],
@@ -119,7 +119,10 @@ test("an unpinnable model gives the reason", async (t) => {
     assert.match(err, message);
   }
   const plain = await gateway(["pin", "-endpoint", "http://hub.example", REPO]);
-  assert.deepEqual([plain.status, /flag '-endpoint': a hub is asked over https/.test(plain.err)], [2, true]);
+  assert.deepEqual(
+    [plain.status, /flag '-endpoint': the URL of a hub must begin with https/.test(plain.err)],
+    [2, true],
+  );
   hub.fault = (_seen, answer) => fail(answer, 400, undefined, "\u001b[31mred");
   assert.doesNotMatch((await pin(REPO)).err, /\u001b/);
 });
@@ -179,14 +182,14 @@ test("the cache is listed by use in the configuration, and unused content is rem
   assert.match((await gateway(["prune", "-config", config])).err, /there is nothing to remove\n$/);
 
   const api = await gateway(["prune", "-confirm", "-config", join(dir, "api.yaml")]);
-  assert.deepEqual([api.status, /not known here/.test(api.err)], [1, true]);
+  assert.deepEqual([api.status, /does not know what it uses/.test(api.err)], [1, true]);
   assert.deepEqual(await store.cached(known), view);
 
   await write(old);
   await mkdir(join(cache, "locks"), { recursive: true });
   await writeFile(join(cache, "locks", "x.lock"), "{}");
   const busy = await gateway(["prune", "-confirm", "-config", config], { now: Date.now });
-  assert.deepEqual([busy.status, /a model is being fetched into it/.test(busy.err)], [1, true]);
+  assert.deepEqual([busy.status, /a model is being downloaded into it/.test(busy.err)], [1, true]);
   assert.deepEqual(await store.cached(known), view);
 });
 
@@ -203,10 +206,10 @@ test("check downloads nothing, and gives the size of an uncached model", async (
   await writeFile(join(dir, "node.yaml"), JSON.stringify({ cluster, cache_dir: "m", deployment: "deployment.yaml" }));
   const io = bufferIo();
   assert.equal(await execute(["check", "-config", join(dir, "node.yaml")], io), 1);
-  assert.match(io.out(), /^fail {2}model names: not in .*\/m: 30\d kB would be fetched$/m);
+  assert.match(io.out(), /^fail {2}model names: not in .*\/m: the gateway would download 30\d kB at its start$/m);
   assert.deepEqual(await filesBelow(dir), ["deployment.yaml", "node.yaml"]);
   hub.fault = (_seen, answer) => fail(answer, 404, "RevisionNotFound");
   const absent = bufferIo();
   assert.equal(await execute(["check", "-config", join(dir, "node.yaml")], absent), 1);
-  assert.match(absent.out(), /^fail {2}model names: not in .*, and cannot be fetched: .*no such revision/m);
+  assert.match(absent.out(), /^fail {2}model names: not in .*, and it cannot be downloaded: .*no such revision/m);
 });

@@ -61,7 +61,7 @@ for (const id of IDS) {
     const { status, out, err } = await run(["test", id]);
     assert.equal(status, 0, out + err);
     const own = await run(["show", id]);
-    const undecided = /rules that no case decided: (.*)/.exec(out)?.[1] ?? "";
+    const undecided = /rules without a case: (.*)/.exec(out)?.[1] ?? "";
     const fragment = own.out.split("\nFragment\n")[1] ?? "";
     for (const name of undecided.split(", ").map((it) => it.split(" ")[0] ?? "")) {
       assert.ok(name === "" || !fragment.includes(`name: ${name}\n`), `no case decides ${name}`);
@@ -90,7 +90,7 @@ test("added to an example all packs compile, no existing line changes, and addin
   await writeFile(file, first.out);
   const second = await run(["add", "-write", ...ORDERED], dir);
   assert.equal(second.status, 0, second.err);
-  assert.match(second.err, /deployment\.yaml holds all of it; nothing was written\n$/);
+  assert.match(second.err, /deployment\.yaml already contains everything; nothing was written\n$/);
   assert.equal(await readFile(file, "utf8"), first.out);
 });
 

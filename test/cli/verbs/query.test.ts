@@ -111,7 +111,7 @@ test("-o json prints an empty list for no rows, and refuses duplicate column nam
   assert.equal(refused.out(), "");
   assert.match(
     refused.err(),
-    /two columns are named 'name', and an object has one: name them apart by AS, or give -o rows/,
+    /two columns are named 'name', which JSON objects cannot represent: rename one with AS, or give -o rows/,
   );
 });
 

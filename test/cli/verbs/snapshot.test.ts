@@ -77,7 +77,7 @@ for (const [title, answer] of [
     const { socket, directory } = await standIn(t, (_asked, response) => void answer(response));
     const io = bufferIo({ cwd: directory });
     assert.equal(await save(io, "-socket", socket, "a.tgz"), 1);
-    assert.match(io.err(), /The answer \(200\) is no archive/);
+    assert.match(io.err(), /The answer \(200\) is not an archive/);
     assert.deepEqual(await readdir(directory), ["s"]);
   });
 }
@@ -109,7 +109,7 @@ test("an archive goes to stdout, and not to a terminal", async (t) => {
   assert.deepEqual(Buffer.concat(chunks), ARCHIVE);
   const shown = bufferIo({ isTerminal: (stream) => stream === "stdout" });
   assert.equal(await save(shown, "-socket", socket, "-"), 2);
-  assert.match(shown.err(), /an archive is not for a terminal/);
+  assert.match(shown.err(), /an archive cannot be printed to a terminal/);
   assert.equal(requests.length, 1);
 });
 
@@ -169,9 +169,9 @@ test("names of omitted secrets go to stdout, and instructions for them to stderr
   const { socket, directory, requests } = await standIn(t, (_asked, response) => json(response, 200, answer));
   await writeFile(join(directory, "a.tgz"), ARCHIVE);
   for (const [names, certificates, told] of [
-    [["a", "b"], ["gw.example"], /Left out 2 sealed secrets: .*secrets put NAME.*\n.*ordered again: gw\.example\.\n$/],
+    [["a", "b"], ["gw.example"], /Left out 2 sealed secrets: .*secrets put NAME.*\n.*orders again: gw\.example\.\n$/],
     [["only"], [], /Left out 1 sealed secret: .*secrets put NAME'\.\n$/],
-    [[], [], /holds no sealed secret; nothing has to be sealed again\.\n$/],
+    [[], [], /contains no sealed secrets, so none has to be put again\.\n$/],
   ] as const) {
     answer = { ...RESTORED, secrets_left_out: names, certificates_left_out: certificates };
     const io = bufferIo({ cwd: directory });
@@ -187,12 +187,12 @@ test("data that cannot be an archive is refused before anything is sent", async 
   await writeFile(join(directory, "text"), "not an archive");
   await writeFile(join(directory, "empty"), "");
   for (const [name, words] of [
-    ["text", /'text' is no snapshot archive/],
-    ["empty", /'empty' is no snapshot archive/],
+    ["text", /'text' is not a snapshot archive/],
+    ["empty", /'empty' is not a snapshot archive/],
     ["missing", /'missing' cannot be read: there is no such file/],
     [".", /'\.' is a directory/],
     ["", /the name of the file is empty/],
-    ["-", /an archive is not typed in/],
+    ["-", /an archive cannot be typed/],
   ] as const) {
     const io = bufferIo({ cwd: directory, isTerminal: (stream) => stream === "stdin" });
     assert.equal(await restore(io, "-socket", socket, name), 2);

@@ -48,13 +48,13 @@ const CASES: readonly (readonly [what: string, shown: Shown, words: string, tran
   [
     "a cluster of one",
     { leader: "n1", voters: ["n1"] },
-    "n1 reaches no other voting member, so it goes on leading.\n",
+    "n1 reaches no other voting member, so it stays the leader.\n",
     0,
   ],
   [
     "the last of three",
     { leader: "n1", voters: ["n1", "n2", "n3"], silent: ["n2", "n3"] },
-    "n1 reaches no other voting member, so it goes on leading.\n",
+    "n1 reaches no other voting member, so it stays the leader.\n",
     0,
   ],
 ];

@@ -48,7 +48,7 @@ test("a passing suite exits with 0: one line per case, the summary and the untes
       "ok    team: m1 is open: allowed by no rule; sent to one",
       "ok    team: m2 is not: denied by no-m2 (profile p): denied by rule no-m2",
       "2 cases: 2 pass, 0 fail",
-      "rules that no case decided: no-m3 (deployment)",
+      "rules without a case: no-m3 (deployment)",
       "",
     ].join("\n"),
     err: "",
@@ -93,8 +93,8 @@ test("errors of all suites are printed together on stderr, and nothing is run", 
   assert.equal(out, "");
   const lines = err.split("\n");
   assert.match(lines[0] ?? "", /^rules\/a\.yaml:5:\d+: cases\[0\]\.expects: unknown key/);
-  assert.match(lines[1] ?? "", /^rules\/b\.yaml:5:\d+: cases\[0\]\.by: no such rule holds for profile p/);
-  assert.match(lines[2] ?? "", /^rules\/c\.yaml:1:8: suite: rules\/b\.yaml holds a suite of this name too$/);
+  assert.match(lines[1] ?? "", /^rules\/b\.yaml:5:\d+: cases\[0\]\.by: no such rule applies to profile p/);
+  assert.match(lines[2] ?? "", /^rules\/c\.yaml:1:8: suite: rules\/b\.yaml also contains a suite of this name$/);
   assert.equal(lines[3], "gateway: the suites were refused: 3 problems");
 });
 
@@ -115,7 +115,7 @@ test("an unreadable path is a usage error", async (t) => {
   await mkdir(join(made.dir, "empty"));
   for (const [path, why] of [
     ["nowhere.yaml", "nowhere.yaml does not exist"],
-    ["empty", "empty holds no file named *.yaml"],
+    ["empty", "empty contains no file named *.yaml"],
     ["rules", "rules/latin.yaml is not valid UTF-8"],
   ] as const) {
     const { status, err } = await run(made, path);

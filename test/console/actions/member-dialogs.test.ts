@@ -60,7 +60,7 @@ test("handing over leadership shows the leader and the lag, and asks for y", () 
   assert.deepEqual(told(dialog, three), [
     "Effect: n2 leads, n1 follows",
     "Meanwhile: writes wait for a second or two; model requests do not",
-    "Its lag: 3 entries",
+    "Lag: 3 entries",
   ]);
   assert.equal(dialog.confirm.kind, "yes");
   assert.deepEqual(taskOf(dialog), ['POST /admin/v1/cluster/leader {"to":"n2"}']);
@@ -69,7 +69,7 @@ test("handing over leadership shows the leader and the lag, and asks for y", () 
 test("removing a member shows the new quorum and asks for its id", () => {
   const dialog = removeDialog("n3");
   assert.deepEqual(told(dialog, three), [
-    "True now: 3 voters, quorum 2, tolerates no further loss",
+    "Now: 3 voters, quorum 2, tolerates no further loss",
     "Consequence: members 3 -> 2; 2 voters, quorum 2, tolerates no loss",
     ": LOSING EITHER NODE STOPS WRITES. Add a node first",
     "Removed: n3 keeps its disk; it can only rejoin with an empty data directory (`join`)",
@@ -114,7 +114,7 @@ test("a prune opens with the reachable members ticked, and shows state and conse
     snapshot_file: "gateway-20261120-140207.tgz",
   });
   assert.deepEqual(told(dialog, three), [
-    "True now: leader n1; voters n1 n2 n3",
+    "Now: leader n1; voters n1 n2 n3",
     ": 3 voters, quorum 2, tolerates no further loss",
     ": n3 silent, last heard of 14m 20s ago",
     "Consequence: members 3 -> 2; 2 voters, quorum 2, tolerates no loss",
@@ -221,9 +221,9 @@ test("a restore shows what is lost, asks for the leader's id and proposes a snap
   const dialog = restoreDialog("old\u001b.tgz", three);
   assert.deepEqual(told(dialog, three).slice(0, 4), [
     "Effect: replaces ALL replicated state of this cluster with old\\u001b.tgz",
-    ": The present state is gone, on every node",
-    "What goes: keys, budgets, suspensions, sources with their history, sealed secrets, audit heads",
-    "What stays: the members: n1, n2, n3",
+    ": The current state is lost, on every node",
+    "Replaced: keys, budgets, suspensions, sources with their history, sealed secrets, audit heads",
+    "Unchanged: the members: n1, n2, n3",
   ]);
   assert.equal(dialog.isDangerous, true);
   assert.equal(dialog.confirm.kind === "typed" && dialog.confirm.expected({}), "n1");

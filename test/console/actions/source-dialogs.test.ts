@@ -110,8 +110,8 @@ test("a reload does not ask for a reload", () => {
 
 for (const [state, forecast] of [
   ["in_sync", "nothing will change: the document equals the stored one"],
-  ["behind", "it will be refused as it is, and the configuration in force stays"],
-  ["refused", "it will be refused as it is, and the configuration in force stays"],
+  ["behind", "it will be refused, and the configuration in force stays"],
+  ["refused", "it will be refused, and the configuration in force stays"],
   ["no_version", "it is refused if it is not valid, and the configuration in force stays"],
 ] as const) {
   test(`a reload forecasts what becomes of a file that is ${state}`, () => {
@@ -189,10 +189,10 @@ test("a deletion asks for the name and says what stays", async () => {
   const dialog = deleteSourceDialog("default", api);
   assert.deepEqual(told(dialog, api), [
     "Effect: what default defines is gone from the running deployment, on all 3 nodes",
-    "What stays: 1 other source",
+    "Unchanged: 1 other source",
     "Guard: refused if what remains is not valid",
     "Newest: revision 118, by ci@example 21m ago",
-    "Its history: is shown again once a source with that name exists; keep a copy of it first (v)",
+    "History: is shown again once a source with that name exists; keep a copy of it first (v)",
   ]);
   assert.deepEqual(dialog.attached?.({}), { kind: "removal", source: "default" });
   assert.equal(dialog.confirm.kind === "typed" && dialog.confirm.expected({}), "default");

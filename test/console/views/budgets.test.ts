@@ -3,7 +3,7 @@ import test from "node:test";
 import fc from "fast-check";
 import { filterOf } from "../../../src/console/store/filter.ts";
 import { budgetsView } from "../../../src/console/views/budgets.ts";
-import { burnOf, burnWords, ownerOf, usedPercent } from "../../../src/console/views/budgets-bucket.ts";
+import { burnOf, burnWords, ownerOf, usedPercent, whyRefusing } from "../../../src/console/views/budgets-bucket.ts";
 import {
   bodyOf,
   bucket,
@@ -188,6 +188,35 @@ test("the filter of a key finds its bucket", () => {
     rows.map((_, at) => filter.kind === "match" && filter.test(table.haystack(at))),
     [true, false],
   );
+});
+
+test("a budget that refuses although something is left says which of the two reasons it was", () => {
+  const row = bucket({
+    budget: "team",
+    limit: 1_000,
+    used: 100,
+    remaining: 900,
+    status: "refusing",
+    refused_per_minute: 2,
+  });
+  const refused = (code: string, more = {}) => ({
+    cause: "budget" as const,
+    cause_name: "team",
+    code,
+    last_minute: 1,
+    ...more,
+  });
+  const tooLittle =
+    "each reserves more than the 900 left: up to a token per input byte, plus max_tokens (16,384 if unset)";
+  const notGranted = "the cluster granted its node no units in time (check the quorum)";
+  assert.equal(whyRefusing(row, [refused("budget_exhausted")]), tooLittle);
+  assert.equal(whyRefusing(row, [refused("budget_unavailable")]), notGranted);
+  const both = `${tooLittle}; or ${notGranted}`;
+  assert.equal(whyRefusing(row), both);
+  assert.equal(whyRefusing(row, [refused("budget_exhausted"), refused("budget_unavailable")]), both);
+  assert.equal(whyRefusing(row, [refused("budget_unavailable", { cause_name: "other" })]), both);
+  assert.equal(whyRefusing(row, [refused("budget_unavailable", { last_minute: 0 })]), both);
+  assert.equal(whyRefusing(bucket({ ...row, remaining: 0 }), [refused("budget_unavailable")]), "");
 });
 
 test("owners are shown without control characters", () => {

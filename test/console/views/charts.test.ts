@@ -45,7 +45,7 @@ test("requests have bands for success, refusal and failure; a client that discon
   assert.deepEqual(
     lines.map((text) => [text.slice(0, 24).trim(), /[\d.]+[a-z]*B?(?: max \S+)$/.exec(text)?.[0] ?? ""]),
     [
-      ["ended well", "2 max 1"],
+      ["succeeded", "2 max 1"],
       ["refused", "1 max 1"],
       ["failed", "2 max 2"],
       ["first byte", "900ms max 900ms"],
@@ -60,7 +60,7 @@ test("e on a request goes to the failures of its provider, or to other callers r
   const context = contextOf({ list_requests: REQUESTS });
   const table = tableOfView(requestsView, context);
   const ids = REQUESTS.map((_, row) => table.idOf(row));
-  assert.equal(whyOf(requestsView, "errors", [ids[0] ?? ""], context), "it ended well");
+  assert.equal(whyOf(requestsView, "errors", [ids[0] ?? ""], context), "it succeeded");
   assert.deepEqual(startOf(requestsView, "errors", [ids[1] ?? ""], context), {
     kind: "go",
     place: { view: "errors", subject: "acme-alt" },
@@ -87,7 +87,7 @@ test("the pane of an MCP server has only its own calls, with the failed ones lis
   };
   const context = contextOf({ list_requests: REQUESTS, list_mcp_servers: [server] });
   const text = pane(mcpView, "tickets", context);
-  assert.match(text, /last 15m +1 call: 0 ended well, 0 refused, 1 failed; 30s are kept/);
+  assert.match(text, /last 15m +1 call: 0 succeeded, 0 refused, 1 failed; 30s are kept/);
   assert.match(text, /bad +14:01:47Z {2}502 upstream_unreachable\\u001b {2}chat_completions/);
   assert.equal(above(mcpView, context)[2]?.slice(-9).trim(), "1 max 1");
 });
@@ -170,13 +170,13 @@ test("controls have a bar each, most served first, and say if there is no decisi
     ["b", "a", "d", ""],
   );
   assert.match(pane(controlsView, "c", context), /evidence +no decision yet/);
-  assert.match(pane(controlsView, "d", context), /no rule has it any longer/);
+  assert.match(pane(controlsView, "d", context), /no rule cites it any longer/);
   assert.deepEqual(startOf(controlsView, "follow", ["a"], context), {
     kind: "go",
     place: { view: "guardrails" },
     row: "rule:cards",
   });
-  assert.equal(whyOf(controlsView, "requests", ["d"], context), "no rule has it now");
+  assert.equal(whyOf(controlsView, "requests", ["d"], context), "no rule cites it now");
 });
 
 test("a certificate shows its remaining lifetime and what to do", () => {
@@ -194,7 +194,7 @@ test("a certificate shows its remaining lifetime and what to do", () => {
   assert.match(told({ last_error: "no\u001b" }), /do +replace the files with a matching/);
   const url = "https://acme.example/directory";
   assert.match(told({ source: url, last_error: "dns" }), /do +`gateway check` tests the authority/);
-  assert.match(told({ source: url, state: "pending", not_after: null }), /do +the first is being ordered/);
+  assert.match(told({ source: url, state: "pending", not_after: null }), /do +the first certificate is being ordered/);
   assert.match(told({ state: "expired", not_after: at(-7_200) }), /expired 2h 00m ago/);
 });
 

@@ -97,14 +97,14 @@ for (const { id, members, meaning, toDo, without } of [
   {
     id: "n1",
     members: MIXED,
-    meaning: "it leads: every write goes through it",
-    toDo: "nothing; before its machine is stopped for long, hand leadership to another (L there)",
+    meaning: "it is the leader: every write goes through it",
+    toDo: "nothing; before you stop its machine for long, hand leadership to another member (press L on it)",
     without: "3 voters, quorum 2, tolerates no further loss",
   },
   {
     id: "n2",
     members: MIXED,
-    meaning: "it was too far behind for the log and is being sent the whole state",
+    meaning: "it is too far behind to catch up from the log, so it is receiving the whole state",
     toDo: "wait; if it does not end, check its disk and the network to the leader",
     without: "3 voters, quorum 2, tolerates no further loss",
   },
@@ -119,14 +119,14 @@ for (const { id, members, meaning, toDo, without } of [
     id: "n4",
     members: MIXED,
     meaning: "a learner: it catches up, 1,204 entries to go",
-    toDo: "nothing: it gets its vote once it has caught up. Until then it does not count for a quorum",
+    toDo: "nothing: it gets its vote once it has caught up. Until then it does not count toward the quorum",
     without: "4 voters, quorum 3, tolerates no further loss",
   },
   {
     id: "n2",
     members: [leader("n1"), member("n2", { lag: 5_000 }), member("n3")],
-    meaning: "it follows and votes, 5,000 entries behind",
-    toDo: "check that its lag falls; if not, check its disk and network",
+    meaning: "it is a follower with a vote, 5,000 entries behind",
+    toDo: "check that its lag shrinks; otherwise check its disk and network",
     without: "2 voters, quorum 2, tolerates no loss: LOSING EITHER NODE STOPS WRITES",
   },
   {
@@ -140,8 +140,8 @@ for (const { id, members, meaning, toDo, without } of [
   {
     id: "n1",
     members: [leader("n1")],
-    meaning: "it leads: every write goes through it",
-    toDo: "nothing; before its machine is stopped for long, hand leadership to another (L there)",
+    meaning: "it is the leader: every write goes through it",
+    toDo: "nothing; before you stop its machine for long, hand leadership to another member (press L on it)",
     without: "there is no cluster: it is the only member",
   },
 ]) {
@@ -207,7 +207,7 @@ test("the recovery guide lists its commands in order, with the known names", () 
     "     gateway cluster recover -config node.yaml",
     "   Choose ONE: the highest `last term`, and among equals the highest `last index`. A higher index of an older",
     "   term has less. n2 is the only survivor known.",
-    "3  on the chosen one alone (by what is known now n2, index 88,412): look, then write, once",
+    "3  on the chosen one alone (by what is known now n2, index 88,412): check, then write, once",
     "     gateway cluster recover -config node.yaml -keep n2",
     "     gateway cluster recover -config node.yaml -keep n2 -confirm",
     "4  on n2: start it; it is a cluster of one and leads",
@@ -216,9 +216,9 @@ test("the recovery guide lists its commands in order, with the known names", () 
     "     mv DATA_DIR DATA_DIR.lost",
     '     cluster.join: ["10.0.0.2:7001"]   in place of peers and bootstrap',
     "     systemctl start gateway",
-    "6  look: each is a learner first and votes once it has caught up",
+    "6  check: each is a learner first and gets a vote once it has caught up",
     "     :cluster",
-    "   Then save a snapshot (w), and compare keys, budgets and audit heads with what you know of.",
+    "   Then save a snapshot (w), and compare keys, budgets and audit heads with your records.",
     "",
   ]);
 });

@@ -229,7 +229,7 @@ test("sources not in force and conflicting audit chains are alerts", () => {
       ],
     }),
     [
-      "! AUDIT chain n2: showed heads that do not continue its audit chain 2 times: verify its exported trail",
+      "! AUDIT chain n2: reported audit records that contradict its chain 2 times: verify its exported trail",
       "! SOURCE source bad: line 9; revision 7 is refused here",
       "~ SOURCE source late: revision 7 is not in force yet",
     ],
@@ -243,7 +243,7 @@ test("a node replaced under its id is one alert, which explains the replacement"
     { ...head, kid: "present", seq: 12, witnessed_at: at(-5) },
   ];
   assert.deepEqual(attention({ list_audit_heads }), [
-    "! AUDIT chain n2: showed heads that do not continue its audit chain 1 time: one ended at 10,442, another is at 12. This is expected if the node was replaced under its id; otherwise verify its exported trail",
+    "! AUDIT chain n2: reported audit records that contradict its chain 1 time: one ended at 10,442, another is at 12. This is expected if the node was replaced under its id; otherwise verify its exported trail",
   ]);
   const [item] = attentionOf(contextOf({ list_audit_heads }));
   assert.deepEqual([item?.id, item?.goes.row], ["audit:n2", "n2/present"]);

@@ -57,7 +57,7 @@ test("a verdict is a row, and an unexplained one needs attention", () => {
 
 test("the pane explains the direction of the difference", () => {
   assert.match(paneOf(0), /the rest of the organisation, or streams that broke off\. 2 answers broke off/);
-  assert.match(paneOf(1), /More was metered than the provider reports/);
+  assert.match(paneOf(1), /The gateway metered more than the provider reports/);
   assert.doesNotMatch(paneOf(2), /provider saw|More was metered/);
 });
 
@@ -81,7 +81,7 @@ test("days before the first metering are last and are not a breach", () => {
   assert.equal(cellAt(table, list.length, "breach"), "~ yes", "a provider of which nothing was ever metered");
   assert.match(
     textsOf(bodyOf(reconcileView).pane?.(table.idOf(0), context) ?? []).join("\n"),
-    /before this gateway first metered/,
+    /This gateway did not meter the provider yet/,
   );
   assert.doesNotMatch(
     textsOf(bodyOf(reconcileView).pane?.(table.idOf(2), context) ?? []).join("\n"),
@@ -161,7 +161,7 @@ test("the worst day is the first row, and its pane summarizes the others", () =>
   assert.ok((keys[1] ?? 0) > (keys[0] ?? 0) && (keys[0] ?? 0) > (keys[2] ?? 0), String(keys));
   assert.match(
     paneOf(1),
-    /behind it +delta 30,000: more was metered here than is on the bill; nothing else explains it/,
+    /behind it +delta 30,000: the gateway metered more than the provider billed; use outside the gateway cannot explain it/,
   );
   assert.match(paneOf(0), /days +2 of 2 days over the bounds; the worst 2026-11-16, 3\.00 % apart/);
 });

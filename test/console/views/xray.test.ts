@@ -103,7 +103,7 @@ test("the tree of a key names each part with its state, parents before children"
     "key ci-main | active | id abcd1234, last used 1m ago, never expires",
     "├─ refused budget_exceeded by budget day-5m | 4/min | 80 requests in the last hour, the last 7s ago",
     "└─ profile standard | active | 7 keys, requires tools",
-    "   ├─ budget day-5m (shared) | SPENT | 0 of 5,000,000 left, renews in 9h 57m, used 5,000,000 (100.0 %), refuses 4/min",
+    "   ├─ budget day-5m (shared) | SPENT | 0 of 5,000,000 left, resets in 9h 57m, used 5,000,000 (100.0 %), refuses 4/min",
     "   ├─ access rules |  | in the order in which they are evaluated",
     "   │  ├─ deployment rule no-opus | deny | for llm",
     "   │  └─ rule office-hours | allow | for llm, mcp",
@@ -160,7 +160,7 @@ test("other callers are shown too: without a profile, with a missing one, suspen
       treeOf("ci-main", withKey({ status: "expired", expires_at: "2026-11-20T14:00:00.000Z" })),
       /EXPIRED \|.* expired$/,
     ],
-    ["a profile", treeOf("other"), /^profile other \| active \| 0 keys/, /budget none \| {2}\| spends without a limit/],
+    ["a profile", treeOf("other"), /^profile other \| active \| 0 keys/, /budget none \| {2}\| no limit/],
     [
       "a budget that was not used",
       treeOf("ci-main", { ...ANSWERS, list_budgets: [] }),

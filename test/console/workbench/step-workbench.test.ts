@@ -200,7 +200,7 @@ describe("running statement", () => {
   it("is canceled by the first Esc; the next one leaves the editor", () => {
     const step = press(running, "esc", { now: NOW + 3_000 });
     assert.deepEqual(step.effects, [{ kind: "cancel", id: 7 }]);
-    assert.deepEqual(step.workbench.run, { kind: "failed", words: "cancelled after 3s" });
+    assert.deepEqual(step.workbench.run, { kind: "failed", words: "canceled after 3s" });
     assert.ok(step.workbench.isEditing);
     assert.equal(press(step.workbench, "esc").workbench.isEditing, false);
     assert.deepEqual(press({ ...running, isEditing: false }, "esc").effects, [{ kind: "cancel", id: 7 }]);

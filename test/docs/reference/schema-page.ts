@@ -41,19 +41,24 @@ const keyId = (path: string): string => path.replaceAll("[]", "").replaceAll("."
 function typeOf(schema: JsonSchema): string {
   const items = recordIn(schema["items"]) as JsonSchema;
   const values = recordIn(schema["additionalProperties"]) as JsonSchema;
-  switch (schema["type"]) {
+  switch (typeIn(schema)) {
     case "array":
-      return `list of ${plural(items["type"])}`;
+      return `list of ${plural(typeIn(items))}`;
     case "object":
       return values["type"] === undefined ? "object" : `map of ${plural(values["type"])}`;
     case undefined:
       return "any value";
     default:
-      return wordOf(schema["type"]);
+      return wordOf(typeIn(schema));
   }
 }
 
-/** Returns the first type: a choice whose values YAML may read as numbers has two. */
+/** Returns the type; the first one of a choice that may also be written as a number, which states a type in each branch. */
+function typeIn(schema: JsonSchema): unknown {
+  const [first] = (schema["anyOf"] ?? []) as readonly JsonSchema[];
+  return schema["type"] ?? first?.["type"];
+}
+
 const wordOf = (type: unknown): string => String(Array.isArray(type) ? type[0] : type);
 
 const plural = (type: unknown): string => (type === undefined ? "any values" : `${wordOf(type)}s`);

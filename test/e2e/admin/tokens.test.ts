@@ -86,7 +86,7 @@ describe("tokens", () => {
       assert.equal(answer.headers["www-authenticate"], 'Bearer error="invalid_token"');
       assert.deepEqual(refusedOf(answer), {
         code: "unauthenticated",
-        message: "The bearer token is not accepted; `gateway login` obtains another.",
+        message: "The bearer token is not accepted; `gateway login` obtains a new one.",
         details: {},
       });
       // Above ten a second not all are recorded.

@@ -88,7 +88,7 @@ const WHOLE: Readonly<Record<string, (socket: Socket) => void>> = {
   "as it should be": (socket) => reply(socket, { headers: JSON_TYPE, body: result(CARD) }),
   "in escapes": (socket) => reply(socket, { headers: JSON_TYPE, body: escaped(result(CARD)) }),
   "with a byte order mark": (socket) => reply(socket, { headers: JSON_TYPE, body: MARK + escaped(result(CARD)) }),
-  "with a byte that is no UTF-8": (socket) =>
+  "with a byte that is not UTF-8": (socket) =>
     reply(socket, { headers: JSON_TYPE, body: withBadByte(result(`|${CARD}`)) }),
   "compressed, though that was not asked for": (socket) =>
     reply(socket, { headers: [...JSON_TYPE, "Content-Encoding: gzip"], body: gzipSync(result(CARD)) }),
@@ -117,7 +117,7 @@ const STREAMED: Readonly<Record<string, readonly (string | Buffer)[]>> = {
   "with data on several lines": [`data: ${result(CARD).replace(',"result"', '\ndata: ,"result"')}\n\n`],
   "with line ends of CR alone": [`event: message\rdata: ${result(CARD)}\r\r`],
   "with a byte order mark": [`${MARK}data: ${escaped(result(CARD))}\n\n`],
-  "with a byte that is no UTF-8": [withBadByte(`data: ${result(`|${CARD}`)}\n\n`)],
+  "with a byte that is not UTF-8": [withBadByte(`data: ${result(`|${CARD}`)}\n\n`)],
   "after comments and fields of no meaning": [`: alive\n\nretry: 5\nfoo: ${"x"}\n`, `data:${result(CARD)}\n\n`],
 };
 

@@ -79,7 +79,7 @@ test("a data directory refuses to open for another node and then still serves it
     const second = await cluster.add("second", { begin: { kind: "bootstrap" }, dataDir });
     const { status, output } = await second.failsToStart();
     assert.equal(status, STORAGE_REFUSED, output);
-    assert.match(output, /in use by another process: stop that one, or give this one its own data_dir/);
+    assert.match(output, /in use by another process: stop that process, or give this one its own data_dir/);
     assert.ok(output.includes(dataDir), output);
     await isUnchanged(node);
   });

@@ -62,7 +62,7 @@ test("data directories that must not return", async (t) => {
       const states = await Promise.all(others.map((other) => stateOf(other, id)));
       return states.includes("forgot");
     });
-    assert.ok(others.some((other) => /a member has forgotten what it acknowledged/.test(other.output())));
+    assert.ok(others.some((other) => /a member lost entries that it had acknowledged/.test(other.output())));
     await mustWrite(others[0]!, `without-${id}`, 1);
     await rm(node.dataDir, { recursive: true });
     await rejoinBlank({ cluster }, node);
@@ -107,7 +107,10 @@ test("data directories that must not return", async (t) => {
     for (const { status, output } of await Promise.all([n2.failsToStart(), n3.failsToStart()])) {
       assert.equal(status, STORAGE_FAULT, output);
       assert.match(output, /is from before a recovery of its cluster \(n1 refuses it: stale_recovery_epoch\)/);
-      assert.match(output, /Move it away and start this node with an empty one that joins \(cluster\.join\)/);
+      assert.match(
+        output,
+        /Move the directory away and start this node with an empty one that joins \(cluster\.join\)/,
+      );
     }
     await mustWrite(n1, "kept-10", 11);
   });

@@ -49,7 +49,7 @@ test("every node reports acknowledged writes that a majority has lost", async (t
     );
     // Either of them may lead now.
     assert.match(told, /hold different entries up to \d+ of the log/);
-    assert.match(told, /Copy every node's data directory before anything else .* 'gateway cluster recover'/);
+    assert.match(told, /First stop the nodes and copy the data directory of each\. .* 'gateway cluster recover'/);
     assert.ok(node.output().includes("has lost acknowledged writes"), node.output());
   }
   const registers = await n1.door.localRegisters();

@@ -77,7 +77,7 @@ test("a leader low on disk space hands over leadership and accepts no writes unt
   await cluster.caughtUp();
   assert.equal((await n1.door.localRegisters()).get("through-the-leader"), 2);
   await disk.free();
-  await until("n1 notices that there is room", () => /the disk has room again/.test(n1.output()));
+  await until("n1 notices that there is room", () => /the disk has enough free space again/.test(n1.output()));
 });
 
 test("a single node low on disk space answers disk_low and keeps acknowledged writes; a full disk ends the process", async (t) => {

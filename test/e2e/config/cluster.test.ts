@@ -122,7 +122,7 @@ describe("configuration of three nodes", () => {
 
     const status = await fileStatus(n3);
     assert.equal(status.state, "refused");
-    assert.match(status.message, /keeps the one before: default:1:\d+: providers\[0\]\.base_url: .*UPSTREAM/);
+    assert.match(status.message, /keeps the previous one: default:1:\d+: providers\[0\]\.base_url: .*UPSTREAM/);
     assert.match(status.remedy, /what this node lacks/);
     const { configuration, ready: isReady } = await n3.client.call("get_status");
     assert.equal(configuration.state, "refused");

@@ -71,7 +71,7 @@ describe("deployment configured by a file", { concurrency: 2 }, () => {
     const cases = [
       { document: one(second, 3), from: "second", state: "in_sync", remedy: /^$/ },
       { document: one(first, 3), from: "second", state: "diverged", remedy: /raise `version`/ },
-      { document: one(first, 1), from: "second", state: "behind", remedy: /beyond 3/ },
+      { document: one(first, 1), from: "second", state: "behind", remedy: /above 3/ },
       { document: one(first, 4), from: "first", state: "in_sync", remedy: /^$/ },
     ];
     for (const { document, from, state, remedy } of cases) {
@@ -148,7 +148,7 @@ describe("deployment configured by a file", { concurrency: 2 }, () => {
     await node.writeDeployment(one(second, 5));
     assert.match((await reload())[0]?.message ?? "", /^version 5 is stored with different content/);
     await node.writeDeployment(one(second, 4));
-    assert.match((await reload())[0]?.message ?? "", /^version 4 is behind the stored version 5/);
+    assert.match((await reload())[0]?.message ?? "", /^version 4 is lower than the stored version 5/);
     assert.equal((await fileStatus(node)).state, "behind");
 
     await node.writeDeployment("version: 6\nhue: red\nproviders:\n  - { name: one }\n");
@@ -226,7 +226,7 @@ describe("deployment configured by a file", { concurrency: 2 }, () => {
     await writeFile(join(node.dir, "kek"), "short");
     await node.writeNode({}, { kek_file: "kek" });
     assert.equal((await within("the end", node.launch().ended, SLOW_MS)).status, 10);
-    assert.match(node.program.stderr(), /cluster\.kek_file: .*holds 5 bytes|may be read or written by everybody/);
+    assert.match(node.program.stderr(), /cluster\.kek_file: .*holds 5 bytes|is readable or writable for every user/);
     await node.writeNode({});
     const former = node.launch({ GATEWAY_CLUSTER_SECRET_PREVIOUS: "short" });
     assert.equal((await within("the end", former.ended, SLOW_MS)).status, 10);

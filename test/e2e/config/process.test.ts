@@ -18,7 +18,7 @@ describe("process signals and checks", { concurrency: 2 }, () => {
     const program = node.launch();
     await eventually("the data directory", () => existsSync(node.dataDir), SLOW_MS);
     program.signal("SIGHUP");
-    await told(program, "SIGHUP during the start: the files are read again once it is through");
+    await told(program, "SIGHUP arrived during the start: the files are read again once the start has finished");
     program.signal("SIGTERM");
     assert.deepEqual(await within("the end", program.ended, SLOW_MS), { status: 0, signal: null });
   });
@@ -58,7 +58,7 @@ describe("process signals and checks", { concurrency: 2 }, () => {
     });
     const seen = await check(sealed.nodePath);
     assert.equal(seen.status, 0, seen.stdout);
-    assert.match(seen.stdout, /^note {2}secret x: .*the cluster must hold it, sealed$/m);
+    assert.match(seen.stdout, /^note {2}secret x: .*it must be a sealed secret of the cluster/m);
     assert.match(seen.stdout, /^note {2}provider one: not tested/m);
     assert.match(seen.stdout, /^ok {4}provider open: /m);
     assert.equal(upstream.requests.length, 1);

@@ -62,7 +62,7 @@ describe("sealed secrets", { concurrency: 2 }, () => {
       const it = await fileStatus(node);
       return it.state === "refused" && it;
     });
-    assert.match(status.message, /keeps the one before: a:1:\d+: providers\[0\]\.api_key: .*"x"/);
+    assert.match(status.message, /keeps the previous one: a:1:\d+: providers\[0\]\.api_key: .*"x"/);
     await ask(t, gateway);
     assert.equal(credentialAt(upstream), "Bearer sk-two");
     await node.client.call("put_secret", { params, body: { value: "sk-three" } });

@@ -95,7 +95,7 @@ describe("deployment written through the admin API", { concurrency: 2 }, () => {
     const overlap = await refusalOf(put("b", one(upstream)));
     assert.deepEqual([overlap.status, overlap.code], [422, "refused"]);
     assert.equal(problemsOf(overlap)[0]?.source, "b");
-    assert.match(problemsOf(overlap)[0]?.message ?? "", /"one" stands in the source "a" too/);
+    assert.match(problemsOf(overlap)[0]?.message ?? "", /"one" is also in the source "a"/);
     // Both run concurrently: the second is compiled with the result of the first.
     const settled = await Promise.allSettled(
       ["c", "d"].map((name) => put(name, { providers: [provider("two", upstream.url)] })),

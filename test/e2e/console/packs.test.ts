@@ -103,7 +103,7 @@ describe("packs from a local folder", { skip: ptySkip }, async () => {
     await console.until(/its cases +pass: /);
     await console.press("n");
     await console.until("Add pack ours");
-    await console.until(/Last hour +no request was served lately/);
+    await console.until(/Last hour +no recent requests/);
     console.type("ours");
     await console.press("enter");
     await console.until(/ours is added: /);

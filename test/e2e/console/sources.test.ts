@@ -69,7 +69,7 @@ describe("sources in the console", { skip: ptySkip }, async () => {
     assert.equal(await stored(), document("two-next"));
     await console.press("u");
     await console.until("Roll default back to revision 1");
-    await console.until(/Last hour +no request was served lately/);
+    await console.until(/Last hour +no recent requests/);
     await console.press("esc");
   });
 

@@ -82,7 +82,7 @@ describe("guardrail sweep", { skip: ptySkip }, async () => {
     await writeFile(join(console.home, "bad.jsonl"), `${lines(CASES.slice(0, 1))}{"text": "${CANARY}", "spans": 3}\n`);
     await console.command("sweeps");
     await asked(console, "bad.jsonl");
-    await console.until(/SWEEP FAILED: bad\.jsonl:2: "spans" is no list/);
+    await console.until(/SWEEP FAILED: bad\.jsonl:2: "spans" is not a list/);
     assert.ok(!console.screen().includes(CANARY));
     await asked(console, "absent.jsonl");
     await console.until(/SWEEP FAILED: .*absent\.jsonl/);
@@ -126,7 +126,7 @@ describe("guardrail sweep", { skip: ptySkip }, async () => {
     await console.press("W");
     await console.until("Set guardrails.score_threshold to");
     await console.until(/Writes +the file/);
-    await console.until(/Last hour +no request was served lately/);
+    await console.until(/Last hour +no recent requests/);
     const threshold = /score_threshold to ([\d.]+)/.exec(console.screen())?.[1] ?? "";
     assert.match(console.screen(), /Writes +the file .*which is then reloaded/);
     console.type(threshold);

@@ -125,7 +125,7 @@ test("if no source has keys, `check` says for each source why", async () => {
   const program = runProgram(file, { args: ["check", "-config", first.nodePath], env });
   await within("the end of check", program.ended, 60_000);
   assert.match(program.stdout(), /fail {2}credential cloud: .*fromEnv.*EC2 Instance Metadata Service access disabled/);
-  assert.match(program.stdout(), /fail {2}provider bedrock: not asked: The credential cloud cannot be had/);
+  assert.match(program.stdout(), /fail {2}provider bedrock: no request was sent: The credential cloud cannot be had/);
 });
 
 const MODES: readonly Mode[] = ["403", "v1", "garbage", "expired", "slow"];
@@ -147,7 +147,7 @@ async function failsAndRecovers(node: TestNode, gateway: Gateway, source: Platfo
     });
     assert.equal(failed.status, 502, failed.text);
     assert.match(failed.text, /"code":"credential_unavailable"/);
-    assert.match(failed.text, /The credential cloud cannot be had: the platform gives no keys\./);
+    assert.match(failed.text, /The credential cloud is not available: the platform returned no keys\./);
     isQuiet(failed.text);
     source.mode = "good";
     await eventually(`keys after ${mode}`, async () => (await ask(gateway)).status === 200);

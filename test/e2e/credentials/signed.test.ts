@@ -151,7 +151,11 @@ test("a clock ten minutes off is corrected once from the answer's date, and repo
       Array.from({ length: 8 }, () => openai.chat.completions.create({ model: "late-1", messages: user("hi") })),
     );
     assert.equal(answers.length, 8);
-    const line = await told(node.program, "requests are signed for another time than this node's", from);
+    const line = await told(
+      node.program,
+      "requests are signed with a corrected time, since the upstream's clock differs from this node's",
+      from,
+    );
     assert.equal(Math.sign(Number(line["offset_ms"])), sign);
     assert.ok(Math.abs(Math.abs(Number(line["offset_ms"])) - 600_000) < 5_000, JSON.stringify(line));
     assert.ok(skewed.counts().requests - before <= 16);

@@ -319,11 +319,11 @@ test("check says for each credential whether one is available, and what only a c
   await within("the end of check", program.ended, 60_000);
   const said = program.stdout();
   for (const line of [
-    /^ok {4}credential own: its token endpoint gives a token$/m,
+    /^ok {4}credential own: its token endpoint returned a token$/m,
     /^fail {2}credential stale: the endpoint answers 40[01] invalid_client$/m,
     /^note {2}credential exchanged: the token endpoint of corp is known; whether it exchanges only a caller can prove$/m,
-    /^note {2}MCP server exchanged: .* answered 401: it is called with the caller's credential, and this check has none$/m,
-    /^note {2}configuration: .*credentials\[\d+\]\.token_exchange\.issuer: warning: nobody can call what this is for/m,
+    /^note {2}MCP server exchanged: .* answered 401: it requires a caller's credential, which this check does not have$/m,
+    /^note {2}configuration: .*credentials\[\d+\]\.token_exchange\.issuer: warning: this credential cannot be used/m,
   ]) {
     assert.match(said, line);
   }

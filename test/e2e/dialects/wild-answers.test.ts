@@ -188,7 +188,7 @@ test("an encoding that is corrupt, truncated, unknown or a bomb ends with a reas
   await eventually("the log tells it", () =>
     gateway
       .log()
-      .some(({ message, kind }) => message === "the answer of an upstream could not be used" && kind === "invalid"),
+      .some(({ message, kind }) => message === "an answer of an upstream could not be used" && kind === "invalid"),
   );
 });
 

@@ -196,7 +196,7 @@ test("the verb prints a sentence and a table, and fails if a served request woul
   await writeFile(join(node.dir, "same.json"), JSON.stringify(inForce));
   const same = await verb("same.json");
   assert.equal(same.status, 0, same.err);
-  assert.match(same.out, /^Last 1h: 22 requests, all of which would end as they did\.\n/);
+  assert.match(same.out, /^Last 1h: 22 requests, all with the same outcome\.\n/);
   const narrowed = await verb("-profile", "ci", "-set", "allowed_models=sim-9", "-o", "json");
   assert.equal(narrowed.status, 1, narrowed.err);
   assert.equal((JSON.parse(narrowed.out) as RehearsalResult).refused, 9);

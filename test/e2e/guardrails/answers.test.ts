@@ -150,7 +150,7 @@ const NAMED: Readonly<Record<string, { readonly answer: Reply; readonly shown: R
     answer: { headers: JSON_TYPE, body: `\ufeff${completion(MAIL)}` },
     shown: /<EMAIL_ADDRESS>/,
   },
-  "a byte that is no UTF-8": {
+  "a byte that is not UTF-8": {
     answer: {
       headers: JSON_TYPE,
       body: Buffer.concat([

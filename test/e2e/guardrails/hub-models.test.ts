@@ -99,7 +99,7 @@ test("a pinned model is fetched, denies, serves offline, and is replaced at run 
   const graph = filesOf("alice")["onnx/model.onnx"];
   const first = holding(hub, graph);
   const program = node.launch();
-  await told(program, "the configuration waits for models");
+  await told(program, "the configuration is waiting for models");
   const line = await eventually("a line of the log that tells how far it is", async () => {
     first.step();
     return program
@@ -139,7 +139,7 @@ test("a pinned model is fetched, denies, serves offline, and is replaced at run 
   await node.writeDeployment(documentWith(models, 1));
   const from = offline.log().length;
   offline.signal("SIGHUP");
-  await told(offline, "the configuration waits for models", from);
+  await told(offline, "the configuration is waiting for models", from);
   await eventually("half of it is there", async () => ((await modelNow())?.bytes ?? 0) > 0);
   assert.equal((await modelNow())?.state, "fetching");
   assert.deepEqual([await say(offline.url, "alice said hello"), await say(offline.url, "bob")], [403, 200]);

@@ -135,7 +135,7 @@ test("check runs each graph once and reports a broken one", { skip: missing }, a
   };
   const sound = await check(LABELS);
   assert.equal(sound.status, 0, sound.told);
-  assert.match(sound.told, /models.*loaded, and each graph of this machine was run/);
+  assert.match(sound.told, /models.*loaded, and each local model was run once/);
   const { status, told } = await check(["O", "B-PER"]);
   assert.equal(status, 1, told);
   assert.match(

@@ -57,7 +57,7 @@ describe("behind a real Envoy", { skip: envoy.missing }, () => {
     const { gateway, upstream, proxy } = await setUp(t, { env: { GATEWAY_DRAIN: "20s" } });
     const { postings, rest } = await openRequests(proxy.url, streamsOf(gateway.metricsUrl));
     gateway.signal("SIGTERM");
-    await gateway.logged("stopping; running requests may finish, a second signal ends at once");
+    await gateway.logged("stopping: waiting for requests in flight; a second signal ends the process at once");
     for (const posting of postings) posting.end(rest);
     const answers = await Promise.all(postings.map(({ answered }) => within("an answer", answered)));
     assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));

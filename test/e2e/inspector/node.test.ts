@@ -149,7 +149,7 @@ test("a stopping node answers streams in flight, accepts no more, and ends", asy
   talk.say(headers());
   await talk.heard();
   own.signal("SIGTERM");
-  await own.logged("stopping; running requests may finish, a second signal ends at once");
+  await own.logged("stopping: waiting for requests in flight; a second signal ends the process at once");
   talk.say(body(chat(MAIL)));
   assert.equal(verdictOf(await talk.heard()), chat(REDACTED));
   talk.end();

@@ -141,7 +141,7 @@ test("a refused or broken connection names the proxy, its answer and the remedy,
   const shown = `the forward proxy http://127.0.0.1:${proxy.port}`;
   const rows = [
     ["forbidden", `${shown} answered 403 for forbidden.test:443: it does not allow that destination`],
-    ["login", `${shown} answered 407 for login.test:8443: it wants a user and password`],
+    ["login", `${shown} answered 407 for login.test:8443: it requires a user and password`],
     ["unknown", `${shown} answered 502 for unknown.test:443: it cannot reach the destination`],
     ["broken", `${shown} closed the connection that was to lead to broken.test:443`],
     ["gated", `the forward proxy https://localhost:${overTls.port} answered 407 for http://plain-login.test`],

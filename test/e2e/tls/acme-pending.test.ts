@@ -79,7 +79,7 @@ test("without an authority the TLS listener answers 503 with a placeholder certi
     assert.deepEqual([status, retryAfter], [503, "10"]);
     const { type, error } = JSON.parse(body) as { type?: string; error: { message: string } };
     assert.equal(type, kind === "messages" ? "error" : undefined, body);
-    assert.match(error.message, /^The gateway has no certificate yet and serves nothing before it has one\./);
+    assert.match(error.message, /^The gateway has no certificate yet and serves nothing until it has one\./);
     assert.match(body, /no_certificate/);
     assert.doesNotMatch(body, /127\.0\.0\.1/, "clients are not told of the authority");
   }

@@ -120,6 +120,6 @@ test("a certificate is replaced while requests continue, and status and metrics 
   assert.deepEqual(lines.map(({ key }) => key).sort(), ["tls.eab", "tls.email"]);
   assert.match(
     String(lines.find(({ key }) => key === "tls.eab")?.["note"]),
-    /another tls\.email makes another account/,
+    /another tls\.email creates a new account/,
   );
 });

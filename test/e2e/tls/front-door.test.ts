@@ -178,9 +178,12 @@ test("a wrong key on a running gateway is reported in log and metrics and causes
   await gateway.write({ chain: now.chain, key: other.key });
   const from = gateway.log().length;
   gateway.signal("SIGHUP");
-  const line = await gateway.logged("certificate not taken up; the one before keeps serving", from);
+  const line = await gateway.logged("the new certificate was rejected; the previous one stays in use", from);
   assert.deepEqual([line.level, line["reason"]], ["error", "wrong_key"]);
-  assert.equal(line["problem"], `${gateway.keyFile}: the key is not that of the certificate in ${gateway.certFile}`);
+  assert.equal(
+    line["problem"],
+    `${gateway.keyFile}: the key does not belong to the certificate in ${gateway.certFile}`,
+  );
   assert.equal(await metric("gateway_certificate_failures"), 1);
   assert.equal(await metric('gateway_certificate_reads_total{result="wrong_key"}'), 1);
   const days = ((await metric("gateway_certificate_not_after_seconds")) - Date.now() / 1_000) / 86_400;
@@ -273,6 +276,6 @@ test("a start without a usable pair ends with an error that names the file", asy
   const program = runProgram(t, { args: ["-config", files.nodePath] });
   assert.deepEqual(await within("the end", program.ended), { status: 10, signal: null });
   assert.ok(
-    program.stderr().includes(`tls: ${gateway.rootFile}: the key is a certificate; are the two files exchanged?`),
+    program.stderr().includes(`tls: ${gateway.rootFile}: the key is a certificate; are the two files swapped?`),
   );
 });

@@ -64,7 +64,7 @@ export async function startSecure(
       await write(await authority.issue());
       // The signal checks the files at once.
       gateway.signal("SIGHUP");
-      await gateway.logged("certificate taken up", from);
+      await gateway.logged("new certificate in use", from);
     },
   };
 }

@@ -124,7 +124,7 @@ test("certificates are replaced under load without a failed request or closed st
   socket.close();
 
   gateway.signal("SIGTERM");
-  await gateway.logged("stopping; running requests may finish, a second signal ends at once");
+  await gateway.logged("stopping: waiting for requests in flight; a second signal ends the process at once");
   await eventually("closed doors", () =>
     handshake(t, port, { ca }).then(
       () => false,

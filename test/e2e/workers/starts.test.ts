@@ -57,7 +57,7 @@ test("in flag mode one process serves, and the log says so", async (t) => {
     args: ["-upstream", "http://127.0.0.1:9/v1"],
     env: { GATEWAY_WORKERS: "2" },
   });
-  assert.ok(gateway.log().some(({ message }) => /GATEWAY_WORKERS holds in config mode alone/.test(String(message))));
+  assert.ok(gateway.log().some(({ message }) => /GATEWAY_WORKERS has no effect without -config/.test(String(message))));
 });
 
 for (const [what, workers, changes, words] of [

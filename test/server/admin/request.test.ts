@@ -120,9 +120,9 @@ const CASES: readonly Case[] = [
     /`expires_in` must be a positive duration/,
   ],
   ["a body that is a list", "POST", "/admin/v1/keys", { body: "[]" }, 400, "invalid", /^The body must be object/],
-  ["a body that is no JSON", "POST", "/admin/v1/keys", { body: "{" }, 400, "invalid", /^The body is not JSON/],
+  ["a body that is not JSON", "POST", "/admin/v1/keys", { body: "{" }, 400, "invalid", /^The body is not JSON/],
   [
-    "a body that is no UTF-8",
+    "a body that is not UTF-8",
     "POST",
     "/admin/v1/keys",
     { body: Buffer.from([0x22, 0xff, 0x22]) },
@@ -159,7 +159,7 @@ const CASES: readonly Case[] = [
     "invalid",
     /`index` is given more than once/,
   ],
-  ["an index that is no number", "GET", "/admin/v1/keys?index=x", {}, 400, "invalid", /`index` must be integer/],
+  ["an index that is not a number", "GET", "/admin/v1/keys?index=x", {}, 400, "invalid", /`index` must be integer/],
   ["a wait without an index", "GET", "/admin/v1/keys?wait=1s", {}, 400, "invalid", /`wait` needs `index`/],
   [
     "a wait that is too long",
@@ -207,7 +207,7 @@ const CASES: readonly Case[] = [
     /takes no If-Match/,
   ],
   [
-    "If-Match that is no revision",
+    "If-Match that is not a revision",
     "PUT",
     "/admin/v1/sources/a",
     { headers: { "if-match": "*" }, body: "{}" },
@@ -222,7 +222,7 @@ const CASES: readonly Case[] = [
     { body: Buffer.alloc(MAX_JSON_BYTES + 1, 0x20) },
     413,
     "body_too_large",
-    /over 1048576 bytes/,
+    /larger than 1048576 bytes/,
   ],
   [
     "a document over its bound",
@@ -231,7 +231,7 @@ const CASES: readonly Case[] = [
     { body: Buffer.alloc(MAX_DOCUMENT_BYTES + 1, 0x20) },
     413,
     "body_too_large",
-    /over 8388608 bytes/,
+    /larger than 8388608 bytes/,
   ],
 ].map(
   ([title, method, path, options, status, code, message]) =>

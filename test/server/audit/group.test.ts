@@ -196,7 +196,7 @@ const tampering: readonly (readonly [what: string, changes: Record<string, unkno
   ["a path with padding", { proof: `5.0.${path1}=` }, "form 1"],
   ["a path in the other alphabet", { proof: `5.0.${"+".repeat(path1.length)}` }, "form 1"],
   ["text behind the proof", { proof: `${of(1).proof}.` }, "form 1"],
-  ["a proof that is no text", { proof: 5 }, "form 1"],
+  ["a proof that is not text", { proof: 5 }, "form 1"],
   ["a proof that is null", { proof: null }, "form 1"],
   ["a member more", { proofs: of(1).proof }, "form 1"],
 ];

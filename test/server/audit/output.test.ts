@@ -125,7 +125,7 @@ test("a stalled reader fills the queue; accepted records are written once it rea
   assert.equal((error as { code?: string }).code, "audit_unavailable");
   assert.ok(taken > 15_000, `${taken} records`);
   assert.throws(() => trail.reserve(), { code: "audit_unavailable" });
-  await eventually("a word on it", () => logged.some(({ message }) => /waits for its output/.test(message)));
+  await eventually("a word on it", () => logged.some(({ message }) => /is waiting for its output/.test(message)));
 
   const stream = createReadStream(given.path, { flags: "r" });
   const chunks: Uint8Array[] = [];
@@ -147,7 +147,7 @@ test("a close with a stalled reader ends, and the next start emits the rest", as
   const { trail, logged } = await open(context, { dir: at.dir, fd: given.writeFd });
   for (let n = 0; n < 200; n += 1) trail.append({ event: "access.decision", data: { n, text: "x".repeat(2_000) } });
   await within("the close", trail.close(), 14_000);
-  assert.ok(logged.some(({ message }) => /the next start emits it/.test(message)));
+  assert.ok(logged.some(({ message }) => /the next start writes them/.test(message)));
   const before = drain(given);
   const next = await open(context, at);
   await next.trail.close();
@@ -204,7 +204,7 @@ test("a full disk under the journal ends the trail: it logs this and refuses rec
   await assert.rejects(fill(), { code: "audit_unavailable" });
   const error = await within("the end", trail.ended);
   assert.equal(error.name, "AuditError");
-  assert.match(error.message, /audit-head: ENOSPC; make room on that disk/);
+  assert.match(error.message, /audit-head: ENOSPC; free space on that disk/);
   assert.throws(() => trail.append({ event: "admin.write", data: {} }), { code: "audit_unavailable" });
   await trail.close();
   rmSync(join(disk, "ballast"));

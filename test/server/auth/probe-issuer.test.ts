@@ -230,7 +230,7 @@ test("an issuer with a private certificate authority is trusted only with ca_fil
   assert.equal(await told(issuer.options({ caFile })), "ok");
   assert.equal(await told(issuer.options({ caFile: await file("both.pem", `${stranger}\n${authority}`) })), "ok");
   assert.match(await told(issuer.options({ caFile: await file("other.pem", stranger) })), /^discovery: .*VERIFY|SIGN/);
-  assert.match(await told(issuer.options({ caFile: await file("empty.pem", "") })), /ca_file holds no certificate/);
+  assert.match(await told(issuer.options({ caFile: await file("empty.pem", "") })), /ca_file contains no certificate/);
   assert.match(await told(issuer.options({ caFile: join(folder, "none.pem") })), /ca_file cannot be read: ENOENT/);
   // The name on the certificate counts as well as who signed it.
   const url = issuer.url.replace("127.0.0.1", "localhost");
@@ -273,9 +273,9 @@ test("the bearer token is read at each fetch and sent only to the issuer's origi
 test("a token file that is missing, empty or invalid stops the fetch and is not quoted", async () => {
   await using issuer = await startIssuer({ keys: [key] });
   const rows = [
-    ["", /token_file holds no bearer token/],
-    ["canary\r\nx: y", /token_file holds no bearer token/],
-    ["canary \u00e9", /token_file holds no bearer token/],
+    ["", /token_file contains no bearer token/],
+    ["canary\r\nx: y", /token_file contains no bearer token/],
+    ["canary \u00e9", /token_file contains no bearer token/],
   ] as const;
   for (const [text, expected] of rows) {
     const message = await told(issuer.options({ tokenFile: await file("bad-token", text) }));

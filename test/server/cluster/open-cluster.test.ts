@@ -172,7 +172,7 @@ test("a refused restore leaves everything unchanged and no file behind", async (
   const cases = [
     [whole, /malformed/],
     [whole.subarray(0, -20), /the archive is refused/],
-    [Buffer.from("no archive"), /not gzip/],
+    [Buffer.from("no archive"), /not a gzip file/],
   ] as const;
   for (const [archive, why] of cases) {
     await assert.rejects(node.restore(piecesOf(archive), options()), failure("refused", why));

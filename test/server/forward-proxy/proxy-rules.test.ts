@@ -102,7 +102,7 @@ test("an unusable variable is a problem that quotes no credentials", () => {
       /^HTTPS_PROXY: proxies of the kind "socks5" are not supported/,
     ],
     [{ http_proxy: "http://user:hunter2@" }, /^http_proxy: expected the address of a proxy/],
-    [{ HTTPS_PROXY: "http://us%er:hunter2@proxy" }, /^HTTPS_PROXY: the user or password holds a `%`/],
+    [{ HTTPS_PROXY: "http://us%er:hunter2@proxy" }, /^HTTPS_PROXY: the user or password contains a `%`/],
   ] as const;
   for (const [env, expected] of rows) {
     const { problems } = readForwardProxies(env);
@@ -123,7 +123,7 @@ test("an entry of NO_PROXY that matches nothing is a warning, and the others are
     "/run/docker.sock",
   ]) {
     const { proxies, warnings } = readForwardProxies({ HTTPS_PROXY, no_proxy: `${entry},example.org` });
-    assert.deepEqual(warnings, [`no_proxy: ${JSON.stringify(entry)} is skipped: it is no name, address or network`]);
+    assert.deepEqual(warnings, [`no_proxy: ${JSON.stringify(entry)} is skipped: it is not a name, address or network`]);
     assert.equal(proxies.proxyFor(new URL("https://example.org")), undefined);
     assert.equal(proxies.proxyFor(new URL("https://example.net"))?.shown, HTTPS_PROXY);
   }

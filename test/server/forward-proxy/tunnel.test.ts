@@ -87,14 +87,14 @@ test("every failure names the proxy without its credentials, and the cause", asy
     (client) =>
       client.end(text);
   const rows: readonly (readonly [Script, RegExp])[] = [
-    [answering("HTTP/1.1 407 Login\r\n\r\n"), /answered 407 for api\.test:443: it wants a user and password/],
+    [answering("HTTP/1.1 407 Login\r\n\r\n"), /answered 407 for api\.test:443: it requires a user and password/],
     [answering("HTTP/1.1 403 No\r\n\r\n"), /answered 403 for api\.test:443: it does not allow that destination/],
     [answering("HTTP/1.1 502 Bad\r\n\r\n"), /answered 502 for api\.test:443: it cannot reach the destination/],
     [answering("HTTP/1.1 504 Late\r\n\r\n"), /answered 504 for api\.test:443/],
     [answering("HTTP/1.1 302 Found\r\nlocation: http://x\r\n\r\n"), /answered 302 for api\.test:443$/],
-    [answering("HTTP/1.1 abc\r\n\r\n"), /does not answer CONNECT as HTTP\/1\.1 has it/],
-    [answering("\u0005\u0000"), /does not answer CONNECT as HTTP\/1\.1 has it/],
-    [answering(`HTTP/1.1 200 OK\r\nx: ${"x".repeat(40_000)}`), /does not answer CONNECT as HTTP\/1\.1 has it/],
+    [answering("HTTP/1.1 abc\r\n\r\n"), /does not answer CONNECT with valid HTTP\/1\.1/],
+    [answering("\u0005\u0000"), /does not answer CONNECT with valid HTTP\/1\.1/],
+    [answering(`HTTP/1.1 200 OK\r\nx: ${"x".repeat(40_000)}`), /does not answer CONNECT with valid HTTP\/1\.1/],
     [answering("HTTP/1.1 200 OK\r\n"), /closed the connection that was to lead to api\.test:443/],
     [(client) => client.destroy(), /closed the connection that was to lead to api\.test:443/],
     [(client) => client.resetAndDestroy(), /broke off the way to api\.test:443|closed the connection/],

@@ -122,7 +122,7 @@ const BROKEN: readonly (readonly [string, readonly Buffer[], string])[] = [
   ["a message that is compressed, and does not say how", [framed(HEADERS, { flag: 1 })], "3"],
   ["a message that never ends", [framed(Buffer.alloc(10), { length: 1_000 })], "0"],
   [
-    "a name that is no UTF-8",
+    "a name that is not UTF-8",
     [framed(header(Buffer.from([0xff, 0xc0, 0x80]), Buffer.from("x"))), framed(Buffer.alloc(0))],
     "3",
   ],

@@ -145,7 +145,9 @@ test("a failed fetch is reported, and retried while the model is needed", async 
   assert.match(missingModelsText(supply.standing()) ?? "", /^names \(http:.*has no such revision \(refused\)\)$/);
   while (supply.standing()[0]?.state !== "ready") await nextChange(supply);
   assert.deepEqual(waits, [30_000, 60_000, 120_000, 240_000, 480_000, 600_000, 600_000]);
-  const told = lines.filter(({ message }) => message === "a model could not be fetched; it is tried again");
+  const told = lines.filter(
+    ({ message }) => message === "a model could not be downloaded; the download will be retried",
+  );
   assert.deepEqual([told.length, told[0]?.fields["retry_in_seconds"]], [7, 30]);
   assert.deepEqual(await leftovers(directory), []);
 });

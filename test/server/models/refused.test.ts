@@ -110,7 +110,7 @@ const SENT: readonly [string, Hub["fault"], string, RegExp][] = [
     "a pointer",
     (_s, answer) => raw(answer, 200, { "content-length": pointer.length }, pointer),
     "mismatch",
-    /a pointer in place of the file/,
+    /a Git LFS pointer instead of the file/,
   ],
   ["compressed", (_s, answer) => raw(answer, 200, { "content-encoding": "gzip" }, "x"), "refused", /answers encoded/],
   [

@@ -148,9 +148,9 @@ test("the token is not sent through any redirect to another origin, even one tha
 
 /** Where a redirect leads that is not followed. */
 const ASTRAY: readonly (readonly [location: string, message: RegExp])[] = [
-  ["file:///etc/passwd", /redirects to an address that is not of the web/],
+  ["file:///etc/passwd", /redirects to an address that does not begin with http:\/\/ or https:\/\//],
   ["http://user:word@127.0.0.1:9/", /redirects to an address with a user in it/],
-  ["http://[", /redirects to what is no address/],
+  ["http://[", /redirects to an invalid address/],
   ["", /more than 5 redirects/],
 ];
 

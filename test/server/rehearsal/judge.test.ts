@@ -154,7 +154,7 @@ const ROWS: readonly (readonly [what: string, change: Document, expected: object
   [
     "a provider that is sent a translation",
     { providers: [provider("one", ["sim-*"], { dialect: "messages" })] },
-    unknown("what it uses of a model at provider `one` is not recorded"),
+    unknown("its usage of a model at provider `one` is not recorded"),
   ],
   ["a smaller bound of bodies", { max_body_bytes: 300 }, refused("body_too_large", "max_body_bytes")],
   ["keys that are not accepted any more", { auth: { virtual_keys: false } }, refused("unauthenticated", "auth")],
@@ -236,30 +236,25 @@ const ROWS: readonly (readonly [what: string, change: Document, expected: object
     unknown("rule `new` reads parts of messages"),
     MESSAGE,
   ],
-  [
-    "no rule where one refused, and guardrails",
-    {},
-    unknown("its texts were not inspected, and guardrails would"),
-    REFUSED,
-  ],
+  ["no rule where one refused, and guardrails", {}, unknown("its texts were not inspected, but would be now"), REFUSED],
   ["another rule where one refused", { access_rules: [rule("llm", "true")] }, SAME, REFUSED],
   [
     "a code that no document decides",
     { access_rules: [], max_body_bytes: 1_000 },
-    unknown("`overloaded` decided it, which no document says"),
+    unknown("`overloaded` decided it, which does not depend on the document"),
     { ...REFUSED, code: "overloaded", by: "" },
   ],
   ["the same code, and the same document", {}, SAME, { ...REFUSED, code: "overloaded", by: "" }],
   [
     "a session, and another document",
     { max_body_bytes: 1_000 },
-    unknown("it is a session over WebSocket"),
+    unknown("it is a WebSocket session"),
     { ...CHAT, traffic: "websocket" },
   ],
   [
     "a name that was cut",
     { max_body_bytes: 1_000 },
-    unknown("a name in it is longer than is kept"),
+    unknown("a name in it was too long to record"),
     { ...CHAT, facts: CHAT.facts | FACT.isCut },
   ],
   [
@@ -280,7 +275,7 @@ describe("a recorded request under a proposed configuration", () => {
     const outcomes: Outcome[] = [];
     const input = { inForce, proposed: inForce, nodes, keys: new Map(), buckets: [], now: AT, since: 0 };
     for (const _ of rehearse(input, (_request, { outcome }) => outcomes.push(outcome)));
-    assert.deepEqual(outcomes, [unknown("the key `ci` is gone")]);
+    assert.deepEqual(outcomes, [unknown("the key `ci` no longer exists")]);
     const changed = { ...KEY, metadata: { team: "blue" } };
     assert.deepEqual(await outcomeOf({}, CHAT, changed), unknown("the key `ci` has changed since"));
     assert.deepEqual(await outcomeOf({}, CHAT, { ...KEY, profile: "free" }), unknown("the key `ci` has changed since"));

@@ -80,7 +80,7 @@ test("a key file that is missing, not a file, or open to everybody is refused", 
   writeFileSync(path, KEK_FILE);
   for (const mode of [0o644, 0o602, 0o604]) {
     chmodSync(path, mode);
-    assert.match(problemOf(), /may be read or written by everybody.*chmod o-rw/);
+    assert.match(problemOf(), /is readable or writable for every user.*chmod o-rw/);
   }
   for (const mode of [0o600, 0o640, 0o400]) {
     chmodSync(path, mode);

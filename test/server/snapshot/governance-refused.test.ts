@@ -23,7 +23,7 @@ test("issuers are entries of the node file, and their audiences must differ from
     `2:22: auth.issuers[0].issuer: this names no entry of \`issuers\` of this node's file, which has "corp", "other"`,
   ]);
   assert.deepEqual(await of(bound("corp", "gateway-admin")), [
-    "2:38: auth.issuers[0].audience: tokens of this issuer for this audience open the admin API; the data plane needs an audience of its own",
+    "2:38: auth.issuers[0].audience: tokens of this issuer for this audience are also valid for the admin API; use another audience for the data plane",
   ]);
   assert.deepEqual(await of(bound("corp", "models", "public_url: https://g.example.com/\n")), [
     "3:13: public_url: tokens of issuer corp for this address open the admin API; give its binding in `admin.issuers` of the node file another `audience`",
@@ -49,7 +49,7 @@ const FAULTS: readonly (readonly [behaviour: string, text: string, problems: rea
   [
     "a limit beyond what a budget holds is told",
     "profiles: [{name: p, budget: b}]\nbudgets: [{name: b, limit: 2000000000000}]",
-    ["6:28: budgets[0].limit: warning: lowered to 1000000000000, the most there can be"],
+    ["6:28: budgets[0].limit: warning: lowered to 1000000000000, which is the maximum"],
   ],
   [
     "a cost of an unknown variable is refused at its column",
@@ -62,14 +62,14 @@ const FAULTS: readonly (readonly [behaviour: string, text: string, problems: rea
     ["11:12: budgets[0].cost.cel: line 1, column 14: "],
   ],
   [
-    "a cost that is no number is refused",
+    "a cost that is not a number is refused",
     "profiles: [{name: p, budget: b}]\nbudgets: [{name: b, limit: 1, cost: {type: CEL, cel: model}}]",
     ["6:54: budgets[0].cost.cel: column 1: the result must be a number, found string"],
   ],
   [
     "a cost that is always negative is refused",
     "profiles: [{name: p, budget: b}]\nbudgets: [{name: b, limit: 1, cost: {type: CEL, cel: 1 - 2}}]",
-    ["6:54: budgets[0].cost.cel: is negative or no number, whatever is used"],
+    ["6:54: budgets[0].cost.cel: is always negative or not a number"],
   ],
   [
     "a cost that always fails is refused",
@@ -90,7 +90,7 @@ const FAULTS: readonly (readonly [behaviour: string, text: string, problems: rea
     "a rule without `at` that reads `model` is refused, and the hop it belongs to is proposed",
     "access_rules: [{name: r, condition: model == 'x', action: deny}]",
     [
-      "5:37: access_rules[0].condition: column 1: `model` is declared only at llm, and a rule without `at` stands at llm, mcp and a2a; say `at: [llm]`",
+      "5:37: access_rules[0].condition: column 1: `model` is declared only at llm, but a rule without `at` applies to llm, mcp and a2a; say `at: [llm]`",
     ],
   ],
   [
@@ -129,8 +129,8 @@ const FAULTS: readonly (readonly [behaviour: string, text: string, problems: rea
     "a capability that does not exist is refused, with the one that was meant",
     "profiles: [{name: p, require_caps: [tools, visoin, levitation]}]",
     [
-      "5:44: profiles[0].require_caps[1]: names no capability; did you mean `vision`?",
-      "5:52: profiles[0].require_caps[2]: names no capability",
+      "5:44: profiles[0].require_caps[1]: is not the name of a capability; did you mean `vision`?",
+      "5:52: profiles[0].require_caps[2]: is not the name of a capability",
     ],
   ],
   [
@@ -203,7 +203,7 @@ auth: {virtual_keys: true}
   assert.deepEqual(
     linesOf(compiled).map((line) => line.replace(/^\d+:\d+: /, "")),
     ["budgets[0].cost.cel", "access_rules", "profiles[0].access_rules"].map(
-      (path) => `${path}: this cannot be judged, since the engine of rules is not loaded`,
+      (path) => `${path}: this cannot be checked, since the rule engine is not loaded`,
     ),
   );
 });

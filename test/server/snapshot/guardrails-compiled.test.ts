@@ -57,7 +57,7 @@ const REFUSED: readonly (readonly [what: string, text: string, problem: RegExp])
   [
     "a label that no rule could name",
     document("{type: llm, llm: {provider: openai, model: m, labels: [A/B], prompt: p}}"),
-    /guardrails\.detectors\[0\]\.llm\.labels\[0\]: a label has 64 characters at most, no slash/,
+    /guardrails\.detectors\[0\]\.llm\.labels\[0\]: a label must have at most 64 characters, and no slash/,
   ],
   [
     "async without a memory",

@@ -301,7 +301,8 @@ for (const [what, alphabet, regex] of REFUSED) {
     for (const path of ["guardrails.rules[0].operator", "mcp[0].restore[0]"]) {
       assert.ok(
         problems.some(
-          (it) => it.includes(path) && /cannot keep the format of .*BADGE.*: beside the characters that stay/.test(it),
+          (it) =>
+            it.includes(path) && /cannot keep the format of .*BADGE.*: apart from the characters that stay/.test(it),
         ),
         problems.join("\n"),
       );

@@ -52,7 +52,7 @@ test("a new pair is loaded and reported, and listeners are called once", async (
   assert.equal(heard, 1);
   assert.equal(files.current()?.chain, second.chain);
   assert.deepEqual(results, ["taken", "taken"]);
-  assert.match(lines.at(-1) ?? "", /"certificate taken up".*"serial":"[0-9A-F]{32}"/);
+  assert.match(lines.at(-1) ?? "", /"new certificate in use".*"serial":"[0-9A-F]{32}"/);
   end();
 });
 
@@ -72,14 +72,14 @@ const BAD: readonly (readonly [string, string | undefined, string | undefined, s
     second.chain.slice(0, 400),
     second.key,
     "unreadable_certificate",
-    /tls\.crt: the certificate breaks/,
+    /tls\.crt: the certificate is incomplete/,
   ],
   [
     "the certificate alone",
     second.chain,
     undefined,
     "wrong_key",
-    /tls\.key: the key is not that of the certificate in .*tls\.crt$/,
+    /tls\.key: the key does not belong to the certificate in .*tls\.crt$/,
   ],
   ["an emptied key", undefined, "", "empty", /tls\.key: the key is empty$/],
 ];
@@ -94,7 +94,10 @@ for (const [what, cert, key, reason, message] of BAD) {
     assert.deepEqual(results, ["taken", reason]);
     assert.equal(files.standing().failure?.reason, reason);
     assert.match(files.standing().failure?.message ?? "", message);
-    assert.equal(lines.filter((line) => line.includes("not taken up; the one before keeps serving")).length, 1);
+    assert.equal(
+      lines.filter((line) => line.includes("the new certificate was rejected; the previous one stays in use")).length,
+      1,
+    );
     await write(second.chain, second.key);
     await look();
     assert.equal(files.current()?.chain, second.chain);
@@ -132,7 +135,7 @@ test("without a better one an expired pair is served and reported as expired", a
   const { files, lines } = await opened(t, expired);
   assert.equal(files.current()?.chain, expired.chain);
   assert.equal(files.standing().failure?.reason, "expired");
-  assert.match(lines.join("\n"), /"level":"error".*served all the same.*it expired on/);
+  assert.match(lines.join("\n"), /"level":"error".*is used.*it expired on/);
 });
 
 test("a pair that expires while it serves is reported as expired", async (t) => {
@@ -188,6 +191,6 @@ test("missing files and invalid paths are named", async () => {
   await writeFile(keyFile, first.key);
   await chmod(keyFile, 0);
   if (process.getuid?.() !== 0) {
-    assert.equal(await told(), `${keyFile}: may not be read by the user that the gateway runs as (EACCES)`);
+    assert.equal(await told(), `${keyFile}: is not readable for the user that the gateway runs as (EACCES)`);
   }
 });

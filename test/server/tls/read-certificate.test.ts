@@ -40,30 +40,20 @@ const client = await authority.issue({ uses: ["1.3.6.1.5.5.7.3.2"] });
 const FAULTS: readonly (readonly [string, string, string, RegExp])[] = [
   ["an empty certificate", " \n", key, /^certificate empty: the certificate is empty$/],
   ["an empty key", chain, "", /^key empty: the key is empty$/],
-  [
-    "half a certificate",
-    chain.slice(0, 300),
-    key,
-    /unreadable_certificate: the certificate breaks off before its end$/,
-  ],
-  ["half a chain", chain.slice(0, -100), key, /unreadable_certificate: the certificate breaks off before its end$/],
-  ["half a key", chain, key.slice(0, 100), /^key unreadable_key: the key breaks off before its end$/],
-  ["the files exchanged", key, chain, /the certificate is a private key; are the two files exchanged\?$/],
+  ["half a certificate", chain.slice(0, 300), key, /unreadable_certificate: the certificate is incomplete$/],
+  ["half a chain", chain.slice(0, -100), key, /unreadable_certificate: the certificate is incomplete$/],
+  ["half a key", chain, key.slice(0, 100), /^key unreadable_key: the key is incomplete$/],
+  ["the files exchanged", key, chain, /the certificate is a private key; are the two files swapped\?$/],
   ["a certificate for a key", chain, chain, /^key unreadable_key: the key is a certificate; are the two files/],
   ["DER", "\u0030\u0082\u0001", key, /the certificate is not PEM: there is no line `-----BEGIN CERTIFICATE-----`$/],
-  [
-    "garbage in PEM",
-    leaf.replace(/^[A-Za-z0-9+/]{64}$/m, "A".repeat(64)),
-    key,
-    /certificate cannot be read: what its PEM/,
-  ],
+  ["garbage in PEM", leaf.replace(/^[A-Za-z0-9+/]{64}$/m, "A".repeat(64)), key, /certificate cannot be read: its PEM/],
   [
     "garbage within a chain",
     leaf + middle.replace(/^[A-Za-z0-9+/]{64}$/m, "A".repeat(64)),
     key,
     /certificate 2 of 2 cannot be read/,
   ],
-  ["another's key", chain, other.key, /^key wrong_key: the key is not that of the certificate$/],
+  ["another's key", chain, other.key, /^key wrong_key: the key does not belong to the certificate$/],
   [
     "an encrypted key",
     chain,
@@ -74,7 +64,7 @@ const FAULTS: readonly (readonly [string, string, string, RegExp])[] = [
     "the intermediate first",
     middle + leaf,
     key,
-    /chain_order: the server's own certificate must come first in the chain; the key is that of certificate 2$/,
+    /chain_order: the server's own certificate must come first in the chain; the key belongs to certificate 2$/,
   ],
   [
     "the root between",
@@ -90,7 +80,7 @@ const FAULTS: readonly (readonly [string, string, string, RegExp])[] = [
   ],
   ["a stranger behind it", leaf + other.chain, key, /chain_order: .*; it was issued by certificate 3$/],
   ["a short RSA key", weak.chain, weak.key, /^key weak_key: the key is RSA of less than 2048 bits/],
-  ["a client's certificate", client.chain, client.key, /not_for_servers: it may not be used by servers/],
+  ["a client's certificate", client.chain, client.key, /not_for_servers: it is not valid for servers/],
 ];
 
 for (const [what, certificate, secret, expected] of FAULTS) {
@@ -116,6 +106,9 @@ test("problems that clients will have are warnings", () => {
     const read = readCertificate(text, secret, now);
     return read.kind === "certificate" ? read.warnings : [];
   };
-  assert.match(told(alone.chain, alone.key).join(), /the chain is the server's certificate alone/);
-  assert.match(told(chain + authority.root, key).join(), /the chain ends in a root, which no client needs/);
+  assert.match(told(alone.chain, alone.key).join(), /the chain contains only the server's certificate/);
+  assert.match(
+    told(chain + authority.root, key).join(),
+    /the chain ends in a root certificate, which clients do not need/,
+  );
 });

@@ -60,11 +60,11 @@ export async function loadPolicy(source: string): Promise<PolicyOutcome> {
   const [template] = parts.policy_templates;
   if (template !== undefined) {
     const at = positionAt(text, Math.max(0, text.indexOf(template)));
-    return refused(at, "is a template: there is nothing to fill in its `?principal` or `?resource`");
+    return refused(at, "is a template; the gateway cannot fill in `?principal` or `?resource`");
   }
 
   if (parts.policies.length > MAX_POLICIES) {
-    return refused(undefined, `holds ${parts.policies.length} policies; ${MAX_POLICIES} are the most`);
+    return refused(undefined, `holds ${parts.policies.length} policies; the maximum is ${MAX_POLICIES}`);
   }
   const policies = named(cedar, text, parts.policies);
   const unfit = policies.find(({ name }) => !ID.test(name));
@@ -147,7 +147,7 @@ function accessOf(cedar: Cedar, preparsedPolicySetId: string, names: ReadonlyMap
         preparsedPolicySetId,
       });
       if (answer.type === "failure") {
-        throw new Error(`the admin policy could not be asked: ${answer.errors[0]?.message}`);
+        throw new Error(`the admin policy could not be evaluated: ${answer.errors[0]?.message}`);
       }
       const { decision, diagnostics } = answer.response;
       return {

@@ -58,7 +58,7 @@ export function createTokenPrincipals(
 ): TokenPrincipals {
   const logged = new Set<string>();
   const bound = bindings.map(({ issuer, audience, roles: { claim, map } }) => {
-    assert(issuer !== "local", "an issuer of this name would speak for callers without a token");
+    assert(issuer !== "local", "an issuer must not have this name, which is reserved for callers without a token");
     return { issuer, audience, claim, map: map === undefined ? undefined : new Map(Object.entries(map)) };
   });
 
@@ -66,7 +66,7 @@ export function createTokenPrincipals(
     const granted = [...roles].filter((role) => !OWN_ROLES.has(role));
     if (granted.length < roles.size && !logged.has(issuer)) {
       logged.add(issuer);
-      log.warn("a token grants a role of callers without a token; the role is left out", { issuer });
+      log.warn("a token grants a role that is reserved for callers without a token; the role is ignored", { issuer });
     }
     return granted.slice(0, MAX_ROLES);
   }

@@ -6,7 +6,7 @@ import { refusal } from "../refusal.ts";
 export const loginHandlers: Pick<Handlers, "get_login"> = {
   get_login(_call, { logins }) {
     if (logins.length === 0) {
-      throw refusal("not_found", "Signing in is not possible here: the node file sets no `admin.issuers[].login`.");
+      throw refusal("not_found", "Signing in is not possible: the node file sets no `admin.issuers[].login`.");
     }
     return { value: { issuers: logins } };
   },

@@ -40,7 +40,7 @@ export async function openAdminSocket({ path, plane, peerCredentials }: AdminSoc
     name: "local",
     identify({ raw }) {
       const peer = peers.get(raw.socket);
-      if (peer === undefined) throw refusal("unauthenticated", "The system did not identify the caller.");
+      if (peer === undefined) throw refusal("unauthenticated", "The operating system did not identify the caller.");
       return localPrincipal(peer.uid);
     },
   };

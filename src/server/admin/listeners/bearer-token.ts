@@ -69,7 +69,7 @@ export async function tokenCaller(
     "unauthenticated",
     isMissing
       ? "The admin API needs a bearer token; `gateway login` obtains one."
-      : "The bearer token is not accepted; `gateway login` obtains another.",
+      : "The bearer token is not accepted; `gateway login` obtains a new one.",
   );
 }
 

@@ -141,7 +141,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     const ended = new AbortController();
     signals.set(request, ended.signal);
     reply.raw.once("close", () => {
-      ended.abort(new Error("the caller has gone"));
+      ended.abort(new Error("the caller has disconnected"));
       const left = (connections.get(socket) ?? 1) - 1;
       if (connections.has(socket)) connections.set(socket, left);
       if (isClosing && left === 0) socket.destroySoon();

@@ -25,7 +25,7 @@ export async function placeSocket(path: string, bind: (path: string) => Promise<
   const longest = Math.max(Buffer.byteLength(path), Buffer.byteLength(join(dirname(path), ".XXXXXX", "s")));
   if (longest > MAX_PATH_BYTES) {
     throw new Error(
-      `admin.local_socket: ${path} is too long: the system takes ${MAX_PATH_BYTES} bytes and this needs ${longest}`,
+      `admin.local_socket: ${path} is too long: the system allows ${MAX_PATH_BYTES} bytes, and this path needs ${longest}`,
     );
   }
   await refuseLive(path);
@@ -59,9 +59,9 @@ async function refuseLive(path: string): Promise<void> {
   });
   if (there === undefined) return;
   if (!there.isSocket())
-    throw new Error(`admin.local_socket: ${path} exists and is no socket; remove it, or name another`);
+    throw new Error(`admin.local_socket: ${path} is not a socket; remove it, or name another path`);
   if (await isLive(path)) {
-    const message = `admin.local_socket: another process listens on ${path}; stop it, or name another socket`;
+    const message = `admin.local_socket: another process listens on ${path}; stop it, or name another path`;
     throw Object.assign(new Error(message), { code: "EADDRINUSE" });
   }
 }
@@ -85,6 +85,6 @@ function isLive(path: string): Promise<boolean> {
 function reason(error: unknown): string {
   const { code } = error as NodeJS.ErrnoException;
   if (code === "ENOENT") return "its directory does not exist";
-  if (code === "EACCES" || code === "EPERM" || code === "EROFS") return "its directory may not be written";
+  if (code === "EACCES" || code === "EPERM" || code === "EROFS") return "its directory is not writable";
   return error instanceof Error ? error.message : String(error);
 }

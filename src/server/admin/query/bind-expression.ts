@@ -88,14 +88,14 @@ function bindCall(call: Extract<Expression, { kind: "call" }>, place: Place, bin
   if (isStar && name !== "count") throw invalid(`\`${name}(*)\` is not known.`);
   const called = isStar ? ({ kind: "aggregate", name: "count_rows" } as const) : functionOf(name, args.length);
   if (called.kind === "scalar") {
-    if (isDistinct) throw invalid(`\`${name}\` is no aggregate and takes no DISTINCT.`);
+    if (isDistinct) throw invalid(`\`${name}\` is not an aggregate and takes no DISTINCT.`);
     return bindOperation(
       called.operation,
       args.map((arg) => bindExpression(arg, place, binding)),
     );
   }
   const { aggregates } = place;
-  if (aggregates === undefined) throw invalid(`The aggregate \`${name}\` cannot stand in ${place.name}.`);
+  if (aggregates === undefined) throw invalid(`The aggregate \`${name}\` is not allowed in ${place.name}.`);
   const inner: Place = { ...place, aggregates: undefined, name: "another aggregate" };
   const bound = args.map((arg) => bindExpression(arg, inner, binding));
   const aggregate: Aggregate = { name: called.name, args: bound.map(({ expr }) => expr), isDistinct };

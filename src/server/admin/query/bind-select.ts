@@ -95,14 +95,14 @@ function columnOf(expr: Expr, columns: Expr[], isDistinct: boolean): number {
   const text = JSON.stringify(expr);
   const known = columns.findIndex((it) => JSON.stringify(it) === text);
   if (known >= 0) return known;
-  if (isDistinct) throw invalid("With DISTINCT, ORDER BY takes what SELECT lists.");
+  if (isDistinct) throw invalid("With DISTINCT, ORDER BY can only use columns that SELECT lists.");
   return columns.push(expr) - 1;
 }
 
 function bindSource(item: FromItem, scope: Scope, binding: SelectBinding): JoinedSource {
   const { relation, columns, width, name } = binding.source(item, scope);
   if (scope.sources.some((it) => it.name.toLowerCase() === name.toLowerCase())) {
-    throw invalid(`The table \`${name}\` stands twice in FROM: give each an alias.`);
+    throw invalid(`The table \`${name}\` is in FROM twice: give each an alias.`);
   }
   const index = scope.sources.length;
   const before: Scope = { ...scope, sources: [...scope.sources], merged: new Set(scope.merged), parent: undefined };
@@ -172,7 +172,7 @@ function bindGroupKey(expression: Expression, outputs: readonly NamedValue[], pl
   const output = isColumn ? undefined : outputAt(expression, outputs, "GROUP BY");
   const key = output === undefined ? undefined : outputs[output]?.expr;
   if (key === undefined) return bindExpression(expression, place, binding).expr;
-  if (hasAggregate(key)) throw invalid("An aggregate cannot stand in GROUP BY.");
+  if (hasAggregate(key)) throw invalid("An aggregate is not allowed in GROUP BY.");
   return key;
 }
 

@@ -34,7 +34,7 @@ export function regrouping(keys: readonly Expr[], scope: Scope): (expr: Expr) =>
 
 function notGrouped(scope: Scope, source: number, column: number): Error {
   const name = nameOf(scope, source, column);
-  return invalid(`The column \`${name}\` must stand in GROUP BY or in an aggregate, as a group has many of it.`);
+  return invalid(`The column \`${name}\` must be in GROUP BY or in an aggregate, since a group has many values of it.`);
 }
 
 export function hasAggregate(expr: Expr): boolean {

@@ -31,7 +31,7 @@ export function openQueryEngine(options: QueryEngineOptions): QueryEngine {
   const queue = createSemaphore({
     permits: 1,
     maxWaiting: MAX_WAITING,
-    refusal: () => refusal("busy", `${MAX_WAITING} statements wait for their turn already.`),
+    refusal: () => refusal("busy", `${MAX_WAITING} statements are waiting already.`),
   });
   const closing = new AbortController();
   let thread: QueryThread | undefined;

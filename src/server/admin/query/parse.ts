@@ -58,7 +58,7 @@ function parseCommonTables(cursor: Cursor): readonly CommonTable[] {
 
 function parseQuery(cursor: Cursor): Query {
   return cursor.nested(() => {
-    if (cursor.isWord("with")) throw invalid("`WITH` stands at the beginning of the statement.");
+    if (cursor.isWord("with")) throw invalid("`WITH` is only allowed at the beginning of the statement.");
     const body = parseUnion(cursor);
     const order = cursor.takeWords("order", "by") ? parseOrder(cursor) : [];
     const limit = cursor.takeWords("limit") ? parseExpression(cursor) : undefined;
@@ -183,7 +183,7 @@ function parseSource(cursor: Cursor, join: FromItem["join"]): FromItem {
   }
   const name = cursor.aliasHere();
   if (name === undefined) throw cursor.unexpected();
-  if (cursor.isSymbol("(")) throw invalid(`\`${name.text}(…)\` is no table: FROM takes tables and sub-queries.`);
+  if (cursor.isSymbol("(")) throw invalid(`\`${name.text}(…)\` is not a table: FROM takes tables and sub-queries.`);
   if (cursor.isSymbol(".")) throw invalid(`\`${name.text}.\` is not known: tables have no schema or database.`);
   return { join, source: { kind: "table", name }, alias: parseAlias(cursor), on: undefined, using: [] };
 }

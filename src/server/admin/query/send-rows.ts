@@ -108,7 +108,7 @@ async function sendParts(table: number, parts: readonly StoredPart[], { now }: M
     total += length;
     ahead += length;
     if (total > MAX_PACKED_LENGTH) {
-      const message = "The statement reads more of `usage` than is read at once: narrow `hour`.";
+      const message = "The statement reads too many rows of `usage`: restrict `hour`.";
       throw refusal("invalid", message, { reason: "rows" });
     }
     ports.send({ kind: "part", table, label, texts });
@@ -143,7 +143,7 @@ function openSender(send: RowPorts["send"]): {
       length += text.length;
       total += text.length;
       if (total > MAX_LENGTH) {
-        const message = "The columns that the statement reads hold more than 48 MiB: name fewer of them.";
+        const message = "The columns that the statement reads contain more than 48 MiB: select fewer columns.";
         throw refusal("invalid", message, { reason: "memory" });
       }
       if (length >= PART_LENGTH) flush();

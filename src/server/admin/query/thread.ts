@@ -70,7 +70,7 @@ export function startThread(): QueryThread {
   }, START_LIMIT_MS).unref();
   const ready = next()
     .then((message) => {
-      if (message.kind !== "ready") throw new Error("the query worker did not begin as it should");
+      if (message.kind !== "ready") throw new Error("the query worker did not start correctly");
     })
     .finally(() => clearTimeout(limit));
   ready.catch(() => undefined);

@@ -139,7 +139,7 @@ function closing(sql: string, at: number, quote: string, what: string): number {
 
 function identifier(name: string, at: number): string {
   if (/[\u0000-\u001f\u007f-\u009f]/.test(name))
-    throw invalid(`An identifier holds a control character, ${place(at)}.`);
+    throw invalid(`An identifier contains a control character, ${place(at)}.`);
   if (name === "" || name.length > MAX_IDENTIFIER_LENGTH) {
     throw invalid(`An identifier has 1 to ${MAX_IDENTIFIER_LENGTH} characters, ${place(at)}.`);
   }
@@ -153,5 +153,5 @@ function unknownCharacter(sql: string, at: number): Error {
   const shown = /^[!-~]$/.test(char)
     ? `\`${char}\``
     : `U+${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
-  return invalid(`The character ${shown} ${place(at)} can stand in a text only.`);
+  return invalid(`The character ${shown} ${place(at)} is only allowed in a text.`);
 }

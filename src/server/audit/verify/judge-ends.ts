@@ -30,7 +30,7 @@ function judgeKey({ node, kid, hasKey, unchecked, book, firstPlace }: AssembledC
   if (hasKey) return;
   const why =
     book.first === 0
-      ? "no start record names it"
+      ? "no start record names this key"
       : `its start record is not in the input, which begins at ${book.first}`;
   const message = `the chain's key is not known: ${why}; ${unchecked.length} signatures were not checked (-key ${kid}=BASE64 gives it)`;
   add({ kind: "key", node, kid, place: firstPlace, message });
@@ -62,11 +62,11 @@ function headFault(
   { seq, hash }: Pick<WitnessedHead, "seq" | "hash">,
   chain: AssembledChain | undefined,
 ): string | undefined {
-  if (chain === undefined) return "the cluster has witnessed this chain, and the input has no record of it";
+  if (chain === undefined) return "the cluster has stored a record of this chain, but the input has none";
   const { first, last } = chain.book;
-  if (seq > last) return `the cluster has witnessed the chain up to ${seq}, and it ends at ${last}: it was cut`;
+  if (seq > last) return `the cluster has stored record ${seq}, but the chain ends at ${last}: it was cut`;
   if (seq < first) return `the cluster has witnessed record ${seq}, and the input begins at ${first}`;
   const known = chain.book.has(seq, hash);
-  if (known === "other") return "the record is not the one that the cluster has witnessed";
-  return known === "unknown" ? "the cluster has witnessed the record, and it is missing" : undefined;
+  if (known === "other") return "the record differs from the one that the cluster has stored";
+  return known === "unknown" ? "the cluster has stored the record, but it is missing in the input" : undefined;
 }

@@ -70,7 +70,7 @@ export function readLine(bytes: Buffer): ReadLine {
   if (!bytes.includes('"audit"')) return OTHER;
   if (bytes.length > MAX_LINE_BYTES) {
     return bytes.subarray(0, 256).includes(BEGINNING)
-      ? { kind: "unreadable", message: `the line begins as a record does and has more than ${MAX_LINE_BYTES} bytes` }
+      ? { kind: "unreadable", message: `the line looks like a record but has more than ${MAX_LINE_BYTES} bytes` }
       : OTHER;
   }
   const text = bytes
@@ -87,7 +87,7 @@ export function readLine(bytes: Buffer): ReadLine {
 
 function broken(text: string): ReadLine {
   return ENDING.test(text)
-    ? { kind: "unreadable", message: "the line is a record's and is not JSON" }
+    ? { kind: "unreadable", message: "the line looks like a record but is not JSON" }
     : { kind: "cut" };
 }
 
@@ -104,7 +104,7 @@ function readObject(bytes: Buffer, text: string, value: unknown): ReadLine {
     ...(typeof seq === "number" && { seq }),
   };
   const unreadable = (message: string): ReadLine => ({ kind: "unreadable", message, ...place });
-  if (audit !== 1) return unreadable("the record is of a form that is not known here");
+  if (audit !== 1) return unreadable("the record has an unknown format");
   if (typeof node !== "string" || node === "" || node.length > MAX_NODE_LENGTH) return unreadable(wrong("node"));
   if (typeof kid !== "string" || !HASH.test(kid)) return unreadable(wrong("kid"));
   if (typeof seq !== "number" || !Number.isSafeInteger(seq) || seq < 0) return unreadable(wrong("seq"));
@@ -117,7 +117,7 @@ function readObject(bytes: Buffer, text: string, value: unknown): ReadLine {
   if (!isObject(data)) return unreadable(wrong("data"));
   if (proof !== undefined && !isProof(proof)) return unreadable(wrong("proof"));
   const members = MEMBERS + (proof === undefined ? 0 : 1);
-  if (Object.keys(value).length !== members) return unreadable("the record has members that are not known here");
+  if (Object.keys(value).length !== members) return unreadable("the record has unknown members");
   const sealed = canonicalOrNone(value);
   if (sealed === undefined) return unreadable("the record has no canonical form");
   const other = text === sealed ? undefined : withoutTexts(text);
@@ -132,7 +132,7 @@ function readObject(bytes: Buffer, text: string, value: unknown): ReadLine {
   return { kind: "record", node, kid, seq, prev, hash, sig, proof, isWhole, controls: decided, start };
 }
 
-const wrong = (name: string): string => `the record's '${name}' is not as it should be`;
+const wrong = (name: string): string => `the record's '${name}' is invalid`;
 
 function isProof(value: unknown): value is string {
   return typeof value === "string" && parseProof(value) !== undefined;

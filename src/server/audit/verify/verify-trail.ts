@@ -72,7 +72,7 @@ export async function verifyTrail(inputs: Iterable<TrailInput>, options: VerifyO
       found("bound", `the input has more than ${MAX_CHAINS} chains`);
       return;
     }
-    if (!record.isWhole) found("altered", "what it says does not hash to its entry");
+    if (!record.isWhole) found("altered", "its content does not match its hash");
     const { copies } = chain.book;
     for (const { kind, seq: of, message } of chain.book.add(record)) {
       findings.add({ kind, node, kid, seq: of, place, message });
@@ -144,7 +144,7 @@ export async function verifyTrail(inputs: Iterable<TrailInput>, options: VerifyO
   }
 
   judgeEnds([...chains.values()], heads, (finding) => findings.add(finding));
-  if (records === 0) findings.add({ kind: "empty", message: "the input holds no record of an audit trail" });
+  if (records === 0) findings.add({ kind: "empty", message: "the input contains no audit records" });
   return {
     chains: [...chains.values()].map((chain) => report(chain, findings.isClean(chain.node, chain.kid))),
     findings: findings.listed,

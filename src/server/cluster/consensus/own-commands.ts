@@ -74,8 +74,5 @@ const REFUSED: ReadonlyMap<string, string> = new Map([
     "the cluster knows this node with another data directory, so its votes do not count: move this directory away and " +
       "let the node join (cluster.join), or remove the member first",
   ],
-  [
-    "not_a_member",
-    "this node is not a member of its cluster: set `cluster.join` so that it asks to be admitted, or add it",
-  ],
+  ["not_a_member", "this node is not a member of its cluster: set `cluster.join`, so that it asks to join"],
 ]);

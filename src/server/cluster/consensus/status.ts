@@ -62,20 +62,20 @@ function timeOf({ peers: { clocks }, logNow }: StatusSources): ClusterStatus["ti
 }
 
 const CHOOSE =
-  "Copy every node's data directory before anything else and stop the nodes; choose one whose writes are to be kept (as a " +
-  "rule one that was not put back), run 'gateway cluster recover' there, and let the others join it with empty directories";
+  "First stop the nodes and copy the data directory of each. Then choose the node whose writes you want to keep (usually one " +
+  "that was not restored from a copy), run 'gateway cluster recover' there, and let the others join with empty directories";
 
 function lossOf({ raft, peers }: StatusSources): string | undefined {
   const { loss, configuration, id: self } = raft;
   if (loss !== undefined) {
     return (
       `the cluster has lost acknowledged writes: ${partiesOf(raft, loss)} hold different entries up to ${loss.index} of ` +
-      `the log, since a majority came back with old data directories. ${CHOOSE}`
+      `the log, since a majority was restarted with old data directories. ${CHOOSE}`
     );
   }
   const forgetful = configuration.voters.map(String).filter((id) => peers.forgotten().has(id));
   if (forgetful.length === 0 || 2 * forgetful.length < configuration.voters.length) return undefined;
-  return `a majority has forgotten what it acknowledged (${forgetful.join(", ")}), and is refused by ${self}, which has it. ${CHOOSE}`;
+  return `a majority of the members lost writes that they had acknowledged (${forgetful.join(", ")}), and is refused by ${self}, which has it. ${CHOOSE}`;
 }
 
 /** Names both parties, since either may have lost entries that the other still has. */

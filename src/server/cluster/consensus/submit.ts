@@ -72,7 +72,7 @@ export async function submit(
     switch (outcome.kind) {
       case "applied":
         if (!isReadHere || (await ports.applied(outcome.index, Math.max(1, left())))) return outcome;
-        throw unanswered(true, "the write is done, and this node has not seen it yet");
+        throw unanswered(true, "the write was committed, but this node has not applied it yet");
       case "unknown":
         isUnknown = true;
         search.found();
@@ -80,7 +80,7 @@ export async function submit(
       case "refused":
         if (outcome.code === "disk_low") throw diskLow();
         if (outcome.code === "busy" && left() <= RETRY_MS) {
-          throw new ClusterError("busy", "the cluster has more writes under way than it takes: ask again");
+          throw new ClusterError("busy", "too many writes are in progress in the cluster: try again");
         }
         search.found();
         break;
@@ -92,7 +92,7 @@ export async function submit(
         outcome satisfies never;
     }
     const wait = Math.min(left(), search.left());
-    if (wait <= 0) throw unanswered(isUnknown, "no leader took the write in time");
+    if (wait <= 0) throw unanswered(isUnknown, "no leader accepted the write in time");
     await ports.nextChange(Math.min(wait, outcome.kind === "leaderless" ? LEADERLESS_WAIT_MS : RETRY_MS));
   }
 }
@@ -116,7 +116,10 @@ export async function readBarrier(timeoutMs: number, ports: SubmitPorts): Promis
     if (ports.isRemoved()) throw removed();
     const left = until - ports.now();
     if (left <= 0)
-      throw new ClusterError("no_leader", "no leader confirmed the read in time: ask again, or read locally");
+      throw new ClusterError(
+        "no_leader",
+        "no leader confirmed the read in time: try again, or read without `consistent`",
+      );
     const outcome: ReadOutcome =
       ports.status().lead === undefined
         ? { kind: "unknown" }
@@ -135,7 +138,7 @@ function within<Value>(ms: number, work: Promise<Value>, late: Value, ports: Sub
 }
 
 function unanswered(isUnknown: boolean, what: string): ClusterError {
-  return new ClusterError("no_leader", isUnknown ? `${what}; it may yet be applied` : `${what}: ask again`, {
+  return new ClusterError("no_leader", isUnknown ? `${what}; it may still be applied` : `${what}: ask again`, {
     details: { outcome: isUnknown ? "unknown" : "not-applied" },
   });
 }
@@ -143,7 +146,7 @@ function unanswered(isUnknown: boolean, what: string): ClusterError {
 function removed(): ClusterError {
   return new ClusterError(
     "removed",
-    "this node was removed from the cluster and takes no writes: restart it to ask back in, with `join` in its node file",
+    "this node was removed from the cluster and accepts no writes: restart it with `cluster.join` in its node file to rejoin",
   );
 }
 

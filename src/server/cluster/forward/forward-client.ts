@@ -181,7 +181,7 @@ function start(of: Pooled, link: Link, exchange: Exchange): void {
 /** Tells the peer, if it has the request, that the caller no longer waits for the answer. */
 function giveUp(of: Pooled, exchange: Exchange): void {
   if (!exchange.isSent) return;
-  const header = { code: "cancelled", message: "nobody waits for the answer" };
+  const header = { code: "cancelled", message: "the caller no longer waits for the answer" };
   of.link?.send(encodeFrame({ kind: KIND.error, id: exchange.id, isLast: true }, ...encodePayload(header)));
 }
 

@@ -47,11 +47,11 @@ export async function startForward(options: ForwardOptions): Promise<ForwardServ
       const { header, body } = decodePayload(payload);
       if (exchanges.has(id)) throw new WireError("a request under an id that is in use");
       if (link.peer.kind === "cli" && !CLI_KINDS.has(kind)) {
-        answer(id, { kind: "error", code: "forbidden", message: `a command line may not ask for ${kind}` });
+        answer(id, { kind: "error", code: "forbidden", message: `a command line may not request ${kind}` });
         return;
       }
       if (exchanges.size >= MAX_OUTSTANDING) {
-        answer(id, { kind: "error", code: "busy", message: "too many requests are under way" });
+        answer(id, { kind: "error", code: "busy", message: "too many requests are in progress" });
         return;
       }
       const stop = new AbortController();
@@ -90,7 +90,7 @@ export async function startForward(options: ForwardOptions): Promise<ForwardServ
         if (name !== undefined) return begin(frame, name);
         if (kind !== KIND.error) throw new WireError(`a frame of kind ${kind} where none is expected`);
         // There is no exchange if the peer gave up while the answer was on its way.
-        exchanges.get(id)?.abort(new Error("the peer gave up"));
+        exchanges.get(id)?.abort(new Error("the peer aborted the request"));
         exchanges.delete(id);
       },
       onEnd(error) {

@@ -96,7 +96,7 @@ export async function askToJoin(
     if (answer.kind !== "redirect") return answer;
     target = answer.address;
   }
-  return { kind: "refused", why: "its members name each other as leader: ask again" };
+  return { kind: "refused", why: "its members name each other as leader: try again" };
 }
 
 type JoinReply = JoinAnswer | { readonly kind: "redirect"; readonly address: string };
@@ -113,7 +113,7 @@ function readJoinReply(reply: NetworkReply): JoinReply {
     };
   }
   if (outcome === "redirect" && typeof address === "string" && address !== "") return { kind: "redirect", address };
-  if (code === "no_cluster") return { kind: "silent", why: "it holds no cluster yet" };
+  if (code === "no_cluster") return { kind: "silent", why: "it does not belong to a cluster yet" };
   return { kind: "refused", why: typeof message === "string" ? message.slice(0, 300) : "it gave no reason" };
 }
 

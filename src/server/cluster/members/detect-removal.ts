@@ -52,8 +52,8 @@ export function createRemoval(ports: RemovalPorts): Removal {
 
   const learn = (index: number): void => {
     log.error(
-      "this node was removed from its cluster: it is not ready, and its data plane refuses requests from 10 s on, since keys " +
-        `that are revoked stay valid here. ${canRejoin && !isTold ? REJOINS : STOP}`,
+      "this node was removed from its cluster: it is not ready, and after 10 s its data plane refuses requests, since it does " +
+        `not learn about revoked keys. ${canRejoin && !isTold ? REJOINS : STOP}`,
       { index },
     );
     keep(index);
@@ -72,7 +72,7 @@ export function createRemoval(ports: RemovalPorts): Removal {
       writing = storage.setRemovedAt(undefined).catch(ports.onFault);
     } else {
       log.error(
-        `this node was removed from its cluster before it started: it does not serve. ${canRejoin ? REJOINS : STOP}`,
+        `this node was removed from its cluster before it started and does not serve. ${canRejoin ? REJOINS : STOP}`,
         { index: removedAt },
       );
     }
@@ -93,9 +93,8 @@ export function createRemoval(ports: RemovalPorts): Removal {
   };
 }
 
-const STOP =
-  "Stop it; to bring it back, start it with an empty data directory and `cluster.join`, or with `cluster.join` alone";
-const REJOINS = "It asks the addresses of `cluster.join` to be admitted again";
+const STOP = "Stop it. To bring it back, start it with `cluster.join`, on its data directory or an empty one";
+const REJOINS = "It asks the addresses in `cluster.join` for re-admission";
 
 /** Interval between two rounds of questions. */
 const ASK_TICKS = 2 * ELECTION_TICKS;

@@ -17,16 +17,16 @@ export function endOf(code: string, { path, peerId, lastIndex }: Refused): Stora
     case "stale_recovery_epoch":
       return new StorageError(
         "superseded",
-        `the data directory ${path} is from before a recovery of its cluster (${peerId} refuses it: ${code}): what it ` +
-          "holds beyond that is not part of the cluster any more, and together with others of its kind it could decide " +
-          "against the cluster. Move it away and start this node with an empty one that joins (cluster.join)",
+        `the data directory ${path} is from before a recovery of its cluster (${peerId} refuses it: ${code}): its ` +
+          "later entries are no longer part of the cluster, and could conflict with it. Move the directory away and start " +
+          "this node with an empty one that joins (cluster.join)",
       );
     case "duplicate_node":
       return new StorageError(
         "duplicate",
         `another process of this node id is connected to ${peerId} and answers (${code}): the data directory ${path} is ` +
-          "used beside a copy of it. Keep one of the two; for one node more, give it a cluster.node_id of its own and " +
-          "an empty data directory that joins (cluster.join)",
+          "in use twice, once as a copy. Stop one of the two. To add a node, give it its own cluster.node_id and an " +
+          "empty data directory that joins (cluster.join)",
       );
     case "forgot":
       return forgot(path, `it ends with entry ${lastIndex}, and ${peerId} knows of later entries that it had`);

@@ -86,13 +86,13 @@ export function createMembership(ports: MembershipPorts): Membership {
       const outcome = await ports.proposeConf({ ...what, context });
       if (outcome.kind === "applied") return;
       if (outcome.kind === "unknown") {
-        throw new ClusterError("no_leader", "the leader was lost while the members were changed: look at them again", {
+        throw new ClusterError("no_leader", "the leader was lost while the members were changed: check the members", {
           details: { outcome: "unknown" },
         });
       }
       if (outcome.kind === "not-leader") throw lostLeadership();
       if (outcome.code === "invalid") throw new ClusterError("invalid", "the members cannot be changed in this way");
-      if (deadline() <= 0) throw new ClusterError("busy", "another change of members is under way: ask again");
+      if (deadline() <= 0) throw new ClusterError("busy", "another change of members is in progress: try again");
       await ports.nextChange(Math.min(100, deadline()));
     }
   };
@@ -126,7 +126,7 @@ export function createMembership(ports: MembershipPorts): Membership {
     }
     const member: Member = { ...request, incarnation: 0 };
     await change({ transition: "auto", changes: [{ type: "add-learner", nodeId: request.id }] }, [member], deadline);
-    ports.log.info("a node joined and catches up", { member: request.id, address: request.raft_addr });
+    ports.log.info("a node joined and is catching up", { member: request.id, address: request.raft_addr });
   };
 
   const removeAll = async (ids: readonly string[], deadline: Deadline): Promise<void> => {
@@ -136,7 +136,7 @@ export function createMembership(ports: MembershipPorts): Membership {
     if (!hasLiveMajority(voters)) {
       throw new ClusterError(
         "conflict",
-        `of the remaining voters ${voters.join(", ")} no majority can be reached, so nothing could be decided any more`,
+        `of the remaining voters ${voters.join(", ")} no majority can be reached, so the cluster could not write any longer`,
       );
     }
     const changes = ids.map((id) => ({ type: "remove-node" as const, nodeId: id }));
@@ -173,7 +173,7 @@ export function createMembership(ports: MembershipPorts): Membership {
     ports.transferLeader(to);
     while (ports.status().role === "leader" && deadline() > 0) await ports.nextChange(Math.min(200, deadline()));
     if (ports.status().role === "leader") {
-      throw new ClusterError("no_leader", `leadership could not be handed over to ${to}: ask again`);
+      throw new ClusterError("no_leader", `leadership could not be handed over to ${to}: try again`);
     }
   };
 
@@ -192,7 +192,10 @@ export function createMembership(ports: MembershipPorts): Membership {
         return;
       }
       if (round.rounds === REPORT_AFTER_ROUNDS) {
-        ports.log.warn("a learner does not catch up, so it gets no vote yet", { member: id, rounds: round.rounds });
+        ports.log.warn("a learner does not catch up, so it does not get a vote yet", {
+          member: id,
+          rounds: round.rounds,
+        });
       }
       catchUps.set(id, { target: status.lastIndex, startedTick: ticks, rounds: round.rounds + 1 });
     }
@@ -203,7 +206,7 @@ export function createMembership(ports: MembershipPorts): Membership {
     if (role !== "leader" || !configuration.learners.includes(id)) return;
     await change({ transition: "auto", changes: [{ type: "add-node", nodeId: id }] }, [], () => 0);
     catchUps.delete(id);
-    ports.log.info("a member caught up and votes", { member: id });
+    ports.log.info("a member has caught up and now has a vote", { member: id });
   };
 
   /** Removes silent members, learners first and one at a time. */
@@ -222,7 +225,7 @@ export function createMembership(ports: MembershipPorts): Membership {
 
   const reap = async (id: string, deadAfterTicks: number): Promise<void> => {
     if (await ports.probe(id)) {
-      ports.log.warn("a member is silent to its leader and answers a probe; it is kept", { member: id });
+      ports.log.warn("a member does not answer its leader but answers a probe; it is not removed", { member: id });
       await waitTicks(2 * ports.electionTicks);
       return;
     }
@@ -260,7 +263,7 @@ function requireLead(status: RaftStatus): RaftStatus {
 }
 
 function lostLeadership(): ClusterError {
-  return new ClusterError("no_leader", "this node does not lead the cluster any longer", {
+  return new ClusterError("no_leader", "this node is no longer the leader", {
     details: { outcome: "not-leader" },
   });
 }

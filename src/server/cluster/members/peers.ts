@@ -62,8 +62,8 @@ export function createPeers({ path, log, store, book, status, monotonic, onEnd }
     monotonic,
     onStep: (byMs) =>
       log.warn(
-        "the clock of this machine was set: windows, suspensions and expiries go by the clock as it was and by the other " +
-          "members', until one of them confirms the new time or it has stayed for 10 s",
+        "the clock of this machine was changed: budget windows, suspensions and expiries use the previous time until another " +
+          "member confirms the new time, or until 10 s have passed",
         { by_ms: byMs },
       ),
   });
@@ -74,8 +74,8 @@ export function createPeers({ path, log, store, book, status, monotonic, onEnd }
     if (logged.get(id) === words) return;
     logged.set(id, words);
     log.error(
-      `a member has forgotten what it acknowledged (${words}): its data directory was put back from an old copy, or its ` +
-        "disk lost writes. It is refused; move the directory away there and let the node join with an empty one",
+      `a member lost entries that it had acknowledged (${words}): its data directory was restored from an old copy, or ` +
+        "its disk lost writes. It is refused: move the directory away there, and let the node join with an empty one",
       { member: id },
     );
   };

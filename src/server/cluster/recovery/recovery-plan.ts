@@ -17,7 +17,7 @@ export function planRecovery(facts: Known, keep: readonly string[]): RecoveryPla
   if (facts.isBlank) return refused(`the data directory ${path} has never been part of a cluster`);
   const members = idsOf(before);
   if (!members.includes(nodeId)) return refused(`node ${nodeId} is not a member of the cluster it knows`);
-  if (!keep.includes(nodeId)) return refused(`this is node ${nodeId}, and it is not among those to keep`);
+  if (!keep.includes(nodeId)) return refused(`this is node ${nodeId}, which is not among the members to keep`);
   const unknown = keep.filter((id) => !members.includes(id));
   if (unknown.length > 0) {
     return refused(`not a member: ${unknown.join(", ")}; members are ${members.join(", ")}, and none can be added`);

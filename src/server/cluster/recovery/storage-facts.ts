@@ -62,6 +62,6 @@ export async function readState(path: string, storage: Storage): Promise<readonl
   const store = storage.state();
   const rows: Row[] = [];
   for await (const slice of store.load()) rows.push(...slice);
-  if (digestOf(rows) !== store.applied.digest) throw damaged(path, "the rows of its state do not come to their digest");
+  if (digestOf(rows) !== store.applied.digest) throw damaged(path, "the rows of its state do not match their digest");
   return rows;
 }

@@ -97,7 +97,7 @@ export function createRequests(ports: RequestPorts): Requests {
     if (typeof wanted === "string" && !ports.maySetTime(wanted)) {
       throw new ClusterError(
         "conflict",
-        `the clock of ${wanted} is far from the other members' clocks, so it does not lead: set its clock, then ask again`,
+        `the clock of ${wanted} is far from the other members' clocks, so it cannot lead: correct its clock, then try again`,
       );
     }
     const onTime = others.filter(ports.maySetTime);
@@ -109,7 +109,7 @@ export function createRequests(ports: RequestPorts): Requests {
       if (deadline() <= 0) {
         throw new ClusterError(
           "no_leader",
-          `leadership did not go to ${to} in time: look at the members, then ask again`,
+          `leadership was not handed to ${to} in time: check the members, then try again`,
         );
       }
       await ports.nextChange(Math.min(100, deadline()));
@@ -143,7 +143,7 @@ export function createRequests(ports: RequestPorts): Requests {
     );
     if (reply.kind === "unreachable") return undefined;
     if (reply.kind === "unknown") {
-      throw new ClusterError("no_leader", `the leader was lost midway (${reply.why}): look at the members`, {
+      throw new ClusterError("no_leader", `the leader was lost meanwhile (${reply.why}): check the members`, {
         details: { outcome: "unknown" },
       });
     }
@@ -161,7 +161,7 @@ export function createRequests(ports: RequestPorts): Requests {
       if (done === ELSEWHERE) search.found();
       else if (done !== undefined) return done;
       if (deadline() <= 0 || search.left() <= 0) {
-        throw new ClusterError("no_leader", "no leader took the request in time: ask again", {
+        throw new ClusterError("no_leader", "no leader accepted the request in time: try again", {
           details: { outcome: "not-applied" },
         });
       }
@@ -171,7 +171,8 @@ export function createRequests(ports: RequestPorts): Requests {
 
   const admit = async (header: Header, deadline: Deadline): Promise<Header> => {
     const { role, lead: leader, configuration } = ports.status();
-    if (idsOf(configuration).length === 0) throw new ClusterError("not_found", "this node holds no cluster yet");
+    if (idsOf(configuration).length === 0)
+      throw new ClusterError("not_found", "this node does not belong to a cluster yet");
     if (role !== "leader") {
       const address = leader === undefined ? "" : forwardAddressOf(String(leader));
       if (address === "") throw new ClusterError("no_leader", "its cluster has no leader now");
@@ -204,7 +205,7 @@ export function createRequests(ports: RequestPorts): Requests {
         };
       }
       case "read":
-        throw new ClusterError("invalid", "a command line may not read what a node has measured");
+        throw new ClusterError("invalid", "a command line may not read the measurements of a node");
       default:
         return kind satisfies never;
     }

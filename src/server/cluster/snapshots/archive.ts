@@ -136,10 +136,11 @@ export async function readArchive(
     if (signal.aborted) throw signal.reason;
     if (error instanceof StateFormatError) throw refused(error.message, error);
     const { code } = error as NodeJS.ErrnoException;
-    if (code?.startsWith("Z_") === true) throw refused("it is not gzip, is cut off, or more follows its end", error);
-    if (code === "ERR_STREAM_PREMATURE_CLOSE") throw refused("it is cut off, or more follows its end", error);
+    if (code?.startsWith("Z_") === true)
+      throw refused("it is not a gzip file, is incomplete, or has data after its end", error);
+    if (code === "ERR_STREAM_PREMATURE_CLOSE") throw refused("it is incomplete, or has data after its end", error);
     if (/header|tar|unexpected end|stream was destroyed/i.test(String(error)))
-      throw refused("it is not a whole tar archive", error);
+      throw refused("it is not a complete tar archive", error);
     throw error;
   } finally {
     // Reading is stopped, so that nothing writes to the file any more.
@@ -171,7 +172,7 @@ async function feed(
     if (!tar.write(chunk)) await once(tar, "drain", { signal });
   }
   await unpacked;
-  if (gunzip.bytesWritten !== received) throw refused("more follows its end");
+  if (gunzip.bytesWritten !== received) throw refused("it has data after its end");
   tar.end(undefined);
 }
 
@@ -255,7 +256,7 @@ async function readState(
     }
     const summary = decoder.end();
     if (summary.rows !== meta.rows || summary.digest !== meta.digest) {
-      throw refused("the state is not the one that meta.json describes");
+      throw refused("the state does not match meta.json");
     }
     const sha256 = hash.digest("hex");
     return { sha256, written: partial ? await partial.end() : { sha256, size: meta.size, ...summary } };

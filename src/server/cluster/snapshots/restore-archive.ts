@@ -14,8 +14,8 @@ import { writeParts } from "./put-blob.ts";
 
 const OTHER_SECRET =
   "the archive is refused, and nothing was changed: its secrets were sealed under another cluster secret or kek_file. " +
-  "Restore it where they are set, or run 'gateway snapshot restore -without-secrets', which restores all but what is " +
-  "sealed and lists the names to seal again";
+  "Restore it where they are set, or run 'gateway snapshot restore -without-secrets', which leaves out the sealed secrets " +
+  "and lists their names";
 
 interface RestorePorts {
   /** Returns the data directory. Throws if the node keeps its state in memory. */

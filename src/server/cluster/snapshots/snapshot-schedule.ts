@@ -98,7 +98,7 @@ export function createSnapshots(ports: SnapshotPorts): Snapshots {
 export function doesNotLead(lead: string | number | undefined): ClusterError {
   return new ClusterError(
     "conflict",
-    `this node does not lead: ask ${lead ?? "the leader"}, or take a snapshot of this node that may trail (stale)`,
+    `this node does not lead: ask ${lead ?? "the leader"}, or take a snapshot of this node with \`stale\`, which may lack the newest writes`,
   );
 }
 

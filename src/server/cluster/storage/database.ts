@@ -148,7 +148,7 @@ function openFailed(path: string, error: unknown): StorageError {
   if (code === "LEVEL_LOCKED") {
     return new StorageError(
       "locked",
-      `the data directory ${path} is in use by another process: stop that one, or give this one its own data_dir`,
+      `the data directory ${path} is in use by another process: stop that process, or give this one its own data_dir`,
       { cause: error },
     );
   }

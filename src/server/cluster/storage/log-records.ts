@@ -222,7 +222,7 @@ function readPosition(record: Buffer, at: number): Position {
 }
 
 export function writeU64(into: Buffer, value: number, at: number): void {
-  if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`${value} is no index, term or count`);
+  if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`${value} is not an index, term or count`);
   into.writeUInt32BE(Math.floor(value / 0x1_0000_0000), at);
   into.writeUInt32BE(value % 0x1_0000_0000, at + 4);
 }

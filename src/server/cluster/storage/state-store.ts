@@ -79,7 +79,7 @@ function createStateStore(
     try {
       const file = await writeSnapshotFile(path, meta, readRows(database.level, snapshot), signal);
       // A snapshot of damaged rows would carry the damage to other nodes.
-      if (file.digest !== applied.digest) throw new BadRecord("the rows of the state do not come to their digest");
+      if (file.digest !== applied.digest) throw new BadRecord("the rows of the state do not match their digest");
       return recordOf(meta, applied, file);
     } catch (cause) {
       if (signal.aborted && cause === signal.reason) throw cause;

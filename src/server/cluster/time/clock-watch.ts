@@ -58,7 +58,7 @@ export function createClockWatch(ports: ClockWatchPorts): () => void {
       reported.add(member);
       log.warn(
         `the clock of a member is ${Math.abs(seconds)} s ${ahead > 0 ? "ahead of" : "behind"} the median of the members' ` +
-          "clocks: see that its machine keeps time (chrony, systemd-timesyncd)",
+          "clocks: check the time synchronization of its machine (chrony, systemd-timesyncd)",
         { member, ahead_ms: ahead },
       );
     } else if (reported.has(member) && Math.abs(ahead) < ENDED * TOLD_OFFSET_MS) {
@@ -75,7 +75,7 @@ export function createClockWatch(ports: ClockWatchPorts): () => void {
       const until = new Date(ports.logNow()).toISOString();
       const goesBy =
         ports.featureLevel() >= LOG_TIME_LEVEL
-          ? "until then windows, suspensions and expiries go by the members' clocks"
+          ? "until then budget windows, suspensions and expiries use the members' clocks"
           : "until then shared budgets are not served (that needs every member at this version)";
       log.warn(
         `the time of the log is ${Math.round(ahead / 1_000)} s ahead of the members' clocks, which reach it at ${until}: ` +

@@ -39,7 +39,7 @@ function rootProblems({ base_url, channels = [] }: ProviderOperation): readonly 
 function headerProblems({ set_request_headers = {} }: ProviderOperation): readonly string[] {
   return Object.keys(set_request_headers)
     .filter((name) => HOP_BY_HOP.has(name.toLowerCase()))
-    .map((name) => `set_request_headers.${name}: this header belongs to a connection and is never passed on`);
+    .map((name) => `set_request_headers.${name}: this header belongs to a connection and is never forwarded`);
 }
 
 /** Reports claims outside the vocabulary, which would have no effect. */
@@ -69,5 +69,5 @@ export function untrueClaims({ id, caps = [] }: ChannelOperation, removedFields:
 function unknownCapability(name: string): string {
   const meant = nearest(name, CLAIMABLE_NAMES);
   const hint = meant === undefined ? "" : `; did you mean \`${meant}\`?`;
-  return `${JSON.stringify(name)} is no capability${hint}`;
+  return `${JSON.stringify(name)} is not a capability${hint}`;
 }

@@ -40,7 +40,7 @@ const NAMES_IN_HINT = 6;
 export function resolveProvider(catalog: Catalog, request: ResolveRequest): ResolveOutcome {
   const { preset, baseUrl, region } = request;
   if (baseUrl !== undefined) {
-    const problem = placeholders(baseUrl).length > 0 ? "may hold no placeholder" : rootProblem(baseUrl);
+    const problem = placeholders(baseUrl).length > 0 ? "must not contain a placeholder" : rootProblem(baseUrl);
     if (problem !== undefined) return refuse("base_url", `base_url ${problem}`);
   }
   if (region !== undefined && (region.length > LONGEST_REGION || !REGION.test(region))) {
@@ -54,7 +54,7 @@ function fromPreset(
   preset: string,
   { dialect, baseUrl, region, signs = false }: ResolveRequest,
 ): ResolveOutcome {
-  if (dialect !== undefined) return refuse("dialect", "a preset brings its dialect: leave `dialect` out");
+  if (dialect !== undefined) return refuse("dialect", "a preset sets the dialect: remove `dialect`");
   const found = catalog.get(preset);
   if (found === undefined) return refuse("preset", unknownPreset(catalog, preset));
   const channels = baseUrl === undefined ? found.channels : ownSurfaceAt(found.channels, baseUrl);

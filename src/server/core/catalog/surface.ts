@@ -39,10 +39,10 @@ export function rootProblem(root: string): string | undefined {
   if (/[{}]/.test(filled)) return "has a brace without its pair";
   const { username, password } = new URL(filled);
   // Even an empty user is refused, because a person could take the part before `@` for the host.
-  if (username !== "" || password !== "" || /^https?:\/\/[^/]*@/i.test(filled)) return "may carry no user";
-  if (/[?#]/.test(filled)) return "may have no query and no fragment";
+  if (username !== "" || password !== "" || /^https?:\/\/[^/]*@/i.test(filled)) return "must not contain a user";
+  if (/[?#]/.test(filled)) return "must not have a query or fragment";
   if (/[\\\s]|[^:/]\/\/|\/\.{1,2}(?:\/|$)/.test(trimmed(filled))) {
-    return "may have no whitespace, backslash, empty segment or dot segment";
+    return "must not contain whitespace, a backslash, an empty segment or a dot segment";
   }
   return undefined;
 }

@@ -100,7 +100,7 @@ function convert(expr: Expr | undefined, reading: Reading, depth: number): Tree 
       return { kind: "list", at, items: exprKind.value.elements.map(inner) };
     case "structExpr": {
       const { entries, messageName } = exprKind.value;
-      if (messageName !== "") throw new Refusal(at, `\`${messageName}{…}\`: there are no message types`);
+      if (messageName !== "") throw new Refusal(at, `\`${messageName}{…}\`: message types are not supported`);
       return {
         kind: "map",
         at,
@@ -129,7 +129,7 @@ function startOf(at: number, name: string, args: readonly Tree[], source: string
 /** Reconstructs the loop from the fold that a macro was expanded to. The shapes are those of the library's expansion. */
 function loop(expr: Expr, at: number, reading: Reading, depth: number): Tree {
   const call = reading.macros[String(expr.id)]?.exprKind;
-  if (expr.exprKind.case !== "comprehensionExpr" || call?.case !== "callExpr") throw new Refusal(at, "is no macro");
+  if (expr.exprKind.case !== "comprehensionExpr" || call?.case !== "callExpr") throw new Refusal(at, "is not a macro");
   const { iterRange, iterVar: variable, loopStep } = expr.exprKind.value;
   const range = convert(iterRange, reading, depth + 1);
   const step = argumentsOf(loopStep);
@@ -181,6 +181,6 @@ function literal({ constantKind }: Constant, at: number): Value {
     case "nullValue":
       return null;
     default:
-      throw new Refusal(at, "is no literal");
+      throw new Refusal(at, "is not a literal");
   }
 }

@@ -17,7 +17,7 @@ const BAD_DOUBLE = unreadable("double");
 const BAD_BOOL = unreadable("bool");
 const BAD_TIMESTAMP = unreadable("timestamp (RFC 3339)");
 const BAD_DURATION = unreadable("duration such as 1h30m");
-const BAD_UTF8 = new Fault("other", "the bytes are no UTF-8");
+const BAD_UTF8 = new Fault("other", "the bytes are not UTF-8");
 
 /** Maximum length of a number's text. No 64-bit number has more digits, and converting a longer text would take time. */
 const MAX_DIGITS = 40;

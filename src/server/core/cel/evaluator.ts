@@ -53,7 +53,7 @@ export function evaluatorOf(node: Node): Evaluate {
 
 function variable(name: string): Evaluate {
   const missing = new Fault("missing_key", `\`${name}\` has no value here`);
-  const foreign = new Fault("type", `\`${name}\` holds no value of the language`);
+  const foreign = new Fault("type", `\`${name}\` has no value that CEL supports`);
   return (frame) => {
     const value = frame.variables[name];
     if (value === undefined) return missing;

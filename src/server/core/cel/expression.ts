@@ -101,7 +101,7 @@ export function compileExpression(source: string, options: CompileOptions): Comp
   const reduced = folded(node);
   const bound = costBound(reduced);
   if (bound !== undefined && bound > limit) {
-    const message = `costs up to ${bound} units, at most ${limit} are allowed; loops within loops multiply`;
+    const message = `costs up to ${bound} units, at most ${limit} are allowed; nested loops multiply the cost`;
     return { kind: "refused", problems: [placed(source, { at: node.at, message })] };
   }
   const known = constantOf(node);

@@ -68,7 +68,7 @@ export function composeDeployment(sources: readonly Source[], references: Refere
     const refusal = refusalOf(ordered, at, base);
     const parsed = refusal === undefined ? parseTree(source) : undefined;
     values += parsed?.values ?? 0;
-    const overflow = values > MAX_VALUES ? `the sources together hold more than ${MAX_VALUES} values` : undefined;
+    const overflow = values > MAX_VALUES ? `the sources together contain more than ${MAX_VALUES} values` : undefined;
     const message = refusal ?? overflow;
     if (message !== undefined || parsed === undefined) {
       composing.problems.push(problemOf({ file: source.name, line: 1, column: 1 }, [], message ?? ""));
@@ -178,7 +178,7 @@ function mergeEntry(holders: readonly Holder[], first: Entry, path: Path, compos
   if (leadsToList && inner.length === holders.length) return { ...first, value: merge(inner, path, composing) };
   const owner = holders[0]?.part.source.name ?? "";
   for (const { part, entry } of holders.slice(1)) {
-    const message = `\`${formatPath(path)}\` stands in the source ${shown(owner)} too; it belongs to one source, since sources must not overlap`;
+    const message = `\`${formatPath(path)}\` is also in the source ${shown(owner)}; sources must not overlap`;
     composing.problems.push(problemOf(part.parsed.placeOf(entry.keyAt - part.base), path, message));
   }
   return first;
@@ -213,7 +213,7 @@ function concatenate(holders: readonly Holder[], list: NamedList, composing: Com
       const where =
         holder.part.source === part.source
           ? `appears here a second time, first at line ${line}`
-          : `stands in the source ${shown(holder.part.source.name)} too, at line ${line}; sources must not overlap`;
+          : `is also in the source ${shown(holder.part.source.name)}, at line ${line}; sources must not overlap`;
       composing.problems.push(
         problemOf(placeOf(item.at), [...list.path, index], `the ${list.what} ${shown(overlap.name)} ${where}`),
       );

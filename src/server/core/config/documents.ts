@@ -38,7 +38,7 @@ export function readNodeFile(source: Source, references: References): Read<NodeF
 export const DEPLOYMENT_RULES: ReadOptions<Deployment> = {
   fileAllowed: true,
   warnOfLiterals: true,
-  whenEmpty: "the deployment document is empty; write `{}` for a deployment that holds nothing",
+  whenEmpty: "the deployment document is empty; write `{}` for an empty deployment",
   unknownKey: (path, key) =>
     path.length === 0 && hasKey(nodeFileSchema, key)
       ? `\`${key}\` is a node-file key and does not belong in the deployment document`
@@ -55,7 +55,7 @@ export function readOverlay(source: Source): Read<ProviderOperation> {
   return readDocument(overlaySchema, source, NO_REFERENCES, {
     fileAllowed: false,
     noneAllowed: true,
-    whenEmpty: "the overlay file is empty; it holds one provider operation",
+    whenEmpty: "the overlay file is empty; it must contain one provider operation",
     checks: (operation, problem) => [
       ...operationChecks(operation, problem),
       ...(operation.name === baseName(source.name)

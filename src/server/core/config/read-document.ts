@@ -165,8 +165,7 @@ function dropUnknownKeys(value: unknown, errors: readonly ErrorObject[]): void {
 const LITERAL =
   "a credential is written out in a document that travels through the cluster; use `${VAR}` or `${secret:NAME}`";
 
-const HALF_LITERAL =
-  "a part of a credential is written out beside a reference; put the whole value behind the reference";
+const HALF_LITERAL = "only a part of this credential is a reference; store the whole value and refer to it";
 
 const messageOf = ({ isNotYet, message }: Finding, path: Path): string =>
   isNotYet === true ? `not supported by this version: ${formatPath(path)}` : message;
@@ -182,6 +181,6 @@ function inOrder(problems: readonly Problem[], files: readonly string[] = []): r
   const [next, ...others] = unique.slice(MAX_PROBLEMS);
   if (next === undefined) return unique;
   const severity = [next, ...others].some((it) => it.severity === "error") ? "error" : "warning";
-  const more: Problem = { ...next, severity, path: "", message: "more problems follow from here on" };
+  const more: Problem = { ...next, severity, path: "", message: "further problems are not shown" };
   return [...unique.slice(0, MAX_PROBLEMS), more];
 }

@@ -31,14 +31,15 @@ export interface ApplyDecision {
 }
 
 export function decideApply({ trigger, stored, document }: ApplyQuestion): ApplyDecision {
-  if (stored === undefined) return { kind: "apply", reason: "nothing is stored yet, so the document is the seed" };
+  if (stored === undefined)
+    return { kind: "apply", reason: "nothing is stored yet, so the document becomes the first revision" };
   const isSame = stored.digest === document.digest;
   const { version } = document;
 
   if (version === undefined) {
     if (isSame) return { kind: "keep", reason: "the document is the stored one" };
     return trigger === "reload"
-      ? { kind: "apply", reason: "a reload was asked for, and the document has no version to compare" }
+      ? { kind: "apply", reason: "a reload was requested, and the document has no version to compare" }
       : { kind: "wait", reason: "the document differs from the stored one and has no version; a reload applies it" };
   }
   const bound = versionBound(stored);
@@ -58,7 +59,7 @@ export function decideApply({ trigger, stored, document }: ApplyQuestion): Apply
     return { kind: "apply", reason: `version ${version} is newer than the stored version ${stored.version}` };
   }
   if (version < stored.version) {
-    return { kind: "refuse", reason: `version ${version} is behind the stored version ${stored.version}` };
+    return { kind: "refuse", reason: `version ${version} is lower than the stored version ${stored.version}` };
   }
   return isSame
     ? { kind: "keep", reason: `version ${version} is the stored one` }

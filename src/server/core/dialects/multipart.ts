@@ -90,7 +90,7 @@ const LF = 0x0a;
 const DASH = 0x2d;
 
 const AMBIGUOUS = -2;
-const TWO_READINGS = "the form is one that readers may read differently";
+const TWO_READINGS = "the form is ambiguous: programs may read it differently";
 
 /**
  * Returns the offset of the next delimiter's dashes, or -1 if there is none. Returns `AMBIGUOUS` for a delimiter after half a

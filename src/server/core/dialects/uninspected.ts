@@ -53,19 +53,19 @@ const FORMS = {
   address: /^(?:https?|gs|s3):\/\/\S*$/i,
 } as const satisfies Readonly<Record<Form, RegExp | "any">>;
 
-const MODEL = "name of a model, by which model lists and rules decide";
+const MODEL = "name of a model, which model lists and rules check";
 const IDENTIFIER = "name of an object, a tool or a type";
-const SETTING = "chooses among what the provider offers";
-const BESIDE = "kept by the provider beside the request: no model reads it";
-const STOP = "compared with the output: another text would be another request";
+const SETTING = "selects an option of the provider";
+const BESIDE = "stored by the provider with the request; no model reads it";
+const STOP = "compared with the output, so a changed text would change the request";
 const PROVIDERS_OWN = "address or credential that the provider uses itself";
 const STRUCTURE = "word of the schema language, or name of a member";
-const SEALED = "readable only to the provider that wrote it";
-const MEDIA = "no text, and counted in `gateway_guardrail_uninspected_total`";
-const TOKENS = "repeats a text that is inspected, and is left out where that is rewritten";
+const SEALED = "only the provider that wrote it can read it";
+const MEDIA = "not text; counted in `gateway_guardrail_uninspected_total`";
+const TOKENS = "repeats an inspected text, and is removed if that text is rewritten";
 const ECHO = "repeats the request, which was inspected";
 const CREDENTIAL = "credential";
-const CONNECTION = "belongs to one connection and does not go on";
+const CONNECTION = "belongs to one connection and is not forwarded";
 
 const row = (place: Place, form: Form, why: string, names: string): UninspectedRow => ({
   place,

@@ -35,7 +35,7 @@ export function judgedBeside(before: Judgement, all: Judgement, { detectors, onR
     else if (onRedact === "allow") decisions.push({ ...added, action: "annotate" });
     else {
       const by: RuleDecision = { ...added, action: "deny" };
-      const message = `guardrail rule ${by.rule} would rewrite the request, which was forwarded already`;
+      const message = `guardrail rule ${by.rule} would rewrite the request, which was already forwarded`;
       return { outcome: "deny", message, by, decisions: [...decisions, by], ...observed };
     }
   }

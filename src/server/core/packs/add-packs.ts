@@ -51,7 +51,7 @@ export function addPacks(source: Source, packs: readonly Pack[], baseOf: BaseOf)
   const parsed = parseTree(source);
   if (parsed.problems.length > 0) return refused(parsed.problems.map(formatProblem));
   const document: unknown = parsed.isEmpty ? {} : parse(source.text, READING);
-  if (!isValues(document)) return refused([`${source.name}: the document is no map of keys to values`]);
+  if (!isValues(document)) return refused([`${source.name}: the document is not a map of keys to values`]);
   const objects: AddedObject[] = [];
   let text = source.text;
   let value: Values = document;
@@ -72,7 +72,7 @@ const READING = { uniqueKeys: false, logLevel: "silent" } as const;
 const refused = (problems: readonly string[]): Adding => ({ kind: "refused", problems });
 
 const cannotHold = ({ name }: Source, { id }: Pack): string =>
-  `${name}: \`${id}\` cannot be put in without changing lines that are there; write \`guardrails\` and \`access_rules\` as blocks, a key or a dash a line`;
+  `${name}: \`${id}\` cannot be added without changing existing lines; write \`guardrails\` and \`access_rules\` as blocks with one key or dash per line`;
 
 interface Plan {
   readonly problems: readonly string[];
@@ -126,7 +126,7 @@ function planOf(pack: Pack, document: Values, file: string, baseOf: BaseOf): Pla
   for (const { list, name, value } of pack.objects) {
     for (const detector of detectorsOf(value).filter((it) => !detectors.has(it))) {
       problems.push(
-        `${file}: the ${list} \`${name}\` of \`${pack.id}\` requires the detector \`${detector}\`, which the document does not have under this name`,
+        `${file}: the ${list} \`${name}\` of \`${pack.id}\` requires the detector \`${detector}\`, which the document does not contain under this name`,
       );
     }
   }
@@ -141,7 +141,7 @@ const twinOf = ({ list, value }: Named, there: readonly Named[]): Named | undefi
     : undefined;
 
 const renamed = (file: string, { id }: Pack, name: string, other: string): string =>
-  `${file}: the document calls the detector \`${name}\` of \`${id}\` \`${other}\`; the rules of the pack name it, so call it \`${name}\` there too`;
+  `${file}: the document calls the detector \`${name}\` of \`${id}\` \`${other}\`; the rules of the pack use its name, so name it \`${name}\` there too`;
 
 const conflict = (file: string, { list, name }: Named, id: string, fields: readonly string[]): string =>
   `${file}: the document has another ${list} \`${name}\` than \`${id}\`, different in ${fields.map((field) => `\`${field}\``).join(", ")}; rename it, or make it the same`;

@@ -23,7 +23,7 @@ const words = (description: string): Schema<string> =>
 const packId = (description: string): Schema<string> =>
   text(description, { pattern: "^[a-z0-9]+(-[a-z0-9.]+)*$", maxLength: 64, examples: ["baseline-pii"] });
 
-const controlId = text("Identifier of a control: its framework with the edition, then its own.", {
+const controlId = text("Identifier of a control: the framework with its edition, a colon, and the control's number.", {
   pattern: "^[^\\s:]+:\\S+$",
   maxLength: 256,
   examples: ["pci-dss-4.0.1:3.4.1"],
@@ -32,29 +32,36 @@ const controlId = text("Identifier of a control: its framework with the edition,
 const control = object("A control that the pack cites.", {
   id: required(controlId),
   title: required(words("What the control is about, in a few words.")),
-  citation: required(words("Where it stands: publication, edition, place.")),
+  citation: required(words("Source of the control: publication, edition and place.")),
 });
 
-const attachment = object("Controls that a rule of another pack carries too.", {
-  pack: required(packId("The pack that brings the rule; one of `builds_on`.")),
-  rule: required(words("Its name.")),
-  controls: required(list("The controls.", controlId, { minItems: 1, uniqueItems: true })),
+const attachment = object("Controls that are attached to a rule of another pack.", {
+  pack: required(packId("Pack that contains the rule. It must be one of `builds_on`.")),
+  rule: required(words("Name of the rule.")),
+  controls: required(list("Controls to attach.", controlId, { minItems: 1, uniqueItems: true })),
 });
 
-const mapping = object("A control that something else than a rule carries out.", {
+const mapping = object("A control that is implemented by something other than a rule.", {
   control: required(controlId),
-  mechanism: required(choice("What carries it out.", MECHANISMS)),
-  note: required(words("What has to be configured, and what is not covered.")),
+  mechanism: required(choice("Mechanism that implements the control.", MECHANISMS)),
+  note: required(words("What must be configured, and what is not covered.")),
 });
 
 export const packSchema = object("A pack of controls.", {
-  id: required(packId("Its identifier.")),
-  version: required(text("Its version.", { pattern: "^\\d+\\.\\d+\\.\\d+$", examples: ["1.0.0"] })),
-  title: required(words("What it is for, in one line.")),
-  builds_on: list("Packs that must be there first.", packId("A pack."), { maxItems: 32, uniqueItems: true }),
-  controls: required(list("The controls that it cites.", control, { maxItems: MAX_CONTROLS })),
-  attaches: list("What it adds to rules of packs that it builds on.", attachment, { maxItems: MAX_CONTROLS }),
-  mechanisms: list("What else carries its controls out.", mapping, { maxItems: MAX_CONTROLS }),
+  id: required(packId("Id of the pack.")),
+  version: required(text("Version of the pack.", { pattern: "^\\d+\\.\\d+\\.\\d+$", examples: ["1.0.0"] })),
+  title: required(words("Purpose of the pack, in one line.")),
+  builds_on: list("Packs that the document must already contain.", packId("Id of a pack."), {
+    maxItems: 32,
+    uniqueItems: true,
+  }),
+  controls: required(list("Controls that the pack cites.", control, { maxItems: MAX_CONTROLS })),
+  attaches: list("Controls that the pack attaches to rules of the packs it builds on.", attachment, {
+    maxItems: MAX_CONTROLS,
+  }),
+  mechanisms: list("Controls that are implemented by something other than a rule.", mapping, {
+    maxItems: MAX_CONTROLS,
+  }),
 });
 
 export type PackText = TypeOf<typeof packSchema>;
@@ -67,7 +74,7 @@ const accessRules: Schema<NonNullable<Deployment["access_rules"]>> = {
 };
 
 /** Parts of a deployment document that a pack may contain. */
-export const fragmentSchema = object("What the pack puts into a deployment document.", {
-  guardrails: object("Detectors and rules over what they find.", { detectors, rules }),
+export const fragmentSchema = object("Entries that the pack adds to a deployment document.", {
+  guardrails: object("Detectors, and the rules that decide about their findings.", { detectors, rules }),
   access_rules: accessRules,
 });

@@ -62,8 +62,8 @@ function hopMessage(unknown: string, declaring: readonly Hop[], rule: AccessRule
   const fitting = hopsThatFit(rule).filter((hop) => hops.includes(hop));
   const proposal = fitting.length === 0 ? "" : `; say \`at: [${fitting.join(", ")}]\``;
   return rule.at === undefined
-    ? `${where}, and a rule without \`at\` stands at ${enumerate(HOPS)}${proposal}`
-    : `${where}, and this rule stands at ${enumerate(hops)}${proposal}`;
+    ? `${where}, but a rule without \`at\` applies to ${enumerate(HOPS)}${proposal}`
+    : `${where}, but this rule applies to ${enumerate(hops)}${proposal}`;
 }
 
 const hopsThatFit = ({ condition }: AccessRule): readonly Hop[] =>

@@ -35,7 +35,7 @@ export function decodeConfChange(data: Uint8Array): ConfChange {
   if (!Array.isArray(changes) || changes.length > MAX_CHANGES) {
     throw new TypeError("configuration change: changes is not a list, or too long");
   }
-  if (typeof context !== "string") throw new TypeError("configuration change: context is no text");
+  if (typeof context !== "string") throw new TypeError("configuration change: context is not text");
   const bytes = Buffer.from(context, "base64");
   if (bytes.toString("base64") !== context) throw new TypeError("configuration change: context is not base64");
   return { transition, changes: changes.map(decodeChange), context: new Uint8Array(bytes) };

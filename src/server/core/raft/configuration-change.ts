@@ -149,7 +149,7 @@ export function brokenInvariant(configuration: Configuration): string | undefine
     }
   }
   if (learners.some((id) => isVoter(configuration, id))) return "a learner is a voter";
-  if (learnersNext.some((id) => !votersOutgoing.includes(id))) return "a coming learner is no outgoing voter";
+  if (learnersNext.some((id) => !votersOutgoing.includes(id))) return "a coming learner is not an outgoing voter";
   if (learnersNext.some((id) => voters.includes(id))) return "a coming learner is an incoming voter";
   if (!isJoint(configuration) && autoLeave) return "a configuration that is not joint cannot be left";
   return undefined;

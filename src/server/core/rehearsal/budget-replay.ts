@@ -72,7 +72,7 @@ export class BudgetReplay {
     if ((isBounded ? least : 1) > limit - window.least) return "exhausted";
     const needed = isBounded || underWay > 0 || least === undefined ? most : Math.max(least, window.largest);
     if (needed !== undefined && window.most + underWay + needed <= limit) return "fits";
-    return { kind: "unknown", reason: `what is left of budget \`${budget}\` is unknown` };
+    return { kind: "unknown", reason: `the remaining amount of budget \`${budget}\` is unknown` };
   }
 
   /** Charges a request that the proposal admits. If `isSure` is false, it may also be refused. */

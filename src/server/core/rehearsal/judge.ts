@@ -139,7 +139,8 @@ export function judge(request: RecordedRequest, proposal: Proposal): Judged {
   if (end.kind === "other") {
     // The recorded outcome was not decided by the document, so it is the same only if nothing in the document differs.
     const { code } = request;
-    const reason = code === "" ? "it ended before it was decided" : `\`${code}\` decided it, which no document says`;
+    const reason =
+      code === "" ? "it ended before a decision" : `\`${code}\` decided it, which does not depend on the document`;
     const isSame = proposal.isUntouched(request, [""]);
     const outcome: Outcome = isSame ? { kind: "same" } : { kind: "unknown", reason };
     return { outcome, decision: { kind: "unknown", reason } };

@@ -43,7 +43,7 @@ export function featureLevelWaitText({ next }: FeatureLevelStatus): string | und
   if (next === undefined) return undefined;
   const members = next.waitsFor.map(({ id, version, highest }) =>
     version === ""
-      ? `${id}, which has not told its version yet`
+      ? `${id}, which has not reported its version yet`
       : `${id}, which runs ${version} (levels to ${highest})`,
   );
   return `level ${next.level} waits for ${members.join(", and for ")}`;

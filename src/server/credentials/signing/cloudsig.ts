@@ -42,7 +42,7 @@ export function signedPresenter(credential: SigningCredential, ports: SigningPor
 
   return (request) => {
     const keys = platform === undefined ? credential.keys : platform.current();
-    if (keys === undefined) throw new Error("a credential without keys is signed with the platform's");
+    if (keys === undefined) throw new Error("a credential without keys uses the platform's keys");
     const hash = hashOf(request.body);
     if (!(keys instanceof Promise) && typeof hash === "string") return present(request, keys, hash);
     return Promise.all([keys, hash]).then(([its, payloadHash]) => present(request, its, payloadHash));

@@ -40,7 +40,7 @@ export class ChainFailure extends GatewayError {
   /** Whether another process of the node received this failure and has logged it. */
   readonly isOfAnother: boolean;
   constructor(name: string, reason: string, isOfAnother: boolean) {
-    super("credential_unavailable", `The credential ${name} cannot be had: the platform gives no keys.`);
+    super("credential_unavailable", `The credential ${name} is not available: the platform returned no keys.`);
     this.reason = reason;
     this.isOfAnother = isOfAnother;
   }
@@ -98,7 +98,7 @@ export function platformChain({
     try {
       const keys = await withinLimit((await chain)({ forceRefresh: true }));
       const until = keys.expiration?.getTime();
-      if (until !== undefined && !(until > now())) throw new Error("the keys that it gives have expired already");
+      if (until !== undefined && !(until > now())) throw new Error("its keys have already expired");
       return { kind: "keys", keys: keysOf(keys), until };
     } catch (error) {
       // The chain waits for its one pending call. If that hangs, every later caller would hang too, so a new chain is created.
@@ -138,8 +138,8 @@ const KEY_ID = /^[\w/+=.-]{1,256}$/;
 const VISIBLE = /^[!-~]+$/;
 
 function keysOf({ accessKeyId, secretAccessKey, sessionToken, $source = {} }: ChainKeys): PlatformKeys {
-  if (!KEY_ID.test(accessKeyId)) throw new Error("what it gives as an access key id is none");
-  if (sessionToken !== undefined && !VISIBLE.test(sessionToken)) throw new Error("what it gives as a token is none");
+  if (!KEY_ID.test(accessKeyId)) throw new Error("its access key id is not valid");
+  if (sessionToken !== undefined && !VISIBLE.test(sessionToken)) throw new Error("its token is not valid");
   return Object.freeze({ accessKeyId, secretAccessKey, sessionToken, source: sourceIn($source) });
 }
 

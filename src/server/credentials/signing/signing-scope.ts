@@ -26,7 +26,7 @@ export function signingRegion(configured: string | undefined, hostname: string):
   const named = REGION_IN_HOST.exec(hostname.toLowerCase())?.[1];
   const region = configured ?? named;
   if (region === undefined) {
-    const message = "requests are signed for a region, which the address does not name: set the provider's `region`";
+    const message = "the URL does not name the region that requests are signed for: set the provider's `region`";
     return { kind: "refused", message };
   }
   if (named !== undefined && named !== region) {

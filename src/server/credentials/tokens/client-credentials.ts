@@ -26,7 +26,7 @@ export class TokenUnavailable extends GatewayError {
   /** See `TokenFailure.isOfAnother`. */
   readonly isOfAnother: boolean;
   constructor(name: string, failure: TokenFailure) {
-    super("credential_unavailable", `The credential ${name} cannot be had: its token endpoint gives no token.`);
+    super("credential_unavailable", `The credential ${name} is not available: its token endpoint returned no token.`);
     const { message, isPassing, retryAfterMs, traces } = failure;
     this.reason = [message, ...Object.entries(traces).map(([key, value]) => `${key} ${value}`)].join(", ");
     this.isPermanent = !isPassing;

@@ -86,7 +86,7 @@ export function createExchanger(credential: ExchangingCredential, options: Excha
     permits: CONCURRENT,
     maxWaiting: WAITING,
     refusal(why) {
-      const text = why === "full" ? "too many wait for it" : `no turn within ${WAIT_LIMIT_MS / 1_000} s`;
+      const text = why === "full" ? "too many are waiting for it" : `no free slot within ${WAIT_LIMIT_MS / 1_000} s`;
       return new TokenFailure(text, { isPassing: true });
     },
   });
@@ -202,7 +202,7 @@ export function createExchanger(credential: ExchangingCredential, options: Excha
     },
     size: () => kept.size(),
     close() {
-      closing.abort(new Error("the credential is in use no more"));
+      closing.abort(new Error("the credential is no longer in use"));
       forget();
     },
   };
@@ -227,7 +227,7 @@ const isBound = (claims: Readonly<Record<string, unknown>> | undefined): boolean
 function methodOf(listed: readonly string[]): AuthMethod {
   if (listed.includes("client_secret_post")) return "client_secret_post";
   if (listed.includes("client_secret_basic")) return "client_secret_basic";
-  throw new TokenFailure("the issuer takes no client secret", { code: "invalid_client" });
+  throw new TokenFailure("the issuer does not accept a client secret", { code: "invalid_client" });
 }
 
 function grantOf(credential: ExchangingCredential, subject: string) {
@@ -252,9 +252,9 @@ function faultOf(
   { grant, audience, resource }: ExchangingCredential,
   subject: string,
 ): string | undefined {
-  if (token === subject) return "the issuer gives the caller's own token back";
+  if (token === subject) return "the issuer returned the caller's own token";
   if (grant === "on_behalf_of") return undefined;
-  if (issuedType !== undefined && !ISSUED_TYPES.has(issuedType)) return "what the issuer gives is no access token";
+  if (issuedType !== undefined && !ISSUED_TYPES.has(issuedType)) return "the issuer did not return an access token";
   const named = claims?.["aud"];
   if (named === undefined) return undefined;
   const audiences: readonly unknown[] = Array.isArray(named) ? named : [named];
@@ -267,7 +267,7 @@ function refusalOf({ name }: ExchangingCredential, failure: TokenFailure, leftMs
   if (code === undefined || failure.isPassing || OF_THE_GATEWAY.has(code)) return new TokenUnavailable(name, failure);
   if (claims !== undefined || code === "interaction_required") {
     const asked = claims === undefined ? "" : `, claims="${Buffer.from(claims).toString("base64")}"`;
-    return new GatewayError("unauthenticated", "The issuer wants the user to sign in again.", {
+    return new GatewayError("unauthenticated", "The issuer requires the user to sign in again.", {
       challenge: `Bearer realm="", error="insufficient_claims"${asked}`,
       by: { kind: "credential", name: "insufficient_claims" },
     });
@@ -291,6 +291,6 @@ const ofAnother = (issuer: string): GatewayError =>
   });
 
 const boundToKey = (): GatewayError =>
-  new GatewayError("token_exchange_refused", "The token is bound to a key of the caller's, and cannot be exchanged.", {
+  new GatewayError("token_exchange_refused", "The token is bound to a key of the caller and cannot be exchanged.", {
     by: { kind: "credential", name: "exchange_bound_token" },
   });

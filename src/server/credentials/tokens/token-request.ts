@@ -118,7 +118,7 @@ function readIssued(issued: TokenEndpointResponse): IssuedToken {
   const { access_token: token, token_type: type, expires_in: seconds } = issued;
   if (type.toLowerCase() !== "bearer") throw NO_BEARER;
   if (!/^[!-~]+$/.test(token) || token.length > MAX_TOKEN_LENGTH) {
-    throw new TokenFailure("the token is longer than a header takes, or not printable");
+    throw new TokenFailure("the token is too long for a header, or not printable");
   }
   const claims = claimsOf(token);
   const issuedType = issued["issued_token_type"];
@@ -143,7 +143,7 @@ export function claimsOf(token: string): Readonly<Record<string, unknown>> | und
  * Failure for other token types: DPoP, for example, needs a proof with each request, and `N_A` is no access token (RFC 8693
  * section 2.2.1).
  */
-const NO_BEARER = new TokenFailure("what the endpoint gives is no bearer token");
+const NO_BEARER = new TokenFailure("the endpoint did not return a bearer token");
 
 function failureOf(answer: TokenAnswer | undefined, fault: unknown): TokenFailure {
   if (answer === undefined) {
@@ -172,7 +172,7 @@ function failureOf(answer: TokenAnswer | undefined, fault: unknown): TokenFailur
   }
   const type = json?.["token_type"];
   if (status === 200 && typeof type === "string" && type.toLowerCase() !== "bearer") return NO_BEARER;
-  const words = status === 200 ? "the endpoint's answer holds no token" : `the endpoint answers ${status}`;
+  const words = status === 200 ? "the endpoint's answer contains no token" : `the endpoint answers ${status}`;
   return new TokenFailure(words, {
     isPassing: true,
     isGone: status === 404 || status === 410,
@@ -201,11 +201,13 @@ function printable(code: string): string {
 }
 
 function wordsOf(fault: unknown): string {
-  if (!(fault instanceof Error)) return "the endpoint cannot be asked";
+  if (!(fault instanceof Error)) return "the request to the endpoint failed";
   if (fault.name === "TimeoutError") return `no answer within ${TOKEN_LIMIT_MS / 1_000} s`;
   const { code } = fault as NodeJS.ErrnoException;
   const proxied = wireReason(fault);
   if (code === "FORWARD_PROXY" && proxied !== undefined) return proxied;
   const own = fault.message.startsWith("its ") ? fault.message : undefined;
-  return own ?? (typeof code === "string" ? `the endpoint cannot be reached: ${code}` : "the endpoint cannot be asked");
+  return (
+    own ?? (typeof code === "string" ? `the endpoint cannot be reached: ${code}` : "the request to the endpoint failed")
+  );
 }

@@ -98,11 +98,12 @@ export function carryReports(
         return true;
       }
       metrics.reported("refused");
-      if (outcome.code !== refusedAs) log.warn("the cluster refuses what this node spent", { code: outcome.code });
+      if (outcome.code !== refusedAs)
+        log.warn("the cluster refused a budget report of this node", { code: outcome.code });
       refusedAs = outcome.code;
     } catch (error) {
       metrics.reported("lost");
-      log.debug("a report of what this node spent is lost, and follows with the next", { error });
+      log.debug("a budget report of this node was lost; the next report includes it", { error });
     }
     lost(ledger, report, accounts.now());
     return false;

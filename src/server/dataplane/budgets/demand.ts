@@ -47,7 +47,7 @@ function messageOf(
   { endsAt, isTooLarge }: { readonly endsAt: number; readonly isTooLarge: boolean },
 ): string {
   if (code === "budget_unavailable") {
-    return `Budget ${budget} could not be charged: this node's part of it is spent, and the cluster gave no more in time.`;
+    return `Budget ${budget} could not be charged: this node has used its share, and the cluster did not grant more in time.`;
   }
   const resets = new Date(endsAt).toISOString();
   if (!isTooLarge && needed !== undefined && left !== undefined && needed > left && left > 0) {

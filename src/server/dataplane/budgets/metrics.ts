@@ -32,40 +32,42 @@ export function createBudgetMetrics(
   const waits = instruments
     .histogram(
       "gateway_budget_wait_seconds",
-      "How long requests were held up for an allowance of the cluster; most are not and do not count here.",
+      "Time that requests waited for a grant of the cluster. Requests that did not wait are not counted.",
       LATENCY_BOUNDS_SECONDS,
     )
     .with();
   const unpriced = instruments.counter(
     "gateway_budget_cost_errors_total",
-    "Requests whose cost expression failed; the reserved amount is charged instead.",
+    "Requests whose cost expression failed. The reserved amount is charged instead.",
     ["budget"],
   );
-  const reports = instruments.counter("gateway_budget_reports_total", "Reports to the cluster, by what came of them.", [
-    "outcome",
-  ]);
+  const reports = instruments.counter(
+    "gateway_budget_reports_total",
+    "Usage reports of this node to the cluster, by outcome.",
+    ["outcome"],
+  );
   const excess = instruments
     .counter(
       "gateway_budget_excess_units_total",
-      "Cost units charged above what requests had reserved: no budget is overspent by more.",
+      "Cost units charged above the reserved amounts, which is the most by which budgets can be overspent.",
     )
     .with();
   const unreported = instruments
     .counter(
       "gateway_budget_unreported_units_total",
-      "Cost units that could not be reported before their window was dropped; anything but 0 calls for a look.",
+      "Cost units that could not be reported to the cluster before their window was discarded. Investigate any value above 0.",
     )
     .with();
   const unreportedUnits = instruments
     .counter(
       "gateway_budget_untold_units_total",
-      "Cost units charged for processes of this node that ended before they could tell what they had used.",
+      "Cost units charged for processes of this node that ended before they reported their usage.",
     )
     .with();
-  instruments.observedGauge("gateway_budget_buckets", "Buckets that this node keeps an account of.", buckets);
+  instruments.observedGauge("gateway_budget_buckets", "Budget buckets that this node tracks.", buckets);
   instruments.observedGauge(
     "gateway_budget_held_units",
-    "Cost units that were handed to this node and that nothing uses, over all budgets, a few seconds ago at most.",
+    "Cost units granted to this node and not in use, over all budgets. Updated every few seconds.",
     held,
   );
 

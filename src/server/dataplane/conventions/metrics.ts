@@ -69,38 +69,38 @@ export function createConventionMetrics(instruments: Instruments, mcpVersion: st
     ),
     operation: seconds(
       "gen_ai.client.operation.duration",
-      "From the begin of an attempt at a provider to the end of its answer.",
+      "Time from the start of an attempt at a provider to the end of its answer.",
       OPERATION_SECONDS,
       withError,
     ),
     request: seconds(
       "gen_ai.server.request.duration",
-      "From a request's first byte to the end of its answer.",
+      "Time from the first byte of a request to the end of its answer.",
       OPERATION_SECONDS,
       withError,
     ),
     firstToken: seconds(
       "gen_ai.server.time_to_first_token",
-      "From a request's first byte to the first of an event stream that answers it.",
+      "Time from the first byte of a request to the first byte of its streamed answer.",
       FIRST_TOKEN_SECONDS,
       OF_MODEL,
     ),
     perToken: seconds(
       "gen_ai.server.time_per_output_token",
-      "Time per token of an event stream after the first.",
+      "Time per token of a streamed answer, after the first token.",
       TOKEN_SECONDS,
       OF_MODEL,
     ),
   };
   const mcpClient = seconds(
     "mcp.client.operation.duration",
-    "From the sending of a message to an MCP server to the end of its answer.",
+    "Time from sending a message to an MCP server to the end of its answer.",
     MCP_SECONDS,
     OF_MCP,
   );
   const mcpServer = seconds(
     "mcp.server.operation.duration",
-    "From the receipt of a message for an MCP server to the end of its answer.",
+    "Time from receiving a message for an MCP server to the end of its answer.",
     MCP_SECONDS,
     OF_MCP,
   );

@@ -37,7 +37,7 @@ export async function cardDocument(
 ): Promise<OwnDocument> {
   if (method === "OPTIONS") return { status: 204, body: "" };
   if (method !== "GET" && method !== "HEAD") {
-    throw new GatewayError("method_not_allowed", "A card can only be read: GET, HEAD.");
+    throw new GatewayError("method_not_allowed", "An agent card can only be read, with GET or HEAD.");
   }
   if (fronted === undefined) throw new GatewayError("not_found", "No agent of this name is configured.");
   if (publicUrl === undefined) {

@@ -66,7 +66,11 @@ export function createOwnCards(options: OwnCardsOptions): OwnCards {
     if (!isDown || now() - one.readAt >= STALE_MS) one.text = undefined;
     Object.assign(one, { failure: failureOf(agent, problem, isOld), failedAt: now() - ageMs });
     if (!isOwn) return;
-    log.warn("the card of an agent cannot be had", { agent: agent.name, problem, shows_older: one.text !== undefined });
+    log.warn("the card of an agent cannot be fetched", {
+      agent: agent.name,
+      problem,
+      shows_older: one.text !== undefined,
+    });
   };
 
   return {
@@ -119,7 +123,7 @@ const failureOf = ({ name }: Fronted, problem: string, isOld: boolean): GatewayE
 
 const SHOWN: CardReading = {
   kind: "refused",
-  problem: "it shows the credential that it was asked with",
+  problem: "it contains the credential that the gateway sent",
   isOld: false,
 };
 
@@ -147,7 +151,7 @@ export async function fetchOwnCard(
 ): Promise<FetchedCard> {
   const { origin, pathname, search, protocol } = new URL(cardUrl);
   const no = (problem: string, isDown = false): FetchedCard => ({ kind: "refused", problem, isDown });
-  if (protocol !== "http:" && protocol !== "https:") return no("its address is none of HTTP");
+  if (protocol !== "http:" && protocol !== "https:") return no("its address is not an http or https URL");
   const headers = ["accept", "application/json", "a2a-version", "1.0", "user-agent", "gateway"];
   const { credential, host } = channel;
   const path = pathname + search;
@@ -168,9 +172,9 @@ export async function fetchOwnCard(
   });
   if (fetched.kind === "failed") return no(fetched.problem, fetched.isDown);
   const { status, contentType, text } = fetched;
-  if (status >= 300 && status < 400) return no("its address redirects, which is not followed");
+  if (status >= 300 && status < 400) return no("its address answers with a redirect, which is not followed");
   if (status !== 200) return no(`its address answers ${status}`, status >= 500 || status === 429);
-  if (contentType !== "" && !JSON_TYPE.test(contentType)) return no("its address answers what is not JSON");
+  if (contentType !== "" && !JSON_TYPE.test(contentType)) return no("the answer at its address is not JSON");
   return { kind: "text", text, isShown: presented?.bears("", text) === true };
 }
 

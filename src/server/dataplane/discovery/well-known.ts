@@ -34,7 +34,7 @@ export function wellKnown(
   if (auth?.publicUrl === undefined || governing === undefined) {
     throw new GatewayError(
       "not_found",
-      "This gateway tells nothing of its resource: it has no `auth` and `public_url`.",
+      "This gateway has no resource metadata: the deployment document sets no `auth` or no `public_url`.",
     );
   }
   const server = isOfServer ? serverNamed(path.slice(OF_SERVER.length)) : undefined;
@@ -46,7 +46,8 @@ export function wellKnown(
 }
 
 function cardKeysDocument(jwks: string | undefined): OwnDocument {
-  if (jwks === undefined) throw new GatewayError("not_found", "Cards are not signed here: no `a2a_cards`.");
+  if (jwks === undefined)
+    throw new GatewayError("not_found", "Agent cards are not signed: the deployment document has no `a2a_cards`.");
   const etag = `"${createHash("sha256").update(jwks).digest("base64url")}"`;
   return { body: jwks, contentType: "application/jwk-set+json", etag, cacheControl: CARD_CACHE_CONTROL };
 }

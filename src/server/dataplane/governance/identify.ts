@@ -28,7 +28,7 @@ type NamedKey = { readonly id: string; readonly name: string | undefined } | und
 
 /** Returns the refusal. Its text is the same for every fault; `fault` and `key` are only shown to operators. */
 const unrecognised = (auth: AuthRules, fault: string, key?: NamedKey, server?: string): GatewayError =>
-  new GatewayError("unauthenticated", "The request carries no credential that is accepted here.", {
+  new GatewayError("unauthenticated", "The request has no credential that this gateway accepts.", {
     challenge: challengeOf(auth, server),
     by: {
       kind: "credential",
@@ -70,7 +70,8 @@ export function identify(
 ): Caller | Promise<Caller> {
   const { auth } = governance;
   if (auth === undefined) return ANONYMOUS;
-  if (governing === undefined) throw new Error("a configuration with `auth` is served without anybody to recognise");
+  if (governing === undefined)
+    throw new Error("the configuration has `auth`, but no component that recognizes callers");
   const presented = presentedOf(request, protocolToken);
   const { authorization } = presented;
   const last = authorization === undefined ? undefined : lastOf.get(request.socket)?.get(authorization);

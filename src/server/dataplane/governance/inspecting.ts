@@ -110,7 +110,7 @@ async function untilGone<Value>(
   let leaving: AbortController | undefined;
   const open = (): AbortController => {
     const opened = new AbortController();
-    const leave = (): void => opened.abort(new GatewayError("invalid_request", "The client has left."));
+    const leave = (): void => opened.abort(new GatewayError("invalid_request", "The client has disconnected."));
     if (exchange.gone) leave();
     exchange.onGone(leave);
     return opened;

@@ -10,14 +10,14 @@ export interface DecisionMetrics {
 export function createDecisionMetrics(instruments: Instruments): DecisionMetrics {
   const decisions = instruments.counter(
     "gateway_access_decisions_total",
-    "Requests that an access rule matched; `profile` is empty for the deployment's own rules.",
+    "Requests that an access rule matched. `profile` is empty for rules of the deployment.",
     ["rule", "profile", "action"],
   );
-  const errors = instruments.counter(
-    "gateway_access_rule_errors_total",
-    "Conditions of access rules that could not be evaluated.",
-    ["rule", "profile", "error"],
-  );
+  const errors = instruments.counter("gateway_access_rule_errors_total", "Errors while access rules were evaluated.", [
+    "rule",
+    "profile",
+    "error",
+  ]);
   return {
     decided: (rule, profile, action) => decisions.with(rule, profile, action).inc(),
     failed: (rule, profile, error) => errors.with(rule, profile, error).inc(),

@@ -36,17 +36,17 @@ export function createUsageMetrics(
 ): UsageMetrics {
   const tokens = instruments.counter(
     "gateway_tokens_total",
-    "Tokens that providers said they used; cached_input and cache_creation_input are parts of input, reasoning of output.",
+    "Tokens that providers reported. `cached_input` and `cache_creation_input` are parts of `input`, and `reasoning` of `output`.",
     ["provider", "model", "kind"],
   );
   const missing = instruments.counter(
     "gateway_usage_missing_total",
-    "Complete answers whose usage could not be read although their route tells it; what was reserved is charged.",
+    "Complete answers without readable usage on routes that report it. The reserved amount is charged.",
     ["provider", "route"],
   );
   const doubts = instruments.counter(
     "gateway_usage_doubted_total",
-    "Answers whose usage cannot be: impossible and nothing (at least what was reserved is charged), shrank (the most told is).",
+    "Answers with implausible usage. For `impossible` and `nothing` at least the reserved amount is charged, and for `shrank` the highest reported value.",
     ["provider", "route", "doubt"],
   );
   const quiet = new Map<string, { until: number; untold: number }>();
@@ -59,7 +59,12 @@ export function createUsageMetrics(
     }
     quiet.set(provider, { until: now + QUIET_MS, untold: 0 });
     const more = before === undefined ? 0 : before.untold;
-    log.warn("a provider tells usage that cannot be, and is not charged by it alone", { provider, route, doubt, more });
+    log.warn("a provider reports implausible usage; the charge does not rely on it alone", {
+      provider,
+      route,
+      doubt,
+      more,
+    });
   };
   // Joining label values costs more than counting, so child metrics are cached. Both names come from the configuration, which
   // bounds the maps.

@@ -78,4 +78,4 @@ const countOf = (value: unknown): number | undefined =>
   Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined;
 
 const noAnswer = (): GatewayError =>
-  new GatewayError("upstream_incomplete", "its provider answered what is no answer of a model");
+  new GatewayError("upstream_incomplete", "its provider sent an answer that is not a model's");

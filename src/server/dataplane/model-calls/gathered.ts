@@ -64,13 +64,17 @@ export function gather(signal: AbortSignal, { maxBytes, meter, account }: Gather
       meter.ended();
     },
     breakOff(cause) {
-      failure ??= new GatewayError("upstream_incomplete", "its provider broke off within the answer", { cause });
+      failure ??= new GatewayError(
+        "upstream_incomplete",
+        "the connection to its provider ended in the middle of the answer",
+        { cause },
+      );
       meter.broken();
     },
     answer() {
       signal.throwIfAborted();
       if (failure !== undefined) throw failure;
-      if (!isEnded) throw new GatewayError("upstream_incomplete", "its provider gave no answer");
+      if (!isEnded) throw new GatewayError("upstream_incomplete", "its provider did not answer");
       // The body is left out, because a provider's error may repeat parts of the request.
       if (status !== 200) throw new GatewayError("upstream_unreachable", `its provider answered ${status}`);
       return Buffer.concat(chunks, bytes);

@@ -65,12 +65,12 @@ export function createResponses(options: ResponsesOptions): Responses {
   const memory = createItemMemory({ maxBytes: memoryBytes, now });
   instruments.observedGauge(
     "gateway_response_items_bytes",
-    "Held for items of responses, for references to them.",
+    "Bytes of stored response items, which later requests can refer to.",
     () => memory.bytes(),
   );
   const references = instruments.counter(
     "gateway_item_references_total",
-    "References to items of earlier responses, by whether the item was still remembered.",
+    "References to items of earlier responses, by whether the item was still stored.",
     ["outcome"],
   );
   const found = references.with("found");

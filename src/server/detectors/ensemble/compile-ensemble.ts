@@ -46,7 +46,7 @@ export function compileEnsemble(guardrails: Guardrails, options: EnsembleOptions
     const path = ["guardrails", "detectors", at];
     const name = config.name ?? config.type;
     if (members.some((member) => member.name === name)) {
-      problems.push({ path, message: `a detector before it is called \`${name}\` too; give it a \`name\`` });
+      problems.push({ path, message: `an earlier detector has the name \`${name}\` too; give it a \`name\`` });
     }
     problems.push(
       ...scheduleProblems(config, guardrails).map(({ path: below, message }) => ({
@@ -83,7 +83,7 @@ function scheduleProblems(config: DetectorConfig, { cache_entries: entries }: Gu
   const found: EnsembleProblem[] = [];
   if (schedule === "async" && entries === 0) {
     const message =
-      "what `async` finds counts from the next turn by way of the cache, which `cache_entries: 0` turns off";
+      "`async` findings take effect in the next turn through the cache, which `cache_entries: 0` turns off";
     found.push({ path: ["schedule"], message });
   }
   return found;

@@ -20,33 +20,37 @@ const MAX_TYPES = 64;
 const TYPE = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
 
 export function createEnsembleMetrics(instruments: Instruments): EnsembleMetrics {
-  const errors = instruments.counter("gateway_detector_errors_total", "Detectors that failed or took too long.", [
+  const errors = instruments.counter("gateway_detector_errors_total", "Failures and timeouts of detectors.", [
     "detector",
   ]);
   const seconds = instruments.histogram(
     "gateway_detector_seconds",
-    "Time that a detector takes for the texts of one request that it does not remember.",
+    "Time that a detector took for the texts of one request that were not in the cache.",
     LATENCY_BOUNDS_SECONDS,
     ["detector"],
   );
-  const hits = instruments.counter("gateway_detector_cache_hits_total", "Texts whose findings were remembered.", [
-    "detector",
-  ]);
-  const misses = instruments.counter("gateway_detector_cache_misses_total", "Texts that a detector had to read.", [
-    "detector",
-  ]);
+  const hits = instruments.counter(
+    "gateway_detector_cache_hits_total",
+    "Texts whose findings were in the detector cache.",
+    ["detector"],
+  );
+  const misses = instruments.counter(
+    "gateway_detector_cache_misses_total",
+    "Texts that a detector read, because their findings were not in the cache.",
+    ["detector"],
+  );
   const evictions = instruments.counter(
     "gateway_detector_cache_evictions_total",
-    "Remembered texts that made room for others: `guardrails.cache_entries`.",
+    "Texts that were evicted from the detector cache because of `guardrails.cache_entries`.",
   );
   const findings = instruments.counter(
     "gateway_detector_findings_total",
-    "What detectors found in texts, remembered findings included, before thresholds and conflicts.",
+    "Findings of detectors, including cached ones, before thresholds and conflicts are applied.",
     ["detector", "type"],
   );
   const dropped = instruments.counter(
     "gateway_guardrail_async_dropped_total",
-    "Scans of `schedule: async` left out because `guardrails.async.max_in_flight` were under way.",
+    "Scans with `schedule: async` that were dropped because `guardrails.async.max_in_flight` scans were running.",
     ["detector"],
   );
   const types = new Map<string, Set<string>>();

@@ -133,7 +133,7 @@ export function runOne(
   const asked = { signal: () => signal, timeLeftMs: undefined, tracer, isHere: true, isRemembered: false };
   const texts = textsFor(member, segments, undefined);
   const outcome = guarded(member, segments, texts, { ...scanning, entries: 0 }, asked);
-  if (outcome instanceof Promise) throw new Error("the detector is one that answers at once");
+  if (outcome instanceof Promise) throw new Error("the detector always answers at once");
   return outcome;
 }
 

@@ -73,7 +73,8 @@ export function scan(
   };
   const take = (detection: Detection): Detection => {
     if (missing.length > 0) metrics.took(name, (now() - begun) / 1_000);
-    if (detection.length !== missing.length) throw new DetectorError("failed", "it gave another count of texts");
+    if (detection.length !== missing.length)
+      throw new DetectorError("failed", "it returned results for another number of texts");
     for (const findings of detection) found(findings);
     missing.forEach((at, i) => {
       const key = keys[at];

@@ -66,7 +66,7 @@ export function planVerdicts(
       : negative.includes(label);
   const all = new Map(labels.filter((label) => !means(label)).map((label) => [label, renamed(map, label)]));
   if (all.size === 0) {
-    const message = "every label of the model means that nothing was found, so nothing would be";
+    const message = "every label of the model means that nothing was found, so the detector would never find anything";
     return [{ path: negative === undefined ? ["classify"] : ["classify", "negative"], message }];
   }
   const { names, problems: unasked } = selectedLabels(all, entities);
@@ -82,7 +82,7 @@ export function planTopics(embed: Embed, { entities, threshold }: Common): Plann
   const { topics, background, temperature, pooling } = embed;
   const problems: ReadingProblem[] = topics.flatMap(({ name }, at) =>
     topics.findIndex((other) => other.name === name) < at
-      ? [{ path: ["embed", "topics", at, "name"], message: `a topic before it is called \`${name}\` too` }]
+      ? [{ path: ["embed", "topics", at, "name"], message: `an earlier topic has the name \`${name}\` too` }]
       : [],
   );
   const { names, problems: unasked } = selectedLabels(new Map(topics.map(({ name }) => [name, name])), entities);

@@ -33,7 +33,7 @@ function labelsIn(map: unknown, path: string): readonly string[] {
   const labels: string[] = [];
   for (const [key, label] of entries) {
     if (!/^\d{1,5}$/.test(key) || typeof label !== "string")
-      throw new Error(`${path}: \`id2label\` is no map of labels`);
+      throw new Error(`${path}: \`id2label\` is not a map of labels`);
     labels[Number(key)] = label;
   }
   const isWhole = labels.length === entries.length && labels.length > 0 && labels.length <= MAX_LABELS;

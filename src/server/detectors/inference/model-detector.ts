@@ -189,7 +189,8 @@ function planOf(config: DetectorConfig, type: ModelType, files: TextFiles): Read
   }
   const labels = own?.labels ?? model?.labels;
   if (labels === undefined) {
-    const message = "nothing names the model's labels: no `config.json` with `id2label` is beside it; set `labels`";
+    const message =
+      "the labels of the model are unknown: set `labels`, or put a `config.json` with `id2label` beside the model";
     return [{ path: [type, "labels"], message }];
   }
   if (nlp !== undefined) return planTokenLabels(nlp, labels, config);

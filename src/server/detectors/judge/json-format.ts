@@ -108,7 +108,7 @@ function givenIn(members: Members, shape: (typeof SHAPES)[number], labels: reado
     const isLabel = labels.some((label) => label.toUpperCase() === "NONE");
     return isNone && (value === null || !isLabel) ? [] : [{ label: value, score: members["score"] }];
   }
-  if (!Array.isArray(value)) throw wrong(`has \`${shape}\` that is no list`);
+  if (!Array.isArray(value)) throw wrong(`has \`${shape}\` that is not a list`);
   return value.map((one: unknown) => {
     if (shape === "labels") return { label: one, score: undefined };
     const { label, score } = membersOf(one);

@@ -140,12 +140,12 @@ function problemsOf(
     if (!LABEL.test(label)) {
       problems.push({
         path,
-        message: "a label has 64 characters at most, no slash, no quotes and no control characters",
+        message: "a label must have at most 64 characters, and no slash, quotes or control characters",
       });
     } else if (format === "guard_safety" && /[,()]/.test(label)) {
-      problems.push({ path, message: "a label of `guard_safety` has no comma and no parentheses" });
+      problems.push({ path, message: "a label of `guard_safety` must not contain a comma or parentheses" });
     }
-    if (seen.has(name)) problems.push({ path, message: "a judge cannot tell this label from one before it" });
+    if (seen.has(name)) problems.push({ path, message: "this label cannot be distinguished from an earlier one" });
     seen.add(name);
   }
   if (format === "guard_codes" && labels.length >= MOST_CODES) {
@@ -192,7 +192,7 @@ function judging(own: Own, name: string, { callModel, now = () => performance.no
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof DetectorError) throw error;
-      if (!(error instanceof GatewayError)) throw new DetectorError("failed", "its provider cannot be asked");
+      if (!(error instanceof GatewayError)) throw new DetectorError("failed", "the request to its provider failed");
       throw new DetectorError(error.code === "overloaded" ? "overloaded" : "failed", error.message);
     } finally {
       slots.release();

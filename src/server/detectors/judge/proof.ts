@@ -41,9 +41,8 @@ export function createProof(
 
 function problemOf(own: number | undefined, other: number | undefined, long: number | undefined): string | undefined {
   if (own === undefined || other === undefined || long === undefined) {
-    return "its server does not count the tokens of a question, so that nothing proves that it reads the labels";
+    return "its server does not report the tokens of a request, so it is not proven that the model receives the labels";
   }
-  if (other === own)
-    return "its server drops the labels: it does not pass `chat_template_kwargs` to a template that reads them";
-  return long <= own ? "its server drops the text: the template wants another form of content" : undefined;
+  if (other === own) return "its server drops the labels: it does not pass `chat_template_kwargs` to the chat template";
+  return long <= own ? "its server drops the text: its chat template expects another form of content" : undefined;
 }

@@ -52,7 +52,7 @@ export function compilePii(config: DetectorConfig, usesContext: boolean): Compil
   if (problems.length > 0) return { kind: "refused", problems };
   const recognizers = selected(known, config);
   if (recognizers.length === 0) {
-    const message = "no recognizer finds what `entities` and `recognizers` leave, so nothing would be looked for";
+    const message = "`entities` and `recognizers` exclude every recognizer, so the detector would find nothing";
     return { kind: "refused", problems: [{ path: [], message }] };
   }
   const scan = compileScan(recognizers, { engine, usesContext });

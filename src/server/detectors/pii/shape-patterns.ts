@@ -128,7 +128,7 @@ function places(length: number, word: 0 | 1): number {
 function groupOf(text: string, known: Map<string, Group>): Group {
   const there = known.get(text);
   if (there !== undefined) return there;
-  if (!/^([dLx][1-9]\d?)+$/.test(text)) throw new Error(`${text} is no group of a shape`);
+  if (!/^([dLx][1-9]\d?)+$/.test(text)) throw new Error(`${text} is not a group of a shape`);
   const digits: [number, number] = [0, 0];
   const letters: [number, number] = [0, 0];
   let length = 0;

@@ -32,7 +32,7 @@ export async function probeAnalyzer(
     endpoint.ask({ method: "GET", path: root + path, headers, body: null, maxBytes: MAX_BYTES }, signal);
   const health = await get("/health");
   if (health.status !== 200 && !ABSENT.has(health.status)) {
-    throw new DetectorError("failed", `its server is not well: \`/health\` answered ${health.status}`);
+    throw new DetectorError("failed", `its server is not healthy: \`/health\` answered ${health.status}`);
   }
   const supported = await get(`/supportedentities?language=${encodeURIComponent(language)}`);
   const known = supported.status === 200 ? namesIn(supported.body) : undefined;

@@ -32,8 +32,10 @@ export function headerProblems(headers: Headers = {}): readonly HeaderProblem[] 
     seen.add(lower);
     if (!NAME.test(name)) return [{ name, message: "this is not a header name (RFC 9110 section 5.1)" }];
     if (isTwice) return [{ name, message: "this header is named twice" }];
-    if (OWN.has(lower)) return [{ name, message: "this header is the gateway's to set" }];
-    return VALUE.test(value) ? [] : [{ name, message: "the value has characters that no header can hold" }];
+    if (OWN.has(lower)) return [{ name, message: "only the gateway sets this header" }];
+    return VALUE.test(value)
+      ? []
+      : [{ name, message: "the value contains characters that are not allowed in a header" }];
   });
 }
 

@@ -10,6 +10,6 @@ export interface Address {
 /** Parses an endpoint, or returns its problem. The schema allows only http and https, without a user. */
 export function addressOf(endpoint: string): Address | string {
   const { origin, pathname, search, hash } = new URL(endpoint);
-  if (search !== "" || hash !== "") return "the root of a server has no query and no fragment";
+  if (search !== "" || hash !== "") return "the root URL of a server must not have a query or fragment";
   return { origin, root: pathname.replace(/\/+$/, "") };
 }

@@ -16,21 +16,21 @@ export const NO_ENDPOINT_METRICS: EndpointMetrics = { repeated() {}, refused() {
 export function createEndpointMetrics(instruments: Instruments, readings: EndpointReadings): EndpointMetrics {
   instruments.observedGauge(
     "gateway_detector_calls_in_flight",
-    "Calls to servers that detectors ask.",
+    "Calls in flight from detectors to their servers.",
     readings.inFlight,
   );
   instruments.observedGauge(
     "gateway_detector_calls_waiting",
-    "Calls that wait until such a server has answered others.",
+    "Detector calls that are waiting because their server has its maximum of calls in flight.",
     readings.waiting,
   );
   const repeated = instruments.counter(
     "gateway_detector_calls_repeated_total",
-    "Calls made again because the connection ended before a byte of an answer.",
+    "Detector calls that were repeated because the connection ended before the first byte of an answer.",
   );
   const refused = instruments.counter(
     "gateway_detector_calls_overloaded_total",
-    "Calls refused because too many waited: such a request is answered 503 `overloaded`.",
+    "Detector calls that were refused because too many were waiting. The request gets status 503 `overloaded`.",
   );
   return { repeated: () => repeated.with().inc(), refused: () => refused.with().inc() };
 }

@@ -171,7 +171,7 @@ async function askOnce(pool: Pool, ask: Ask, signal: AbortSignal, metrics: Endpo
   }
   if ((headers["content-encoding"] ?? "identity") !== "identity") {
     body.destroy();
-    throw new DetectorError("failed", "its server compresses answers although it is asked not to");
+    throw new DetectorError("failed", "its server compresses answers although the gateway asks for uncompressed ones");
   }
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -200,4 +200,4 @@ const begin = (pool: Pool, { method, path, headers, body }: Ask, signal: AbortSi
   });
 
 const unreachable = (error: unknown): DetectorError =>
-  new DetectorError("failed", `its server cannot be asked: ${wireReason(error) ?? "the connection failed"}`);
+  new DetectorError("failed", `the request to its server failed: ${wireReason(error) ?? "the connection failed"}`);

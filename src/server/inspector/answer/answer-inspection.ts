@@ -27,7 +27,7 @@ const MAX_ENCODED_BYTES = 32 << 20;
 const BUSY_BYTES = 1 << 20;
 
 const EMPTY = Buffer.alloc(0);
-const OVER = new GatewayError("invalid_request", "The response is over.");
+const OVER = new GatewayError("invalid_request", "The response has ended.");
 
 export interface AnswerInspection {
   readonly push: (chunk: Buffer) => void;
@@ -336,7 +336,7 @@ class Inspected implements AnswerInspection {
       this.#room += bytes;
       return true;
     }
-    this.#fail(new GatewayError("overloaded", "The inspector holds as many bytes as it may."));
+    this.#fail(new GatewayError("overloaded", "The inspector buffers too many bytes of other requests."));
     return false;
   }
 

@@ -122,7 +122,7 @@ export function openExchange({ mode, maxBodyBytes, hold, responses }: ExchangeTe
     }
     const more = held.room(bytes);
     if (!hold(more)) {
-      return refused(new GatewayError("overloaded", "The inspector holds as many bytes as it may."));
+      return refused(new GatewayError("overloaded", "The inspector buffers too many bytes of other requests."));
     }
     room += more;
     held.add(bytes);
@@ -136,7 +136,7 @@ export function openExchange({ mode, maxBodyBytes, hold, responses }: ExchangeTe
     return refused(
       new GatewayError(
         "trailers_not_inspected",
-        "The request's body ends in trailers, which guardrails inspect only where the proxy streams full duplex.",
+        "The request's body ends in trailers, which guardrails can only inspect if the proxy streams in full duplex mode.",
       ),
     );
   }
@@ -237,7 +237,7 @@ export function openExchange({ mode, maxBodyBytes, hold, responses }: ExchangeTe
 /** Refusal for a header change in streamed mode, in which the filter sends the headers on before the body is known. */
 const HEADERS_HAVE_LEFT = new GatewayError(
   "guardrail_denied",
-  "A guardrail rewrites an argument that a header repeats, which it can only where the proxy streams full duplex.",
+  "A guardrail rewrote an argument that a header repeats, which is only possible if the proxy streams in full duplex mode.",
   { by: { kind: "guardrail", name: "extproc.request_body_mode" } },
 );
 

@@ -18,7 +18,7 @@ export function mismatchOf(own: OwnModes, peer: PeerModes): string | undefined {
   }
   // A filter accepts no override if another mode is duplex, so it never sends a body that it is not configured to send.
   if (response === "duplex" && request === "streamed" && peer.request === "none") {
-    return `${RESPONSE} is duplex, beside which no filter lets its request_body_mode of NONE be overridden`;
+    return `${RESPONSE} is duplex, which requires a filter with another request_body_mode than NONE`;
   }
   if (response === undefined || peer.response === "none") return undefined;
   if (response === "duplex" ? peer.response === "duplex" : CHUNKS.has(peer.response)) return undefined;

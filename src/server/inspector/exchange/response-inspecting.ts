@@ -192,7 +192,7 @@ const SWITCHING = 101;
 
 const TRAILERS = new GatewayError(
   "trailers_not_inspected",
-  "The response's body ends in trailers, which guardrails inspect only where the proxy streams it full duplex.",
+  "The response's body ends in trailers, which guardrails can only inspect if the proxy streams in full duplex mode.",
 );
 
 const answers = (said: readonly Answer[]): readonly Step[] => said.map((answer) => ({ do: "answer", answer }));

@@ -51,10 +51,10 @@ const WORDS: Readonly<Record<string, string>> = {
   ENOSPC: "the disk is full",
   EDQUOT: "the quota of the disk is used up",
   EFBIG: "a file may not become so large here",
-  EACCES: "it may not be written",
-  EPERM: "it may not be written",
+  EACCES: "it is not writable for the user of the gateway",
+  EPERM: "it is not writable for the user of the gateway",
   EROFS: "it is read-only",
-  ENOTDIR: "it is no directory",
+  ENOTDIR: "it is not a directory",
   EMFILE: "too many files are open",
 };
 

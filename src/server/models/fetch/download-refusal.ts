@@ -45,7 +45,8 @@ function meaning({ status, headers, hasLeft }: Answer, said: string, withToken: 
   if (status === 401 && (/credentials/i.test(said) || (withToken && code === ""))) {
     return denied(withToken ? "the token is refused" : "a token is needed");
   }
-  if (status === 401) return denied(withToken ? "not found, or not for this token" : "not found, or it needs a token");
+  if (status === 401)
+    return denied(withToken ? "not found, or the token has no access" : "not found, or it needs a token");
   if (status === 403) return denied("access is refused");
   if (status === 404 || status === 410) return { fault: "absent", words: NOT_THERE[code] ?? `status ${status}` };
   if (status === 429) return { fault: "unreachable", words: "it limits the rate of requests" };

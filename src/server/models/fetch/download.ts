@@ -202,7 +202,7 @@ async function checkHead(answer: Answer, wanted: number, pinned: string | undefi
     throw new ModelError("mismatch", `${place(url)}: ${words}`);
   }
   if ((headers["content-encoding"] ?? "identity") !== "identity") {
-    throw new ModelError("refused", `${place(url)}: answers encoded, which was not asked for`);
+    throw new ModelError("refused", `${place(url)}: sent a compressed answer, which was not requested`);
   }
   const { "content-length": length } = headers;
   if (length === undefined || Number(length) === wanted) return;
@@ -210,7 +210,7 @@ async function checkHead(answer: Answer, wanted: number, pinned: string | undefi
   throw new ModelError(
     "mismatch",
     isPointer
-      ? `${place(url)}: holds a pointer in place of the file: this mirror does not serve large files`
+      ? `${place(url)}: sent a Git LFS pointer instead of the file: this mirror does not serve large files`
       : `${place(url)}: has ${length} bytes in place of ${wanted}`,
   );
 }

@@ -109,7 +109,7 @@ export function openTransport(options: TransportOptions): Transport {
         if (!REDIRECTS.has(status) || location === undefined) return { status, headers, body, url, hasLeft, commit };
         await discard(body);
         const next = URL.canParse(location, url.href) ? new URL(location, url) : undefined;
-        const problem = next === undefined ? "redirects to what is no address" : redirectProblem(ask.url, url, next);
+        const problem = next === undefined ? "redirects to an invalid address" : redirectProblem(ask.url, url, next);
         if (next === undefined || problem !== undefined) throw new ModelError("refused", `${place(url)}: ${problem}`);
         if (next.origin !== url.origin) bearer = undefined;
         url = next;
@@ -121,7 +121,8 @@ export function openTransport(options: TransportOptions): Transport {
 }
 
 function redirectProblem(asked: URL, from: URL, to: URL): string | undefined {
-  if (to.protocol !== "https:" && to.protocol !== "http:") return "redirects to an address that is not of the web";
+  if (to.protocol !== "https:" && to.protocol !== "http:")
+    return "redirects to an address that does not begin with http:// or https://";
   if (from.protocol === "https:" && to.protocol === "http:") return "redirects from https to http";
   if (to.username !== "" || to.password !== "") return "redirects to an address with a user in it";
   if (isPrivate(to.hostname) && !isPrivate(asked.hostname)) return "redirects from a public address to a private one";

@@ -154,7 +154,7 @@ async function textIn(body: AsyncIterable<Buffer>, url: URL, signal: AbortSignal
     for await (const chunk of body) {
       length += chunk.length;
       if (length > MAX_ANSWER_BYTES) {
-        throw new ModelError("refused", `${place(url)}: the answer is over ${MAX_ANSWER_BYTES} bytes`);
+        throw new ModelError("refused", `${place(url)}: the answer is longer than ${MAX_ANSWER_BYTES} bytes`);
       }
       chunks.push(chunk);
     }

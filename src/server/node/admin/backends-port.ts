@@ -102,7 +102,7 @@ const frontedOf = (snapshot: Snapshot | undefined, kind: Fronted["kind"]): reado
 
 function measuredCalls(fronted: Fronted, statistics: Statistics) {
   const measured = statistics.read(forwardedTo(fronted).name);
-  if (measured === undefined) throw new Error("what is fronted has no statistics");
+  if (measured === undefined) throw new Error("an MCP server or agent has no statistics");
   return {
     state: measured.state,
     rate: toDigits(measured.rate),

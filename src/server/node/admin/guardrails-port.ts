@@ -54,7 +54,7 @@ export function guardrailsPort(
       return [...detectors.map((it) => detectorRow(it, counts)), ...rules.map((it) => ruleRow(it, counts))];
     },
     async rehearse(question, signal) {
-      if (snapshot === undefined) throw refusal("busy", "No configuration is served yet.");
+      if (snapshot === undefined) throw refusal("busy", "No configuration is in force yet.");
       if (rehearsals >= MAX_REHEARSALS) throw refusal("busy", "Other texts are being inspected; try again.");
       rehearsals += 1;
       try {

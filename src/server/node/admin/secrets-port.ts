@@ -39,7 +39,10 @@ export function secretsPort({ cluster, here, configuration, now }: SecretsOption
 
   const requireSealing = (): SealingHere => {
     if (here !== undefined) return here;
-    throw refusal("conflict", "Secrets are sealed with a key that `cluster.secret` derives: set it in the node file.");
+    throw refusal(
+      "conflict",
+      "Secrets are sealed with a key that is derived from `cluster.secret`: set it in the node file.",
+    );
   };
 
   /** Proposes a plan's commands in order, and plans again if another write came between. */

@@ -37,7 +37,7 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
     if (view.get(deployModeKey) === undefined && !waits) return;
     throw refusal(
       "conflict",
-      "The deployment document that `deployment` of the node file names is the single writer: edit it and reload.",
+      "The configuration comes from the deployment document that `deployment` of the node file names: edit that file and reload it.",
     );
   };
 
@@ -58,7 +58,7 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
   /** Runs writes one after the other, so that each is compiled with the result of those before it. */
   const writes = createSemaphore({
     permits: 1,
-    refusal: () => refusal("busy", "Other writes of sources are under way; try again."),
+    refusal: () => refusal("busy", "Other sources are being written; try again."),
   });
   /** Runs `work` after earlier writes. A caller that waits longer than its timeout is asked to try again. */
   const oneByOne = <T>(
@@ -213,11 +213,13 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
     tryReload: (signal) =>
       oneByOne({ timeoutMs: DRY_RUN_WAIT_MS, signal }, async () => {
         const file = await configuration.readDocument();
-        if (file === undefined) throw refusal("conflict", "The node file names no `deployment`: nothing is reloaded.");
+        if (file === undefined)
+          throw refusal("conflict", "The node file names no `deployment`, so there is nothing to reload.");
         if (file.kind === "problem") return unread(file.message);
         const row = rowOf(FILE_SOURCE);
         const isByApi = configuration.stored().some(({ writer }) => writer === "api");
-        if (isByApi) throw refusal("conflict", "Sources that were written through the admin API are in force.");
+        if (isByApi)
+          throw refusal("conflict", "The configuration comes from sources that were written through the admin API.");
         const next = await configuration.compile([{ name: FILE_SOURCE, text: file.text }]);
         const change = changeOf(configuration.running(), next);
         if (change.kind === "refused") return refused(change.problems);

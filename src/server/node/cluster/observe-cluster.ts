@@ -13,44 +13,56 @@ export function observeCluster(
   };
   const gauge = (name: string, help: string, value: (status: ClusterStatus) => number): void =>
     instruments.observedGauge(name, help, read(value));
-  gauge("gateway_raft_is_leader", "1 on the node that leads.", ({ role }) => (role === "leader" ? 1 : 0));
+  gauge("gateway_raft_is_leader", "1 on the leader.", ({ role }) => (role === "leader" ? 1 : 0));
   gauge("gateway_raft_has_leader", "1 while this node knows a leader.", ({ leaderId }) =>
     leaderId === undefined ? 0 : 1,
   );
   gauge("gateway_raft_is_removed", "1 on a node that was removed from its cluster.", ({ role }) =>
     role === "removed" ? 1 : 0,
   );
-  gauge("gateway_raft_term", "Term of consensus.", ({ term }) => term);
-  gauge("gateway_raft_commit_index", "Last entry known to be committed.", ({ commit }) => commit);
-  gauge("gateway_raft_applied_index", "Last entry applied here.", ({ applied }) => applied);
-  gauge("gateway_raft_snapshot_index", "Last entry of the newest snapshot here.", ({ snapshotIndex }) => snapshotIndex);
-  gauge("gateway_raft_log_bytes", "Bytes of the log kept here.", ({ logBytes }) => logBytes);
+  gauge("gateway_raft_term", "Current raft term.", ({ term }) => term);
+  gauge(
+    "gateway_raft_commit_index",
+    "Index of the last raft entry that is known to be committed.",
+    ({ commit }) => commit,
+  );
+  gauge("gateway_raft_applied_index", "Index of the last raft entry that this node applied.", ({ applied }) => applied);
+  gauge(
+    "gateway_raft_snapshot_index",
+    "Index of the last raft entry in this node's newest snapshot.",
+    ({ snapshotIndex }) => snapshotIndex,
+  );
+  gauge("gateway_raft_log_bytes", "Size of this node's raft log in bytes.", ({ logBytes }) => logBytes);
   gauge("gateway_raft_voters", "Voting members.", ({ members }) => members.filter(({ voter }) => voter).length);
-  gauge("gateway_raft_learners", "Members that catch up.", ({ members }) => members.filter((it) => !it.voter).length);
+  gauge(
+    "gateway_raft_learners",
+    "Learners: members that are catching up and have no vote yet.",
+    ({ members }) => members.filter((it) => !it.voter).length,
+  );
 
   gauge(
     "gateway_clock_ahead_seconds",
-    "By how much this node's clock is ahead of the median of the members' clocks; negative behind.",
+    "Seconds by which this node's clock is ahead of the median of the members' clocks; negative if it is behind.",
     ({ time }) => time.aheadMs / 1_000,
   );
   gauge(
     "gateway_raft_log_ahead_seconds",
-    "By how much the time of the log is ahead of the members' clocks; 0 within 5 s.",
+    "Seconds by which the time of the raft log is ahead of the members' clocks. 0 if it is within 5 s.",
     ({ time }) => time.logAheadMs / 1_000,
   );
 
   gauge(
     "gateway_disk_low",
-    "1 while too little is free on the disk of `data_dir` for this node to take writes as a leader.",
+    "1 while the disk of `data_dir` has too little free space for this node to accept writes as the leader.",
     ({ isDiskLow }) => (isDiskLow ? 1 : 0),
   );
-  gauge("gateway_raft_lost_writes", "1 while acknowledged writes are known to be lost.", ({ loss }) =>
+  gauge("gateway_raft_lost_writes", "1 while the cluster is known to have lost acknowledged writes.", ({ loss }) =>
     loss === undefined ? 0 : 1,
   );
 
   const fsync = instruments.histogram(
     "gateway_raft_fsync_seconds",
-    "One durable write of the log.",
+    "Time of one durable write to the raft log.",
     LATENCY_BOUNDS_SECONDS,
     [],
   );
@@ -58,7 +70,7 @@ export function observeCluster(
   const writes = instruments
     .histogram(
       "gateway_cluster_write_seconds",
-      "From a write on this node until it is committed and its effect is here.",
+      "Time from a write on this node until it is committed and applied here.",
       LATENCY_BOUNDS_SECONDS,
     )
     .with();

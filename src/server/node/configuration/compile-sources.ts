@@ -185,23 +185,23 @@ export function fileStatus({
   lacking = "its models",
 }: FileQuestion): FileStatus {
   if (compiled?.kind === "awaits") {
-    const meanwhile = serves ? "keeps the configuration before until then" : "serves nothing until then";
+    const meanwhile = serves ? "keeps the previous configuration until then" : "serves nothing until then";
     return {
       state: "diverged",
-      message: `this node fetches models that the stored configuration needs, and ${meanwhile}: ${lacking}`,
+      message: `this node is downloading models that the stored configuration needs, and ${meanwhile}: ${lacking}`,
       remedy: "",
     };
   }
   if (compiled?.kind === "refused") {
     const first = compiled.problems.find(({ severity }) => severity === "error");
-    const meanwhile = serves ? "and keeps the one before" : "and serves nothing";
+    const meanwhile = serves ? "and keeps the previous one" : "and serves nothing";
     return {
       state: "refused",
       message: `this node cannot compile the stored configuration ${meanwhile}${first === undefined ? "" : `: ${formatProblem(first)}`}`,
       remedy:
         file === undefined
-          ? "correct what this node lacks, or put a source that it can compile"
-          : `correct what this node lacks; or correct the file, raise its \`version\` and ${RELOAD}`,
+          ? "provide what this node lacks, or write a source that it can compile"
+          : `provide what this node lacks; or correct the file, raise its \`version\` and ${RELOAD}`,
     };
   }
   if (file === undefined) {
@@ -217,7 +217,7 @@ export function fileStatus({
     return {
       state: "diverged",
       message: `the file is not applied: the deployment arrives through the admin API, as ${writer.names.join(", ")}`,
-      remedy: `take \`deployment\` out of the node file; or delete these sources and ${RELOAD}`,
+      remedy: `remove \`deployment\` from the node file; or delete these sources and ${RELOAD}`,
     };
   }
   if (file.kind === "problem") {
@@ -253,7 +253,7 @@ function decided(stored: Edition | undefined, document: Edition): FileStatus {
         : {
             state: "behind",
             message: reason,
-            remedy: `bring the file up to what is stored, or raise its \`version\` beyond ${bound} and ${RELOAD}`,
+            remedy: `copy the stored document into the file, or raise its \`version\` above ${bound} and ${RELOAD}`,
           };
     }
     default:

@@ -73,5 +73,5 @@ function changedIn(before: Keys, after: Keys): readonly string[] {
 /** Returns a note about keys for which a restart alone is not enough. Source: specification document 2, `tls.eab`. */
 const restartNote = (key: string): { readonly note?: string } =>
   key === "tls.eab"
-    ? { note: "an account that is there keeps the binding it was made with; another tls.email makes another account" }
+    ? { note: "an existing ACME account keeps its binding; another tls.email creates a new account" }
     : {};

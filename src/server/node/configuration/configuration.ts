@@ -203,7 +203,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
 
   const wait = (): void => {
     refused = undefined;
-    log.info("the configuration waits for models", { models: missingModelsText(supply.standing()) });
+    log.info("the configuration is waiting for models", { models: missingModelsText(supply.standing()) });
     changed();
   };
 
@@ -230,7 +230,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     watching = secrets.watch({
       used,
       onChange: () => queueRebuild(),
-      onProblem: (message) => log.warn("a secret cannot be read; its last value is kept", { problem: message }),
+      onProblem: (message) => log.warn("a secret cannot be read; its last value stays in use", { problem: message }),
       signal,
     });
   };

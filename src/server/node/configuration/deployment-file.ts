@@ -140,7 +140,7 @@ export function openDeploymentFile(options: DeploymentFileOptions): DeploymentFi
     const { text, name } = file;
     if (!options.isPrepared(text)) {
       // This is not awaited: the next query learns whether the text compiles.
-      options.prepare(text).catch((error: unknown) => log.error("the engine of rules cannot be loaded", { error }));
+      options.prepare(text).catch((error: unknown) => log.error("the rule engine cannot be loaded", { error }));
       return { kind: "document", edition: editionIn(text) };
     }
     const { compiled } = judge(text);

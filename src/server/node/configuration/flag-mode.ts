@@ -36,8 +36,8 @@ const FLAG_OF: Readonly<Record<string, string>> = {
 /** Flags contain no references: similar text is meant literally. */
 const NO_REFERENCES: References = {
   env: () => undefined,
-  secret: () => ({ kind: "problem", message: "flags hold no references" }),
-  file: () => ({ kind: "problem", message: "flags hold no references" }),
+  secret: () => ({ kind: "problem", message: "references are not allowed in flags" }),
+  file: () => ({ kind: "problem", message: "references are not allowed in flags" }),
 };
 
 export function compileFlags(flags: ProviderFlags): FlagSnapshot {

@@ -26,5 +26,5 @@ export function openCredentialWarning(snapshot: Snapshot): string | undefined {
   const open = openToAnybody(snapshot);
   if (open.length === 0) return undefined;
   const more = open.length > SHOWN ? ` and ${open.length - SHOWN} more` : "";
-  return `everyone who reaches the data listener spends the credential of ${open.slice(0, SHOWN).join(", ")}${more}: set \`auth\`, or leave the credential to the callers`;
+  return `everybody who can reach the data listener can use the credential of ${open.slice(0, SHOWN).join(", ")}${more}: set \`auth\`, or leave the credential to the callers`;
 }

@@ -51,7 +51,7 @@ export function rehearsalsPort(options: RehearsalOptions): Rehearsals {
   const turns = createSemaphore({
     permits: 1,
     maxWaiting: MAX_WAITING,
-    refusal: () => refusal("busy", `${MAX_WAITING} rehearsals wait for their turn already.`),
+    refusal: () => refusal("busy", `${MAX_WAITING} rehearsals are waiting already.`),
   });
 
   /** Returns the sources in force with `document` as the content of `source`. */

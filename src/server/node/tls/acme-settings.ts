@@ -36,7 +36,8 @@ function dnsProviderOf(dns: Dns, { env, nameServers }: AcmeSurroundings): DnsPro
     });
   }
   const key = tsigKeyOf(dns.key_name ?? "", dns.key_alg ?? "", dns.key ?? "");
-  if (key === undefined) throw new ConfigurationRefused([`tls.dns.key_alg: ${dns.key_alg} is no algorithm of TSIG`]);
+  if (key === undefined)
+    throw new ConfigurationRefused([`tls.dns.key_alg: ${dns.key_alg} is not an algorithm of TSIG`]);
   return rfc2136Provider({ server: dns.server ?? "", key, nameServers, now });
 }
 

@@ -46,7 +46,7 @@ export async function openCertificateFiles(
 ): Promise<FileCertificates> {
   const reads = instruments.counter(
     "gateway_certificate_reads_total",
-    "Pairs of certificate and key found in the files that were not there before, by what became of them.",
+    "Changed certificate and key files that were read, by result.",
     ["result"],
   );
   try {
@@ -111,7 +111,7 @@ function tellExpiry(certificates: Certificates, log: Log): () => void {
       last_error: certificates.standing().failure?.message,
     };
     if (stage === "expired") log.error("certificate has expired; clients refuse it", facts);
-    else if (stage === "expires_now") log.error("certificate expires, and no newer one has come", facts);
+    else if (stage === "expires_now") log.error("certificate expires soon and was not renewed", facts);
     else log.warn("certificate expires soon", facts);
   };
   look();

@@ -114,7 +114,7 @@ export function createFleet(started: NodeFile): Fleet {
       if (problems.length > 0) throw new Error(problems.join("; "));
       await worker.channel.ask("take", what.rev, AbortSignal.timeout(TAKE_MS));
     } catch (error) {
-      worker.kill(`it does not take the configuration: ${error instanceof Error ? error.message : String(error)}`);
+      worker.kill(`it does not accept the configuration: ${error instanceof Error ? error.message : String(error)}`);
       await worker.gone;
     }
   };

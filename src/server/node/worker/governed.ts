@@ -25,7 +25,7 @@ export function openJudging(
   { channel, node, clock, nodeFile, path, env, instruments, log }: GovernedOptions,
   owner: Lifetime,
 ): { readonly tokens: Tokens; readonly judging: Omit<Governing, "budgets" | "trail" | "ledger"> } {
-  const view = followRows(channel, (error) => log.error("a change of the state could not be taken up", { error }));
+  const view = followRows(channel, (error) => log.error("a change of the state could not be processed", { error }));
   const tokens = openTokens({ nodeFile, path, env, clock, instruments, log }, owner);
   channel.on("node_file", (next) => tokens.trust(next as NodeFile));
   return {

@@ -6,12 +6,12 @@ import type { Beat, Worker } from "../../workers/index.ts";
 export function observeTraffic(instruments: Instruments): (worker: Worker) => void {
   const connections = instruments.gauge(
     "gateway_worker_connections",
-    "Connections that a process of the data plane took since its start.",
+    "Connections that a worker process accepted since its start.",
     ["worker"],
   );
   const requests = instruments.gauge(
     "gateway_worker_requests",
-    "Requests that a process of the data plane took since its start.",
+    "Requests that a worker process received since its start.",
     ["worker"],
   );
   return ({ number, channel }) =>

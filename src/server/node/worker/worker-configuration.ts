@@ -63,7 +63,7 @@ export function followSnapshots(options: SnapshotsOptions): Snapshots {
     const sources = compileSources({ ...crossed(inputs), env, rules, guardrails: await guardrails });
     const { compiled } = await preparedSources(sources, signal);
     if (compiled.kind === "refused") return compiled.problems.map(formatProblem);
-    if (compiled.kind === "awaits") return ["models that it needs are not in the cache any more"];
+    if (compiled.kind === "awaits") return ["models that it needs are no longer in the cache"];
     prepared = { rev, snapshot: compiled.snapshot };
     return [];
   };

@@ -61,7 +61,7 @@ export async function askPage(
     const { words, mayRepeat, retryAfterMs, status } = lastFailure;
     if (!mayRepeat) throw new ReportFault(words, status);
     if (retryAfterMs !== undefined && retryAfterMs > MAX_RETRY_AFTER_MS) {
-      throw new ReportFault(`${words}, and asks to be left alone for ${formatDuration(Math.ceil(retryAfterMs))}`);
+      throw new ReportFault(`${words}, and asks for no requests for ${formatDuration(Math.ceil(retryAfterMs))}`);
     }
     if (asking.repeats <= 0) throw new ReportFault(`${words}, after ${MAX_REPEATS} repeats`);
     asking.repeats -= 1;
@@ -89,11 +89,12 @@ function failureOf({ status, headers }: GuardedAnswer, nowMs: number): Failure |
     return { words: `the report answers ${status}`, mayRepeat: true, retryAfterMs };
   }
   if (status === 401) return final("`admin_key` is refused; it must be an organisation's administrator key");
-  if (status === 403) return final("`admin_key` may not read usage reports");
+  if (status === 403) return final("`admin_key` has no permission to read usage reports");
   if (status === 404) return final("there is no usage report at `base_url`");
   if (status === 410) return final("its cursor has expired");
-  if (status >= 300 && status < 400) return final("it leads elsewhere, which is not followed; see `base_url`");
-  return final("the query is refused; see `api_key_ids` and `type`");
+  if (status >= 300 && status < 400)
+    return final("it answers with a redirect, which is not followed; check `base_url`");
+  return final("the query is refused; check `api_key_ids` and `type`");
 }
 
 /** Parses a `retry-after`, which is a number of seconds or a date. Returns milliseconds. */
@@ -122,5 +123,5 @@ function objectIn(text: string): Readonly<Record<string, unknown>> {
   } catch {
     // Reported below, with other answers that are not reports.
   }
-  throw new ReportFault("the report is no JSON object");
+  throw new ReportFault("the report is not a JSON object");
 }

@@ -14,7 +14,7 @@ export function countAt(result: Result, name: string): number | undefined {
   const value = result[name];
   if (value === undefined || value === null) return undefined;
   if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return value;
-  throw new ReportFault(`the report's \`${name}\` is no count`);
+  throw new ReportFault(`the report's \`${name}\` is not a count`);
 }
 
 /** Counts of one result. `joined`: classes included in its `input`, because the report does not separate them. */

@@ -121,9 +121,9 @@ async function walkPages(
     if (answer["has_more"] !== true) return days;
     const next = answer["next_page"];
     if (typeof next !== "string" || next === "" || next.length > MAX_CURSOR) {
-      throw new ReportFault("the report has more pages and does not say where");
+      throw new ReportFault("the report has more pages but does not say where");
     }
-    if (cursors.has(next)) throw new ReportFault("the report's pages go in a circle");
+    if (cursors.has(next)) throw new ReportFault("the report's pages form a loop");
     cursors.add(next);
     cursor = next;
   }
@@ -161,7 +161,7 @@ function readBuckets(
       throw new ReportFault("the report has a bucket that cannot be read");
     }
     if (from + DAY_MS <= window.from || from >= window.to) continue;
-    if (from !== startOfDay(from)) throw new ReportFault("the report's buckets are no UTC days");
+    if (from !== startOfDay(from)) throw new ReportFault("the report's buckets are not UTC days");
     const day = dayOf(from);
     if (days.has(day)) throw new ReportFault(`the report has the day ${day} twice`);
     days.set(day, countedIn(endpoint, results));

@@ -53,7 +53,7 @@ export async function openOtlp(options: OtlpOptions): Promise<Otlp | undefined> 
   const trouble = createTrouble({ instruments, log, now, queues: queuesOf(settings) });
   const pipelines = await import("./pipelines.ts")
     .then(({ openPipelines }) => openPipelines({ ...options, settings, trouble }))
-    .catch((error: unknown) => trouble.warn("telemetry could not be opened, and none is exported", { error }));
+    .catch((error: unknown) => trouble.warn("telemetry could not be started, so nothing is exported", { error }));
   if (pipelines === undefined) return undefined;
   trouble.settled();
   const { tracing, line, audit, flush } = pipelines;
@@ -77,7 +77,7 @@ export async function openOtlp(options: OtlpOptions): Promise<Otlp | undefined> 
     },
     close() {
       closing ??= within(flush(), CLOSE_LIMIT_MS).then((isDone) => {
-        if (!isDone) trouble.warn("telemetry was not exported in full before the end");
+        if (!isDone) trouble.warn("not all telemetry was exported before the process ended");
       });
       return closing;
     },

@@ -40,14 +40,12 @@ interface TroubleOptions {
 }
 
 export function createTrouble({ instruments, log, now, queues }: TroubleOptions): Trouble {
-  const failures = instruments.counter(
-    "gateway_telemetry_export_failures_total",
-    "Exports to the collector that failed.",
-    ["signal"],
-  );
+  const failures = instruments.counter("gateway_telemetry_export_failures_total", "Failed exports to the collector.", [
+    "signal",
+  ]);
   const drops = instruments.counter(
     "gateway_telemetry_dropped_total",
-    "Spans and records given up: the queue was full, or their export failed.",
+    "Spans and records that were dropped because the queue was full or the export failed.",
     ["signal"],
   );
   const children = new Map(

@@ -74,7 +74,7 @@ export function loadClient(): Promise<typeof acmeClient> {
 /** Sends one request in the context of a call. Throws `AcmeProblem`, or `AttemptFailed` if there is no answer. */
 async function call(url: string, method: string, given: Readonly<Record<string, unknown>>, body: unknown) {
   const context = calls.getStore();
-  if (context === undefined) throw new Error("the authority is asked without a context");
+  if (context === undefined) throw new Error("the authority is called without a context");
   const { origin, signal, dispatcher, userAgent, now } = context;
   const target = URL.canParse(url) ? new URL(url) : undefined;
   if (target?.protocol !== origin.protocol) {
@@ -126,7 +126,7 @@ function parsed(text: string, status: number): unknown {
   } catch {
     // The body of a failed request may have any form, because its status is enough.
     if (status >= 300) return undefined;
-    throw new AttemptFailed("ca_answer", "the authority's answer says that it is JSON and is none", {
+    throw new AttemptFailed("ca_answer", "the authority's answer is declared as JSON but is not JSON", {
       keepsOrder: true,
     });
   }

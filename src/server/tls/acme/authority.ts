@@ -187,7 +187,7 @@ export function openAuthority(options: AuthorityOptions): Authority {
             status: "valid",
             certificate,
           } as AcmeOrder);
-          if (typeof pem !== "string") throw answerFault("a certificate that is no text");
+          if (typeof pem !== "string") throw answerFault("a certificate that is not text");
           return pem;
         }),
     }),
@@ -216,7 +216,7 @@ export function thumbprintOf(key: string): string {
 }
 
 const answerFault = (what: string): AttemptFailed =>
-  new AttemptFailed("ca_answer", `the authority's answer is not as RFC 8555 has it: ${what}`);
+  new AttemptFailed("ca_answer", `the authority's answer does not follow RFC 8555: ${what}`);
 
 function recordIn(value: unknown): Readonly<Record<string, unknown>> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw answerFault("no JSON object");
@@ -310,11 +310,11 @@ const REFUSED = [
 ];
 
 const WORDS_OF_EAB =
-  "the authority wants an external account binding that it knows; see tls.eab (a new one takes a restart)";
+  "the authority requires a valid external account binding; check tls.eab (a change needs a restart)";
 
 function failureOf(error: unknown): AttemptFailed {
   if (!(error instanceof AcmeProblem)) {
-    return new AttemptFailed("ca_answer", "the authority's answer is not as RFC 8555 has it", { cause: error });
+    return new AttemptFailed("ca_answer", "the authority's answer does not follow RFC 8555", { cause: error });
   }
   const { type, status, retryAt, message, detail } = error;
   const text = `the authority says ${message}`;

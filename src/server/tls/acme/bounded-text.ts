@@ -13,12 +13,12 @@ export function remoteText(text: unknown): string {
 const TLS: ReadonlyMap<string, string> = new Map([
   ["CERT_HAS_EXPIRED", "its certificate has expired; is the clock of this machine right?"],
   ["CERT_NOT_YET_VALID", "its certificate is not valid yet; is the clock of this machine right?"],
-  ["DEPTH_ZERO_SELF_SIGNED_CERT", "its certificate is not trusted; see tls.trusted_roots"],
-  ["SELF_SIGNED_CERT_IN_CHAIN", "its certificate is not trusted; see tls.trusted_roots"],
-  ["UNABLE_TO_GET_ISSUER_CERT", "its certificate is not trusted; see tls.trusted_roots"],
-  ["UNABLE_TO_GET_ISSUER_CERT_LOCALLY", "its certificate is not trusted; see tls.trusted_roots"],
-  ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", "its certificate is not trusted; see tls.trusted_roots"],
-  ["ERR_TLS_CERT_ALTNAME_INVALID", "its certificate is of another name"],
+  ["DEPTH_ZERO_SELF_SIGNED_CERT", "its certificate is not trusted; check tls.trusted_roots"],
+  ["SELF_SIGNED_CERT_IN_CHAIN", "its certificate is not trusted; check tls.trusted_roots"],
+  ["UNABLE_TO_GET_ISSUER_CERT", "its certificate is not trusted; check tls.trusted_roots"],
+  ["UNABLE_TO_GET_ISSUER_CERT_LOCALLY", "its certificate is not trusted; check tls.trusted_roots"],
+  ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", "its certificate is not trusted; check tls.trusted_roots"],
+  ["ERR_TLS_CERT_ALTNAME_INVALID", "its certificate is for another name"],
 ]);
 
 /** Describes why a connection or a wait failed. */

@@ -89,7 +89,7 @@ export function startManager({ store, hands, wanted, ready, onStep, onTrouble }:
         await store.caughtUp(signal);
         await lead(signal);
       } catch (error) {
-        if (!signal.aborted) onTrouble("the certificate cannot be looked after; it is tried again", error);
+        if (!signal.aborted) onTrouble("the certificate cannot be renewed; this will be retried", error);
         await sleep(PAUSE_MS, undefined, { signal: stop.signal }).catch(() => undefined);
       }
     }

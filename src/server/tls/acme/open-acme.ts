@@ -130,21 +130,23 @@ export function openAcme(options: AcmeOptions): Certificates {
 
   const served = instruments.counter(
     "gateway_acme_challenges_served_total",
-    "Questions for the answer to an HTTP-01 challenge, by how it was found.",
+    "HTTP-01 challenge requests of the certificate authority, by the source of the response.",
     ["source"],
   );
-  const orders = instruments.counter("gateway_acme_attempts_total", "Attempts at a certificate that ended, by how.", [
-    "result",
-  ]);
+  const orders = instruments.counter(
+    "gateway_acme_attempts_total",
+    "Finished attempts to obtain a certificate by ACME, by result.",
+    ["result"],
+  );
   const seconds = (ms: number | undefined): number => (ms === undefined || ms === 0 ? 0 : ms / 1_000);
   instruments.observedGauge(
     "gateway_acme_renewal_due_seconds",
-    "When the certificate is renewed, in seconds since 1970; 0: there is none.",
+    "Time of the next renewal, in seconds since 1970. 0 if there is no certificate.",
     () => seconds(seen.record?.issued == null ? undefined : renewalDue(seen.record.issued)),
   );
   instruments.observedGauge(
     "gateway_acme_next_attempt_seconds",
-    "When a failed attempt is repeated, in seconds since 1970; 0: none has failed.",
+    "Time of the next attempt after a failure, in seconds since 1970. 0 if the last attempt did not fail.",
     () => (seen.record?.failure == null ? 0 : seconds(seen.record.nextAttemptAt)),
   );
 

@@ -157,11 +157,11 @@ async function check(
       if (it.status === "valid") continue;
       if (it.status !== "pending") throw refusedName(it);
       if (!bases.has(it.name)) {
-        throw new AttemptFailed("ca_answer", "the authority wants a name proved that was not asked for");
+        throw new AttemptFailed("ca_answer", "the authority requires proof of a name that was not requested");
       }
       const offered = offers(it, order.type);
       if (offered === undefined) {
-        const hint = order.type === "http-01" ? "; tls.dns serves DNS-01" : "";
+        const hint = order.type === "http-01" ? "; set tls.dns for DNS-01" : "";
         throw new AttemptFailed("refused", `the authority offers no ${order.type} for ${it.name}${hint}`);
       }
       challenges.push({ authorization, url: offered.url, name: it.name, token: offered.token });
@@ -201,7 +201,7 @@ async function respond(challenges: readonly Challenge[], session: AccountSession
 function refusedName({ name, status, problem: { type, words } }: AuthorizationState): AttemptFailed {
   const reason = words === "" ? `its authorization is ${status}` : words;
   const isPolicy = type === "caa" || type === "rejectedIdentifier";
-  return new AttemptFailed(isPolicy ? "refused" : "validation", `${name} was not proved: ${reason}`);
+  return new AttemptFailed(isPolicy ? "refused" : "validation", `${name} was not verified: ${reason}`);
 }
 
 /** Returns why an order failed, with the failing name if there is one. */
@@ -260,7 +260,7 @@ async function download(
 /** Checks that the issued certificate is the ordered one before it is used. */
 function accepted(chain: string, key: string, names: readonly string[], now: number) {
   const bad = (message: string): AttemptFailed =>
-    new AttemptFailed("bad_certificate", `the authority's certificate is not put in force: ${message}`);
+    new AttemptFailed("bad_certificate", `the authority's certificate is not used: ${message}`);
   const read = readCertificate(chain, key, now);
   if (read.kind === "problem") throw bad(read.message);
   if (read.untimely !== undefined) throw bad(read.untimely.message);
@@ -282,7 +282,7 @@ async function clean(records: readonly TxtRecord[], { dns, onTrouble }: Hands, s
       signal.throwIfAborted();
       left.push(record);
       onTrouble(
-        `the DNS record ${record.name} of a challenge could not be removed; it is tried again in an hour`,
+        `the DNS record ${record.name} of a challenge could not be removed; this will be retried in an hour`,
         error,
       );
     }
@@ -302,7 +302,7 @@ async function ask(issued: Issued, { authority, now, random, onTrouble }: Hands,
     return { kind: "asked", window: window ?? null, askAt: askAgain(at, wait) };
   } catch (error) {
     signal.throwIfAborted();
-    onTrouble("renewal information cannot be had; the certificate is renewed by its lifetime", error);
+    onTrouble("renewal information is not available; the certificate is renewed by its lifetime", error);
     return { kind: "asked", window: before, askAt: askAgain(now(), undefined) };
   }
 }
@@ -330,7 +330,7 @@ async function polled<T>(
     const wait = wanted <= 0 ? pause : Math.min(Math.max(wanted, POLL_MS.least), POLL_MS.most);
     await sleep(wait, undefined, { signal: anySignal([signal, limit]) }).catch(() => signal.throwIfAborted());
     if (limit.aborted) {
-      throw new AttemptFailed("processing", `${what} is still being worked on by the authority`, {
+      throw new AttemptFailed("processing", `${what} is still being processed by the authority`, {
         keepsOrder: true,
         retryAt: now() + STUCK_AGAIN_MS,
       });

@@ -104,7 +104,7 @@ export class Chunked {
     else if (byte === SEMICOLON) {
       this.#extension = ";";
       this.#stage = "extension";
-    } else throw malformed("the size of a chunk is no hexadecimal number");
+    } else throw malformed("the size of a chunk is not a hexadecimal number");
   }
 
   #trailerByte(byte: number): void {
@@ -114,11 +114,11 @@ export class Chunked {
       case "trailer":
         if (byte === CR) this.#stage = "end-lf";
         else if (isTokenByte(byte)) this.#stage = "trailer-name";
-        else throw malformed("the name of a trailer is no token");
+        else throw malformed("the name of a trailer is not valid");
         return;
       case "trailer-name":
         if (byte === COLON) this.#stage = "trailer-value";
-        else if (!isTokenByte(byte)) throw malformed("the name of a trailer is no token");
+        else if (!isTokenByte(byte)) throw malformed("the name of a trailer is not valid");
         return;
       case "trailer-value":
         if (byte === CR) this.#stage = "trailer-lf";
@@ -135,13 +135,12 @@ export class Chunked {
   /** Validates a byte of an extension. Extensions have no effect, but the gateway and the server must agree on where they end. */
   #extensionByte(byte: number): void {
     if (byte === CR) {
-      if (!EXTENSIONS.test(this.#extension)) throw malformed("what stands behind the size of a chunk");
+      if (!EXTENSIONS.test(this.#extension)) throw malformed("the text after the size of a chunk");
       this.#stage = "size-lf";
       return;
     }
     this.#extension += String.fromCharCode(byte);
-    if (this.#extension.length > MAX_EXTENSION_BYTES)
-      throw malformed("what stands behind the size of a chunk is too long");
+    if (this.#extension.length > MAX_EXTENSION_BYTES) throw malformed("the text after the size of a chunk is too long");
   }
 
   #expect(byte: number, expected: number, next: Stage): void {

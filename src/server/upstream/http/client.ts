@@ -62,7 +62,7 @@ interface Idle {
   readonly until: number;
 }
 
-const CLOSED = (): HttpFault => new HttpFault("UPSTREAM_CLOSED", "the gateway does not use this server any more");
+const CLOSED = (): HttpFault => new HttpFault("UPSTREAM_CLOSED", "the gateway no longer uses this server");
 
 export function openHttpClient(options: HttpClientOptions): HttpClient {
   const { origin, lookup, ca, connectLimitMs, proxies = NO_FORWARD_PROXIES, sparesPrivate = false } = options;

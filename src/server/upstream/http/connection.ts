@@ -119,11 +119,11 @@ export class Connection implements Sending {
   abort(handler: AnswerHandler): void {
     if (this.#handler !== handler) return;
     if (this.#isSent) {
-      this.#over(new HttpFault("UPSTREAM_ABORTED", "the request was given up"));
+      this.#over(new HttpFault("UPSTREAM_ABORTED", "the request was aborted"));
       return;
     }
     this.#handler = undefined;
-    handler.failed(new HttpFault("UPSTREAM_ABORTED", "the request was given up"));
+    handler.failed(new HttpFault("UPSTREAM_ABORTED", "the request was aborted"));
     this.#owner.released(this, undefined);
   }
 
@@ -149,7 +149,7 @@ export class Connection implements Sending {
     while (at < bytes.length && !this.#isGone) {
       if (this.#handler === undefined) {
         // These bytes are unexpected, and the next request must not take them for its answer.
-        this.#over(malformed("bytes behind its end"));
+        this.#over(malformed("data after its end"));
         return;
       }
       if (this.#isPaused) {
@@ -262,7 +262,7 @@ export class Connection implements Sending {
     this.#guarded(() => {
       const head = this.#head;
       if (head?.framing === "close" && this.#handler !== undefined) this.#completed(head);
-      else this.#closed(new HttpFault("UPSTREAM_CLOSED", "the other side closed the connection"));
+      else this.#closed(new HttpFault("UPSTREAM_CLOSED", "the server closed the connection"));
     });
   }
 
@@ -272,7 +272,7 @@ export class Connection implements Sending {
     const handler = this.#handler;
     if (replay === undefined || handler === undefined) {
       const isCut = this.#isHeard && handler !== undefined && this.#head === undefined;
-      this.#over(isCut ? malformed("the connection ended within its head") : cause);
+      this.#over(isCut ? malformed("the connection ended within its headers") : cause);
       return;
     }
     this.#handler = undefined;
@@ -315,6 +315,6 @@ function absoluteForm(text: string, { proxy, origin }: Forwarding): string {
 
 function refuseBareLineEnd(bytes: Buffer, from: number): void {
   for (let at = bytes.indexOf(LF, from); at >= 0; at = bytes.indexOf(LF, at + 1)) {
-    if (at === 0 || bytes[at - 1] !== CR) throw malformed("a line that ends in no CR LF");
+    if (at === 0 || bytes[at - 1] !== CR) throw malformed("a line that does not end in CR LF");
   }
 }

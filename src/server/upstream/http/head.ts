@@ -50,7 +50,7 @@ const spellings = new Map<string, number>();
 function kindOf(name: string): number {
   const known = spellings.get(name);
   if (known !== undefined) return known;
-  if (!TOKEN.test(name)) throw malformed("the name of a header is no token");
+  if (!TOKEN.test(name)) throw malformed("the name of a header is not valid");
   const kind = SPECIAL.get(name.toLowerCase()) ?? ORDINARY;
   if (spellings.size < MAX_SPELLINGS) spellings.set(name, kind);
   return kind;
@@ -67,7 +67,7 @@ export function parseHead(text: string, method: string): AnswerHead {
   if (lineEnd < 0) lineEnd = text.length;
   const line = STATUS_LINE.exec(text.slice(0, lineEnd));
   if (line === null) throw malformed("its first line");
-  if (FORBIDDEN.test(text.slice(lineEnd))) throw malformed("a control character, or a line that ends in no CR LF");
+  if (FORBIDDEN.test(text.slice(lineEnd))) throw malformed("a control character, or a line that does not end in CR LF");
   const status = Number(line[2]);
   const headers: string[] = [];
   let length: number | undefined;
@@ -93,7 +93,7 @@ export function parseHead(text: string, method: string): AnswerHead {
       if (length !== undefined) throw malformed("more than one content length");
       // A tab after the value is not part of it (RFC 9110, section 5.5), but some readers include it.
       const isTabbed = text.slice(to, lineEnd).includes("\t");
-      if (isTabbed || !DIGITS.test(value)) throw malformed("a content length that is no number");
+      if (isTabbed || !DIGITS.test(value)) throw malformed("a content length that is not a number");
       length = Number(value);
     } else if (kind === TRANSFER_ENCODING) {
       if (isChunked || value.toLowerCase() !== "chunked") throw malformed("a transfer encoding besides `chunked`");

@@ -67,7 +67,7 @@ class LibraryHandler implements Dispatcher.DispatchHandler, Sending {
 
   abort(): void {
     this.#isAborted = true;
-    this.#abort?.(new HttpFault("UPSTREAM_ABORTED", "the request was given up"));
+    this.#abort?.(new HttpFault("UPSTREAM_ABORTED", "the request was aborted"));
   }
 
   onConnect(abort: (cause?: Error) => void): void {

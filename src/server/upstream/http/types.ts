@@ -49,4 +49,4 @@ export class HttpFault extends Error {
 }
 
 export const malformed = (what: string): HttpFault =>
-  new HttpFault("UPSTREAM_MALFORMED", `the answer is no HTTP/1.1: ${what}`);
+  new HttpFault("UPSTREAM_MALFORMED", `the answer is not HTTP/1.1: ${what}`);

@@ -72,7 +72,7 @@ export function shownAnswer({ immediate_response: answer }: ProcessingResponse__
 const printable = (text = ""): string => (/^[\x20-\x7e]{1,200}$/.test(text) ? text : "");
 
 const WORDS = {
-  429: "The scheduler of this pool takes no request now.",
+  429: "The scheduler of this pool accepts no requests now.",
   503: "No server of this pool is ready.",
 } as const;
 const TYPES = { 429: "rate_limit_error", 503: "overloaded_error" } as const;

@@ -33,10 +33,10 @@ const MAX_MESSAGE_BYTES = 1 << 20;
 const TELL_EVERY_MS = 60_000;
 
 const FAILURES: ReadonlyMap<PickOutcome, string> = new Map([
-  ["outside", "it picked servers that the pool's name does not resolve to"],
+  ["outside", "it chose servers that the pool's name does not resolve to"],
   ["late", "it did not decide in time"],
-  ["unreachable", "it cannot be reached, or broke off"],
-  ["violation", "its answer holds no decision, or two that differ"],
+  ["unreachable", "it cannot be reached, or the connection ended"],
+  ["violation", "its answer contains no decision, or two different ones"],
   ["refused", "it refused the request for a reason of its own"],
 ]);
 
@@ -48,12 +48,12 @@ export function openPickers(options: {
   const { instruments, log, now } = options;
   const decisions = instruments?.counter(
     "gateway_picker_decisions_total",
-    "Requests that a pool's picker was asked about, by what came of it.",
+    "Requests for which a pool's picker was called, by outcome.",
     ["provider", "outcome"],
   );
   const seconds = instruments?.histogram(
     "gateway_picker_seconds",
-    "From a question to a pool's picker to its decision.",
+    "Time that a pool's picker took to decide.",
     LATENCY_BOUNDS_SECONDS,
     ["provider"],
   );

@@ -89,8 +89,8 @@ export function openMemberSet(options: MemberSetOptions): MemberSet {
     if (what === lastProblem) return;
     lastProblem = what;
     const fields = { provider, ...(subset !== "" && { subset }), servers: turns.members.length };
-    if (what === undefined) log?.info("the servers of a pool are known again", fields);
-    else log?.warn("the servers of a pool are not as its name should say", { ...fields, problem: what });
+    if (what === undefined) log?.info("the servers of a pool can be resolved again", fields);
+    else log?.warn("the servers of a pool cannot be resolved correctly", { ...fields, problem: what });
   };
 
   let watched: WatchedName | undefined;
@@ -120,10 +120,10 @@ export function openMemberSet(options: MemberSetOptions): MemberSet {
 }
 
 const FENCED: Readonly<Record<FencedWhy, string>> = {
-  fenced: "it resolves to an address that is never dialled",
+  fenced: "it resolves to an address that the gateway never connects to",
   own: "it resolves to the gateway itself",
-  rebound: "it resolves to this machine, where it stood for others before",
+  rebound: "it resolves to this machine, although it resolved to other machines before",
 };
 
 const fencedWords = (left: ReadonlyMap<FencedWhy, number>): string =>
-  [...left.keys()].map((why) => FENCED[why]).join("; ") || "it resolves to nothing";
+  [...left.keys()].map((why) => FENCED[why]).join("; ") || "the name has no address";

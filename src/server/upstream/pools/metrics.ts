@@ -18,23 +18,23 @@ export interface PoolMetrics {
 export function createPoolMetrics(instruments: Instruments): PoolMetrics {
   const members = instruments.gauge(
     "gateway_pool_members",
-    "Servers that the name of a pool, or of a subset, resolves to.",
+    "Servers that the name of a pool or subset resolves to.",
     ["provider", "subset"],
     "farthest",
   );
   const lookups = instruments.counter(
     "gateway_pool_lookups_total",
-    "Questions for the servers of a pool, by what came of them.",
+    "DNS lookups of the servers of a pool, by outcome.",
     ["provider", "subset", "outcome"],
   );
   const fenced = instruments.counter(
     "gateway_pool_fenced_addresses_total",
-    "Addresses that a pool's name answered with and that are not dialed, each time it did.",
+    "Addresses in DNS answers for a pool that the gateway never connects to, such as link-local ones.",
     ["provider", "why"],
   );
   const unreachable = instruments.counter(
     "gateway_pool_connect_failures_total",
-    "Servers of a pool that could not be connected to; the attempt went on to the next.",
+    "Failed connections to servers of a pool. The attempt continued with the next server.",
     ["provider"],
   );
   return {

@@ -103,8 +103,8 @@ async function answered(records: Promise<readonly { address: string; ttl?: numbe
 }
 
 const PROBLEMS: ReadonlyMap<string, string> = new Map([
-  ["ESERVFAIL", "the name server cannot tell"],
-  ["EREFUSED", "the name server refuses the question"],
+  ["ESERVFAIL", "the name server cannot answer"],
+  ["EREFUSED", "the name server refuses the query"],
   ["ECONNREFUSED", "no name server answers"],
   ["ETIMEOUT", "no name server answers in time"],
   ["ECANCELLED", "no name server answers in time"],

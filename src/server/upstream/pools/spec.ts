@@ -74,7 +74,7 @@ export function poolProblems(config: PoolConfig): readonly PoolProblem[] {
         : [
             {
               path,
-              message: "must be a host name or an address alone: scheme and port are those of the pool's `service`",
+              message: "must be only a host name or address: scheme and port come from the pool's `service`",
             },
           ];
     }

@@ -66,7 +66,7 @@ export function watchName(host: string, { names, now, onAnswer }: WatchedNameOpt
     take(known[6], answer[6], answer[4].kind === "addresses", now());
     const addresses = [...new Set([...known[4].addresses, ...known[6].addresses])];
     const problem =
-      known[4].problem ?? known[6].problem ?? (addresses.length === 0 ? "it resolves to nothing" : undefined);
+      known[4].problem ?? known[6].problem ?? (addresses.length === 0 ? "the name has no address" : undefined);
     failures = known[4].problem === undefined && known[6].problem === undefined ? 0 : failures + 1;
     onAnswer(addresses, problem);
     const ttlMs = Math.min(...[known[4], known[6]].filter((it) => it.addresses.length > 0).map((it) => it.ttlMs));
@@ -110,7 +110,7 @@ function take(known: Known, answer: FamilyAnswer, isElsewhere: boolean, now: num
       known.nothingSince ??= now;
       if (known.addresses.length === 0) return;
       if (isElsewhere || now - known.nothingSince >= NOTHING_BELIEVED_AFTER_MS) known.addresses = [];
-      else known.problem = "it resolves to nothing";
+      else known.problem = "the name has no address";
       return;
     case "failed":
       known.problem = answer.problem;

@@ -32,7 +32,7 @@ const WAIT_MS = 10_000;
 const TELL_MS = 10_000;
 /** Time until a worker without free descriptors is tried again, in milliseconds. */
 const REST_MS = 100;
-const NO_DESCRIPTOR = "the node process has no file descriptor left for them, see `ulimit -n`";
+const NO_DESCRIPTOR = "the node process has no file descriptors left; raise `ulimit -n`";
 
 export interface Acceptor {
   /** Actual address. Nothing listens there before `listen`. */
@@ -80,7 +80,7 @@ export async function openAcceptor(
   const handedAgain = instruments
     .counter(
       "gateway_worker_handovers_repeated_total",
-      "Connections given to another process, for one died or was slow.",
+      "Connections that were handed to another worker process because one died or was slow.",
     )
     .with();
 
@@ -111,7 +111,7 @@ export async function openAcceptor(
     refused += 1;
     const at = performance.now();
     if (at - toldAt >= TELL_MS) {
-      log.warn("connections that no worker takes are refused", { refused, reason });
+      log.warn("connections are refused, because no worker process accepts them", { refused, reason });
       toldAt = at;
       refused = 0;
     }
@@ -125,12 +125,12 @@ export async function openAcceptor(
       return;
     }
     if (waiting.size >= MAX_WAITING) {
-      refuse(socket, "too many wait");
+      refuse(socket, "too many are waiting");
       return;
     }
     waiting.add(socket);
     if (!patience.has(socket))
-      patience.set(socket, setTimeout(refuse, WAIT_MS, socket, "no worker took them within 10 s"));
+      patience.set(socket, setTimeout(refuse, WAIT_MS, socket, "no worker process accepted them within 10 s"));
   };
 
   const assign = (socket: Socket): void => {
@@ -166,7 +166,10 @@ export async function openAcceptor(
   const rest = (receiver: Receiver): void => {
     const { number, pid } = receiver.worker;
     if (!receiver.wasFull)
-      log.warn("a worker has no file descriptor left, see `ulimit -n`; connections wait", { worker: number, pid });
+      log.warn("a worker process has no file descriptors left, so connections wait; raise `ulimit -n`", {
+        worker: number,
+        pid,
+      });
     receiver.wasFull = true;
     receiver.rest = setTimeout(() => {
       receiver.rest = undefined;

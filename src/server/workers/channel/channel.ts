@@ -176,7 +176,7 @@ export function openChannel(socket: Socket, onBroken: (error: Error) => void): C
   };
 
   const take = (entry: unknown): void => {
-    if (!Array.isArray(entry)) throw new BrokenFrame("an entry is no array");
+    if (!Array.isArray(entry)) throw new BrokenFrame("an entry is not an array");
     const kind: unknown = entry[0];
     if (kind === "m") takeMessage(entry);
     else if (kind === "q") takeQuestion(entry);

@@ -67,6 +67,6 @@ function entriesOf(bytes: Buffer): readonly unknown[] {
   } catch {
     throw new BrokenFrame("a frame is not JSON");
   }
-  if (!Array.isArray(value)) throw new BrokenFrame("a frame is no array");
+  if (!Array.isArray(value)) throw new BrokenFrame("a frame is not an array");
   return value;
 }

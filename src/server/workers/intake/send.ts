@@ -55,7 +55,7 @@ export function sendDecisions(channel: Channel, now: () => number): (record: Dec
   void channel.closed.then(() => clearInterval(looking));
   return (record) => {
     if (taken < (sentAtChecks[0] ?? 0))
-      throw new GatewayError("audit_unavailable", "The node process has not taken audit records for 250 ms.");
+      throw new GatewayError("audit_unavailable", "The node process has not accepted audit records for 250 ms.");
     const text = eventText(record);
     const bytes = text.length + RECORD_OVERHEAD_BYTES;
     if (used + bytes > given) throw new GatewayError("audit_unavailable", "The audit queue is full.");

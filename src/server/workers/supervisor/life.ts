@@ -57,8 +57,8 @@ export function openLife({ everyMs, bounds, used }: LifeOptions, still: (why: st
     const seconds = Math.round((silent * everyMs) / 1_000);
     still(
       silent >= looks
-        ? `it has given no sign of life for ${seconds} s`
-        : `it has given no sign of life while it used ${Math.round(busy / 1_000)} s of a processor`,
+        ? `it has not responded for ${seconds} s`
+        : `it has not responded while it used ${Math.round(busy / 1_000)} s of a processor`,
     );
   }, everyMs).unref();
   return {

@@ -46,7 +46,7 @@ export async function startWorker({ program, number, version, env, log }: Worker
   const kill = (why: string): void => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     killedFor ??= why;
-    log.error("a worker is ended", { worker: number, pid: child.pid, reason: why });
+    log.error("a worker process is stopped", { worker: number, pid: child.pid, reason: why });
     child.kill("SIGKILL");
   };
   const channel = openChannel(child.stdio[3] as Socket, (error) => kill(`its channel is broken: ${error.message}`));
@@ -81,7 +81,7 @@ export async function startWorker({ program, number, version, env, log }: Worker
   if (theirs === version) return worker;
   kill("it is of another version");
   throw new Error(
-    `worker ${number} is of version ${theirs}, and this is ${version}: the program was replaced, and a restart takes the new one`,
+    `worker ${number} is of version ${theirs}, and this is ${version}: the program was replaced; restart the gateway to use the new version`,
   );
 }
 

@@ -35,12 +35,9 @@ export async function openSupervisor(options: SupervisorOptions): Promise<Superv
   let restarted = 0;
   let lastEnd: Standing["lastEnd"];
   const restarts = instruments
-    .counter(
-      "gateway_worker_restarts_total",
-      "Times that a process of the data plane was to take the place of another.",
-    )
+    .counter("gateway_worker_restarts_total", "How often a worker process was replaced.")
     .with();
-  instruments.observedGauge("gateway_workers", "Processes of the data plane that serve.", () => serving.size);
+  instruments.observedGauge("gateway_workers", "Worker processes that are serving.", () => serving.size);
 
   const look = (): void => {
     if (serving.size === 0) reasons.add(NONE_SERVES);
@@ -56,7 +53,7 @@ export async function openSupervisor(options: SupervisorOptions): Promise<Superv
     try {
       await begin(worker, anySignal([ending.signal, over.signal]));
     } catch (error) {
-      worker.kill(`it could not be brought to serve: ${error instanceof Error ? error.message : String(error)}`);
+      worker.kill(`it could not begin to serve: ${error instanceof Error ? error.message : String(error)}`);
       const by = await worker.gone;
       onGone(worker);
       // If the worker ended unexpectedly, the error of `begin` is only a consequence of that.
@@ -75,7 +72,7 @@ export async function openSupervisor(options: SupervisorOptions): Promise<Superv
       if (performance.now() - since >= STOOD_MS) pauses.delete(number);
       if (over.signal.aborted) return;
       lastEnd = { at: now(), by };
-      log.error("a worker ended; another takes its place", { worker: number, pid: worker.pid, by });
+      log.error("a worker ended; another one replaces it", { worker: number, pid: worker.pid, by });
       replace(number);
     });
   };
@@ -91,7 +88,7 @@ export async function openSupervisor(options: SupervisorOptions): Promise<Superv
       timers.delete(timer);
       start(number).catch((error: unknown) => {
         if (over.signal.aborted) return;
-        log.error("a worker could not be replaced, and is tried again", { worker: number, error });
+        log.error("a worker could not be replaced; this will be retried", { worker: number, error });
         replace(number);
       });
     }, pause);
@@ -103,7 +100,7 @@ export async function openSupervisor(options: SupervisorOptions): Promise<Superv
       await start(number);
     } catch (error) {
       if (over.signal.aborted) throw error;
-      log.error("a worker could not be started, and is tried once more", { worker: number, error });
+      log.error("a worker could not be started; one more try follows", { worker: number, error });
       await start(number);
     }
   };
@@ -128,14 +125,14 @@ export async function openSupervisor(options: SupervisorOptions): Promise<Superv
         failures.set(number, error);
       });
     if (count > 1 && (await isProcessorScarce())) {
-      log.info("processor time is scarce: workers are loaded one after the other", { workers: count });
+      log.info("processor time is scarce, so workers are started one after the other", { workers: count });
       for (const number of numbers) await attempt(number);
     } else await Promise.all(numbers.map(attempt));
     if (over.signal.aborted) return;
     const [first] = failures.values();
     if (failures.size === count) throw first;
     for (const [number, error] of failures) {
-      log.error("a worker could not be started, and is tried again", { worker: number, error });
+      log.error("a worker could not be started; this will be retried", { worker: number, error });
       replace(number);
     }
   };

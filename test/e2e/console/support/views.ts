@@ -81,8 +81,8 @@ const FACTS: ReadonlyMap<string, Facts> = new Map(
     packs: { normal: /baseline-secrets/, empty: undefined },
     sweeps: { normal: /No sweep yet/, empty: [/No sweep yet/, /`gateway guardrails eval/] },
     controls: {
-      normal: /No rule has a control\./,
-      empty: [/No rule has a control\./, /`gateway pack list`/],
+      normal: /No rule cites a control\./,
+      empty: [/No rule cites a control\./, /`gateway pack list`/],
     },
     keys: { normal: new RegExp(KEYS.used), empty: [/No keys\./, /Press m to mint one/] },
     xray: {
@@ -106,7 +106,7 @@ const FACTS: ReadonlyMap<string, Facts> = new Map(
     },
     revisions: { subject: "default", normal: /sort: rev/, empty: [/No revisions of default are kept/, /`:config`/] },
     secrets: { normal: /vendor-token/, empty: [/No sealed secrets\./, /Press n to seal one/] },
-    "audit-heads": { normal: /NODE .*\bn1 /, empty: [/No heads yet\./, /r reads again/] },
+    "audit-heads": { normal: /NODE .*\bn1 /, empty: [/No audit heads yet\./, /r reads again/] },
     "audit-tail": { normal: /admin/, empty: [/nodes have no audit records yet/, /press r to read again/] },
     "audit-verify": { normal: /Nothing verified yet/, empty: undefined },
     changes: { normal: /mint key|write secret/, empty: [/No changes through the admin API/, /`:audit-verify` checks/] },

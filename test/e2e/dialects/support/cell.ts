@@ -136,7 +136,7 @@ export function lostBy(error: unknown, client: ClientName): string {
 /** The capability is in parentheses behind its fields, or has the name of its field. */
 function capabilityIn(message: string, param: unknown): string {
   assert.ok(typeof param === "string" && message.includes(param), message);
-  return /\(([a-z_]+)\) (?:is|are) not taken by /.exec(message)?.[1] ?? param;
+  return /\(([a-z_]+)\) (?:is|are) not supported by /.exec(message)?.[1] ?? param;
 }
 
 interface CellOptions extends Place {

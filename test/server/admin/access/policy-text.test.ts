@@ -32,7 +32,7 @@ const REFUSED: readonly (readonly [name: string, text: string, expected: RegExp]
   ["an annotation given twice", `@id("a") @id("b") ${PERMIT}`, /^1:10 duplicate annotation/],
   ["brackets within brackets", when(`${"(".repeat(40)}true${")".repeat(40)}`), /^1:67 is nested deeper than 24/],
   ["a long chain", when(`true${" && true".repeat(300)}`), /^1:\d+ a policy has more than 64 operators/],
-  ["too many policies", PERMIT.repeat(1_001), /^1:1 holds 1001 policies; 1000 are the most/],
+  ["too many policies", PERMIT.repeat(1_001), /^1:1 holds 1001 policies; the maximum is 1000/],
   ["too many bytes", `//${"é".repeat(MAX_POLICY_BYTES / 2)}`, /^1:1 is larger than 1048576 bytes/],
   ["what is no Unicode", "// \ud800", /^1:1 is not well-formed Unicode/],
 ];

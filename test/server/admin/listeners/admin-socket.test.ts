@@ -71,7 +71,7 @@ test("a file, a directory or a link at the socket's path is refused and left alo
   for (const place of [file, folder, link]) {
     await assert.rejects(
       placeSocket(place, async () => {}),
-      /exists and is no socket/,
+      /is not a socket/,
     );
     await lstat(place);
   }
@@ -82,7 +82,7 @@ test("a path too long for the system is refused with its length in bytes", async
   const path = join(directory, "ü".repeat(60));
   await assert.rejects(
     placeSocket(path, async () => {}),
-    /is too long: the system takes \d+ bytes and this needs \d+/,
+    /is too long: the system allows \d+ bytes, and this path needs \d+/,
   );
 });
 

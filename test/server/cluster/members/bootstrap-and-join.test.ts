@@ -110,7 +110,7 @@ test("each reply to a join request decides how to continue", async () => {
       { kind: "unknown", why: "broke" },
       { kind: "refused", why: "broke" },
     ],
-    [reply({ code: "no_cluster", message: "blank" }), { kind: "silent", why: "it holds no cluster yet" }],
+    [reply({ code: "no_cluster", message: "blank" }), { kind: "silent", why: "it does not belong to a cluster yet" }],
     [reply({ code: "conflict", message: "alive" }), { kind: "refused", why: "alive" }],
     [reply({ outcome: "redirect", forward_addr: "" }), { kind: "refused", why: "it gave no reason" }],
     [reply({}), { kind: "refused", why: "it gave no reason" }],
@@ -140,7 +140,7 @@ test("a follower's reference to its leader is followed a few times", async () =>
   const circle = asking((address) => reply({ outcome: "redirect", forward_addr: address === "a:1" ? "b:1" : "a:1" }));
   assert.deepEqual(await askToJoin("a:1", "join", 1_000, circle), {
     kind: "refused",
-    why: "its members name each other as leader: ask again",
+    why: "its members name each other as leader: try again",
   });
   assert.equal(circle.network.asked.length, 4);
 });

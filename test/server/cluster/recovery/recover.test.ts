@@ -113,7 +113,7 @@ test("members can be dropped and not added, and this node stays", async (t) => {
   });
   assert.deepEqual(plan("a", "b", "c", "d"), { kind: "nothing", members: ["a", "b", "c", "d"] });
   for (const [keep, why] of [
-    [["a"], /this is node b, and it is not among those to keep/],
+    [["a"], /this is node b, which is not among the members to keep/],
     [["b", "x"], /not a member: x; members are a, b, c, d/],
     [[], /not among/],
   ] as const) {

@@ -123,7 +123,7 @@ const REFUSED: readonly (readonly [name: string, members: readonly Member[], why
   ],
   ["a directory", [{ name: "meta.json", data: "", type: "directory" }], /member 1/],
   ["meta.json that is not JSON", [{ name: "meta.json", data: "{" }, state()], /not JSON/],
-  ["meta.json that is no object", [metaOf(null), state()], /no format/],
+  ["meta.json that is not an object", [metaOf(null), state()], /no format/],
   ["meta.json without a format", [metaOf({ ...META, format: "1" }), state()], /no format/],
   ["a newer format", whole({ ...META, format: 2 }), /format 2, this gateway reads 1: restore it with a newer version/],
   ["a missing number", whole({ ...META, index: undefined }), /lacks a number/],
@@ -131,8 +131,8 @@ const REFUSED: readonly (readonly [name: string, members: readonly Member[], why
   ["a digest of another form", whole({ ...META, digest: "x" }), /no digest/],
   ["meta.json over its bound", [metaOf({ ...META, node: "n".repeat(1_048_576) })], /meta.json is over 1048576 bytes/],
   ["a state of another size", whole({ ...META, size: META.size + 1 }), /size of state.bin/],
-  ["another digest", whole({ ...META, digest: "0".repeat(32) }), /not the one that meta.json describes/],
-  ["another number of rows", whole({ ...META, rows: 1 }), /not the one that meta.json describes/],
+  ["another digest", whole({ ...META, digest: "0".repeat(32) }), /does not match meta.json/],
+  ["another number of rows", whole({ ...META, rows: 1 }), /does not match meta.json/],
   ["a state of another snapshot", [metaOf(META), state(swapped.bytes)], /size of state.bin/],
   ["a flipped byte in the state", whole(META, flipped), /./],
   ["a state that is none", whole({ ...META, size: 10 }, Buffer.from("0123456789")), /./],
@@ -155,8 +155,8 @@ for (const [name, members, why] of REFUSED) {
 }
 
 test("data that is not gzip, and gzip of data that is not tar, are refused", async (t) => {
-  await assert.rejects(read(t, await tarOf(whole())), failure("refused", /not gzip/));
-  await assert.rejects(read(t, Buffer.from("<html>")), failure("refused", /not gzip/));
+  await assert.rejects(read(t, await tarOf(whole())), failure("refused", /not a gzip file/));
+  await assert.rejects(read(t, Buffer.from("<html>")), failure("refused", /not a gzip file/));
   await assert.rejects(read(t, Buffer.alloc(0)), failure("refused"));
   await assert.rejects(read(t, gzipSync(Buffer.alloc(2_000, "x"))), failure("refused", /tar/));
   await assert.rejects(read(t, gzipSync("")), failure("refused", /meta.json is missing/));

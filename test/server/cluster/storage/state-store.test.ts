@@ -96,7 +96,7 @@ test("a snapshot whose rows do not match their digest is not made", async (t) =>
   await storage.state().write([], { index: 11, term: 2, now: 0 }, "e".repeat(32));
   await assert.rejects(
     storage.state().writeSnapshot({ ...at10, index: 11 }, signal()),
-    refusal("damaged", /do not come to their digest/),
+    refusal("damaged", /do not match their digest/),
   );
   await assert.rejects(storage.state().write([], { index: 12, term: 2, now: 0 }, ""), refusal("damaged", /digest/));
   await storage.close();

@@ -98,7 +98,7 @@ test("a clock that is off is reported once, and once when it is right again", ()
 
 test("a log ahead of the members' clocks is reported once, with the clock that applies, and once when it is right again", () => {
   for (const [level, words] of [
-    [5, /windows, suspensions and expiries go by the members' clocks/],
+    [5, /windows, suspensions and expiries use the members' clocks/],
     [4, /shared budgets are not served/],
   ] as const) {
     const made = bench("follower");

@@ -242,7 +242,7 @@ const REFUSALS: readonly (readonly [what: string, ProviderOperation, RegExp])[] 
   [
     "channel root that climbs",
     { ...ADDED, channels: [{ id: "a", base_url: "https://h/../x" }] },
-    /`a`: base_url may have no/,
+    /`a`: base_url must not contain/,
   ],
   ["channel with an op outside a patch", { ...ADDED, channels: [{ id: "a", op: "add" }] }, /only under `op: patch`/],
   ["channel without an op in a patch", { op: "patch", name: "groq", channels: [{ id: "a" }] }, /needs its own `op`/],
@@ -256,7 +256,7 @@ const REFUSALS: readonly (readonly [what: string, ProviderOperation, RegExp])[] 
   [
     "unknown claim",
     { ...ADDED, channels: [{ id: "a", caps: ["tool"] }] },
-    /"tool" is no capability; did you mean `tools`\?/,
+    /"tool" is not a capability; did you mean `tools`\?/,
   ],
   [
     "claim of a removed field",
@@ -288,7 +288,7 @@ const REFUSALS: readonly (readonly [what: string, ProviderOperation, RegExp])[] 
     { op: "patch", name: "groq", channels: [{ op: "remove", id: "compat" }] },
     /no channel would/,
   ],
-  ["header with a line break", { ...ADDED, set_request_headers: { "x-a": "b\r\nc: d" } }, /no header may carry/],
+  ["header with a line break", { ...ADDED, set_request_headers: { "x-a": "b\r\nc: d" } }, /not allowed in a header/],
 ];
 
 for (const [what, operation, message] of REFUSALS) {

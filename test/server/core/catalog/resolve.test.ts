@@ -99,7 +99,7 @@ for (const [dialect, baseUrl, keyHeader] of [
 const REFUSALS: readonly (readonly [what: string, Partial<ResolveRequest>, key: string, message: RegExp])[] = [
   ["a misspelt preset", { preset: "opnai" }, "preset", /no preset "opnai"; did you mean `openai`\?/],
   ["a preset like no other", { preset: "zzzzzzzzzz" }, "preset", /has \d+, among them openai, anthropic/],
-  ["a preset and a dialect", { preset: "openai", dialect: "compat" }, "dialect", /leave `dialect` out/],
+  ["a preset and a dialect", { preset: "openai", dialect: "compat" }, "dialect", /remove `dialect`/],
   ["a regional preset without a region", { preset: "bedrock" }, "region", /needs a `region`, or a `base_url`/],
   ["a region for a preset without one", { preset: "openai", region: "eu" }, "region", /no place for a region/],
   ["a region that would change the host", { preset: "bedrock", region: "x.evil.example/" }, "region", /lower-case/],

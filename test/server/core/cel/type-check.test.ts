@@ -48,7 +48,7 @@ const REFUSED: readonly (readonly [source: string, ...problems: string[]])[] = [
   ['key.`name` == "x"', '1:5 names in back quotes are not read; write `m["a-b"]` for such a key'],
   ["if == 1", "1:1 `if` is a word of the language and cannot be a name"],
   ["tokens > 9223372036854775808", "1:10 9223372036854775808 is beyond the range of int (64 bits)"],
-  ["Foo{a: 1} == 1", "1:1 `Foo{…}`: there are no message types"],
+  ["Foo{a: 1} == 1", "1:1 `Foo{…}`: message types are not supported"],
   ['modle == "x"', `1:1 there is no variable \`modle\`, did you mean \`model\`? ${DECLARED}`],
   ["anything", `1:1 there is no variable \`anything\`; ${DECLARED}`],
   ["model == 1", "1:7 `==` compares values of one type, found string and int"],

@@ -77,7 +77,7 @@ test("a source from the admin API cannot read the gateway's own variables, and a
     assert.deepEqual(lines(composed(variable, false)), []);
     const refused = composed(variable, true);
     assert.deepEqual(lines(refused), [
-      `b:1:${variable.length + 33}: credentials[0].api_key: \`\${${variable}}\` cannot be read by a document of the admin API: variables that begin with \`GATEWAY_\`, or that the node file refers to, are this node's own`,
+      `b:1:${variable.length + 33}: credentials[0].api_key: \`\${${variable}}\` cannot be used in a document of the admin API: variables that begin with \`GATEWAY_\`, or that the node file uses, belong to the node`,
     ]);
     assert.ok(!refused.used.environment.includes(variable));
   }
@@ -137,7 +137,7 @@ for (const [section, text] of Object.entries(ENTRIES)) {
     assert.match(
       found[0] as string,
       new RegExp(
-        `^c:2:\\d+: ${path}\\[0\\]: the .+ "x" stands in the source "b" too, at line 1; sources must not overlap$`,
+        `^c:2:\\d+: ${path}\\[0\\]: the .+ "x" is also in the source "b", at line 1; sources must not overlap$`,
       ),
     );
   });
@@ -154,11 +154,13 @@ test("every list of the document has named entries", () => {
 test("a provider without a name is known by its preset, and a server by its registry name", () => {
   assert.deepEqual(
     lines(compose({ a: "providers: [{preset: openai}]", b: "providers: [{name: openai, dialect: compat}]" })),
-    ['b:1:13: providers[0]: the provider "openai" stands in the source "a" too, at line 1; sources must not overlap'],
+    ['b:1:13: providers[0]: the provider "openai" is also in the source "a", at line 1; sources must not overlap'],
   );
   const server = (name: string) =>
     `mcp: [{name: ${name}, url: 'https://m.example', registry: {name: com.example/m, description: d}}]`;
-  assert.ok(lines(compose({ a: server("m"), b: server("n") })).some((line) => line.includes('"com.example/m" stands')));
+  assert.ok(
+    lines(compose({ a: server("m"), b: server("n") })).some((line) => line.includes('"com.example/m" is also')),
+  );
 });
 
 test("a name that is a reference is refused at its place, and its value is not shown", () => {
@@ -172,7 +174,7 @@ test("a name that is a reference is refused at its place, and its value is not s
     found,
     ["a", "b"].map(
       (source) =>
-        `${source}:1:22: credentials[0].name: \`\${KEY}\` cannot be used here: a name is the same on every node`,
+        `${source}:1:22: credentials[0].name: \`\${KEY}\` cannot be used here, since a name must be the same on every node`,
     ),
   );
   assert.ok(!found.join("").includes(CANARY));
@@ -189,9 +191,7 @@ test("a section that is not a list belongs to one source", () => {
   for (const section of ["max_body_bytes: 0", "on_fidelity_loss: allow", "guardrails: {}", "auth: {}", "models: 1"]) {
     const key = section.split(":")[0] as string;
     const found = lines(compose({ a: section, b: section })).filter((line) => line.includes("overlap"));
-    assert.deepEqual(found, [
-      `b:1:1: ${key}: \`${key}\` stands in the source "a" too; it belongs to one source, since sources must not overlap`,
-    ]);
+    assert.deepEqual(found, [`b:1:1: ${key}: \`${key}\` is also in the source "a"; sources must not overlap`]);
   }
 });
 
@@ -216,7 +216,10 @@ test("the sources together have the size limit of one document", () => {
   const half = `# ${"x".repeat(MAX_DOCUMENT_BYTES / 2)}\n{}`;
   assert.match(lines(compose({ a: half, b: half })).join(), /^b:1:1: the sources together are longer than 4 MiB$/);
   const wide = `raw: [${"1,".repeat(60_000)}]`;
-  assert.match(lines(compose({ a: wide, b: wide })).join(), /b:1:1: the sources together hold more than 100000 values/);
+  assert.match(
+    lines(compose({ a: wide, b: wide })).join(),
+    /b:1:1: the sources together contain more than 100000 values/,
+  );
   const twin = composeDeployment(
     [1, 2].map(() => ({ name: "a", text: "{}" })),
     references,

@@ -46,7 +46,7 @@ test("a node-file key in the deployment document is identified, and an empty doc
     "d:1:1: listen: `listen` is a node-file key and does not belong in the deployment document",
   ]);
   assert.deepEqual(read("# all gone\n"), [
-    "d:1:1: the deployment document is empty; write `{}` for a deployment that holds nothing",
+    "d:1:1: the deployment document is empty; write `{}` for an empty deployment",
   ]);
 });
 
@@ -57,7 +57,7 @@ test("an overlay file has one operation on the provider it is named after, and n
     '/overlays/acme.yaml:2:7: name: must equal the file\'s base name, which is "acme"',
   ]);
   assert.deepEqual(read("acme.yaml", "op: remove\nname: ${NAME}\n"), [
-    "acme.yaml:2:7: name: `${NAME}` cannot be used in this document, which holds no references",
+    "acme.yaml:2:7: name: `${NAME}` cannot be used in this document, in which no references are allowed",
   ]);
 });
 

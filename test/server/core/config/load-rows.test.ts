@@ -51,7 +51,7 @@ test("a zero timeout is refused everywhere, and empty values count as absent whe
     for (const [path, document] of rows) {
       const lines = linesOf(read(document), "error");
       assert.ok(
-        lines.some((line) => line.startsWith(`${path}: expected a duration longer than zero`)),
+        lines.some((line) => line.startsWith(`${path}: expected a duration above zero`)),
         `${path} ${zero}: ${lines.join("\n")}`,
       );
     }
@@ -118,11 +118,11 @@ test("ineffective settings are warned about", () => {
   const rows: readonly (readonly [Json, string])[] = [
     [
       detector({ schedule: "async", apply_to: ["output"] }),
-      "guardrails.detectors[0].schedule: `async` counts for requests alone",
+      "guardrails.detectors[0].schedule: `async` only applies to requests",
     ],
     [
       detector({ schedule: "overlap", apply_to: ["output"] }),
-      "guardrails.detectors[0].schedule: `overlap` counts for requests alone",
+      "guardrails.detectors[0].schedule: `overlap` only applies to requests",
     ],
     [custom({ kind: "luhn", weights: [1, 2] }), `${at}.weights: is read only by a validator of kind \`weighted\``],
     [custom({ kind: "verhoeff", modulus: 7 }), `${at}.modulus: is read only by a validator of kind \`weighted\``],
@@ -133,11 +133,11 @@ test("ineffective settings are warned about", () => {
     ],
     [
       { providers: [{ ...provider, api_key: "sk-abc$" + "{V}" }] },
-      "providers[0].api_key: a part of a credential is written out",
+      "providers[0].api_key: only a part of this credential is a reference",
     ],
     [
       { providers: [{ ...provider, api_key: "$" + "{secret:A}-tail" }] },
-      "providers[0].api_key: a part of a credential is written out",
+      "providers[0].api_key: only a part of this credential is a reference",
     ],
   ];
   for (const [document, expected] of rows) {
@@ -207,7 +207,7 @@ test("among servers with one registry name the highest version gets it, and of e
     assert.deepEqual(linesOf(result, "error"), []);
     const loser = 1 - owner;
     assert.deepEqual(linesOf(result, "warning"), [
-      `mcp[${loser}].registry.name: entry ${owner + 1} of this list has this name in a version that wins: this server is reached at \`/mcp/s${loser}\` alone`,
+      `mcp[${loser}].registry.name: entry ${owner + 1} of this list has this name with a higher version: this server can only be reached at \`/mcp/s${loser}\` alone`,
     ]);
   }
   assert.ok(compareVersions("1.0.0-1", "1.0.0-a") < 0);

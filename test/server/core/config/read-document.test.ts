@@ -98,7 +98,7 @@ const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
   ],
   "keys of one object in two columns": [
     "rules:\n  a: x\n c: y\n",
-    ["f:3:1: not valid YAML: wrong indentation: what belongs together begins in the same column"],
+    ["f:3:1: not valid YAML: wrong indentation: entries of one list or object must begin in the same column"],
   ],
   "a reference without quotes within braces": [
     "rules: { a: ${secret:NAME} }\n",
@@ -108,13 +108,13 @@ const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
   ],
   "a text with a colon in it": [
     "name: Stop: not now\n",
-    ["f:1:7: not valid YAML: a second `: ` on one line; a text that holds one must stand in quotes"],
+    ["f:1:7: not valid YAML: there is a second `: ` on this line; quote a text that contains one"],
   ],
   "a quote that is not closed": [`name: "${CANARY}\n`, ['f:2:1: not valid YAML: a closing `"` is missing']],
   "an unknown escape": [
     `name: "\\q${CANARY}"\n`,
     [
-      "f:1:8: not valid YAML: a double-quoted text holds an escape that YAML does not know; write `\\\\` for a backslash",
+      "f:1:8: not valid YAML: a double-quoted text contains an escape that YAML does not know; write `\\\\` for a backslash",
     ],
   ],
   "tabs, each line of them": [
@@ -131,20 +131,23 @@ const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
       'f:3:1: name: the key "name" appears here a second time',
     ],
   ],
-  "a second document": ["name: x\n---\nname: y\n", ["f:2:1: a second YAML document begins here; a file holds one"]],
+  "a second document": [
+    "name: x\n---\nname: y\n",
+    ["f:2:1: a second YAML document begins here; a file must contain only one"],
+  ],
   "an alias without an anchor": ["name: *n\n", ["f:1:7: name: this alias names no anchor before it"]],
   "a merge key": ["name: x\n<<: {port: 1}\n", ["f:2:1: YAML merge keys (`<<`) are not supported"]],
   "a tag": ["name: !env X\n", ["f:1:12: name: YAML tags are not supported"]],
   "a tag of YAML beyond the core": ["name: !!binary aGk=\n", ["f:1:16: name: YAML tags are not supported"]],
   "a directive": ["%YAML 1.1\n---\nname: x\n", ["f:1:1: YAML directives (`%`) are not supported; remove the line"]],
-  "a key that is no text": ["name: x\n? [a]\n: 1\n", ["f:2:3: a key must be a plain text"]],
+  "a key that is not text": ["name: x\n? [a]\n: 1\n", ["f:2:3: a key must be a plain text"]],
   "a key that changes prototypes": ["name: x\nraw: {__proto__: 1}\n", ["f:2:7: raw: `__proto__` cannot be a key"]],
   "numbers that cannot be kept": [
     "name: x\nraw: [.inf, 9007199254740993]\n",
     [
       "f:2:6: raw: expected an object, found a list",
       "f:2:7: raw[0]: a number must be finite",
-      "f:2:13: raw[1]: an integer beyond 2^53 cannot be kept exactly",
+      "f:2:13: raw[1]: an integer above 2^53 cannot be represented exactly",
     ],
   ],
 };
@@ -211,7 +214,7 @@ test("a document is returned with warnings and never with errors", () => {
 test("the number of reported problems is limited", () => {
   const result = read(sample, `name: x\nrules:\n${Array.from({ length: 9000 }, (_, at) => `  k${at}: 1\n`).join("")}`);
   assert.equal(result.problems.length, 101);
-  assert.match(lines(result).at(-1) ?? "", /^f:\d+:3: more problems follow from here on$/);
+  assert.match(lines(result).at(-1) ?? "", /^f:\d+:3: further problems are not shown$/);
   assert.equal(result.document, undefined);
 });
 
@@ -222,7 +225,7 @@ test("a document that would need too much memory is refused beforehand", () => {
     [`raw: {a: ${"[".repeat(100_000)}`, /^f:1:\d+: nested deeper than 64 levels$/],
     ["- ".repeat(100_000), /^f:1:\d+: nested deeper than 64 levels$/],
     [`raw: {a: ${"[".repeat(80)}${"]".repeat(80)}}`, /nested deeper than 64 levels$/],
-    [`raw: [${"1,".repeat(150_000)}]`, /^f:1:1: the document holds more than 100000 values$/],
+    [`raw: [${"1,".repeat(150_000)}]`, /^f:1:1: the document contains more than 100000 values$/],
     ["#\n".repeat(600_000), /the document is too large: it has more than 500000 tokens$/],
     [bomb, /more than 100000 values/],
   ];

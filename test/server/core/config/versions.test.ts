@@ -41,7 +41,7 @@ test("a refusal has both versions and the remedy", () => {
   const refusal = (version: number) =>
     decideApply({ trigger: "reload", stored: edition(4, "a"), document: edition(version, "b") }).reason;
   assert.equal(refusal(4), "version 4 is stored with different content; raise the version with every edit");
-  assert.equal(refusal(3), "version 3 is behind the stored version 4");
+  assert.equal(refusal(3), "version 3 is lower than the stored version 4");
   const { reason } = decideApply({ trigger: "start", stored: after(4, "a"), document: edition(3, "b") });
   assert.equal(
     reason,

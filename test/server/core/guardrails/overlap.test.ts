@@ -67,7 +67,7 @@ test("a late rewrite denies or is recorded as an annotation", () => {
   assert.ok(after.outcome === "deny");
   assert.deepEqual(decided(after), [["all", "deny", { "pii/PERSON": 1 }]]);
   assert.deepEqual(after.by, after.decisions.at(-1));
-  assert.match(after.message, /rule all would rewrite the request, which was forwarded already/);
+  assert.match(after.message, /rule all would rewrite the request, which was already forwarded/);
   const allowed = judged({ rules, onRedact: "allow" }).after;
   assert.ok(allowed.outcome === "allow");
   assert.deepEqual(decided(allowed), [

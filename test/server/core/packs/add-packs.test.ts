@@ -87,7 +87,7 @@ const REFUSED: readonly (readonly [name: string, text: string, packs: readonly P
     /calls the detector `numbers` of `base` `mine`/,
   ],
   ["merge keys", "access_rules: []\n<<: {}\n", [BASE], /merge keys/],
-  ["a list that is none", "access_rules: 3\n", [BASE], /cannot be put in/],
+  ["a list that is none", "access_rules: 3\n", [BASE], /cannot be added/],
   ["a document that is no map", "- a\n", [BASE], /no map/],
 ];
 

@@ -80,23 +80,23 @@ test("a rule for a traffic type that does not declare its variable is refused", 
 
 test("a rule without `at` that reads a variable of some traffic types is refused with the `at` to add", () => {
   assert.deepEqual(problemsOf({ access_rules: [rule('model == "gpt-5"')] }), [
-    "access_rules.0.condition: column 1: `model` is declared only at llm, and a rule without `at` stands at llm, mcp and a2a; say `at: [llm]`",
+    "access_rules.0.condition: column 1: `model` is declared only at llm, but a rule without `at` applies to llm, mcp and a2a; say `at: [llm]`",
   ]);
   assert.deepEqual(problemsOf({ access_rules: [rule('method == "tools/call"')] }), [
-    "access_rules.0.condition: column 1: `method` is declared only at mcp and a2a, and a rule without `at` stands at llm, mcp and a2a; say `at: [mcp, a2a]`",
+    "access_rules.0.condition: column 1: `method` is declared only at mcp and a2a, but a rule without `at` applies to llm, mcp and a2a; say `at: [mcp, a2a]`",
   ]);
   assert.deepEqual(problemsOf({ access_rules: [rule('model == "x" || server == "y"')] }), [
-    "access_rules.0.condition: column 17: `server` is declared only at mcp, and a rule without `at` stands at llm, mcp and a2a",
-    "access_rules.0.condition: column 1: `model` is declared only at llm, and a rule without `at` stands at llm, mcp and a2a",
+    "access_rules.0.condition: column 17: `server` is declared only at mcp, but a rule without `at` applies to llm, mcp and a2a",
+    "access_rules.0.condition: column 1: `model` is declared only at llm, but a rule without `at` applies to llm, mcp and a2a",
   ]);
 });
 
 test("a rule for several traffic types is told which of them declare its variables", () => {
   assert.deepEqual(problemsOf({ access_rules: [rule('provider == "a"', { at: ["llm", "mcp"] })] }), [
-    "access_rules.0.condition: column 1: `provider` is declared only at llm, and this rule stands at llm and mcp; say `at: [llm]`",
+    "access_rules.0.condition: column 1: `provider` is declared only at llm, but this rule applies to llm and mcp; say `at: [llm]`",
   ]);
   assert.deepEqual(problemsOf({ access_rules: [rule('name == "a"', { at: ["a2a"] })] }), [
-    "access_rules.0.condition: column 1: `name` is declared only at mcp, and this rule stands at a2a",
+    "access_rules.0.condition: column 1: `name` is declared only at mcp, but this rule applies to a2a",
   ]);
 });
 

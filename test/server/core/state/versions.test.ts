@@ -98,7 +98,7 @@ test("a pending level is reported with the members' versions, and not if all sup
   });
   assert.equal(
     featureLevelWaitText(mixed),
-    "level 3 waits for n2, which runs 0.2.0 (levels to 2), and for n3, which has not told its version yet",
+    "level 3 waits for n2, which runs 0.2.0 (levels to 2), and for n3, which has not reported its version yet",
   );
   const one = bench({ members: members.slice(0, 1), feature: { min: 1, max: 3 } });
   one.ok(commands.featSet({ level: 3 }));

@@ -334,7 +334,7 @@ test("a cluster that refuses reports is not asked in a loop, and one warning is 
   }
   const refused = node.metric("gateway_budget_reports_total", "refused");
   assert.ok(refused > 2 && refused <= 21, `${refused} refused reports in two seconds`);
-  assert.deepEqual(node.warnings, ["the cluster refuses what this node spent"]);
+  assert.deepEqual(node.warnings, ["the cluster refused a budget report of this node"]);
 });
 
 test("an answer without rows or a lost one costs only time", async () => {

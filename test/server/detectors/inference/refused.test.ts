@@ -74,7 +74,7 @@ const CASES: readonly (readonly [what: string, config: Made, problem: RegExp])[]
     nlp({ labels: undefined, labels_path: "/no.json" }),
     /^nlp\.labels_path: there is no file \/no\.json$/,
   ],
-  ["no labels anywhere", nlp({ labels: undefined }), /^nlp\.labels: nothing names the model's labels/],
+  ["no labels anywhere", nlp({ labels: undefined }), /^nlp\.labels: the labels of the model are unknown/],
   [
     "another category",
     nlp({ category: "ner" }),
@@ -95,7 +95,7 @@ const CASES: readonly (readonly [what: string, config: Made, problem: RegExp])[]
     nlp({ max_tokens: 10, stride: 8 }),
     /^nlp\.stride: .*`stride` must be less than the 8 tokens of a text in a window$/,
   ],
-  ["a window without room", nlp({ max_tokens: 2, stride: 0 }), /^nlp\.max_tokens: .*leave no room for a text$/],
+  ["a window without room", nlp({ max_tokens: 2, stride: 0 }), /^nlp\.max_tokens: .*leave no room for text$/],
   ["what is no graph", nlpOf("<html>"), /^nlp\.model: .*graph\.onnx: .*failed:Protobuf parsing failed\.$/],
   ["an empty file", nlpOf(""), /^nlp\.model: /],
   [
@@ -118,7 +118,7 @@ const CASES: readonly (readonly [what: string, config: Made, problem: RegExp])[]
         outputs: [{ name: "logits", type: FLOAT, dims: ["a", "b", 6] }],
       }),
     ),
-    /^nlp\.model: .*the graph needs an input `bbox`, which a text does not give$/,
+    /^nlp\.model: .*the graph needs an input `bbox`, which a text does not provide$/,
   ],
   [
     "a graph of floats",
@@ -179,7 +179,7 @@ const CASES: readonly (readonly [what: string, config: Made, problem: RegExp])[]
         { name: "t", examples: ["b"] },
       ],
     }),
-    /^embed\.topics\.1\.name: a topic before it is called `t` too$/,
+    /^embed\.topics\.1\.name: an earlier topic has the name `t` too$/,
   ],
   ["a topic that is not among them", embed({}, { entities: ["u"] }), /^entities\.0: the model has no label `u`/],
   [

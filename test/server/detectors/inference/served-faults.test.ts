@@ -25,7 +25,7 @@ import {
 import { detect, missing } from "./support.ts";
 
 const FAULTS: readonly (readonly [string, Err, RegExp])[] = [
-  ["hanging up", (_, response) => void response.socket?.destroy(), /cannot be asked/],
+  ["hanging up", (_, response) => void response.socket?.destroy(), /the request to its server failed/],
   ["400", (_, response) => void response.writeHead(400).end('{"error":"Alice"}'), /answered 400 to a text$/],
   ["401", (_, response) => void response.writeHead(401).end("Alice"), /answered 401 .* refuses the credential/],
   ["404", (_, response) => void response.writeHead(404).end("Alice"), /answered 404 .* serves no model/],
@@ -36,7 +36,7 @@ const FAULTS: readonly (readonly [string, Err, RegExp])[] = [
   ["nothing", (_, response) => answering(response, ""), /not JSON/],
   ["a page", (_, response) => answering(response, "<html>Alice"), /not JSON/],
   ["a list", (_, response) => answering(response, "[]"), /not a JSON object/],
-  ["bytes that are no UTF-8", (_, response) => void response.end(Buffer.of(0x7b, 0xff, 0x7d)), /not JSON/],
+  ["bytes that are not UTF-8", (_, response) => void response.end(Buffer.of(0x7b, 0xff, 0x7d)), /not JSON/],
   ["an error that says 200", (_, response) => answering(response, { error: "Alice" }), /without a list of outputs/],
   ["another id", withAll({ id: "g0" }), /to another request/],
   ["outputs that are no list", withAll({ outputs: {} }), /without a list/],
@@ -90,12 +90,12 @@ const FAULTS: readonly (readonly [string, Err, RegExp])[] = [
     "more than a number holds",
     (inferred, response) =>
       answering(response, JSON.stringify(told(inferred)).replace(/"data":\[[^,\]]*/, '"data":[1e999')),
-    /what is not a number/,
+    /a value that is not a number/,
   ],
   [
     "more than a float holds",
     withOwn((output) => ({ ...replaced(output, 1e300), datatype: "FP64" })),
-    /what is not a number/,
+    /a value that is not a number/,
   ],
   [
     "cut off",
@@ -103,7 +103,7 @@ const FAULTS: readonly (readonly [string, Err, RegExp])[] = [
       response.writeHead(200, { "content-length": 10_000 }).write(JSON.stringify(told(inferred)).slice(0, 40));
       setImmediate(() => response.socket?.destroy());
     },
-    /cannot be asked/,
+    /the request to its server failed/,
   ],
   [
     "half an answer",
@@ -162,7 +162,7 @@ const FAULTS: readonly (readonly [string, Err, RegExp])[] = [
       bytes.writeFloatLE(Number.NaN, 0);
       sendBinary(response, headOf(one, bytes.length), bytes);
     }),
-    /what is not a number/,
+    /a value that is not a number/,
   ],
   [
     "integers in bytes",

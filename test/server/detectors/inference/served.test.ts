@@ -98,7 +98,7 @@ test("a configuration is accepted while its server is down; a text is then a fai
 }, async () => {
   const config = served("classify", { endpoint: "http://127.0.0.1:9", timeout: "2s" });
   const detector = await fresh(config);
-  await assert.rejects(detect(detector, [TEXT]), /cannot be asked: nothing listens there/);
+  await assert.rejects(detect(detector, [TEXT]), /failed: nothing listens there/);
   let isGone = true;
   server.meet = (_, response) => {
     if (isGone) response.socket?.destroy();
@@ -180,7 +180,7 @@ test("examples are embedded again if the server has another version, and labels 
     const { length } = server.asked;
     answering(response, told(inferred, {}, { model_version: String(length % 2) }));
   };
-  await assert.rejects(detect(embed, [TEXT]), /another model by now|two versions/);
+  await assert.rejects(detect(embed, [TEXT]), /now has another model|two versions/);
 
   const classify = await fresh(served("classify"));
   await detect(classify, [TEXT]);
@@ -188,7 +188,7 @@ test("examples are embedded again if the server has another version, and labels 
     shape: [one, 1],
     data: Array.from(data, Number).slice(0, one),
   }));
-  await assert.rejects(detect(classify, [TEXT]), /another model by now|scores 1 labels/);
+  await assert.rejects(detect(classify, [TEXT]), /now has another model|scores 1 labels/);
 });
 
 test("a server is not called for an empty text", { skip: missing }, async () => {
@@ -202,10 +202,10 @@ test("a server is not called for an empty text", { skip: missing }, async () => 
 test("local errors are reported before any call", { skip: missing }, async () => {
   const wrong: readonly (readonly [object, object, string, RegExp])[] = [
     [{ endpoint: `${server.url}?a=b` }, {}, "classify.remote.endpoint", /no query/],
-    [{ headers: { host: "x" } }, {}, "classify.remote.headers.host", /the gateway's to set/],
+    [{ headers: { host: "x" } }, {}, "classify.remote.headers.host", /only the gateway sets this header/],
     [{ model: ".." }, {}, "classify.remote.model", /no model has this name/],
     [{}, { tokenizer: join(folder, "none.json") }, "classify.tokenizer", /there is no file/],
-    [{}, { labels: undefined }, "classify.labels", /nothing names the model's labels/],
+    [{}, { labels: undefined }, "classify.labels", /the labels of the model are unknown/],
   ];
   const before = server.asked.length;
   for (const [more, own, path, message] of wrong) {

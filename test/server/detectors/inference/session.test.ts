@@ -191,7 +191,9 @@ test("a result that is not a number fails the detector and is not an empty resul
   const { sessions, workers } = watched();
   const detector = await opened(configOf("nlp", folder, { model, tokenizer, labels }), sessions);
   const isTold = (error: unknown) =>
-    error instanceof DetectorError && error.kind === "failed" && /gave what is not a number/.test(error.message);
+    error instanceof DetectorError &&
+    error.kind === "failed" &&
+    /returned a value that is not a number/.test(error.message);
   for (const text of ["alice nan", "nan", "alice ever"]) await assert.rejects(ask(detector, text), isTold, text);
   // What a label cannot be may have minus infinity.
   const [found] = await detect(detector, ["alice never"]);
@@ -310,11 +312,11 @@ test("a native crash ends only the model's process: the request fails, and the n
   const doomed = assert.rejects(ask(detector, LONG), DetectorError);
   await ended();
   await doomed;
-  const start = "a model's process ended: requests that waited for it follow `on_error`; ";
-  const again = "its detectors follow their `on_error` for 1 s, then the next request starts another";
+  const start = "a model's process ended: waiting requests follow `on_error`; ";
+  const again = "its detectors follow `on_error` for 1 s, then the next request starts a new one";
   assert.deepEqual(lines, [
-    [`${start}the next request starts another`, { model, reason: "the process ended (SIGSEGV)" }],
-    [`${start}the next request starts another`, { model, reason: "the process ended (SIGKILL)", unlogged: 1 }],
+    [`${start}the next request starts a new one`, { model, reason: "the process ended (SIGSEGV)" }],
+    [`${start}the next request starts a new one`, { model, reason: "the process ended (SIGKILL)", unlogged: 1 }],
     [`${start}${again}`, { model, reason: "the process ended (SIGKILL)" }],
   ]);
 });

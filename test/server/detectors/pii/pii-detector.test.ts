@@ -46,7 +46,7 @@ test("entities and recognizers select what is searched for; unknown ones are ref
   assert.match(problems(configOf({ recognizers: ["IpRecogniser"] }))[0]!, /^recognizers\.0: .*`IpRecognizer`/);
   assert.match(
     problems(configOf({ entities: ["URL"], recognizers: ["IpRecognizer"] }))[0]!,
-    /nothing would be looked for/,
+    /the detector would find nothing/,
   );
 });
 
@@ -123,12 +123,15 @@ test("an error in a custom recognizer is refused at its place, and no example's 
     [{ patterns, category: "nonsense" }, /^custom_recognizers\.0\.category: .*pii, secret/],
     [
       { patterns: [{ regex: "(?=a)", score: 1 }] },
-      /^custom_recognizers\.0\.patterns\.0\.regex: this expression is not run: error parsing/,
+      /^custom_recognizers\.0\.patterns\.0\.regex: this expression is not supported: error parsing/,
     ],
-    [{ patterns: [{ regex: "(a)\\1", score: 1 }] }, /patterns\.0\.regex: this expression is not run: error parsing/],
+    [
+      { patterns: [{ regex: "(a)\\1", score: 1 }] },
+      /patterns\.0\.regex: this expression is not supported: error parsing/,
+    ],
     [
       { patterns: [{ regex: "((a{1,100}){1,100}){1,100}", score: 1 }] },
-      /patterns\.0\.regex: this expression is not run: error parsing/,
+      /patterns\.0\.regex: this expression is not supported: error parsing/,
     ],
     [{ patterns: [{ regex: "a{1000}".repeat(5), score: 1 }] }, /patterns\.0\.regex: .*too large/],
     [{ patterns: [{ regex: "a".repeat(5000), score: 1 }] }, /5000 characters, at most 4096/],

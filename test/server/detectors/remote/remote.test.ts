@@ -302,7 +302,10 @@ test("a connection that ends before any byte of an answer is retried once, and o
     calls++;
     response.socket?.destroy();
   };
-  await assert.rejects(detect(built(), ["text"]), /its server cannot be asked: the connection ended unexpectedly/);
+  await assert.rejects(
+    detect(built(), ["text"]),
+    /the request to its server failed: the connection ended unexpectedly/,
+  );
   assert.equal(calls, 2);
   calls = 0;
   analyzer.answer = (_, response) => {
@@ -311,7 +314,7 @@ test("a connection that ends before any byte of an answer is retried once, and o
     response.write("[");
     setImmediate(() => response.socket?.destroy());
   };
-  await assert.rejects(detect(built(), ["text"]), /its server cannot be asked/);
+  await assert.rejects(detect(built(), ["text"]), /the request to its server failed/);
   assert.equal(calls, 1);
 });
 
@@ -319,7 +322,7 @@ test("an unreachable server is reported in a sentence", async () => {
   const gone = await startAnalyzer({ after: (end) => end() });
   await assert.rejects(detect(built({ endpoint: gone.url }), ["text"]), {
     kind: "failed",
-    message: "its server cannot be asked: nothing listens there",
+    message: "the request to its server failed: nothing listens there",
   });
   await assert.rejects(detect(built({ endpoint: "http://nowhere.invalid" }), ["text"]), /its name does not resolve/);
 });
@@ -375,15 +378,15 @@ test("an impossible configuration is refused with its path, and values are not q
     return made.problems.map(({ path, message }) => `${path.join(".")}: ${message}`);
   };
   assert.deepEqual(refused({ endpoint: `${analyzer.url}/?key=1` }), [
-    "remote.endpoint: the root of a server has no query and no fragment",
+    "remote.endpoint: the root URL of a server must not have a query or fragment",
   ]);
   assert.deepEqual(refused({ category: "names" }), [
     "remote.category: the namespaces are pii, secret, injection, topic, safety, custom",
   ]);
   const headers = { Host: "a", "X-A": "b\r\nx-injected: 1", "bad name": "c", "X-B": "1", "x-b": "2" };
   assert.deepEqual(refused({ headers }), [
-    "remote.headers.Host: this header is the gateway's to set",
-    "remote.headers.X-A: the value has characters that no header can hold",
+    "remote.headers.Host: only the gateway sets this header",
+    "remote.headers.X-A: the value contains characters that are not allowed in a header",
     "remote.headers.bad name: this is not a header name (RFC 9110 section 5.1)",
     "remote.headers.x-b: this header is named twice",
   ]);

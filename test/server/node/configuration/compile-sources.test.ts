@@ -50,7 +50,7 @@ test("sources that do not compile are refused whole, naming the source at fault"
   ]);
   const twice = compile({ keys: KEYS, a: OPENAI, b: OPENAI }, { names: ["MAIN"] });
   assert.equal(twice.compiled.kind, "refused");
-  assert.match(linesOf(twice).join(), /^b:1:13: providers\[0\]: the provider "openai" stands in the source "a" too/);
+  assert.match(linesOf(twice).join(), /^b:1:13: providers\[0\]: the provider "openai" is also in the source "a"/);
   const preset = compile({
     a: "providers: []",
     b: "\nproviders:\n  - {preset: openai, models: [x]}\n  - {preset: nosuch}\n",
@@ -124,7 +124,7 @@ ${more}`,
 
 test("a provider whose default name would be a reference needs an explicit name", () => {
   assert.deepEqual(linesOf(compile({ a: 'providers: [{preset: "${PRESET}"}]' })), [
-    "a:1:22: providers[0].preset: a `preset` that is a reference needs a `name` beside it: a name is the same on every node",
+    "a:1:22: providers[0].preset: a `preset` that is a reference needs a `name` beside it, since a name must be the same on every node",
   ]);
   assert.deepEqual(linesOf(compile({ a: 'providers: [{name: a, preset: "${PRESET}"}]' })), []);
 });
@@ -179,14 +179,14 @@ const STANDINGS: Readonly<Record<string, readonly [Asked, string, RegExp, RegExp
   "an older edition": [
     { stored: one(2), file: file(other(1)), compiled },
     "behind",
-    /is behind the stored version 2/,
-    /beyond 2/,
+    /is lower than the stored version 2/,
+    /above 2/,
   ],
   "an edition below the highest that was applied": [
     { stored: { ...one(), highest: 3 }, file: file(other(2)), compiled },
     "behind",
     /version 2 is not above version 3/,
-    /beyond 3/,
+    /above 3/,
   ],
   "an edition that reuses the highest that was applied": [
     { stored: { ...one(), highest: 3 }, file: file(other(3)), compiled },
@@ -203,20 +203,20 @@ const STANDINGS: Readonly<Record<string, readonly [Asked, string, RegExp, RegExp
   "a stored source that does not compile here": [
     { stored: one(), file: file(one()), compiled: compile({ x: "providers: 1" }).compiled },
     "refused",
-    /keeps the one before: x:1:12: providers: expected a list/,
+    /keeps the previous one: x:1:12: providers: expected a list/,
     /correct the file, raise its `version`/,
   ],
   "a stored source that does not compile at a start": [
     { stored: one(), file: file(one()), compiled: compile({ x: "providers: 1" }).compiled, serves: false },
     "refused",
     /and serves nothing: x:1:12/,
-    /^correct what this node lacks/,
+    /^provide what this node lacks/,
   ],
   "a file beside sources of the admin API": [
     { stored: undefined, file: file(one(1)), compiled, writer: { kind: "api", names: ["a", "b"] } },
     "diverged",
     /arrives through the admin API, as a, b/,
-    /take `deployment` out of the node file/,
+    /remove `deployment` from the node file/,
   ],
   "no file on this node, where another has it": [
     { stored: one(), file: undefined, compiled, writer: { kind: "file" } },
@@ -227,8 +227,8 @@ const STANDINGS: Readonly<Record<string, readonly [Asked, string, RegExp, RegExp
   "stored sources that do not compile here, without a file": [
     { stored: one(), file: undefined, compiled: compile({ x: "providers: 1" }).compiled },
     "refused",
-    /keeps the one before/,
-    /put a source/,
+    /keeps the previous one/,
+    /write a source/,
   ],
 };
 

@@ -200,7 +200,7 @@ test("an audience that the running admin API accepts is refused, whatever the no
     await node.configuration.reload();
     assert.equal(node.snapshot().governance.auth?.issuers[0]?.audience, "models");
     assert.equal(node.configuration.fileStatus().state, "refused");
-    assert.match(node.configuration.fileStatus().message, /open the admin API/);
+    assert.match(node.configuration.fileStatus().message, /also valid for the admin API/);
   }
 });
 
@@ -252,13 +252,13 @@ test("a change that needs a model is stored at once and waits for it while the p
   assert.equal(state, "diverged");
   assert.match(
     message,
-    /^this node fetches models that the stored configuration needs, and keeps the configuration before until then: names \(0\.0 of 0\.5 MB\)$/,
+    /^this node is downloading models that the stored configuration needs, and keeps the previous configuration until then: names \(0\.0 of 0\.5 MB\)$/,
   );
   assert.equal(node.sources.list().find(({ name }) => name === "guards")?.state, "pending");
 
   const settled = new Promise<void>((resolve) => {
     const end = node.configuration.onChange(() => {
-      if (/fetches models/.test(node.configuration.fileStatus().message)) return;
+      if (/downloading models/.test(node.configuration.fileStatus().message)) return;
       end();
       resolve();
     });
@@ -287,6 +287,6 @@ test("the model of a reverted change is not fetched further", async (t) => {
   await asked;
   await node.sources.delete("guards", undefined, WRITE);
   await node.configuration.settled();
-  assert.doesNotMatch(node.configuration.fileStatus().message, /fetches models/);
+  assert.doesNotMatch(node.configuration.fileStatus().message, /downloading models/);
   assert.deepEqual([...node.configuration.served().keys()], ["budgets"]);
 });

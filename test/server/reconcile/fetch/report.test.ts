@@ -243,7 +243,7 @@ describe("a failing provider", () => {
     assert.equal(await problemOf(), "the report answers 502, after 5 repeats");
     assert.deepEqual(waits, [1_000, 2_000, 4_000, 8_000, 16_000]);
     await knobs({ errors: [{ status: 429, retry_after: 3_600 }] });
-    assert.equal(await problemOf(), "the report answers 429, and asks to be left alone for 1h");
+    assert.equal(await problemOf(), "the report answers 429, and asks for no requests for 1h");
   });
 
   it("is not asked again with a key it refuses", async () => {
@@ -253,7 +253,7 @@ describe("a failing provider", () => {
     );
     assert.match(await problemOf({ type: "messages", adminKey: "sk-canary" }), /^the report answers 401/);
     await knobs({ errors: [{ status: 403 }] });
-    assert.match(await problemOf(), /may not read usage reports/);
+    assert.match(await problemOf(), /has no permission to read usage reports/);
     assert.deepEqual(waits, []);
   });
 
@@ -292,16 +292,16 @@ describe("invalid reports", () => {
   const page = (data: unknown, more: object = {}) =>
     JSON.stringify({ data, has_more: false, next_page: null, ...more });
   const CASES: readonly (readonly [why: string, body: string, problem: RegExp])[] = [
-    ["a page for people", "<html>sk-admin-canary", /no JSON object/],
-    ["a list", "[]", /no JSON object/],
+    ["a page for people", "<html>sk-admin-canary", /not a JSON object/],
+    ["a list", "[]", /not a JSON object/],
     ["an object of something else", "{}", /no list `data`/],
     ["buckets without a time", page([{ results: [] }]), /bucket that cannot be read/],
     ["buckets without results", page([{ start_time: FROM / 1_000 }]), /bucket that cannot be read/],
-    ["buckets that are no days", page([bucket(FROM + 3_600_000)]), /no UTC days/],
+    ["buckets that are no days", page([bucket(FROM + 3_600_000)]), /not UTC days/],
     ["a day twice", page([bucket(FROM), bucket(FROM)]), /the day 2026-11-05 twice/],
-    ["a negative count", page([bucket(FROM, [{ output_tokens: -1 }])]), /`output_tokens` is no count/],
-    ["a count in words", page([bucket(FROM, [{ output_tokens: "12" }])]), /`output_tokens` is no count/],
-    ["a count past all counting", page([bucket(FROM, [{ output_tokens: 1e300 }])]), /`output_tokens` is no count/],
+    ["a negative count", page([bucket(FROM, [{ output_tokens: -1 }])]), /`output_tokens` is not a count/],
+    ["a count in words", page([bucket(FROM, [{ output_tokens: "12" }])]), /`output_tokens` is not a count/],
+    ["a count past all counting", page([bucket(FROM, [{ output_tokens: 1e300 }])]), /`output_tokens` is not a count/],
     ["more pages without a cursor", page([], { has_more: true }), /does not say where/],
     ["cursors without end", page([], { has_more: true, next_page: "same" }), /circle/],
     ["more than anybody reads", page([], { filler: "x".repeat(200_000) }), /longer than 100000 bytes/],
@@ -355,7 +355,7 @@ describe("invalid reports", () => {
       seen.push(request.url ?? "");
       response.writeHead(302, { location: `${baseUrl}/elsewhere` }).end();
     };
-    assert.match(await problemOf({ baseUrl }), /leads elsewhere/);
+    assert.match(await problemOf({ baseUrl }), /answers with a redirect/);
     assert.ok(seen.every((url) => !url.includes("elsewhere")));
   });
 

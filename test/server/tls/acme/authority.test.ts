@@ -38,8 +38,8 @@ const problem = (type: string, detail: string, status: number, headers = {}): Re
 
 const CASES: readonly (readonly [string, Reply, string, RegExp])[] = [
   ["a body without end", says("x".repeat(1 << 20)), "ca_answer", /longer than 512 KiB/],
-  ["JSON that is none", says("{"), "ca_answer", /says that it is JSON and is none/],
-  ["an array", says([1]), "ca_answer", /not as RFC 8555 has it: no JSON object/],
+  ["JSON that is none", says("{"), "ca_answer", /declared as JSON but is not JSON/],
+  ["an array", says([1]), "ca_answer", /does not follow RFC 8555: no JSON object/],
   ["null", says(null), "ca_answer", /no JSON object/],
   ["addresses that are no text", says({ newNonce: 1, newAccount: {}, newOrder: [] }), "ca_answer", /no `newNonce`/],
   ["an address that is too long", says({ newNonce: "x".repeat(3_000) }), "ca_answer", /no `newNonce`/],

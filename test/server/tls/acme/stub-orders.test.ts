@@ -76,7 +76,7 @@ function open(owner: Owner, { cluster = createMemoryCluster(), aheadMs = 0, emai
 }
 
 const REFUSED: readonly (readonly [string, StubAuthority["issues"], RegExp])[] = [
-  ["of another key", (names) => ({ names }), /the key is not that of the certificate/],
+  ["of another key", (names) => ({ names }), /the key does not belong to the certificate/],
   ["without one of its names", (_, publicKey) => ({ names: ["a.example"], publicKey }), /it is not for b\.example/],
   [
     "that has expired",
@@ -91,7 +91,7 @@ const REFUSED: readonly (readonly [string, StubAuthority["issues"], RegExp])[] =
   [
     "for clients alone",
     (names, publicKey) => ({ names, publicKey, uses: ["1.3.6.1.5.5.7.3.2"] }),
-    /may not be used by servers/,
+    /is not valid for servers/,
   ],
 ];
 

@@ -160,9 +160,9 @@ const REFUSED_BEYOND: readonly string[] = [
   // Of another version.
   "its first line",
   // DEL within quotes.
-  "what stands behind the size of a chunk",
+  "the text after the size of a chunk",
   // Before the first line of an answer, which undici passes over.
-  "a line that ends in no CR LF",
+  "a line that does not end in CR LF",
 ];
 
 const shown = ({ head, body: text, end, cause }: Outcome): string =>

@@ -52,7 +52,7 @@ test("a short name is resolved through the search list, like in a cluster's reso
 test("a failing name server ends the search, since the next name may belong to another", async () => {
   dns.names.set("x.models.svc.cluster.local", "failure");
   dns.names.set("x", { addresses: ["10.6.6.6"] });
-  assert.deepEqual((await look("x"))[4], { kind: "failed", problem: "the name server cannot tell" });
+  assert.deepEqual((await look("x"))[4], { kind: "failed", problem: "the name server cannot answer" });
 });
 
 test("a thousand records are resolved, of which c-ares gives the TTL of 256", async () => {

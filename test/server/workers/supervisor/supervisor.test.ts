@@ -74,10 +74,10 @@ test("a silent process is judged by its processor time", (t) => {
   // Three in a hundred of a processor, for an hour of the clock.
   assert.equal(judge(30, 3_600), undefined);
   assert.equal(judge(0, 29), undefined);
-  assert.equal(judge(0, 30), "it has given no sign of life for 30 s");
-  assert.equal(judge(undefined, 30), "it has given no sign of life for 30 s");
+  assert.equal(judge(0, 30), "it has not responded for 30 s");
+  assert.equal(judge(undefined, 30), "it has not responded for 30 s");
   assert.equal(judge(undefined, 300, 10), undefined);
-  assert.equal(judge(1_000, 400), "it has given no sign of life while it used 300 s of a processor");
+  assert.equal(judge(1_000, 400), "it has not responded while it used 300 s of a processor");
   assert.equal(judge(1_000, 4_000, 100), undefined);
 });
 
@@ -89,7 +89,7 @@ test("a process that serves and then hangs is killed, and the log says why", asy
   const [said] = await eventually("its end", () => errors.length > 0 && errors);
   assert.deepEqual(
     [said?.["message"], said?.["reason"]],
-    ["a worker is ended", "it has given no sign of life for 10 s"],
+    ["a worker process is stopped", "it has not responded for 10 s"],
   );
 });
 
@@ -120,7 +120,7 @@ test("workers that can be started serve; if none can, the start fails with the c
     some.serving().map(({ number }) => number),
     [1, 3],
   );
-  assert.ok(log.some(({ reason }) => /could not be brought to serve: the configuration does not/.test(String(reason))));
+  assert.ok(log.some(({ reason }) => /could not begin to serve: the configuration does not/.test(String(reason))));
 });
 
 test("the log says how a worker ended, and each failed restart is counted", async (t) => {
@@ -133,10 +133,10 @@ test("the log says how a worker ended, and each failed restart is counted", asyn
   await writeFile(broken, "");
   process.kill(worker.pid, "SIGKILL");
   const failed = await eventually("two that did not start", () => {
-    const found = errors.filter(({ message }) => message === "a worker could not be replaced, and is tried again");
+    const found = errors.filter(({ message }) => message === "a worker could not be replaced; this will be retried");
     return found.length >= 2 && found;
   });
-  const ended = errors.find(({ message }) => message === "a worker ended; another takes its place");
+  const ended = errors.find(({ message }) => message === "a worker ended; another one replaces it");
   assert.equal(ended?.["by"], "SIGKILL");
   assert.match(String(failed[0]?.["error"]), /worker 1 ended while it started \(status 7\)/);
   assert.ok(restarts() >= 2, `${restarts()}`);

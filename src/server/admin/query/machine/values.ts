@@ -15,7 +15,7 @@ export type Operations = Readonly<Record<Operation, (...args: readonly Cell[]) =
 
 export function truth(value: Cell): boolean | null {
   if (value == null) return null;
-  if (typeof value === "string") throw new StatementError("A text is no condition: compare it with something.");
+  if (typeof value === "string") throw new StatementError("A text is not a condition: compare it with something.");
   return typeof value === "boolean" ? value : value !== 0;
 }
 
@@ -25,7 +25,7 @@ export function numeric(value: Cell): number | null {
   const number = spelled(value);
   if (number === undefined) {
     throw new StatementError(
-      "A text that is no number stands where a number is needed: CAST makes NULL of it, and epoch() seconds of a time.",
+      "A number is expected, but the text is not a number. CAST turns such a text into NULL, and epoch() a time into seconds.",
     );
   }
   return number;

@@ -39,7 +39,8 @@ export function readOwnCard(text: string, addresses: readonly string[], publicUr
 function fit(value: unknown, hidden: RegExp | undefined, depth: number): unknown {
   if (depth > MAX_DEPTH) throw new Unusable(`it is nested deeper than ${MAX_DEPTH}`);
   if (typeof value === "string") return fitText(value, hidden);
-  if (typeof value === "number" && !Number.isFinite(value)) throw new Unusable("it holds a number that is too large");
+  if (typeof value === "number" && !Number.isFinite(value))
+    throw new Unusable("it contains a number that is too large");
   if (Array.isArray(value)) {
     return value.map((item) => fit(item, hidden, depth + 1)).filter((item) => item !== undefined);
   }

@@ -82,7 +82,7 @@ export function readProxied(arrival: ProxiedArrival, body: Buffer): ProxiedReadi
     const isMeant = announced !== undefined && isJsonType(String(headers["content-type"] ?? ""));
     if (!isMeant && !(text !== undefined && isRpcWritten(text))) return OTHER;
     const shape = { protocol: announced ?? "mcp", binding: "rpc", ...NO_IDS, code: PARSE_ERROR } as const;
-    return refused(shape, "the body is no JSON in UTF-8, is nested too deep, or holds too many values");
+    return refused(shape, "the body is not JSON in UTF-8, is nested too deep, or holds too many values");
   }
   const isBatch = root.kind === "array";
   const nodes = isBatch ? root.items : [root];

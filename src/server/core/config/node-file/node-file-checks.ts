@@ -63,7 +63,7 @@ const checkIssuers: Check = ({ issuers = [] }, problem) => [
   ),
   ...issuers.map(({ name }, at) =>
     name === OWN_NAME
-      ? problem(["issuers", at, "name"], "is the name for callers of this machine; take another name")
+      ? problem(["issuers", at, "name"], "is the reserved name of callers on this machine; choose another name")
       : undefined,
   ),
   ...issuers.map(({ subject_claim: claim, trust_subject_claim: isTrusted }, at) => {
@@ -89,7 +89,7 @@ const checkAdmin: Check = ({ admin, issuers = [] }, problem) => {
         granted.some((role) => OWN_ROLES.has(role))
           ? problem(
               ["admin", "issuers", at, "roles", "map", value],
-              "grants a role of callers who come without a token (`local`, `loopback`)",
+              "grants a role that is reserved for callers without a token (`local`, `loopback`)",
             )
           : undefined,
       ),
@@ -116,7 +116,7 @@ const checkExtproc: Check = ({ extproc }, problem) => {
     listen !== undefined && isPublicAddress(parseAddress(listen)?.host ?? "")
       ? problem(
           ["extproc", "inspect_listen"],
-          "is plaintext and asks nobody who they are: listen on a loopback address or in a private network",
+          "is unencrypted and has no authentication: listen on a loopback address or in a private network",
           "warning",
         )
       : undefined,

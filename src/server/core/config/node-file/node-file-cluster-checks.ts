@@ -35,7 +35,7 @@ const checkDataDir: Check = (file, problem) => {
   if (cluster.data_dir !== undefined) return [];
   if (extproc?.inspect_listen === undefined) return [problem(["cluster"], "the required key `data_dir` is missing")];
   return hasOthers(file) || isFilled(cluster.raft_addr) || isFilled(cluster.forward_addr)
-    ? [problem(["cluster"], "needs a `data_dir`: only a node without others keeps its state in memory")]
+    ? [problem(["cluster"], "needs a `data_dir`: only a node without other members can keep its state in memory")]
     : [];
 };
 
@@ -88,20 +88,20 @@ const checkAddresses: Check = ({ cluster }, problem) => [
       ? problem(
           ["cluster", isFilled(cluster[advertised]) ? advertised : listens],
           isFilled(cluster[advertised])
-            ? "names no host that others can dial"
-            : `names no host that others can dial; set \`${advertised}\` to the address that they use`,
+            ? "names no host that other nodes can connect to"
+            : `names no host that other nodes can connect to; set \`${advertised}\` to the address that they use`,
         )
       : undefined;
   }),
   ...(cluster.peers ?? []).flatMap((peer, at) =>
     (["raft_addr", "forward_addr"] as const).map((key) =>
       (cluster.peers ?? []).length > 1 && isFilled(peer[key]) && !isDialable(peer[key] ?? "")
-        ? problem(["cluster", "peers", at, key], "names no host that others can dial")
+        ? problem(["cluster", "peers", at, key], "names no host that other nodes can connect to")
         : undefined,
     ),
   ),
   ...(cluster.join ?? []).map((address, at) =>
-    isDialable(address) ? undefined : problem(["cluster", "join", at], "names no host that could be dialled"),
+    isDialable(address) ? undefined : problem(["cluster", "join", at], "names no host that this node could connect to"),
   ),
 ];
 
@@ -135,13 +135,13 @@ const checkSecret: Check = (file, problem) => {
   const listens = isFilled(raft) ? "raft_addr" : isFilled(forward) ? "forward_addr" : undefined;
   return [
     hasOthers(file)
-      ? problem(["cluster"], "needs a `secret`, by which members know each other")
+      ? problem(["cluster"], "needs a `secret`, which authenticates members to each other")
       : listens === undefined
         ? undefined
-        : problem(["cluster", listens], "needs a `secret` beside it, by which members know each other"),
+        : problem(["cluster", listens], "needs a `secret` beside it, which authenticates members to each other"),
     kekFile === undefined
       ? undefined
-      : problem(["cluster", "kek_file"], "needs a `secret` beside it, since it is the second of two keys"),
+      : problem(["cluster", "kek_file"], "needs a `secret` beside it, since both keys are used together"),
   ];
 };
 
@@ -149,7 +149,7 @@ const checkDeadAfter: Check = ({ cluster: { dead_after: deadAfter } }, problem) 
   isFilled(deadAfter) && (parseDuration(deadAfter ?? "") ?? 0) < MIN_DEAD_AFTER_MS
     ? problem(
         ["cluster", "dead_after"],
-        "is below `10s`: a restart or a slow election gets a member that is well removed",
+        "is below `10s`: a restart or a slow election can remove a healthy member",
         "warning",
       )
     : undefined,

@@ -20,7 +20,7 @@ export const checkTls: Check = ({ tls, cluster }, problem) => {
     tls.domains !== undefined && cluster.secret === undefined
       ? problem(
           ["tls", "domains"],
-          "needs `cluster.secret`: the keys of certificates are sealed with a key that it derives",
+          "needs `cluster.secret`, since the private keys of certificates are sealed with a key that is derived from it",
         )
       : undefined,
     ...checkDomains(tls, problem),
@@ -65,7 +65,7 @@ function whyNoDomain(name: string): string | undefined {
 }
 
 function whyNoEmail(email: string): string | undefined {
-  if (email.startsWith("mailto:")) return "is written without `mailto:`";
+  if (email.startsWith("mailto:")) return "must not begin with `mailto:`";
   return /^[^@\s,]+@[^@\s,]+$/.test(email) ? undefined : "is not one email address such as `ops@example.com`";
 }
 
@@ -74,22 +74,22 @@ function whyNoDirectory(url: string): string | undefined {
   const { protocol, hostname } = new URL(url);
   return protocol === "https:" || isLoopbackHost(hostname.replace(/^\[|\]$/g, ""))
     ? undefined
-    : "must be an `https://` URL; ACME is not spoken in plain HTTP";
+    : "must be an `https://` URL; ACME requires TLS";
 }
 
 function whyNoRoots(pem: string): string | undefined {
   const texts = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];
-  if (texts.length === 0) return "holds no certificate; write the PEM itself here, not the path of a file";
+  if (texts.length === 0) return "contains no certificate; write the PEM text here, not the path of a file";
   try {
     for (const text of texts) new X509Certificate(text);
     return undefined;
   } catch {
-    return "holds something that is not a certificate in PEM";
+    return "contains text that is not a PEM certificate";
   }
 }
 
 const whyNoPath = (path: string): string | undefined =>
-  path.includes("-----BEGIN") ? "is the path of a file, not what it holds" : undefined;
+  path.includes("-----BEGIN") ? "must be the path of a file, not the PEM text itself" : undefined;
 
 const DNS_KEYS = {
   hosted_api: { needed: ["api_token"], allowed: ["api_token", "zone_token"] },
@@ -108,7 +108,7 @@ function checkDns({ dns }: TlsSettings, problem: ProblemAt): readonly (Problem |
     DNS_KEYS[dns.provider];
   const at = (key: string, isRight: boolean, message: string): Problem | undefined =>
     isRight ? undefined : problem(["tls", "dns", key], message);
-  const noToken = "holds a blank or a line break, which no token has";
+  const noToken = "contains a blank or a line break, which are not allowed in a token";
   return [
     ...needed
       .filter((key) => !Object.hasOwn(dns, key))

@@ -25,7 +25,7 @@ export function valueProblem(text: string, schema: JsonSchema): string | undefin
   const allowsTab = schema["x-references"] === "header" && schema["x-secret"] === undefined;
   const found = CONTROL.exec(allowsTab ? text.replaceAll("\t", " ") : text)?.[0] ?? FOREIGN.exec(text)?.[0];
   if (found === undefined) return undefined;
-  return `holds ${named(found)}, which no header carries; set the value again without it`;
+  return `holds ${named(found)}, which is not allowed in a header; set the value again without it`;
 }
 
 const NAMES: ReadonlyMap<string, string> = new Map([

@@ -110,7 +110,8 @@ export function expand(
     if (!schemes.includes(scheme)) {
       return refuse(`${reference} cannot be used in this document, ${allowedForms(schemes)}`);
     }
-    if (allowed.length === 0) return refuse(`${reference} cannot be used here: a name is the same on every node`);
+    if (allowed.length === 0)
+      return refuse(`${reference} cannot be used here, since a name must be the same on every node`);
     if (!allowed.includes(scheme)) return refuse(`${reference} cannot be used here, ${allowedForms(allowed)}`);
     if (scheme === "env" && rules.isWithheld?.(name, at) === true) return refuse(`${reference} ${WITHHELD}`);
     if (scheme === "env") {
@@ -219,13 +220,13 @@ export const isOwnVariable = (name: string, { ofNodeFile }: References): boolean
   name.startsWith("GATEWAY_") || ofNodeFile?.has(name) === true;
 
 const WITHHELD =
-  "cannot be read by a document of the admin API: variables that begin with `GATEWAY_`, or that the node file refers to, are this node's own";
+  "cannot be used in a document of the admin API: variables that begin with `GATEWAY_`, or that the node file uses, belong to the node";
 
 const FORMS: Readonly<Record<Scheme, string>> = { env: "${VAR}", secret: "${secret:NAME}", file: "${file:NAME}" };
 
 const allowedForms = (schemes: readonly Scheme[]): string =>
   schemes.length === 0
-    ? "which holds no references"
+    ? "in which no references are allowed"
     : `only ${enumerated(
         schemes.map((scheme) => FORMS[scheme]),
         "and",

@@ -25,7 +25,9 @@ export function printableSchema(schema: Schema<unknown>, { id, title }: Naming):
 
 function printable(schema: JsonSchema): JsonSchema {
   const isText = schema["type"] === "string";
-  const isKept = (keyword: string) => !REWRITTEN.has(keyword) && !(isText && TEXT_LIMITS.has(keyword));
+  const isNumeric = isText && numbersIn(schema).length > 0;
+  const isKept = (keyword: string) =>
+    !REWRITTEN.has(keyword) && !(isText && TEXT_LIMITS.has(keyword)) && !(isNumeric && keyword === "type");
   const kept = Object.fromEntries(Object.entries(schema).filter(([keyword]) => isKept(keyword)));
   return {
     ...kept,
@@ -103,8 +105,21 @@ function limitedText(schema: JsonSchema): JsonSchema {
     ...(schema["x-references"] === "none" ? [] : [{ pattern: "\\$\\{" }]),
     ...(schema["x-empty"] === true ? [{ const: "" }] : []),
   ];
+  const numbers = numbersIn(schema);
+  // Each branch states its type, since ajv's strict mode does not allow a list of types.
+  if (numbers.length > 0) {
+    const texts = [written, ...instead].map((branch) => ({ type: "string", ...branch }));
+    return { anyOf: [...texts, { type: "integer", enum: numbers }] };
+  }
   return instead.length === 0 ? written : { anyOf: [written, ...instead] };
 }
+
+/**
+ * Returns the choices that YAML reads as integers unless they are quoted, as in `when: [connect, 429]`. The reader accepts
+ * both forms.
+ */
+const numbersIn = ({ enum: choices }: JsonSchema): readonly number[] =>
+  Array.isArray(choices) ? choices.filter((choice) => /^\d+$/.test(String(choice))).map(Number) : [];
 
 function keyRules(schema: JsonSchema): JsonSchema {
   const groups = (keyword: string) => (schema[keyword] ?? []) as Groups;

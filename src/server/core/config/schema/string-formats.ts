@@ -46,7 +46,7 @@ export const FORMATS: Readonly<Record<Format, FormatRule>> = {
   "positive-duration": {
     ...duration,
     check: (text) => (parseDuration(text) ?? 0) > 0,
-    expected: "a duration longer than zero such as `250ms` or `1h30m`",
+    expected: "a duration above zero such as `250ms` or `1h30m`",
   },
   "signed-duration": {
     check: (text) => parseDuration(text) !== undefined,

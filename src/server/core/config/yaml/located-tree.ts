@@ -124,19 +124,19 @@ export function parseTree(source: Source, { aliases }: { readonly aliases?: "wri
     refuse(0, "YAML directives (`%`) are not supported; remove the line");
   }
   for (const error of readable(document.errors)) refuse(error.pos[0], syntaxMessage(error));
-  if (second !== undefined) refuse(second.range[0], "a second YAML document begins here; a file holds one");
+  if (second !== undefined) refuse(second.range[0], "a second YAML document begins here; a file must contain only one");
   if (document.errors.length > 0) return parsed();
   if (document.contents === null) return parsed(undefined, true);
 
   const known = aliasesIn(document);
   const readsMerges = aliases === "written out";
   if (!readsMerges && known.count > MAX_ALIASES) {
-    refuse(0, `the document holds more than ${MAX_ALIASES} aliases (\`*name\`); write the values out`);
+    refuse(0, `the document contains more than ${MAX_ALIASES} aliases (\`*name\`); write the values out`);
     return parsed();
   }
   const tree = toTree(document.contents, [], { refuse, counter, aliases: known, readsMerges });
   if (counter.values > MAX_VALUES) {
-    refuse(0, `the document holds more than ${MAX_VALUES} values`);
+    refuse(0, `the document contains more than ${MAX_VALUES} values`);
     return parsed();
   }
   const isEmpty = tree.kind === "scalar" && tree.value === null;
@@ -191,7 +191,7 @@ function toEntries(
     else if (name === "<<" && building.readsMerges) merged.push(toTree(value, path, building));
     else if (name === "<<") building.refuse(keyAt, "YAML merge keys (`<<`) are not supported", path);
     else if (name === "__proto__") building.refuse(keyAt, "`__proto__` cannot be a key", path);
-    else if (/(?<!\$)\$\{/.test(name)) building.refuse(keyAt, "a reference cannot stand in a key", path);
+    else if (/(?<!\$)\$\{/.test(name)) building.refuse(keyAt, "a reference is not allowed in a key", path);
     else if (entries.has(name)) building.refuse(keyAt, `the key ${shown(name)} appears here a second time`, here);
     else {
       const isShared = value !== null && building.aliases.shared.has(value);
@@ -207,7 +207,7 @@ function merge(entries: Map<string, Entry>, tree: Tree, refuse: (at: number, mes
   for (const from of tree.kind === "list" ? tree.items : [tree]) {
     if (from.kind === "map") {
       for (const [name, entry] of from.entries) if (!entries.has(name)) entries.set(name, entry);
-    } else if (from.kind !== "refused") refuse(from.at, "what `<<` merges must be an object, or a list of objects");
+    } else if (from.kind !== "refused") refuse(from.at, "the value of `<<` must be an object, or a list of objects");
   }
 }
 
@@ -223,7 +223,7 @@ function toScalar(value: unknown, written: string | undefined, at: number, refus
     const isExact = !Number.isInteger(value) || Number.isSafeInteger(value) || /[.eE]/.test(written ?? "");
     return isExact
       ? { kind: "scalar", at, value, ...(written && { written }) }
-      : refused("an integer beyond 2^53 cannot be kept exactly");
+      : refused("an integer above 2^53 cannot be represented exactly");
   }
   if (value === null || typeof value === "string" || typeof value === "boolean") return { kind: "scalar", at, value };
   return refused("not a configuration value");

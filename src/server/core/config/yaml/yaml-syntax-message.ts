@@ -9,22 +9,22 @@ import type { ErrorCode, YAMLParseError } from "yaml";
 
 const SENTENCES: Readonly<Record<ErrorCode, string>> = {
   ALIAS_PROPS: "YAML aliases (`*name`) are not supported; write the value out",
-  BAD_ALIAS: "a text that begins with `*` or `&` must stand in quotes",
+  BAD_ALIAS: "a text that begins with `*` or `&` must be quoted",
   BAD_COLLECTION_TYPE: "YAML tags are not supported",
   BAD_DIRECTIVE: "YAML directives are not supported; remove the line",
-  BAD_DQ_ESCAPE: "a double-quoted text holds an escape that YAML does not know; write `\\\\` for a backslash",
+  BAD_DQ_ESCAPE: "a double-quoted text contains an escape that YAML does not know; write `\\\\` for a backslash",
   BAD_INDENT: "wrong indentation",
   BAD_PROP_ORDER: "YAML anchors and tags are not supported",
-  BAD_SCALAR_START: "a text that begins with this character must stand in quotes",
+  BAD_SCALAR_START: "a text that begins with this character must be quoted",
   BLOCK_AS_IMPLICIT_KEY: "a list or an object begins on the line of a key that has a value already",
-  BLOCK_IN_FLOW: "an indented list or object cannot stand within `[ ]` or `{ }`",
+  BLOCK_IN_FLOW: "an indented list or object is not allowed inside `[ ]` or `{ }`",
   DUPLICATE_KEY: "the key appears here a second time",
   IMPOSSIBLE: "not YAML",
   KEY_OVER_1024_CHARS: "a key may be 1024 characters long at most",
   MISSING_CHAR: "a character is missing",
-  MULTILINE_IMPLICIT_KEY: "a key must stand on one line; is a `:` missing, or a quote?",
+  MULTILINE_IMPLICIT_KEY: "a key must be on one line; is a `:` or a quote missing?",
   MULTIPLE_ANCHORS: "YAML anchors (`&name`) are not supported",
-  MULTIPLE_DOCS: "a second YAML document begins here; a file holds one",
+  MULTIPLE_DOCS: "a second YAML document begins here; a file must contain only one",
   MULTIPLE_TAGS: "YAML tags are not supported",
   NON_STRING_KEY: "a key must be a plain text",
   RESOURCE_EXHAUSTION: "the document is nested too deeply",
@@ -51,7 +51,7 @@ const PLAIN: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^All (collection|mapping|sequence) items must start at the same column/,
-    "wrong indentation: what belongs together begins in the same column",
+    "wrong indentation: entries of one list or object must begin in the same column",
   ],
   [
     /^Unexpected flow-map-start at node end/,
@@ -59,7 +59,7 @@ const PLAIN: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^Nested mappings are not allowed in compact mappings/,
-    "a second `: ` on one line; a text that holds one must stand in quotes",
+    "there is a second `: ` on this line; quote a text that contains one",
   ],
   [/^Comments must be separated/, "a space is missing before `#`"],
 ];

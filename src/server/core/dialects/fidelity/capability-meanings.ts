@@ -50,7 +50,7 @@ export const CAPABILITY_MEANINGS: Readonly<Record<Capability, string>> = {
   inference_geo: "A region in which the model must run.",
   store: "A request to store the answer at the provider.",
   metadata: "Metadata that the provider stores with the request.",
-  thread: "A message thread that the provider holds.",
+  thread: "A message thread that the provider stores.",
   user_id: "An id of the end user.",
   moderation: "Settings of the provider's own moderation.",
   context_management: "Rules by which the provider edits a long context.",

@@ -62,7 +62,7 @@ export function lossRefusal(losses: readonly Loss[], of: LosingRequest): LossRef
     ? "ask for another model, since the caller's profile requires this"
     : `ask for another model, or set \`on_fidelity_loss: allow\` for provider ${of.provider}`;
   const message =
-    `${joined(causes.map(({ loss, fields }) => describedLoss(loss, fields)))} ${isOne ? "is" : "are"} not taken by ` +
+    `${joined(causes.map(({ loss, fields }) => describedLoss(loss, fields)))} ${isOne ? "is" : "are"} not supported by ` +
     `${shownModelName(of.model)}: leave ${isOne ? "it" : "them"} out, ${remedy}.`;
   const advice = causes.map(({ loss }) => ADVICE[loss.capability] ?? "").join("");
   const fields = causes.flatMap((cause) => cause.fields);

@@ -179,7 +179,8 @@ function escapedAt(written: string, wanted: readonly string[], isRequest: boolea
   return at;
 }
 
-const otherCase = (name: string): Malformed => new Malformed(`the body names "${name}" in other letters`);
+const otherCase = (name: string): Malformed =>
+  new Malformed(`the body has a member that differs from "${name}" only in case`);
 
 /** Returns whether the name is `name` in any letter case. `name` is ASCII in lower case. */
 function isAt(bytes: Buffer, start: number, name: string): boolean {

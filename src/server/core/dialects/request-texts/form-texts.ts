@@ -37,11 +37,11 @@ export function readMultipart(
     if (!isFile && OF_FORMS.has(name ?? "")) continue;
     const isJson = /^application\/(?:[\w.+-]+\+)?json/i.test(type);
     if (!isReadable || !isUnencoded || !(isPlainText || isJson || isFile || /^application\/sdp/i.test(type)))
-      throw new Unreadable("a field of the form is in a charset or an encoding that is not read");
+      throw new Unreadable("a field of the form has a charset or encoding that is not supported");
     const utf16 = utf16In(bytes);
     const text = utf16?.text ?? bytes.toString("utf8");
     // A rewritten text could make the boundary end the part, so such a form is refused.
-    if (text.includes(`--${boundary}`)) throw new Unreadable("a field of the form holds the form's boundary");
+    if (text.includes(`--${boundary}`)) throw new Unreadable("a field of the form contains the boundary of the form");
     const write = (changed: string): string => (utf16?.encode(changed) ?? Buffer.from(changed)).toString("latin1");
     const spot: Spot = { source: body, start, end, write };
     const tree = isJson ? nestedTree(text, spot) : undefined;

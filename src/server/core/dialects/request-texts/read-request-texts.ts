@@ -99,7 +99,7 @@ function textsOf(route: Route, { plain, contentType, isJson }: TextBody): Reques
     return found(collector, plain, source, "utf8");
   }
   const media = /^\s*(?:(image|audio|video)\/|application\/octet-stream)/i.exec(contentType);
-  if (media === null) throw new Unreadable("the body is of a type that is not read");
+  if (media === null) throw new Unreadable("the type of the body is not supported");
   collector.uninspected.push(media[1]?.toLowerCase() ?? "file");
   return found(collector, plain, { text: "", spot: undefined }, "utf8");
 }

@@ -23,23 +23,23 @@ const MODEL_IN_BODY = "the model's name belongs in the body";
 const ADVICE: readonly Advice[] = [
   {
     path: /^\/(?:v1(?:alpha|beta\d*)?\/)(?:models|tunedModels|cachedContents|interactions)\b.*/,
-    what: `Gemini's own API is not served: ask \`${CHAT}\` (${MODEL_IN_BODY})`,
+    what: `Gemini's own API is not served: use \`${CHAT}\` (${MODEL_IN_BODY})`,
   },
-  { path: /^\/v1(?:alpha|beta)/, what: `Gemini's own API is not served: ask \`${CHAT}\` (${MODEL_IN_BODY})` },
+  { path: /^\/v1(?:alpha|beta)/, what: `Gemini's own API is not served: use \`${CHAT}\` (${MODEL_IN_BODY})` },
   {
     path: /^\/(?:openai\/)?deployments\//,
-    what: `Azure's paths of deployments are not served: ask \`${CHAT}\` (${MODEL_IN_BODY})`,
+    what: `Azure's deployment paths are not served: use \`${CHAT}\` (${MODEL_IN_BODY})`,
   },
-  { path: /^\/v1\/engines\//, what: `paths of engines are not served: ask \`${CHAT}\` (${MODEL_IN_BODY})` },
-  { path: /^\/engines\//, what: `paths of engines are not served: ask \`${CHAT}\` (${MODEL_IN_BODY})` },
-  { path: /^\/model\/[^/]+\/(?:invoke|converse)/, what: `Bedrock's own API is not served: ask \`${MESSAGES}\`` },
-  { path: /^\/projects\//, what: `Vertex's own API is not served: ask \`${MESSAGES}\` or \`${CHAT}\`` },
-  { path: /^\/api\/(?:chat|generate)\/?$/, what: `Ollama's own API is not served: ask \`${CHAT}\`` },
+  { path: /^\/v1\/engines\//, what: `engine paths are not served: use \`${CHAT}\` (${MODEL_IN_BODY})` },
+  { path: /^\/engines\//, what: `engine paths are not served: use \`${CHAT}\` (${MODEL_IN_BODY})` },
+  { path: /^\/model\/[^/]+\/(?:invoke|converse)/, what: `Bedrock's own API is not served: use \`${MESSAGES}\`` },
+  { path: /^\/projects\//, what: `Vertex's own API is not served: use \`${MESSAGES}\` or \`${CHAT}\`` },
+  { path: /^\/api\/(?:chat|generate)\/?$/, what: `Ollama's own API is not served: use \`${CHAT}\`` },
   { path: /^\/api\/(?:tags|ps|show|version)\/?$/, what: "Ollama's own API is not served: models are at `/v1/models`" },
-  { path: /^\/api\/embed(?:dings)?\/?$/, what: "Ollama's own API is not served: ask `/v1/embeddings`" },
-  { path: /^\/v2\/chat\/?$/, what: `Cohere's own API is not served: ask \`${CHAT}\`` },
+  { path: /^\/api\/embed(?:dings)?\/?$/, what: "Ollama's own API is not served: use `/v1/embeddings`" },
+  { path: /^\/v2\/chat\/?$/, what: `Cohere's own API is not served: use \`${CHAT}\`` },
   { path: /^\/v2\/rerank\/?$/, what: "ask `/v1/rerank`" },
-  { path: /^\/v2\/embed\/?$/, what: "Cohere's own API is not served: ask `/v1/embeddings`" },
+  { path: /^\/v2\/embed\/?$/, what: "Cohere's own API is not served: use `/v1/embeddings`" },
   { path: /^\/(?:generate|generate_stream)\/?$/, what: `ask \`${CHAT}\` or \`/v1/completions\`` },
   { path: /^\/mcp\/?$/, what: "an MCP server is at `/mcp/NAME`, and `/registry/v0.1/servers` lists them" },
   { path: /^\/sse\/?$/, what: "an MCP server is at `/mcp/NAME`, by POST, and `/registry/v0.1/servers` lists them" },
@@ -53,7 +53,7 @@ const ADVICE: readonly Advice[] = [
     path: /^\/(?:healthz?|livez|readyz|ready|ping|metrics)\/?$/,
     what: "`/healthz`, `/readyz` and `/metrics` are on the listener of `metrics_listen`",
   },
-  { path: /^\/v1\/organization/, what: "a provider's administration is not served here" },
+  { path: /^\/v1\/organization/, what: "a provider's administration API is not served" },
 ];
 
 /** Paths of the dialects without their version, from a client whose base URL lacks it. */
@@ -89,7 +89,7 @@ function rightPath(method: string, path: string): string | undefined {
 function shownRoute(method: string, path: string): string | undefined {
   const wanted = SHOWN.find((it) => path === it || path.startsWith(`${it}/`));
   if (wanted === undefined) return undefined;
-  return findRoute(method, path) === undefined ? `\`${wanted}\` takes other methods` : `it is \`${wanted}\``;
+  return findRoute(method, path) === undefined ? `\`${wanted}\` accepts other methods` : `it is \`${wanted}\``;
 }
 
 /** Known paths, a longer one before its prefixes. */

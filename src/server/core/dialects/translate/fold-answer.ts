@@ -65,6 +65,6 @@ function memberOf(text: string, name: string): Verbatim {
   const bytes = Buffer.from(text);
   const scan = scanObject(bytes, [name]);
   const member = scan.kind === "object" ? scan.members[0] : undefined;
-  if (member === undefined) throw new AnswerProblem("an event of the stream lacks what it tells");
+  if (member === undefined) throw new AnswerProblem("an event of the stream is incomplete");
   return new Verbatim(bytes.toString("utf8", member.valueStart, member.valueEnd));
 }

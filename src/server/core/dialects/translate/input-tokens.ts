@@ -20,7 +20,7 @@ const READING: AnswerReading = {
   stream: () => undefined,
   whole(body) {
     const count = objectOf(parsedJson(body))?.["input_tokens"];
-    if (typeof count !== "number") throw new AnswerProblem("the answer tells no tokens");
+    if (typeof count !== "number") throw new AnswerProblem("the answer reports no tokens");
     return JSON.stringify({ object: "response.input_tokens", input_tokens: count });
   },
 };

@@ -28,7 +28,7 @@ const CONTROLS = /[\x00-\x1f\x7f-\x9f\u2028\u2029]+/g;
 const CONTEXT_CODE = "context_length_exceeded";
 const CONTEXT_WORDS = "prompt is too long";
 
-const BROKEN_OFF = "The provider broke its answer off with an error.";
+const BROKEN_OFF = "The provider ended its answer with an error.";
 
 /** Pattern of codes and of paths of fields, which prose does not match. */
 const TOKEN = /^[\w.:[\]-]{1,128}$/;

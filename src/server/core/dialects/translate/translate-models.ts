@@ -34,7 +34,7 @@ export function translateModels(to: Dialect, body: string, query: string): strin
   const list = parsedJson(body);
   // Some compat providers answer with the bare array.
   const entries = Array.isArray(list) ? list : objectOf(list)?.data;
-  if (!Array.isArray(entries)) throw new AnswerProblem("the provider's list of models is no list");
+  if (!Array.isArray(entries)) throw new AnswerProblem("the provider's list of models is not a list");
   const models = modelsOf(entries);
   if (to === "compat") return JSON.stringify({ object: "list", data: models.map(compatModel) });
   const { page, hasMore } = pageOf(models, new URLSearchParams(query));
@@ -49,7 +49,7 @@ export function translateModels(to: Dialect, body: string, query: string): strin
 /** Returns the model as JSON text. Throws `AnswerProblem`. */
 export function translateModel(to: Dialect, body: string): string {
   const model = modelOf(parsedJson(body));
-  if (model === undefined) throw new AnswerProblem("the provider's model is no object with an id");
+  if (model === undefined) throw new AnswerProblem("the provider's model is not an object with an id");
   return JSON.stringify(to === "messages" ? messagesModel(model) : compatModel(model));
 }
 

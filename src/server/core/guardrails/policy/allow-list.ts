@@ -43,14 +43,14 @@ function expressionsOf(entries: readonly string[]): CompiledAllowList {
       refuse([at], `has ${entry.length} characters, at most ${MAX_ENTRY_LENGTH} are allowed`);
     else if (compiled === undefined)
       refuse([at], "is not a regular expression of RE2 (which has no lookaround and no back references)");
-    else if (compiled.matches("")) refuse([at], "matches the empty text, so that every finding would be allowed");
+    else if (compiled.matches("")) refuse([at], "matches the empty text, so every finding would be allowed");
     else sources.push(`(?:${entry})`);
     instructions += compiled?.re2().prog.numInst() ?? 0;
   }
   if (instructions > MAX_INSTRUCTIONS) {
     refuse(
       [],
-      `the expressions are too large together: ${instructions} instructions, at most ${MAX_INSTRUCTIONS} are allowed`,
+      `the expressions together are too large: ${instructions} instructions, at most ${MAX_INSTRUCTIONS} are allowed`,
     );
   }
   if (problems.length > 0 || sources.length === 0) return { allows: undefined, problems };

@@ -154,7 +154,7 @@ type Outcome = RuleFault | { readonly fires: boolean; readonly claims: readonly 
 export const MOST_ENCRYPTED = 2_000;
 const TOO_MANY = new Fault(
   "cost",
-  `it selects more than ${MOST_ENCRYPTED} values, and \`fpe\` encrypts no more in one message`,
+  `it selects more than ${MOST_ENCRYPTED} values, which is the maximum that \`fpe\` encrypts in one message`,
 );
 
 const SILENT: Outcome = Object.freeze({ fires: false, claims: [] });

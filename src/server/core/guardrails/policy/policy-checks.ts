@@ -128,7 +128,7 @@ function streamProblems(
   const { action } = rule.rule;
   const late = detectors.filter(({ kinds, hasHorizon }) => kinds.includes("output") && !hasHorizon);
   if (action === "deny" && late.length > 0) {
-    const message = `${listed(late.map(({ name }) => name))} can judge a streamed answer only as it goes on: text that was released before a deny stays released; \`guardrails.stream.policy: buffer\` holds it`;
+    const message = `${listed(late.map(({ name }) => name))} can only judge a streamed answer while it is sent: text that was sent before a denial cannot be taken back; \`guardrails.stream.policy: buffer\` holds it back`;
     return [warning(rule, undefined, message)];
   }
   if (action !== "redact" || !rule.kinds.has("output")) return [];
@@ -164,14 +164,14 @@ function scheduleProblems(
       ),
   );
   if (tooLate.length > 0) {
-    const effect = overlap?.on_redact === "allow" ? "passes as it is and is recorded" : "is refused";
-    const message = `a request in which ${listed(tooLate.map(({ name }) => name))} finds what it selects cannot be rewritten any more (\`schedule: overlap\`) and ${effect}: \`guardrails.overlap.on_redact\``;
+    const effect = overlap?.on_redact === "allow" ? "passes unchanged and is recorded" : "is refused";
+    const message = `cannot rewrite a request after it was forwarded: a request in which ${listed(tooLate.map(({ name }) => name))} (\`schedule: overlap\`) finds something to rewrite ${effect} (\`guardrails.overlap.on_redact\`)`;
     found.push(warning(rule, undefined, message));
   }
   // With `overlap`, a rule waits for the detectors that it names in `requires`.
   const unheard = late.filter(({ schedule }) => schedule === "async" || rule.requires === undefined);
   if (rule.rule.action !== "redact" && unheard.length > 0 && isTrueOfNothing(rule)) {
-    const message = `holds where nothing was found, and is asked before ${listed(unheard.map(({ name }) => name))} has answered: name what it depends on in \`requires\`, with \`schedule: sync\` or \`overlap\``;
+    const message = `is true if nothing was found, and is evaluated before ${listed(unheard.map(({ name }) => name))} has answered: name the detectors that it depends on in \`requires\`, with \`schedule: sync\` or \`overlap\``;
     found.push(warning(rule, "when", message));
   }
   return found;
@@ -220,7 +220,7 @@ const unreached = (rule: CompiledRule, closedBy: string): GuardrailProblem =>
 const DIRECTIONS: readonly Direction[] = ["request", "response"];
 const HOPS: readonly Hop[] = ["llm", "mcp", "a2a", "inspect"];
 
-const NEVER = "the rule never does anything";
+const NEVER = "the rule never acts";
 
 /** Reports a rule that can never fire, or that has nothing to rewrite. */
 function emptyRule(
@@ -240,12 +240,12 @@ function emptyRule(
     const why =
       read.length === 0
         ? "there is no detector to find anything"
-        : `${listed(read.map(({ name }) => name))} in \`mode: shadow\`, which policy does not see`;
+        : `${listed(read.map(({ name }) => name))} in \`mode: shadow\`, which rules do not see`;
     return [warning(rule, undefined, `${why}: ${NEVER}`)];
   }
   if (rule.rule.action !== "redact") return [];
   if (inline.some((detector) => writableKinds(rule, detector).length > 0)) return [];
-  const message = `its detectors read ${listed([...new Set(inline.flatMap(({ kinds }) => kinds))])}, of which the rule rewrites none: ${NEVER}`;
+  const message = `its detectors read ${listed([...new Set(inline.flatMap(({ kinds }) => kinds))])}, and the rule rewrites none of these kinds: ${NEVER}`;
   return [warning(rule, "kinds", message)];
 }
 
@@ -269,8 +269,8 @@ function faultWithoutFindings(rule: CompiledRule): readonly GuardrailProblem[] {
   if (when === undefined || !readsFindingsAlone(when)) return [];
   const outcome = when.evaluate({ ...contextOf("user"), ...NOTHING });
   if (outcome.kind !== "error") return [];
-  const effect = failsOpen ? "the rule is skipped and told of" : "every such message is refused";
-  const message = `cannot be evaluated where nothing was found (${outcome.error.message}), so that ${effect}; ask \`"<category>/<LABEL>" in labels &&\` first`;
+  const effect = failsOpen ? "the rule is skipped and the error is logged" : "every such message is refused";
+  const message = `cannot be evaluated if nothing was found (${outcome.error.message}), so ${effect}; check \`"<category>/<LABEL>" in labels &&\` first`;
   return [warning(rule, "when", message)];
 }
 

@@ -38,36 +38,36 @@ export function createGuardrailMetrics(
 ): GuardrailMetrics {
   const decisions = instruments.counter(
     "gateway_guardrail_decisions_total",
-    "Requests, and answers, that a guardrail rule denied, redacted or annotated.",
+    "Requests and answers that a guardrail rule denied, redacted or annotated.",
     ["rule", "action"],
   );
   const errors = instruments.counter(
     "gateway_guardrail_rule_errors_total",
-    "Conditions of guardrail rules that could not be evaluated.",
+    "Errors while guardrail rules were evaluated.",
     ["rule", "error"],
   );
   const uninspected = instruments.counter(
     "gateway_guardrail_uninspected_total",
-    "Parts of messages that guardrails let pass unread: images, sound, files, and bodies of types that nobody reads.",
+    "Parts of messages that guardrails did not inspect: images, audio, files, and bodies of unsupported types.",
     ["what"],
   );
   const domains = instruments.counter(
     "gateway_guardrail_fpe_domain_too_small_total",
-    "Values too short for `fpe` to keep their format, which were rewritten in another way.",
+    "Values that were too short for `fpe` to keep their format and were replaced in another way.",
   );
   const held = instruments.histogram(
     "gateway_guardrail_stream_held_bytes",
-    "Most text of one streamed answer that was held back at once.",
+    "Maximum bytes of one streamed answer that were held back at once.",
     HELD_BOUNDS_BYTES,
   );
   const unproven = instruments.counter(
     "gateway_guardrail_stream_unproven_total",
-    "Runs of streamed text released though a finding may have been under way: `guardrails.stream.max_hold_bytes`.",
+    "Streamed text that was released because of `guardrails.stream.max_hold_bytes`, although a finding was still possible.",
     ["detector"],
   );
   const oversize = instruments.counter(
     "gateway_guardrail_response_oversize_total",
-    "Answers longer than `guardrails.response.max_body_bytes`, which `on_oversize` lets pass or refuses.",
+    "Answers longer than `guardrails.response.max_body_bytes`. `on_oversize` decides whether they pass.",
   );
   /** Time before which nothing is logged, by detector. Its size is bounded by the number of configured detectors. */
   const quiet = new Map<string, number>();

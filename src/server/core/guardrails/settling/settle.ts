@@ -78,7 +78,7 @@ export function settleWhole(
   const data = { ...facts(), decision: "deny", error: "oversize", rule: null };
   sinks.trail?.decided({ event: "guardrail.decision", controls: [], data });
   const by = { kind: "guardrail", name: "response.on_oversize" } as const;
-  const error = new GatewayError("guardrail_denied", "The answer is longer than guardrails inspect.", { by });
+  const error = new GatewayError("guardrail_denied", "The answer is longer than guardrails can inspect.", { by });
   return { ...settled, error };
 }
 
@@ -132,7 +132,7 @@ function errorOf(judgement: Judgement, facts: () => Facts): GatewayError | undef
 function failureError({ detector, kind }: Pick<Failure, "detector" | "kind">, direction: Direction): GatewayError {
   const by = { kind: "guardrail", name: `detector ${detector}` } as const;
   if (kind === "overloaded") {
-    return new GatewayError("overloaded", `The guardrail detector ${detector} has more to do than it can hold.`, {
+    return new GatewayError("overloaded", `The guardrail detector ${detector} is overloaded.`, {
       by,
     });
   }

@@ -60,7 +60,7 @@ export const FEATURE_LEVELS: readonly FeatureLevel[] = [
   {
     level: PLEDGES_LEVEL,
     since: "0.1.0",
-    brings: "a node that fell silent keeps of its budgets what it may have spent, and others are granted the rest",
+    brings: "if a node falls silent, the rest of its budget shares is granted to other nodes",
   },
   {
     level: RECONCILE_LEVEL,
@@ -70,12 +70,12 @@ export const FEATURE_LEVELS: readonly FeatureLevel[] = [
   {
     level: ACKNOWLEDGEMENTS_LEVEL,
     since: "0.1.0",
-    brings: "acknowledgements of what wants attention",
+    brings: "acknowledgements of alerts",
   },
   {
     level: LOG_TIME_LEVEL,
     since: "0.1.0",
-    brings: "budgets, suspensions and expiries go by the members' clocks where the time of the log is ahead of them",
+    brings: "budgets, suspensions and expiries use the members' clocks if the time of the log is ahead of them",
   },
 ];
 

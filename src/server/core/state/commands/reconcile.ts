@@ -37,7 +37,7 @@ const field: Parser<Field> = shaped(
     if (typeof value === "boolean") return flag(value);
     if (typeof value === "string") return word(value);
     if (typeof value === "number" && Number.isFinite(value) && !Object.is(value, -0)) return value;
-    throw new Malformed("a field is no word and no number");
+    throw new Malformed("a field is neither a word nor a number");
   },
   () => ["null, a number or", shapeOf(flag), shapeOf(word)],
 );

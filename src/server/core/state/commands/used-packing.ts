@@ -47,7 +47,8 @@ export function scanPacked(
   lent = undefined;
   try {
     const { written, read } = encoder.encodeInto(text, bytes);
-    if (read !== text.length || written !== read) throw new Malformed("a packed row has a character that is no digit");
+    if (read !== text.length || written !== read)
+      throw new Malformed("a packed row has a character that is not a digit");
     bytes[written] = SEMICOLON;
     scanBytes(bytes, written, width, visit, wanted);
   } finally {
@@ -108,7 +109,7 @@ const SAFE_DIGITS = 10;
 function digitOf(code: number): number {
   if (code >= 48 && code <= 57) return code - 48;
   if (code >= 97 && code <= 122) return code - 87;
-  throw new Malformed("a packed number has a character that is no digit");
+  throw new Malformed("a packed number has a character that is not a digit");
 }
 
 /** Unpacks at most `max` rows. Throws `Malformed` if there are more. */

@@ -112,7 +112,7 @@ export class AgentAnswer implements Downstream {
     const isRead = this.#isJson || this.#isGuarded || status >= 400;
     if (type.startsWith("text/event-stream")) {
       if (this.#encoding !== undefined) {
-        this.#refuse(new GatewayError("upstream_invalid", `${noun} sent an encoded event stream.`));
+        this.#refuse(new GatewayError("upstream_invalid", `${noun} sent a compressed event stream.`));
         return;
       }
       this.#mode = "events";
@@ -311,7 +311,7 @@ export class AgentAnswer implements Downstream {
     if (isMessage && answer.isOld(message, status)) return this.#refuseOld();
     if (repeats(this.#terms.exchange.upstream.bearsCredential, message)) {
       const { noun } = nounOf(call);
-      return this.#refuse(new GatewayError("upstream_invalid", `${noun} repeats the gateway's credential.`));
+      return this.#refuse(new GatewayError("upstream_invalid", `${noun} answered with the gateway's credential.`));
     }
     if (answer.tools !== undefined) listed(message);
     if (this.#mode === "events" && message.includes(TOOLS_CHANGED)) toolsChanged();
@@ -331,7 +331,7 @@ export class AgentAnswer implements Downstream {
     const texts = call.answer.texts(seen);
     // A client might be able to read text that cannot be parsed here.
     if (texts === undefined && (isMessage || LIKE_JSON.test(seen))) {
-      return this.#refuse(new GatewayError("upstream_invalid", `${nounOf(call).noun} sent what is not JSON.`));
+      return this.#refuse(new GatewayError("upstream_invalid", `${nounOf(call).noun}'s answer is not JSON.`));
     }
     if (judged === undefined) return seen;
     if (texts === undefined) {
@@ -360,7 +360,7 @@ export class AgentAnswer implements Downstream {
   }
 
   #tooLarge(): GatewayError {
-    return new GatewayError("upstream_incomplete", `${nounOf(this.#terms.call).noun} sent too large a list of tools.`);
+    return new GatewayError("upstream_incomplete", `${nounOf(this.#terms.call).noun} sent too long a list of tools.`);
   }
 
   #refuseOld(): undefined {

@@ -169,7 +169,7 @@ function readable(read: () => CallTexts): CallTexts {
     if (!(error instanceof TooManyTexts)) throw error;
     throw new GatewayError(
       "invalid_request",
-      "Guardrails cannot inspect the request: it has too many texts: send it in parts.",
+      "Guardrails cannot inspect the request, because it has too many texts: send it in parts.",
       {
         cause: error,
       },

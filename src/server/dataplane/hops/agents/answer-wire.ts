@@ -47,7 +47,7 @@ export function repeats(bears: Bearing | undefined, message: string): boolean {
   return bears("", message) || (message.includes("\\/") && bears("", message.replaceAll("\\/", "/")));
 }
 
-export const OVERSIZE = new GatewayError("guardrail_denied", "The answer is longer than guardrails inspect.", {
+export const OVERSIZE = new GatewayError("guardrail_denied", "The answer is longer than guardrails can inspect.", {
   by: { kind: "guardrail", name: "response.on_oversize" },
 });
 
@@ -55,4 +55,4 @@ export const OVERSIZE = new GatewayError("guardrail_denied", "The answer is long
  * Returns the error for an answer that cannot be decoded. It replaces the error of `decode`, whose message describes requests.
  */
 export const undecodable = (cause: GatewayError): GatewayError =>
-  new GatewayError("upstream_invalid", "The answer does not decode within its bounds.", { cause });
+  new GatewayError("upstream_invalid", "The answer cannot be decompressed within the limits.", { cause });

@@ -34,7 +34,10 @@ export function sentCall(
   const given = places.map((at) => changes?.[at] ?? texts.texts[at]?.text ?? "");
   const turned = restorer.restore(given);
   if (turned === undefined) {
-    throw new GatewayError("body_too_large", "The call holds more numbers than are tried for values to turn back.");
+    throw new GatewayError(
+      "body_too_large",
+      "The call contains too many numbers in which encrypted values would have to be searched.",
+    );
   }
   if (turned.texts.every((text, i) => text === given[i])) {
     return { rewritten: changes && texts.rewrite(changes), restored: NOTHING };

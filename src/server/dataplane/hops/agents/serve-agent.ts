@@ -165,7 +165,7 @@ export async function serveAgent(served: ServedCall): Promise<void> {
       if (verdict === undefined) await answered(exchange);
       else await whileJudged(exchange, verdict, answered);
     } finally {
-      if (exchange.gone) leaving?.abort(new GatewayError("invalid_request", "The client has left."));
+      if (exchange.gone) leaving?.abort(new GatewayError("invalid_request", "The client has disconnected."));
     }
   } finally {
     charge?.release();

@@ -281,7 +281,7 @@ function readBatch(snapshot: Snapshot, plain: Buffer, held: Holding): Found {
     const { requests } = JSON.parse(plain.toString("utf8")) as { requests: { params: { model: unknown } }[] };
     for (const { params } of requests) models.add(String(params.model));
   } catch (cause) {
-    throw new GatewayError("invalid_request", "A batch is an object whose requests each have params with a model.", {
+    throw new GatewayError("invalid_request", "Each request of the batch must have `params` with a model.", {
       cause,
     });
   }

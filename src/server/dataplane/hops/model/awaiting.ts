@@ -75,7 +75,10 @@ class Awaiting implements Downstream {
     if (this.gone) return true;
     try {
       if (this.#held.bytes + chunk.length > MAX_HELD_BYTES) {
-        throw new GatewayError("overloaded", "The answer is too long to be held until the request is judged.");
+        throw new GatewayError(
+          "overloaded",
+          "The answer is too long to be held back until the guardrails have decided about the request.",
+        );
       }
       this.#held.add(chunk);
     } catch (error) {
@@ -108,7 +111,7 @@ class Awaiting implements Downstream {
       this.#start?.();
     } catch (cause) {
       // An answer whose headers cannot be written is invalid.
-      const message = "The provider's answer could not be read: one of its headers cannot be passed on.";
+      const message = "The provider's answer could not be read: one of its headers cannot be forwarded.";
       this.#to.cutOff(new GatewayError("upstream_invalid", message, { cause }));
       return;
     }

@@ -189,15 +189,18 @@ function rankOf(
 }
 
 const SEND_ALL = "send the whole conversation as `input`, or ask for another model";
-const COUNT_SELF = "count by the `usage` of answers, or ask for another model";
+const COUNT_SELF = "count tokens with the `usage` of answers, or ask for another model";
 
 /** Missing capability and advice, for routes that only some channels serve. */
 const NEEDS: ReadonlyMap<string, { readonly param: string; readonly advice: string }> = new Map([
-  ["responses_compact", { param: "compaction", advice: "ask for a summary by a request of its own, or another model" }],
+  [
+    "responses_compact",
+    { param: "compaction", advice: "ask for a summary in a separate request, or ask for another model" },
+  ],
   ["conversations", { param: "stored_responses", advice: SEND_ALL }],
   ["responses_item", { param: "stored_responses", advice: SEND_ALL }],
   ["responses_input_tokens", { param: "count_tokens", advice: COUNT_SELF }],
-  ["responses_ws", { param: "responses", advice: "send `POST /v1/responses`, or ask for another model" }],
+  ["responses_ws", { param: "responses", advice: "use `POST /v1/responses`, or ask for another model" }],
 ]);
 
 function noChannel({ name }: Provider, { route, dialect, model }: Target, lacking: string | undefined): GatewayError {
@@ -238,7 +241,7 @@ function wouldLose(
 function noThread(needsHistory: boolean): GatewayError {
   const why = needsHistory
     ? "The caller's budget must see the whole conversation"
-    : "The provider of this model holds no message threads";
+    : "The provider of this model does not store message threads";
   return new GatewayError(
     "thread_not_found",
     `${why}: send all of its messages, with \`thread: {"type": "create"}\` or without \`thread\`.`,

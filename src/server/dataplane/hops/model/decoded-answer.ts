@@ -14,6 +14,6 @@ export async function decodedAnswer(body: Buffer, encoding: string, holding: Hol
     return await decode(body, encoding, MAX_ENCODED_BYTES, holding);
   } catch (cause) {
     if (cause instanceof GatewayError && cause.code === "overloaded") throw cause;
-    throw new UnreadableAnswer("it does not decode as its content encoding says");
+    throw new UnreadableAnswer("it cannot be decompressed as its content encoding says");
   }
 }

@@ -35,11 +35,11 @@ export function guardRoute(target: Target, beside: readonly string[], { standing
   if (route.name === "realtime_client_secrets" && governance.auth !== undefined) {
     throw new GatewayError(
       "policy_denied",
-      "Ephemeral credentials of a provider are not handed out: call the realtime route with the gateway's own credential.",
+      "Ephemeral credentials of a provider are not issued: call the realtime route with the gateway's own credential.",
     );
   }
   if (isRestricted) {
-    if (route.guard === "grants_credential") throw walkedAround(route, "hands out a credential of the provider");
+    if (route.guard === "grants_credential") throw walkedAround(route, "issues a credential of the provider");
     if (route.guard === "hides_models" || namesBatch(target)) throw walkedAround(route, "hides which models it uses");
   }
   if (isInspected && (route.hidesTexts || namesBatch(target))) {
@@ -77,10 +77,10 @@ function areAllowed(plain: Buffer, member: Member, allows: (model: string) => bo
   }
 }
 
-const OTHERS = "The request names models to fall back on that the caller's profile or a rule does not allow.";
+const OTHERS = "The request names fallback models that the caller's profile or a rule does not allow.";
 const UNREAD =
-  "The body is neither JSON nor the form that its Content-Type names, and what holds for the caller depends on what it asks for: send one of them.";
-const UNNAMED = "The request names no model, and the caller's profile allows some only.";
+  "The body is neither JSON nor the form that its Content-Type names, so the caller's limits cannot be checked. Send valid JSON or a valid form.";
+const UNNAMED = "The request names no model, and the caller's profile allows only certain models.";
 
 function notListed(model: string): GatewayError {
   const message = `The model ${shownModelName(model)} is not among those that the caller's profile allows.`;

@@ -27,7 +27,7 @@ import { decodedAnswer, MAX_ENCODED_BYTES } from "./decoded-answer.ts";
 import { DrivenWork } from "./driven-work.ts";
 
 const NO_BYTES = Buffer.alloc(0);
-const OVER = new GatewayError("invalid_request", "The answer is over.");
+const OVER = new GatewayError("invalid_request", "The answer has ended.");
 
 export function inspecting(to: Downstream, exchange: Exchange, options: Inspecting): InspectedDownstream {
   return new InspectedAnswer(to, exchange, options);

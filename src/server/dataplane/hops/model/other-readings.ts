@@ -23,4 +23,4 @@ export function namedBeside({ query, contentType, plain, isJson, model }: Target
   return named.length === 0 ? NONE : [...new Set(named)].filter((name) => name !== model);
 }
 
-const TWO_READINGS = "The body is JSON and a form at once: send it with the Content-Type that it has.";
+const TWO_READINGS = "The body can be read both as JSON and as a form: send it with the correct Content-Type.";

@@ -72,7 +72,10 @@ export function withReferences(
     if (items.size === 0) return target;
     const body = withItems(content.source, items);
     if (body.length > snapshot.maxBodyBytes) {
-      throw new GatewayError("body_too_large", "With the items that it refers to the request body is over the bound.");
+      throw new GatewayError(
+        "body_too_large",
+        "The request body is larger than the limit once the items that it refers to are added.",
+      );
     }
     held.hold(body.length);
     return { ...address(snapshot, target, { contentType, original: body, plain: body, held }), isRewritten: true };
@@ -95,7 +98,7 @@ export async function ownResponse(
   if (!id.startsWith("resp_") || readOwnId(id) === undefined) return undefined;
   const isForgotten = method === "DELETE" && below.length === 0 && (await responses.forget(name, id, NEVER));
   if (isForgotten) return JSON.stringify({ id, object: "response", deleted: true });
-  throw new GatewayError("response_not_found", "Responses are not stored: send the conversation again as input.", {
+  throw new GatewayError("response_not_found", "Responses are not stored: send the whole conversation as input.", {
     param: "response_id",
   });
 }

@@ -102,7 +102,7 @@ function readable<Read>(read: () => Read): Read {
     return read();
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    throw new GatewayError("invalid_request", "Cannot read the request: a text of its JSON has an invalid escape.");
+    throw new GatewayError("invalid_request", "Cannot read the request: a string of its JSON has an invalid escape.");
   }
 }
 

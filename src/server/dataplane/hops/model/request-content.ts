@@ -22,7 +22,7 @@ interface RequestText {
 /** Holds the memory that parsing takes. Throws `body_too_large` or `overloaded`. */
 export function holdValues({ plain, values }: Omit<RequestText, "mayLose">, held: Holding): void {
   if (values > MAX_VALUES) {
-    throw new GatewayError("body_too_large", `The request body holds more than ${MAX_VALUES} JSON values.`);
+    throw new GatewayError("body_too_large", `The request body contains more than ${MAX_VALUES} JSON values.`);
   }
   held.hold(2 * plain.length + VALUE_BYTES * values);
 }
@@ -76,6 +76,6 @@ function read(text: RequestText, held: Holding): JsonSource {
     return readJson(text.plain.toString("utf8"), !text.mayLose);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    throw new GatewayError("invalid_request", "Cannot read the request: its JSON holds a text that is none.");
+    throw new GatewayError("invalid_request", "Cannot read the request: its JSON contains an invalid string.");
   }
 }

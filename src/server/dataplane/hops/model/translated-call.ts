@@ -69,7 +69,7 @@ function translated(
 ): Translated {
   const to = counterpart.form ?? form;
   const way = wayOf(form, to);
-  if (way === undefined) throw new Error("a channel was chosen that nothing is translated for");
+  if (way === undefined) throw new Error("the chosen channel has no translation");
   const { acceptsStreamUsage, endUserField } = provider;
   const sent = model ?? asked;
   const seal = sealing?.({ form: to, maker: provider.maker, model: sent });

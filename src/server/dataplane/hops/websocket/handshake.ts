@@ -328,7 +328,7 @@ function dialOne(upstream: UpstreamAddress, server: Server | undefined, options:
         else giveUp(() => resolve({ kind: "refused", status, headers, body }));
       });
       response.once("error", (cause) => {
-        fail(new GatewayError("upstream_invalid", "The upstream broke off its answer to the handshake.", { cause }));
+        fail(new GatewayError("upstream_invalid", "The upstream disconnected during the handshake.", { cause }));
       });
     });
   });

@@ -46,7 +46,7 @@ export function inspectClient(guard: Guard, message: Frame, session: InspectedSe
   };
   try {
     const { kind } = readMessage(message);
-    if (kind === "unreadable") throw unreadable("it is in an encoding that is not read");
+    if (kind === "unreadable") throw unreadable("it has an encoding that is not supported");
     if (kind === "sound") {
       sinks.metrics.uninspected("audio");
       return passing(message);

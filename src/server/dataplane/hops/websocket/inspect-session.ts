@@ -58,7 +58,7 @@ function numbered(held: Account): (bytes: number) => void {
   let sum = 0;
   return (bytes) => {
     if (sum + bytes > MAX_NUMBERED_BYTES) {
-      throw new GatewayError("overloaded", "Guardrails have put a placeholder for too many values of this session.");
+      throw new GatewayError("overloaded", "Guardrails replaced too many values in this session.");
     }
     held.hold(bytes);
     sum += bytes;

@@ -95,7 +95,7 @@ class Upstream implements UpstreamInspection {
 
   #take(message: Frame, guard: Guard | undefined): Later<void> {
     const { kind } = readMessage(message);
-    if (kind === "unreadable") throw new UnreadableAnswer("it is in an encoding that is not read");
+    if (kind === "unreadable") throw new UnreadableAnswer("it has an encoding that is not supported");
     if (kind === "sound") {
       this.#session.sinks.metrics.uninspected("audio");
       this.#ports.pass(message);

@@ -316,7 +316,7 @@ function watchSilence(joined: Relay): NodeJS.Timeout {
       (it) => it.heldSince !== undefined && now - it.heldSince >= stallMs,
     );
     if (isStalled) {
-      endByGateway(joined, { kind, code: 1011, reason: "the other side does not read" });
+      endByGateway(joined, { kind, code: 1011, reason: "the other side does not read its messages" });
     } else if (frames !== joined.frames) {
       frames = joined.frames;
       silentSince = now;

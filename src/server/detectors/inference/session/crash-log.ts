@@ -35,9 +35,9 @@ export function createCrashLog(log: Pick<Log, "error">, now: () => number = () =
     const kind = graph.kind === "served" ? "thread" : "process";
     const next =
       againInMs === 0
-        ? "the next request starts another"
-        : `its detectors follow their \`on_error\` for ${Math.ceil(againInMs / 1_000)} s, then the next request starts another`;
-    log.error(`a model's ${kind} ended: requests that waited for it follow \`on_error\`; ${next}`, {
+        ? "the next request starts a new one"
+        : `its detectors follow \`on_error\` for ${Math.ceil(againInMs / 1_000)} s, then the next request starts a new one`;
+    log.error(`a model's ${kind} ended: waiting requests follow \`on_error\`; ${next}`, {
       model,
       reason,
       ...(last !== undefined && last.unlogged > 0 && { unlogged: last.unlogged }),

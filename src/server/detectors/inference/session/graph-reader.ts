@@ -51,10 +51,10 @@ export async function sequencingOf(tokenizer: Tokenizer, spec: ReaderSpec): Prom
   const prefix = await idsOf(spec.prefix, tokenizer.encoder);
   const payload = maxTokens - frame.before.length - frame.after.length - prefix.length;
   if (payload < 1) {
-    return { key: "max_tokens", message: "special tokens and the prefix leave no room for a text" };
+    return { key: "max_tokens", message: "special tokens and the prefix leave no room for text" };
   }
   if (stride >= payload) {
-    const message = `windows would not move on: \`stride\` must be less than the ${payload} tokens of a text in a window`;
+    const message = `\`stride\` must be less than the ${payload} tokens of a text in a window`;
     return { key: "stride", message };
   }
   return { tokenizer, spec, frame, prefix, payload };
@@ -83,7 +83,7 @@ export async function openReader(graph: Graph, sequencing: Sequencing, signal: A
           const reading = reader.open(...tokenized);
           return {
             take(window, output) {
-              if (!isOfModel(output)) throw new ModelChanged("model", "its server has another model by now");
+              if (!isOfModel(output)) throw new ModelChanged("model", "its server now has another model");
               reading.take(window, output);
             },
             end: () => reading.end(),
@@ -199,7 +199,7 @@ function checkNumbers({ data, at, width, used }: Output, wants: Reader["wants"])
   for (let place = at; place < at + used * width; place++) {
     const value = data[place] as number;
     if (!Number.isFinite(value) && !(value === Number.NEGATIVE_INFINITY && wants !== "either")) {
-      throw new GraphError("model", "the model gave what is not a number");
+      throw new GraphError("model", "the model returned a value that is not a number");
     }
   }
 }

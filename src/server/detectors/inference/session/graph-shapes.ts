@@ -51,11 +51,14 @@ export function checkInputs(inputs: readonly Tensor[]): void {
   const names = inputs.map(({ name }) => name);
   const listed = names.map((name) => `\`${name}\``).join(", ") || "none";
   if (!names.includes("input_ids")) {
-    throw new GraphError("model", `the graph has no input \`input_ids\` (its inputs: ${listed}): it reads no text`);
+    throw new GraphError(
+      "model",
+      `the graph has no input \`input_ids\` (its inputs: ${listed}), so it does not read text`,
+    );
   }
   for (const { name, type, shape } of inputs) {
     if (!FED.has(name)) {
-      throw new GraphError("model", `the graph needs an input \`${name}\`, which a text does not give`);
+      throw new GraphError("model", `the graph needs an input \`${name}\`, which a text does not provide`);
     }
     if (type !== "int64" && type !== "int32") {
       throw new GraphError("model", `the graph's input \`${name}\` is of type ${type}, not int64 or int32`);

@@ -21,19 +21,19 @@ export const NO_SESSION_METRICS: SessionMetrics = { worked() {}, ended() {}, ref
 export function createSessionMetrics(instruments: Instruments, readings: SessionReadings): SessionMetrics {
   instruments.observedGauge(
     "gateway_model_sessions",
-    "Models in use: in memory, each in a process of its own, or on a server.",
+    "Loaded models: each in a process of its own, or on a server.",
     readings.sessions,
   );
-  instruments.observedGauge("gateway_model_waiting", "Requests that wait for a model.", readings.waiting);
-  const busy = instruments.counter("gateway_model_busy_seconds_total", "Time that models were at work.");
+  instruments.observedGauge("gateway_model_waiting", "Requests that are waiting for a model.", readings.waiting);
+  const busy = instruments.counter("gateway_model_busy_seconds_total", "Busy time of models.");
   const restarts = instruments.counter(
     "gateway_model_restarts_total",
-    "Processes of models that ended: `stopped` since they did not stop in time, or `crashed`. They are replaced.",
+    "Model processes that were replaced, because they did not stop in time (`stopped`) or `crashed`.",
     ["reason"],
   );
   const refused = instruments.counter(
     "gateway_model_overloaded_total",
-    "Scans refused because too many waited for a model: such a request is answered 503 `overloaded`.",
+    "Scans that were refused because too many were waiting for a model. The request gets status 503 `overloaded`.",
   );
   return {
     worked: (seconds) => busy.with().inc(seconds),

@@ -42,7 +42,7 @@ export function callsOf(worker: Pick<SessionWorker, "postMessage">, server: AskS
 
 function failureOf(error: unknown): Failure {
   if (!(error instanceof DetectorError) || error.kind === "excess") {
-    return { kind: "failed", message: "its server cannot be asked" };
+    return { kind: "failed", message: "the request to its server failed" };
   }
   return { kind: error.kind, message: error.message };
 }

@@ -138,7 +138,7 @@ export function runSession(
 
 /** Returns the failure for an error, without the runtime's message, which may contain parts of its input. */
 function failureOf(error: unknown, signal: AbortSignal): Failure {
-  if (signal.aborted) return { kind: "failed", message: "it was given up" };
+  if (signal.aborted) return { kind: "failed", message: "it was abandoned" };
   if (error instanceof CallFailure) return { kind: error.kind, message: error.message };
   return { kind: "failed", message: error instanceof GraphError ? error.message : "the model failed on a text" };
 }

@@ -83,8 +83,8 @@ type Outcome =
   | { readonly kind: "found"; readonly found: Reads }
   | { readonly kind: "failed"; readonly error: Error };
 
-const GIVEN_UP: Failure = { kind: "failed", message: "it was given up" };
-const NO_ANSWER: Failure = { kind: "failed", message: "it gave no answer" };
+const GIVEN_UP: Failure = { kind: "failed", message: "it was abandoned" };
+const NO_ANSWER: Failure = { kind: "failed", message: "it did not answer" };
 
 export function createSession(spec: SessionSpec, options: SessionOptions = {}): Session {
   const isServed = spec.graph.kind === "served";
@@ -133,7 +133,7 @@ export function createSession(spec: SessionSpec, options: SessionOptions = {}): 
   const running = (): SessionThread => {
     if (thread !== undefined && !thread.isEnded) return thread;
     if (now() < notBefore) throw new Error(`the ${kind} ended again and again, and is not started for a while`);
-    if (lingering >= MOST_LINGERING) throw new Error("two that were ended are still at work");
+    if (lingering >= MOST_LINGERING) throw new Error("two earlier ones are still stopping");
     hasRead = false;
     unusable = undefined;
     readers = new FifoMap(MOST_READERS);

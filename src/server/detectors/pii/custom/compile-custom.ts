@@ -34,7 +34,7 @@ export function compileCustom(
       void problems.push({ path: [...path, ...below], message });
     const before = problems.length;
     if (builtIn.has(config.name)) refuse(["name"], `\`${config.name}\` is the name of a built-in recognizer`);
-    if (names.has(config.name)) refuse(["name"], `a recognizer before it is called \`${config.name}\` too`);
+    if (names.has(config.name)) refuse(["name"], `an earlier recognizer has the name \`${config.name}\` too`);
     names.add(config.name);
     const category = categoryOf(config.category);
     if (category === undefined) refuse(["category"], `the namespaces are ${CATEGORIES.join(", ")}`);
@@ -96,12 +96,12 @@ function patternsOf(config: CustomRecognizer, engine: Engine, refuse: Refuse): r
         },
       });
     } catch (error) {
-      refuse(path, `this expression is not run: ${(error as Error).message}`);
+      refuse(path, `this expression is not supported: ${(error as Error).message}`);
     }
   }
   const literals = config.deny_list ?? [];
   for (const [at, literal] of literals.entries()) {
-    if (literal === "") refuse(["deny_list", at], "an empty literal is found nowhere");
+    if (literal === "") refuse(["deny_list", at], "an empty literal matches nothing");
     if (literal.length > LONGEST_LITERAL) {
       refuse(["deny_list", at], `${literal.length} characters, at most ${LONGEST_LITERAL}`);
     }

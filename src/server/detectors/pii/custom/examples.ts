@@ -54,7 +54,7 @@ function alteredProblem(scan: Scan, text: string, { start, end }: Finding, place
     const digit = (Number(text[at]) + 1) % 10;
     const altered = `${text.slice(0, at)}${digit}${text.slice(at + 1)}`;
     if (!scan(altered).some((finding) => finding.start === start && finding.end === end)) continue;
-    return `value ${place + 1} is still found when its digit ${tried} is altered: the validator does not prove it`;
+    return `value ${place + 1} is still found when its digit ${tried} is altered: the validator does not check it`;
   }
   return undefined;
 }

@@ -20,23 +20,23 @@ export const NO_POOL_METRICS: PoolMetrics = { worked() {}, ended() {}, refused()
 export function createPoolMetrics(instruments: Instruments, readings: PoolReadings): PoolMetrics {
   instruments.observedGauge(
     "gateway_detector_pool_queue_units",
-    "Text that threads of detectors read or that waits for them, in UTF-16 units.",
+    "Text that detector threads are reading or that is waiting for them, in UTF-16 units.",
     readings.queued,
   );
   instruments.observedGauge(
     "gateway_detector_pool_threads",
-    "Threads that read long texts for detectors.",
+    "Detector threads, which read long texts.",
     readings.threads,
   );
-  const busy = instruments.counter("gateway_detector_pool_busy_seconds_total", "Time that such threads were at work.");
+  const busy = instruments.counter("gateway_detector_pool_busy_seconds_total", "Busy time of the detector threads.");
   const restarts = instruments.counter(
     "gateway_detector_pool_restarts_total",
-    "Threads that ended: `stopped` since they did not answer in time, or `crashed`. They are replaced.",
+    "Detector threads that were replaced, because they did not answer in time (`stopped`) or `crashed`.",
     ["reason"],
   );
   const refused = instruments.counter(
     "gateway_detector_pool_overloaded_total",
-    "Scans refused because too much text waited: such a request is answered 503 `overloaded`.",
+    "Scans that were refused because too much text was waiting. The request gets status 503 `overloaded`.",
   );
   return {
     worked: (seconds) => busy.with().inc(seconds),

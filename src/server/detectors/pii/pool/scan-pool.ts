@@ -220,7 +220,7 @@ export function createScanPool(options: PoolOptions = {}): ScanPool {
         const charge = Math.min(units, maxQueued / 2);
         if (queued > 0 && queued + charge > maxQueued) {
           metrics.refused();
-          throw new DetectorError("overloaded", "too much text waits for the threads of detectors");
+          throw new DetectorError("overloaded", "too much text is waiting for the detector threads");
         }
         queued += charge;
         let isOver = false;

@@ -70,7 +70,7 @@ function overTcp({ address, port }: DnsServer, bytes: Buffer, signal: AbortSigna
       if (received.length < length + 2) return;
       const answer = answerTo(bytes, received.subarray(2, length + 2));
       socket.destroy();
-      if (answer === undefined) reject(new Error("its answer is no DNS message, or to another question"));
+      if (answer === undefined) reject(new Error("its answer is not a DNS message, or answers another query"));
       else resolve(answer);
     });
     socket.on("error", (error) => reject(signal.aborted ? signal.reason : limit.aborted ? limit.reason : error));

@@ -80,13 +80,9 @@ export async function followed(
     const next = await cnameOf(at, servers, first, signal);
     if (next === undefined) return at;
     if (passed.has(next) || passed.size > MAX_HOPS) {
-      throw new AttemptFailed(
-        "dns_update",
-        `the CNAMEs of ${name} lead in a circle, or over more than ${MAX_HOPS} names`,
-        {
-          keepsOrder: true,
-        },
-      );
+      throw new AttemptFailed("dns_update", `the CNAMEs of ${name} form a loop, or are longer than ${MAX_HOPS} names`, {
+        keepsOrder: true,
+      });
     }
     passed.add(next);
     at = next;

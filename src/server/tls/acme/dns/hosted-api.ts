@@ -96,7 +96,7 @@ export function hostedApiProvider(options: HostedApiOptions): DnsProvider {
     const message = `${what} did not ${doing}: ${words}`;
     if (status === 429) return new AttemptFailed("rate_limited", message, { keepsOrder: true, retryAt });
     const isOfToken = status === 401 || status === 403 || /authorization|authentication/i.test(words);
-    const hint = isOfToken ? "; see tls.dns.api_token and zone_token" : "";
+    const hint = isOfToken ? "; check tls.dns.api_token and zone_token" : "";
     return new AttemptFailed(isOfToken ? "dns_auth" : "dns_update", `${message}${hint}`, { keepsOrder: true, retryAt });
   }
 
@@ -111,12 +111,12 @@ export function hostedApiProvider(options: HostedApiOptions): DnsProvider {
       const found = itemsIn(answer.result).find((it) => it["name"] === zone);
       if (found === undefined) continue;
       if (found["status"] !== "active") {
-        const words = `the zone ${zone} is ${remoteText(found["status"]) || "not active"} at the DNS provider, so nobody asks it yet`;
+        const words = `the zone ${zone} is ${remoteText(found["status"]) || "not active"} at the DNS provider, so it is not used yet`;
         throw new AttemptFailed("dns_update", words, { keepsOrder: true });
       }
       return { id: idIn(found), name: zone };
     }
-    const words = `${what} knows no zone that ${name} is in, or the token may not read it; see tls.dns.zone_token`;
+    const words = `${what} has no zone for ${name}, or the token has no permission to read it; check tls.dns.zone_token`;
     throw new AttemptFailed("dns_auth", words, { keepsOrder: true });
   }
 
@@ -180,7 +180,7 @@ export function hostedApiProvider(options: HostedApiOptions): DnsProvider {
         await recordsOf(zone.id, { name: target, value: "" }, signal);
         zones.add(zone.name);
       }
-      return `${what} shows the records of ${[...zones].join(", ")}; that they may be written shows with the first`;
+      return `${what} shows the records of ${[...zones].join(", ")}; whether they can be written is known after the first order`;
     },
   };
 }

@@ -42,7 +42,7 @@ export function rfc2136Provider({ server: text, key, nameServers, now }: Rfc2136
     const target = await followed(name, await resolvers(nameServers), server, signal);
     const zone = zoneIn(await ask(server, questionOf(target, TYPE.SOA, false), signal));
     if (zone !== undefined && (target === zone || target.endsWith(`.${zone}`))) return { target, zone };
-    throw new AttemptFailed("dns_update", `${what} serves no zone that ${target} is in`, { keepsOrder: true });
+    throw new AttemptFailed("dns_update", `${what} serves no zone for ${target}`, { keepsOrder: true });
   }
 
   async function update(
@@ -55,12 +55,12 @@ export function rfc2136Provider({ server: text, key, nameServers, now }: Rfc2136
     const answer = await ask(server, wire, signal);
     const verdict = verify(answer, mac, key);
     const refused = (words: string, reason: "dns_auth" | "dns_update" = "dns_auth"): AttemptFailed =>
-      new AttemptFailed(reason, `${what} did not take the update of ${record.name}: ${words}`, { keepsOrder: true });
+      new AttemptFailed(reason, `${what} did not accept the update of ${record.name}: ${words}`, { keepsOrder: true });
     if (verdict.kind === "unproven") {
       const { error, serverTime } = verdict;
       if (error === TSIG_ERROR.BADKEY)
-        throw refused("it does not know the key; see tls.dns.key_name and key_alg (BADKEY)");
-      if (error === TSIG_ERROR.BADSIG) throw refused("the key is not the one it knows; see tls.dns.key (BADSIG)");
+        throw refused("it does not know the key; check tls.dns.key_name and key_alg (BADKEY)");
+      if (error === TSIG_ERROR.BADSIG) throw refused("the key is wrong; check tls.dns.key (BADSIG)");
       if (error === TSIG_ERROR.BADTIME) {
         const apart =
           serverTime === undefined ? "" : `; its clock is ${serverTime - Math.floor(now() / 1_000)} s ahead`;

@@ -46,7 +46,7 @@ const READ: readonly (readonly [string, string, Readonly<Record<string, string>>
     ["tool_args send", "tool_args a"],
   ],
   [
-    "how an older client begins: what is of the protocol is no text",
+    "how an older client begins: what is of the protocol is not text",
     text(
       rpc("initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "c d", title: "T u" } }),
     ),
@@ -224,7 +224,7 @@ const REFUSED: readonly (readonly [
   ["no JSON, where a header promises it", "{", { "mcp-protocol-version": "2025-11-25" }, -32700, []],
   ["no UTF-8, where a header promises it", Buffer.from([0x7b, 0xff]), { "a2a-version": "1.0" }, -32700, []],
   ["a batch of too many", text(Array.from({ length: 101 }, () => rpc("ping", {}))), {}, -32600, []],
-  ["a batch with what is no message", text([rpc("ping", {}, 5), "x"]), {}, -32600, ["5", "null"]],
+  ["a batch with what is not a message", text([rpc("ping", {}, 5), "x"]), {}, -32600, ["5", "null"]],
 ];
 
 for (const [what, body, headers, code, ids] of REFUSED) {

@@ -37,7 +37,9 @@ const CASES: readonly { readonly name: string; readonly document: Deployment; re
     {
       name: "auth that lets nobody in is told",
       document: documentOf({ auth: { virtual_keys: false, issuers: [] } }),
-      expected: ["warning auth: nobody can call: `auth` accepts no `virtual_keys` and names no `issuers`"],
+      expected: [
+        "warning auth: `auth` accepts no credential, so every request is refused: set `virtual_keys: true` or name `issuers`",
+      ],
     },
     {
       name: "an issuer may be bound once for each audience",
@@ -99,13 +101,13 @@ const CASES: readonly { readonly name: string; readonly document: Deployment; re
     {
       name: "a budget that no profile names is told",
       document: documentOf({ auth: KEYS, budgets: [DAILY], profiles: [{ name: "p" }] }),
-      expected: ["warning budgets[0]: nothing is spent from this budget: no profile's `budget` names it"],
+      expected: ["warning budgets[0]: this budget is never used: no profile's `budget` names it"],
     },
     {
       name: "profiles without auth are told",
       document: documentOf({ budgets: [DAILY], profiles: [{ name: "p", budget: "daily" }] }),
       expected: [
-        "warning profiles: no caller gets a profile or spends from a budget: without `auth` every caller is anonymous",
+        "warning profiles: no caller gets a profile or uses a budget, since without `auth` every caller is anonymous",
       ],
     },
     {
@@ -115,7 +117,7 @@ const CASES: readonly { readonly name: string; readonly document: Deployment; re
         profiles: [{ name: "p" }, { name: "q" }],
       }),
       expected: [
-        'warning profiles[1]: nobody has the profile "q": no issuer of `auth` names it, and `virtual_keys` is off',
+        'warning profiles[1]: no caller gets the profile "q": no issuer of `auth` names it, and `virtual_keys` is off',
       ],
     },
     {
@@ -126,9 +128,9 @@ const CASES: readonly { readonly name: string; readonly document: Deployment; re
         profiles: [{ name: "p", allowed_models: ["gpt-5", "gpt*", "g*", "*", "lama", "llama-3", "fast", "claude-*"] }],
       }),
       expected: [
-        'warning profiles[0].allowed_models[4]: allows nothing: no provider claims such a model, and there is no `default_provider`; did you mean "llama"?',
-        "warning profiles[0].allowed_models[5]: allows nothing: no provider claims such a model, and there is no `default_provider`",
-        "warning profiles[0].allowed_models[7]: allows nothing: no provider claims such a model, and there is no `default_provider`",
+        'warning profiles[0].allowed_models[4]: allows nothing: no provider lists such a model, and there is no `default_provider`; did you mean "llama"?',
+        "warning profiles[0].allowed_models[5]: allows nothing: no provider lists such a model, and there is no `default_provider`",
+        "warning profiles[0].allowed_models[7]: allows nothing: no provider lists such a model, and there is no `default_provider`",
       ],
     },
     {
@@ -148,7 +150,7 @@ const CASES: readonly { readonly name: string; readonly document: Deployment; re
     ...["https://example.com/?a=1", "https://example.com#top"].map((public_url) => ({
       name: `a public_url such as ${public_url} is refused`,
       document: documentOf({ public_url }),
-      expected: ["public_url: the address of the data plane can have no query and no fragment (`?`, `#`)"],
+      expected: ["public_url: the URL of the data plane must not have a query or fragment (`?`, `#`)"],
     })),
   ];
 
@@ -164,6 +166,6 @@ test("each of ten thousand allowed models is looked up in as many claims", () =>
     profiles: [{ name: "p", allowed_models: [...models, ...models.map((model) => `${model}*`), "other-*"] }],
   });
   assert.deepEqual(problemsOf(document), [
-    "warning profiles[0].allowed_models[20000]: allows nothing: no provider claims such a model, and there is no `default_provider`",
+    "warning profiles[0].allowed_models[20000]: allows nothing: no provider lists such a model, and there is no `default_provider`",
   ]);
 });

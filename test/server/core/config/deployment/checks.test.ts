@@ -140,12 +140,12 @@ const CASES: readonly { readonly name: string; readonly document: Deployment; re
     {
       name: "a base_url with a query is refused",
       document: providersOf({ ...LOCAL, base_url: "https://models.example.com/v1?key=1" }),
-      expected: ["providers[0].base_url: the root for requests can have no query and no fragment (`?`, `#`)"],
+      expected: ["providers[0].base_url: the root URL must not have a query or fragment (`?`, `#`)"],
     },
     {
       name: "a base_url with a fragment is refused",
       document: providersOf({ ...LOCAL, base_url: "https://models.example.com/v1#top" }),
-      expected: ["providers[0].base_url: the root for requests can have no query and no fragment (`?`, `#`)"],
+      expected: ["providers[0].base_url: the root URL must not have a query or fragment (`?`, `#`)"],
     },
     {
       name: "a credential that nearly exists is suggested",
@@ -176,14 +176,14 @@ const CASES: readonly { readonly name: string; readonly document: Deployment; re
         providers: [{ preset: "openai", credential: "o" }],
       }),
       expected: [
-        "providers[0].credential: this names a credential of kind `oauth`; a provider takes one with `api_key` or `cloudsig`",
+        "providers[0].credential: this names a credential of kind `oauth`; a provider needs one with `api_key` or `cloudsig`",
       ],
     },
     {
       name: "with auth a provider needs a credential of its own",
       document: documentOf({ auth: { virtual_keys: true, issuers: [] }, providers: [{ preset: "openai" }] }),
       expected: [
-        "providers[0]: with `auth` a provider needs an `api_key` or a `credential`, since the caller's own is not forwarded",
+        "providers[0]: with `auth` a provider needs an `api_key` or a `credential`, since the caller's credential is not forwarded",
       ],
     },
     {
@@ -191,18 +191,20 @@ const CASES: readonly { readonly name: string; readonly document: Deployment; re
       document: providersOf({ ...OPENAI, model_aliases: { "": "gpt-5", "fast-*": "gpt-5" } }),
       expected: [
         'providers[0].model_aliases[""]: an alias cannot be empty: it is the model name that clients ask for',
-        'providers[0].model_aliases["fast-*"]: an alias is one model name; a pattern with `*` is allowed in `models` only',
+        'providers[0].model_aliases["fast-*"]: an alias is one model name; patterns with `*` are only allowed in `models`',
       ],
     },
     {
       name: "a timeout of zero is refused",
       document: providersOf({ ...OPENAI, first_byte_timeout: "0s", retry: retry({ when: ["timeout"] }) }),
-      expected: ["providers[0].first_byte_timeout: expected a duration longer than zero"],
+      expected: ["providers[0].first_byte_timeout: expected a duration above zero"],
     },
     {
       name: "a first wait above the longest wait is told",
       document: providersOf({ ...OPENAI, retry: retry({ backoff: "3s" }) }),
-      expected: ["warning providers[0].retry: `backoff` is longer than `max_backoff`, so every wait is the latter"],
+      expected: [
+        "warning providers[0].retry: `backoff` is longer than `max_backoff`, so every wait is as long as `max_backoff`",
+      ],
     },
     {
       name: "failover to a provider that does not exist is refused, and the nearest name given",
@@ -244,7 +246,7 @@ const CASES: readonly { readonly name: string; readonly document: Deployment; re
       name: "first_byte_timeout without a trigger is refused",
       document: providersOf({ ...OPENAI, first_byte_timeout: "10s", retry: retry({}) }),
       expected: [
-        "providers[0].first_byte_timeout: nothing acts on this timeout: add `timeout` to `retry.when` or `failover.when` here, or to `failover.when` of a provider that lists this one",
+        "providers[0].first_byte_timeout: this timeout has no effect: add `timeout` to `retry.when` or `failover.when` here, or to `failover.when` of a provider that lists this one",
       ],
     },
     {
@@ -266,14 +268,14 @@ const CASES: readonly { readonly name: string; readonly document: Deployment; re
       name: "several providers that claim nothing and have no default are told",
       document: providersOf({ preset: "openai" }, { preset: "anthropic" }),
       expected: [
-        "warning providers: no request can be routed: no provider has `models` or `model_aliases`, and of several providers none is the `default_provider`",
+        "warning providers: no request can be routed: no provider has `models` or `model_aliases`, and `default_provider` is not set",
       ],
     },
     {
       name: "a provider that no request can reach is told",
       document: providersOf(OPENAI, { preset: "anthropic" }),
       expected: [
-        "warning providers[1]: no request reaches this provider: it has no `models` or `model_aliases`, is not the `default_provider` and is in no `failover.to`",
+        "warning providers[1]: no request reaches this provider: it has no `models` or `model_aliases`, it is not the `default_provider`, and no `failover.to` names it",
       ],
     },
     {

@@ -83,12 +83,12 @@ const REFUSED: readonly [string, readonly object[], readonly string[]][] = [
   [
     "a hub over plain http",
     hubModel({ endpoint: "http://hub.example" }),
-    ["models.models[0].hub.endpoint: a hub is asked over https unless it is on this machine"],
+    ["models.models[0].hub.endpoint: the URL of a hub must begin with https, unless it is on this machine"],
   ],
   [
     "an address of a hub with a query",
     hubModel({ endpoint: "https://hub.example/?a=b" }),
-    ["models.models[0].hub.endpoint: the address of a hub has no query"],
+    ["models.models[0].hub.endpoint: the URL of a hub must not have a query"],
   ],
   ["a hub without a commit", [{ name: "m", hub: { repo: "owner/name" } }], ["models.models[0].hub: "]],
   ["neither hub nor files", [{ name: "m" }], ["models.models[0]: a model needs `hub` or `files`"]],
@@ -101,7 +101,7 @@ const REFUSED: readonly [string, readonly object[], readonly string[]][] = [
   ["an empty file", filesModel({ size: 0 }, TOKENIZER), ["models.models[0].files[0].size: expected"]],
   ["a file of 17 GB", filesModel({ size: 17_179_869_185 }, TOKENIZER), ["models.models[0].files[0].size: expected"]],
   [
-    "a size that is no number of bytes",
+    "a size that is not a number of bytes",
     filesModel({ size: 1.5 }, TOKENIZER),
     ["models.models[0].files[0].size: expected"],
   ],
@@ -157,10 +157,13 @@ test("a graph that runs on a server is not needed, and its own tokenizer replace
   const own = { type: "classify", classify: { ref: "m", tokenizer: "/t.json" } };
   assert.deepEqual(problemsOf(filesModel({}), own).lines, []);
   const both = { type: "nlp", nlp: { ref: "m", model: "/m.onnx" } };
-  assert.match(problemsOf(hubModel({}), both).lines.join("\n"), /nlp\.model: the graph is that of the declared model/);
+  assert.match(
+    problemsOf(hubModel({}), both).lines.join("\n"),
+    /nlp\.model: with `ref` the graph comes from the declared model/,
+  );
 });
 
 test("a model that no detector uses is reported, since it is not fetched", () => {
   const { lines } = problemsOf(hubModel({}), { type: "pii" });
-  assert.deepEqual(lines, ["models.models[0]: warning: no detector refers to this model, so that it is not fetched"]);
+  assert.deepEqual(lines, ["models.models[0]: warning: no detector refers to this model, so it is not downloaded"]);
 });

@@ -71,7 +71,7 @@ const OPERATIONS: readonly {
     operation: { op: "patch", name: "xai", channels: [{ id: "m" }, { id: "n", op: "remove", caps: [] }] },
     expected: [
       "channels[0]: a channel under `op: patch` needs its own `op`: `add`, `replace` or `remove`",
-      "channels[1].caps: a channel that is removed has only an `id`: remove `caps`",
+      "channels[1].caps: a channel with `op: remove` has only an `id`: remove `caps`",
     ],
   },
   {
@@ -106,8 +106,8 @@ const OPERATIONS: readonly {
       channels: [{ id: "m", op: "add", base_url: "https://a.example.com/?q" }],
     },
     expected: [
-      "base_url: a root for requests can carry no user and no password",
-      "channels[0].base_url: the root for requests can have no query and no fragment (`?`, `#`)",
+      "base_url: a root URL must not contain a user or password",
+      "channels[0].base_url: the root URL must not have a query or fragment (`?`, `#`)",
     ],
   },
   {
@@ -122,7 +122,7 @@ const OPERATIONS: readonly {
     expected: [
       'set_request_headers.Authorization: the header "Authorization" is set by the gateway and by nothing else',
       'set_request_headers["a b"]: this is not a header name (RFC 9110 section 5.1)',
-      "set_request_headers.x-team: the value holds a character no header may carry",
+      "set_request_headers.x-team: the value contains a character that is not allowed in a header",
     ],
   },
 ];

@@ -82,7 +82,7 @@ profiles: [{name: dev}]
   [
     "auth without any source is told",
     "auth: {virtual_keys: false}",
-    ["1:7 auth: nobody can call: `auth` accepts no `virtual_keys` and names no `issuers`"],
+    ["1:7 auth: `auth` accepts no credential, so every request is refused: set `virtual_keys: true` or name `issuers`"],
   ],
   [
     "an expression goes with the cost type CEL",
@@ -93,7 +93,7 @@ auth: {virtual_keys: true}
 profiles: [{name: a, budget: a}, {name: b, budget: b}]
 `,
     [
-      "2:31 budgets[0].cost: cost of type `CEL` needs `cel`, the expression",
+      "2:31 budgets[0].cost: cost of type `CEL` needs the expression in `cel`",
       "3:37 budgets[1].cost.cel: `cel` is read only with `type: CEL`",
     ],
   ],
@@ -126,7 +126,7 @@ profiles:
 auth: {virtual_keys: true}
 `,
     [
-      '7:39 profiles[0].guardrails.detectors: detector "cards" cannot be left out: guardrail rule "all" has no `requires` and so reads every detector',
+      '7:39 profiles[0].guardrails.detectors: detector "cards" cannot be left out: guardrail rule "all" has no `requires`, so it needs every detector',
     ],
   ],
   [
@@ -138,7 +138,7 @@ auth: {virtual_keys: true}
 `,
     [
       "2:31 credentials[0].token_exchange: the grant `token_exchange` needs an `audience` or a `resource`",
-      "3:31 credentials[1].token_exchange: the grant `on_behalf_of` needs one of `scopes`, the target's",
+      "3:31 credentials[1].token_exchange: the grant `on_behalf_of` needs an entry in `scopes` that names the target",
       "4:41 credentials[2].cloudsig.session_token: a session token needs `access_key_id` and `secret_access_key`",
     ],
   ],
@@ -151,9 +151,9 @@ auth: {virtual_keys: true}
   - {name: d, oauth: {token_url: "http://127.0.0.1:8080/token", client_id: c, client_secret: s}}
 `,
     [
-      "2:34 credentials[0].oauth.token_url: the client secret goes there: it must be `https://`, unless it is of this machine",
-      "3:34 credentials[1].oauth.token_url: a token endpoint can have no fragment (`#`)",
-      "4:34 credentials[2].oauth.token_url: this address is link-local, where machines keep the keys of their cloud account: nothing is asked there",
+      "2:34 credentials[0].oauth.token_url: the client secret is sent there, so the URL must begin with `https://`, unless it is on this machine",
+      "3:34 credentials[1].oauth.token_url: the URL of a token endpoint must not have a fragment (`#`)",
+      "4:34 credentials[2].oauth.token_url: this address is link-local, where machines serve the keys of their cloud account: the gateway never connects to it",
     ],
   ],
   [
@@ -164,9 +164,9 @@ auth: {virtual_keys: true}
   - {name: c, token_exchange: {issuer: i, client_id: c, client_secret: s, grant: on_behalf_of, scopes: [a], audience: t}}
 `,
     [
-      "2:85 credentials[0].token_exchange.resource: a resource is an absolute URI without a fragment (`#`)",
-      "3:85 credentials[1].token_exchange.resource: a resource is an absolute URI without a fragment (`#`)",
-      "4:119 credentials[2].token_exchange.audience: the grant `on_behalf_of` does not send it: `scopes` name the target",
+      "2:85 credentials[0].token_exchange.resource: a resource must be an absolute URI without a fragment (`#`)",
+      "3:85 credentials[1].token_exchange.resource: a resource must be an absolute URI without a fragment (`#`)",
+      "4:119 credentials[2].token_exchange.audience: the grant `on_behalf_of` does not use this key: name the target in `scopes`",
     ],
   ],
   [
@@ -177,14 +177,14 @@ a2a: [{name: d, url: "http://[fe80::1]/a2a", card_url: "http://[fd00:ec2::254]/c
 `,
     ["1:50 providers[0].base_url", "2:22 mcp[0].url", "2:75 mcp[1].url", "3:22 a2a[0].url", "3:56 a2a[0].card_url"].map(
       (place) =>
-        `${place}: this address is link-local, where machines keep the keys of their cloud account: nothing is asked there`,
+        `${place}: this address is link-local, where machines serve the keys of their cloud account: the gateway never connects to it`,
     ),
   ],
   [
     "a picker without a certificate has none to skip",
     `providers: [{name: own, dialect: compat, pool: {service: "http://m:80", picker: {service: "http://p:9002", insecure_skip_verify: true}}}]`,
     [
-      "1:130 providers[0].pool.picker.insecure_skip_verify: there is no certificate to skip: the `service` of this picker is `http://`",
+      "1:130 providers[0].pool.picker.insecure_skip_verify: this key has no effect, since the `service` of this picker is `http://` and has no certificate",
     ],
   ],
   [
@@ -197,9 +197,9 @@ a2a:
   - {name: c, url: "http://c", restore: [CREDIT_CARD]}
 `,
     [
-      "3:44 mcp[0].credential: this names a credential of kind `cloudsig`, which only a provider can take",
+      "3:44 mcp[0].credential: this names a credential of kind `cloudsig`, which only providers support",
       '4:44 mcp[1].credential: "sginer" is no entry of `credentials` of this document; did you mean "signer"?',
-      "6:41 a2a[0].restore: `restore` needs `guardrails.fpe_key`, by which the values are turned back",
+      "6:41 a2a[0].restore: `restore` needs `guardrails.fpe_key`, which decrypts the values",
     ],
   ],
   [
@@ -216,9 +216,9 @@ reconcile:
     [
       "3:13 reconcile.lookback: shorter than `maturity_lag` and a day: widened to 72h",
       "4:14 reconcile.retention: does not exceed `lookback`: widened to 96h",
-      "6:51 reconcile.providers[0].admin_key: this is the key that requests are sent with; reports are for an administrator's key",
+      "6:51 reconcile.providers[0].admin_key: this is the key that requests are sent with; reports need the key of an administrator",
       '7:7 reconcile.providers[1]: two audited providers have the name "openai", the first is entry 1 of this list',
-      "7:51 reconcile.providers[1].admin_key: this is the key that requests are sent with; reports are for an administrator's key",
+      "7:51 reconcile.providers[1].admin_key: this is the key that requests are sent with; reports need the key of an administrator",
       '8:18 reconcile.providers[2].provider: "opnai" is no provider of this document; did you mean "openai"?',
     ],
   ],
@@ -231,10 +231,10 @@ reconcile:
     "a lag that no lookback reaches over judges nothing, and nor does an empty list; a retention of the lookback is none",
     "reconcile: {maturity_lag: 5953h, lookback: 5952h, retention: 5952h, interval: 59s}",
     [
-      "1:12 reconcile: no provider is audited: `providers` is empty",
+      "1:12 reconcile: no provider is reconciled: `providers` is empty",
       "1:27 reconcile.maturity_lag: longer than 5928h: no day within the longest lookback would be judged",
       "1:62 reconcile.retention: does not exceed `lookback`: widened to 5976h",
-      "1:79 reconcile.interval: shorter than a minute: providers may answer such polling with 429",
+      "1:79 reconcile.interval: shorter than a minute: providers may answer such frequent polling with 429",
     ],
   ],
   [
@@ -266,12 +266,12 @@ providers: [{preset: p}]
     - {type: embed, embed: {library: l, tokenizer: t, remote: {endpoint: "http://s", model: m}, topics: [{name: t, examples: [a]}], background: [b]}}
 `,
     [
-      "3:24 guardrails.detectors[0].nlp: `tokenizer` or `ref` is needed",
-      "3:24 guardrails.detectors[0].nlp: `model`, `ref` or `remote` is needed",
+      "3:24 guardrails.detectors[0].nlp: this needs `tokenizer` or `ref`",
+      "3:24 guardrails.detectors[0].nlp: this needs `model`, `ref` or `remote`",
       "4:40 guardrails.detectors[1].classify.ref: this names no declared model of this document, which has none",
-      "4:51 guardrails.detectors[1].classify.stride: windows would not move on: `stride` must be less than `max_tokens`",
-      "5:43 guardrails.detectors[2].nlp.model: with `remote` the graph runs on the server, so `model` is left out",
-      "6:38 guardrails.detectors[3].embed.library: with `remote` no graph runs here, so `library` is left out",
+      "4:51 guardrails.detectors[1].classify.stride: `stride` must be less than `max_tokens`",
+      "5:43 guardrails.detectors[2].nlp.model: with `remote` the graph runs on the server: remove `model`",
+      "6:38 guardrails.detectors[3].embed.library: with `remote` no graph runs on this machine: remove `library`",
     ],
   ],
   [
@@ -283,7 +283,7 @@ providers: [{preset: openai}]
 `,
     [
       '3:35 guardrails.detectors[0].llm.provider: "opnai" is no provider of this document; did you mean "openai"?',
-      "3:106 guardrails.detectors[0].llm.context: a judge of `format: guard_codes` takes no `context`",
+      "3:106 guardrails.detectors[0].llm.context: a judge with `format: guard_codes` does not support `context`",
     ],
   ],
   [
@@ -333,7 +333,7 @@ models:
 `,
     [
       "8:7 models.models[0]: a model needs `hub` or `files`",
-      "9:7 models.models[1]: with `hub` the files are resolved from it, so `files` is left out",
+      "9:7 models.models[1]: with `hub` the files come from the hub: remove `files`",
     ],
   ],
 ];

@@ -36,7 +36,7 @@ const BAD: readonly (readonly [Readonly<Record<string, unknown>>, ...string[]])[
   [{}, ": exactly one of `domains` and `cert_file` is required, found none"],
   [{ email: "a@b" }, ": exactly one of `domains` and `cert_file` is required, found none"],
   [{ cert_file: "c.pem" }, ": `cert_file` needs `key_file` beside it"],
-  [{ cert_file: TEST_CERTIFICATE, key_file: "k" }, "cert_file: is the path of a file, not what it holds"],
+  [{ cert_file: TEST_CERTIFICATE, key_file: "k" }, "cert_file: must be the path of a file, not the PEM text itself"],
   [{ domains: ["*.a.example"] }, "domains[0]: a wildcard needs `tls.dns`, since HTTP-01 cannot prove it"],
   [
     { domains: ["*.a.example", "b.a.example"], dns: hosted },
@@ -56,19 +56,16 @@ const BAD: readonly (readonly [Readonly<Record<string, unknown>>, ...string[]])[
           : "domains[0]: is not a domain such as `gateway.example.com`, or `*.example.com`",
       ] as const,
   ),
-  [{ domains: ["a.example"], email: "mailto:a@b.example" }, "email: is written without `mailto:`"],
+  [{ domains: ["a.example"], email: "mailto:a@b.example" }, "email: must not begin with `mailto:`"],
   [{ domains: ["a.example"], email: "a@b, c@d" }, "email: is not one email address such as `ops@example.com`"],
-  [
-    { domains: ["a.example"], ca: "http://ca.example/dir" },
-    "ca: must be an `https://` URL; ACME is not spoken in plain HTTP",
-  ],
+  [{ domains: ["a.example"], ca: "http://ca.example/dir" }, "ca: must be an `https://` URL; ACME requires TLS"],
   [
     { domains: ["a.example"], trusted_roots: "/etc/roots.pem" },
-    "trusted_roots: holds no certificate; write the PEM itself here, not the path of a file",
+    "trusted_roots: contains no certificate; write the PEM text here, not the path of a file",
   ],
   [
     { domains: ["a.example"], trusted_roots: "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----" },
-    "trusted_roots: holds something that is not a certificate in PEM",
+    "trusted_roots: contains text that is not a PEM certificate",
   ],
   [
     { domains: ["a.example"], dns: { provider: "hosted_api", key: "c2VjcmV0" } },
@@ -77,7 +74,7 @@ const BAD: readonly (readonly [Readonly<Record<string, unknown>>, ...string[]])[
   ],
   [
     { domains: ["a.example"], dns: { ...hosted, api_token: "t t" } },
-    "dns.api_token: holds a blank or a line break, which no token has",
+    "dns.api_token: contains a blank or a line break, which are not allowed in a token",
   ],
   [{ domains: ["a.example"], dns: { ...tsig, server: ":53" } }, "dns.server: needs a host before its port"],
   [
@@ -98,6 +95,8 @@ test("certificates by ACME need the secret that seals their keys", () => {
   const found = lines(readNodeFile({ name: "n", text: JSON.stringify(document) }, references));
   assert.deepEqual(
     found.map((line) => line.replace(/^n:[0-9:]+ /, "")),
-    ["tls.domains: needs `cluster.secret`: the keys of certificates are sealed with a key that it derives"],
+    [
+      "tls.domains: needs `cluster.secret`, since the private keys of certificates are sealed with a key that is derived from it",
+    ],
   );
 });

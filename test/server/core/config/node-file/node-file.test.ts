@@ -53,7 +53,7 @@ const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
   ],
   "several nodes that keep nothing": [
     "extproc: {inspect_listen: '127.0.0.1:1'}\ncluster: {node_id: a, secret: \"${secret:KEY}\", peers: [{id: a, raft_addr: 'a:1', forward_addr: 'a:2'}, {id: b, raft_addr: 'b:1', forward_addr: 'b:2'}]}\n",
-    ["n:2:10: cluster: needs a `data_dir`: only a node without others keeps its state in memory"],
+    ["n:2:10: cluster: needs a `data_dir`: only a node without other members can keep its state in memory"],
   ],
   "an inspector where the data plane listens": [
     `${START}listen: 127.0.0.1:1\nextproc: {inspect_listen: '127.0.0.1:1'}\n`,
@@ -74,12 +74,12 @@ const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
   "several peers, and what they lack": [
     "cluster:\n  node_id: a\n  data_dir: /d\n  peers:\n    - {id: a, raft_addr: 'a:1', forward_addr: 'a:2'}\n    - {id: a, raft_addr: 'a:1'}\n    - {id: b, raft_addr: 'a:2', forward_addr: ':9'}\n",
     [
-      "n:2:3: cluster: needs a `secret`, by which members know each other",
+      "n:2:3: cluster: needs a `secret`, which authenticates members to each other",
       "n:6:7: cluster.peers[1]: needs a `forward_addr`, since there is more than one peer",
       "n:6:12: cluster.peers[1].id: is that of item 0 already",
       "n:6:26: cluster.peers[1].raft_addr: is the `raft_addr` of item 0 already",
       "n:7:26: cluster.peers[2].raft_addr: is the `forward_addr` of item 0 already",
-      "n:7:47: cluster.peers[2].forward_addr: names no host that others can dial",
+      "n:7:47: cluster.peers[2].forward_addr: names no host that other nodes can connect to",
     ],
   ],
   "more than fifteen peers": [
@@ -95,8 +95,8 @@ const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
     [
       "n:2:3: cluster: a joining node needs `raft_addr`",
       "n:2:3: cluster: a joining node needs `forward_addr`",
-      "n:2:3: cluster: needs a `secret`, by which members know each other",
-      "n:4:10: cluster.join[0]: names no host that could be dialled",
+      "n:2:3: cluster: needs a `secret`, which authenticates members to each other",
+      "n:4:10: cluster.join[0]: names no host that this node could connect to",
     ],
   ],
   "a list to join beside peers": [
@@ -106,15 +106,15 @@ const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
   "listeners for members that could not tell each other apart": [
     "cluster: {node_id: a, data_dir: /d, bootstrap: true, raft_addr: 'a:1', kek_file: k}\n",
     [
-      "n:1:65: cluster.raft_addr: needs a `secret` beside it, by which members know each other",
-      "n:1:82: cluster.kek_file: needs a `secret` beside it, since it is the second of two keys",
+      "n:1:65: cluster.raft_addr: needs a `secret` beside it, which authenticates members to each other",
+      "n:1:82: cluster.kek_file: needs a `secret` beside it, since both keys are used together",
     ],
   ],
   "addresses that nobody could dial": [
     'cluster:\n  node_id: a\n  data_dir: /d\n  bootstrap: true\n  secret: "${secret:KEY}"\n  raft_addr: 0.0.0.0:1\n  forward_addr: a:0\n  forward_advertise: "[::]:2"\n',
     [
-      "n:6:14: cluster.raft_addr: names no host that others can dial; set `advertise` to the address that they use",
-      "n:8:22: cluster.forward_advertise: names no host that others can dial",
+      "n:6:14: cluster.raft_addr: names no host that other nodes can connect to; set `advertise` to the address that they use",
+      "n:8:22: cluster.forward_advertise: names no host that other nodes can connect to",
     ],
   ],
   "a short cluster secret, which is not shown": [
@@ -161,8 +161,8 @@ const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
   "names that stand for callers of this machine": [
     `${START}issuers:\n  - {name: local, url: 'https://i'}\nadmin:\n  policy_file: p\n  issuers: [{issuer: local, audience: y, roles: {map: {sre: [operator, local]}}}]\n`,
     [
-      "n:3:12: issuers[0].name: is the name for callers of this machine; take another name",
-      "n:6:61: admin.issuers[0].roles.map.sre: grants a role of callers who come without a token (`local`, `loopback`)",
+      "n:3:12: issuers[0].name: is the reserved name of callers on this machine; choose another name",
+      "n:6:61: admin.issuers[0].roles.map.sre: grants a role that is reserved for callers without a token (`local`, `loopback`)",
     ],
   ],
   "a certificate of both kinds": [
@@ -230,7 +230,7 @@ test("an inspector is read, and one on a public address is warned about", () => 
   }
   for (const address of ["203.0.113.7:1", "172.32.0.1:1", "[2001:db8::1]:1", "[::ffff:203.0.113.7]:1"]) {
     assert.deepEqual(lines(inspecting(address)), [
-      "n:2:27: extproc.inspect_listen: warning: is plaintext and asks nobody who they are: listen on a loopback address or in a private network",
+      "n:2:27: extproc.inspect_listen: warning: is unencrypted and has no authentication: listen on a loopback address or in a private network",
     ]);
   }
   assert.deepEqual(inspecting("127.0.0.1:1").document?.extproc, {

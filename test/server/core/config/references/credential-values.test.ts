@@ -113,7 +113,9 @@ test("a value with a control or non-Latin-1 character is refused with its path a
         assert.equal(found, undefined, `${path} ${JSON.stringify(value)}`);
         const lines = problems.filter(({ severity }) => severity === "error");
         assert.ok(
-          lines.some((line) => line.path === path && line.message.startsWith(`holds ${what}, which no header carries`)),
+          lines.some(
+            (line) => line.path === path && line.message.startsWith(`holds ${what}, which is not allowed in a header`),
+          ),
           `${path}: ${lines.map(formatProblem).join("\n")}`,
         );
         for (const line of problems.map(formatProblem)) assert.doesNotMatch(line, /nary/);

@@ -97,9 +97,9 @@ const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
   ],
   "a name that is a reference": [
     "name: a${NAME}\n",
-    ["f:1:7: name: `${NAME}` cannot be used here: a name is the same on every node"],
+    ["f:1:7: name: `${NAME}` cannot be used here, since a name must be the same on every node"],
   ],
-  "a key": ["name: x\nraw: {'${NAME}': 1}\n", ["f:2:7: raw: a reference cannot stand in a key"]],
+  "a key": ["name: x\nraw: {'${NAME}': 1}\n", ["f:2:7: raw: a reference is not allowed in a key"]],
 };
 
 for (const [what, [text, expected]] of Object.entries(BAD)) {
@@ -111,7 +111,7 @@ test("file references, or all references, are refused in documents that allow no
     "f:1:4: a: `${file:pem}` cannot be used in this document, only `${VAR}` and `${secret:NAME}`",
   ]);
   assert.deepEqual(lines(read(texts, "b: ${NAME}\n", { noneAllowed: true })), [
-    "f:1:4: b: `${NAME}` cannot be used in this document, which holds no references",
+    "f:1:4: b: `${NAME}` cannot be used in this document, in which no references are allowed",
   ]);
 });
 

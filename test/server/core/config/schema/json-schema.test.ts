@@ -21,6 +21,24 @@ test("the printed schema is strict JSON Schema without custom keywords", () => {
   }
 });
 
+test("a choice of digits may be written as a number, as the reader accepts it", () => {
+  const check = compile(deploymentJsonSchema());
+  const withTriggers = (when: readonly unknown[]) => ({
+    providers: [{ name: "a", dialect: "compat", base_url: "https://a.example", retry: { attempts: 1, when } }],
+  });
+  for (const [when, isRight] of [
+    [["connect", 429], true],
+    [["429"], true],
+    [["${env:WHEN}"], true],
+    [[430], false],
+    [[429.5], false],
+    [["430"], false],
+  ] as const) {
+    const document = withTriggers(when);
+    assert.equal(check(document), isRight, JSON.stringify(document));
+  }
+});
+
 test("a key that this version lacks says so in its description", () => {
   const { properties } = printed as { readonly properties: Readonly<Record<string, JsonSchema>> };
   assert.equal(properties["later"]?.["description"], "Later. Not supported by this version.");

@@ -69,7 +69,7 @@ test("an alias to nothing, to itself or to a non-object is refused with its line
   assert.deepEqual(problemsOf("a: &x\n  b: [*x]\n"), ["f:2:7: a.b[0]: this alias names the node that contains it"]);
   assert.deepEqual(problemsOf("a: &x { <<: *x }\n"), ["f:1:13: a: this alias names the node that contains it"]);
   assert.deepEqual(problemsOf("x: &x 1\na: { <<: *x }\n"), [
-    "f:1:7: a: what `<<` merges must be an object, or a list of objects",
+    "f:1:7: a: the value of `<<` must be an object, or a list of objects",
   ]);
   assert.deepEqual(problemsOf("x: &x { k: !!binary aGk= }\na: *x\n").length, 2);
 });
@@ -78,8 +78,8 @@ test("aliases that would expand beyond the limit are refused at once", () => {
   const wide = `a: &k0 [x, x]\n${Array.from({ length: 40 }, (_, at) => `k${at}: &k${at + 1} [*k${at}, *k${at}]\n`).join("")}`;
   const merging = `a: &k0 { a0: 1, b0: 2 }\n${Array.from({ length: 40 }, (_, at) => `k${at}: &k${at + 1} { a${at + 1}: *k${at}, b${at + 1}: *k${at}, <<: *k${at} }\n`).join("")}`;
   const deep = `a: &k0 [x]\n${Array.from({ length: 80 }, (_, at) => `k${at}: &k${at + 1} [*k${at}]\n`).join("")}`;
-  assert.deepEqual(problemsOf(wide).slice(-1), ["f:1:1: the document holds more than 100000 values"]);
-  assert.deepEqual(problemsOf(merging).slice(-1), ["f:1:1: the document holds more than 100000 values"]);
+  assert.deepEqual(problemsOf(wide).slice(-1), ["f:1:1: the document contains more than 100000 values"]);
+  assert.deepEqual(problemsOf(merging).slice(-1), ["f:1:1: the document contains more than 100000 values"]);
   assert.match(problemsOf(deep)[0] ?? "", /nested deeper than 64 levels/);
 });
 

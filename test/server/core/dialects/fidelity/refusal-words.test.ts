@@ -26,17 +26,20 @@ function refused(
 test("a refusal names the field, the model and the remedy, and the field is the parameter", () => {
   assert.deepEqual(refused([lost("sampling")], { temperature: 0.2 }), {
     message:
-      "`temperature` (sampling) is not taken by claude-sonnet-5: leave it out, ask for another model, " +
+      "`temperature` (sampling) is not supported by claude-sonnet-5: leave it out, ask for another model, " +
       "or set `on_fidelity_loss: allow` for provider anthropic. " +
       "An overlay's `remove_request_fields` takes it out of every request.",
     param: "temperature",
   });
-  assert.match(refused([lost("seed")], { seed: 7 }).message, /^`seed` is not taken by /);
+  assert.match(refused([lost("seed")], { seed: 7 }).message, /^`seed` is not supported by /);
 });
 
 test("a loss with several causes is named once, and the capability is the parameter", () => {
   const { message, param } = refused([lost("sampling")], { temperature: 0.2, top_p: 0.3 });
-  assert.match(message, /^`temperature` and `top_p` \(sampling\) are not taken by claude-sonnet-5: leave them out, /);
+  assert.match(
+    message,
+    /^`temperature` and `top_p` \(sampling\) are not supported by claude-sonnet-5: leave them out, /,
+  );
   assert.equal(param, "sampling");
   const tools = Array.from({ length: 9 }, (_, at) => ({ type: "function", function: { name: `f${at}` } }));
   assert.match(
@@ -48,7 +51,7 @@ test("a loss with several causes is named once, and the capability is the parame
 test("all losses are reported together", () => {
   const request = { seed: 7, logit_bias: { 1: 2 }, temperature: 0 };
   const { message, param } = refused([lost("sampling"), lost("logit_bias"), lost("seed")], request);
-  assert.match(message, /^`temperature` \(sampling\), `logit_bias` and `seed` are not taken by /);
+  assert.match(message, /^`temperature` \(sampling\), `logit_bias` and `seed` are not supported by /);
   assert.equal(param, "sampling");
 });
 
@@ -56,10 +59,10 @@ test("an untranslatable form is named by its place, and unknown fields by their 
   const image = { type: "image_url", image_url: { url: "http://example.com/a.png" } };
   const place = "messages[0].content[0].image_url";
   const { message, param } = refused([lost("vision", place)], { messages: [{ role: "user", content: [image] }] });
-  assert.ok(message.startsWith(`\`${place}\` as it stands (vision) is not taken by `), message);
+  assert.ok(message.startsWith(`\`${place}\` as it stands (vision) is not supported by `), message);
   assert.equal(param, place);
   const unknown = refused([lost("unknown_field", "min_p")], { min_p: 0.1, guided_json: {}, messages: [] });
-  assert.match(unknown.message, /^`min_p` and `guided_json` \(unknown_field\) are not taken by /);
+  assert.match(unknown.message, /^`min_p` and `guided_json` \(unknown_field\) are not supported by /);
 });
 
 test("places are found in both dialects, inside lists and fields", () => {
@@ -96,7 +99,7 @@ test("a reference to an unstored item is reported with the client setting that h
   const { message, param } = refused([lost("stored_responses")], { input }, { form: "responses" });
   assert.equal(param, "input[1]");
   assert.ok(
-    message.startsWith("`input[1]` (stored_responses) is not taken by claude-sonnet-5: leave it out, "),
+    message.startsWith("`input[1]` (stored_responses) is not supported by claude-sonnet-5: leave it out, "),
     message,
   );
   assert.match(message, /Items are not stored for this model: .* set `providerOptions\.openai\.store` to false/);

@@ -213,7 +213,7 @@ test("a body without a message, or a web page, is not shown", () => {
     const toCompat = JSON.parse(translateError("compat", { status: 502, body, requestId }).body) as CompatBody;
     assert.deepEqual(toCompat, { error: { message, type: "server_error", param: null, code: null } });
   }
-  assert.match(translateErrorEvent("messages", {}, requestId), /"The provider broke its answer off with an error\."/);
+  assert.match(translateErrorEvent("messages", {}, requestId), /"The provider ended its answer with an error\."/);
 });
 
 test("a message is truncated at 4 KiB, between characters", () => {

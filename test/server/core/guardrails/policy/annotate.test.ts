@@ -206,7 +206,7 @@ test("an invalid allow list is refused", () => {
     `error guardrails.allow_list.2: ${none}`,
   ]);
   assert.deepEqual(refused([".*"]), [
-    "error guardrails.allow_list.0: matches the empty text, so that every finding would be allowed",
+    "error guardrails.allow_list.0: matches the empty text, so every finding would be allowed",
   ]);
   assert.deepEqual(refused(["x".repeat(1025)]), [
     "error guardrails.allow_list.0: has 1025 characters, at most 1024 are allowed",

@@ -17,7 +17,7 @@ const of = (own: Partial<GuardrailRule>, more: Partial<Guardrails> = {}, known =
 const deny = (when: string, more: Partial<GuardrailRule> = {}): readonly string[] =>
   of({ action: "deny", when, ...more });
 
-const NEVER = "the rule never does anything";
+const NEVER = "the rule never acts";
 
 test("a condition is checked like an access rule's, and a type without its category is refused", () => {
   const table: readonly (readonly [when: string, ...problems: string[]])[] = [
@@ -94,14 +94,14 @@ test("a rule that can never act is warned about", () => {
   ]);
   assert.deepEqual(of({ requires: [], action: "deny", when: 'model == "x"' }), []);
   assert.deepEqual(of({ action: "deny" }, {}, known(shadow)), [
-    `warning r: \`pii\` in \`mode: shadow\`, which policy does not see: ${NEVER}`,
+    `warning r: \`pii\` in \`mode: shadow\`, which rules do not see: ${NEVER}`,
   ]);
   assert.deepEqual(of({}, {}, known(facts([]))), [`warning r: there is no detector to find anything: ${NEVER}`]);
   assert.deepEqual(of({}, {}, known(headers)), [
-    `warning r.kinds: its detectors read \`header\`, \`query\`, of which the rule rewrites none: ${NEVER}`,
+    `warning r.kinds: its detectors read \`header\`, \`query\`, and the rule rewrites none of these kinds: ${NEVER}`,
   ]);
   assert.deepEqual(of({ kinds: ["output"] }), [
-    `warning r.kinds: its detectors read \`system\`, \`user\`, \`assistant\`, \`tool_args\`, \`tool_result\`, of which the rule rewrites none: ${NEVER}`,
+    `warning r.kinds: its detectors read \`system\`, \`user\`, \`assistant\`, \`tool_args\`, \`tool_result\`, and the rule rewrites none of these kinds: ${NEVER}`,
   ]);
   assert.deepEqual(of({ action: "deny", when: "annotations.size() == 0" }, {}, known(shadow)), []);
   assert.deepEqual(
@@ -114,11 +114,11 @@ test("a condition that fails whenever nothing was found is warned about", () => 
   const [told = ""] = deny('labels["pii/CREDIT_CARD"] > 0.5');
   assert.match(
     told,
-    /^warning r\.when: cannot be evaluated where nothing was found \(.+\), so that every such message is refused; ask `"<category>\/<LABEL>" in labels &&` first$/,
+    /^warning r\.when: cannot be evaluated if nothing was found \(.+\), so every such message is refused; check `"<category>\/<LABEL>" in labels &&` first$/,
   );
   assert.match(
     deny('labels["pii/CREDIT_CARD"] > 0.5', { on_error: "fail_open" })[0] ?? "",
-    /the rule is skipped and told of/,
+    /the rule is skipped and the error is logged/,
   );
   assert.deepEqual(deny('"pii/CREDIT_CARD" in labels && labels["pii/CREDIT_CARD"] > 0.5'), []);
 });
@@ -181,7 +181,7 @@ test("rewriting streamed answers needs a detector with a bounded match length, o
   const [told = ""] = of({ ...all, action: "deny" }, {}, late);
   assert.match(
     told,
-    /^warning r: `names` can judge a streamed answer only as it goes on.*`guardrails\.stream\.policy: buffer` holds it$/,
+    /^warning r: `names` can only judge a streamed answer while it is sent.*`guardrails\.stream\.policy: buffer` holds it back$/,
   );
 });
 
@@ -197,16 +197,16 @@ test("a detector beside or behind the call is warned about if it is too late for
   const told = (own: Partial<GuardrailRule>, more: Partial<Guardrails> = {}) =>
     problemsOf({ rules: [rule(own)], ...more }, known).map((problem) => problem.replace("guardrails.rules.0", "r"));
   const late =
-    "a request in which `beside` finds what it selects cannot be rewritten any more (`schedule: overlap`) and";
-  const key = "`guardrails.overlap.on_redact`";
-  assert.deepEqual(told({}), [`warning r: ${late} is refused: ${key}`]);
+    "cannot rewrite a request after it was forwarded: a request in which `beside` (`schedule: overlap`) finds something to rewrite";
+  const key = "(`guardrails.overlap.on_redact`)";
+  assert.deepEqual(told({}), [`warning r: ${late} is refused ${key}`]);
   assert.deepEqual(told({}, { overlap: { on_redact: "allow" } }), [
-    `warning r: ${late} passes as it is and is recorded: ${key}`,
+    `warning r: ${late} passes unchanged and is recorded ${key}`,
   ]);
   assert.deepEqual(told({ select: 'a.type == "pii/CREDIT_CARD"' }), []);
   const nothing = { action: "deny", when: '!("pii/PERSON" in labels)' } as const;
   const early = (names: string) =>
-    `warning r.when: holds where nothing was found, and is asked before ${names} has answered: name what it depends on in \`requires\`, with \`schedule: sync\` or \`overlap\``;
+    `warning r.when: is true if nothing was found, and is evaluated before ${names} has answered: name the detectors that it depends on in \`requires\`, with \`schedule: sync\` or \`overlap\``;
   assert.deepEqual(told(nothing), [early("`beside`, `behind`")]);
   assert.deepEqual(told({ ...nothing, requires: ["beside"] }), []);
   assert.deepEqual(told({ ...nothing, when: '!("pii/US_SSN" in labels)', requires: ["behind"] }), [early("`behind`")]);

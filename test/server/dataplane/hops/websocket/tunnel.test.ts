@@ -75,7 +75,7 @@ test("a session whose slow side reads nothing for too long ends with 1011", asyn
   far.pause();
   const closed = closeOf(client);
   for (let i = 0; i < 32; i++) client.send(Buffer.alloc(MEBIBYTE));
-  assert.deepEqual(await closed, { code: 1011, reason: "the other side does not read" });
+  assert.deepEqual(await closed, { code: 1011, reason: "the other side does not read its messages" });
   assertIncludes(await gateway.result(), { kind: "closed", code: 1011, by: "gateway" });
 });
 

@@ -89,9 +89,9 @@ test("a token that reads zones and one that writes records are each used for the
 
 test("missing permissions are reported with the key of the node file to change", async (t) => {
   for (const [tokens, words] of [
-    [{ apiToken: "nobody" }, /10000 Authentication error; see tls\.dns\.api_token/],
-    [{ apiToken: "writer" }, /knows no zone that _acme-challenge\.gw\.example\.com is in.*zone_token/],
-    [{ apiToken: "reader" }, /did not write .*10000 Authentication error; see tls\.dns\.api_token/],
+    [{ apiToken: "nobody" }, /10000 Authentication error; check tls\.dns\.api_token/],
+    [{ apiToken: "writer" }, /has no zone for _acme-challenge\.gw\.example\.com.*zone_token/],
+    [{ apiToken: "reader" }, /did not write .*10000 Authentication error; check tls\.dns\.api_token/],
   ] as const) {
     const { dns } = await start(t, tokens);
     await assert.rejects(dns.publish([record("x")], signal), (error: Error & { reason?: string }) => {
@@ -164,5 +164,5 @@ test("a check reads zones and records, writes nothing, and names what is missing
   );
   assert.ok(simulator.asked.every((line) => line.startsWith("GET ")));
   const other = await start(t, { apiToken: "reader" });
-  await assert.rejects(other.dns.check([NAME], signal), /did not list the records .*see tls\.dns\.api_token/);
+  await assert.rejects(other.dns.check([NAME], signal), /did not list the records .*check tls\.dns\.api_token/);
 });

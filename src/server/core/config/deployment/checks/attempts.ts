@@ -50,7 +50,7 @@ export const checkFirstByteTimeout: Check = ({ providers }, problem) => {
       return [
         problem(
           ["providers", at, "first_byte_timeout"],
-          "nothing acts on this timeout: add `timeout` to `retry.when` or `failover.when` here, or to `failover.when` of a provider that lists this one",
+          "this timeout has no effect: add `timeout` to `retry.when` or `failover.when` here, or to `failover.when` of a provider that lists this one",
         ),
       ];
     }

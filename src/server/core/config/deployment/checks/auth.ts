@@ -16,7 +16,13 @@ export const checkAuth: Check = ({ auth, profiles }, problem) => {
   const known = new Set((profiles ?? []).map(({ name }) => name));
   return [
     ...(!auth.virtual_keys && auth.issuers.length === 0
-      ? [problem(["auth"], "nobody can call: `auth` accepts no `virtual_keys` and names no `issuers`", "warning")]
+      ? [
+          problem(
+            ["auth"],
+            "`auth` accepts no credential, so every request is refused: set `virtual_keys: true` or name `issuers`",
+            "warning",
+          ),
+        ]
       : []),
     ...repeatedBindings(auth.issuers, problem),
     ...auth.issuers.flatMap((issuer, at) => bindingProblems(issuer, known, problem, ["auth", "issuers", at])),
@@ -79,7 +85,7 @@ export const checkHolders: Check = ({ auth, profiles, budgets }, problem) => {
   const unspent = (budgets ?? []).flatMap(({ name }, at) =>
     isMisspelt || spent.has(name)
       ? []
-      : [problem(["budgets", at], "nothing is spent from this budget: no profile's `budget` names it", "warning")],
+      : [problem(["budgets", at], "this budget is never used: no profile's `budget` names it", "warning")],
   );
   return [...unspent, ...unheldProfiles(auth, profiles ?? [], problem)];
 };
@@ -90,7 +96,7 @@ function unheldProfiles(
   problem: ProblemAt,
 ): readonly Problem[] {
   if (auth === undefined) {
-    const message = "no caller gets a profile or spends from a budget: without `auth` every caller is anonymous";
+    const message = "no caller gets a profile or uses a budget, since without `auth` every caller is anonymous";
     return profiles.length === 0 ? [] : [problem(["profiles"], message, "warning")];
   }
   // The profiles that keys will name are unknown until the keys are minted.
@@ -107,7 +113,7 @@ function unheldProfiles(
       : [
           problem(
             ["profiles", at],
-            `nobody has the profile ${shown(name)}: no issuer of \`auth\` names it, and \`virtual_keys\` is off`,
+            `no caller gets the profile ${shown(name)}: no issuer of \`auth\` names it, and \`virtual_keys\` is off`,
             "warning",
           ),
         ],
@@ -121,4 +127,4 @@ function unheldProfiles(
 export const checkPublicUrl: Check = ({ public_url: url }, problem) =>
   url === undefined || !/[?#]/.test(url)
     ? []
-    : [problem(["public_url"], "the address of the data plane can have no query and no fragment (`?`, `#`)")];
+    : [problem(["public_url"], "the URL of the data plane must not have a query or fragment (`?`, `#`)")];

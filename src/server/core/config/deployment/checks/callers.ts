@@ -11,7 +11,7 @@ export const checkBudgets: Check = ({ budgets }, problem) =>
     const found: Problem[] = [];
     const isExpression = cost?.type === "CEL";
     if (isExpression && cost.cel === undefined) {
-      found.push(problem(["budgets", at, "cost"], "cost of type `CEL` needs `cel`, the expression"));
+      found.push(problem(["budgets", at, "cost"], "cost of type `CEL` needs the expression in `cel`"));
     }
     if (!isExpression && cost?.cel !== undefined) {
       found.push(problem(["budgets", at, "cost", "cel"], "`cel` is read only with `type: CEL`"));
@@ -51,7 +51,7 @@ export const checkOmittedDetectors: Check = ({ profiles, guardrails }, problem) 
     return (guardrails?.rules ?? []).flatMap((rule) => {
       const missing = (rule.requires ?? detectors).filter((name) => detectors.includes(name) && !selected.has(name));
       if (missing.length === 0) return [];
-      const why = rule.requires === undefined ? "has no `requires` and so reads every detector" : "requires it";
+      const why = rule.requires === undefined ? "has no `requires`, so it needs every detector" : "requires it";
       return [
         problem(
           path,

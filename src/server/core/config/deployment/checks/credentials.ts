@@ -29,10 +29,15 @@ function ofTokenUrl(text: string, path: Path, problem: ProblemAt): readonly Prob
   if (!URL.canParse(text)) return []; // The format check reports it.
   const { protocol, hostname, hash } = new URL(text);
   if (hash !== "" || text.includes("#")) {
-    return [problem(path, "a token endpoint can have no fragment (`#`)")];
+    return [problem(path, "the URL of a token endpoint must not have a fragment (`#`)")];
   }
   if (protocol !== "https:" && !isLoopback(hostname)) {
-    return [problem(path, "the client secret goes there: it must be `https://`, unless it is of this machine")];
+    return [
+      problem(
+        path,
+        "the client secret is sent there, so the URL must begin with `https://`, unless it is on this machine",
+      ),
+    ];
   }
   return isLinkLocal(hostname) ? [problem(path, LINK_LOCAL)] : [];
 }
@@ -47,11 +52,11 @@ function ofExchange(
     found.push(problem(path, "the grant `token_exchange` needs an `audience` or a `resource`"));
   }
   if (grant === "on_behalf_of" && scopes.length === 0) {
-    found.push(problem(path, "the grant `on_behalf_of` needs one of `scopes`, the target's"));
+    found.push(problem(path, "the grant `on_behalf_of` needs an entry in `scopes` that names the target"));
   }
   // Source: RFC 8707 section 2.
   if (resource !== undefined && (!URL.canParse(resource) || resource.includes("#"))) {
-    found.push(problem([...path, "resource"], "a resource is an absolute URI without a fragment (`#`)"));
+    found.push(problem([...path, "resource"], "a resource must be an absolute URI without a fragment (`#`)"));
   }
   for (const [key, value] of [
     ["audience", audience],
@@ -59,14 +64,14 @@ function ofExchange(
   ] as const) {
     if (grant !== "on_behalf_of" || value === undefined) continue;
     found.push(
-      problem([...path, key], "the grant `on_behalf_of` does not send it: `scopes` name the target", "warning"),
+      problem([...path, key], "the grant `on_behalf_of` does not use this key: name the target in `scopes`", "warning"),
     );
   }
   return found;
 }
 
 const LINK_LOCAL =
-  "this address is link-local, where machines keep the keys of their cloud account: nothing is asked there";
+  "this address is link-local, where machines serve the keys of their cloud account: the gateway never connects to it";
 
 /**
  * Refuses link-local addresses, where cloud machines get their own credentials: the author of a document must not be able to

@@ -51,7 +51,7 @@ function roleProblems(detector: Detector, problem: ProblemAt, path: Path): reado
 function scheduleProblems({ schedule, apply_to: kinds }: Detector, problem: ProblemAt, path: Path): readonly Problem[] {
   if (schedule === "sync" || kinds === undefined || kinds.length === 0) return [];
   if (kinds.some((kind) => kind !== "output")) return [];
-  const words = `\`${schedule}\` counts for requests alone, and this detector reads answers alone: it runs inline`;
+  const words = `\`${schedule}\` only applies to requests, but this detector only reads answers: it runs inline`;
   return [problem([...path, "schedule"], words, "warning")];
 }
 
@@ -71,22 +71,20 @@ function modelProblems(
       found.push(problem([...at, "ref"], unknownName("declared model", ref, models)));
     }
     if (ref !== undefined && model !== undefined) {
-      found.push(
-        problem([...at, "model"], "the graph is that of the declared model, so `model` is left out beside `ref`"),
-      );
+      found.push(problem([...at, "model"], "with `ref` the graph comes from the declared model: remove `model`"));
     }
     if (remote !== undefined && model !== undefined) {
-      found.push(problem([...at, "model"], "with `remote` the graph runs on the server, so `model` is left out"));
+      found.push(problem([...at, "model"], "with `remote` the graph runs on the server: remove `model`"));
     }
     if (remote !== undefined && library !== undefined) {
-      found.push(problem([...at, "library"], "with `remote` no graph runs here, so `library` is left out"));
+      found.push(problem([...at, "library"], "with `remote` no graph runs on this machine: remove `library`"));
     }
-    if (ref === undefined && tokenizer === undefined) found.push(problem(at, "`tokenizer` or `ref` is needed"));
+    if (ref === undefined && tokenizer === undefined) found.push(problem(at, "this needs `tokenizer` or `ref`"));
     if (ref === undefined && remote === undefined && model === undefined) {
-      found.push(problem(at, "`model`, `ref` or `remote` is needed"));
+      found.push(problem(at, "this needs `model`, `ref` or `remote`"));
     }
     if ((config.stride ?? 0) >= config.max_tokens) {
-      found.push(problem([...at, "stride"], "windows would not move on: `stride` must be less than `max_tokens`"));
+      found.push(problem([...at, "stride"], "`stride` must be less than `max_tokens`"));
     }
     return found;
   });
@@ -104,7 +102,7 @@ function judgeProblems(
     found.push(problem([...path, "llm", "provider"], unknownName("provider", llm.provider, providers)));
   }
   if (llm.format === "guard_codes" && (llm.context ?? []).length > 0) {
-    found.push(problem([...path, "llm", "context"], "a judge of `format: guard_codes` takes no `context`"));
+    found.push(problem([...path, "llm", "context"], "a judge with `format: guard_codes` does not support `context`"));
   }
   return found;
 }

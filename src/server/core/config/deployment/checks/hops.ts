@@ -10,7 +10,7 @@ export const checkPools: Check = ({ providers }, problem) =>
       ? [
           problem(
             ["providers", at, "pool", "picker", "insecure_skip_verify"],
-            "there is no certificate to skip: the `service` of this picker is `http://`",
+            "this key has no effect, since the `service` of this picker is `http://` and has no certificate",
           ),
         ]
       : [],
@@ -26,7 +26,7 @@ export const checkHops: Check = ({ mcp, a2a, credentials, guardrails }, problem)
   const unlisted = (mcp ?? []).flatMap(({ name, registry }, at) => {
     const owner = registry === undefined ? undefined : owners.get(registry.name);
     if (owner === undefined || owner === at) return [];
-    const words = `entry ${owner + 1} of this list has this name in a version that wins: this server is reached at \`/mcp/${name}\` alone`;
+    const words = `entry ${owner + 1} of this list has this name with a higher version: this server can only be reached at \`/mcp/${name}\` alone`;
     return [problem(["mcp", at, "registry", "name"], words, "warning")];
   });
   const faults = hops.flatMap(({ credential, restore, path }) => {
@@ -37,13 +37,11 @@ export const checkHops: Check = ({ mcp, a2a, credentials, guardrails }, problem)
     }
     if (named?.cloudsig !== undefined) {
       found.push(
-        problem([...path, "credential"], "this names a credential of kind `cloudsig`, which only a provider can take"),
+        problem([...path, "credential"], "this names a credential of kind `cloudsig`, which only providers support"),
       );
     }
     if ((restore ?? []).length > 0 && guardrails?.fpe_key === undefined) {
-      found.push(
-        problem([...path, "restore"], "`restore` needs `guardrails.fpe_key`, by which the values are turned back"),
-      );
+      found.push(problem([...path, "restore"], "`restore` needs `guardrails.fpe_key`, which decrypts the values"));
     }
     return found;
   });

@@ -19,7 +19,7 @@ export const checkModels: Check = ({ models, guardrails }, problem) => {
       ...fileProblems(model, problem, path),
       ...(references.has(model.name)
         ? []
-        : [problem(path, "no detector refers to this model, so that it is not fetched", "warning")]),
+        : [problem(path, "no detector refers to this model, so it is not downloaded", "warning")]),
     ];
   });
 };
@@ -27,9 +27,7 @@ export const checkModels: Check = ({ models, guardrails }, problem) => {
 function kindProblems({ hub, files = [] }: Model, problem: ProblemAt, path: Path): readonly Problem[] {
   const isListed = files.length > 0;
   if (isListed !== (hub !== undefined)) return [];
-  const words = isListed
-    ? "with `hub` the files are resolved from it, so `files` is left out"
-    : "a model needs `hub` or `files`";
+  const words = isListed ? "with `hub` the files come from the hub: remove `files`" : "a model needs `hub` or `files`";
   return [problem(path, words)];
 }
 
@@ -37,10 +35,10 @@ function hubProblems({ hub }: Model, problem: ProblemAt, path: Path): readonly P
   if (hub?.endpoint === undefined || !URL.canParse(hub.endpoint)) return [];
   const { protocol, hostname, search, hash } = new URL(hub.endpoint);
   const at = [...path, "hub", "endpoint"];
-  if (search !== "" || hash !== "") return [problem(at, "the address of a hub has no query and no fragment")];
+  if (search !== "" || hash !== "") return [problem(at, "the URL of a hub must not have a query or fragment")];
   if (protocol === "https:" || /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)) return [];
   const words =
-    "a hub is asked over https unless it is on this machine: what it says of digests decides what is loaded";
+    "the URL of a hub must begin with https, unless it is on this machine: its digests decide what is loaded";
   return [problem(at, words)];
 }
 

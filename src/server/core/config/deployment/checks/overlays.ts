@@ -82,10 +82,10 @@ function definitionProblems(operation: ProviderOperation, problem: ProblemAt, pa
 function rootProblems(root: string | undefined, problem: ProblemAt, path: Path): readonly Problem[] {
   if (root === undefined) return [];
   if (/^https?:\/\/[^/?#]*@/.test(root)) {
-    return [problem([...path, "base_url"], "a root for requests can carry no user and no password")];
+    return [problem([...path, "base_url"], "a root URL must not contain a user or password")];
   }
   if (/[?#]/.test(root)) {
-    return [problem([...path, "base_url"], "the root for requests can have no query and no fragment (`?`, `#`)")];
+    return [problem([...path, "base_url"], "the root URL must not have a query or fragment (`?`, `#`)")];
   }
   return [];
 }
@@ -97,7 +97,8 @@ function headerProblems(operation: ProviderOperation, problem: ProblemAt, path: 
     if (RESERVED_HEADERS.has(name.toLowerCase())) {
       return [problem(at, `the header ${shown(name)} is set by the gateway and by nothing else`)];
     }
-    if (/[^\t -~\u0080-\u00ff]/.test(value)) return [problem(at, "the value holds a character no header may carry")];
+    if (/[^\t -~\u0080-\u00ff]/.test(value))
+      return [problem(at, "the value contains a character that is not allowed in a header")];
     return [];
   });
 }
@@ -120,7 +121,9 @@ function channelProblems(
   if (channel.op === "remove") {
     const extra = Object.keys(channel).filter((key) => key !== "op" && key !== "id");
     found.push(
-      ...extra.map((key) => problem([...path, key], `a channel that is removed has only an \`id\`: remove \`${key}\``)),
+      ...extra.map((key) =>
+        problem([...path, key], `a channel with \`op: remove\` has only an \`id\`: remove \`${key}\``),
+      ),
     );
   } else if (channel.tier === "provider_compat") {
     const missing = (["verified_at", "verified_by"] as const).filter((key) => channel[key] === undefined);

@@ -26,7 +26,7 @@ export const checkBaseUrl: Check = ({ providers }, problem) =>
   providers.flatMap(({ base_url }, at) =>
     base_url === undefined || !/[?#]/.test(base_url)
       ? []
-      : [problem(["providers", at, "base_url"], "the root for requests can have no query and no fragment (`?`, `#`)")],
+      : [problem(["providers", at, "base_url"], "the root URL must not have a query or fragment (`?`, `#`)")],
   );
 
 export const checkCredential: Check = ({ providers, credentials, auth }, problem) => {
@@ -37,7 +37,7 @@ export const checkCredential: Check = ({ providers, credentials, auth }, problem
       return [
         problem(
           ["providers", at],
-          "with `auth` a provider needs an `api_key` or a `credential`, since the caller's own is not forwarded",
+          "with `auth` a provider needs an `api_key` or a `credential`, since the caller's credential is not forwarded",
         ),
       ];
     }
@@ -49,7 +49,7 @@ export const checkCredential: Check = ({ providers, credentials, auth }, problem
       return [
         problem(
           path,
-          `this names a credential of kind \`${kind}\`; a provider takes one with \`api_key\` or \`cloudsig\``,
+          `this names a credential of kind \`${kind}\`; a provider needs one with \`api_key\` or \`cloudsig\``,
         ),
       ];
     }
@@ -63,7 +63,7 @@ export const checkAliases: Check = ({ providers }, problem) =>
       const path = ["providers", at, "model_aliases", alias];
       if (alias === "") return [problem(path, "an alias cannot be empty: it is the model name that clients ask for")];
       if (alias.includes("*")) {
-        return [problem(path, "an alias is one model name; a pattern with `*` is allowed in `models` only")];
+        return [problem(path, "an alias is one model name; patterns with `*` are only allowed in `models`")];
       }
       return [];
     }),
@@ -74,13 +74,13 @@ export const checkWaits: Check = ({ providers }, problem) =>
   providers.flatMap(({ first_byte_timeout, retry }, at) => {
     const found: Problem[] = [];
     if (first_byte_timeout !== undefined && parseDuration(first_byte_timeout) === 0) {
-      found.push(problem(["providers", at, "first_byte_timeout"], "expected a duration longer than zero"));
+      found.push(problem(["providers", at, "first_byte_timeout"], "expected a duration above zero"));
     }
     if (retry !== undefined && (parseDuration(retry.backoff) ?? 0) > (parseDuration(retry.max_backoff) ?? 0)) {
       found.push(
         problem(
           ["providers", at, "retry"],
-          "`backoff` is longer than `max_backoff`, so every wait is the latter",
+          "`backoff` is longer than `max_backoff`, so every wait is as long as `max_backoff`",
           "warning",
         ),
       );

@@ -27,11 +27,11 @@ export const checkReconcile: Check = ({ reconcile, providers }, problem) => {
       return [problem(["reconcile", "providers", at, "provider"], unknownName("provider", name, names))];
     }
     if (adminKey !== provider.api_key) return [];
-    const message = "this is the key that requests are sent with; reports are for an administrator's key";
+    const message = "this is the key that requests are sent with; reports need the key of an administrator";
     return [problem(["reconcile", "providers", at, "admin_key"], message, "warning")];
   });
   if (reconcile.providers.length === 0) {
-    found.push(problem(["reconcile"], "no provider is audited: `providers` is empty", "warning"));
+    found.push(problem(["reconcile"], "no provider is reconciled: `providers` is empty", "warning"));
   }
 
   const { intervalMs, lagMs, lookbackMs, retentionMs } = reconcilePeriods(reconcile);
@@ -53,7 +53,7 @@ export const checkReconcile: Check = ({ reconcile, providers }, problem) => {
     found.push(problem(["reconcile", "retention"], message, "warning"));
   }
   if (intervalMs < POLITE_INTERVAL_MS) {
-    const message = "shorter than a minute: providers may answer such polling with 429";
+    const message = "shorter than a minute: providers may answer such frequent polling with 429";
     found.push(problem(["reconcile", "interval"], message, "warning"));
   }
   return found;

@@ -16,7 +16,7 @@ export const checkDefaultProvider: Check = ({ default_provider, providers }, pro
   return [
     problem(
       ["providers"],
-      "no request can be routed: no provider has `models` or `model_aliases`, and of several providers none is the `default_provider`",
+      "no request can be routed: no provider has `models` or `model_aliases`, and `default_provider` is not set",
       "warning",
     ),
   ];
@@ -35,7 +35,7 @@ export const checkReachable: Check = ({ default_provider, providers, guardrails 
     return [
       problem(
         ["providers", at],
-        "no request reaches this provider: it has no `models` or `model_aliases`, is not the `default_provider` and is in no `failover.to`",
+        "no request reaches this provider: it has no `models` or `model_aliases`, it is not the `default_provider`, and no `failover.to` names it",
         "warning",
       ),
     ];
@@ -111,7 +111,7 @@ export const checkAllowedModels: Check = ({ default_provider, providers, profile
       if (isRouted(model)) return [];
       const meant = nearest(model, [...claims].slice(0, COMPARED_NAMES));
       const hint = meant === undefined ? "" : `; did you mean ${shown(meant)}?`;
-      const message = `allows nothing: no provider claims such a model, and there is no \`default_provider\`${hint}`;
+      const message = `allows nothing: no provider lists such a model, and there is no \`default_provider\`${hint}`;
       return [problem(["profiles", at, "allowed_models", position], message, "warning")];
     }),
   );

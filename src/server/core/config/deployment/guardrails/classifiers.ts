@@ -171,7 +171,7 @@ export const topicEmbedder = object(
   {
     ...LOADING_KEYS,
     stride,
-    topics: required(list("The detector tells these topics apart.", topic, { minItems: 1 })),
+    topics: required(list("The topics that the detector recognizes.", topic, { minItems: 1 })),
     background: required(
       list(
         "Examples of ordinary texts that are on none of the topics.",

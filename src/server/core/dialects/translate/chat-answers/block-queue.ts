@@ -72,7 +72,7 @@ export class BlockQueue<Block extends QueuedBlock> {
   hold(size: number): void {
     this.#heldSize += size;
     if (this.#heldSize > MAX_HELD)
-      throw new AnswerProblem("the answer has too many blocks, or too much of it came out of order");
+      throw new AnswerProblem("the answer has too many blocks, or too many of them came out of order");
   }
 
   /** Ends finished blocks and begins the next ones. Must be called after a call received a fragment. */

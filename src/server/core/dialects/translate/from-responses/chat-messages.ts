@@ -47,7 +47,7 @@ export function messagesOf(
   // A provider without prefill would read an unfinished answer as a complete turn.
   if (messages.at(-1)?.["role"] === "assistant" && !claims("prefill")) messages.pop();
   const first = systemMessage(writing.system, claims);
-  if (messages.length === 0 && first === undefined) refuse("input", "holds nothing that could be answered");
+  if (messages.length === 0 && first === undefined) refuse("input", "has no content that could be answered");
   return first === undefined ? messages : [first, ...messages];
 }
 

@@ -59,7 +59,7 @@ export function conversationOf(
   const writing: Writing = { draft, ids: openToolIds(() => callIds), sentIds: new Map(), thoughts, scope };
   for (const content of system) append(draft.system, textsOf(content, scope));
   for (const [index, round] of rounds.entries()) addRound(round, index === rounds.length - 1, writing);
-  const { turns, ...rest } = finished(draft, scope) ?? refuse("input", "holds nothing that could be answered");
+  const { turns, ...rest } = finished(draft, scope) ?? refuse("input", "has no content that could be answered");
   return { ...rest, turns: turns.map(withCallsLast) };
 }
 

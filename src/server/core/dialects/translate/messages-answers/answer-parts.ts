@@ -25,7 +25,7 @@ export function readMessage(body: string): WholeMessage {
   if (value === undefined) throw new AnswerProblem(body.trim() === "" ? "the answer is empty" : notJson(body));
   const message = objectOf(value);
   const content = message?.["content"];
-  if (message === undefined || !Array.isArray(content)) throw new AnswerProblem("the answer is no message");
+  if (message === undefined || !Array.isArray(content)) throw new AnswerProblem("the answer is not a message");
   const blocks = content.map(readBlock);
   return { message, blocks, exact: blocks.some(isCall) ? exactOf(body, value) : undefined };
 }
@@ -50,7 +50,7 @@ export function readBlock(value: unknown): Values {
 /** Returns a required text. Throws `AnswerProblem`. */
 export function readText(of: Values, name: string): string {
   const text = stringOf(of[name]);
-  if (text === undefined) throw new AnswerProblem(`"${name}" is no text`);
+  if (text === undefined) throw new AnswerProblem(`"${name}" is not text`);
   return text;
 }
 
@@ -76,7 +76,7 @@ export function readArguments(block: Values, exact: (part: unknown) => unknown =
   if (input === undefined || input === null) return "{}";
   // Some bridges send the input as JSON text, and a model may write any text.
   if (typeof input === "string") return input.trim() === "" ? "{}" : input;
-  if (objectOf(input) === undefined) throw new AnswerProblem("the input of a tool call is no object");
+  if (objectOf(input) === undefined) throw new AnswerProblem("the input of a tool call is not an object");
   return jsonText(exact(input));
 }
 

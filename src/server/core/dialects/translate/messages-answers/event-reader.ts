@@ -95,7 +95,7 @@ class EventReader<Block extends WrittenBlock> implements StreamTranslation {
     const value = parsedJson(data);
     if (name === "error") return this.#fail(value);
     const event = objectOf(value);
-    if (event === undefined) throw new AnswerProblem("an event is no JSON object");
+    if (event === undefined) throw new AnswerProblem("an event is not a JSON object");
     switch (name || (event["type"] ?? (event["error"] === undefined ? undefined : "error"))) {
       case "message_start":
         return this.#start(event, data);
@@ -163,7 +163,7 @@ class EventReader<Block extends WrittenBlock> implements StreamTranslation {
     const block = this.#blocks.get(readIndex(event));
     if (block === undefined) throw new AnswerProblem("a delta belongs to no content block");
     const delta = objectOf(event["delta"]);
-    if (delta === undefined) throw new AnswerProblem("a delta is no object");
+    if (delta === undefined) throw new AnswerProblem("a delta is not an object");
     if (block.kind === "skipped") return "";
     switch (delta["type"]) {
       case "text_delta":
@@ -262,7 +262,7 @@ function readIndex(event: Values): number {
 /** Returns the text of a fragment. Some providers send the whole input as an object instead. */
 function readFragment(json: unknown): string {
   if (typeof json === "string") return json;
-  if (objectOf(json) === undefined) throw new AnswerProblem('"partial_json" is no text');
+  if (objectOf(json) === undefined) throw new AnswerProblem('"partial_json" is not text');
   return JSON.stringify(json);
 }
 

@@ -16,7 +16,7 @@ export function foldEvents(body: string): Values {
   const inputs = new Map<number, string>();
   for (const text of eventsOf(body).data) {
     const event = objectOf(parsedJson(text));
-    if (event === undefined) throw new AnswerProblem("an event is no JSON object");
+    if (event === undefined) throw new AnswerProblem("an event is not a JSON object");
     const index = numberOf(event["index"]) ?? 0;
     switch (event["type"]) {
       // Some providers send the whole answer as the only event.

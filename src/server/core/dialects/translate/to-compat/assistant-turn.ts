@@ -44,7 +44,7 @@ export function openAssistantTurn(scope: Scope): Turn {
         addCall(block, place);
         break;
       case "tool_result":
-        refuse(place, "a tool's result stands in turns of the user only");
+        refuse(place, "a tool result is only allowed in user turns");
         break;
       case "thinking":
         addThinking(block, place);

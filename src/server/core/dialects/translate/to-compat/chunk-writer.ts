@@ -167,6 +167,6 @@ export class ChunkWriter implements EventSink<OpenBlock> {
 
   #hold(length: number): void {
     this.#held += length;
-    if (this.#held > MAX_HELD) throw new AnswerProblem("the content blocks that are open hold too much");
+    if (this.#held > MAX_HELD) throw new AnswerProblem("the open content blocks contain too much text");
   }
 }

@@ -14,7 +14,7 @@ import { openUserTurn } from "./user-turn.ts";
 
 export function translateTurns(request: Values, scope: Scope): readonly ChatMessage[] {
   const turns = translateMessages(requiredList(request["messages"], "messages"), scope);
-  if (turns.length === 0) refuse("messages", "holds nothing to send");
+  if (turns.length === 0) refuse("messages", "has no content to send");
   const { system } = request;
   return isAbsent(system) ? turns : [...systemMessage(system, "system", scope), ...turns];
 }

@@ -34,7 +34,7 @@ export function openUserTurn(scope: Scope): Turn {
   }
 
   function addOther(block: Values, place: string): void {
-    if (block["type"] === "tool_use") refuse(place, "a tool is used in turns of the assistant only");
+    if (block["type"] === "tool_use") refuse(place, "a tool call is only allowed in assistant turns");
     const part = partOf(block, place, scope);
     if (part !== undefined) rest.push(part);
   }

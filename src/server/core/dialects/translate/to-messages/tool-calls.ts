@@ -10,7 +10,7 @@ const NAME = /^[A-Za-z0-9_-]{1,128}$/;
 /** Returns the name of a tool. The compat dialect allows only half the length, so its names are never too long. */
 export function toolName(value: unknown, place: string): string {
   const name = requiredName(value, place);
-  return NAME.test(name) ? name : refuse(place, "must be of letters, digits, _ and -, at most 128 of them");
+  return NAME.test(name) ? name : refuse(place, "must consist of at most 128 letters, digits, _ and -");
 }
 
 /** Returns the calls of a message at `place`. The legacy form makes one call, whose id is derived from its function's name. */

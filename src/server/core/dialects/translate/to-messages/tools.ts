@@ -108,7 +108,7 @@ interface Defining {
 function definitions(request: Values, functions: readonly unknown[], defining: Defining): readonly Definition[] {
   const tools = optionalList(request["tools"], "tools");
   if (functions.length > 0) {
-    if (tools.length > 0) refuse("functions", "cannot stand beside tools");
+    if (tools.length > 0) refuse("functions", "cannot be used together with tools");
     return functions.map((item, index) => definition(item, `functions[${index}]`, defining));
   }
   return tools.flatMap((item, index) => {

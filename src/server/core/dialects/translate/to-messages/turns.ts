@@ -25,7 +25,7 @@ export function conversationOf(value: unknown, scope: Scope): Conversation {
     const place = `messages[${index}]`;
     addMessage(draft, requiredObject(item, place), place, isAnswered && index > lastSaid, scope);
   }
-  return finished(draft, scope) ?? refuse("messages", "hold nothing that could be answered");
+  return finished(draft, scope) ?? refuse("messages", "have no content that could be answered");
 }
 
 function isInstruction(message: unknown): boolean {

@@ -44,7 +44,7 @@ export class EventLog {
   /** Counts text that is kept until the end of the answer, since its last event repeats it. `size` is in UTF-16 units. */
   hold(size: number): void {
     this.#heldSize += size;
-    if (this.#heldSize > MAX_HELD) throw new AnswerProblem("the answer is too long to be repeated at its end");
+    if (this.#heldSize > MAX_HELD) throw new AnswerProblem("the answer is too long to be repeated in its last event");
   }
 }
 

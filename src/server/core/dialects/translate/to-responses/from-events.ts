@@ -114,7 +114,7 @@ export class EventsToResponse implements EventSink<Block> {
   }
 
   #inOrder(block: Block): void {
-    if (block !== this.#current) throw new AnswerProblem("a delta belongs to a content block that is over");
+    if (block !== this.#current) throw new AnswerProblem("a delta belongs to a content block that has ended");
   }
 }
 

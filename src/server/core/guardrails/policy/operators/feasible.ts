@@ -29,7 +29,7 @@ export function feasibilityOf(type: string, alphabet: AlphabetName, fpe: Fpe, fo
   }
   if (made === 0) return FEASIBLE;
   if (kept > 0) return { reason: undefined, isPartial: kept < made };
-  const reason = `beside the characters that stay, its pattern has fewer than a million values over \`${alphabet}\`, or hardly any of them matches the pattern once it is encrypted`;
+  const reason = `apart from the characters that stay unchanged, its pattern has fewer than a million values over \`${alphabet}\`, or hardly any encrypted value matches the pattern`;
   return { reason, isPartial: false };
 }
 

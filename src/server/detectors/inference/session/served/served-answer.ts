@@ -26,7 +26,7 @@ interface ServedOutput {
 /** Parses an answer. Throws a `GraphError`. `id` is the request's; `output` is the name of the requested output. */
 export function answerIn({ headerLength, body }: ServerAnswer, id: string, output: string): GraphOutput {
   const { json, binary } = partsOf(body, headerLength);
-  const parsed = jsonIn(json, "what is no answer of a model, or one");
+  const parsed = jsonIn(json, "what is not an answer of a model, or one");
   if (typeof parsed["id"] === "string" && parsed["id"] !== id) throw wrong("to another request");
   const version = parsed["model_version"];
   const outputs = outputsIn(parsed["outputs"], binary);
@@ -47,7 +47,7 @@ interface Parts {
 function partsOf(body: Uint8Array, headerLength: string | undefined): Parts {
   if (headerLength === undefined) return { json: body, binary: body.subarray(body.length) };
   const length = /^\d{1,10}$/.test(headerLength) ? Number(headerLength) : Number.POSITIVE_INFINITY;
-  if (length > body.length) throw wrong("whose `Inference-Header-Content-Length` is not of it");
+  if (length > body.length) throw wrong("whose `Inference-Header-Content-Length` is wrong");
   return { json: body.subarray(0, length), binary: body.subarray(length) };
 }
 
@@ -87,10 +87,10 @@ function numbersIn({ data, datatype }: ServedOutput, count: number): Float32Arra
   if (!Array.isArray(data)) throw wrong("whose output has no data");
   // One dimension per nesting level.
   const flat: readonly unknown[] = data.flat(MOST_DIMENSIONS);
-  if (flat.length !== count) throw wrong("whose output has not as many numbers as its shape says");
+  if (flat.length !== count) throw wrong("whose output does not have as many numbers as its shape says");
   const numbers = new Float32Array(count);
   flat.forEach((value, at) => {
-    if (typeof value !== "number") throw wrong("whose output holds what is not a number");
+    if (typeof value !== "number") throw wrong("whose output contains a value that is not a number");
     numbers[at] = value;
   });
   return numbers;
@@ -99,7 +99,7 @@ function numbersIn({ data, datatype }: ServedOutput, count: number): Float32Arra
 function floatsIn(bytes: Uint8Array, datatype: unknown, count: number): Float32Array {
   const size = typeof datatype === "string" && Object.hasOwn(SIZES, datatype) ? (SIZES[datatype] as number) : 0;
   if (size === 0) throw wrongType(datatype);
-  if (bytes.length !== size * count) throw wrong("whose output has not as many numbers as its shape says");
+  if (bytes.length !== size * count) throw wrong("whose output does not have as many numbers as its shape says");
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (datatype === "FP16")
     return fromHalf(Uint16Array.from({ length: count }, (_, at) => view.getUint16(2 * at, true)));
