@@ -1,6 +1,6 @@
 /**
- * Requests of the sign-in to a gateway: how to sign in (`GET /admin/v1/login`, which needs no token) and whom the token
- * identifies (`GET /admin/v1/whoami`). Source: specification document 1, admin API; document 2,
+ * Requests of the sign-in to a gateway: how to sign in (`GET /admin/v1/login`, which needs no token) and which principal the
+ * token identifies (`GET /admin/v1/whoami`). Source: specification document 1, admin API; document 2,
  * `admin.issuers[].login`.
  *
  * Redirects are not followed, because the token is only for the named gateway.

@@ -26,7 +26,7 @@ const MINT_LIMIT_MS = 10_000;
 export async function run(options: FlagsOf<typeof devFlags>, _: readonly string[], io: Io): Promise<ExitStatus> {
   checkAddress("listen", options.listen);
   if (options.metricsListen !== "none") checkAddress("metrics-listen", options.metricsListen);
-  // By default, only warnings and errors are logged, not requests.
+  // The default logs only warnings and errors, not requests.
   const level = parseLogLevel(io.env["GATEWAY_LOG"] ?? "warn") ?? "warn";
   const log = createLogger({ stream: io.stderr, isTerminal: true, level, now: () => io.now() });
   const owner = new Lifetime({ onFailure: (name, error) => log.error("could not close", { name, error }) });

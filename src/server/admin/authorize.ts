@@ -17,7 +17,7 @@ export interface Asked {
   readonly operation: Operation;
   readonly principal: Principal;
   readonly resource: Resource;
-  /** Where the request arrived: `local` (admin socket) or `network` (admin listener). */
+  /** Way in which the request arrived: `local` (admin socket) or `network` (admin listener). */
   readonly door: string;
   readonly requestId: string;
 }

@@ -93,7 +93,7 @@ export function createClocks({ wall, monotonic, onStep }: ClockPorts): Clocks {
 
   const median = (): number => {
     const origins = [own, ...[...readings.keys()].flatMap((id) => originOf(id) ?? [])].sort((a, b) => a - b);
-    // Of two middle values the lower one is used: a log that is behind does less harm than one that is ahead, and catches up.
+    // The lower of two middle values is used: a log that is behind does less harm than one that is ahead, and catches up.
     return origins[Math.floor((origins.length - 1) / 2)] ?? own;
   };
 

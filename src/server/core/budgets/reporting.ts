@@ -281,7 +281,7 @@ export function restart(ledger: Ledger, incarnation: number, now: number): void 
     bucket.limitRev = 0;
     for (const share of closed) {
       share.isClosed = true;
-      // Of the grant, at most the pledge is charged. Usage above the pledge, by requests that cost more than they had reserved,
+      // At most the pledge is charged of the grant. Usage above the pledge, by requests that cost more than they had reserved,
       // is not charged to anyone.
       share.granted = Math.min(share.granted, share.returned + share.pledged);
       share.pledged = Number.POSITIVE_INFINITY;

@@ -174,7 +174,7 @@ function candidatesOf(
   const candidates = [addressed, ...others].flatMap((provider): readonly Admitted[] => {
     const model = provider.aliases.get(asked) ?? asked;
     const ofModel = suspended("model", [asked, model], suspensions);
-    // As with requests, another provider may replace a suspended provider, but not a suspended model.
+    // Another provider may replace a suspended provider, but not a suspended model, as for requests.
     if (provider === addressed && ofModel !== undefined) throw ofModel;
     const refused = ofModel ?? suspended("provider", [provider.name], suspensions);
     refusal ??= refused;

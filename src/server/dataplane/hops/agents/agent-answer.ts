@@ -62,10 +62,7 @@ export class AgentAnswer implements Downstream {
   #head: Head | undefined;
   #encoding: string | undefined;
   #isJson = false;
-  /**
-   * Whether the answer has the header `mcp-session-id`, as in old revisions. Some servers of new revisions set it too, so the
-   * revision is determined from the message.
-   */
+  /** Whether the answer has `mcp-session-id`. Servers of old and of new revisions set it; the message tells which. */
   #hasSession = false;
   #gathered: Gathering | undefined;
   readonly #splitter = new SseSplitter();
