@@ -63,7 +63,7 @@ const chatCurl = ({ gateway, key }: DevAddresses, content: string): string =>
   `curl ${gateway}/v1/chat/completions -H 'authorization: Bearer ${key}' -H 'content-type: application/json' -d '{"model":"sim-chat","messages":[{"role":"user","content":"${content}"}]}'`;
 
 function firstSections(addresses: DevAddresses): readonly Section[] {
-  const { socket, launcher } = addresses;
+  const { socket, launcher, key } = addresses;
   return [
     { title: "curl", lines: [chatCurl(addresses, "Hello")] },
     {
@@ -77,6 +77,7 @@ function firstSections(addresses: DevAddresses): readonly Section[] {
       lines: [
         ...(launcher === undefined ? [] : [`alias gateway=${aliased(launcher)}`]),
         `export GATEWAY_ADMIN_SOCKET=${quoted(socket)}`,
+        `export KEY=${key}`,
         "gateway status",
         "gateway get requests",
         "gateway suspend provider:simulator -reason trying -for 1m -yes",

@@ -115,9 +115,14 @@ function wordsOf(dialog: Dialog, values: FieldValues, context: Context, console:
 async function confirmed({ confirm }: Dialog, values: FieldValues, io: Io): Promise<boolean> {
   const does = `${confirm.does.charAt(0).toUpperCase()}${confirm.does.slice(1)}`;
   if (confirm.kind === "yes") {
-    return await askToConfirm({ prompt: `${does}? [y/N] `, isYes: (answer) => /^y(es)?$/i.test(answer.trim()) }, io);
+    const isYes = (answer: string): boolean => /^y(es)?$/i.test(answer.trim());
+    return await askToConfirm(
+      { prompt: `${does}? [y/N] `, isYes, mismatch: "The answer was neither `y` nor `n`." },
+      io,
+    );
   }
   const expected = confirm.expected(values);
   const prompt = `${does}? To confirm, ${confirm.label} (${escapeControls(expected)}): `;
-  return await askToConfirm({ prompt, isYes: (answer) => answer.trim() === expected }, io);
+  const mismatch = `The answer was not \`${escapeControls(expected)}\`.`;
+  return await askToConfirm({ prompt, isYes: (answer) => answer.trim() === expected, mismatch }, io);
 }

@@ -9,13 +9,18 @@ interface Question {
   /** Text of the prompt, such as `Suspend now? [y/N] `. */
   readonly prompt: string;
   isYes(answer: string): boolean;
+  /** Written when the answer is neither yes, no nor empty: the next line of a pasted block, or a wrong name. */
+  readonly mismatch?: string;
 }
 
 /** Returns whether the operator confirmed. Throws `UsageError` if stdin is not a terminal. */
-export async function askToConfirm({ prompt, isYes }: Question, io: Io): Promise<boolean> {
+export async function askToConfirm({ prompt, isYes, mismatch }: Question, io: Io): Promise<boolean> {
   if (!io.isTerminal("stdin"))
     throw new UsageError("stdin is not a terminal, so no confirmation is possible: add -yes");
-  return isYes(await line(prompt, io, false));
+  const answer = await line(prompt, io, false);
+  if (isYes(answer)) return true;
+  if (mismatch !== undefined && !/^(?:no?)?$/i.test(answer.trim())) io.stderr.write(`${mismatch}\n`);
+  return false;
 }
 
 /** Reads one line from the terminal without echo. */

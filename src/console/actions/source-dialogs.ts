@@ -32,7 +32,7 @@ export function writeWhy(context: Reads): string | undefined {
   const path = configOf(context)?.source ?? "api";
   const isFile = sources.some(({ writer }) => writer === "file") || (sources.length === 0 && path !== "api");
   return isFile
-    ? `the deployment document ${path === "api" ? "of a node file" : escapeControls(path)} is the single writer: edit it and reload (R)`
+    ? `the deployment document ${path === "api" ? "of a node file" : escapeControls(path)} is the single writer: edit it and run \`gateway config reload\` (R in the console)`
     : undefined;
 }
 

@@ -43,7 +43,8 @@ function actionOf(dialog: Dialog): Action {
 }
 
 test("a source that belongs to a file is not written by the API", () => {
-  const why = "the deployment document /etc/gateway/deployment.yaml is the single writer: edit it and reload (R)";
+  const why =
+    "the deployment document /etc/gateway/deployment.yaml is the single writer: edit it and run `gateway config reload` (R in the console)";
   assert.equal(writeWhy(file), why);
   assert.equal(rollbackWhy("default", 117, file), why);
   assert.equal(deleteWhy("default", file), why);

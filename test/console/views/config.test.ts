@@ -37,7 +37,8 @@ const file = contextOf({
   list_sources: [source("default", { writer: "file" })],
   get_config: config("diverged", { message: "version 42 has other content", remedy: "raise `version` in the file" }),
 });
-const SINGLE = "the deployment document /etc/gateway/deployment.yaml is the single writer: edit it and reload (R)";
+const SINGLE =
+  "the deployment document /etc/gateway/deployment.yaml is the single writer: edit it and run `gateway config reload` (R in the console)";
 
 const tableBody = ({ body }: View): TableBody => {
   assert.ok(body.kind === "table");

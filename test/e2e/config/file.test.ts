@@ -48,7 +48,7 @@ describe("deployment configured by a file", { concurrency: 2 }, () => {
     await told(restarted, "the deployment document on disk waits for a reload; what the cluster stores keeps serving");
     const waiting = await fileStatus(node);
     assert.equal(waiting.state, "no_version");
-    assert.match(waiting.remedy, /POST \/admin\/v1\/reload.*`version`/);
+    assert.match(waiting.remedy, /gateway config reload.*`version`/);
 
     const tried = await node.client.call("reload_config", { query: { dry_run: true } });
     assert.deepEqual([tried.applied, tried.revision], [false, 1]);
