@@ -4,7 +4,7 @@ import { Readable, Writable } from "node:stream";
 import type { Io } from "../../src/cli/io.ts";
 
 export interface BufferIo extends Io {
-  /** What has been written so far. */
+  /** Returns everything written so far. */
   out(): string;
   err(): string;
 }

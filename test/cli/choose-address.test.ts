@@ -1,4 +1,4 @@
-/** Which gateway a verb calls, by its flags and the environment; and what is said of one that cannot be called. */
+/** The gateway that a verb calls, by its flags and the environment; and errors about unreachable ones. */
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** What the console tries on documents: packs with their cases, a threshold, and the write into the file that owns it. */
+/** The console's tests on documents: packs with their cases, a threshold, and the write into the owning file. */
 
 import assert from "node:assert/strict";
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -98,7 +98,7 @@ test("a file that owns the document is written with a higher version, and only o
 
 const PACKS_FOLDER = fileURLToPath(new URL("../../packs/", import.meta.url));
 
-/** A folder of packs: one that is good, one that builds on it, and one that is broken. */
+/** A folder of packs: a valid one, one that builds on it, and a broken one. */
 async function folderOfPacks(t: TestContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "packs-"));
   atEnd(t, () => rm(folder, { recursive: true }));

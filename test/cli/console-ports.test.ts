@@ -1,4 +1,4 @@
-/** What the console needs of this machine: its files stay the operator's alone, and nothing there is written over. */
+/** The console's use of this machine: its files belong to the operator alone, and nothing is overwritten. */
 
 import assert from "node:assert/strict";
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";

@@ -1,4 +1,4 @@
-/** The settings of the console on this machine: where they are found, whose they must be; and programs that it runs. */
+/** The console's settings on this machine: their location, their required ownership; and programs that it runs. */
 import assert from "node:assert/strict";
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** The sweep of the console: figures at every threshold, the cases that turn, what is refused, and whom it lets in meanwhile. */
+/** The console's sweep: figures at every threshold, changing cases, refusals, and fairness to other work. */
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -87,7 +87,7 @@ test("a changing case is listed with its place, the threshold from which it is w
   assert.match(third?.sides[0]?.words ?? "", /^finds DATE_TIME 0\.\d\d$/);
   assert.equal(third?.sides.at(-1)?.words, "");
   assert.match(fourth?.excerpt ?? "", /^…é+ on 12\/31\/1999 it was$/);
-  // A bit of each step for each case that is wrong at it.
+  // One bit per step for each case that is wrong at it.
   for (const { index, sides } of turning) {
     for (const [at, { wrong }] of steps.entries()) {
       const words = sides.findLast(({ from }) => from <= at)?.words ?? "";
@@ -149,7 +149,7 @@ test("a judge, which costs money, is called only if it is named", async (t) => {
 test("other work runs during a sweep, and it can be stopped", async (t) => {
   const rows = Array.from({ length: 1_500 }, (_, at) => `${JSON.stringify(CASES[at % CASES.length])}\n`);
   const { sweep } = sweeper(t, { "many.jsonl": rows.join("") });
-  /** Returns how long others waited for their turn while `work` ran, in milliseconds, the shortest first. */
+  /** Returns how long others waited for their turn during `work`, in milliseconds, shortest first. */
   const waitsIn = async (work: () => Promise<unknown>): Promise<readonly number[]> => {
     const waits: number[] = [];
     let last = performance.now();
@@ -164,7 +164,7 @@ test("other work runs during a sweep, and it can be stopped", async (t) => {
   };
   const mostOf = (waits: readonly number[]): number => waits[Math.floor(waits.length * 0.95)] ?? 0;
   const idle = await waitsIn(() => new Promise((done) => setTimeout(done, 500)));
-  // Compiling is the longest part of one piece.
+  // Compiling is the longest uninterrupted part.
   const sorted = await waitsIn(async () => {
     const { cases, turned } = resultOf(await sweep("many.jsonl"));
     assert.deepEqual([cases, turned], [1_500, 1_125]);
@@ -172,7 +172,7 @@ test("other work runs during a sweep, and it can be stopped", async (t) => {
   t.diagnostic(
     `turns: ${sorted.length}, median ${sorted[sorted.length >> 1]?.toFixed(1)} ms, longest ${sorted.at(-1)?.toFixed(1)} ms`,
   );
-  // What others wait for while nothing runs here is due to the machine.
+  // Waits while nothing runs here are due to the machine.
   assert.ok(mostOf(sorted) < Math.max(100, 10 * mostOf(idle)), `${mostOf(sorted)} ms, ${mostOf(idle)} ms when idle`);
 
   const stop = new AbortController();

@@ -25,7 +25,7 @@ const DEFAULTS: Options = {
   offline: false,
 };
 
-/** A command line, the options that differ from the defaults, and what is left. */
+/** A command line, the options that differ from the defaults, and the remaining arguments. */
 const READ: readonly (readonly [args: string, options: Partial<Options>, positionals?: readonly string[]])[] = [
   ["", {}],
   ["-config a.yaml", { config: "a.yaml" }],

@@ -1,4 +1,4 @@
-/** A file that grows, is rotated, cut, or not there yet. */
+/** A file that grows, is rotated, truncated, or missing at first. */
 
 import assert from "node:assert/strict";
 import { appendFile, mkdir, mkdtemp, rename, rm, rmdir, truncate, writeFile } from "node:fs/promises";

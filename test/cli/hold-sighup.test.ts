@@ -1,13 +1,13 @@
-/** A SIGHUP that comes before anybody can reload is kept, or ends the process where nobody will. */
+/** A SIGHUP before a reload is possible is kept, or ends the process if no reload will be. */
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
 import { holdSighup } from "../../src/cli/hold-sighup.ts";
 
-/** As the kernel delivers it; resolves when the listeners of before have been called. */
+/** Delivered by the kernel; resolves when the earlier listeners have been called. */
 async function hangUp(): Promise<void> {
-  // A signal that is waited for keeps no process alive.
+  // Waiting for a signal does not keep a process alive.
   const alive = setTimeout(() => undefined, 30_000);
   const heard = once(process, "SIGHUP");
   process.kill(process.pid, "SIGHUP");

@@ -1,11 +1,11 @@
-/** The process as an `Io`: signals, readers that leave, output that must all get out. In a process of its own. */
+/** The process as an `Io`: signals, closed output pipes, complete output. Runs in a process of its own. */
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { test } from "node:test";
 
-/** Runs `body` with `io` and `leave`; resolves what it needs by itself. */
+/** Runs `body` with `io` and `leave`; it resolves its own imports. */
 function child(body: string): ChildProcess {
   const program = `
     import { processIo } from "./src/cli/io.ts";

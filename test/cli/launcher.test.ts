@@ -14,7 +14,7 @@ function gateway(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
   return spawnSync(process.execPath, [bin, ...args], { encoding: "utf8", env: { ...process.env, ...env } });
 }
 
-/** A folder with the launcher in it and, as its program, `code`; gone after the test. Its name holds a space. */
+/** A folder with the launcher and `code` as its program, removed after the test. Its name contains a space. */
 function launcherWith(t: TestContext, code: string | undefined): string {
   const dir = mkdtempSync(join(tmpdir(), "gateway launcher "));
   t.after(() => rmSync(dir, { recursive: true }));

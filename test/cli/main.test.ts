@@ -5,7 +5,7 @@ import { execute } from "../../src/cli/main.ts";
 import { DAEMON, findVerb, VERBS } from "../../src/cli/verb-table.ts";
 import { bufferIo } from "./buffers.ts";
 
-/** A command line that is refused, and the first line on stderr. */
+/** A refused command line, and the first line on stderr. */
 const USAGE: readonly (readonly [args: readonly string[], message: string])[] = [
   [["chekc"], "gateway: unknown verb 'chekc' (did you mean 'check'?)"],
   [["zzz"], "gateway: unknown verb 'zzz'"],

@@ -1,4 +1,7 @@
-/** Files that verbs read: what is no regular file is refused at once, and a pack that does not compile is told. */
+/**
+ * Files that verbs read: anything other than a regular file is refused at once, and a pack that does not compile is
+ * reported.
+ */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -18,7 +21,7 @@ async function ended(...args: readonly string[]) {
   return { status, stdout: program.stdout(), stderr: program.stderr() };
 }
 
-/** A copy of a built-in pack under another id. */
+/** Copies a built-in pack under another id. */
 async function copied(name: string): Promise<string> {
   const to = join(dir, name);
   await cp("packs/baseline-pii", to, { recursive: true });

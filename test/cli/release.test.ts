@@ -1,4 +1,4 @@
-/** Parts of `npm run release` that decide; test/e2e/package/release.test.ts runs the whole. */
+/** Parts of `npm run release` with decisions; test/e2e/package/release.test.ts runs the whole. */
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";

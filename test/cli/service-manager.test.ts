@@ -1,4 +1,4 @@
-/** Reports to a service manager, without a socket; test/e2e/service-manager.test.ts has real ones. */
+/** Reports to a service manager, without a socket; test/e2e/service-manager.test.ts uses real ones. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,7 @@
-/** The set-up before `npm start` and `npm test`, in a folder of its own, with an npm and a build that only leave marks. */
+/**
+ * The setup before `npm start` and `npm test`, in a folder of its own, with an npm and a build that only leave marker
+ * files.
+ */
 
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
@@ -8,7 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 
-/** `needed` and what it uses are for the build, the others for tests; `asked` is there twice, in two versions. */
+/** `needed` and its dependencies are for the build, the others for tests; `asked` occurs twice, in two versions. */
 const LOCKED = {
   "": { version: "0.1.0", workspaces: ["test"], devDependencies: { needed: "1.0.0" } },
   "node_modules/asked": { version: "1.0.0" },
@@ -24,7 +27,7 @@ const LOCKED = {
   test: { name: "gateway-tests", devDependencies: { "for-tests": "1.0.0" } },
 };
 
-/** Installs packages as npm would; its arguments are left in `npm-args`. */
+/** Installs packages like npm; its arguments are written to `npm-args`. */
 const NPM = `
 const { mkdirSync, writeFileSync } = require("node:fs");
 const args = process.argv.slice(2);
@@ -51,13 +54,13 @@ interface Clone {
   readonly dir: string;
   write(path: string, text: string): void;
   setup(...args: readonly string[]): { readonly status: number | null; readonly said: string };
-  /** One that runs beside others. */
+  /** Starts one that runs beside others. */
   begin(): Begun;
 }
 
 interface Begun {
   readonly pid: number | undefined;
-  /** Until it has said so. */
+  /** Resolves when it has printed this. */
   readonly saying: (what: RegExp) => Promise<void>;
   readonly ended: Promise<number | null>;
   readonly kill: () => void;
@@ -99,7 +102,7 @@ function clone(t: TestContext, more: Readonly<Record<string, string>> = {}): Clo
       };
     },
     setup(...args) {
-      // From elsewhere, since npm need not have been called in the root.
+      // Runs elsewhere, since npm need not have been called in the root.
       const ran = spawnSync(process.execPath, [join(dir, "bin", "setup.cjs"), ...args], {
         cwd: tmpdir(),
         env,
@@ -237,7 +240,7 @@ test("a failed build prints its errors and is tried again", (t) => {
   assert.deepEqual(it.setup(), { status: 1, said });
 });
 
-/** Fails where another is under way, and leaves a mark once it may go on. */
+/** Fails if another one is running, and leaves a marker file once it may continue. */
 const SLOW_BUILD = `
 import { appendFileSync, existsSync, rmSync, writeFileSync } from "node:fs";
 import stamp from "./stamp.cjs";

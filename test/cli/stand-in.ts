@@ -1,4 +1,4 @@
-/** Who answers in the place of a gateway: an HTTP server of the test's own on a Unix socket, or on a port. */
+/** A stand-in for a gateway: an HTTP server of the test's own on a Unix socket, or on a port. */
 
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -10,7 +10,7 @@ import type { TestContext } from "node:test";
 
 interface StandIn {
   readonly socket: string;
-  /** A folder that goes with the test. */
+  /** A folder removed with the test. */
   readonly directory: string;
   readonly requests: readonly Asked[];
 }

@@ -1,4 +1,4 @@
-/** A start that failed, as the status that a supervisor sees. */
+/** A failed start, by the status that a supervisor sees. */
 
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";

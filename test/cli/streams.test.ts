@@ -8,7 +8,7 @@ import { joined, readAll, writeAll } from "../../src/cli/streams.ts";
 
 const FOREVER = new AbortController().signal;
 
-/** Takes a part each time that it is told to. */
+/** Accepts a part on each request. */
 function slowWritable(): { readonly stream: Writable; readonly taken: string[]; next(): void } {
   const taken: string[] = [];
   let release = (): void => undefined;
@@ -28,7 +28,7 @@ test("parts are written at the reader's pace", async () => {
   const parts = (function* (): Generator<string> {
     for (const part of ["a", "b", "c"]) {
       made += 1;
-      // The parts before have been taken by then.
+      // The earlier parts have been accepted by then.
       assert.equal(taken.length, made - 1);
       setImmediate(next);
       yield part;

@@ -1,7 +1,7 @@
 /**
- * Every view over lists of which each text is made to spoil a screen: controls, marks that turn the direction, marks that
- * combine, emoji, and 10,000 characters. The rows come of the schemas that the gateway answers by, so a new column is tried
- * by itself. Whatever a view draws keeps to its cells and holds nothing that a terminal obeys.
+ * Every view over lists in which each text is hostile to a screen: control characters, direction marks, combining
+ * marks, emoji, and 10,000 characters. The rows are generated from the gateway's schemas, so a new column is tested
+ * automatically. Everything a view draws stays in its cells and contains no terminal escape.
  */
 
 import assert from "node:assert/strict";
@@ -43,7 +43,7 @@ interface JsonOf {
   readonly additionalProperties?: JsonOf | boolean;
 }
 
-/** A value of the schema whose texts are all `text`; `at` tells rows apart, and takes turns among choices. */
+/** A value of the schema with `text` in all texts; `at` distinguishes rows and cycles through choices. */
 function sampleOf(schema: JsonOf, text: string, at: number): unknown {
   const { enum: choices, format: shape, items, properties, additionalProperties } = schema;
   const kinds = [schema.type ?? "string"].flat();
@@ -79,7 +79,7 @@ function schemaOf(id: keyof typeof OPERATIONS): JsonOf {
   return answer.schema.json;
 }
 
-/** All lists, and the answers that views read beside them. */
+/** All lists, and the other answers that views read. */
 function readingsOf(text: string): ReadonlyMap<string, unknown> {
   const lists = Object.entries(TABLES).map(
     ([table, { json }]) => [`list_${table}`, ROWS.map((at) => sampleOf(json as JsonOf, text, at))] as const,
@@ -109,7 +109,7 @@ function dataOf(text: string): Data {
 
 const step = createStep({ views: VIEWS, stepWorkbench });
 
-/** What a terminal obeys, or turns the words of others by. */
+/** Characters that control a terminal or reorder text. */
 const OBEYED = /[\p{Cc}\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\u2028\u2029]|\p{Cs}/u;
 
 function assertDrawn(state: State, what: string): void {
@@ -133,18 +133,21 @@ const SIZES = [
   [60, 16],
 ] as const;
 
-/** Ways to look at a row: its fields, its JSON, where it leads, and what each verb asks. */
+/** Keys that show a row: its fields, its JSON, its target, and each verb's dialog. */
 const LOOKS = ["d", "J", "enter", "t", "space", "b", "#", "K", "?", "ctrl-s"] as const;
 const KEYS = [...LOOKS, ...Object.values(VERBS).map(({ chord }) => chord)];
 
-/** Of texts that are long, which cost what they measure, a few. */
+/** Fewer keys for long texts, which are expensive to measure. */
 const FEW = ["d", "enter"];
 const LONG = 300;
 
 const placesOf = (view: View, text: string) =>
   view.subject === undefined ? [{ view: view.id }] : [{ view: view.id }, { view: view.id, subject: text }];
 
-/** In a short run each place takes every fourth of the sizes and keys, and its neighbors take the others; long texts go to every fourth place. */
+/**
+ * In a short run each place takes every fourth of the sizes and keys, and its neighbors the others; long texts take
+ * every fourth place.
+ */
 const STRIDE = isShort ? 4 : 1;
 const turnOf = <Item>(items: readonly Item[], turn: number): readonly Item[] =>
   items.filter((_, index) => index % STRIDE === turn % STRIDE);

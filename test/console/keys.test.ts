@@ -1,6 +1,6 @@
 /**
- * The keys as one language: a letter means one thing wherever the operator is, and whatever works is told by the help.
- * The tables are those that the handler, the hints and the help read. Source: operator console reference, B2.
+ * The keys as one language: a letter means one thing everywhere, and the help lists everything that works. The tables
+ * are those that the handler, the hints and the help read. Source: operator console reference, B2.
  */
 
 import assert from "node:assert/strict";
@@ -25,7 +25,7 @@ const MOVING_KEYS = Object.values(MOVING);
 const chordsOf = (keys: readonly { readonly chords: readonly Chord[] }[]): readonly Chord[] =>
   keys.flatMap(({ chords }) => chords);
 
-/** Each as often as it stands there again. */
+/** Returns each repetition. */
 const repeated = (texts: readonly string[]): readonly string[] =>
   texts.filter((text, at) => texts.indexOf(text) !== at);
 
@@ -69,7 +69,7 @@ test("a dialog uses only the letters y and c, and ignores all others", () => {
   }
 });
 
-/** Letters that the workbench has while its result has the keys, with what they mean elsewhere and what both say. */
+/** Letters of the workbench while its result has the focus, with their meaning elsewhere and the text of both. */
 const SAME_MEANING: Readonly<Record<string, readonly [there: string, here: string, words: RegExp]>> = {
   c: [MOVING.copy.help, WORKBENCH_KEYS.copy.help, /^copy /],
   w: [VERBS.save.help, WORKBENCH_KEYS.export.help, /to a (local|\.csv|file)/],

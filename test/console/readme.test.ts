@@ -1,4 +1,4 @@
-/** The table of keys in docs/console.md against the tables that the console reads; `GATEWAY_REWRITE=1` rewrites it. */
+/** The table of keys in docs/console.md compared with the console's tables; `GATEWAY_REWRITE=1` rewrites it. */
 
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -20,7 +20,7 @@ interface Entry {
 /** A bar in a cell would end it. */
 const cell = (text: string): string => text.replaceAll("|", "\\|");
 
-/** No chord is spelled with a blank. */
+/** No chord contains a blank. */
 const keys = (chords: readonly Chord[]): string =>
   chordsText(chords)
     .split(" ")

@@ -1,5 +1,5 @@
 // tier: all
-/** What `gateway check` says of certificates by ACME: of the authority, the DNS of challenges, and where names lead. */
+/** `gateway check` of certificates by ACME: the authority, the DNS of challenges, and where names resolve. */
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { after, test } from "node:test";
@@ -23,11 +23,11 @@ interface Manners {
   readonly meta?: Document;
   readonly more?: Document;
   readonly aheadMs?: number;
-  /** In the place of a directory. */
+  /** Replaces the directory. */
   readonly body?: string;
 }
 
-/** The directory of an authority, and nothing else of it. */
+/** Serves the directory of an authority, and nothing else of it. */
 async function authority(owner: Owner, { meta = {}, more = {}, aheadMs = 0, body }: Manners = {}): Promise<string> {
   const server = createServer((request, response) => {
     const at = (name: string): string => `http://${request.headers.host}/${name}`;
@@ -46,7 +46,7 @@ async function authority(owner: Owner, { meta = {}, more = {}, aheadMs = 0, body
 
 interface Checked {
   readonly status: number;
-  /** Of what has to do with the certificate. */
+  /** Lines about the certificate. */
   readonly lines: readonly string[];
 }
 

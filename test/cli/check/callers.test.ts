@@ -1,4 +1,4 @@
-/** `gateway check` of a configuration that governs its callers: what it says of them, and whom it asks. */
+/** `gateway check` of a configuration with callers: its report, and its requests. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -8,7 +8,7 @@ import { startOidc } from "../../e2e/support/oidc.ts";
 import type { Owner } from "../../e2e/support/wait.ts";
 import { bufferIo } from "../buffers.ts";
 
-/** Written out it would be warned of. */
+/** A literal credential would cause a warning. */
 const KEY = "$" + "{KEY}";
 const PROVIDER = { name: "one", dialect: "compat", base_url: "http://127.0.0.1:9/v1", models: ["m*"], api_key: KEY };
 

@@ -1,4 +1,4 @@
-/** What `gateway check` says of a certificate from files. */
+/** `gateway check` of certificate files. */
 import assert from "node:assert/strict";
 import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ const authority = await testAuthority();
 const now = Date.now();
 const sound = await authority.issue();
 
-/** Status, and the lines that speak of the certificate; the folder is written as `DIR`. */
+/** Returns the status, and the lines about the certificate; the folder is written as `DIR`. */
 async function check(owner: Owner, { chain, key }: Pair, mode = 0o600) {
   const tls = { cert_file: "tls.crt", key_file: "tls.key" };
   const files = await writeFiles(owner, {}, { tls });

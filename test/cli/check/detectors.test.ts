@@ -1,5 +1,5 @@
 // tier: all
-/** `gateway check` asks what detectors depend on: analyzers, servers of models, and judges. */
+/** `gateway check` calls the dependencies of detectors: analyzers, model servers, and judges. */
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -28,7 +28,7 @@ async function check(detectors: readonly object[], providers: readonly object[] 
   return { status, out: program.stdout() };
 }
 
-/** Answers by the path, and an analysis otherwise. */
+/** Answers by path, by default with an analysis. */
 const pages =
   (answers: Readonly<Record<string, unknown>>): Analyzer["answer"] =>
   ({ path }, response) => {
@@ -84,7 +84,7 @@ test("judges judge a text, and labels and text are proven to reach guards", asyn
   const [json, guard, safety, deaf] = await Promise.all([1, 2, 3, 4].map(() => startAnalyzer(owner)));
   assert.ok(json && guard && safety && deaf);
   json.answer = ({ path }) => (path.endsWith("/models") ? { data: [] } : judged('{"verdicts":[]}', 9));
-  // A server whose template reads all that it is sent.
+  // A server whose template reads everything it receives.
   guard.answer = ({ path, body }) =>
     path.endsWith("/models") ? { data: [] } : judged("safe", JSON.stringify(body).length);
   safety.answer = ({ path, body }) =>
@@ -127,7 +127,7 @@ test("judges judge a text, and labels and text are proven to reach guards", asyn
   const sent = safety.asked.flatMap(({ path, body }) =>
     path.endsWith("/models") ? [] : [(body["chat_template_kwargs"] as { custom_taxonomy: string }).custom_taxonomy],
   );
-  // Two by the own policy, one by another, and the text itself.
+  // Two with its own policy, one with another, and the text itself.
   assert.equal(sent.filter((taxonomy) => taxonomy.startsWith("- PROBE ")).length, 1);
   assert.equal(sent.length, 4);
   assert.ok(!out.includes(KEY));

@@ -1,4 +1,4 @@
-/** `gateway check` asks each fronted server what it speaks, and each agent for its card. */
+/** `gateway check` asks each fronted server for its version, and each agent for its card. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { writeFiles } from "../../e2e/support/config.ts";

@@ -1,5 +1,8 @@
 // tier: all
-/** `gateway check` and the native library of detectors: its absence is told with what to install, its presence is proven. */
+/**
+ * `gateway check` and the native library of detectors: a missing one is reported with the install command, an existing
+ * one is tested.
+ */
 
 import assert from "node:assert/strict";
 import { join, resolve } from "node:path";

@@ -11,7 +11,7 @@ import { bufferIo } from "../buffers.ts";
 
 const DEAD = "http://127.0.0.1:9";
 
-/** Status, and the lines that say what fails. */
+/** Returns the status, and the lines about failures. */
 async function check(files: Files): Promise<{ readonly status: number; readonly failures: readonly string[] }> {
   const io = bufferIo();
   const status = await execute(["check", "-config", files.nodePath, "-offline"], io);
@@ -29,7 +29,7 @@ const trusting = (policy_file: string): Document => ({
 
 const CLUSTER = { node_id: "n1", data_dir: "data", secret: "a-secret-that-is-long-enough-for-tests", bootstrap: true };
 
-/** What stands at a path in place of a sound file. */
+/** Invalid things at the path of a file. */
 const UNSOUND: Readonly<Record<string, (path: string) => Promise<void> | void>> = {
   nothing: () => undefined,
   "a directory": (path) => mkdir(path),
@@ -41,7 +41,7 @@ const UNSOUND: Readonly<Record<string, (path: string) => Promise<void> | void>> 
   "a link that leads nowhere": (path) => symlink("nowhere", path),
 };
 
-/** The files of a node file that a start reads: how each is named there, and what it is called. */
+/** Files of a node file that a start reads: their keys, and their descriptions. */
 const LOCAL_FILES: Readonly<Record<string, (path: string) => Document>> = {
   "admin policy": (path) => trusting(path),
   "cluster.kek_file": (path) => ({ cluster: { ...CLUSTER, kek_file: path } }),
@@ -54,7 +54,7 @@ const LOCAL_FILES: Readonly<Record<string, (path: string) => Document>> = {
 for (const [subject, naming] of Object.entries(LOCAL_FILES)) {
   test(`${subject}: -offline names anything that is not a valid file, and waits for nothing`, async (t) => {
     for (const [what, put] of Object.entries(UNSOUND)) {
-      // An empty document and an empty policy are sound ones.
+      // An empty document and an empty policy are valid.
       if (what === "an empty file" && ["deployment", "catalog_overlay_paths", "admin policy"].includes(subject))
         continue;
       const files = await writeFiles(t, {}, naming("f"));

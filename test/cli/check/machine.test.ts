@@ -1,4 +1,4 @@
-/** What is said of a machine that is too small, of ports that are taken, and of files that others may read. */
+/** Warnings about a machine that is too small, ports in use, and files that others may read. */
 import assert from "node:assert/strict";
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
@@ -50,7 +50,7 @@ test("memory suffices for the maximum buffered bytes, or the fitting amount is g
   assert.equal(tight?.verdict, "note");
   assert.match(tight?.words ?? "", new RegExp(`GATEWAY_MAX_BUFFERED_BYTES=${344 * MIB}, `));
   assert.equal(memoryAnswer(machine(1, 256 * MIB), {})?.verdict, "fail");
-  // As many processes as fit unless they are asked for.
+  // By default as many processes as fit.
   assert.equal(memoryAnswer(machine(1, 1_024 * MIB), {}), undefined);
   const many = memoryAnswer(machine(1, 1_024 * MIB), { GATEWAY_WORKERS: "8" });
   assert.match(
@@ -85,7 +85,7 @@ for (const [code, isRunning, verdict, words] of FAULTS) {
 test("a full disk is reported by the nearest existing directory", {
   skip: process.platform !== "linux",
 }, async () => {
-  // A file system without a byte.
+  // A file system without space.
   const full = await diskAnswer("cluster.data_dir", "/proc/not/there");
   assert.equal(full?.verdict, "fail");
   assert.match(

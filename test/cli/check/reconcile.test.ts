@@ -1,4 +1,4 @@
-/** What `gateway check` says of usage reports: the administrator's key is tried, and nothing of it is shown. */
+/** `gateway check` of usage reports: the administrator's key is tried and not shown. */
 import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";

@@ -1,4 +1,4 @@
-/** Evaluation data to cases, and what is said of data that is not what it should be. */
+/** Parsing of evaluation data, and errors in invalid data. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

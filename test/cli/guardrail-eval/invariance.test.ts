@@ -1,4 +1,4 @@
-/** Agreement of languages with a reference, counted by hand. */
+/** Agreement of languages with a reference, counted manually. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/** Scores, against figures computed by hand. */
+/** Scores compared with figures computed manually. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,8 +1,8 @@
-/** Configurations of other gateways at random: mostly of their shape, with what nobody should write among it. */
+/** Random configurations of other gateways: mostly valid, with some invalid parts. */
 
 import fc from "fast-check";
 
-/** Stands in every credential; it must never come out. */
+/** Part of every credential; it must never appear in the output. */
 export const SECRET = "sk-literal-4f1d";
 
 const JUNK = fc.oneof(

@@ -1,4 +1,4 @@
-/** Bifrost's configurations as deployment documents. */
+/** Bifrost configurations converted to deployment documents. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/** What public configurations of LiteLLM contain that has no counterpart, or none of its own. */
+/** Parts of public LiteLLM configurations without a counterpart, or with a different one. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

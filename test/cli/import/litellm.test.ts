@@ -1,4 +1,4 @@
-/** LiteLLM's configurations as deployment documents. */
+/** LiteLLM configurations converted to deployment documents. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

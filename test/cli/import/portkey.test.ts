@@ -1,4 +1,4 @@
-/** Config objects of Portkey as deployment documents. */
+/** Portkey config objects converted to deployment documents. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,6 +1,6 @@
 /**
- * Whatever is imported compiles, and no credential of the source comes out. What `gateway check -offline` says of some is
- * asked of the verb itself. `GATEWAY_IMPORT_RUNS` asks for more than a suite can wait for.
+ * Any import compiles, and no credential of the source appears. `gateway check -offline` itself runs on some.
+ * `GATEWAY_IMPORT_RUNS` requests more runs than a suite can wait for.
  */
 
 import assert from "node:assert/strict";
@@ -57,7 +57,7 @@ for (const system of SYSTEMS) {
       }),
       { seed: SEED, numRuns: RUNS },
     );
-    // Among ten sources there may be none that writes a document.
+    // Among ten sources there may be none that gives a document.
     const runs = randomRuns(RUNS);
     if (runs >= 50) assert.ok(written > randomFloor(RUNS / 20), `only ${written} of ${runs} wrote a document`);
   });

@@ -16,7 +16,7 @@ function report(system: System, text: string): string {
   return reportText(imported, { system, title: titleOf(system), source: "source.yaml", document: "deployment.yaml" });
 }
 
-/** Rows of the table below a heading, as their cells. */
+/** Returns the cells of the table below a heading. */
 function rowsOf(text: string, heading: string): readonly (readonly string[])[] {
   const [, after = ""] = text.split(`\n## ${heading}\n\n`);
   const lines = after.split("\n\n")[0]?.trimEnd().split("\n") ?? [];
@@ -105,7 +105,7 @@ test("names with Markdown characters stay within their cell", () => {
   assert.match(text, /p\\\|q/);
 });
 
-/** The anchor of a heading, as the sites that show Markdown make it. */
+/** Returns the anchor of a heading, as Markdown sites make it. */
 const anchorOf = (heading: string): string =>
   heading
     .toLowerCase()

@@ -1,4 +1,4 @@
-/** What an import comes to: the document as a value, its variables, and its notes as lines. */
+/** The result of an import: the document as a value, its variables, and its notes as lines. */
 
 import assert from "node:assert/strict";
 import { parse } from "yaml";
@@ -7,7 +7,7 @@ import { importConfiguration, type System } from "../../../src/cli/import/index.
 interface Came {
   readonly document: Record<string, unknown>;
   readonly text: string;
-  /** `LINE PATH`, in the order of the source; not the one note that every document without `auth` has. */
+  /** `LINE PATH` in source order, without the note that every document without `auth` has. */
   readonly notes: readonly string[];
   readonly words: string;
   readonly variables: readonly string[];

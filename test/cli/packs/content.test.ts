@@ -1,4 +1,7 @@
-/** What the packs of the program say and do: whom they cite, in which orders they go in, and whether their cases notice a changed rule. */
+/**
+ * The built-in packs: their citations, the orders in which they are added, and whether their cases detect a changed
+ * rule.
+ */
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -18,7 +21,7 @@ const IO = bufferIo({ cwd: ROOT, env: {} });
 const IDS = await builtInPackIds();
 const { named: PACKS, baseOf } = await loadPacks(IDS, IO);
 
-/** By the framework, its identifiers with their titles. */
+/** Returns the framework's identifiers with their titles. */
 async function publishedOf(framework: string): Promise<ReadonlyMap<string, string>> {
   const text = await readFile(join(ROOT, "test/data/controls", `${framework}.txt`), "utf8");
   const rows = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
@@ -49,7 +52,7 @@ test("each cited control is implemented by a rule, of the pack or one it builds 
   }
 });
 
-/** Every order in which a pack comes after those that it builds on. */
+/** Yields every order in which a pack follows those it builds on. */
 function* ordersOf(packs: readonly Pack[]): Generator<readonly Pack[]> {
   if (packs.length === 0) yield [];
   for (const first of packs) {
@@ -59,7 +62,7 @@ function* ordersOf(packs: readonly Pack[]): Generator<readonly Pack[]> {
   }
 }
 
-/** By name: the order of objects is the order in which packs came. */
+/** Compares by name, since objects are in the order of their packs. */
 function meaningOf(text: string): unknown {
   const document: unknown = parse(text);
   return namedIn(document)
@@ -148,7 +151,7 @@ test("all packs in random orders, added to a document with half of them, give th
 
 type Values = Record<string, unknown>;
 
-/** Each is one thing changed, and what it is called. */
+/** Yields single changes with their names. */
 function* mutantsOf(fragment: Values): Generator<readonly [name: string, mutant: Values]> {
   const objects = namedIn(fragment);
   for (const { list, name, at, value } of objects) {
@@ -200,7 +203,7 @@ for (const pack of PACKS.filter(({ objects }) => objects.length > 0)) {
   });
 }
 
-/** A mutant that does not compile is noticed too. */
+/** A mutant that does not compile counts as detected. */
 async function passes(pack: Pack, of: BaseOf): Promise<boolean> {
   const { tests, trial } = pack.files;
   assert.ok(tests !== undefined);

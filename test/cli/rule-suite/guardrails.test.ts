@@ -1,4 +1,4 @@
-/** Guardrail cases of suites: what passes, what a failing line tells, and what a suite may not say. */
+/** Guardrail cases of suites: passing ones, the output of failing ones, and invalid suites. */
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

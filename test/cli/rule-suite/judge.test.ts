@@ -1,4 +1,4 @@
-/** What becomes of cases: by the rules of the gateway, in its order, at each candidate. */
+/** Outcomes of cases: by the gateway's rules, in its order, for each candidate. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -120,7 +120,7 @@ test("the profile of a token is the one its claims select, else its issuer's", (
   const asking = (claims: string): boolean =>
     judged(
       `caller: { user: { issuer: corp, subject: u }${claims} }\nrequest: { model: gpt-5 }\nexpect: deny\nby: lab`,
-      // A rule that a profile lacks is a mistake, so each asks for a denial by none in particular.
+      // A rule missing in a profile is an error, so each expects a denial by any rule.
       against,
     ).passes;
   assert.equal(asking(", claims: { groups: [others, lab] }"), true);

@@ -1,4 +1,4 @@
-/** What a suite may not say: each mistake is told with its line and column, and nothing is judged for it. */
+/** Invalid suites: each error has its line and column, and no case is judged. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -16,7 +16,7 @@ const against = subject(
   { servers: ["repo"], peers: ["travel"] },
 );
 
-/** A suite of one case, with keys changed; its parts stand at known lines. */
+/** A suite of one case with changed keys, at known lines. */
 function suiteOf(changes: Readonly<Record<string, string>>): string {
   const lines = { caller: "k", request: "{ model: gpt-5 }", expect: "deny", ...changes };
   const own = Object.entries(lines).map(([key, value]) => `    ${key}: ${value}`);

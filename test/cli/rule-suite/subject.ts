@@ -1,4 +1,4 @@
-/** A configuration for suites to be run against, compiled as the gateway compiles it, and suites run against it. */
+/** A configuration for suites, compiled like by the gateway, and suites run on it. */
 
 import assert from "node:assert/strict";
 import { resolveCases } from "../../../src/cli/rule-suite/cases.ts";
@@ -48,7 +48,7 @@ interface Rules {
   readonly auth?: object | undefined;
 }
 
-/** A rule at the hop of models that denies, unless `more` says otherwise. */
+/** A denying rule for models, unless `more` says otherwise. */
 export const rule = (name: string, condition: string, more: object = {}): object => ({
   name,
   condition,
@@ -57,7 +57,7 @@ export const rule = (name: string, condition: string, more: object = {}): object
   ...more,
 });
 
-/** Two profiles, `staff` and `research`, are always there. */
+/** Two profiles, `staff` and `research`, always exist. */
 export function subject({ profiles = [], ...document }: Rules = {}, over: Partial<Subject> = {}): Subject {
   const named = ["staff", "research"].map((name) => profiles.find((it) => it.name === name) ?? { name });
   const text = JSON.stringify({ auth: AUTH, ...document, providers: PROVIDERS, profiles: named });
@@ -69,7 +69,7 @@ export function subject({ profiles = [], ...document }: Rules = {}, over: Partia
 }
 
 interface Ran {
-  /** As printed: `line:column: path: message`. */
+  /** Printed form: `line:column: path: message`. */
   readonly mistakes: readonly string[];
   readonly judgements: readonly Judgement[];
 }
@@ -84,7 +84,7 @@ export function runSuite(text: string, against: Subject): Ran {
   return { mistakes, judgements: cases.map(judge) };
 }
 
-/** One case, of a caller by a key of the profile `staff` unless it says otherwise, that has to be without a mistake. */
+/** Judges one valid case, by default of a caller with a key of the profile `staff`. */
 export function judged(text: string, against: Subject): Judgement {
   const caller = /^caller:/m.test(text) ? "" : "caller: { key: { name: k, metadata: { team: a } }, profile: staff }\n";
   const indented = `name: it\n${caller}${text.trim()}`.split("\n").join("\n    ");

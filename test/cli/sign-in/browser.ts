@@ -1,4 +1,4 @@
-/** A program that `BROWSER` may name: signs in as alice at the address it is given. */
+/** A program for `BROWSER`: signs in as alice at the given address. */
 
 import { walk } from "../../e2e/support/oidc-pages.ts";
 

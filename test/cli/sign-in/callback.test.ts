@@ -13,7 +13,7 @@ async function listen(owner: Owner): Promise<Callback> {
   return callback;
 }
 
-/** The status of a request to the listener, as made by hand. */
+/** Returns the status of a raw request to the listener. */
 function ask(url: string, options: { readonly method?: string; readonly host?: string } = {}): Promise<number> {
   const { method = "GET", host } = options;
   return new Promise((resolve, reject) => {
@@ -54,7 +54,7 @@ test("only GET /callback with the right state and host is accepted; nothing else
   const answered = fetch(right);
   const arrival = await arriving;
   assert.equal(arrival.url.href, right);
-  // The browser waits until it is known how it ended, and a second answer is none.
+  // The browser waits for the outcome, and a second answer is refused.
   assert.equal(await ask(right), 404);
   await arrival.show({ title: "Done", words: `a < b & "c"` });
   const page = await answered;

@@ -66,7 +66,7 @@ test("a code that is not entered ends the wait when it expires", async (t) => {
 
 test("an interruption ends the wait at once", async (t) => {
   const home = makeHome(t);
-  // Longer than the test may take: only the signal ends it.
+  // Longer than the test may take, so only the signal ends it.
   const provider = await startOidc(t, { deviceInterval: 30 });
   const gateway = await startGateway(t, offer({ issuer: provider.issuer }));
   const stop = new AbortController();

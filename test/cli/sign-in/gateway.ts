@@ -1,4 +1,4 @@
-/** A stand-in for the admin door: says how to sign in, and who a token makes one. */
+/** A stand-in for the admin listener: offers sign-in, and identifies a token's caller. */
 
 import { createServer, type IncomingMessage } from "node:http";
 import { listenLocally } from "../../e2e/support/ports.ts";
@@ -13,7 +13,7 @@ interface Gateway {
   readonly url: string;
   /** `METHOD path authorization` of each request. */
   readonly requests: readonly string[];
-  /** What the two questions are answered from now on. */
+  /** Answers to the two requests from now on. */
   login: Reply;
   whoami: (token: string) => Reply;
 }
@@ -27,12 +27,12 @@ interface OfferOptions {
   readonly token?: string;
 }
 
-/** An entry of `GET /admin/v1/login`. */
+/** Returns an entry of `GET /admin/v1/login`. */
 export function offer(options: OfferOptions): object {
   return { name: "corp", client_id: "gateway-cli", scopes: ["openid", "profile"], extra: {}, token: "id", ...options };
 }
 
-/** One issuer to sign in at; every token is of a known caller. */
+/** Offers one issuer; every token identifies a known caller. */
 export async function startGateway(owner: Owner, ...offers: readonly object[]): Promise<Gateway> {
   const requests: string[] = [];
   const server = createServer((request, answer) => {

@@ -1,4 +1,4 @@
-/** A user's state directory of his own, and the entries in it. */
+/** A user's own state directory, and its entries. */
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,14 +10,14 @@ import { atEnd, type Owner } from "../../e2e/support/wait.ts";
 import { type BufferIo, bufferIo } from "../buffers.ts";
 
 export interface Home {
-  /** Where the files lie. */
+  /** Directory of the files. */
   readonly directory: string;
   readonly env: Readonly<Record<string, string>>;
   /** `over.env` is added to the home's. */
   io(over?: Partial<Io>): BufferIo;
   path(url: string): string;
   write(signIn: SignIn): void;
-  /** The sign-in at `url`; undefined when there is none that can be used. */
+  /** Returns the sign-in at `url`; `undefined` without a usable one. */
   read(url: string): SignIn | undefined;
 }
 
@@ -42,7 +42,7 @@ export function makeHome(owner: Owner): Home {
 
 const HOUR_MS = 3_600_000;
 
-/** A sign-in that is good for an hour. */
+/** A sign-in that is valid for an hour. */
 export function signInOf(url: string, over: Partial<SignIn> = {}): SignIn {
   return {
     url,

@@ -1,4 +1,4 @@
-/** ID tokens that a sign-in must not believe (OpenID Connect Core, 3.1.3.7). */
+/** ID tokens that a sign-in must refuse (OpenID Connect Core, 3.1.3.7). */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

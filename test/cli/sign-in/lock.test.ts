@@ -45,7 +45,7 @@ test("the lock is released if the work fails", async (t) => {
   assert.equal(existsSync(path), false);
 });
 
-/** A process that has ended, so that its number names nobody. */
+/** Returns the pid of an ended process. */
 async function deadPid(): Promise<number> {
   const child = spawn(process.execPath, ["-e", ""]);
   await once(child, "close");

@@ -1,4 +1,4 @@
-/** What `gateway login` does around the grants: which gateway, which issuer, and what the gateway says of the token. */
+/** `gateway login` around the grants: which gateway, which issuer, and the gateway's answer about the token. */
 
 import assert from "node:assert/strict";
 import { existsSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** `gateway login` run in the test's process, with a person who does what it asks for. */
+/** `gateway login` in the test's process, with a person who follows its instructions. */
 
 import type { Io } from "../../../src/cli/io.ts";
 import { type LoginOptions, run } from "../../../src/cli/verbs/login.ts";
@@ -8,15 +8,15 @@ import { eventually } from "../../e2e/support/wait.ts";
 import type { BufferIo } from "../buffers.ts";
 import type { Home } from "./home.ts";
 
-/** A browser that starts and shows nothing: the person goes to the address on stderr. */
+/** A browser that starts and shows nothing, so the person opens the address on stderr. */
 const BLIND = { BROWSER: "true" };
 
 interface Attempt {
   readonly io: BufferIo;
   readonly ended: Promise<number>;
-  /** The address that the user is sent to. */
+  /** The address that the user should open. */
   readonly address: Promise<string>;
-  /** The code that the user is to enter there. */
+  /** The code that the user should enter there. */
   userCode(): string | undefined;
 }
 
@@ -49,12 +49,12 @@ export function startLogin({ home, url, options = {}, io: over = {} }: Setup): A
 interface Ended {
   readonly status: number;
   readonly io: BufferIo;
-  /** Where the person's browser ended. */
+  /** The final page of the person's browser. */
   readonly arrived: Arrived;
   readonly address: string;
 }
 
-/** Signs in as somebody, to the end. */
+/** Signs in to the end. */
 export async function login(setup: Setup & { readonly provider: OidcServer; readonly as?: Person }): Promise<Ended> {
   const attempt = startLogin(setup);
   const address = await attempt.address;

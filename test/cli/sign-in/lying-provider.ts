@@ -1,4 +1,4 @@
-/** An identity provider that gives whatever ID token a test makes up. */
+/** An identity provider that issues arbitrary ID tokens made by a test. */
 
 import { createServer } from "node:http";
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from "jose";
@@ -6,16 +6,16 @@ import { listenLocally } from "../../e2e/support/ports.ts";
 import { atEnd, type Owner } from "../../e2e/support/wait.ts";
 
 export interface Forgery {
-  /** Claims that differ from those of a sound token. */
+  /** Claims that differ from a valid token's. */
   readonly claims?: JWTPayload;
-  /** Signed with a key that the provider does not list. */
+  /** Signs with a key that the provider does not list. */
   readonly isForeignKey?: boolean;
   readonly isMissing?: boolean;
 }
 
 interface LyingProvider {
   readonly issuer: string;
-  /** What is given from now on; `nonce` is that of the request. */
+  /** Sets the tokens issued from now on; `nonce` is the request's. */
   prepare(nonce: string, forgery: Forgery): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** Several processes and one sign-in. */
+/** Several processes with one sign-in. */
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -19,7 +19,7 @@ const ROUNDS = 20;
 
 interface Renewer {
   readonly child: ChildProcess;
-  /** Asks for the token; resolves with what was printed. */
+  /** Requests the token; resolves with the output. */
   ask(): Promise<string>;
 }
 
@@ -64,14 +64,14 @@ test("processes that renew concurrently use each refresh token once, and all get
   const lock = home.path(GATEWAY).replace(/json$/, "lock");
   const gone = await endedPid();
   for (let round = 1; round <= ROUNDS; round += 1) {
-    // What a killed process leaves: all of them take it for stale at once.
+    // The lock of a killed process, which all of them find stale at once.
     writeFileSync(lock, JSON.stringify({ host: hostname(), pid: gone, start: "", at: Date.now(), nonce: `${round}` }));
     const tokens = await Promise.all(renewers.map(({ ask }) => ask()));
     const kept = home.read(GATEWAY);
     assert.deepEqual(new Set(tokens), new Set([kept?.token]), `round ${round}`);
     const renewals = provider.grants.filter(({ type }) => type === "refresh_token");
     assert.deepEqual(renewals, Array(round).fill({ type: "refresh_token", outcome: "ok" }));
-    // As if the hour were over.
+    // Simulates that the hour has passed.
     home.write(signInOf(GATEWAY, { ...kept, expiresAt: 0 }));
   }
 });
@@ -82,7 +82,7 @@ test("a process killed while renewing does not delay the next one", async (t) =>
   const { id_token, refresh_token } = await provider.tokens("alice");
   const signIn = signInOf(GATEWAY, { token: id_token, refreshToken: refresh_token, expiresAt: 0 });
 
-  // Its provider never answers, so it is killed with the lock in its hands.
+  // Its provider never answers, so it is killed while it has the lock.
   let asked = false;
   const silent = createServer((socket) => {
     asked = true;

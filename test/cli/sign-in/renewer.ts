@@ -1,6 +1,6 @@
 /**
- * A process that renews: for each line on stdin it asks for the token of the gateway named by its argument, and prints
- * what it was given. Run by `processes.test.ts`.
+ * A process that renews: for each line on stdin it requests the token of the gateway in its argument, and prints the
+ * result. Run by `processes.test.ts`.
  */
 
 import { createInterface } from "node:readline";

@@ -79,7 +79,7 @@ test("a refused token is renewed before its expiry, and only that one", async (t
   assert.equal(await source.token(), "old");
   const renewed = await source.token({ renew: true });
   assert.notEqual(renewed, "old");
-  // Another process holds the old one still: it finds what this one has fetched.
+  // Another process still has the old one and finds the one fetched here.
   assert.equal(await source.token(), renewed);
   assert.equal(renewals(setting).length, 1);
 });
@@ -166,7 +166,7 @@ test("a process presumed dead sends no refresh token before it has the lock agai
   const lock = home.path(GATEWAY).replace(/json$/, "lock");
   const seen: string[] = [];
   const provider = await startLyingProvider(t, (path) => {
-    // Another one takes the lock over during the first discovery, and ends.
+    // Another process takes the lock over during the first discovery, and ends.
     if (seen.length === 0) writeFileSync(lock, JSON.stringify({ host: hostname(), pid: 1, start: "", at: 0 }));
     seen.push(path);
   });

@@ -1,4 +1,4 @@
-/** `gateway admin` as it is typed, against a server that notes what it is asked. */
+/** `gateway admin` as typed, with a server that records its requests. */
 
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";

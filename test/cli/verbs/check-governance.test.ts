@@ -1,4 +1,4 @@
-/** What `gateway check` says of callers, profiles, budgets and rules, in the test's process. */
+/** `gateway check` of callers, profiles, budgets and rules, in the test's process. */
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { execute } from "../../../src/cli/main.ts";
 import { type Document, type Files, writeFiles } from "../../e2e/support/config.ts";
 import { bufferIo } from "../buffers.ts";
 
-/** Offline: the status, and the lines about the configuration without the document's path. */
+/** Runs offline; returns the status, and the lines about the configuration without the document's path. */
 async function check(files: Files): Promise<{ readonly status: number; readonly lines: readonly string[] }> {
   const io = bufferIo({ env: { KEY: "k" } });
   const status = await execute(["check", "-config", files.nodePath, "-offline"], io);

@@ -1,4 +1,4 @@
-/** `gateway check` in the test's process: what it says of a configuration, and what it asks. */
+/** `gateway check` in the test's process: its report on a configuration, and its requests. */
 
 import assert from "node:assert/strict";
 import { chmod, mkdir, readdir, writeFile } from "node:fs/promises";
@@ -30,7 +30,7 @@ async function check(files: Files, ...flags: readonly string[]): Promise<Checked
   return { status, lines: io.out().split("\n").slice(0, -1), io };
 }
 
-/** Those that begin so. */
+/** Returns the lines with this beginning. */
 const of = ({ lines }: Checked, start: string): readonly string[] => lines.filter((line) => line.startsWith(start));
 
 async function serve(owner: Owner, handle: RequestListener): Promise<string> {
@@ -51,7 +51,7 @@ const provider = (name: string, url: string): Document => ({
   strip_path_prefix: "/v1",
 });
 
-/** A provider of the compat dialect for each name. */
+/** One provider of the compat dialect per name. */
 const providers = (urls: Readonly<Record<string, string>>): Document => ({
   catalog_overlays: [{ name: "test", providers: Object.entries(urls).map(([name, url]) => provider(name, url)) }],
   providers: Object.keys(urls).map((name) => ({ preset: name, models: [`${name}-*`] })),
@@ -209,7 +209,7 @@ test("an aborted probe reports no result", async (t) => {
   assert.equal(io.err(), "");
 });
 
-/** What a provider answers with its own credential, and without one. */
+/** Answers of a provider with its own credential, and without one. */
 const STATUSES: readonly (readonly [status: number, hasKey: boolean, line: RegExp])[] = [
   [200, true, /^ok .* answered 200 in \d+ ms$/],
   [401, true, /^fail .*: the provider refuses the credential$/],

@@ -1,4 +1,4 @@
-/** Completion as a shell answers it; shells that are not installed are skipped. */
+/** Completion by real shells; shells that are not installed are skipped. */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -20,7 +20,7 @@ function isMissing(shell: string): string | false {
   return spawnSync(shell, ["-c", ":"]).status === 0 ? false : `${shell} is not installed`;
 }
 
-/** What bash offers for the last word of `line`, which may be empty. */
+/** Returns bash's offers for the last word of `line`, which may be empty. */
 async function bashOffers(line: string): Promise<readonly string[]> {
   const words = line.split(" ");
   const program = `${await script("bash")}
@@ -86,7 +86,7 @@ for (const [line, offered] of BASH) {
   });
 }
 
-/** util-linux, which gives the shell a terminal; other systems call it otherwise. */
+/** util-linux, which gives the shell a terminal; other systems have another syntax. */
 const lacksTerminal =
   process.platform === "linux" && spawnSync("script", ["-qec", ":", "/dev/null"]).status === 0
     ? isMissing("bash")
@@ -97,7 +97,7 @@ test("bash in a terminal completes the typed text with Tab", { skip: lacksTermin
   const directory = mkdtempSync(join(tmpdir(), "gateway-completion-"));
   try {
     const rcfile = join(directory, "rc");
-    // In the place of the program: what it would be given.
+    // Replaces the program and prints its arguments.
     const told = `PS1=; gateway() { printf '<%s>' "$@"; echo; }\nbind 'set bell-style none'\n`;
     writeFileSync(rcfile, `${told}${await script("bash")}`);
     const { stdout, status } = spawnSync("script", ["-qec", shell, "/dev/null"], {
@@ -131,7 +131,7 @@ test("bash completes names of the running gateway, before and after a colon", as
       ["gateway suspend provider:op", ["openai"]],
       ["gateway suspend -rea", ["-reason"]],
     ] as const) {
-      // readline hands over a word that ends at the colon in three parts.
+      // readline passes a word that ends at the colon in three parts.
       const words = line.split(/(:)| /).filter((word) => word !== undefined);
       const program = `${await script("bash")}
 COMP_WORDBREAKS=':= '
@@ -158,7 +158,7 @@ for (const shell of SHELLS) {
   test(`${shell} accepts its script`, { skip: isMissing(shell) }, async () => {
     const directory = mkdtempSync(join(tmpdir(), "gateway-completion-"));
     try {
-      // fish reads a script of standard input only where that is a terminal or a file.
+      // fish reads a script from standard input only if that is a terminal or a file.
       const file = join(directory, "script");
       writeFileSync(file, await script(shell));
       const { status, stderr } = spawnSync(shell, ["-n", file], { encoding: "utf8" });

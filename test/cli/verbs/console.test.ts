@@ -1,4 +1,4 @@
-/** What `gateway console` refuses before it touches the terminal. */
+/** Errors of `gateway console` before it touches the terminal. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

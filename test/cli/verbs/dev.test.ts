@@ -1,5 +1,5 @@
 // tier: all
-/** `gateway dev`: what it refuses, what it prints, and that what it prints works as printed. */
+/** `gateway dev`: its errors, its output, and that the printed commands work. */
 
 import assert from "node:assert/strict";
 import { execFile, spawnSync } from "node:child_process";
@@ -22,7 +22,7 @@ import { bufferIo } from "../buffers.ts";
 
 const run = promisify(execFile);
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "../../..");
-/** Starts and elections on a machine that does other things too. */
+/** Starts and elections on a busy machine. */
 const SLOW_MS = 30_000;
 const FREE = ["-listen", "127.0.0.1:0", "-metrics-listen", "127.0.0.1:0"];
 
@@ -74,7 +74,7 @@ test("if the shell does not find the program by name its path is printed, quoted
   );
   for (const path of ["/opt/a b/gateway", "/opt/it's here/gateway", '/opt/"$HOME"/gateway', "/opt/é*/gateway"]) {
     const [line = ""] = /^alias .*$/m.exec(welcome({ ...ADDRESSES, launcher: path }, false, true)) ?? [];
-    // The shell reads the value of an alias again where it is used; `set --` shows what it comes to.
+    // The shell parses the value of an alias again where it is used; `set --` shows the result.
     const script = `${line.replace("alias gateway=", "alias gateway='set -- '")}\ngateway query\nprintf '%s|' "$@"`;
     assert.equal(spawnSync("sh", ["-c", script], { encoding: "utf8" }).stdout, `${path}|query|`);
   }
@@ -122,7 +122,7 @@ test("a default address in use is named with the reason for another", async () =
 const owner: Owner = { after };
 const dev = runProgram(owner, { args: ["dev", "-more", ...FREE] });
 
-/** The lines under a heading, up to the next. */
+/** Returns the lines under a heading, up to the next. */
 async function printed(heading: string): Promise<string> {
   await eventually("a gateway that is ready", () => /^ready/m.test(dev.stdout()), SLOW_MS);
   const section = new RegExp(`^${heading}(?:  [^\\n]*)?\\n\\n(.*?)\\n\\n\\S`, "ms").exec(dev.stdout())?.[1];
@@ -174,7 +174,7 @@ test("the printed curl shows what guardrails rewrite: the answer echoes what the
   assert.ok(!stdout.includes("4111"), stdout);
 });
 
-/** What a chat with the model is answered. */
+/** Returns the answer to a chat with the model. */
 async function ask(model: string, key: string | undefined) {
   const { gateway } = await told();
   const response = await fetch(`${gateway}/v1/chat/completions`, {
@@ -186,7 +186,7 @@ async function ask(model: string, key: string | undefined) {
   return { status: response.status, error: body.error };
 }
 
-/** What the head of the welcome names. */
+/** Returns the names in the head of the welcome text. */
 async function told(): Promise<Readonly<Record<"gateway" | "key" | "admin" | "files", string>>> {
   await printed("curl");
   const find = (name: string): string => new RegExp(`^ {2}${name} +(\\S+)`, "m").exec(dev.stdout())?.[1] ?? "";
@@ -254,7 +254,7 @@ const PEERS = [
 ] as const;
 for (const [sdk, { missing, path }, answer] of PEERS) {
   test(`the printed snippet of the ${sdk} works`, { skip: missing }, async () => {
-    // Where the packages are, modules find them.
+    // A module beside the packages finds them.
     const file = join(path.slice(0, path.lastIndexOf("node_modules")), `dev-${process.pid}.mjs`);
     await writeFile(file, await printed(sdk));
     try {

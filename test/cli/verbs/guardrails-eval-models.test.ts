@@ -1,5 +1,8 @@
 // tier: all
-/** `gateway guardrails eval` and `inspect -config` in the test's process: declared models, which are fetched, and judges. */
+/**
+ * `gateway guardrails eval` and `inspect -config` in the test's process: declared models, which are fetched, and
+ * judges.
+ */
 
 import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
@@ -48,14 +51,14 @@ async function gateway(cwd: string, args: readonly string[], over: Partial<Io> =
   return { status, out: io.out(), err: io.err() };
 }
 
-/** A node file that names a document, which refers to a model of a hub. */
+/** A node file whose document uses a hub model. */
 async function declared(t: TestContext, hubKeys: object = {}) {
   const [hub, dir] = await Promise.all([hubOf(t), folder(t)]);
   const commit = hub.commit("owner/names", FILES);
   const cache = join(dir, "cache");
   const document = {
     version: 1,
-    // What this machine cannot resolve, and nothing here needs.
+    // A reference that this machine cannot resolve, and that is not needed here.
     providers: [{ preset: "openai", api_key: "${secret:NOT_HERE}" }],
     models: {
       models: [

@@ -1,4 +1,4 @@
-/** `gateway guardrails eval` in the test's process: figures, what became of what was missed, statuses, streams. */
+/** `gateway guardrails eval` in the test's process: figures, reasons for misses, statuses, streams. */
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

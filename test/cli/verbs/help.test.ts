@@ -1,4 +1,6 @@
-/** Help texts against golden files; `GATEWAY_REWRITE=1` rewrites them. Read the difference before keeping it. */
+/**
+ * Help texts compared with golden files; `GATEWAY_REWRITE=1` rewrites them. Review the difference before keeping it.
+ */
 
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** Answers that try to speak to the terminal, or never come to an end. */
+/** Answers with terminal escapes, or without an end. */
 
 import assert from "node:assert/strict";
 import { createServer } from "node:net";
@@ -10,7 +10,7 @@ import { listenLocally } from "../../e2e/support/ports.ts";
 import { bufferIo } from "../buffers.ts";
 import { json, standIn } from "../stand-in.ts";
 
-/** Control Sequence Introducer in one character, which a header may hold and JSON leaves as it is. */
+/** Control Sequence Introducer as one character, which a header may contain and JSON does not escape. */
 const CSI = "\u009b";
 
 test("an archive whose index is not a number is refused, and its headers are not printed", async (t) => {

@@ -1,4 +1,4 @@
-/** `gateway import`: files that are hostile or broken, its flags, and where it writes. */
+/** `gateway import`: hostile and broken files, its flags, and its output files. */
 
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -25,7 +25,7 @@ async function run(
   return { status, out: io.out(), err: io.err(), cwd };
 }
 
-/** A hundred bytes that would be gigabytes: each anchor holds nine of the one before. */
+/** A hundred bytes that would expand to gigabytes: each anchor has nine of the previous one. */
 const BOMB = Array.from(
   { length: 9 },
   (_, n) =>

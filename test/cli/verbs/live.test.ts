@@ -1,5 +1,5 @@
 // tier: all
-/** The verbs as processes, against a gateway that runs: `gateway dev`, one for the file. */
+/** The verbs as processes, with a running gateway: `gateway dev`, one for the file. */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -10,7 +10,7 @@ import { after, before, test } from "node:test";
 import { runProgram } from "../../e2e/support/gateway.ts";
 import { eventually, type Owner, within } from "../../e2e/support/wait.ts";
 
-/** Starts and elections on a machine that does other things too. */
+/** Starts and elections on a busy machine. */
 const SLOW_MS = 30_000;
 
 const owner: Owner = { after };

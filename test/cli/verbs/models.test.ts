@@ -1,4 +1,4 @@
-/** `gateway models pin`, `list` and `prune` in the test's process, against a hub over real sockets. */
+/** `gateway models pin`, `list` and `prune` in the test's process, with a hub over real sockets. */
 
 import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
@@ -26,7 +26,7 @@ async function gateway(args: readonly string[], over: Partial<Io> = {}) {
   return { status, out: io.out(), err: io.err() };
 }
 
-/** What the gateway reads of a text that was printed. */
+/** Parses a printed text like the gateway. */
 function read(text: string) {
   const value = { kind: "value", value: "hf_secret" } as const;
   return readDeployment({ name: "printed", text }, { env: () => undefined, secret: () => value, file: () => value });

@@ -1,4 +1,4 @@
-/** `gateway pack` in the test's process: the packs that come with the program, and documents on disk. */
+/** `gateway pack` in the test's process: the built-in packs, and documents on disk. */
 
 import assert from "node:assert/strict";
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
@@ -11,10 +11,10 @@ import { bufferIo } from "../buffers.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 const IDS = (await readdir(join(ROOT, "packs"))).sort();
-/** In an order that the base rule allows. */
+/** An order that the base rule allows. */
 const ORDERED = [...IDS.filter((id) => id.startsWith("baseline-")), ...IDS.filter((id) => !id.startsWith("baseline-"))];
 
-/** What examples/governance refers to. */
+/** Variables that examples/governance reads. */
 const ENV: Readonly<Record<string, string>> = {};
 
 async function run(args: readonly string[], cwd = ROOT, env = ENV) {
@@ -69,7 +69,7 @@ for (const id of IDS) {
   });
 }
 
-/** What packs need that no document has by itself. */
+/** Models that packs need and that documents lack. */
 const MODELS = ["prompt-injection", "sentence-embedding"].map(
   (name) => `    - { name: ${name}, hub: { repo: owner/name, revision: "${"0".repeat(40)}" } }\n`,
 );

@@ -1,4 +1,7 @@
-/** `gateway parts` in a process of its own, since Node.js reads NODE_PATH at its start. Needs a build, which `npm test` makes. */
+/**
+ * `gateway parts` in a process of its own, since Node.js reads NODE_PATH at startup. Needs a build, which `npm test`
+ * makes.
+ */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -9,7 +12,7 @@ import { type TestContext, test } from "node:test";
 import { installCommand, OPTIONAL_PACKAGES } from "../../../src/base/index.ts";
 
 const skip = existsSync("dist/cli/main.js") ? false : "not built";
-/** Packages that somebody installed into this clone are found before any other. */
+/** Packages installed into this clone take precedence. */
 const isOwn = OPTIONAL_PACKAGES.some(({ name }) => existsSync(join("node_modules", name)));
 
 interface Listed {

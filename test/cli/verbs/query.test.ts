@@ -1,4 +1,4 @@
-/** `gateway query` as it is typed, against a server that answers in the shape of the API. */
+/** `gateway query` as typed, with a server that answers in the API's format. */
 
 import assert from "node:assert/strict";
 import { Readable } from "node:stream";

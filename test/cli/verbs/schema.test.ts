@@ -1,4 +1,4 @@
-/** `gateway schema`: prints the schemas that editors use, and says which there are. */
+/** `gateway schema` prints the schemas for editors, and lists them. */
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

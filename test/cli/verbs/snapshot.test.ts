@@ -1,4 +1,4 @@
-/** `gateway snapshot save` and `restore`: what is on the disk after a transfer, and after one that broke off. */
+/** `gateway snapshot save` and `restore`: files on the disk after a transfer, and after a broken one. */
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -19,7 +19,7 @@ const HEADERS = { "content-type": ARCHIVE_TYPE, "x-gateway-index": "41", "x-gate
 
 const answered = (response: ServerResponse): void => void response.writeHead(200, HEADERS).end(ARCHIVE);
 
-/** Sends a part, and then calls. */
+/** Sends a part, and then calls `then`. */
 const part = (response: ServerResponse, then: () => void): void => {
   response.writeHead(200, HEADERS).write(ARCHIVE.subarray(0, 100), then);
 };

@@ -1,4 +1,4 @@
-/** `gateway cluster step-down` against scripted admin sockets. */
+/** `gateway cluster step-down` with scripted admin sockets. */
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";

@@ -9,7 +9,7 @@ import { type Document, type Files, writeFiles } from "../../e2e/support/config.
 import type { Owner } from "../../e2e/support/wait.ts";
 import { bufferIo } from "../buffers.ts";
 
-/** Written out it would be warned of. */
+/** A literal credential would cause a warning. */
 const KEY = "$" + "{KEY}";
 const ENV = { KEY: "k" };
 

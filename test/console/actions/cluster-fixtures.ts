@@ -138,13 +138,13 @@ export function config(
 
 export const texts = (lines: readonly Line[]): readonly string[] => lines.map(textOfLine);
 
-/** The values that a dialog opens with, and those given. */
+/** Returns the initial values of a dialog, merged with the given ones. */
 export const valuesOf = ({ fields }: Dialog, given: FieldValues = {}): FieldValues => ({
   ...Object.fromEntries(fields.map(({ id, initial }) => [id, initial])),
   ...given,
 });
 
-/** `Label: words`, a line each. */
+/** Returns `Label: text`, one line each. */
 export const told = (dialog: Dialog, context: Context, given: FieldValues = {}): readonly string[] =>
   dialog.lines(valuesOf(dialog, given), context).map(([label, words]) => `${label}: ${textOfLine(words)}`);
 
@@ -157,7 +157,7 @@ export interface CarriedOut {
   readonly words: string;
 }
 
-/** Carries an action out against a gateway that answers as given: what it was sent, and what is told of its answer. */
+/** Runs an action with a gateway that answers as given; returns its request and its result text. */
 export async function carriedOut(action: Action, answer: unknown): Promise<CarriedOut> {
   const directory = await mkdtemp(join(tmpdir(), "console-"));
   const path = join(directory, "admin.sock");

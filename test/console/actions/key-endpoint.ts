@@ -1,4 +1,4 @@
-/** An admin door on loopback that answers each request with the next of its answers, and keeps what it was asked. */
+/** An admin listener on loopback that answers each request with its next answer, and records the requests. */
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -13,7 +13,7 @@ interface Asked {
   readonly body: unknown;
 }
 
-/** An answer of undefined is 204. */
+/** An `undefined` answer is 204. */
 export async function openKeyEndpoint(
   t: TestContext,
   answers: readonly unknown[],

@@ -26,7 +26,7 @@ import {
 const THREE = [leader("n1"), member("n2", { lag: 3 }), silent("n3")];
 const three = contextOf({ list_cluster_members: THREE, get_status: status() });
 
-/** What a deed sends or does, in words. */
+/** Returns an action's requests or effects as text. */
 function doneBy(task: Task): readonly string[] {
   switch (task.kind) {
     case "actions":

@@ -30,7 +30,7 @@ import {
 } from "../views/traffic-fixtures.ts";
 
 const incident = contextOf(INCIDENT);
-/** But for what each of them says: whose the reason is, and what comes before a lift. */
+/** Drops the lines common to all: the author of the reason, and the advice before a lift. */
 const linesOf: typeof allLinesOf = (...of) => allLinesOf(...of).filter((text) => !/^(Callers|First): /.test(text));
 
 test("the suspend dialog says that callers read the reason, and the lift dialog how to test the upstream first", () => {

@@ -1,4 +1,4 @@
-/** Texts that are hard to draw, for properties. */
+/** Texts that are hard to draw, for property tests. */
 
 import fc from "fast-check";
 import type { Line, Span } from "../../../src/console/model/text.ts";

@@ -1,7 +1,4 @@
-/**
- * A view over providers, and states of a console that looks at it. Names are chosen to be hard to draw: wide, joined,
- * combining.
- */
+/** A view over providers, and states of a console that shows it. Names are hard to draw: wide, joined, combining. */
 
 import { drawScreen } from "../../../src/console/draw/draw-screen.ts";
 import { count } from "../../../src/console/format/numbers.ts";
@@ -338,7 +335,7 @@ export function opened(dialog: Dialog, change: Partial<DialogState> = {}): Dialo
   };
 }
 
-/** The help, with nothing searched for yet. */
+/** The help, before any search. */
 export const HELP: Pick<State, "prompt"> = {
   prompt: { kind: "help", label: "search keys", edit: { text: "", at: 0 }, before: "" },
 };
@@ -348,5 +345,5 @@ export const noWorkbench = () => [[{ text: "sql>" }]] as const;
 export const frameOf = (state: State, views: readonly View[] = VIEWS): readonly Line[] =>
   drawScreen(state, views, noWorkbench);
 
-/** As a person sees it; inverse is in «», since no test should rest on colours. */
+/** Returns the text as drawn, with inverse in «», since no test should depend on colors. */
 export const pictureOf = (lines: readonly Line[]): string => lines.map((line) => textOfLine(line).trimEnd()).join("\n");

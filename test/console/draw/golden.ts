@@ -1,4 +1,4 @@
-/** Frames kept as text files. With UPDATE_GOLDEN=1 they are written anew, to be read before they are committed. */
+/** Frames stored as text files. UPDATE_GOLDEN=1 rewrites them; review them before committing. */
 
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";

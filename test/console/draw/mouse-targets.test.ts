@@ -1,4 +1,6 @@
-/** What a click and the wheel mean on the screen: rows, tabs, hints, the bar of views; and that nothing is confirmed. */
+/**
+ * Effects of a click and the wheel on the screen: rows, tabs, hints, the bar of views; and that nothing is confirmed.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { drawScreen } from "../../../src/console/draw/draw-screen.ts";
@@ -16,7 +18,7 @@ function begun(): State {
   return after(state, [online, dataOf({ list_backends: ROWS })]);
 }
 
-/** A press on the first cell of the text, wherever it stands. */
+/** Clicks the first cell of the text, wherever it is. */
 function press(state: State, text: string, by = 0): State {
   const lines = drawScreen(state, VIEWS, () => []).map(textOfLine);
   const row = lines.findLastIndex((line) => line.includes(text));

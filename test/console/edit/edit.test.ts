@@ -1,4 +1,4 @@
-/** Keys of an editor, by what they make of a text; `|` is the cursor. */
+/** Editor keys by their effect on a text; `|` is the cursor. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

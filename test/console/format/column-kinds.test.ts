@@ -1,4 +1,4 @@
-/** Columns of the usual kinds: what they show, how they sort, where they stand. */
+/** Columns of the usual kinds: text, order and alignment. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

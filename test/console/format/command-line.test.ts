@@ -1,4 +1,4 @@
-/** Command lines, checked by a shell that takes them apart again. */
+/** Command lines, checked by a shell that parses them. */
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";

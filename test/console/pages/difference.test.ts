@@ -9,7 +9,7 @@ const NAMES = { from: "default, revision 3", to: "default, revision 4" };
 
 const page = (from: string, to: string): readonly string[] => differencePage(from, to, NAMES).map(textOfLine);
 
-/** What `patch` makes of `from` and the page, by the numbers of its hunks alone; each line of it is ended. */
+/** Returns the result of `patch` on `from` with the page, by its hunk numbers alone; each line is terminated. */
 function patched(from: string, lines: readonly string[]): string {
   const source = linesOf(from);
   const result: string[] = [];
@@ -78,7 +78,7 @@ test("without anchors no shorter difference exists", () => {
   );
 });
 
-/** Of a longest common subsequence, by its recurrence. */
+/** Length of a longest common subsequence, by its recurrence. */
 function commonLength(from: readonly string[], to: readonly string[]): number {
   let row = new Array<number>(to.length + 1).fill(0);
   for (const line of from) {

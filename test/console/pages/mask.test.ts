@@ -1,4 +1,4 @@
-/** No value that may be a credential is on a page of a document, whatever the document is written like. */
+/** No possible credential is on a page of a document, in any style. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -49,7 +49,7 @@ for (const [what, written, shown] of CASES) {
   });
 }
 
-/** Returns every name that the schema says is written and never read. */
+/** Returns every name that the schema marks as write-only. */
 async function secretNames(): Promise<ReadonlySet<string>> {
   const io = bufferIo();
   assert.equal(await execute(["-config-schema"], io), 0);

@@ -1,4 +1,4 @@
-/** A thousand states, three rows of each changed, as one JSON line. */
+/** Prints a thousand states, with three changed rows each, as one JSON line. */
 
 import "./production.ts";
 import { setTimeout as pause } from "node:timers/promises";
@@ -10,7 +10,7 @@ const { COLOURS } = await import("../../../src/console/parts/theme.ts");
 
 const [COLUMNS, ROWS] = [120, 35];
 const STATES = 1_000;
-/** Of these each is a frame of its own; the others come faster than frames are made. */
+/** The first ones are a frame each; the others come faster than frames are made. */
 const SLOW = 150;
 
 const row = (at: number, turn: number): Line => [
@@ -54,7 +54,7 @@ for (let turn = 1; turn <= STATES; turn += 1) {
   );
   const startedAt = performance.now();
   scene.set(lines);
-  // React takes the state in a microtask, and Ink writes the frame there.
+  // React applies the state in a microtask, and Ink writes the frame there.
   await new Promise<void>((resolve) => setImmediate(resolve));
   if (turn > SLOW) continue;
   took.push(performance.now() - startedAt);

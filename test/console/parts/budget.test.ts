@@ -13,6 +13,6 @@ test("three changed rows take less than a kilobyte, and a thousand states leave 
   assert.ok(Number(most) > 0 && Number(most) < 1_024, `${most} bytes`);
   assert.equal(measures, 0);
   assert.ok(Number(frames) >= 100);
-  // 10 ms on an idle machine; here others may run beside it.
+  // 10 ms on an idle machine; here other tests may run beside it.
   assert.ok(Number(p95) < 250, `${p95} ms`);
 });

@@ -1,4 +1,4 @@
-/** When frames are made: none on a busy line, and on a slow one those of the operator first. */
+/** Timing of frames: none on a busy line, and on a slow one those of the operator first. */
 
 import assert from "node:assert/strict";
 import { beforeEach, mock, test } from "node:test";
@@ -39,7 +39,7 @@ function open() {
         drain = resolve;
       });
     },
-    /** As if the last frame had come so much sooner. */
+    /** Makes the last frame this much older. */
     age(ms: number) {
       line.drainedAt -= ms;
     },

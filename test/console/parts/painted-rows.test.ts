@@ -1,4 +1,4 @@
-/** Rows and the tokens that stand for them; what is written so that a terminal shows them. */
+/** Rows and their tokens, and the bytes that make a terminal show them. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -54,7 +54,7 @@ test("only the changed cells of a row are written", () => {
 const COLUMNS = 24;
 const TONES: readonly Tone[] = ["plain", "dim", "strong", "warn", "fail", "off", "changed"];
 
-/** Rows of any width up to the terminal's, of characters of one cell, of two and of none. */
+/** Rows of any width up to the terminal's, with characters of one cell, of two and of none. */
 const LINES: fc.Arbitrary<Line> = fc
   .array(
     fc.record({
@@ -76,7 +76,7 @@ test("whatever a row showed before, an update equals a full rewrite", async () =
       const [changed, whole] = [emulator(), emulator()];
       for (const [row, line] of frames) {
         const place = `\u001b[${row + 1};1H`;
-        // As Ink writes it, without what erases the line where it is written for the first time.
+        // Written like Ink does, without erasing the line the first time.
         changed.write(place + rows.fill(`\u001b[1G\u001b[K${rows.tokenOf(row, runsOf(line, COLOURS))}`));
         whole.write(`${place}\u001b[1G\u001b[K${paint(line, COLOURS)}`);
       }
@@ -88,7 +88,7 @@ test("whatever a row showed before, an update equals a full rewrite", async () =
 
 const emulator = () => new xterm.Terminal({ cols: COLUMNS, rows: 4, allowProposedApi: true });
 
-/** Each cell's character and how it looks; a blank shows neither its colour nor whether it is bold. */
+/** Returns each cell's character and look; a blank has neither color nor weight. */
 async function looksOf(terminal: ReturnType<typeof emulator>): Promise<readonly string[]> {
   await new Promise<void>((done) => terminal.write("", done));
   return Array.from({ length: 4 * COLUMNS }, (_, at) => {

@@ -1,4 +1,4 @@
-/** Imported first: React and Ink look at the environment once, when they are loaded, as the console's launcher knows. */
+/** Imported first: React and Ink read the environment once when they are loaded, as the console's launcher does. */
 
 process.env["NODE_ENV"] = "production";
 delete process.env["CI"];

@@ -1,4 +1,4 @@
-/** A store for tests: lines that are set, and whoever listens. */
+/** A store for tests: its lines and its listener. */
 
 import type { ReaderTree } from "../../../src/console/draw/screen-reader-node.ts";
 import type { Line } from "../../../src/console/model/text.ts";
@@ -55,7 +55,7 @@ export const OPEN_GATE: OutputGate = {
   drainedAt: 0,
 };
 
-/** Waits for what Ink does later: it paints at most sixty times a second. */
+/** Waits for deferred work of Ink, which paints at most sixty times a second. */
 export async function settled(): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 60));
 }

@@ -1,4 +1,4 @@
-/** A recording is played back on a terminal and shows what was on the screen, without what nobody else is to see. */
+/** A recording is played back on a terminal and shows the screen without private parts. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import xterm from "@xterm/headless";

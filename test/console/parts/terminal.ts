@@ -1,4 +1,4 @@
-/** A terminal for tests: what is written is counted, kept, and shown by a real emulator. */
+/** A test terminal: its input is counted, kept, and shown by a real emulator. */
 
 import xterm from "@xterm/headless";
 
@@ -6,9 +6,9 @@ export interface TestTerminal {
   readonly written: string[];
   write(text: string): boolean;
   resize(columns: number, rows: number): void;
-  /** The cells of each row, as text, once all that was written is shown. */
+  /** Returns the text of each row once everything written is shown. */
   screen(): Promise<readonly string[]>;
-  /** Forgets what was written, not what is shown. */
+  /** Forgets the written bytes, not the screen. */
   forget(): void;
 }
 
@@ -20,7 +20,7 @@ export function createTerminal(columns: number, rows: number): TestTerminal {
     written,
     write(text) {
       written.push(text);
-      // The line discipline of a terminal does it.
+      // The line discipline of a terminal does this.
       emulator.write(text.replaceAll("\n", "\r\n"));
       return true;
     },

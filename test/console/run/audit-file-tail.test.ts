@@ -1,4 +1,4 @@
-/** Lines of a trail that grows: handed on in batches, whole, and never more of them than are kept. */
+/** Lines of a growing trail: delivered in batches, complete, and no more than are kept. */
 
 import assert from "node:assert/strict";
 import { appendFile, mkdtemp, rename, rm, writeFile } from "node:fs/promises";

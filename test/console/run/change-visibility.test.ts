@@ -1,4 +1,4 @@
-/** On how many members a change is told to be seen, by a leader's knowledge or by the doors that were given. */
+/** Number of members on which a change is visible, by a leader's knowledge or through the given addresses. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -11,7 +11,7 @@ const INDEX = 88_413;
 
 interface Node {
   readonly id: string;
-  /** Null: the node asked does not know. */
+  /** Null if the queried node does not know. */
   readonly applied: number | null;
 }
 
@@ -30,7 +30,7 @@ const memberAt = (node: string, { id, applied }: Node) => ({
   version: "1",
 });
 
-/** The lists in their order, the last for ever; each blocking read has the next one. */
+/** The lists in order, the last one repeated; each blocking read returns the next. */
 const node = (id: string, applied: number, lists: readonly (readonly Node[])[] = []): Handler => {
   let at = 0;
   return (path, response) => {
@@ -75,7 +75,7 @@ test("a leader reports on all members, step by step until all have the change", 
   assert.deepEqual(paths(), ["/status", "/cluster_members?nodes=all", "/cluster_members?index=1&wait=1s&nodes=all"]);
 });
 
-/** Each member as each of them sees it; one that is no leader knows of itself alone. */
+/** Each member as each of them sees it; a follower knows only itself. */
 const everywhere = (...applied: readonly number[]) => ({
   items: applied.flatMap((own, at) =>
     applied.map((_, other) => memberAt(`n${at + 1}`, { id: `n${other + 1}`, applied: other === at ? own : null })),

@@ -1,4 +1,4 @@
-/** Each effect carried out against a door and a machine of its own, and the events that come of it. */
+/** Each effect run with its own gateway and machine, and its resulting events. */
 
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -20,7 +20,7 @@ interface Console {
   readonly folder: string;
   readonly peers: readonly Peer[];
   readonly events: readonly Event[];
-  /** Names of the calls that were not events. */
+  /** Names of calls other than events. */
   readonly called: readonly string[];
   endpoint(): string;
   do(effect: Effect): void;

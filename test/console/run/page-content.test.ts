@@ -1,4 +1,4 @@
-/** Pages that take reads of their own: what is asked for, and what comes of what is answered or refused. */
+/** Pages with reads of their own: their requests, and the result of an answer or refusal. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -47,7 +47,7 @@ test("a document page has the active revision or the requested one", async (t) =
   assert.match(await load({ kind: "document", source: "default", revision: 2 }), /version: 2/);
 });
 
-/** What a node answers that is asked what a reload would change. */
+/** Answers of a node to a reload preview. */
 const reloads: Handler = (path, response, request) => {
   if (path !== "/reload?dry_run=true") return documents(path, response, request);
   const differences = [{ path: "providers.acme-chat", kind: "removed" }];

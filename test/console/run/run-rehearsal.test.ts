@@ -1,4 +1,4 @@
-/** What is asked for a rehearsal, and what is said where there is none. */
+/** Requests of a rehearsal, and the text if there is none. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -13,7 +13,7 @@ const REQUEST: RehearsalRequest = { source: "default", from: { kind: "document",
 
 interface Rehearsing {
   readonly outcome: RehearsalOutcome;
-  /** Bodies of rehearsals that were asked for. */
+  /** Bodies of requested rehearsals. */
   readonly bodies: readonly unknown[];
 }
 

@@ -1,4 +1,4 @@
-/** What a confirmed dialog sends: one request after the other, each applied once however often it is insisted on. */
+/** Requests of a confirmed dialog: sequential, each applied once however often it is retried. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/** The operator's file of settings: what is taken, and what is refused with its line and a remedy. */
+/** The operator's settings file: accepted settings, and errors with line and remedy. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Settings } from "../../../src/console/model/settings.ts";

@@ -1,4 +1,4 @@
-/** Keys given to others and commands of the operator's own: what runs, and that no value of a row becomes more than a part. */
+/** Rebound keys and custom commands: what runs, and that a row's value is always a single argument. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
@@ -48,7 +48,7 @@ test("a value is one argument, whatever characters it has", () => {
     });
 });
 
-/** What the shell really makes of it. */
+/** Returns the real shell's result. */
 const said = (text: string, name: string): string => {
   const filled = filledIn(shell(text), { name });
   assert.ok(filled.kind === "argv", JSON.stringify(filled));

@@ -1,4 +1,4 @@
-/** What a dialog shows that is read for it: asked for once, shown, scrolled, and ended with the dialog. */
+/** Data that a dialog reads and shows: read once, shown, scrolled, and dropped with the dialog. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/** The effect on the last hour that a dialog shows: asked for once, shown, opened by Enter, and ended with the dialog. */
+/** A dialog's effect on the last hour: read once, shown, opened by Enter, and dropped with the dialog. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

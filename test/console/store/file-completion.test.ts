@@ -1,4 +1,4 @@
-/** Names of files in a line that asks for one. */
+/** File names in a prompt for one. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/** The language of filters, and the patterns that it refuses for what they could cost. */
+/** The filter language, and patterns refused for their cost. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -90,7 +90,7 @@ test("an accepted pattern is fast on the worst texts", () => {
     assert.ok(parsed.kind === "match", filter);
     const began = cpuMs();
     for (let row = 0; row < 20; row += 1) parsed.test("ab".repeat(40_000));
-    // What a pattern that backtracks without bound takes is hours.
+    // A pattern with unbounded backtracking takes hours.
     assert.ok(cpuMs() - began < 15_000, filter);
   }
 });

@@ -1,4 +1,4 @@
-/** A console of four small views over readings that a test sets, and a workbench that only types. */
+/** A console of four small views over readings set by a test, and a workbench that only types. */
 
 import { applyEdit } from "../../../src/console/edit/edit.ts";
 import { actionOf } from "../../../src/console/model/action.ts";
@@ -93,7 +93,7 @@ export const suspendDialog = (names: readonly string[]): Dialog => ({
   undo: () => () => liftDialog(names),
 });
 
-/** There is nothing to lift once the provider is told to be idle. */
+/** There is nothing to lift once the provider is idle. */
 const liftDialog = (names: readonly string[]): Dialog => ({
   title: `Lift ${names.join(", ")}`,
   fields: [],
@@ -237,7 +237,7 @@ const workbench: View = {
 
 export const VIEWS: readonly View[] = [overview, backends, errors, workbench];
 
-/** Types while it edits; Esc ends that, ctrl-r runs. */
+/** Types while editing; Esc leaves, ctrl-r runs. */
 export const stepWorkbench: StepWorkbench = (from, event, { nextId }) => {
   const no = { workbench: from, effects: [], isTaken: false, usedIds: 0 };
   if (!from.isEditing || (event.kind !== "key" && event.kind !== "paste")) return no;
@@ -275,7 +275,7 @@ const SETTINGS: InitialOptions = {
 
 export const start = (changes: Partial<InitialOptions> = {}): State => initialState({ ...SETTINGS, ...changes });
 
-/** Online, with the rows of the view of providers. */
+/** Connected, with the rows of the view of providers. */
 export function online(rows: readonly Row[] = ROWS, changes: Partial<InitialOptions> = {}): State {
   const begun = start(changes);
   return after(begun, [
@@ -284,7 +284,7 @@ export function online(rows: readonly Row[] = ROWS, changes: Partial<InitialOpti
   ]);
 }
 
-/** Fresh readings by key of the need. */
+/** Fresh readings by key. */
 export function dataOf(values: Readonly<Record<string, unknown>>, now = NOW): Event & { readonly kind: "data" } {
   const readings = new Map(
     Object.entries(values).map(([key, value]) => [key, { value, freshAt: now, askedAt: now, failure: undefined }]),
@@ -301,16 +301,16 @@ export const key = (chord: Chord): Event => ({ kind: "key", chord });
 export const after = (state: State, events: readonly Event[]): State =>
   events.reduce((now, event) => step(now, event).state, state);
 
-/** The state after chords parted by blanks. */
+/** Returns the state after chords separated by blanks. */
 export const pressed = (state: State, chords: string): State => after(state, chords.split(" ").map(key));
 
-/** What the last of them makes. */
+/** Returns the step of the last chord. */
 export function lastStep(state: State, chords: string): Step {
   const all = chords.split(" ");
   return step(after(state, all.slice(0, -1).map(key)), key(all.at(-1) ?? ""));
 }
 
-/** A key each character. */
+/** Types one key per character. */
 export const typed = (state: State, text: string): State =>
   after(
     state,

@@ -1,4 +1,4 @@
-/** The help: what is typed searches every key and action, and Enter does what is chosen. */
+/** The help: typing searches every key and action, and Enter runs the selected one. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -11,7 +11,7 @@ import { foundEntries } from "../../../src/console/store/help-entries.ts";
 import { bodyCells, bodyRows } from "../../../src/console/store/layout.ts";
 import { key, lastStep, NOW, online, pressed, step, typed, VIEWS } from "./fixture.ts";
 
-/** The entry that Enter runs, and all that are found. */
+/** Returns the entry that Enter runs, and all matches. */
 function found(state: State): { readonly chosen: string | undefined; readonly all: readonly string[] } {
   const { sections, chosen } = foundEntries(state, VIEWS);
   const all = sections.flatMap(({ entries }) => entries.map(({ key: text, help }) => `${text} ${help}`));

@@ -1,4 +1,4 @@
-/** Marking rows: one and on, ranges, and all that a filter leaves. */
+/** Marking rows: one by one, ranges, and all filtered rows. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/** What `:` offers while it is typed, and what the arrows, Tab and Enter make of it. */
+/** Candidates of `:` while typing, and the effect of arrows, Tab and Enter. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/** What `:` takes. */
+/** Commands of `:`. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -33,7 +33,7 @@ const READ: readonly (readonly [text: string, command: object])[] = [
   ["errors acme-chat /5xx", go("errors", "acme-chat", "5xx")],
   ["errors a/b", go("errors", "a/b")],
   ["errors /opt/packs", go("errors", undefined, "opt/packs")],
-  // Where paths may stand, what has a slash within it is one.
+  // Where a path is allowed, text with a slash is one.
   ["packs /opt/packs", go("packs", "/opt/packs")],
   ["packs default /opt/packs ./ours /pii", go("packs", "default /opt/packs ./ours", "pii")],
   ["packs /pii", go("packs", undefined, "pii")],

@@ -1,4 +1,4 @@
-/** The text of a key is taken into nothing that is shown or kept, wherever it is pasted or typed; its id leads to it. */
+/** The text of a key is neither shown nor kept, wherever it is pasted or typed; its id leads to it. */
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -19,7 +19,7 @@ const pressed = (chords: string): State => after(online([]), ...chords.split(" "
 const paste = (pasted: string): Event => ({ kind: "paste", text: pasted });
 const chordsOf = (typed: string): readonly Event[] => [...typed].map((one) => key(one === " " ? "space" : one));
 
-/** Nothing of a state but what was read holds more of the key than its id. */
+/** Asserts that no part of the state except readings contains more of the key than its id. */
 function assertUnkept(state: State): void {
   const held = JSON.stringify(state, (name, value) =>
     name === "data" ? undefined : value instanceof Map || value instanceof Set ? [...value] : value,

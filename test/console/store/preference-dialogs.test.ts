@@ -1,4 +1,4 @@
-/** Columns, function keys and panes as the operator wants them: what each key asks, what holds after, and what is kept. */
+/** Columns, function keys and panes as operator preferences: each key's dialog, its effect, and what is saved. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/** Random keys, pastes, readings, sizes and answers: what holds whatever happens. A failure prints its seed. */
+/** Random keys, pastes, readings, sizes and answers, with invariants. A failure prints its seed. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -78,7 +78,7 @@ const event: fc.Arbitrary<Event> = fc.oneof(
 
 const begun = (isReadOnly: boolean): State =>
   after(start({ isReadOnly }), [link("online"), dataOf({ list_backends: ROWS })]);
-/** What random keys alone would seldom come to. */
+/** Sequences that random keys alone would rarely form. */
 const PHRASES = [
   "esc esc 2 s enter y",
   "s enter y",
@@ -98,7 +98,7 @@ const events = fc
   })
   .map((all) => all.flat());
 
-/** Whether the event confirms what the dialog asks, judged without the code under test. */
+/** Whether the event confirms the dialog, computed without the code under test. */
 function isConfirmation(state: State, by: Event): boolean {
   const { dialog, link: to, isReadOnly, frozen } = state;
   if (dialog === undefined || by.kind !== "key") return false;
@@ -170,9 +170,9 @@ function assertSeen(state: State): void {
   if (seen !== undefined) assert.ok(seen.offset >= 0 && seen.offset <= Math.max(0, seen.lines.length - 1));
 }
 
-/** Over a place: dialog, prompt, sort, editor, help, page and its filter. */
+/** Steps above a place: dialog, prompt, sort, editor, help, page and its filter. */
 const MOST_OVER = 10;
-/** Of a place itself: filter, marks, narrowing, and then back to the one before. */
+/** Steps of a place itself: filter, marks, narrowing, and then the previous place. */
 const MOST_OF_PLACE = 4;
 
 test("Esc returns to the root in a limited number of steps when nothing is running, and never quits", () => {

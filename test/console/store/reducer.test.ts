@@ -1,4 +1,4 @@
-/** What keys and events make of the console, told as scripts of chords. */
+/** Effects of keys and events on the console, as scripts of chords. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

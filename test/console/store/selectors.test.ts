@@ -1,4 +1,4 @@
-/** What is seen: rows in order, the cursor on them, what may be done, what is read, and how it all stands. */
+/** Derived state: ordered rows, the cursor, available actions, reads, and the view's status. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -209,7 +209,7 @@ for (const [age, word, tone] of FRESHNESS) {
   });
 }
 
-/** Of the view that reads the tables of the query: when each reading was fresh, or what it failed with. */
+/** For the view that reads the query tables: when each reading was fresh, or its error. */
 function freshnessOfQuery(readings: Readonly<Record<string, number | undefined>>): string {
   const data = dataIn(
     new Map(

@@ -1,4 +1,4 @@
-/** Saving what is on the screen to a file, and copying a row or a cell of it. */
+/** Saving the screen's rows to a file, and copying a row or a cell. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

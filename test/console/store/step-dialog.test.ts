@@ -1,4 +1,4 @@
-/** Dialogs: the two keys that begin a change, and everything that does not. */
+/** Dialogs: the two keys that start a change, and all others, which do not. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/** `u` takes back what was done last in this console, wherever the cursor is, and says first what that is. */
+/** `u` undoes the last action in this console, wherever the cursor is, and names it first. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

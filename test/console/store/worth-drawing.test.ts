@@ -1,4 +1,4 @@
-/** What need not be drawn: a console that nobody touches and that is told nothing new makes no frames but the clock's. */
+/** Skipped redraws: an idle console without news draws only the clock. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/** The screen of a headless terminal as plain cells, for tests that look at colours and for pictures. */
+/** The screen of a headless terminal as plain cells, for tests of colors and for pictures. */
 
 import type { Terminal } from "@xterm/headless";
 
@@ -21,13 +21,13 @@ export const COLOURS = [
   "bright-white",
 ] as const;
 
-/** `palette-N` and `#rrggbb` are for programs that do not keep to the sixteen. */
+/** `palette-N` and `#rrggbb` are for programs that use more than the sixteen. */
 export type Colour = "default" | (typeof COLOURS)[number] | `palette-${number}` | `#${string}`;
 
 export interface Cell {
-  /** What stands in it, a blank when nothing does; empty for the second cell of a wide character. */
+  /** Its character, a blank if empty; empty text for the second cell of a wide character. */
   readonly char: string;
-  /** Cells that `char` takes: 0, 1 or 2. */
+  /** Number of cells of `char`: 0, 1 or 2. */
   readonly width: number;
   readonly fg: Colour;
   readonly bg: Colour;
@@ -37,7 +37,7 @@ export interface Cell {
   readonly underline: boolean;
 }
 
-/** Rows of what is on the screen now, each as wide as the terminal. */
+/** Returns the rows of the current screen, each as wide as the terminal. */
 export function cellsOf(terminal: Terminal): readonly (readonly Cell[])[] {
   return Array.from({ length: terminal.rows }, (_, row) => cellsOfRow(terminal, row));
 }
@@ -63,7 +63,7 @@ export function cellsOfRow(terminal: Terminal, row: number): readonly Cell[] {
   });
 }
 
-/** Without the blanks at its end. */
+/** Drops trailing blanks. */
 export const textOfCells = (cells: readonly Cell[]): string =>
   cells
     .map(({ char }) => char)

@@ -1,4 +1,4 @@
-/** What a terminal sends for a chord of the model: `decode.ts` the other way round, in xterm's spelling. */
+/** Returns a terminal's bytes for a chord of the model: the inverse of `decode.ts`, in xterm's spelling. */
 
 import type { Chord } from "../../../src/console/model/key-event.ts";
 
@@ -16,7 +16,7 @@ const NAMED: ReadonlyMap<string, string> = new Map([
   ["f4", "\u001bOS"],
 ]);
 
-/** Final byte, and the number before it where there are modifiers or a tilde. */
+/** Final byte, and the number before it with modifiers or a tilde. */
 const KEYS: ReadonlyMap<string, readonly [number: number, final: string]> = new Map([
   ["up", [1, "A"]],
   ["down", [1, "B"]],

@@ -1,7 +1,7 @@
 /**
  * Box drawing and block elements (Unicode U+2500 to U+259F) as paths that fill their cell to its edges, so that
- * neighbours meet. Of box drawing: light, heavy and rounded lines and their joints; double lines as heavy ones,
- * dashed lines as whole ones.
+ * neighbors meet. Box drawing has light, heavy and rounded lines and their joints; double lines are drawn heavy, dashed
+ * lines solid.
  */
 
 interface Frame {
@@ -12,12 +12,12 @@ interface Frame {
 }
 
 interface Drawing {
-  /** To be filled. */
+  /** Path to fill. */
   readonly path: string;
   readonly opacity: number;
 }
 
-/** Undefined for characters that are left to the font. */
+/** Returns `undefined` for characters left to the font. */
 export function drawingOf(char: string, frame: Frame): Drawing | undefined {
   const path = blockOf(char, frame) ?? linesOf(char, frame);
   return path === undefined ? undefined : { path, opacity: SHADES.get(char) ?? 1 };
@@ -29,7 +29,7 @@ const SHADES: ReadonlyMap<string, number> = new Map([
   ["▓", 0.75],
 ]);
 
-/** Of the cell; from 0 to 1. */
+/** Coordinates in the cell, from 0 to 1. */
 type Part = readonly [left: number, top: number, right: number, bottom: number];
 
 const BLOCKS: ReadonlyMap<string, Part> = new Map<string, Part>([
@@ -92,7 +92,7 @@ function linesOf(char: string, { x, y, width, height }: Frame): string | undefin
   );
   const middleX = x + width / 2;
   const middleY = y + height / 2;
-  // Arms reach over the middle by half the widest line, so that corners are full.
+  // Arms extend over the middle by half the widest line, so that corners are full.
   const over = Math.max(up, right, down, left);
   const boxes = [
     up > 0 && box(middleX - up, y, middleX + up, middleY + over),

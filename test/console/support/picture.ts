@@ -1,9 +1,9 @@
 /**
- * Cells as a picture: SVG that looks the same wherever it is shown, and PNG of it.
+ * Cells as a picture: SVG that looks the same everywhere, and its PNG.
  *
- * Text is set word by word on the grid, so that a font of another width cannot push a line out of its columns. Lines and
- * blocks (U+2500 to U+259F) are drawn, since fonts leave gaps between them. Fonts: DejaVu Sans Mono, or what the viewer
- * has in its place.
+ * Text is placed word by word on the grid, so that a font of another width cannot push a line out of its columns. Lines
+ * and blocks (U+2500 to U+259F) are drawn, since fonts leave gaps between them. Fonts: DejaVu Sans Mono, or the
+ * viewer's replacement.
  */
 
 import { Resvg } from "@resvg/resvg-js";
@@ -11,20 +11,20 @@ import { type Cell, COLOURS, type Colour } from "./cells.ts";
 import { drawingOf } from "./drawn-characters.ts";
 
 const FONT_SIZE = 14;
-/** Of DejaVu Sans Mono: 1233 of 2048 units. */
+/** Width in DejaVu Sans Mono: 1233 of 2048 units. */
 const CELL_WIDTH = 8.43;
 const CELL_HEIGHT = 17;
-/** From the top of a cell. */
+/** Distance from the top of a cell. */
 const BASELINE = 13;
 const MARGIN = 10;
 const FONT = "DejaVu Sans Mono, Menlo, Consolas, Liberation Mono, monospace";
 
 const BACKGROUND = "#14161b";
 const FOREGROUND = "#d3d7de";
-/** Of text that is dim, against the background. */
+/** Opacity of dim text against the background. */
 const DIM_OPACITY = 0.6;
 
-/** The sixteen, in the order of `COLOURS`: legible on the background, and on each other when inverse. */
+/** The sixteen colors in the order of `COLOURS`: legible on the background, and on each other when inverse. */
 const THEME: ReadonlyMap<string, string> = new Map(
   [
     "#2b303b",
@@ -46,7 +46,7 @@ const THEME: ReadonlyMap<string, string> = new Map(
   ].map((hex, at) => [COLOURS[at] ?? "", hex]),
 );
 
-/** The same of a light terminal, in their order: background, foreground, the sixteen. */
+/** Colors of a light terminal in the same order: background, foreground, the sixteen. */
 const LIGHT = [
   ...["#fdfdfb", "#24292f", "#24292f", "#b3202c", "#2f6f1e", "#8a5a00", "#1f5fae", "#8637a3", "#0f6f7d", "#57606a"],
   ...["#6e7781", "#c93a45", "#3d8528", "#a06a00", "#2f74c8", "#9a4db6", "#1b8796", "#f6f8fa"],
@@ -55,7 +55,7 @@ const LIGHT_OF: ReadonlyMap<string, string> = new Map(
   [BACKGROUND, FOREGROUND, ...THEME.values()].map((hex, at) => [hex, LIGHT[at] ?? hex]),
 );
 
-/** A picture as a light terminal shows it: what names its colours keeps them. */
+/** Recolors a picture for a light terminal, except text that names its colors. */
 export const inLight = (svg: string): string =>
   svg.replace(/fill="(#[0-9a-f]{6})"/g, (_, hex: string) => `fill="${LIGHT_OF.get(hex) ?? hex}"`);
 
@@ -67,7 +67,7 @@ interface Style {
   readonly underline: boolean;
 }
 
-/** `title` is for those who cannot see the picture. */
+/** `title` is for screen readers. */
 export function svgOf(rows: readonly (readonly Cell[])[], title: string): string {
   const columns = Math.max(0, ...rows.map((row) => row.length));
   const width = round(columns * CELL_WIDTH + 2 * MARGIN);
@@ -85,14 +85,14 @@ export function svgOf(rows: readonly (readonly Cell[])[], title: string): string
   ].join("\n");
 }
 
-/** `scale` 2 is for screens that have two dots for one. */
+/** `scale` 2 is for high-density screens. */
 export function pngOf(svg: string, scale = 2): Uint8Array {
   const font = { loadSystemFonts: true, defaultFontFamily: "DejaVu Sans Mono", monospaceFamily: "DejaVu Sans Mono" };
   return new Resvg(svg, { font, fitTo: { mode: "zoom", value: scale } }).render().asPng();
 }
 
 function drawRow(row: readonly Cell[], y: number): readonly string[] {
-  // What touches and has one colour is one shape: two would leave a seam.
+  // Adjacent cells with one color are one shape, since two would leave a seam.
   const backgrounds: Rect[] = [];
   let touches = false;
   const marks: string[] = [];
@@ -114,7 +114,7 @@ function drawRow(row: readonly Cell[], y: number): readonly string[] {
   return [...backgrounds.map(rect), ...marks];
 }
 
-/** Neighbours of one look. */
+/** Returns adjacent cells with one look. */
 function runsOf(row: readonly Cell[]): readonly { readonly from: number; readonly cells: readonly Cell[] }[] {
   const runs: { from: number; cells: Cell[] }[] = [];
   let before = "";
@@ -132,7 +132,7 @@ function drawRun(cells: readonly Cell[], x: number, y: number, style: Style): re
   const drawn: string[] = [];
   let word = "";
   let wordAt = 0;
-  // Shapes that touch are one path: two would leave a seam.
+  // Adjacent shapes are one path, since two would leave a seam.
   let path = "";
   let opacity = 1;
   const end = (): void => {
@@ -154,7 +154,7 @@ function drawRun(cells: readonly Cell[], x: number, y: number, style: Style): re
     if (char === " ") continue;
     if (word === "") wordAt = at;
     word += char;
-    // A wide character's width is the font's own; the next begins on the grid again.
+    // A wide character has the font's own width; the next one starts on the grid again.
     if (width === 2) end();
   }
   end();
@@ -168,7 +168,7 @@ function text(word: string, x: number, y: number, style: Style): string {
 
 function paint({ fg, dim }: Style, opacity = 1): string {
   const shown = round(opacity * (dim ? DIM_OPACITY : 1));
-  // The usual one is that of the whole group.
+  // The default color is set on the whole group.
   const fill = fg === FOREGROUND ? "" : ` fill="${fg}"`;
   return `${fill}${shown === 1 ? "" : ` fill-opacity="${shown}"`}`;
 }
@@ -197,7 +197,7 @@ function hexOf(colour: Colour, byDefault: string): string {
   return THEME.get(colour) ?? hexOfPalette(Number(colour.slice("palette-".length)));
 }
 
-/** xterm's colours 16 to 255: a cube of six by six by six, then greys. */
+/** xterm's colors 16 to 255: a cube of six by six by six, then grays. */
 function hexOfPalette(number: number): string {
   const level = (value: number): number => (value === 0 ? 0 : 55 + value * 40);
   const cube = number - 16;

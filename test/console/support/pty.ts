@@ -1,4 +1,6 @@
-/** A real terminal, prebuilt for most systems: where it cannot be loaded, tests that want one are skipped and say why. */
+/**
+ * A real terminal, prebuilt for most systems: if it cannot be loaded, tests that need one are skipped with the reason.
+ */
 
 import { createRequire } from "node:module";
 import type * as Pty from "@lydell/node-pty";

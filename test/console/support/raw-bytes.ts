@@ -1,13 +1,13 @@
-/** All that a program has written to its terminal: counts of the whole, and the bytes of the last `KEPT_BYTES`. */
+/** Everything a program has written to its terminal: counts of the whole, and the last `KEPT_BYTES`. */
 
-/** Of a run of ten minutes only the counts are wanted. */
+/** A run of ten minutes needs only the counts. */
 const KEPT_BYTES = 4 * 1_024 * 1_024;
 
-/** Sequences that are counted, by the name of their counter. */
+/** Counted sequences by the name of their counter. */
 const COUNTED = {
   /** Clears the screen. */
   clears: "\u001b[2J",
-  /** Clears what was scrolled out. */
+  /** Clears the scrollback. */
   scrollbackClears: "\u001b[3J",
   alternateEntries: "\u001b[?1049h",
   alternateLeaves: "\u001b[?1049l",
@@ -18,9 +18,9 @@ const LONGEST = Math.max(...Object.values(COUNTED).map((sequence) => sequence.le
 type Counts = { readonly [Name in keyof typeof COUNTED]: number };
 
 export interface RawBytes extends Counts {
-  /** Written so far. */
+  /** Number of bytes so far. */
   readonly total: number;
-  /** The last `KEPT_BYTES` as UTF-8. */
+  /** Returns the last `KEPT_BYTES` as UTF-8. */
   text(): string;
   add(bytes: Uint8Array): void;
 }
@@ -56,7 +56,7 @@ export function createRawBytes(): RawBytes {
       while (kept > KEPT_BYTES && chunks.length > 1) kept -= chunks.shift()?.length ?? 0;
       const text = tail + Buffer.from(bytes).toString("latin1");
       for (const [name, sequence] of Object.entries(COUNTED)) {
-        // Those that end in the tail were counted with the chunk before.
+        // Sequences that end in the tail were counted with the previous chunk.
         for (let at = text.indexOf(sequence); at >= 0; at = text.indexOf(sequence, at + 1)) {
           if (at + sequence.length > tail.length) counts[name as keyof Counts] += 1;
         }

@@ -1,4 +1,4 @@
-/** The test terminal itself: what it shows, how it waits, and what its pictures hold. */
+/** The test terminal itself: its screen, its waits, and its pictures. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -9,7 +9,7 @@ import { openTerminal, ptySkip } from "./terminal.ts";
 
 const options = { skip: ptySkip };
 
-/** A program that writes this and then echoes lines until one is `end`. */
+/** A program that prints this and then echoes lines until one is `end`. */
 const echo = (first: string): readonly string[] => [
   "-e",
   `process.stdout.write(${JSON.stringify(first)}); process.stdin.on("data", (data) => {

@@ -1,9 +1,9 @@
 /**
- * A program in a terminal, as its user has it: a real pseudo-terminal, whose output a headless xterm draws. Keys go in as
- * bytes; what is awaited is looked at again with each output, never slept for.
+ * A program in a terminal, as its user has it: a real pseudo-terminal whose output a headless xterm draws. Keys are
+ * sent as bytes; conditions are checked at each output, without sleeping.
  *
- * The program ends with its owner, killed if it must be. Its environment holds PATH, a UTF-8 locale and a terminal that
- * knows colours, and what the test gives it; nothing else of the test's own.
+ * The program ends with its owner, killed if necessary. Its environment has PATH, a UTF-8 locale, a terminal with
+ * colors, and what the test gives it; nothing else of the test's own.
  */
 
 import { closeSync, constants as modes, openSync } from "node:fs";
@@ -22,12 +22,12 @@ import { createRawBytes, type RawBytes } from "./raw-bytes.ts";
 
 export { ptySkip };
 
-/** A console starts in a second; a machine under load is given this long. */
+/** A console starts in a second; a loaded machine gets more time. */
 const LIMIT_MS = 45_000;
 const QUIET_MS = 80;
-/** After an Esc key, so that the program does not take the next key for one with Alt; it waits 30 ms itself. */
+/** Pause after an Esc key, so that the program does not take the next key for one with Alt; it waits 30 ms itself. */
 const AFTER_ESCAPE_MS = 250;
-/** How often a throttled terminal takes what is due. */
+/** Interval at which a throttled terminal takes its due bytes. */
 const SLICE_MS = 20;
 
 const OTHER_END = modes.O_RDWR | modes.O_NOCTTY;
@@ -39,18 +39,20 @@ process.once("exit", () => {
 });
 
 export interface TerminalOptions {
-  /** Node when left out. */
+  /** Node by default. */
   readonly command?: string;
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** The root of the repository when left out. */
+  /** The root of the repository by default. */
   readonly cwd?: string;
-  /** 80 by 24 when left out. */
+  /** 80 by 24 by default. */
   readonly columns?: number;
   readonly rows?: number;
-  /** Bits a second of a serial line, ten a byte: how fast the terminal takes what is written. As fast as it can if left out. */
+  /**
+   * Bits per second of a serial line, ten per byte: the speed at which the terminal takes output. Unlimited by default.
+   */
   readonly baud?: number;
-  /** True: it answers no question, as no terminal does but some that only pretend to be one. */
+  /** `true` answers no query, like a program that only pretends to be a terminal. */
   readonly isMute?: boolean;
 }
 
@@ -63,35 +65,35 @@ export interface TestTerminal {
   readonly pid: number;
   readonly columns: number;
   readonly rows: number;
-  /** Rows joined by line feeds, blanks at their ends and empty rows at the end cut off. */
+  /** Rows joined by line feeds, without trailing blanks and trailing empty rows. */
   screen(): string;
-  /** From 0; without the blanks at its end. */
+  /** Row from 0, without trailing blanks. */
   row(row: number): string;
   cell(row: number, column: number): Cell;
   cells(): readonly (readonly Cell[])[];
   readonly isAlternate: boolean;
   readonly cursorVisible: boolean;
-  /** All that the program has written. */
+  /** Everything the program has written. */
   readonly bytes: RawBytes;
-  /** Whether all of them are on the screen. */
+  /** Whether all of it is on the screen. */
   readonly isDrawn: boolean;
-  /** Bytes that the program was sent, by keys and by the terminal itself. */
+  /** Bytes sent to the program, by keys and by the terminal itself. */
   readonly typed: number;
-  /** Sends text as if typed, a byte sequence as it is. */
+  /** Sends text as if typed, and a byte sequence unchanged. */
   type(text: string): void;
-  /** Sends keys one after the other; after `esc` it waits until no key behind can be taken for one with Alt. */
+  /** Sends keys one after the other; after `esc` it waits until no following key can be taken for one with Alt. */
   press(...chords: readonly Chord[]): Promise<void>;
-  /** Sends text as the terminal does when its user pastes. */
+  /** Sends text like a terminal whose user pastes. */
   paste(text: string): void;
   resize(columns: number, rows: number): void;
-  /** Resolves once the screen holds the text, matches, or the predicate of it is true; else rejects with the screen. */
+  /** Resolves once the screen contains the text, matches, or satisfies the predicate; else rejects with the screen. */
   until(expected: string | RegExp | ((screen: string) => boolean), what?: string): Promise<void>;
   /** Resolves once nothing was written for 80 ms. */
   settled(): Promise<void>;
   signal(name: NodeJS.Signals): void;
-  /** Closes the terminal, as a window is closed or a line is cut: the program gets SIGHUP and can write no more. */
+  /** Closes the terminal like a closed window or a cut line: the program gets SIGHUP and can write no more. */
   hangUp(): void;
-  /** Resolves when the program has ended and all that it wrote is drawn. */
+  /** Resolves when the program has ended and all of its output is drawn. */
   readonly ended: Promise<TerminalEnd>;
 }
 
@@ -107,12 +109,13 @@ export function openTerminal(owner: Owner, options: TerminalOptions): TestTermin
     isMute = false,
   } = options;
   const terminal = new xterm.Terminal({ cols: columns, rows, allowProposedApi: true, scrollback: 1_000 });
-  // As terminals have measured for years; the emulator's own measure is that of Unicode 6, which knows few emoji.
+  // Widths as terminals have used for years; the emulator's own are those of Unicode 6, with few emoji.
   terminal.loadAddon(new Unicode11Addon());
   terminal.unicode.activeVersion = "11";
   const bytes = createRawBytes();
   const listeners = new Set<() => void>();
-  // The emulator loses some characters of three bytes, such as the ellipsis, that are cut between the second and the third.
+  // The emulator loses some characters of three bytes, such as the ellipsis, that are cut between the second and the
+  // third.
   const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
   let writtenAt = performance.now();
   let undrawn = 0;
@@ -121,7 +124,7 @@ export function openTerminal(owner: Owner, options: TerminalOptions): TestTermin
   let end: TerminalEnd | undefined;
   let typed = 0;
 
-  // The emulator keeps it to itself; a mode may be set among others.
+  // The emulator does not expose it; a mode may be set among others.
   for (const [final, isVisible] of [
     ["h", true],
     ["l", false],
@@ -137,17 +140,18 @@ export function openTerminal(owner: Owner, options: TerminalOptions): TestTermin
     cols: columns,
     rows,
     cwd,
-    // Bytes: a text decoder would hold back, and hide, what is not UTF-8.
+    // Bytes, since a text decoder would hold back and hide invalid UTF-8.
     encoding: null,
     env: { PATH: process.env["PATH"] ?? "", TERM: "xterm-256color", LANG: "C.UTF-8", ...env },
   });
-  // While a paused pseudo-terminal has no other end, Node takes its next bytes for the last ones; so we are another end.
+  // While a paused pseudo-terminal has no other end, Node takes its next bytes for the last ones, so this is another
+  // end.
   const otherEnd = baud !== undefined && "ptsName" in pty ? openSync(String(pty.ptsName), OTHER_END) : undefined;
   const send = (text: string): void => {
     typed += Buffer.byteLength(text);
     pty.write(text);
   };
-  // What the emulator answers when it is asked (`CSI 6 n` and the like).
+  // The emulator's answers to queries (`CSI 6 n` and the like).
   terminal.onData((reply) => {
     if (end === undefined && !isMute && !isHungUp) send(reply);
   });
@@ -175,12 +179,12 @@ export function openTerminal(owner: Owner, options: TerminalOptions): TestTermin
     }
   };
 
-  /** Takes what came in slices, and no more from the program until they are drawn. */
+  /** Processes input in slices, and reads no more from the program until they are drawn. */
   function drawSlowly(chunk: Uint8Array, bytesPerSlice: number): void {
     pty.pause();
     let left = chunk;
     const slice = (): void => {
-      // What a program that has ended leaves behind is taken at once: the terminal is closed on its side.
+      // Remaining output of an ended program is taken at once, since the terminal is closed on its side.
       const count = isRunning() ? bytesPerSlice : left.length;
       draw(left.subarray(0, count));
       left = left.subarray(count);
@@ -211,7 +215,7 @@ export function openTerminal(owner: Owner, options: TerminalOptions): TestTermin
       running.delete(killHard);
       if (otherEnd !== undefined) closeSync(otherEnd);
       end = signal === 0 ? { status: exitCode, signal: null } : { status: null, signal: nameOfSignal(signal) };
-      // The empty text is drawn behind all that came.
+      // The empty text is drawn after everything received.
       terminal.write("", () => {
         look();
         if (end !== undefined) done(end);

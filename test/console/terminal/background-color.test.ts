@@ -1,4 +1,4 @@
-/** Whether a terminal is dark on light, by its answer and by what some set in the environment. */
+/** Whether a terminal is dark on light, by its answer and by environment variables. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isLightBy, isLightIn } from "../../../src/console/terminal/background-color.ts";

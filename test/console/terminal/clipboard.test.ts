@@ -1,4 +1,4 @@
-/** The sequence that hands text to the clipboard. */
+/** The sequence that copies text to the clipboard. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

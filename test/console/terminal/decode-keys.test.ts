@@ -1,4 +1,4 @@
-/** Bytes of a keyboard, and the keys that they are. */
+/** Bytes of a keyboard, and their keys. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -10,13 +10,13 @@ import { bytesOfChord } from "../support/chords.ts";
 const bytesOf = (text: string): Uint8Array => Buffer.from(text, "utf8");
 const key = (chord: string): KeyEvent => ({ kind: "key", chord });
 
-/** What `bytes` come to, with a pause behind them. */
+/** Returns the events of `bytes` followed by a pause. */
 function decode(bytes: Uint8Array | string): readonly KeyEvent[] {
   const decoder = createDecoder();
   return [...decoder.feed(typeof bytes === "string" ? bytesOf(bytes) : bytes), ...decoder.flush()];
 }
 
-/** Chords, and the text of pastes in quotes. */
+/** Returns chords, and the text of pastes in quotes. */
 const told = (events: readonly KeyEvent[]): readonly string[] =>
   events.map((event) => (event.kind === "key" ? event.chord : JSON.stringify(event.text)));
 
@@ -191,7 +191,7 @@ test("a paste is cut at its limit, never within a character", () => {
   assert.deepEqual(whole, { kind: "paste", text: "x".repeat(MAX_PASTE_LENGTH) });
 });
 
-/** Bytes as they may come: keys, pastes and reports among each other, with noise. */
+/** Possible input: keys, pastes and reports in any order, with noise. */
 const input = fc
   .array(
     fc.oneof(

@@ -1,4 +1,4 @@
-/** What a terminal can show, from its environment. */
+/** Capabilities of a terminal, from its environment. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

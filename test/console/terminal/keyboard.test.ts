@@ -1,4 +1,4 @@
-/** The keyboard: raw while it is open, an Esc key by its pause, and nothing more once it is closed. */
+/** The keyboard: raw while it is open, an Esc key by its pause, and no events after it is closed. */
 
 import assert from "node:assert/strict";
 import { EventEmitter } from "node:events";
@@ -11,7 +11,7 @@ beforeEach(() => {
   mock.timers.enable({ apis: ["setTimeout"] });
 });
 
-/** A terminal's input that keeps a log of what is asked of it. */
+/** A terminal input that records its calls. */
 function standIn() {
   const calls: string[] = [];
   const stdin = Object.assign(new EventEmitter(), {

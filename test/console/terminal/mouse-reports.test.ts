@@ -1,4 +1,4 @@
-/** Reports of the mouse: told apart from keys at any cut, and those that mean nothing here are swallowed. */
+/** Mouse reports: distinguished from keys at any cut, and meaningless ones dropped. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createDecoder } from "../../../src/console/terminal/decode-keys.ts";

@@ -1,4 +1,4 @@
-/** Questions to a terminal, and what holds frames back until they are answered. */
+/** Queries to a terminal, and frames held back until they are answered. */
 
 import assert from "node:assert/strict";
 import { beforeEach, mock, test } from "node:test";

@@ -1,5 +1,5 @@
 // tier: all
-/** What an output does with a terminal that takes its time. */
+/** An output with a slow terminal. */
 
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -14,7 +14,7 @@ import { openTerminal, ptySkip, type TerminalOptions } from "../support/terminal
 const options = { skip: ptySkip };
 const writer = childArgs("./fixtures/writer.ts", import.meta.url);
 
-/** The terminal after the writer has ended, and what the writer says. */
+/** Returns the terminal after the writer has ended, and the writer's result. */
 async function run(owner: Owner, what: string, more: Partial<TerminalOptions> = {}) {
   const folder = mkdtempSync(join(tmpdir(), "gateway-output-"));
   atEnd(owner, () => rmSync(folder, { recursive: true }));

@@ -1,5 +1,5 @@
 // tier: all
-/** The terminal parts in a real terminal: what it shows while they have it, and that it comes back in every case. */
+/** The terminal parts in a real terminal: the screen meanwhile, and its restoration in every case. */
 
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -19,7 +19,7 @@ async function open(owner: Owner, more: Partial<TerminalOptions> = {}): Promise<
   return terminal;
 }
 
-/** The terminal as the shell had it. */
+/** Asserts that the terminal is as the shell left it. */
 function assertRestored(terminal: TestTerminal): void {
   assert.equal(terminal.isAlternate, false);
   assert.equal(terminal.cursorVisible, true);
@@ -108,7 +108,7 @@ test("a suspended console returns the terminal and repaints when it resumes", op
   }
 });
 
-/** The letter of the process's state as Linux tells it; elsewhere it is not looked at. */
+/** Returns the letter of the process state on Linux; elsewhere it is not checked. */
 function stateOf(pid: number): string {
   if (process.platform !== "linux") return "T";
   return readFileSync(`/proc/${pid}/stat`, "utf8").replace(/^.*\) /s, "")[0] ?? "";
@@ -175,7 +175,7 @@ test("a slow line delays frames, but not keys or the clock", options, async (t) 
   atEnd(t, () => rmSync(folder, { recursive: true }));
   const log = join(folder, "board.json");
   const terminal = await open(t, { baud: 38_400, env: { BOARD_ROWS: "20", BOARD_LOG: log } });
-  // More than the kernel and the line hold: from then on the console feels the line.
+  // More than the kernel and the line buffer, so the console is slowed down from then on.
   await eventually("sixteen kilobytes at 3,840 a second", () => terminal.bytes.total > 16_000, 30_000);
   await terminal.press("q");
   assert.deepEqual(await terminal.ended, { status: 0, signal: null });

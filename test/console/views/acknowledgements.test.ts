@@ -1,4 +1,6 @@
-/** What is acknowledged folds away in the overview, and comes back at its end, when it gets worse, or when it is lifted. */
+/**
+ * Acknowledged alerts fold in the overview, and return at their expiry, when they get worse, or when they are lifted.
+ */
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -168,7 +170,7 @@ test("degrees are whole numbers of at least one unless stated otherwise", () => 
 });
 
 const CALM_MS = 600_000;
-/** After what this console has seen so far. */
+/** Some time after everything this console has seen. */
 function later(context: ReturnType<typeof seen>, ms: number, more: Known): ReturnType<typeof seen> {
   const next = { ...seen([acknowledgement(NAME)], more), now: context.now + ms };
   const fresh = { get: (need: Parameters<typeof next.data.get>[0]) => withFreshness(next.data.get(need), next.now) };

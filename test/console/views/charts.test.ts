@@ -1,4 +1,4 @@
-/** What stands above the lists of guardrails, requests, calls, controls and artifacts, and what their panes say to do. */
+/** Charts above the lists of guardrails, requests, calls, controls and artifacts, and advice in their panes. */
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { ArtifactRecord, CertificateRecord, HistoryRecord, RequestRecord } from "../../../src/admin-api/index.ts";

@@ -1,4 +1,4 @@
-/** What several nodes measured of one thing, told as one; and from what is told to the requests behind it. */
+/** Measurements of several nodes merged into one row, and the way from a row to its requests. */
 
 import assert from "node:assert/strict";
 import test from "node:test";

@@ -1,4 +1,4 @@
-/** A gateway with a few keys, as the console has read it; what a test needs otherwise it overrides. */
+/** A gateway with a few keys, as the console has read it; a test overrides the rest. */
 
 import type {
   AuditRecord,
@@ -117,7 +117,7 @@ export function bodyOf({ body }: View): TableBody {
 
 export const tableOfView = (view: View, context: Context): Table => bodyOf(view).table(context);
 
-/** Text of the cell under `head`. */
+/** Returns the text of the cell under `head`. */
 export function cellAt(table: Table, at: number, id: string, now = NOW): string {
   return table.cell(at, columnAt(table, id), now).text;
 }
@@ -145,13 +145,13 @@ export function dialogOf(intent: Intent): Dialog {
   return intent.dialog;
 }
 
-/** Values as a dialog opens, with what the operator changed. */
+/** Returns a dialog's initial values with the operator's changes. */
 export const valuesOf = ({ fields }: Dialog, changed: Readonly<Record<string, string>> = {}) => ({
   ...Object.fromEntries(fields.map(({ id, initial }) => [id, initial])),
   ...changed,
 });
 
-/** `Label: words`, a line each. */
+/** Returns `Label: text`, one line each. */
 export const wordsOf = (dialog: Dialog, context: Context, changed: Readonly<Record<string, string>> = {}) =>
   dialog.lines(valuesOf(dialog, changed), context).map(([label, line]) => `${label}: ${textOfLine(line)}`);
 

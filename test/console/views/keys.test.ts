@@ -201,7 +201,7 @@ test("ten thousand keys are a table at once, and a cell costs microseconds", (t)
   const many = () =>
     contextOf({ list_keys: [...keys], list_profiles: [...profiles], list_budgets: [...budgets], list_suspensions: [] });
 
-  // The quickest of several: what else the machine does is no property of the table.
+  // The fastest of several, to exclude other work of the machine.
   const builds = Array.from({ length: 7 }, () => {
     const context = many();
     const start = cpuMs();

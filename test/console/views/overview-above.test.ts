@@ -1,4 +1,4 @@
-/** What stands above the attention list, at the sizes of terminals. */
+/** Content above the alerts, at the sizes of terminals. */
 
 import assert from "node:assert/strict";
 import test from "node:test";

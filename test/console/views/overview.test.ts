@@ -41,7 +41,7 @@ const incident = contextOf({
 });
 const body = bodyOf(overviewView);
 
-/** `WHAT kind name: says` of each item. */
+/** Returns `SEVERITY kind name: text` of each item. */
 const attention = (values: Known): readonly string[] =>
   rowsShown(overviewView, contextOf(values)).map(([what, kind, name, says]) => `${what} ${kind} ${name}: ${says}`);
 

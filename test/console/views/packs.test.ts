@@ -1,4 +1,4 @@
-/** Packs, what adding one comes to, and the dialog that writes exactly that. */
+/** Packs, the result of adding one, and the dialog that writes exactly that. */
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { PackFacts, PackShelf, PackTrial } from "../../../src/console/model/documents.ts";

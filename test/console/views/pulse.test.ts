@@ -1,4 +1,4 @@
-/** The pulse: what its panels sum, over all nodes; what its cursor tells; and that it fills every size it is given. */
+/** The pulse view: sums over all nodes in its panels, values at its cursor, and every size filled. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { HistoryRecord } from "../../../src/admin-api/index.ts";
@@ -16,14 +16,14 @@ import { VIEWS } from "../../../src/console/views/all.ts";
 import { pulseView } from "../../../src/console/views/pulse.ts";
 import { stepWorkbench } from "../../../src/console/workbench/step-workbench.ts";
 
-/** The newest bucket that is over begins at 14:01:50. */
+/** The newest complete bucket begins at 14:01:50. */
 const NOW = Date.parse("2026-11-20T14:02:07.000Z");
 const NEWEST = Date.parse("2026-11-20T14:01:50.000Z");
 const BUCKET = 10_000;
 
 type Measures = Partial<Omit<HistoryRecord, "kind" | "name" | "time" | "node">>;
 
-/** `before`: buckets before the newest. */
+/** `before` counts buckets before the newest. */
 const row = (
   kind: HistoryRecord["kind"],
   name: string,
@@ -170,7 +170,7 @@ for (const [columns, rows] of [
       ])
         assert.match(screen, new RegExp(`${title} +${value}\\b`));
       if (isAscii) assert.match(screen, /^[\x20-\x7e\n]*$/);
-      // The chart of the raft is level, a column for each bucket there is.
+      // The chart of raft is level, with a column per bucket.
       assert.match(screen, isAscii ? /[#+]{30,}/ : /[▇█]{30,}/);
     });
   }

@@ -1,4 +1,4 @@
-/** What the query view says of the tables that may be read, from the question to the answer. */
+/** The query view's text about readable tables, from the request to the answer. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/** The verdicts on metered usage, and what of them wants attention. */
+/** Verdicts on metered usage, and those that need attention. */
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { ReconcileRecord, ReconcileVerdictRecord } from "../../../src/admin-api/index.ts";
@@ -140,7 +140,7 @@ test("the map has a line per provider and class, worst first, and a column per d
     textsOf(bodyOf(reconcileView).above?.(contextOf({ list_reconcile_verdicts: verdicts }), { columns, rows }) ?? []);
   const [heads = "", first = "", second = "", ...more] = lines(100, 12);
   assert.match(heads, /^2026-11-14 to 11-17 +14 15 16 17 $/);
-  // What nobody explains is above what is further apart, and a day without a verdict is no day without a difference.
+  // An unexplained difference is above a larger one, and a day without a verdict differs from one without a difference.
   assert.match(first, /^acme output +· {2}· !▅ ~▅ $/u);
   assert.match(second, /^acme cached_input +~█ {2}· {2}· {2}· $/u);
   assert.match(more.join("\n"), /^acme input.*▁ $/mu);

@@ -1,4 +1,4 @@
-/** Sweeps: the plot with its line, the cases that turn, and the threshold that is written. */
+/** Sweeps: the plot with its line, the changing cases, and the written threshold. */
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { Trial } from "../../../src/console/model/documents.ts";
@@ -104,7 +104,7 @@ test("the plot has a band of bars each, and a line at the cursor and at the thre
     Array.from({ length: 6 }, () => "│"),
   );
   assert.match(above("0.4", false).map(textOfLine)[7] ?? "", /\^ 0\.40 in force/);
-  // What falls is lower at the right: precision rises, recall falls.
+  // To the right precision rises and recall falls.
   const [head = ""] = texts;
   assert.notEqual(head[16], head[89]);
   for (const text of above("0.95", true).map(textOfLine)) assert.match(text, /^[\x20-\x7e│]*$/);

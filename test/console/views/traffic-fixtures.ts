@@ -1,4 +1,4 @@
-/** A gateway as these views read it: three nodes, four providers of which one fails and one is suspended. */
+/** A gateway for these views: three nodes, four providers of which one fails and one is suspended. */
 
 import type {
   A2aAgentRecord,
@@ -24,7 +24,7 @@ export const at = (secondsFromNow: number): string => new Date(NOW + secondsFrom
 
 export type Known = Partial<Readable>;
 
-/** Readings with these values, whatever name they are asked for by; the others are not known. */
+/** Readings with these values for any name; the others are unknown. */
 export function dataOf(values: Known): Data {
   return {
     get<Id extends ReadableId>({ id }: Need<Id>): Reading<Readable[Id]> | undefined {
@@ -127,7 +127,7 @@ export const member = (id: string, more: Partial<ClusterMemberRecord> = {}): Clu
   ...more,
 });
 
-/** What every failure of a provider says of its request. */
+/** Request details of every failure of a provider. */
 export const FAILED = {
   request: "r-1",
   caller: "ci",
@@ -236,7 +236,7 @@ export const INCIDENT = {
   ],
 } as const;
 
-/** Of a dialog as it opens, or with other answers. */
+/** Answers of a dialog as it opens, or with changes. */
 export function answersOf({ fields }: Dialog, other: FieldValues = {}): FieldValues {
   return { ...Object.fromEntries(fields.map(({ id, initial }) => [id, initial])), ...other };
 }
@@ -249,7 +249,7 @@ export const tonesOf = (dialog: Dialog, context: Context, other: FieldValues = {
 
 export const textsOf = (lines: readonly Line[]): readonly string[] => lines.map(textOfLine);
 
-/** `METHOD path body` of each action of a dialog's deed. */
+/** Returns `METHOD path body` of each action of a dialog. */
 export function requestsOf(dialog: Dialog, context: Context, other: FieldValues = {}): readonly string[] {
   const task = dialog.task(answersOf(dialog, other), context);
   if (task.kind !== "actions") throw new Error("the deed is not of actions");
@@ -263,7 +263,7 @@ export function bodyOf({ body }: View): TableBody {
   return body;
 }
 
-/** Row by row, cell by cell, in the order in which the view lists them at first. */
+/** Returns rows and cells in the view's initial order. */
 export function rowsShown(view: View, context: Context): readonly (readonly string[])[] {
   const table = tableOfView(view, context);
   return orderOf(view, table).map((row) => table.columns.map((_, column) => table.cell(row, column, context.now).text));
@@ -291,7 +291,7 @@ function orderOf(view: View, table: Table): readonly number[] {
     .map(({ row }) => row);
 }
 
-/** A cell by the head of its column. */
+/** Returns a cell by the head of its column. */
 export function cellOf(view: View, context: Context, id: string, column: string): { text: string; tone?: string } {
   const table = tableOfView(view, context);
   const row = Array.from({ length: table.count }, (_, at) => at).find((at) => table.idOf(at) === id);

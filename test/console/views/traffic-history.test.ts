@@ -16,7 +16,7 @@ test("a new window shows 15 minutes of attempts from the node's history", () => 
     row("acme", "2026-11-20T14:01:30.000Z", 4, 0),
     row("acme", newest, 4, 4),
     row("acme-alt", newest, 4, 0),
-    row("acme", "2026-11-20T13:40:00.000Z", 900, 0), // before what is kept
+    row("acme", "2026-11-20T13:40:00.000Z", 900, 0), // before the retention
   ];
   const lines = overviewAbove(
     contextOf({ list_backends: [backend("acme"), backend("acme-alt")], list_history: rows }),

@@ -1,4 +1,4 @@
-/** Rows of a node of a later version, whose states have words that this console does not know yet. */
+/** Rows of a node of a later version, with states unknown to this console. */
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { KeyRecord, SourceRecord } from "../../../src/admin-api/index.ts";
@@ -18,7 +18,7 @@ import {
   textsOf,
 } from "./traffic-fixtures.ts";
 
-/** As it comes over the wire, which knows no types; a hostile one would speak to the terminal. */
+/** A value from the wire, which has no types; a hostile one may contain terminal escapes. */
 const LATER = "of\u001blater" as never;
 const time = "2026-11-20T14:00:00.000Z";
 const KEY: KeyRecord = {
@@ -39,7 +39,7 @@ const context = contextOf({
   list_sources: [SOURCE],
 });
 
-/** All that a view says, row by row. */
+/** Returns all text of a view, row by row. */
 function wordsOf(view: View, at: Context): string {
   const { body } = view;
   if (body.kind === "workbench" || body.kind === "charts") return "";

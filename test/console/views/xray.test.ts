@@ -1,4 +1,4 @@
-/** The tree of what a caller depends on: every part of it with its state, and where Enter goes. */
+/** The tree of a caller's dependencies: every part with its state, and the target of Enter. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -90,7 +90,7 @@ const ANSWERS: Partial<Readable> = {
 const contextFor = (subject: string | undefined, answers: Partial<Readable> = ANSWERS) =>
   contextOf(answers, { subject });
 
-/** `object | state | says` a row. */
+/** Returns `object | state | text` for each row. */
 function treeOf(subject: string, answers: Partial<Readable> = ANSWERS): readonly string[] {
   const table = tableOfView(xrayView, contextFor(subject, answers));
   return Array.from({ length: table.count }, (_, at) =>

@@ -1,4 +1,4 @@
-/** Doors that do not answer, do not answer any more, or answer what they should not; and several of them. */
+/** Gateway addresses that never answer, stop answering, or give invalid answers; and several of them. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -29,7 +29,7 @@ const refuseAll =
   (_path, response) =>
     refuse(response, code, word);
 
-/** Milliseconds between the requests of the peer. */
+/** Milliseconds between the requests to the peer. */
 const gapsOf = ({ asked }: Peer) => asked.slice(1).map(({ at }, before) => at - (asked[before]?.at ?? 0));
 
 test("an endpoint is connecting until its first answer, then online", async (t) => {
@@ -138,7 +138,7 @@ test("a node is found within 3 s of its return", async (t) => {
   await eventually("a blocking read", () => lists.waiting === 1);
   await peer.fall();
   await watch.becomes("offline");
-  // By now the waits are as long as they get.
+  // By now the waits have their maximum length.
   await eventually("tries in vain", () => watch.links.filter(({ state }) => state.kind === "offline").length >= 3);
   await peer.rise();
   const returnedAt = performance.now();
@@ -231,7 +231,7 @@ test("when the first endpoint is dead from the start, the next that answers is u
   const dead = await startPeer(t, "n1", hangUp);
   const sick = await startPeer(t, "n2", hang);
   const sound = await startPeer(t, "n3", lists.handler);
-  // A sound door answers within milliseconds; on a busy machine within ten times as many.
+  // A working address answers within milliseconds; on a busy machine within ten times as many.
   const watch = startWatch(t, [dead.endpoint, sick.endpoint, sound.endpoint], { pace: { ...QUICK, probeMs: 1_000 } });
   await watch.becomes("online");
   assert.equal(watch.link().endpoint, sound.endpoint);
@@ -371,13 +371,13 @@ test("closing works at any moment", async (t) => {
         peers[1].handler = handlers[second] ?? hang;
         for (const name of names) calls[name](watch);
         const least = total() + requests;
-        // Signed out, it asks no more.
+        // Signed out, it sends no more requests.
         await eventually("requests", () => total() >= least || watch.link().state.kind === "signed_out");
       }
       await within("the end", watch.close(), 1_000);
       const asked = total();
       await eventually("no connection", () => peers.every(({ connections }) => connections === 0));
-      // Those that were on their way to either door: of the session that ended, and of the one before it.
+      // Requests that were in flight to either address: of the ended session, and of the previous one.
       assert.ok(total() <= asked + 2 * (USUAL.length + 1), `${total() - asked} requests after the end`);
     }),
     { numRuns: 40 },
@@ -394,6 +394,6 @@ test("a closed watch does not keep the process alive", async (t) => {
   watch.need([STATUS]);
   assert.ok(timers() > before);
   await watch.close();
-  // Node keeps a timer of its own for idle connections of the peer's server, which was there before.
+  // Node keeps a timer of its own for idle connections of the peer's server, which existed before.
   await eventually("no timer", () => timers() <= before);
 });

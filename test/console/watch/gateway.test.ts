@@ -1,5 +1,5 @@
 // tier: all
-/** The watch at gateways as they are run: what the contract promises is what it keeps. */
+/** The watch with real gateways follows its contract. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/** Lists that are kept by blocking reads, at a peer that serves them as a gateway does or as none would. */
+/** Lists kept by blocking reads, with a peer that acts like a gateway or incorrectly. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Data } from "../../../src/console/model/data.ts";
@@ -102,7 +102,7 @@ test("the pause after an answer is ten times its handling time", async (t) => {
   const before = performance.now();
   JSON.parse(JSON.stringify({ items }));
   t.diagnostic(`between reads ${third - second} ms; a parse and its writing ${performance.now() - before} ms`);
-  // A parse of this takes over ten milliseconds on any machine.
+  // Parsing this takes over ten milliseconds on any machine.
   assert.ok(third - second > 100, `${third - second} ms`);
 });
 
@@ -170,7 +170,7 @@ test("a forbidden read is not repeated until the operator refreshes", async (t) 
     await eventually("a blocking read", () => lists.waiting === 1);
     lists.set("suspensions", [suspension(`s${at}`)]);
     await watch.sees("a change of the other list", (data) => namesIn(data) === `s${at}`);
-    // Going away and back asks no more than staying.
+    // Leaving and returning requests no more than staying.
     watch.need([SUSPENSIONS]);
     watch.need([KEYS, SUSPENSIONS]);
   }

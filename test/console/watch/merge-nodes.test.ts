@@ -1,4 +1,4 @@
-/** Lists in which every node counts for itself, folded to one row for the cluster. */
+/** Per-node lists merged into one row for the cluster. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,11 +1,11 @@
-/** Lists of nodes of an earlier version and of a later one, which stand beside this one while a cluster is renewed. */
+/** Lists of nodes of an earlier and of a later version, which coexist with this one during an upgrade. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { TABLES, type TableName } from "../../../src/admin-api/index.ts";
 import { listParser } from "../../../src/console/watch/answer-parsers.ts";
 import type { Row } from "../../../src/console/watch/read-rules.ts";
 
-/** Columns of the first version that was run beside another. */
+/** Columns of the first version that ran beside another. */
 const FIRST: Readonly<Partial<Record<TableName, Row>>> = {
   backends: {
     ...{ name: "one", dialect: "compat", state: "ok", suspended_until: null, rate: 1, error_ratio: 0 },

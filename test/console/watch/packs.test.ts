@@ -1,5 +1,5 @@
 // tier: all
-/** Packs at gateways as they are run: what the document holds, what adding one comes to, and the write that follows. */
+/** Packs with real gateways: what the document has, the result of adding one, and the write that follows. */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -30,7 +30,7 @@ function startShown(owner: Owner, node: TestNode): Shown {
   return { ...startWatch(owner, [endpointOf(node)], { documents }), documents };
 }
 
-/** Adds the pack as its dialog does, and waits until the view says that all of it is there. */
+/** Adds the pack like its dialog, and waits until the view shows it complete. */
 async function added(watch: Shown, node: TestNode, source: string): Promise<string> {
   watch.need([{ id: "packs" }]);
   const shelf = await watch.sees("the packs", ({ get }) => get({ id: "packs" })?.value, SLOW_MS);
@@ -52,7 +52,7 @@ async function added(watch: Shown, node: TestNode, source: string): Promise<stri
     },
     SLOW_MS,
   );
-  // What was looked at is no longer the newest.
+  // The shown revision is no longer the newest.
   await assert.rejects(writeChange(node.client, job, watch.documents, new AbortController().signal));
   return words;
 }

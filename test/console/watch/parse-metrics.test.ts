@@ -1,4 +1,4 @@
-/** A metrics page to numbers, and numbers to rates. */
+/** Parsing a metrics page, and computing rates. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

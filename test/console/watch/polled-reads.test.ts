@@ -1,4 +1,4 @@
-/** What no blocking read exists for: read by the clock, and when the list has changed that it follows. */
+/** Reads without a blocking form: read by the clock, and when the followed list has changed. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Data } from "../../../src/console/model/data.ts";
@@ -17,7 +17,7 @@ const FAILURE_OF_EARLIER = {
 const STATUS = { id: "get_status" } as const;
 const WHOAMI = { id: "get_whoami" } as const;
 const MEMBERS = { id: "list_cluster_members" } as const;
-/** By the clock alone nothing happens within a test. */
+/** The clock alone triggers nothing within a test. */
 const STILL = { ...QUICK, soonMs: 60_000, seldomMs: 60_000, quietMs: 60_000 };
 
 const member = (lag: number) => ({
@@ -54,7 +54,7 @@ test("changed members trigger one read of the status, however many changes there
   const [, ...times] = peer.asked.filter(({ path }) => path === "/status").map(({ at }) => at);
   for (const [at, time] of times.entries()) if (at > 0) assert.ok(time - (times[at - 1] ?? 0) >= followMs - 2);
   assert.ok(peer.count("/cluster_members") >= 5);
-  // On a busy machine the changes themselves take longer than one read may rest.
+  // On a busy machine the changes themselves take longer than the minimum pause between reads.
   const most = 3 + Math.floor((performance.now() - since) / followMs);
   assert.ok(times.length + 1 <= most, `${times.length + 1} reads, and at most ${most}`);
 });
@@ -217,7 +217,7 @@ test("repeated refreshes respect the minimum pause between reads", async (t) => 
     return peer.asked.filter(({ path }) => path === "/suspensions").length >= 8;
   });
   const times = peer.asked.filter(({ path }) => path.startsWith("/suspensions")).map(({ at }) => at);
-  // Seven rests; on a busy machine the first read comes late and the last does not.
+  // Seven pauses; on a busy machine the first read is late and the last is not.
   assert.ok((times.at(-1) ?? 0) - (times[0] ?? 0) >= 500, times.join());
   assert.deepEqual(
     watch.links.map(({ state }) => state.kind),

@@ -1,4 +1,4 @@
-/** What did not change is the object it was; what does not fit the contract is told. */
+/** Unchanged data keeps its object identity, and data that violates the contract is reported. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isDeepStrictEqual } from "node:util";

@@ -5,7 +5,7 @@ import { objectLines, type QueryResult } from "../../../src/admin-api/index.ts";
 import { csvOf, exportOf, jsonLineOf, tsvOf, whyNoObjects } from "../../../src/console/workbench/export-result.ts";
 import { RESULT } from "./support.ts";
 
-/** RFC 4180, strictly; a field says whether it was quoted. */
+/** Strict RFC 4180 parser; a field has a flag for its quotes. */
 function parseCsv(text: string): readonly (readonly { readonly text: string; readonly isQuoted: boolean }[])[] {
   const rows: { text: string; isQuoted: boolean }[][] = [];
   let row: { text: string; isQuoted: boolean }[] = [];

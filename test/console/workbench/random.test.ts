@@ -1,4 +1,4 @@
-/** Whatever is pressed and whatever comes back, the workbench stays within its bounds and can be drawn. */
+/** For any keys and answers the workbench stays within its limits and can be drawn. */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

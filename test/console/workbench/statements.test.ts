@@ -1,4 +1,4 @@
-/** Statements that the console itself writes, run by the gateway's own engine. */
+/** Statements written by the console itself, run by the gateway's own engine. */
 
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
@@ -84,7 +84,7 @@ describe("statements that views open", () => {
       : [],
   );
 
-  /** Keys of the rows on the screen, and of those that the statement finds; both sorted. */
+  /** Returns the keys of the rows on the screen, and of those the statement finds; both sorted. */
   async function keysOf(
     { view, body, query }: (typeof opened)[number],
     changes: Partial<TableState>,

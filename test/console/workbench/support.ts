@@ -1,4 +1,4 @@
-/** A workbench with tables, and keys pressed one after the other. */
+/** A workbench with tables, and a sequence of keys. */
 
 import type { QueryResult } from "../../../src/admin-api/index.ts";
 import type { Chord } from "../../../src/console/model/key-event.ts";
@@ -40,7 +40,7 @@ export const withText = (text: string, at = text.length): WorkbenchState => ({
 export const press = (workbench: WorkbenchState, chord: Chord, changes?: Partial<WorkbenchFacts>): WorkbenchStep =>
   stepWorkbench(workbench, { kind: "key", chord }, facts(changes));
 
-/** Each chord after the other; the effects of all. */
+/** Presses each chord in turn; returns the effects of all. */
 export function pressAll(
   workbench: WorkbenchState,
   chords: readonly Chord[],

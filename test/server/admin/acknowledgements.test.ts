@@ -1,4 +1,4 @@
-/** Acknowledgements over the local socket: put, replaced, lifted, ended by time, recorded, waited for. */
+/** Acknowledgements over the local socket: put, replaced, lifted, expired, recorded, awaited. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/** What is answered is as the operations table describes it: the description is what clients are made from. */
+/** Answers match the operations table, from which clients are generated. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -19,7 +19,7 @@ import { NOW, openAdmin } from "./support/open-admin.ts";
 
 type ListId = `list_${TableName}`;
 
-/** In an order in which each finds what it needs. Lists that are not here are read at the end. */
+/** Calls in an order in which each finds what it needs. Lists that are not here are read at the end. */
 const CALLS: { readonly [Id in Exclude<OperationId, ListId>]: CallInput<Id> } & {
   readonly [Id in ListId]?: CallInput<Id>;
 } = {

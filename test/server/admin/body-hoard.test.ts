@@ -1,4 +1,4 @@
-/** Bodies that take room from others: sent where none is taken, or never sent to their end. */
+/** Bodies that occupy memory needed by others: sent where none is read, or never completed. */
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -13,7 +13,7 @@ import { dial, untilClosed } from "./listeners/support/raw.ts";
 
 const HEAD = `POST / HTTP/1.1\r\nhost: a\r\ncontent-length: ${MAX_JSON_BYTES}\r\n\r\n`;
 
-/** Time for a whole body, which needs some milliseconds. */
+/** Time for a complete body, which needs some milliseconds. */
 const LIMIT_MS = 1_500;
 
 test("a long body is refused by its length if the operation takes none", async (t) => {
@@ -38,7 +38,7 @@ test("a body that stalls midway releases its memory, and its connection ends", a
   next.destroy();
 });
 
-/** The length of what was read, or why it was not. */
+/** Returns the length of the read body, or why it was not read. */
 async function readBy(owner: Owner, operation: Operation, ...bounds: Parameters<typeof createBodyReader>) {
   const bodies = createBodyReader(...bounds);
   const told: ((outcome: unknown) => void)[] = [];

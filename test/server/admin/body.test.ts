@@ -1,4 +1,4 @@
-/** Bodies that are refused, as a sender on the wire sees it: the answer arrives, and no reset overtakes it. */
+/** Refused bodies for a sender on the wire: the answer arrives, and no reset overtakes it. */
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -9,7 +9,7 @@ import { OPERATIONS } from "../../../src/admin-api/index.ts";
 import { asRefusal } from "../../../src/base/index.ts";
 import { createBodyReader, discardRest, MAX_JSON_BYTES } from "../../../src/server/admin/body.ts";
 
-/** Refuses as the door does: the answer, then the end of a connection with unread bytes. */
+/** Refuses like the listener: sends the answer, then ends a connection with unread bytes. */
 async function refusing(t: TestContext): Promise<number> {
   const bodies = createBodyReader();
   const server = createServer(async (request, response) => {
@@ -28,7 +28,7 @@ async function refusing(t: TestContext): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** Sends all of it before it reads anything, as a client may. */
+/** Sends everything before reading anything, as a client may. */
 async function sendAll(port: number, head: string, body: Buffer, isEnded = true): Promise<string> {
   const socket = connect(port, "127.0.0.1").pause();
   await once(socket, "connect");

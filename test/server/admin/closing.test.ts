@@ -1,4 +1,4 @@
-/** A plane that closes while changes are under way: what came of them is recorded before it is closed. */
+/** A plane that closes during changes records their outcomes before it has closed. */
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -28,7 +28,7 @@ test("a restore cut off by a closing listener is recorded before the admin plane
     audit,
     cluster: {
       ...cluster,
-      // As the cluster's own, it has a file to remove before it tells how it ended.
+      // Like the real cluster, it removes a file before it reports its end.
       async restore(_archive, { signal }) {
         begin();
         if (signal?.aborted !== true) await once(signal ?? new AbortController().signal, "abort");

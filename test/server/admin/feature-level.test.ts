@@ -1,4 +1,4 @@
-/** Writes that need a feature level which the cluster has yet to rise to: they wait for it, and say what it waits for. */
+/** Writes that need a higher feature level wait for it, and report what it waits for. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -28,7 +28,7 @@ function start(timeoutMs: number, rows = [BELOW]) {
   return { memory, put: async () => await acknowledgementHandlers.put_acknowledgement(call, ports) };
 }
 
-/** With what it has told of itself. */
+/** Returns the row of a member that has reported its build. */
 function memberRow(id: string, version: string, highest: number): typeof BELOW {
   return [memberRowKey(id), `1${JSON.stringify({ ...unknownMember(id), version, feature: [1, highest] })}`];
 }

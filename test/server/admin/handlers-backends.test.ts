@@ -1,4 +1,4 @@
-/** Providers and models as lists: suspensions laid over what was measured, and what makes the lists change. */
+/** Providers and models as lists: suspensions over measurements, and the events that change the lists. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/** Profiles and budgets as lists: what makes them change, and how many keys name a profile. */
+/** Profiles and budgets as lists: the events that change them, and the number of keys per profile. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

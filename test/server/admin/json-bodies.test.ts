@@ -1,4 +1,4 @@
-/** JSON of callers that another reader of the same bytes could read otherwise. */
+/** JSON of callers that another parser could read differently. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseJson } from "../../../src/server/admin/body.ts";

@@ -1,4 +1,4 @@
-/** Lists: blocking reads that cost nothing while they wait, indexes, consistent reads, and lists of any length. */
+/** Lists: blocking reads at no cost while waiting, indexes, consistent reads, and lists of any length. */
 
 import assert from "node:assert/strict";
 import { request as httpRequest } from "node:http";
@@ -100,7 +100,7 @@ test("the member list changes when the cluster reports a change", async (t) => {
   );
 });
 
-/** A list by hand: rows are whatever the version is. */
+/** A manual list: its rows are its version. */
 function countingList() {
   const listeners = new Set<() => void>();
   let version = 0;
@@ -167,7 +167,7 @@ test("a table that changes constantly is still read", async () => {
     *scan() {
       walks += 1;
       const end = performance.now() + 30;
-      // As many rows as are looked at in several turns, even if another process has the core meanwhile.
+      // More rows than one turn reads, even if another process has the core meanwhile.
       for (let row = 0; row < 20_000 || performance.now() < end; row += 1) yield ["key/a", "a"];
     },
     version: () => version++,
@@ -177,7 +177,7 @@ test("a table that changes constantly is still read", async () => {
   assert.equal(walks, 4);
 });
 
-/** A reader that stays. */
+/** The signal of a reader that does not disconnect. */
 const staying = (): AbortSignal => new AbortController().signal;
 
 test("a list has one listener for any number of waiting readers, and reads nothing meanwhile", async () => {
@@ -188,7 +188,7 @@ test("a list has one listener for any number of waiting readers, and reads nothi
   await turn();
   assert.equal(list.waiting, 1_000);
   assert.equal(listeners.size, 1);
-  change(0); // told of a change that was none
+  change(0); // notified without a change
   await turn();
   assert.equal(list.waiting, 1_000);
   assert.equal(reads(), 0);
@@ -244,7 +244,7 @@ test("a thousand readers wait on the socket at no cost, and one change answers a
       }),
   );
   while (open < 1_000) await turn();
-  // A thousand connections are taken before the answer to a later one.
+  // A thousand connections are accepted before a later one is answered.
   for (let count = 0; count < 20; count++) await client.call("get_whoami");
   assert.equal(memory.watchers, watchers);
 
@@ -279,7 +279,7 @@ test("a hundred thousand keys are answered in full without blocking the event lo
   const scanMs = performance.now() - scanStarted;
   assert.equal(rows, 100_000);
 
-  // The best of several answers: another process may have the core for longer than a turn.
+  // The best of several answers, since another process may hold the core for longer than a turn.
   let longest = Number.POSITIVE_INFINITY;
   for (let time = 0; time < 5 && longest >= 150; time += 1) {
     const delay = monitorEventLoopDelay({ resolution: 1 });

@@ -1,4 +1,4 @@
-/** The check of answers against the OpenAPI document: it must see what is wrong with one. */
+/** The check of answers against the OpenAPI document must detect invalid ones. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

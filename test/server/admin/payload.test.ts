@@ -1,4 +1,4 @@
-/** Values with long lists on their way out: whole, an item a line, and as JSON has them. */
+/** Serialization of values with long lists: complete, one item per line, and valid JSON. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

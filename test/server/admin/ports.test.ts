@@ -1,4 +1,4 @@
-/** The contract suites of the ports, over their twins in memory. */
+/** The contract suites of the ports, over their in-memory implementations. */
 
 import { backendsContract } from "./support/backends-contract.ts";
 import { governedContract } from "./support/governed-contract.ts";

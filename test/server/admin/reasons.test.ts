@@ -1,4 +1,7 @@
-/** Reasons of suspensions and acknowledgements hold no secret: one that was pasted is refused, repeated and kept nowhere. */
+/**
+ * Reasons of suspensions and acknowledgements contain no secret: a pasted one is refused, and neither repeated nor
+ * stored.
+ */
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -8,9 +11,9 @@ import { mintKey } from "../../../src/server/auth/virtual-key.ts";
 import { openAdmin } from "./support/open-admin.ts";
 
 const { text: KEY } = mintKey(randomBytes);
-/** With its checksum gone wrong, as one that was typed from paper. */
+/** A key with a wrong checksum, like one typed from paper. */
 const MISTYPED = `${KEY.slice(0, -1)}${KEY.endsWith("0") ? "1" : "0"}`;
-/** In two parts, so that no scanner of sources takes it for a credential. */
+/** Split so that no source scanner takes it for a credential. */
 const AWS = ["AKIA", "Z7QPLM3NXTW5RV2J"].join("");
 
 for (const [what, secret] of [

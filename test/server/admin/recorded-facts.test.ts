@@ -1,4 +1,4 @@
-/** What a record tells of a change: that it was only tried, that it was done, and who did it, whatever the caller's roles. */
+/** Audit records of a change: tried only, done, and by whom, for any number of roles. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -25,7 +25,7 @@ test("a dry run is recorded as a dry run, whether it compiles or not, and a late
   );
 });
 
-/** A cluster in which somebody else undoes each write before its writer looks at what it came to. */
+/** A cluster in which another writer undoes each write before its author reads the result. */
 function undoing(undo: { readonly t: string; readonly p: unknown }) {
   const { cluster } = createMemoryCluster(() => 0);
   return {

@@ -1,4 +1,4 @@
-/** Who is shown what of a rehearsal, by the policy. */
+/** Access to parts of a rehearsal, by policy. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { OperationId } from "../../../src/admin-api/index.ts";

@@ -1,4 +1,4 @@
-/** What the door makes of requests that are not as described: every refusal by its code, in one shape. */
+/** Invalid requests: every refusal has its code, in one format. */
 
 import assert from "node:assert/strict";
 import { connect } from "node:net";

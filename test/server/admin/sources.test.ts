@@ -1,4 +1,4 @@
-/** Configuration sources over the local socket: revisions, dry runs, refusals with their place, roll-back, one writer. */
+/** Configuration sources over the local socket: revisions, dry runs, refusals with places, rollback, single writer. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -62,7 +62,7 @@ test("a name may have any characters, including colons and slashes", async (t) =
   assert.deepEqual([answer.status, answer.json<{ name: string }>().name], [200, "a"]);
 });
 
-/** Of each kind one, but for those that nothing can be configured of. */
+/** Opens a gateway with one object of each kind that can be configured. */
 async function openWithAll(t: TestContext) {
   const opened = await openAdmin(t);
   opened.backends.configure("openai", "anthropic");

@@ -1,4 +1,4 @@
-/** Streams of answers before a real guard: what is shown of them, however they are cut, and what ends them. */
+/** Answer streams with a real guard: what is shown, however they are cut, and what ends them. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { inspectStream, UnreadableAnswer } from "../../../src/server/answers/index.ts";
@@ -76,7 +76,7 @@ function open(guard: Guard, dialect: Dialect = "compat", route = "chat_completio
   };
 }
 
-/** What a client makes of the choices of a compat stream. */
+/** Returns what a client assembles from the choices of a compat stream. */
 function said(stream: string, index = 0): string {
   return new SseSplitter()
     .push(Buffer.from(stream))
@@ -120,7 +120,7 @@ test("a stream without findings passes byte for byte, including odd lines", asyn
   assert.ok(shown().startsWith("\ufeff: a comment\r\n\r\n"), shown());
 });
 
-/** What stands behind a match proves it, with what cannot be seen in it. */
+/** Spaces behind a match prove its end. */
 const SPACES = " ".repeat(24);
 
 test("text without a terminating event is shown within the settling time", async () => {
@@ -240,7 +240,7 @@ for (const policy of ["window", "buffer"]) {
   });
 }
 
-/** Answers later, whenever it is told to; what it reads it proves nothing of before its end. */
+/** Answers later, on request; it proves nothing of a text before its end. */
 function judgeOf(finds: (text: string) => Finding[] | DetectorError): {
   readonly detector: Detector;
   readonly read: string[];

@@ -1,4 +1,4 @@
-/** Answers of MCP servers and A2A agents before a real guard, whole and as events: what of them is shown. */
+/** Answers of MCP servers and A2A agents with a real guard, whole and as events: what is shown of them. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {

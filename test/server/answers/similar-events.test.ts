@@ -1,4 +1,4 @@
-/** Events that are like the one before are not parsed; what a client is shown, and what is judged, is the same as if they were. */
+/** Events similar to the previous one are not parsed; output and verdicts are the same as if they were. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { inspectStream } from "../../../src/server/answers/index.ts";
@@ -21,7 +21,7 @@ const OWN = { ...PII, name: "own" };
 const HIDE = { name: "hide", action: "redact" };
 const NO_SSN = { name: "no-ssn", when: '"pii/US_SSN" in labels', action: "deny" };
 
-/** Finds `xx`, at once or later. Without a horizon it reads a sliding text. */
+/** Finds `xx`, synchronously or later. Without a horizon it reads a sliding window. */
 function finds(isLater: boolean, hasHorizon: boolean): Detector {
   return {
     name: "own",
@@ -62,7 +62,7 @@ const GUARDS: readonly Guard[] = [
 
 interface Step {
   readonly chunk: Buffer;
-  /** It is done before the next; and then time passes. */
+  /** The guard finishes before the next chunk, and time passes. */
   readonly isAwaited: boolean;
   readonly passesMs: number;
 }
@@ -78,7 +78,7 @@ interface Outcome {
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** No verdict is remembered: rules are asked about each stretch. */
+/** No verdict is cached: rules are evaluated for each stretch. */
 const asking = (guard: Guard): Guard => ({
   ...guard,
   open(given) {

@@ -1,4 +1,4 @@
-/** The bytes of a record: canonical whatever its data, hashed as the reference says, under the name of its key. */
+/** The bytes of a record: canonical for any data, hashed as in the reference, with the name of its key. */
 
 import assert from "node:assert/strict";
 import { createHash, verify } from "node:crypto";
@@ -149,12 +149,12 @@ test("events that share a template encode as without it, whatever text of the re
   };
   const requests = ["r1", "r2", "data", "access.decision", 'r"3', "r1", "r\u00e9", "r4".repeat(100), "r1"];
   textsOf(requests, (request) => ({ key: "k", request, rule: "x" }));
-  // The value of another member, before and after it in the text.
+  // The request's text as the value of another member, before and after it.
   textsOf(requests, (request) => ({ key: "r1", request, rule: "x" }));
   textsOf(requests, (request) => ({ key: "k", request, rule: "r1" }));
-  // The name of a member.
+  // The request's text as a member name.
   textsOf(requests, (request) => ({ r1: "k", request, rule: "x" }));
   textsOf(["rule", "r2"], (request) => ({ key: "k", request, rule: "x" }));
-  // Longer than a template may be.
+  // Longer than the limit of a template.
   textsOf(requests, (request) => ({ key: "k".repeat(3_000), request, rule: "x" }));
 });

@@ -1,7 +1,7 @@
 // tier: all
 /**
- * A writer that is cut off before, or in the middle of, each single step of what it does to its files: what comes after
- * verifies against every head that was witnessed, without a gap and without a fork, and holds all that was promised.
+ * A writer interrupted before, or during, each single step of its file changes: the continued trail verifies against
+ * every witnessed head, without a gap or fork, and has all acknowledged records.
  *
  * `test/e2e/audit` does the same to processes.
  */
@@ -20,9 +20,9 @@ import { AT, found, verifyChunks } from "./support/trails.ts";
 const folder = quickFolder("audit-steps-");
 after(() => rmSync(folder, { recursive: true }));
 
-/** What the world outside the directory knows. */
+/** Knowledge outside the directory. */
 interface World {
-  /** Newest of each chain, in the order of the chains. */
+  /** Newest head of each chain, in chain order. */
   readonly heads: Map<string, AuditHead>;
   readonly promised: Set<string>;
 }
@@ -31,12 +31,12 @@ interface Life {
   readonly name: string;
   readonly start: string;
   readonly world: World;
-  /** The call at which it is cut off, from 1. */
+  /** The call at which it is interrupted, from 1. */
   readonly crashAt?: number;
   readonly isHalf?: boolean;
 }
 
-/** Opens, records two events and closes. True when it came to its end. */
+/** Opens, records two events and closes. Returns true if it finished. */
 async function live({
   name,
   start,
@@ -139,7 +139,7 @@ for (const { what, prepare } of situations) {
         isOver = await live({ name, start: "crashed", world, crashAt, isHalf });
         await liveWell(name, "again", world);
         await judge(name, world, name);
-        // And once more, since a start may leave behind what only the next one trips over.
+        // Starts once more, since a start may leave behind what breaks the next one.
         await liveWell(name, "later", world);
         await judge(name, world, name);
       }

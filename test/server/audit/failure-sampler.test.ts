@@ -1,4 +1,4 @@
-/** Failures of authentication: ten a second are recorded, all are counted, and none is hidden. */
+/** Authentication failures: ten a second are recorded, all are counted, and none is hidden. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,7 @@
-/** Records that share one signature: each verifies alone, whatever the group, and nothing of record, proof or root can change. */
+/**
+ * Records that share one signature: each verifies alone in any group, and no change of record, proof or root is
+ * possible.
+ */
 
 import assert from "node:assert/strict";
 import { createHash, sign, verify } from "node:crypto";
@@ -36,7 +39,7 @@ const sha256 = (...parts: readonly Uint8Array[]): Buffer => {
   return hash.digest();
 };
 
-/** RFC 9162, 2.1.1 and 2.1.3.1, as they are written there. */
+/** RFC 9162, 2.1.1 and 2.1.3.1, written literally. */
 function rootOf(leaves: readonly Buffer[]): Buffer {
   if (leaves.length === 1) return sha256(Buffer.of(0), leaves[0] as Buffer);
   const split = largestPower(leaves.length);
@@ -83,7 +86,7 @@ test("with any grouping the trail verifies, and so does each of its records alon
     fc.asyncProperty(sizes, fc.nat(), async (groups, pick) => {
       const { lines } = grouped(groups);
       assert.deepEqual((await verifyLines(lines)).findings, []);
-      // Newest first, signatures wait for the key.
+      // With the newest first, signatures wait for the key.
       assert.deepEqual((await verifyLines(lines.toReversed())).findings, []);
       let first = 1;
       for (const size of groups) {
@@ -153,7 +156,7 @@ interface Shared {
   readonly hash: string;
 }
 
-/** Records 1 to 5 are a group, 6 to 8 are another, 9 is alone. */
+/** Records 1 to 5 are one group, 6 to 8 another, 9 is alone. */
 const { lines: trail } = grouped([5, 3, 1]);
 const shared = trail.map((line) => JSON.parse(line) as Shared);
 const of = (at: number): Shared => shared[at] ?? assert.fail();
@@ -167,7 +170,7 @@ const flipped = (at: number): Buffer => {
   return bytes;
 };
 
-/** What is changed in record 1, and what is found. */
+/** Changes of record 1, and the resulting findings. */
 const tampering: readonly (readonly [what: string, changes: Record<string, unknown>, finding: string])[] = [
   ["no proof", { proof: undefined }, "signature 1"],
   ["the proof of the next record", { proof: of(2).proof }, "signature 1"],
@@ -247,7 +250,7 @@ test("an inner node is not accepted as a record, or a signed record hash as a ro
   const right = sha256(Buffer.of(1), ...leaves.slice(2).map((leaf) => sha256(Buffer.of(0), leaf)));
   const proof = parseProof(`2.0.${right.toString("base64url")}`) ?? assert.fail();
   const size = Buffer.from([0, 4]);
-  // Even if the size is put right again, the node is hashed as a leaf and the root is another.
+  // Even with a corrected size, the node is hashed as a leaf and the root differs.
   const reached = signedBy(left, proof);
   assert.notDeepEqual(Buffer.concat([reached.subarray(0, -34), size, reached.subarray(-32)]), signed);
 });

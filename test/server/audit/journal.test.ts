@@ -1,4 +1,4 @@
-/** The journal as bytes: torn at every one of them, damaged, rotated. */
+/** The journal as bytes: torn at every position, damaged, rotated. */
 
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";

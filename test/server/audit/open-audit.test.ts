@@ -1,4 +1,4 @@
-/** The trail as the node uses it, with its worker: what is appended, what comes out, what is refused, how it ends. */
+/** The trail with its worker, as the node uses it: appended records, output, refusals, and its end. */
 
 import assert from "node:assert/strict";
 import { generateKeyPairSync } from "node:crypto";
@@ -344,7 +344,7 @@ test("a directory that cannot be created is refused with its path", async (conte
 test("a worker that does not answer in time is given up, with the remedy", async (context) => {
   const at = place(context);
   context.mock.timers.enable({ apis: ["setTimeout"] });
-  // Its answer cannot be heard before this turn is over.
+  // Its answer cannot arrive before this turn ends.
   const opening = open(context, at);
   context.mock.timers.tick(60_000);
   await assert.rejects(opening, {

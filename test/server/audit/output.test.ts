@@ -1,5 +1,5 @@
 // tier: all
-/** Outputs that do not take what they are given: a full pipe, a reader that leaves, a full disk. */
+/** Outputs that do not accept data: a full pipe, a reader that disconnects, a full disk. */
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -29,7 +29,7 @@ interface Pipe {
   readonly writeFd: number;
 }
 
-/** A pipe that both its ends are open of; neither end's owner knows how the other one reads or writes. */
+/** A pipe with both ends open; neither end knows how the other reads or writes. */
 function pipe(context: TestContext, at: Place): Pipe {
   const path = join(at.folder, "pipe");
   execFileSync("mkfifo", [path]);
@@ -42,7 +42,7 @@ function pipe(context: TestContext, at: Place): Pipe {
   return { path, readFd, writeFd };
 }
 
-/** What is in the pipe now. */
+/** Returns the current content of the pipe. */
 function drain({ readFd }: Pipe): string {
   const chunk = Buffer.alloc(1 << 16);
   let text = "";
@@ -176,7 +176,7 @@ test("a closed reader does not stop the trail: it is counted and logged once", a
   assert.match(readFileSync(join(at.dir, "audit-head"), "utf8"), /{"acknowledged":4}\n$/);
 });
 
-/** A file system of 256 KiB, or undefined where this user may not mount one. */
+/** A file system of 256 KiB, or `undefined` if this user may not mount one. */
 function smallDisk(context: TestContext, at: Place): string | undefined {
   const path = join(at.folder, "disk");
   mkdirSync(path);

@@ -1,4 +1,6 @@
-/** When heads are shown: by number, by time, at the end; one at a time, within a limit, newer after a failure. */
+/**
+ * Times at which heads are sent: by number, by time, at the end; one at a time, with a timeout, newer after a failure.
+ */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -21,7 +23,7 @@ interface Shown {
   readonly succeeds: AuditHead | null | undefined;
 }
 
-/** What is shown is settled by the test. */
+/** The test settles each sent head. */
 function scripted() {
   const shown: Shown[] = [];
   const settle: { readonly resolve: () => void; readonly reject: (error: Error) => void }[] = [];

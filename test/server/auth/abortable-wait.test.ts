@@ -1,4 +1,4 @@
-/** Waiting that ends with a signal or a limit, and leaves what it waited for alone. */
+/** Waits that end with a signal or a timeout, without affecting what is awaited. */
 
 import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";

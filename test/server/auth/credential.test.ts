@@ -1,4 +1,4 @@
-/** Which credential of a request decides, and what is none: as node:http hands requests over. */
+/** The credential of a request that decides, and missing ones, from node:http requests. */
 
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
@@ -23,7 +23,7 @@ const server = createServer((request, response) => {
 before(() => new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve)));
 after(() => new Promise((resolve) => server.close(resolve)));
 
-/** What is made of a request with these header lines. */
+/** Parses a request with these header lines. */
 async function read(...lines: readonly string[]): Promise<Presented> {
   const { port } = server.address() as AddressInfo;
   seen = undefined;

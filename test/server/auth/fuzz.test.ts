@@ -1,8 +1,8 @@
 /**
- * Random texts against the readers of keys and tokens. Each reader is held against another of its grammar, written here
- * without looking at it; and whoever is made a caller has sent one of the true credentials, to the letter.
+ * Random texts against the parsers of keys and tokens. Each parser is compared with an independent one of its grammar;
+ * and every identified caller has sent one of the valid credentials exactly.
  *
- *   GATEWAY_FUZZ=10000000 node --import tsx --test --test-timeout=3600000 test/server/auth/fuzz.test.ts
+ * GATEWAY_FUZZ=10000000 node --import tsx --test --test-timeout=3600000 test/server/auth/fuzz.test.ts
  *   GATEWAY_FUZZ_SEED=…   the texts of a run that failed
  */
 
@@ -21,7 +21,7 @@ import { base64url, startTrusted } from "./support/trusted.ts";
 const COUNT = Number(process.env["GATEWAY_FUZZ"] ?? randomRuns(20_000));
 const SEED = Number(process.env["GATEWAY_FUZZ_SEED"] ?? randomInt(2 ** 31));
 
-/** Of so many texts that read as a token, one goes through verification, which is a thousand times slower. */
+/** One of this many texts that parse as a token is verified, which is a thousand times slower. */
 const VERIFIED_EVERY = Math.max(50, COUNT / 20_000);
 
 const { rsa, ec, issuer, verifier, good } = await startTrusted(after);
@@ -56,7 +56,7 @@ const ALPHABETS = [
   "\u0000\u2028\ud800\udfff\ufeff\u0130é=+/ \n\"'`;$(){}[]%\\",
 ];
 
-/** What somebody who probes would write, and what the readers treat specially. */
+/** Words that an attacker would try and that the parsers treat specially. */
 const WORDS = [
   "gwk_",
   ".",
@@ -134,7 +134,7 @@ function mutated(text: string, random: (below: number) => number, noise: (length
 
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/** CRC-32 bit by bit, as the standard writes it. */
+/** CRC-32 bit by bit, as in the standard. */
 function crcOf(text: string): number {
   let crc = -1;
   for (let at = 0; at < text.length; at++) {
@@ -152,7 +152,7 @@ function isKey(text: string): boolean {
   return [...text.slice(56)].reduce((sum, digit) => sum * 62 + BASE62.indexOf(digit), 0) === crcOf(text.slice(0, 56));
 }
 
-/** What jose makes of the text; undefined where it refuses it. It reads more than is accepted here. */
+/** Returns jose's result, or `undefined` if it refuses the text. It accepts more than the gateway. */
 function readByJose(
   text: string,
 ): { readonly alg: unknown; readonly kid: unknown; readonly claims: unknown } | undefined {
@@ -198,7 +198,7 @@ test(`for ${COUNT} texts by seed ${SEED}, the readers accept only valid credenti
       const found = callers.identify(bearer(text), rules, undefined, signal);
       const identification = found instanceof Promise ? await found : found;
       if (identification.kind === "caller") seen.callers++;
-      // A blank before a credential is of the header, not of the credential.
+      // A blank before a credential belongs to the header.
       if (identification.kind === "caller" && !genuine.has(text.replace(/^ +/, ""))) assert.fail(told());
     }
   }

@@ -1,4 +1,4 @@
-/** When an issuer's keys are fetched, kept and given up, in injected time. */
+/** Fetching, keeping and dropping an issuer's keys, with an injected clock. */
 
 import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
@@ -40,7 +40,7 @@ const refuseAll = (issuer: TestIssuer, status = 503) => {
   };
 };
 
-/** The issuer answers nothing; what it was asked is answered by the returned function. */
+/** The issuer does not answer until the returned function is called. */
 function hold(issuer: TestIssuer): { readonly asked: Promise<void>; release(): void } {
   const held: ServerResponse[] = [];
   let onAsked = (): void => undefined;
@@ -229,7 +229,7 @@ test("after an issuer returns, a key that it withdrew meanwhile is refused", asy
   issuer.intercept = () => false;
   issuer.keys = [second.jwk];
   tokens.clock.advance(HOUR);
-  // The first caller does not wait for an issuer that was down; its own question is what finds that it is back.
+  // The first caller does not wait for an issuer that was down; its own fetch detects that it is back.
   assert.equal(await tokens.outcome(await lasting(issuer, second)), "verified");
   assert.equal(await tokens.outcome(old), "unknown_key");
 });
@@ -240,7 +240,7 @@ test("an issuer that never answers delays a caller no longer than the timeout", 
   await using tokens = testVerifier([issuer.options()], { fetchLimitMs: 100 });
   assert.equal(await tokens.outcome(await lasting(issuer, first)), "keys_unavailable");
   await held.asked;
-  // Nor one that sends its answer a byte at a time.
+  // An issuer that sends its answer byte by byte does not delay it either.
   issuer.intercept = (_path, _request, response) => {
     response.write("{");
     return true;
@@ -265,7 +265,7 @@ test("an issuer that hangs delays callers for a second if keys are known, and la
   const atFirst = await waited();
   assert.ok(atFirst > 900 && atFirst < 10_000, `${atFirst} ms`);
   assert.equal(issuer.fetches(DISCOVERY_PATH), 2);
-  // Keys in the place of discovery: a fetch that failed.
+  // Keys instead of discovery: a failed fetch.
   held.release();
   assert.equal(await tokens.outcome(await lasting(issuer, second)), "keys_unavailable");
   const heldAgain = hold(issuer);

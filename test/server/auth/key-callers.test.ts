@@ -1,4 +1,4 @@
-/** Callers by virtual key: who is recognised, every refusal, and that nothing outlives a change of the key. */
+/** Callers by virtual key: accepted ones, every refusal, and that a change of the key applies at once. */
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";

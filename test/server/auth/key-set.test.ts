@@ -45,7 +45,7 @@ test("a key without an algorithm verifies every algorithm of its type", async ()
   const pss = await crypto.subtle.importKey("pkcs8", pkcs8, { name: "RSA-PSS", hash: "SHA-256" }, true, ["sign"]);
   const padded = await sign({ ...rsa, algorithm: "PS256", privateKey: pss }, goodClaims(own.url));
   assert.equal(await tokens.outcome(padded), "verified");
-  // The set of the other issuer says RS256, and means it.
+  // The other issuer's set states RS256 correctly.
   assert.equal(
     await verifier.outcome(await sign({ ...rsa, algorithm: "PS256", privateKey: pss }, good())),
     "unknown_key",

@@ -1,4 +1,4 @@
-/** An issuer that would speak another protocol in place of an answer. */
+/** An issuer that switches protocols instead of answering. */
 
 import assert from "node:assert/strict";
 import { createServer } from "node:net";

@@ -24,7 +24,7 @@ const issuerOptions = (url: string): IssuerOptions => ({
   nameClaim: undefined,
 });
 
-/** The provider's tokens are of the machine's time; a verifier whose clock agrees. */
+/** The provider's tokens use the machine's time, so the verifier's clock does too. */
 const verifierOf = (url: string) => {
   const tokens = testVerifier([issuerOptions(url)]);
   tokens.clock.advance(Date.now() - tokens.clock.now());

@@ -1,4 +1,4 @@
-/** How discovery and keys are fetched, as `gateway check` and the verifier do it: places, trust, credentials, bounds. */
+/** Fetching of discovery and keys by `gateway check` and the verifier: addresses, trust, credentials, limits. */
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -26,7 +26,7 @@ after(() => rm(folder, { recursive: true, force: true }));
 const probe = (issuer: IssuerOptions, timeoutMs = 5_000): Promise<IssuerProbe> =>
   probeIssuer(issuer, { timeoutMs, signal: new AbortController().signal });
 
-/** `ok`, or the step that failed and why. */
+/** Returns `ok`, or the failed step with the reason. */
 async function told(issuer: IssuerOptions, timeoutMs?: number): Promise<string> {
   const found = await probe(issuer, timeoutMs);
   return found.kind === "ok" ? "ok" : `${found.step}: ${found.message}`;
@@ -232,10 +232,10 @@ test("an issuer with a private certificate authority is trusted only with ca_fil
   assert.match(await told(issuer.options({ caFile: await file("other.pem", stranger) })), /^discovery: .*VERIFY|SIGN/);
   assert.match(await told(issuer.options({ caFile: await file("empty.pem", "") })), /ca_file contains no certificate/);
   assert.match(await told(issuer.options({ caFile: join(folder, "none.pem") })), /ca_file cannot be read: ENOENT/);
-  // The name on the certificate counts as well as who signed it.
+  // The name on the certificate is checked as well as its signer.
   const url = issuer.url.replace("127.0.0.1", "localhost");
   assert.match(await told(issuer.options({ url, caFile })), /ERR_TLS_CERT_ALTNAME_INVALID/);
-  // What is read over TLS must not send its reader to a place without.
+  // Metadata read over TLS must not lead to an address without it.
   issuer.discovery = { jwks_uri: issuer.jwksUrl.replace("https:", "http:") };
   assert.match(await told(issuer.options({ caFile })), /its jwks_uri is not https/);
 });

@@ -1,4 +1,4 @@
-/** What clients are told of where their tokens come from. */
+/** Metadata for clients about the source of their tokens. */
 
 import assert from "node:assert/strict";
 import { validateHeaderValue } from "node:http";

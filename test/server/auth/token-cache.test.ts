@@ -1,4 +1,4 @@
-/** What is kept of verified tokens, how long, how much, and that no token stands for another. */
+/** Cached verified tokens: for how long, how many, and that no token is taken for another. */
 
 import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
@@ -18,7 +18,7 @@ import { startTrusted } from "./support/trusted.ts";
 const { ec, issuer, good } = await startTrusted(after);
 const signal = AbortSignal.timeout(60_000);
 
-/** A cache over a verifier that can be replaced, and how many tokens were verified. */
+/** A cache over a replaceable verifier, with the number of verified tokens. */
 function start(issuers: readonly IssuerOptions[] = [issuer.options()]) {
   const clock = testClock();
   const count = { verified: 0 };
@@ -90,7 +90,7 @@ test("a cached token expires at the same millisecond as an uncached one", async 
   const { cached, clock, verifier } = start();
   const token = await sign(ec, good({ exp: START_MS / 1000 + 90 }));
   assert.equal((await cached.verify(token, signal)).kind, "verified");
-  // With the leeway of a minute for the clocks, that is 150 s from here.
+  // With the clocks' leeway of a minute this is 150 s from here.
   clock.advance(149_999);
   assert.ok(cached.known(token));
   assert.equal((await verifier().verify(token, signal)).kind, "verified");
@@ -185,7 +185,7 @@ test("a result of the previous verifier after a reload is not cached", async () 
   assert.deepEqual(await cached.verify(token, signal), { kind: "refused", fault: "unknown_issuer", issuer: undefined });
 });
 
-/** Accepts every text, so that many are quickly verified. */
+/** Accepts every text, so that many are verified quickly. */
 function credulous(): Pick<TokenVerifier, "verify" | "holds"> {
   const token = { kind: "verified", issuer: "corp", displayName: "", audiences: [], claims: {} } as const;
   return {

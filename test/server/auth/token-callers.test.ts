@@ -1,4 +1,4 @@
-/** Callers by token: for whom it is good, where, under which profile, and every refusal. */
+/** Callers by token: subjects, audiences, profiles, and every refusal. */
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -189,7 +189,7 @@ test("each reason for refusing a token has its fault and names a known issuer", 
   for (const [text, fault, name] of cases) {
     const expected = { kind: "refused", fault, issuer: name };
     assert.deepEqual(await identify(mine, bearer(text)), expected);
-    // Again: what was refused is refused, whatever was kept of it.
+    // A refused token is refused again, whatever was cached.
     assert.deepEqual(await identify(mine, bearer(text)), expected);
   }
   const unbound = testRules({ issuers: [testBinding({ issuer: "other" })] });

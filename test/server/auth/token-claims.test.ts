@@ -1,4 +1,4 @@
-/** What claims say of caller and times, as the verifier judges them. */
+/** Claims about caller and times, as the verifier judges them. */
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";

@@ -1,4 +1,4 @@
-/** How a token's text is read: one form, allowed algorithms, and nothing that another reader could read otherwise. */
+/** Parsing of a token's text: one form, allowed algorithms, and nothing ambiguous. */
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -119,7 +119,7 @@ test("changing any single character makes a token refused", async () => {
   const tokens = [await sign(rsa, good()), await sign(ec, good())];
   for (const token of tokens) {
     assert.equal(await verifier.outcome(token), "verified");
-    // The last characters of the parts carry bits that a lenient reader ignores.
+    // The last characters of the parts have bits that a lenient parser ignores.
     const ends = [token.indexOf(".") - 1, token.lastIndexOf(".") - 1, token.length - 1];
     for (const at of ends) {
       for (const letter of alphabet.filter((it) => it !== token[at])) {

@@ -1,4 +1,4 @@
-/** Which tokens are accepted, by whose keys, and what is told of the others. */
+/** Which tokens are accepted, by whose keys, and the faults of the others. */
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";

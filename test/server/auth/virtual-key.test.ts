@@ -1,4 +1,4 @@
-/** The text of virtual keys: made, recognised, and nothing near it taken for one. */
+/** The text of virtual keys: minted, recognized, and nothing similar accepted. */
 
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";

@@ -1,13 +1,13 @@
 /**
- * The 41 bugs of other systems (cluster reference, section 11), each with the tests that show it is not ours. Where only
- * the simulator can show it, the name is that of a mutant or of an invariant.
+ * The 41 bugs of other systems (cluster reference, section 11), each with the tests that show it is absent here. If
+ * only the simulator can show it, the name is that of a mutant or of an invariant.
  */
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-/** A file below `test/`, and a text in it: the name of a test, the line of a script, a mutant, an invariant. */
+/** A file below `test/`, and a text in it: a test name, a script line, a mutant, an invariant. */
 type Shown = readonly [file: string, name: string];
 
 const script = (name: string, line: string): Shown => [`server/core/raft/scripts/${name}.txt`, line];
@@ -119,7 +119,7 @@ const BUGS: readonly (readonly [number: number, what: string, shown: readonly Sh
   [19, "a node that comes back with a later term deposes the leader", [script("lease", "Bug 19: ")]],
   [20, "a pre-vote never ends where terms differ", [script("pre-vote-terms", "Bug 20: ")]],
   [
-    // Pre-vote and the check of the quorum cannot be turned off, so no two nodes differ in them.
+    // Pre-vote and the quorum check cannot be disabled, so no two nodes differ in them.
     21,
     "nodes of different settings or versions wait for each other for ever",
     [
@@ -187,7 +187,7 @@ const BUGS: readonly (readonly [number: number, what: string, shown: readonly Sh
     ],
   ],
   [
-    // No test makes an fsync fail: that it counts as any failed write is what these show.
+    // No test makes an fsync fail; these show that a failed one counts like any failed write.
     29,
     "a sync fails, the next one succeeds without the data",
     [

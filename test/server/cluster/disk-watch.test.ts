@@ -1,4 +1,4 @@
-/** The watch on the room on the disk. */
+/** The watch on free disk space. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/** What the driver answers to proposals and reads: once each, and never more than it knows. */
+/** Answers of the driver to proposals and reads: once each, and never more than it knows. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -18,7 +18,7 @@ function proposeConf(bench: DriverBench, what: ConfChange): WriteOutcome[] {
   return outcomes;
 }
 
-/** The round of heartbeats that a read began, answered by `b`. */
+/** Answers the heartbeat round of a read by `b`. */
 function confirmReads(bench: DriverBench): void {
   const round = bench.sent.findLast(({ type, to }) => type === "MsgHeartbeat" && to === "b");
   assert.ok(round !== undefined, "no round of heartbeats was begun");

@@ -1,4 +1,4 @@
-/** A node of one that keeps nothing: it is a cluster like any other while its process lives. */
+/** A single node without storage: a cluster like any other while its process lives. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bigCommand, hasKey, openFor, options, optionsAlone, writeKey } from "./support/cluster-bench.ts";

@@ -1,5 +1,5 @@
 // tier: all
-/** Nodes that are closed and opened again, after restores and in a loop of fail-overs. Over loopback TLS. */
+/** Nodes closed and opened again, after restores and in a loop of failovers, over loopback TLS. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -23,7 +23,7 @@ import {
 import { keyCommand } from "./support/machine-bench.ts";
 import { failure, memoryLog, until } from "./support/outcome.ts";
 
-/** The same bytes whoever sends them. */
+/** The same bytes from every sender. */
 const ONCE = keyCommand("once");
 
 const IDS = ["a", "b", "c"] as const;
@@ -37,7 +37,7 @@ function twoOf(nodes: readonly TestNode[], leader: TestNode): readonly [TestNode
   return [first, second];
 }
 
-/** `state.bin` of the archive that the node gives, and the index it stands at. */
+/** Returns `state.bin` of the node's archive, and its index. */
 async function stateFileOf(node: Cluster): Promise<{ readonly index: number; readonly state: Buffer }> {
   const { info, archive } = await node.saveSnapshot({ stale: true, signal: new AbortController().signal });
   const tar = extract();
@@ -50,7 +50,7 @@ async function stateFileOf(node: Cluster): Promise<{ readonly index: number; rea
   return assert.fail("the archive has no state.bin");
 }
 
-/** Of all nodes at one index; a node that proposes something in between is asked again. */
+/** Compares all nodes at one index; a node that proposes something in between is asked again. */
 async function equalStateFiles(nodes: readonly TestNode[]): Promise<void> {
   for (let attempt = 0; attempt < 10; attempt += 1) {
     await Promise.all(nodes.map((node) => node.readBarrier({ timeoutMs: 10_000 })));

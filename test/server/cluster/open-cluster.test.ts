@@ -160,7 +160,7 @@ test("a refused restore leaves everything unchanged and no file behind", async (
   const dataDir = makeDir(t);
   const node = await openAlone(t, { dataDir });
   await writeKey(node, "stays");
-  // A leader raises it by itself within a second.
+  // A leader raises it automatically within a second.
   await until("the feature level is there", () => node.view.get("feat/level") !== undefined);
   const before = { rows: [...node.view.scan("")], index: node.view.appliedIndex };
   const { bytes, meta } = stateOf([["ring/dk-1", '1{"id":"dk-1"}']]);

@@ -1,4 +1,4 @@
-/** The rows of the state on the main thread, and who is told of their changes. */
+/** The rows of the state on the main thread, and notification of their changes. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,11 +1,11 @@
-/** Zstandard where Node has none, by frames of its own command line and by frames that nobody should decode. */
+/** Zstandard for versions of Node without it, with frames of its own command line and with hostile frames. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { zstdDecoder, zstdEncoder } from "../../../src/server/coding/zstd.ts";
 
 const TEXT = '{"model":"sim-1","messages":[{"role":"user","content":"hello there"}]}';
 
-/** Base64 of what `zstd` made of the text. */
+/** Base64 of the output of `zstd` for the text. */
 const FRAMES = {
   "a stream without its size":
     "KLUv/QRYDQIAYkQPF5Cn6UIhamBbtv8gP2Wrf/DMMGRJ/ccS61gXtaQB71q202k6GJiMmoXtHqKVYWcHgMyayQVhCLl9FaBZBQCyHfNI",
@@ -29,7 +29,7 @@ async function through(stream: ReturnType<typeof zstdDecoder>, body: Buffer, lim
 }
 
 const frame = (name: keyof typeof FRAMES): Buffer => Buffer.from(FRAMES[name], "base64");
-/** A frame of blocks of 128 KiB of one byte, four bytes each. */
+/** A frame of 128 KiB blocks of one byte, four bytes each. */
 const bomb = (blocks: number, window = 0x58): Buffer =>
   Buffer.concat([
     Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x00, window]),

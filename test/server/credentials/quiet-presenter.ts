@@ -1,4 +1,4 @@
-/** What presents static keys, and tells nobody of anything. */
+/** A presenter of static keys without logs or metrics. */
 import { createInstruments, nullLog, systemClock } from "../../../src/base/index.ts";
 import { openPresenter, type Presenter, type PresenterOptions } from "../../../src/server/credentials/index.ts";
 

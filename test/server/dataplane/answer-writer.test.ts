@@ -1,6 +1,6 @@
 /**
- * Answers as `AnswerWriter` puts them on a connection, beside those of a response of Node that is told the same: equal but
- * for how they are cut.
+ * Answers written by `AnswerWriter`, compared with those of a Node response with the same input: equal except for
+ * segmentation.
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -80,14 +80,14 @@ async function open(): Promise<Socket> {
   return socket;
 }
 
-/** All that comes on a connection until its end. */
+/** Returns everything received on a connection until its end. */
 async function allOf(socket: Socket): Promise<string> {
   const pieces: Buffer[] = [];
   for await (const piece of socket) pieces.push(piece as Buffer);
   return Buffer.concat(pieces).toString("latin1");
 }
 
-/** Sends a request and, on the same connection, the next; returns all that is answered. */
+/** Sends two requests on one connection; returns all answers. */
 async function exchange(
   request: string,
   isAtOnce: boolean,

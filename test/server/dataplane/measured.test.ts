@@ -1,4 +1,4 @@
-/** What passes through the data plane as its statistics tell it: retries, failovers, failures, sessions, clients that leave. */
+/** Statistics of data plane traffic: retries, failovers, failures, sessions, clients that disconnect. */
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -85,7 +85,7 @@ const ask = async () => {
   return answer.status;
 };
 
-/** Once nothing is under way: an attempt ends a moment after its answer has arrived. */
+/** Waits until nothing is in flight: an attempt ends a moment after its answer has arrived. */
 const settled = async (provider: string) =>
   await eventually(`${provider} at rest`, () => {
     const read = statistics.read(provider);
@@ -158,11 +158,11 @@ test("a client that disconnects before an answer is neither an answer nor a fail
   assert.equal((await settled("first")).state, "idle");
 });
 
-/** The status that a session was refused with. */
+/** Returns the status that refused a session. */
 async function refusedSession(): Promise<number> {
   const session = new WebSocket(`ws://127.0.0.1:${door.port}/v1/realtime?model=m`);
   const [, response] = await once(session, "unexpected-response");
-  session.on("error", () => undefined); // of the handshake that is given up
+  session.on("error", () => undefined); // from the aborted handshake
   session.terminate();
   return response.statusCode;
 }

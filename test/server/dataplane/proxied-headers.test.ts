@@ -1,4 +1,4 @@
-/** What of an upstream's answer head the client is shown. Source: RFC 9110, section 7.6.1. */
+/** Headers of an upstream's answer that the client gets. Source: RFC 9110, section 7.6.1. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isWritable, proxiedHeaders } from "../../../src/server/dataplane/proxied-headers.ts";

@@ -1,4 +1,4 @@
-/** What is kept of a request once it is over: no more than will be shown, and nothing that keeps a long text in memory. */
+/** Summary of a finished request: no more than is displayed, and nothing that keeps a long text in memory. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Ending, Facts, type FinishedRequest, finishedOf } from "../../../src/server/dataplane/request-summary.ts";

@@ -1,7 +1,7 @@
 /**
- * However a request ends, what it held is given back, and once: its place among the requests under way, its bytes, and its
- * part of a budget. A fault, or the leaving of the client, is put at each call in turn that serving makes of the rest of
- * the node, until there is no such call any more: that is at every stage.
+ * However a request ends, its resources are released exactly once: its place among the requests in flight, its bytes,
+ * and its budget units. A fault, or the client's disconnect, is injected at each call that serving makes to the rest of
+ * the node, one after the other, until there are no more such calls.
  */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -31,7 +31,7 @@ import { openCountedBudgets } from "./support/charges.ts";
 
 type Fault = "throws" | "client leaves";
 
-/** What is to happen, at which call of the node, counted from 1 for each request; undefined: nothing is. */
+/** Injected event, and the call of the node at which it happens, counted from 1 per request; `undefined` for none. */
 let fault: { readonly kind: Fault; readonly at: number } | undefined;
 let calls = 0;
 let client: ClientRequest | undefined;
@@ -43,7 +43,7 @@ function called(): void {
   client?.destroy();
 }
 
-/** The same, but that something may happen at each call of these. */
+/** Wraps a port so that an event may happen at each of these calls. */
 function struck<Port extends object>(port: Port, names: readonly (keyof Port)[]): Port {
   const made: Port = Object.create(port);
   for (const name of names) {
@@ -231,7 +231,7 @@ const REQUESTS: Readonly<Record<string, Asked>> = {
   "a stream with guardrails": { body: { ...CHAT, stream: true }, headers: GUARDED },
 };
 
-/** Status, or 0 where the connection ended without an answer or within it. */
+/** Returns the status, or 0 if the connection ended without or during an answer. */
 function ask({ path = "/v1/chat/completions", body, headers, isZipped, isChunked }: Asked): Promise<number> {
   const text = body && Buffer.from(JSON.stringify(body));
   const sent = text && isZipped === true ? gzipSync(text) : text;

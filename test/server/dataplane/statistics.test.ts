@@ -1,4 +1,4 @@
-/** Providers as they were met in the last 60 seconds, against a model that remembers everything. */
+/** Provider statistics of the last 60 seconds, compared with a model that remembers everything. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -7,7 +7,7 @@ import { createStatistics, type Measured, type Statistics } from "../../../src/s
 
 const START = Date.UTC(2026, 10, 20);
 
-/** A clock that stands until it is moved; its monotonic reading begins at 1,000 s. */
+/** A clock that stands still until it is moved; its monotonic reading begins at 1,000 s. */
 function standingClock() {
   let ms = 0;
   return {
@@ -233,7 +233,7 @@ test("for any sequence of events, counts cover the last 60 seconds", () => {
   );
 });
 
-/** Milliseconds from the shortest that is told apart to ten minutes, as even over the orders of magnitude as they come. */
+/** Milliseconds from the shortest distinguishable to ten minutes, uniform over orders of magnitude. */
 const latency = fc.double({ min: Math.log(0.256), max: Math.log(600_000), noNaN: true }).map(Math.exp);
 
 test("quantiles of the time to the first byte are accurate to 5 %", () => {

@@ -1,4 +1,4 @@
-/** A text as a detector is given it. */
+/** A text in the format that detectors receive. */
 import type { Scanned, Segment } from "../../../src/server/core/guardrails/index.ts";
 
 export const scannedOf = (text: string, windows?: Scanned["windows"]): Scanned => ({

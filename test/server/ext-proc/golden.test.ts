@@ -1,4 +1,6 @@
-/** The bytes on the wire, against those that an independent implementation agrees with. Source: ext-proc reference, 0.5, B.3. */
+/**
+ * The bytes on the wire, compared with those of an independent implementation. Source: ext-proc reference, 0.5, B.3.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { loadExtProc, type ProcessingRequest, structOf, textIn } from "../../../src/server/ext-proc/index.ts";

@@ -1,4 +1,4 @@
-/** Which address goes through which forward proxy, as tables. */
+/** Which address uses which forward proxy, as tables. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readForwardProxies } from "../../../src/server/forward-proxy/index.ts";

@@ -1,4 +1,4 @@
-/** What proxies answer to CONNECT, over real sockets: each answer is a tunnel or a failure that names the proxy. */
+/** Proxy answers to CONNECT over real sockets: each is a tunnel or a failure that names the proxy. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { get } from "node:https";

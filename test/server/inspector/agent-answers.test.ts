@@ -1,4 +1,4 @@
-/** What MCP servers and A2A agents answer through a proxy: each message is read as that of the protocol that was asked in. */
+/** Answers of MCP servers and A2A agents through a proxy: each message is read in the protocol of its request. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { nullLog } from "../../../src/base/index.ts";
@@ -31,7 +31,7 @@ interface Heard {
   readonly records: readonly GuardrailRecord[];
 }
 
-/** What becomes of an answer to a request. */
+/** Returns the outcome of an answer to a request. */
 async function answerTo(request: string, asks: readonly string[], type: string, answer: string): Promise<Heard> {
   const records: GuardrailRecord[] = [];
   const { metrics } = countedMetrics();

@@ -1,6 +1,5 @@
 /**
- * The service before a filter like agentgateway's: each difference from Envoy's that the reference lists, shown. Source:
- * ext-proc reference, A.9.
+ * The service with a filter like agentgateway's: each listed difference from Envoy's. Source: ext-proc reference, A.9.
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -121,7 +120,7 @@ test("default, duplex in both directions: requests of each outcome, and response
   const { post, upstream, counted } = await fronted(t);
   for (const bytes of SIZES) {
     const [allowed, redacted] = [chat(filled("allow", bytes)), chat(filled("redact", bytes))];
-    // Nobody reads responses here: what is in them goes on byte for byte, as pieces.
+    // Responses are not inspected here and pass byte for byte, in pieces.
     const answered = await post(allowed, { answer: `redact whole ${bytes}` });
     assert.deepEqual([answered.status, answered.body === String(whole(filled("redact", bytes)))], [200, true]);
     assert.equal((await post(redacted)).status, 204);
@@ -174,7 +173,7 @@ for (const allowsOverride of [false, true]) {
     for (const isSized of [true, false]) {
       const [allowed, redacted] = [chat("hello"), chat(`card ${CARD} it is`)];
       assert.equal((await post(allowed, { isSized })).status, 204);
-      // A length that no longer holds would break it.
+      // An outdated length would break it.
       assert.equal((await post(redacted, { isSized })).status, 204);
       assert.equal((await post(chat(ADDRESS), { isSized })).status, 403);
       assert.deepEqual(upstream.bodies.splice(0).map(String), [allowed, masked(redacted)]);
@@ -196,7 +195,7 @@ test("a response whose headers are withheld passes if it is not inspected", asyn
   }
 });
 
-/** An override that it takes in part: no headers of a response, and its body all the same. */
+/** An override that it applies partly: no response headers, but the body. */
 const BUFFERED = { mode: "streamed", request: "buffered" } as const;
 
 test("a response whose headers are withheld is refused if it must be inspected", async (t) => {

@@ -1,4 +1,4 @@
-/** An upstream, over HTTP/1.1 and HTTP/2, that gives the answer which a request names in `x-answer`. */
+/** An upstream, over HTTP/1.1 and HTTP/2, that sends the answer named in a request's `x-answer`. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createHttp2Server, type Http2ServerRequest, type Http2ServerResponse } from "node:http2";
@@ -7,10 +7,10 @@ import type { AddressInfo } from "node:net";
 export interface Answer {
   readonly status?: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Each is written by itself. One alone has a length. */
+  /** Each is written separately. A single one has a length. */
   readonly chunks: readonly Buffer[];
   readonly trailers?: Readonly<Record<string, string>>;
-  /** It breaks off there. */
+  /** Breaks off at this point. */
   readonly breaksOff?: boolean;
 }
 
@@ -18,9 +18,9 @@ export interface Answering {
   readonly port: number;
   readonly port2: number;
   readonly answers: Map<string, Answer>;
-  /** Bodies that reached it. */
+  /** Received bodies. */
   readonly bodies: Buffer[];
-  /** Answers whose connection or stream was closed before they were whole. */
+  /** Answers whose connection or stream closed before they were complete. */
   readonly aborted: string[];
   readonly close: () => Promise<void>;
 }

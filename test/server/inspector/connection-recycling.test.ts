@@ -1,5 +1,5 @@
 // tier: long
-/** Connections of a real Envoy, which resets each stream once it is done with it: none of its requests is lost for that. */
+/** Connections of a real Envoy, which resets each finished stream: none of its requests is lost by that. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { nullLog } from "../../../src/base/index.ts";
@@ -9,7 +9,7 @@ import { peer } from "../../peers/index.ts";
 import { openUpstream, startEnvoy } from "./envoy.ts";
 
 const envoy = await peer("envoy");
-/** Of one connection a server takes a thousand resets, and 33 a second more. */
+/** A server accepts a thousand resets per connection, and 33 more per second. */
 const REQUESTS = 1_600;
 const SIDE_BY_SIDE = 4;
 

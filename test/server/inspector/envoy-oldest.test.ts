@@ -1,7 +1,7 @@
 // tier: long
 /**
- * The oldest Envoy that is kept up: all requests, and of the responses those modes that its successors changed, which are
- * overrides and duplex. `INSPECTOR_MATRIX=full` adds the others. Source: ext-proc reference, A.10, C.4.
+ * The oldest maintained Envoy: all requests, and those response modes that its successors changed, which are overrides
+ * and duplex. `INSPECTOR_MATRIX=full` adds the others. Source: ext-proc reference, A.10, C.4.
  */
 import { describeRequests } from "./support/request-matrix.ts";
 import { describeResponses, RESPONSE_MODES } from "./support/response-matrix.ts";

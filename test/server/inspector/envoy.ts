@@ -1,4 +1,4 @@
-/** A real Envoy with one listener, whose filter asks an inspector about each request. */
+/** A real Envoy with one listener, whose filter calls an inspector for each request. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -8,10 +8,10 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Milliseconds until it has read its configuration, on a machine under load. */
+/** Milliseconds to load its configuration on a loaded machine. */
 const START_MS = 60_000;
 
-/** How a filter is configured: `override` leaves bodies to whoever overrides it. */
+/** Modes of a filter: `override` leaves bodies to the service's override. */
 export interface FilterModes {
   readonly request: "override" | "streamed" | "duplex";
   readonly response: "off" | "override" | "streamed" | "buffered" | "duplex";
@@ -52,10 +52,10 @@ const cluster = (name: string, port: number, isHttp2: boolean): object => ({
 });
 
 interface Ports {
-  /** Undefined: there is no filter. */
+  /** `undefined` for no filter. */
   readonly inspector: number | undefined;
   readonly upstream: number;
-  /** Of HTTP/2, for requests that bear `x-http2`. */
+  /** HTTP/2 upstream for requests with `x-http2`. */
   readonly upstream2?: number;
 }
 
@@ -118,12 +118,12 @@ function bootstrap(modes: FilterModes, { inspector, upstream, upstream2 = upstre
 
 export interface Upstream {
   readonly port: number;
-  /** Bodies that reached it, whole. */
+  /** Complete bodies received. */
   readonly bodies: Buffer[];
   readonly close: () => Promise<void>;
 }
 
-/** Answers 200 with the length of what it was sent. */
+/** Answers 200 with the length of the request body. */
 export async function openUpstream(): Promise<Upstream> {
   const bodies: Buffer[] = [];
   const server: Server = createServer((asked, answer) => {
@@ -165,7 +165,7 @@ export interface Envoy {
   readonly url: string;
   readonly port: number;
   readonly post: (body: Buffer, options?: PostOptions) => Promise<Answered>;
-  /** Over HTTP/2, and with trailers. Status and body. */
+  /** Uses HTTP/2 with trailers. Returns status and body. */
   readonly postWithTrailers: (body: Buffer) => Promise<Pick<Answered, "status" | "body">>;
   /** Counters of the filter, by the last part of their names. */
   readonly counters: () => Promise<ReadonlyMap<string, number>>;

@@ -1,7 +1,7 @@
 // tier: all
 /**
- * The service against a peer that means harm, at every layer below its messages: each case ends, memory stays bounded, and a
- * peer beside it that keeps the rules is served all the while.
+ * The service with a hostile peer, at every layer below its messages: each case ends, memory stays bounded, and a
+ * well-behaved peer is served all the while.
  */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -16,9 +16,9 @@ import { field, framed, rawPeer, statusOf } from "./support/raw-peer.ts";
 
 const { ExternalProcessor } = await loadExtProc();
 
-/** Of growth over the whole file; the bound on held bytes is a quarter of it. */
+/** Maximum growth over the whole file; the limit of held bytes is a quarter of it. */
 const MOST_GROWTH_BYTES = 256 << 20;
-/** Longest that a request beside the attack may take, in milliseconds, on a machine under load. */
+/** Maximum duration of a request during the attack, in milliseconds, on a loaded machine. */
 const MOST_BESIDE_MS = 5_000;
 
 let child: ChildProcess;
@@ -45,7 +45,7 @@ after(async () => {
 const residentBytes = (): number =>
   Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1]) * 1024;
 
-/** A request that keeps the rules; how long it took, in milliseconds. */
+/** Sends a valid request and returns its duration in milliseconds. */
 async function beside(): Promise<number> {
   const client = new ExternalProcessor(`127.0.0.1:${port}`, credentials.createInsecure());
   try {
@@ -69,7 +69,7 @@ async function served(client: InstanceType<typeof ExternalProcessor>): Promise<n
   return performance.now() - began;
 }
 
-/** Runs the attack with requests beside it, one after the other, until it is over and at least three were served. */
+/** Runs the attack with sequential requests beside it, until it has ended and at least three were served. */
 async function under(attack: () => Promise<void>): Promise<void> {
   let isOver = false;
   const attacking = attack().finally(() => {
@@ -85,7 +85,7 @@ async function under(attack: () => Promise<void>): Promise<void> {
   assert.ok(grown < MOST_GROWTH_BYTES, `it grew by ${grown >> 20} MiB`);
 }
 
-/** What a stream that is sent this ends with. */
+/** Returns the result of a stream with this data. */
 async function sent(...chunks: readonly Buffer[]): Promise<string | undefined> {
   const peer = rawPeer(port);
   const stream = peer.open();
@@ -106,7 +106,7 @@ const HEADERS = field(
 const header = (name: Buffer, value: Buffer): Buffer =>
   field(2, field(1, field(1, Buffer.concat([field(1, name), field(3, value)]))));
 
-/** `Struct` in `Struct`, so deep. */
+/** Nests `Struct` in `Struct` to this depth. */
 function nested(depth: number): Buffer {
   let value: Buffer = Buffer.alloc(0);
   for (let at = 0; at < depth; at++) {
@@ -115,7 +115,7 @@ function nested(depth: number): Buffer {
   return value;
 }
 
-/** Statuses of gRPC: 3 is of an invalid argument, 8 of a resource exhausted, 13 internal; 0 where there was nothing to judge. */
+/** gRPC statuses: 3 is an invalid argument, 8 an exhausted resource, 13 internal; 0 if there was nothing to judge. */
 const BROKEN: readonly (readonly [string, readonly Buffer[], string])[] = [
   ["bytes that are no message", [framed(Buffer.from([0xff, 0xff, 0xff, 0xff]))], "13"],
   ["a message that says it has four gigabytes", [framed(Buffer.alloc(10), { length: 0xffffffff })], "8"],
@@ -173,7 +173,7 @@ test("twenty thousand one-byte messages from a peer that reads no answer are sur
 test("large bodies from a peer that opens no window for the answers are survived", async () => {
   const peer = rawPeer(port, { initialWindowSize: 0 });
   try {
-    // Four times what may be held: what is answered and not read counts as what came does.
+    // Four times the limit: unread answers count like received data.
     const body = (bytes: number, isEnd: boolean): Buffer =>
       framed(
         field(4, Buffer.concat([field(1, Buffer.alloc(bytes, 0x78)), ...(isEnd ? [Buffer.from([0x10, 1])] : [])])),
@@ -203,7 +203,7 @@ test("streams that are opened and stay silent are survived", async () => {
 });
 
 test("of two thousand streams those above the limit are refused, and served again once the others are gone", async () => {
-  // A connection that bears more is told to end.
+  // A connection with more streams is told to end.
   const peers = Array.from({ length: 6 }, () => rawPeer(port));
   for (const peer of peers) await once(peer.session, "connect");
   for (const peer of peers) for (let at = 0; at < 350; at++) peer.open();
@@ -257,10 +257,10 @@ const frame = (type: number, flags: number, stream: number, payload: Buffer): Bu
 };
 const SETTINGS = frame(4, 0, 0, Buffer.alloc(0));
 
-/** By far more than it takes. */
+/** Far longer than needed. */
 const LIMIT_MS = 5_000;
 
-/** Each is written again and again until the service closes the connection, which all but the last make it do. */
+/** Each is written repeatedly until the service closes the connection, which all but the last cause. */
 const FLOODS: readonly (readonly [string, Buffer, Buffer])[] = [
   ["no HTTP/2 at all", Buffer.from("GET / HTTP/1.1\r\n\r\n"), Buffer.from("x".repeat(1_000))],
   [

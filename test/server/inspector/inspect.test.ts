@@ -1,4 +1,4 @@
-/** Requests of a proxy before a guard as a gateway makes it. */
+/** Requests of a proxy with a guard built as in a gateway. */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { test } from "node:test";
@@ -43,7 +43,7 @@ const GUARD = guardOf({
 });
 const { signal } = new AbortController();
 
-/** Bytes that requests hold of what is held for all. */
+/** Bytes that requests hold from the shared limit. */
 const held = {
   bytes: 0,
   most: 100_000_000,

@@ -1,4 +1,6 @@
-/** The service against peers that keep no rule: each is bounded, told a gRPC error, and harms no other stream. */
+/**
+ * The service with peers that violate the protocol: each is limited, gets a gRPC error, and affects no other stream.
+ */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type ClientDuplexStream, credentials, type ServiceError, status } from "@grpc/grpc-js";
@@ -16,7 +18,7 @@ const HELD_BYTES = 100_000;
 
 let inspector: Inspector;
 const counted: string[] = [];
-/** Bodies whose inspection does not end by itself. */
+/** Bodies whose inspection does not end on its own. */
 const waiting: ((verdict: Verdict) => void)[] = [];
 
 async function inspect({ body }: { readonly body: Buffer }, signal: AbortSignal): Promise<Verdict> {
@@ -49,9 +51,9 @@ after(() => inspector.close(0));
 
 interface Talk {
   readonly say: (message: ProcessingRequest) => void;
-  /** The next answer; undefined: the stream is over. */
+  /** Returns the next answer, or `undefined` at the end of the stream. */
   readonly heard: () => Promise<ProcessingResponse__Output | undefined>;
-  /** Status with which the stream ended. */
+  /** Status of the end of the stream. */
   readonly ended: Promise<number>;
   readonly call: ClientDuplexStream<ProcessingRequest, ProcessingResponse__Output>;
 }
@@ -89,7 +91,7 @@ const body = (text: string | Buffer, isEnd: boolean): ProcessingRequest => ({
   request_body: { body: Buffer.from(text), end_of_stream: isEnd },
 });
 
-/** A request that keeps the rules goes through. */
+/** Asserts that a valid request passes. */
 async function isWell(): Promise<void> {
   const peer = talk();
   peer.say(HEADERS);

@@ -1,4 +1,4 @@
-/** What operators and peers see of the service beside its verdicts: health, series, words about filters, and its limits of time. */
+/** Service operation beside its verdicts: health, series, messages about filters, and its timeouts. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { constants } from "node:http2";

@@ -1,6 +1,6 @@
 /**
- * Agents that are asked to post their results to somewhere, past the guard that reads their answers: refused where answers
- * are read, in the protocol's own words. Source: a2a reference, 3 and 7.
+ * Agents asked to push their results elsewhere, bypassing the inspection of answers: refused in the protocol's own
+ * format if answers are inspected. Source: a2a reference, 3 and 7.
  */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

@@ -1,4 +1,4 @@
-/** Bytes that wait for a peer to read them: how many there may be, and when the peer counts as stuck. */
+/** Bytes waiting for a peer: their limit, and when the peer counts as stuck. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { countUnacknowledgedBytes } from "../../../src/server/inspector/unacknowledged-bytes.ts";

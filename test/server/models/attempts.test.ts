@@ -19,7 +19,7 @@ import {
   storeIn,
 } from "./support/store.ts";
 
-/** What a gated or private repository answers, and what the operator is told. */
+/** Answers of a gated or private repository, and the operator's message. */
 test("a refusal comes with the remedy", async (t) => {
   const { hub, directory, commit } = await setting(t);
   const repository = hub.repositories.get(REPO);
@@ -107,7 +107,7 @@ test("a broken download resumes where it stopped, as long as it makes progress",
   assert.deepEqual(await leftovers(directory), []);
 });
 
-/** How a server answers to a range it should go on with, and still gives the whole in the end. */
+/** Answers to a range request of servers that send the whole file in the end. */
 const RESUMED: readonly [string, Hub["fault"]][] = [
   ["knows no ranges", (_s, answer) => raw(answer, 200, {}, GRAPH)],
   ["says 416", (_s, answer) => fail(answer, 416)],

@@ -41,7 +41,7 @@ async function opened(t: TestContext) {
     store,
     log,
     instruments,
-    // Each look at it is five seconds later.
+    // Each check of it is five seconds later.
     monotonic: () => (now += 5_000),
     waiting: {
       random: () => 0.5,
@@ -69,7 +69,7 @@ const nextChange = (supply: ModelSupply): Promise<void> =>
 const SIZE =
   FILES["config.json"].length + FILES["tokenizer.json"].length + GRAPH.length + FILES["onnx/model.onnx_data"].length;
 
-/** Holds requests for the graph until it is let go. */
+/** Holds requests for the graph until released. */
 function holding(hub: Hub): { readonly asked: Promise<void>; readonly release: () => void } {
   let release: (() => void) | undefined;
   let tell: (() => void) | undefined;
@@ -159,7 +159,7 @@ test("a model that is no longer needed is not fetched further", async (t) => {
   await held.asked;
   supply.want([]);
   assert.deepEqual(supply.standing(), []);
-  // Its lock is let go once it has ended.
+  // Its lock is released once it has ended.
   while ((await filesBelow(directory)).some((path) => path.endsWith(".lock"))) await new Promise(setImmediate);
   assert.deepEqual(await filesBelow(join(directory, "views")), []);
   hub.fault = () => false;

@@ -1,5 +1,5 @@
 // tier: all
-/** Several processes and one cache, and disks that are full or cannot be written: real ones. */
+/** Several processes with one cache, and real disks that are full or not writable. */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -21,7 +21,7 @@ interface Said {
   readonly text: Promise<string>;
 }
 
-/** `wrap`: a shell command that ends in what it is given. */
+/** `wrap` is a shell command that ends with its argument. */
 function fetching(t: TestContext, hub: Hub, directory: string, wrap = 'exec "$@"'): Said {
   const args = [...CHILD, `${hub.content}/file`, DIGEST, String(BYTES.length), directory];
   const child = spawn("sh", ["-c", wrap, "sh", process.execPath, ...args], { stdio: ["ignore", "pipe", "inherit"] });
@@ -31,7 +31,7 @@ function fetching(t: TestContext, hub: Hub, directory: string, wrap = 'exec "$@"
   return { child, text: once(child, "close").then(() => chunks.join("")) };
 }
 
-/** Serves the file; `hold` decides what becomes of each request. */
+/** Serves the file; `hold` decides the outcome of each request. */
 async function serving(t: TestContext, hold: Hub["fault"] = () => false): Promise<Hub> {
   const hub = await hubOf(t);
   hub.fault = (seen, answer, request) => hold(seen, answer, request) || send(request, answer, BYTES);
@@ -48,7 +48,7 @@ test("of two processes one downloads, and the other uses the result", async (t) 
     return true;
   });
   const said = [fetching(t, hub, directory), fetching(t, hub, directory)];
-  // The download is kept waiting until another process, started after it had begun, is there too.
+  // The download is held until another process, started after it began, is waiting too.
   const until = Date.now() + 60_000;
   while (waiting.length === 0 && Date.now() < until) await new Promise((resolve) => setImmediate(resolve));
   const other = fetching(t, hub, directory);
@@ -96,7 +96,7 @@ test("a process killed midway is noticed, and its partial download is resumed", 
   assert.deepEqual(await leftovers(directory), []);
 });
 
-/** Locks that nobody holds any more, as they may lie in a shared cache. */
+/** Stale locks, as they may be in a shared cache. */
 test("a stale lock is broken: a local one at once, a remote one after a long time untouched", async (t) => {
   const hub = await serving(t);
   const gone = spawnSync(process.execPath, ["-e", "0"]).pid;
@@ -111,7 +111,7 @@ test("a stale lock is broken: a local one at once, a remote one after a long tim
     await mkdir(join(directory, "locks"), { recursive: true });
     const lock = join(directory, "locks", `${DIGEST}.lock`);
     await writeFile(lock, text);
-    // A clock that is an hour ahead on the other machine changes nothing.
+    // A clock an hour ahead on the other machine changes nothing.
     await utimes(lock, new Date(Date.now() + 3_600_000), new Date(Date.now() + 3_600_000));
     let now = 0;
     const { store, waits } = storeIn(t, directory, { monotonic: () => (now += 1_000) });
@@ -132,7 +132,7 @@ test("a file size limit is a disk error and leaves nothing behind", async (t) =>
   assert.deepEqual(await filesBelow(join(directory, "sha256")), []);
 });
 
-/** A file system of its own needs a namespace, which not every machine gives. */
+/** A file system of its own needs a namespace, which not every machine allows. */
 const canMount = spawnSync("unshare", ["-Urm", "sh", "-c", "mount -t tmpfs none /mnt"]).status === 0;
 const mounting = { skip: !canMount && "this machine gives no namespace for a mount" };
 
@@ -155,7 +155,7 @@ test(
       /^storage: model own: cache_dir .*: \d+ bytes are free, and 8388608 are needed with 67108864 to spare\n$/,
     );
     assert.equal(hub.seen.length, 0);
-    // No more files: what an operator sees of a disk without inodes, which free bytes say nothing of.
+    // No more files: a disk without inodes, which free bytes do not show.
     const without = await on("-o size=200m,nr_inodes=7", '"$@"; find "$0" -type f');
     assert.match(without, /^storage: model own: cache_dir .*: the disk is full\n$/);
   },

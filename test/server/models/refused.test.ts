@@ -26,7 +26,7 @@ type Told = Hub["told"];
 const listing = (...siblings: readonly object[]): Told => ({ siblings });
 const digest = "0".repeat(40);
 
-/** What a hub says of a repository, and what is said of it. */
+/** Hub answers about a repository, and the resulting messages. */
 const TOLD: readonly [string, Told, string, RegExp][] = [
   ["another commit", { sha: "f".repeat(40) }, "mismatch", /answers with commit f{40} in place of/],
   ["a commit in upper case", { sha: "F".repeat(40) }, "refused", /names no commit/],
@@ -58,7 +58,7 @@ const TOLD: readonly [string, Told, string, RegExp][] = [
   ],
 ];
 
-/** What a hub answers that is none. */
+/** Invalid hub answers. */
 const ANSWERED: readonly [string, string | Buffer, RegExp][] = [
   ["a page", "<html>", /not JSON: is it a model hub/],
   ["an empty object", "{}", /names no commit/],
@@ -86,7 +86,7 @@ test("a hub's listing is checked before any fetch", async (t) => {
 
 const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${"0".repeat(64)}\nsize 5\n`;
 
-/** What the host of the content sends for a file. */
+/** Downloads sent by the content host for a file. */
 const SENT: readonly [string, Hub["fault"], string, RegExp][] = [
   [
     "other bytes",

@@ -121,7 +121,7 @@ test("without links to another file system, copies are made and maintained the s
 test("the token is not sent through any redirect to another origin, even one that returns", async (t) => {
   const { hub, directory, commit } = await setting(t);
   const content = `${hub.content}/${sha256(GRAPH)}`;
-  // From the hub away, back to it, within it, and away again to the bytes.
+  // Redirects away from the hub, back to it, within it, and away again to the content.
   const steps = [`${hub.content}/away`, `${hub.endpoint}/back`, "/within", content];
   hub.fault = (seen, answer) => {
     const at = ["/away", "/back", "/within"].indexOf(seen.path.split("?")[0] ?? "") + 1;
@@ -146,7 +146,7 @@ test("the token is not sent through any redirect to another origin, even one tha
   );
 });
 
-/** Where a redirect leads that is not followed. */
+/** Targets of redirects that are not followed. */
 const ASTRAY: readonly (readonly [location: string, message: RegExp])[] = [
   ["file:///etc/passwd", /redirects to an address that does not begin with http:\/\/ or https:\/\//],
   ["http://user:word@127.0.0.1:9/", /redirects to an address with a user in it/],

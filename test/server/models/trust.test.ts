@@ -22,7 +22,7 @@ import {
   storeIn,
 } from "./support/store.ts";
 
-/** What the graph says of its data. */
+/** Locations of external data in the graph. */
 const LOCATIONS: readonly [string, RegExp][] = [
   ["../secret.bin", /outside of its folder/],
   ["/etc/passwd", /outside of its folder/],
@@ -110,7 +110,7 @@ test("content changed on the disk is noticed and fetched again", async (t) => {
   assert.ok(known);
   assert.deepEqual(await store.cached(known), view);
 
-  // Same length, same time: only the digest, and the time of the change, tell.
+  // Same length and time: only the digest and the change time differ.
   const { atime, mtime } = await stat(graph);
   await chmod(graph, 0o644);
   await writeFile(graph, OTHER);

@@ -1,4 +1,7 @@
-/** The contract suites of the admin plane and of certificates over the real ports: a cluster of one in a directory of its own. */
+/**
+ * The contract suites of the admin plane and of certificates over the real ports: a single-node cluster in a directory
+ * of its own.
+ */
 
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -127,7 +130,7 @@ test("storing a sealed value is answered once its users have it in force", async
 storeContract("certificates of a cluster", async () => {
   const cluster = await openOne();
   const store = certificateStore(cluster, await sealingOf(cluster), Date.now);
-  // The feature level of a cluster that has just begun rises behind its first entries.
+  // The feature level of a new cluster rises after its first entries.
   const probe = { table: "account", id: "probe", expect: null, value: "", names: [], notAfter: null } as const;
   const signal = AbortSignal.timeout(10_000);
   await eventually("the feature level", () =>

@@ -1,4 +1,4 @@
-/** What requests met and instruments counted, as ten seconds of history. */
+/** Request outcomes and counters as ten-second history. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createInstruments } from "../../../src/base/index.ts";

@@ -1,7 +1,7 @@
 /**
- * A month of days in seconds: three nodes over one replicated state, both simulated reports over HTTP, leaders that change or
- * die in mid round, reports that are late, lost in part, corrected and refused. What comes out is compared, line by line,
- * with what this file works out for itself.
+ * A month of days in seconds: three nodes over one replicated state, both simulated reports over HTTP, leaders that
+ * change or die during a round, reports that are late, incomplete, corrected and refused. The result is compared line
+ * by line with an independent computation in this file.
  */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -40,7 +40,7 @@ function randomOf(seed: number): () => number {
   };
 }
 
-/** By how much the report is short of what was metered, on a day of the month, of a class of a dialect. */
+/** Shortfall of the report for a day of the month and a class of a dialect. */
 const SHORT: readonly { readonly day: number; readonly type: Type; readonly at: number; readonly keeps: number }[] = [
   { day: 4, type: "compat", at: 3, keeps: 0.97 },
   { day: 6, type: "compat", at: 3, keeps: 0.981 },
@@ -48,10 +48,10 @@ const SHORT: readonly { readonly day: number; readonly type: Type; readonly at: 
   { day: 11, type: "messages", at: 2, keeps: 2 },
   { day: 20, type: "compat", at: 0, keeps: 0 },
 ];
-/** Nothing was used; what is used on the other is below the floor, and reported by half. */
+/** Nothing was used; the other dialect's usage is below the floor and half reported. */
 const EMPTY_DAY = 13;
 const SMALL_DAY = 15;
-/** Reported short at first, and whole from a day after it was judged. */
+/** Reported short at first, and complete a day after its verdict. */
 const CORRECTED_DAY = 17;
 
 test(`a month of verdicts matches an independent calculation (RECONCILE_SEED=${SEED})`, async () => {
@@ -94,7 +94,7 @@ test(`a month of verdicts matches an independent calculation (RECONCILE_SEED=${S
     leader = id;
     for (const listener of [...listeners]) listener();
   };
-  /** Counts down the pages until something happens to the node that asks. */
+  /** Counts down the pages until an event hits the requesting node. */
   let trouble: { pages: number; end: "deposed" | "killed" } | undefined;
   const nodes = new Map<string, Reconcile>();
   const audits: Audits = {
@@ -223,7 +223,7 @@ test(`a month of verdicts matches an independent calculation (RECONCILE_SEED=${S
   now += 2 * 60_000;
   await Promise.all(killed);
 
-  /** The last day that is mature: two days after its end have passed. */
+  /** The last mature day: its end is two days ago. */
   const last = Math.floor((now - START) / DAY) - 3;
   const expected: object[] = [];
   for (let n = last; n >= -7; n -= 1) {

@@ -1,4 +1,4 @@
-/** What the leader clears away: days past their retention, and the last round of a provider that is audited no more. */
+/** Cleanup by the leader: days past their retention, and the last round of a provider that is no longer reconciled. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createInstruments, nullLog } from "../../../src/base/index.ts";

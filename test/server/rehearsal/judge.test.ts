@@ -1,4 +1,4 @@
-/** One recorded request by many proposals: what would become of it, and what cannot be told of it, with the reason. */
+/** One recorded request under many proposals: its new outcome, and unknown ones with the reason. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { readDeployment } from "../../../src/server/core/config/index.ts";

@@ -1,4 +1,4 @@
-/** A replicated state with sealed secrets, driven by the real state machine, and nodes with keys of their own. */
+/** A replicated state with sealed secrets, driven by the real state machine, and nodes with their own keys. */
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -14,7 +14,7 @@ import { deriveKeks, type Kek, type Plan, type Sealing } from "../../../src/serv
 export const NOW = 1_760_000_000_000;
 export const DAY = 86_400_000;
 
-/** The key that stands for a cluster secret. */
+/** Returns the key derived from a cluster secret. */
 export const kekOf = (secret: string): Kek => {
   const key = createHash("sha256").update(secret).digest();
   return { id: `s:${createHash("sha256").update(key).digest("hex").slice(0, 8)}`, key };
@@ -33,7 +33,7 @@ export function openState() {
   const state = createState();
   let index = 0;
 
-  /** The results in order, up to the first that is refused, as a proposer would have them. */
+  /** Returns the results in order up to the first refusal, like a proposer. */
   function run(plan: Plan): readonly string[] {
     assert.ok(plan.kind === "planned", JSON.stringify(plan));
     const results: string[] = [];
@@ -62,7 +62,7 @@ export function openState() {
   return { state, run, node };
 }
 
-/** Rows as they are, but for some that were written over. */
+/** Returns the rows with some of them replaced. */
 export function withRows(sealing: Sealing, changed: Readonly<Record<string, object>>): Sealing {
   const get = (key: string): string | undefined =>
     changed[key] === undefined ? sealing.view.get(key) : `1${JSON.stringify(changed[key])}`;

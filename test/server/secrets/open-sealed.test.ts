@@ -1,4 +1,4 @@
-/** Sealed secrets against the real state machine: who can open what, and what never opens. */
+/** Sealed secrets with the real state machine: which nodes can open what, and what never opens. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

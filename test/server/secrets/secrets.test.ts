@@ -1,4 +1,7 @@
-/** Secret files on a real disk, and sealed secrets behind them: what is read, what is refused, what the watch notices. Time is a function here. */
+/**
+ * Secret files on a real disk, and sealed secrets behind them: reading, refusals, and changes noticed by the watch.
+ * Time is a function here.
+ */
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -22,7 +25,7 @@ function makeDir(t: TestContext): string {
   return dir;
 }
 
-/** A schedule whose time passes when `tick` is called. */
+/** A schedule that advances when `tick` is called. */
 function manual(): { readonly schedule: Schedule; tick(): void; readonly running: number; readonly everyMs: number[] } {
   const runs = new Set<() => void>();
   const everyMs: number[] = [];

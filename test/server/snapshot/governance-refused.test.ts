@@ -1,4 +1,4 @@
-/** What cannot be compiled of governance, and what is told of it: each problem with its place. */
+/** Compile errors and warnings of governance, each with its place. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -34,7 +34,7 @@ test("issuers are entries of the node file, and their audiences must differ from
 
 const GOVERNED = `${PROVIDERS}auth: {virtual_keys: true}\n`;
 
-/** Lines begin behind the four of `GOVERNED`. */
+/** Lines begin after the four of `GOVERNED`. */
 const FAULTS: readonly (readonly [behaviour: string, text: string, problems: readonly string[]])[] = [
   [
     "a window under a second is refused",

@@ -1,4 +1,4 @@
-/** What the tests of this folder share: a deployment document compiled, and its problems as lines. */
+/** Shared by the tests of this folder: a compiled deployment document, and its problems as lines. */
 
 import { formatProblem, readDeployment } from "../../../src/server/core/config/index.ts";
 import {
@@ -21,7 +21,7 @@ interface CompileOptions {
   readonly limitRev?: number;
   readonly hasReconciled?: boolean | undefined;
   readonly trusted?: Trusted;
-  /** As a process that has not loaded the engine of rules. */
+  /** Acts like a process that has not loaded the rule engine. */
   readonly isUnprepared?: boolean;
 }
 
@@ -45,7 +45,7 @@ export async function compile(text: string, options: CompileOptions = {}): Promi
 export const linesOf = ({ problems }: Compiled): readonly string[] =>
   problems.map(formatProblem).map((line) => line.replace(/^d:/, ""));
 
-/** All that is said of the document, errors and warnings. */
+/** Returns all errors and warnings of the document. */
 export const problemsOf = async (text: string, options?: CompileOptions): Promise<readonly string[]> =>
   linesOf(await compile(text, options));
 

@@ -1,4 +1,6 @@
-/** `guardrails` of a document to what guards each population, and what is refused. Source: document 3, `guardrails`. */
+/**
+ * `guardrails` of a document compiled into guards for each population, and refusals. Source: document 3, `guardrails`.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { loadGuardrails, mayHoldGuardrails } from "../../../src/server/snapshot/index.ts";
@@ -95,7 +97,7 @@ test("a document with guardrails is refused if the engine was not loaded for it"
 const RULES_AND = (rules: string, detectors = CARDS, rest = ""): string =>
   document(detectors, `  rules:\n${rules}    - {name: typo, action: deny, when: 'direcion == "request"'}\n${rest}`);
 
-/** Beside each, the misspelt variable of the last rule is told of. */
+/** The misspelled variable of the last rule is reported beside each. */
 const AT_ONCE: readonly (readonly [what: string, text: string, problem: RegExp])[] = [
   [
     "an operator without its key",

@@ -47,7 +47,7 @@ test("the rule engine is not loaded for a deployment without an expression", asy
 });
 
 test("however an expression is written, the engine is loaded for it", () => {
-  // Any character of the key as itself or as an escape, in double quotes.
+  // Each character of the key either literally or as an escape, in double quotes.
   const key = fc
     .tuple(...[..."access_rules"].map((letter) => fc.constantFrom(letter, `\\x${letter.charCodeAt(0).toString(16)}`)))
     .map((letters) => `"${letters.join("")}"`);

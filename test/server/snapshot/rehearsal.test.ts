@@ -1,4 +1,4 @@
-/** Guardrails tried on texts: what is told of findings, of what was removed and why, and of the texts. */
+/** Guardrails tested on texts: reported findings, dropped ones with the reason, and the resulting texts. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Rehearsal, RehearsalQuestion } from "../../../src/server/core/guardrails/index.ts";

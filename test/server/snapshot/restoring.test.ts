@@ -1,6 +1,7 @@
 /**
- * Format-preserving encryption and the way back, over the formats of a document: what keeps its format, what is refused,
- * what is restored and what stays. `GATEWAY_CONVERSATIONS`: how many are played, 300 without it; `GATEWAY_SEED`.
+ * Format-preserving encryption and decryption over the formats of a document: which types keep their format, which are
+ * refused, what is restored and what stays. `GATEWAY_CONVERSATIONS` sets the number of conversations (300 by default),
+ * `GATEWAY_SEED` the seed.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -57,7 +58,7 @@ const documentOf = (
     },
   });
 
-/** One node: its memory is its own. */
+/** One node with its own memory. */
 async function nodeOf(restore: readonly string[] = TYPES) {
   const { guardrails } = await snapshotOf(documentOf(restore));
   const guard = guardrails.of(undefined)!;
@@ -75,9 +76,9 @@ async function nodeOf(restore: readonly string[] = TYPES) {
     return texts.map((text, at) => rewrites[at]?.text ?? text);
   };
   return {
-    /** As a provider is sent it. */
+    /** Returns the texts as the provider receives them. */
     sent: (texts: readonly string[]) => judge(texts, "user"),
-    /** As the tool is sent it. */
+    /** Returns the text as the tool receives it. */
     called: (text: string) =>
       restorer.restore(
         judge([text], "tool_args", ((annotation: { label: string }) => restore.includes(annotation.label)) as never),
@@ -148,7 +149,7 @@ function randomOf(seed: number) {
     CRATE: () => `${pick(["CR", "BX"])}${pick(["ABC", "FED", "CAB"])}${digits(5)}`,
     HEX_ID: () => `id_${Array.from({ length: 12 }, () => pick([..."0123456789abcdef"])).join("")}`,
   };
-  /** What no detector finds, so that it is never encrypted, in the forms that tools are sent. */
+  /** Text that no detector finds, so that it is never encrypted, in the forms that tools receive. */
   const plain = () =>
     pick([
       () => `2024-0${1 + below(9)}-1${below(10)}`,
@@ -171,7 +172,7 @@ function randomOf(seed: number) {
 
 type Random = ReturnType<typeof randomOf>;
 
-/** A sentence, a path or a list that holds values and what is none. */
+/** A sentence, a path or a list with values and other text. */
 function wordsOf(random: Random, values: readonly string[]): string {
   const { pick, plain } = random;
   const parts = values.flatMap((value) => [
@@ -199,7 +200,7 @@ test("in conversations of three turns a model quotes encrypted values and a tool
     const history: string[] = [];
     for (let turn = 0; turn < 3; turn += 1) {
       const chosen = Array.from({ length: 1 + below(3) }, () => pick(TYPES));
-      // A genuine value that equals one that the node wrote passes unchanged, as the memory of written values allows.
+      // A genuine value equal to one that the node wrote passes unchanged, by design of the memory.
       const values = chosen.map((type) => {
         for (;;) {
           const value = make[type]!();
@@ -208,7 +209,7 @@ test("in conversations of three turns a model quotes encrypted values and a tool
       });
       const asked = wordsOf(random, values);
       const sent = one.sent([...history, asked]);
-      // What was quoted before is as it was: neither encrypted again nor anything else.
+      // Quoted text is unchanged: it is neither encrypted again nor altered.
       assert.deepEqual(sent.slice(0, -1), history, `seed ${SEED + round}`);
       const seen = sent.at(-1)!;
       for (const [value] of seen.matchAll(/[\w-]*\d[\w-]*/g)) written.add(value);
@@ -227,7 +228,7 @@ test("in conversations of three turns a model quotes encrypted values and a tool
         for (const type of chosen) byType[type] = (byType[type] ?? 0) + 1;
         if (counts.wrong <= 5) console.log(`seed ${SEED + round}: ${JSON.stringify({ asked, seen, called })}`);
       }
-      // Another node knows nothing of what this one wrote.
+      // Another node does not know what this one wrote.
       counts.elsewhere += 1;
       if (other.restored(quoted) !== meant) {
         counts.elsewhereWrong += 1;
@@ -279,7 +280,7 @@ for (const [what, alphabet, regex, values] of KEPT) {
       const sent = guarded.judgement.rewrites[0]?.text ?? "";
       assert.notEqual(sent, around(value));
       assert.match(sent, new RegExp(regex.replace("?P<", "?<")));
-      // By a node that remembers nothing.
+      // Checks with a node without memory.
       const { guardrails: other } = await snapshotOf(text);
       assert.equal(other.restorer(new Set(["BADGE"]))!.restore([sent])!.texts[0], around(value));
     }

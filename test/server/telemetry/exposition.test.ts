@@ -1,4 +1,4 @@
-/** Instruments as the text a scraper reads. */
+/** Instruments in the scrape's text format. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -103,7 +103,7 @@ test("a scrape of 2,000 series takes well under a tenth of a second", async () =
   const latency = instruments.histogram("l_seconds", "L.", LATENCY_BOUNDS_SECONDS, ["provider"]);
   for (let i = 0; i < 100; i++) latency.with(`p${i}`).observe(i / 10);
   const exposition = exposeInstruments(registry, instruments);
-  // The quickest of several: what else the machine does is no property of the scrape.
+  // The fastest of several, to exclude other work of the machine.
   let tookMs = Number.POSITIVE_INFINITY;
   for (let scrape = 0; scrape < 8; scrape += 1) {
     const started = performance.now();

@@ -1,4 +1,4 @@
-/** The metrics listener over real sockets: its three paths, its bounds, its closing. */
+/** The metrics listener over real sockets: its three paths, its limits, its closing. */
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -23,7 +23,7 @@ async function start(
   return { ...listener, url: `http://127.0.0.1:${listener.port}`, instruments };
 }
 
-/** Sends `text` as it is and gives what comes back until the other side closes. */
+/** Sends `text` unchanged and returns everything received until the other side closes. */
 async function raw(port: number, text: string): Promise<string> {
   const socket = connect(port, "127.0.0.1");
   socket.setEncoding("utf8");
@@ -31,7 +31,7 @@ async function raw(port: number, text: string): Promise<string> {
   socket.on("data", (part: string) => {
     answer += part;
   });
-  socket.on("error", () => {}); // a reset after the answer is one way of closing
+  socket.on("error", () => {}); // a reset after the answer counts as a close
   socket.write(text);
   await new Promise((resolve) => socket.on("close", resolve)); // `once` of node:events would reject on the reset
   return answer;
@@ -57,7 +57,7 @@ test("/metrics has our instruments, the build, the event loop lag and the proces
 test("a blocked event loop shows in the lag", async (t) => {
   const { url } = await start(t);
   let worstSeconds = 0;
-  // The first block may fall before the measuring timer has begun to run.
+  // The first block may precede the start of the measuring timer.
   for (let round = 0; round < 50 && worstSeconds < 0.03; round++) {
     const until = performance.now() + 60;
     while (performance.now() < until);
@@ -110,7 +110,7 @@ test("other methods are 405, and a body is refused unread", async (t) => {
   const response = await fetch(`${url}/metrics`, { method: "DELETE" });
   assert.equal(response.status, 405);
   assert.equal(response.headers.get("allow"), "GET, HEAD");
-  // The connection closes although the announced megabyte never comes.
+  // The connection closes although the announced megabyte never arrives.
   assert.match(
     await raw(port, "GET /metrics HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\n"),
     /^HTTP\/1\.1 413 /,
@@ -119,7 +119,7 @@ test("other methods are 405, and a body is refused unread", async (t) => {
     await raw(port, "POST /metrics HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n"),
     /^HTTP\/1\.1 405 /,
   );
-  // Who waits with the body is not asked for it.
+  // A client that expects 100 Continue does not get it.
   assert.match(
     await raw(port, "POST /metrics HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 9\r\n\r\n"),
     /^HTTP\/1\.1 405 /,

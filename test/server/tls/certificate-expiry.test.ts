@@ -1,4 +1,4 @@
-/** How near the end of a certificate is, at each boundary. Source: front-door reference, section 2.3. */
+/** Expiry stages of a certificate at each boundary. Source: front-door reference, section 2.3. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type ExpiryStage, expiryStage } from "../../../src/server/tls/certificate-expiry.ts";
@@ -6,14 +6,14 @@ import { type ExpiryStage, expiryStage } from "../../../src/server/tls/certifica
 const DAY_MS = 86_400_000;
 
 const ROWS: readonly (readonly [lifeDays: number, leftMs: number, stage: ExpiryStage])[] = [
-  // Of a life of years the last 30 and 7 days.
+  // For a lifetime of years the last 30 and 7 days.
   [825, 30 * DAY_MS, "valid"],
   [825, 30 * DAY_MS - 1, "expires_soon"],
   [825, 7 * DAY_MS, "expires_soon"],
   [825, 7 * DAY_MS - 1, "expires_now"],
   [825, 1, "expires_now"],
   [825, 0, "expired"],
-  // Of a shorter life the last quarter and tenth.
+  // For a shorter lifetime the last quarter and tenth.
   [40, 10 * DAY_MS, "valid"],
   [40, 10 * DAY_MS - 1, "expires_soon"],
   [40, 4 * DAY_MS, "expires_soon"],

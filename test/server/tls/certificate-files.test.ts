@@ -1,4 +1,6 @@
-/** Certificate files as they are changed under a running node: by hand, by halves, and as orchestrators swap links. */
+/**
+ * Certificate files that change under a running node: manually, half-written, and by replaced links of an orchestrator.
+ */
 import assert from "node:assert/strict";
 import { chmod, mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -32,7 +34,7 @@ async function opened(t: TestContext, pair = first) {
   const results: string[] = [];
   const files = await openFiles({ certFile, keyFile, clock, log, onRead: (result) => results.push(result) });
   t.after(() => files.close());
-  /** What is found twice is judged. */
+  /** Content found twice is judged. */
   const look = async (): Promise<void> => {
     await files.look();
     await files.look();

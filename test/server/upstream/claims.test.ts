@@ -1,4 +1,7 @@
-/** What a channel claims for one of its models. Source: provider catalog reference, 2.1; specification document 3 (`caps`). */
+/**
+ * Claims of a channel for one of its models. Source: provider catalog reference, 2.1; specification document 3
+ * (`caps`).
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { applyOverlays, compiledCatalog } from "../../../src/server/core/catalog/index.ts";

@@ -1,4 +1,4 @@
-/** What is kept of a provider's error: words, and nothing of its text. */
+/** Stored parts of a provider's error: classified terms, and none of its text. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

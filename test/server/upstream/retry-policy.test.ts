@@ -63,7 +63,7 @@ test("retry-after is read in milliseconds, seconds and dates", () => {
   assert.equal(read({ "retry-after": "Thu, 01 Jan 2026 00:00:03 GMT" }), 3_000);
   assert.equal(read({ "retry-after": "Wed, 31 Dec 2025 00:00:00 GMT" }), 0);
   assert.equal(read({ "retry-after": "soon" }), undefined);
-  // Whoever names a date reads it off the clock that its `date` is of, which may be an hour behind ours, or ahead.
+  // A server states a date by the clock of its `date` header, which may be an hour behind ours or ahead.
   const hourBehind = { date: "Wed, 31 Dec 2025 23:00:00 GMT", "retry-after": "Wed, 31 Dec 2025 23:00:03 GMT" };
   assert.equal(read(hourBehind), 3_000);
   const hourAhead = { date: "Thu, 01 Jan 2026 01:00:00 GMT", "retry-after": "Thu, 01 Jan 2026 01:00:03 GMT" };

@@ -1,4 +1,4 @@
-/** Rings of buckets: how many are kept, what is forgotten, and how many series there may be. */
+/** Ring buffers of history: how many buckets are kept, which are dropped, and the limit of series. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createHistory, HOUR, MAX_SERIES, QUARTER_HOUR } from "../../../src/server/usage/index.ts";

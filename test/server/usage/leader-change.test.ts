@@ -1,6 +1,6 @@
 /**
- * A report of usage whose leader is gone between its proposal and its answer: three real nodes, and the real ledger of one
- * that follows. Each request is counted once.
+ * A usage report whose leader dies between its proposal and its answer: three real nodes, and a follower's real ledger.
+ * Each request is counted once.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -49,7 +49,7 @@ test("a leader that goes between a report's proposal and its answer makes nothin
   }
   await until("the ledger is taken", () => ledgerReports(reporter, Date.now).takesReports(), 30_000);
 
-  /** The leader is gone as soon as it has applied the report: before or while its answer is on the way. */
+  /** The leader dies as soon as it has applied the report: before or while its answer is sent. */
   let closing: Promise<unknown> | undefined;
   leader.view.watch("reported/", () => {
     closing ??= leader.close();

@@ -1,4 +1,6 @@
-/** A node's part of the ledger on its way to the cluster: real commands on a real state machine, over a link that fails. */
+/**
+ * A node's part of the ledger on its way to the cluster: real commands on a real state machine, over a failing link.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -67,7 +69,7 @@ const requestsIn = (state: State): number =>
 
 type Fate = "applied" | "answer lost" | "never came";
 
-/** `fate`: of each attempt, in turn. */
+/** `fate` decides each attempt in turn. */
 function open(at: Bench, fate: () => Fate = () => "applied", { hasLeader = true } = {}) {
   let incarnation = 1;
   const listeners = new Set<() => void>();

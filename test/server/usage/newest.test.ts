@@ -1,4 +1,4 @@
-/** The last so many, newest first, whatever came before them. */
+/** The newest requests, in order, whatever came before them. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";

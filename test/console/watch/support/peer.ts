@@ -1,6 +1,6 @@
 /**
- * A peer at the other end of a door that does what a test wants: a server of our own, so that it can lie, hang and break
- * off as no gateway does. Every request is remembered with when it came.
+ * A test peer behind an address: a server of our own that can send wrong answers, hang and break off as no gateway
+ * does. Every request is recorded with its time.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -10,9 +10,9 @@ import { listenLocally } from "../../../e2e/support/ports.ts";
 import { atEnd, type Owner } from "../../../e2e/support/wait.ts";
 
 interface Asked {
-  /** Below `/admin/v1`, with its query. */
+  /** Path below `/admin/v1`, with its query. */
   readonly path: string;
-  /** Milliseconds, monotonic. */
+  /** Monotonic time in milliseconds. */
   readonly at: number;
   readonly request: IncomingMessage;
 }
@@ -23,12 +23,12 @@ export interface Peer {
   readonly endpoint: ConsoleEndpoint;
   readonly url: string;
   readonly asked: readonly Asked[];
-  /** Paths that were asked, without queries where `path` has none. */
+  /** Number of requests for the path, ignoring queries if `path` has none. */
   count(path: string): number;
   handler: Handler;
-  /** Connections that are open. */
+  /** Number of open connections. */
   readonly connections: number;
-  /** Takes no connection any more, and ends those there are; `rise` undoes it. */
+  /** Refuses new connections and ends existing ones; `rise` undoes it. */
   fall(): Promise<void>;
   rise(): Promise<void>;
 }
@@ -127,14 +127,14 @@ export const key = (at: number, lastUsedAt: string | null = null) => ({
   status: "active",
 });
 
-/** Lists as a gateway serves them: an answer to a read with an index is held back until the list has passed it. */
+/** Lists as a gateway serves them: a read with an index is held until the list has passed it. */
 interface Lists {
   readonly handler: Handler;
   set(table: TableName, items: readonly unknown[]): void;
   status: ReturnType<typeof status>;
-  /** Where the index of every list begins. */
+  /** Initial index of every list. */
   base: number;
-  /** Reads held back. */
+  /** Number of reads held back. */
   readonly waiting: number;
 }
 

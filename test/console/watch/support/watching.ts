@@ -1,4 +1,4 @@
-/** A watch with everything it has told, and waits for what it will tell. It is closed with its owner. */
+/** A watch with all of its reports, and waits for later ones. It is closed with its owner. */
 import type { Data } from "../../../../src/console/model/data.ts";
 import type { ConsoleEndpoint } from "../../../../src/console/model/ports.ts";
 import type { Link } from "../../../../src/console/model/state.ts";
@@ -9,7 +9,7 @@ export interface Watching extends Watch {
   readonly data: readonly Data[];
   readonly links: readonly Link[];
   readonly notes: readonly string[];
-  /** The newest data; waits for the first that satisfies. */
+  /** Resolves with the first data that satisfies `look`. */
   sees<T>(what: string, look: (data: Data) => T | undefined | false, limitMs?: number): Promise<T>;
   becomes(kind: Link["state"]["kind"], limitMs?: number): Promise<Link["state"]>;
 }
@@ -73,7 +73,7 @@ export function startWatch(
   };
 }
 
-/** Short enough for a test, long enough that their order is told apart. */
+/** Short enough for a test, and long enough to distinguish their order. */
 export const QUICK = {
   restMs: 20,
   followMs: 40,

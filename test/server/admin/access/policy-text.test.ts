@@ -1,4 +1,4 @@
-/** What is refused of a policy file, with its place; what is warned of; and that no text breaks the compiler. */
+/** Refused policy files with positions, warnings, and random texts that must not break the compiler. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -11,7 +11,7 @@ import { MAX_POLICY_BYTES } from "../../../../src/server/admin/access/policy-tex
 const PERMIT = "permit(principal, action, resource);";
 const when = (condition: string): string => `permit(principal, action, resource) when { ${condition} };`;
 
-/** `line:column message` of each. */
+/** Returns `line:column message` of each. */
 async function told(text: string): Promise<{ readonly kind: string; readonly told: readonly string[] }> {
   const outcome = await loadPolicy(text);
   const problems = outcome.kind === "loaded" ? outcome.warnings : outcome.problems;
@@ -130,7 +130,7 @@ test("the most complex accepted policy is evaluated, also once the evaluator is 
       [".contains(1)", 2],
       [" && true", 1],
     ] as const) {
-      // Brackets of the head, of `when`, and 22 more; then as many links as are allowed.
+      // Parentheses of the head, of `when`, and 22 more; then as many operands as are allowed.
       const links = Math.floor((64 - 24) / operators);
       const policy = when(`${left.repeat(22)}1${chain.repeat(links)}${right.repeat(22)} == 1`);
       const outcome = await loadPolicy(policy);

@@ -1,4 +1,4 @@
-/** What policies decide: by Cedar's rules, for every operation, and whatever a name holds. */
+/** Policy decisions by Cedar's rules, for every operation and any characters in names. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -33,7 +33,7 @@ function question(
   return { principal, action, group, resource };
 }
 
-/** Every operation, about a resource of its kind. */
+/** Every operation on a resource of its type. */
 const questions = (principal: Principal): readonly AccessQuestion[] =>
   operations.map(([action, { group, resource }]) => ({
     principal,
@@ -47,7 +47,7 @@ const allowed = (access: Access, principal: Principal): readonly string[] =>
     .filter((it) => access.decide(it).isAllowed)
     .map(({ action }) => action);
 
-/** A string literal of Cedar's. */
+/** Returns a Cedar string literal. */
 const literal = (text: string): string =>
   `"${[...text].map((it) => `\\u{${it.codePointAt(0)?.toString(16)}}`).join("")}"`;
 

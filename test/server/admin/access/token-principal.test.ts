@@ -1,4 +1,4 @@
-/** Who a bearer token makes its holder on the admin API. */
+/** The admin API principal of a bearer token. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -14,7 +14,7 @@ import { recordedLog, testVerifier } from "../../auth/support/verify.ts";
 
 const EXPIRES_AT = 1_800_000_000_000;
 
-/** The text of a token is its verdict: what makes a token good is tested elsewhere. */
+/** The text of a token is its verdict; token verification is tested elsewhere. */
 const verifier: Pick<TokenVerifier, "verify"> = {
   verify: async (text, signal) => {
     signal.throwIfAborted();
@@ -125,7 +125,7 @@ test("no token grants the roles of callers without a token, mapped or not, and a
   assert.deepEqual(await rolesFor(verified({ groups: ["local", "dev"] })), ["dev"]);
   assert.deepEqual(await rolesFor(verified({ groups: "loopback" })), []);
   assert.deepEqual(await rolesFor(verified({ groups: "all" }, { audiences: ["mapped"] })), ["ops"]);
-  // Another text is another role, whatever it looks like.
+  // A different text is a different role, however similar it looks.
   assert.deepEqual(await rolesFor(verified({ groups: ["Local", "local "] })), ["Local", "local "]);
   assert.equal(log.lines.length, 1);
   assert.match(log.lines[0]?.text ?? "", /"issuer":"corp"/);

@@ -1,4 +1,4 @@
-/** The network door: who is let in with and without issuers, how others are told, and what an address that fails says. */
+/** The admin listener: authentication with and without issuers, refusals, and errors of listen addresses. */
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -13,7 +13,7 @@ import { ask, codeOf, dial, untilClosed } from "./support/raw.ts";
 const WHOAMI = "/admin/v1/whoami";
 const HOST = ["host", "localhost"] as const;
 
-/** Knows the token `good`; `stuck` hangs until it is given up, `broken` fails. */
+/** Accepts the token `good`; `stuck` hangs until it is aborted, `broken` fails. */
 const tokens: CheckToken = async (token, signal) => {
   if (token === "good") {
     return { kind: "principal", principal: { issuer: "corp", subject: "ann", roles: ["staff"] } };
@@ -187,7 +187,7 @@ test("an unresolvable name and an invalid address are reported", async (t) => {
 
 test("a closing listener answers blocking reads", async (t) => {
   const { port, door } = await openNetwork(t);
-  // The older version has no chunks.
+  // HTTP/1.0 has no chunks.
   const first = await ask(port, "/admin/v1/keys", [HOST], { version: "1.0" });
   const { index } = JSON.parse(first.body);
   const waiting = ask(port, `/admin/v1/keys?index=${index}&wait=5m`, [HOST]);
@@ -225,7 +225,7 @@ test("a caller that expects 100 Continue is authorized first, and is asked for i
     const answer = await untilClosed(socket);
     assert.match(answer, new RegExp(`^HTTP/1\\.1 ${status} `), `${line}: ${answer}`);
     assert.doesNotMatch(answer, /HTTP\/1\.1 100/);
-    // As long as a client's own patience is: it is not kept waiting for a body that nobody sends.
+    // The request is answered within a client's timeout, without waiting for a body that is not sent.
     assert.ok(performance.now() - began < 5_000);
   }
 });
@@ -252,7 +252,7 @@ test("an authorized caller gets 100 Continue once, and a caller that does not wa
   assert.equal(String((await once(archive, "data"))[0]), "HTTP/1.1 100 Continue\r\n\r\n");
   archive.write("abc");
   assert.match(await untilClosed(archive), /^HTTP\/1\.1 200 [\s\S]*"size":3/);
-  // One who sends all the same is told why it is refused.
+  // A client that sends anyway gets the reason of the refusal.
   const hasty = await dial({ port, host: "127.0.0.1" });
   hasty.write(`POST /admin/v1/keys HTTP/1.1\r\n${EXPECT}${ofJson}\r\n${JSON_BODY}`);
   assert.match(await untilClosed(hasty), /^HTTP\/1\.1 401 /);

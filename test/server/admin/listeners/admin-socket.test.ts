@@ -1,4 +1,4 @@
-/** The socket itself: whose it is, what it replaces, what it refuses, and that it goes. */
+/** The socket itself: its ownership, what it replaces and refuses, and its removal. */
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -10,7 +10,7 @@ import { test } from "node:test";
 import { placeSocket } from "../../../../src/server/admin/listeners/socket-path.ts";
 import { openAdmin, send } from "../support/open-admin.ts";
 
-/** A socket in the file system that nobody listens on, as a process that was killed leaves it. */
+/** Leaves a socket file without a listener, like a killed process. */
 async function leaveStale(path: string): Promise<void> {
   const script = `require("net").createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, "SIGKILL"))`;
   await once(spawn(process.execPath, ["-e", script], { stdio: "ignore" }), "exit");

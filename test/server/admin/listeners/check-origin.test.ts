@@ -1,4 +1,4 @@
-/** Requests of web pages are kept out, by host, origin and site; those of programs are not. */
+/** Requests of web pages are refused by host, origin and site; those of programs are not. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,7 @@
-/** What both doors keep: bounds on connections, headers and time, sense of what is no HTTP, and a drain that ends. */
+/**
+ * Shared by socket and listener: limits on connections, headers and time, answers to invalid HTTP, and a drain that
+ * ends.
+ */
 
 import assert from "node:assert/strict";
 import type { IncomingMessage, ServerResponse } from "node:http";

@@ -1,5 +1,5 @@
 // tier: all
-/** Who is at the other end of the local socket, asked of the real system. */
+/** The peer of the local socket, as the operating system reports it. */
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";

@@ -1,4 +1,4 @@
-/** Requests that are sent without waiting for the answers to those before. */
+/** Pipelined requests. */
 
 import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";

@@ -1,4 +1,4 @@
-/** What stops a statement, and that nothing is left of one that was stopped. */
+/** Limits of a statement, and that a stopped one leaves nothing behind. */
 
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
@@ -44,7 +44,7 @@ describe("limits of a statement", () => {
     assert.deepEqual((await run(engine, "SELECT count(*) FROM keys")).rows, [[1_000]]);
   });
 
-  /** Far beyond the time that any of these takes until it is stopped. */
+  /** Far longer than any of these takes to be stopped. */
   const patient = openTestEngine({ keys: KEYS }, { runLimitMs: 60_000 });
   after(() => patient.close());
 
@@ -132,7 +132,7 @@ describe("stopped statements", () => {
       const engine = openTestEngine({ keys: KEYS }, { runLimitMs: 50 });
       for (let turn = 0; turn < 4; turn++) {
         assert.deepEqual(await refusalOf(run(engine, ENDLESS)), { code: "invalid", reason: "time" });
-        // Nobody waits for the end of the one and the start of the next.
+        // Nothing waits between the end of one and the start of the next.
         const limit = performance.now() + 20_000;
         while ((started < turn + 2 || alive.size !== 1) && performance.now() < limit) await nextTurn();
         assert.deepEqual({ started, alive: alive.size }, { started: turn + 2, alive: 1 });

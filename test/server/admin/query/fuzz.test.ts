@@ -1,4 +1,4 @@
-/** Statements made at random, and good ones damaged at random: each is answered or refused, and nothing else happens. */
+/** Random statements, and randomly damaged valid ones: each is answered or refused, and nothing else happens. */
 
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
@@ -26,7 +26,7 @@ const valid = (JSON.parse(readData("statements.json")) as readonly { readonly sq
 
 const wordsOf = (sql: string): string[] => sql.match(/'(?:[^']|'')*'|"[^"]*"|\d+\.\d+|\w+|->>|<>|<=|>=|\|\||\S/g) ?? [];
 
-/** Words that can stand in for one another. */
+/** Words that can replace each other. */
 const KINDS = [
   "= <> < > <= >=",
   "+ - * / % ||",
@@ -40,13 +40,13 @@ const KINDS = [
   "JOIN LEFT",
 ].map((words) => words.split(" "));
 
-/** The other word of its kind that the number picks; itself where it has no kind. */
+/** Returns another word of the same kind, chosen by the number; the word itself without a kind. */
 function standIn(word: string, pick: number): string {
   const kind = KINDS.find((words) => words.includes(word)) ?? [word];
   return kind[pick % kind.length] ?? word;
 }
 
-/** Good statements with a few words changed for others of their kind: many of these are answered. */
+/** Valid statements with a few words replaced by others of their kind; many of these are answered. */
 const altered = fc
   .tuple(fc.constantFrom(...valid), fc.array(fc.tuple(fc.nat(), fc.nat()), { minLength: 1, maxLength: 6 }))
   .map(([sql, changes]) => {
@@ -58,7 +58,7 @@ const altered = fc
     return words.join(" ");
   });
 
-/** Of a good statement: words taken away, put twice, changed for others or swapped. */
+/** Damaged valid statements: words dropped, duplicated, replaced or swapped. */
 const damaged = fc
   .tuple(
     fc.constantFrom(...valid),
@@ -84,7 +84,7 @@ describe("any input", () => {
   const engine = openTestEngine(fixedRows(), { runLimitMs: 1_000 });
   after(() => engine.close());
 
-  /** How many were answered. */
+  /** Returns the number of answered statements. */
   async function fuzz(statements: fc.Arbitrary<string>, numRuns: number): Promise<number> {
     const globals = Reflect.ownKeys(globalThis);
     const files = readdirSync(".");

@@ -1,4 +1,4 @@
-/** What SQL says of NULL, joins, groups and sets, against the same worked out by plain loops over random rows. */
+/** SQL semantics of NULL, joins, groups and sets, compared with plain loops over random rows. */
 
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
@@ -39,7 +39,7 @@ const has = (rows: readonly Cells[], row: Cells): boolean =>
 const sum = (values: readonly number[]): number | null =>
   values.length === 0 ? null : values.reduce((all, it) => all + it, 0);
 
-/** A statement over `keys` k and `budgets` b, and the same as loops. Rows are compared without their order. */
+/** A statement over `keys` k and `budgets` b, and its equivalent as loops. Rows are compared without order. */
 const STATEMENTS: Readonly<Record<string, (keys: readonly Left[], budgets: readonly Right[]) => readonly Cells[]>> = {
   "SELECT k.name, b.used FROM keys k JOIN budgets b ON k.profile = b.key": (keys, budgets) =>
     keys.flatMap((k) => budgets.filter((b) => k.profile !== null && b.key === k.profile).map((b) => [k.name, b.used])),

@@ -1,4 +1,4 @@
-/** Statements an operator would write, with what they come to over a fixed set of rows, and statements that are refused. */
+/** Typical statements of operators with their results on fixed rows, and refused statements. */
 
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
@@ -10,7 +10,7 @@ import { ALL_TABLES, fixedRows, INDEX, never, openTestEngine, readData } from ".
 interface Example {
   readonly sql: string;
   readonly params: readonly unknown[];
-  /** Name and type, with a space between. */
+  /** Name and type, separated by a space. */
   readonly columns: readonly string[];
   readonly rows: readonly (readonly unknown[])[];
 }

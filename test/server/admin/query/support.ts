@@ -1,4 +1,4 @@
-/** An engine over tables that a test holds in memory. */
+/** An engine over tables in the test's memory. */
 
 import { readFileSync } from "node:fs";
 import { type QueryResult, TABLES, type TableName } from "../../../../src/admin-api/index.ts";
@@ -25,7 +25,7 @@ export const fixedRows = (): Rows => JSON.parse(readData("rows.json")) as Rows;
 
 export const sourceOf = (rows: readonly unknown[]): QuerySource => ({ version: () => 1, take: () => () => rows });
 
-/** An engine whose answers are parsed. */
+/** An engine with parsed answers. */
 export interface TestEngine {
   run(request: QueryRequest): Promise<QueryResult>;
   close(): Promise<void>;

@@ -1,4 +1,4 @@
-/** Each table of `query` is its list: the same rows and columns, whatever the rows hold and whatever a column is called. */
+/** Each table of `query` equals its list: the same rows and columns, for any values and column names. */
 
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";

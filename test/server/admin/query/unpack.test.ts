@@ -1,6 +1,6 @@
 /**
- * `usage` is sent to the worker packed, and the worker makes of it only what the statement can tell apart: the answer is the
- * one over every row. And what a grouped statement takes when the ledger is as large as it gets.
+ * `usage` is sent to the worker packed, and the worker unpacks only what the statement distinguishes: the answer equals
+ * that over every row. Also the time of a grouped statement on the largest ledger.
  */
 
 import assert from "node:assert/strict";
@@ -36,11 +36,11 @@ const TODAY = Math.floor(NOW_HOUR / HOURS_A_DAY);
 interface Period {
   readonly span: "h" | "d";
   readonly at: number;
-  /** Hop, caller, profile, provider, model, counts. */
+  /** Traffic type, caller, profile, provider, model, counts. */
   readonly rows: readonly (readonly number[])[];
 }
 
-/** The list over rows as the state keeps them. */
+/** The list over rows in the format of the state. */
 function sourceOver(periods: readonly Period[], names: readonly string[]): QuerySource {
   const written = new Map<string, string>();
   const chunksOf = new Map<Period["rows"], readonly string[]>();
@@ -210,7 +210,7 @@ describe("packed table", () => {
       fc.asyncProperty(ledger, statement, async (periods, sql) => {
         source = sourceOver(periods, NAMES);
         const expected = await outcome(whole, sql);
-        // A row that is left out cannot be what a statement fails for.
+        // A row that is left out cannot cause an error.
         if (typeof expected === "string") return;
         answered += expected.rows.length > 0 ? 1 : 0;
         assert.deepEqual(await outcome(packed, sql), expected, sql);
@@ -241,7 +241,7 @@ describe("ledger at its maximum size", () => {
   const engine = openTestEngine({}, { sources: new Map([["usage", sourceOver(periods, names)]]) });
   after(() => engine.close());
   const run = (sql: string) => engine.run({ sql, params: [], tables: ["usage"], signal: never() });
-  /** What two seconds are on a quiet machine. */
+  /** Corresponds to two seconds on an idle machine. */
   const LIMIT_MS = Number(process.env["LEDGER_LIMIT_MS"] ?? 12_000);
   const all = periods.length * MAX_CALLER_ROWS;
 

@@ -1,4 +1,4 @@
-/** Operators and functions, each with the value that SQL gives it: NULL and conditions, arithmetic, texts, JSON, times. */
+/** Operators and functions with their SQL values: NULL and conditions, arithmetic, texts, JSON, times. */
 
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";

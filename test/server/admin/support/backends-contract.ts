@@ -1,4 +1,4 @@
-/** What any implementation of the port `Backends` keeps to. */
+/** Contract of the port `Backends`. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -7,9 +7,9 @@ import { FAILED } from "./memory-backends.ts";
 
 interface BackendsUnderTest {
   readonly backends: Backends;
-  /** Providers of these names, in this order. */
+  /** Configures providers with these names, in this order. */
   configure(...names: readonly string[]): void;
-  /** A 503 at a provider, moved nowhere. */
+  /** A 503 of a provider, without failover. */
   fail(name: string): void;
 }
 

@@ -1,4 +1,4 @@
-/** What any implementation of the port `Governed` keeps to. */
+/** Contract of the port `Governed`. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -6,7 +6,7 @@ import type { Governed } from "../../../../src/server/admin/index.ts";
 
 interface GovernedUnderTest {
   readonly governed: Governed;
-  /** Profiles, issuers and shared budgets of these names, in this order. */
+  /** Configures profiles, issuers and shared budgets with these names, in this order. */
   configure(named: {
     readonly profiles: readonly string[];
     readonly issuers: readonly string[];

@@ -1,4 +1,4 @@
-/** Handlers and list sources by themselves: their ports in memory, and calls as the door would make them. */
+/** Handlers and list sources in isolation: in-memory ports, and calls like the listener's. */
 
 import { randomBytes } from "node:crypto";
 import type { OperationId } from "../../../../src/admin-api/index.ts";
@@ -16,7 +16,7 @@ import { memoryRows } from "./memory-rows.ts";
 import { createMemorySecrets } from "./memory-secrets.ts";
 import { createMemorySources } from "./memory-sources.ts";
 
-/** What every clock of these ports stands at. */
+/** Time of every clock of these ports. */
 export const NOW = Date.UTC(2026, 10, 20, 12, 0, 0);
 
 export function handlerPorts(over: Partial<Ports> = {}): HandlerPorts {
@@ -56,7 +56,7 @@ export function handlerPorts(over: Partial<Ports> = {}): HandlerPorts {
   };
 }
 
-/** `asked`: what of the call the operation reads. */
+/** `asked` is the part of the call that the operation reads. */
 export function callOf<Id extends OperationId>(
   _id: Id,
   asked: Partial<Pick<Call<Id>, "params" | "query" | "body">> = {},

@@ -1,4 +1,4 @@
-/** An audit trail in memory: what was recorded, and a queue that can be full. */
+/** An in-memory audit trail: its records, and a queue that can be full. */
 
 import type { AuditRecord } from "../../../../src/admin-api/index.ts";
 import { GatewayError } from "../../../../src/base/index.ts";
@@ -6,11 +6,11 @@ import type { AuditEntry, AuditSink } from "../../../../src/server/admin/ports.t
 
 export interface MemoryAudit {
   readonly audit: AuditSink;
-  /** In the order in which they were recorded. */
+  /** Entries in recorded order. */
   readonly entries: readonly AuditEntry[];
-  /** Rooms that are reserved, and neither used nor given back. */
+  /** Slots that are reserved and neither used nor released. */
   readonly reserved: number;
-  /** From now on there is no room. */
+  /** Leaves no room from now on. */
   fill(): void;
 }
 
@@ -50,7 +50,7 @@ export function createMemoryAudit(): MemoryAudit {
       authFailure(data) {
         entries.push({ event: "auth.failure", data });
       },
-      // The form of a record is the trail's; one stands for all.
+      // The trail defines the record format; one record stands for all.
       recent: (limit) => [AUDIT_RECORD].slice(0, limit),
     },
     entries,

@@ -1,4 +1,4 @@
-/** Providers in memory: rows that a test sets. */
+/** In-memory providers: rows set by a test. */
 
 import type { BackendFailure, BackendMember, BackendRecord, ModelRecord } from "../../../../src/admin-api/index.ts";
 import type { Backends } from "../../../../src/server/admin/index.ts";
@@ -8,16 +8,16 @@ type Member = Omit<BackendMember, "node">;
 
 export interface MemoryBackends {
   readonly backends: Backends;
-  /** As a configuration with these providers, in this order. */
+  /** Acts like a configuration with these providers, in this order. */
   configure(...names: readonly string[]): void;
-  /** As traffic at a provider. */
+  /** Acts like traffic at a provider. */
   measure(name: string, measured: Partial<Row>): void;
   fail(name: string, failure: Omit<BackendFailure, "node">): void;
-  /** Makes it a pool of these. */
+  /** Makes it a pool with these members. */
   have(name: string, members: readonly Member[]): void;
 }
 
-/** What every failure says of its request. */
+/** Request details of every failure. */
 export const FAILED = {
   request: "r-1",
   caller: "ci",
@@ -58,7 +58,7 @@ export const backendMember = (address: string, over: Partial<Member> = {}): Memb
   ...over,
 });
 
-/** What a member that fails says of it. */
+/** Details of a failing member. */
 export const FAILING_MEMBER = {
   state: "failing",
   failures: 2,

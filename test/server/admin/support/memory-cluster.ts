@@ -1,4 +1,4 @@
-/** A cluster of one in memory: the real state machine, without log, disk and network. */
+/** An in-memory single-node cluster: the real state machine without log, disk and network. */
 
 import { GatewayError, type RefusalCode } from "../../../../src/base/index.ts";
 import type { Cluster, ClusterStatus, MemberStatus } from "../../../../src/server/cluster/index.ts";
@@ -14,13 +14,13 @@ import {
 
 export interface MemoryCluster {
   readonly cluster: Cluster;
-  /** The next write, barrier, membership or snapshot call rejects with this. */
+  /** Makes the next write, barrier, membership or snapshot call reject with this. */
   failNext(code: RefusalCode, message: string, details?: unknown): void;
-  /** As consensus would tell it. */
+  /** Reports members like consensus. */
   setMembers(members: readonly MemberStatus[]): void;
   readonly writes: number;
   readonly watchers: number;
-  /** Bytes that a restore took. */
+  /** Bytes received by restores. */
   readonly restored: readonly Uint8Array[];
 }
 
@@ -44,9 +44,9 @@ export const levelRow = (level: number): Row => [featureRowKey, `1${JSON.stringi
 
 export function createMemoryCluster(
   now: () => number,
-  /** What other members answer; nothing unless given. */
+  /** Answers of other members; none by default. */
   answerOf: (id: string, question: unknown) => Uint8Array | undefined = () => undefined,
-  /** As in a cluster whose members are all of this build. */
+  /** Feature level of a cluster whose members all run this build. */
   rows: readonly Row[] = [levelRow(FEATURE_RANGE.max)],
 ): MemoryCluster {
   const state = loadState({ applied: { index: 0, term: 0, now: 0 }, rows });

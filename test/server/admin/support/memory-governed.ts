@@ -1,4 +1,4 @@
-/** Profiles, issuers and buckets in memory: rows that a test sets. */
+/** In-memory profiles, issuers and buckets: rows set by a test. */
 
 import type { BudgetRecord, ProfileRecord } from "../../../../src/admin-api/index.ts";
 import type { Governed } from "../../../../src/server/admin/index.ts";
@@ -7,12 +7,12 @@ type Profile = Omit<ProfileRecord, "keys">;
 
 export interface MemoryGoverned {
   readonly governed: Governed;
-  /** As a configuration with these profiles, issuers and shared budgets, in this order. */
+  /** Acts like a configuration with these profiles, issuers and shared budgets, in this order. */
   configure(
     named: Readonly<Partial<Record<"profiles" | "issuers" | "budgets", readonly string[]>>>,
     over?: Partial<Profile>,
   ): void;
-  /** As requests that spend from a shared budget. */
+  /** Acts like requests that spend from a shared budget. */
   spend(budget: string, units: number): void;
 }
 

@@ -1,4 +1,4 @@
-/** Guardrails in memory: a detector and a rule, and a rehearsal that tells what it was asked. */
+/** In-memory guardrails: a detector and a rule, and a rehearsal that repeats its input. */
 
 import type { GuardrailRecord, Guardrails } from "../../../../src/server/admin/index.ts";
 

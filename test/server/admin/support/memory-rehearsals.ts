@@ -30,7 +30,7 @@ export const REHEARSED: RehearsalResult = {
   configuration_changed: true,
 };
 
-/** Answers `REHEARSED`, whatever is asked, and no records. */
+/** Answers every rehearsal with `REHEARSED` and no records. */
 export const createMemoryRehearsals = (): Rehearsals => ({
   rehearse: async () => ({ kind: "done", value: REHEARSED }),
   page: () => Buffer.from('{"chunks":[]}'),

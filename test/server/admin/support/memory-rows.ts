@@ -1,4 +1,4 @@
-/** Rows of the lists that ports provide, in memory; they never change. */
+/** In-memory rows of the lists that ports provide; they never change. */
 
 import { type RowOf, TABLES } from "../../../../src/admin-api/index.ts";
 import type { JsonSchema } from "../../../../src/base/index.ts";
@@ -6,7 +6,7 @@ import type { Ports, ProvidedTable } from "../../../../src/server/admin/ports.ts
 
 type Rows = { readonly [T in ProvidedTable]?: readonly Omit<RowOf<T>, "node">[] };
 
-/** One row of each list, made by its schema. */
+/** One row of each list, generated from its schema. */
 export const sampleRows = (): Rows =>
   Object.fromEntries(Object.entries(TABLES).map(([table, { json }]) => [table, [sampleRow(json)]]));
 
@@ -33,7 +33,7 @@ function sampleValue({ enum: values, type, format, minimum }: JsonSchema): unkno
   }
 }
 
-/** A list that is not named has none. */
+/** A list that is not named has no rows. */
 export function memoryRows(rows: Rows = {}): Ports["rows"] {
   const of = (table: string) => rows[table as ProvidedTable] ?? [];
   return Object.fromEntries(

@@ -1,4 +1,4 @@
-/** Sealed secrets in memory. */
+/** In-memory sealed secrets. */
 
 import { createHmac } from "node:crypto";
 import type { SecretRecord } from "../../../../src/admin-api/index.ts";

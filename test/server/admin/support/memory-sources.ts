@@ -1,4 +1,4 @@
-/** Configuration sources in memory: a document is refused when it holds the word `refused`, and compiles otherwise. */
+/** In-memory configuration sources: a document with the word `refused` is refused, and any other compiles. */
 
 import type { SourceChange, SourceProblem } from "../../../../src/admin-api/index.ts";
 import { GatewayError } from "../../../../src/base/index.ts";
@@ -13,7 +13,7 @@ interface Stored {
 
 export interface MemorySources {
   readonly sources: Sources;
-  /** As a deployment that a file configures. */
+  /** Acts like a file-configured deployment. */
   ownByFile(): void;
   setStanding(name: string, state: "running" | "pending" | "refused", message?: string): void;
 }

@@ -1,4 +1,4 @@
-/** A local door over twins in memory, a client of it, and requests as a client that is not ours would send them. */
+/** A local socket over in-memory ports, a client of it, and requests of a foreign client. */
 
 import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -41,12 +41,12 @@ interface OpenAdmin {
   readonly backends: MemoryBackends;
   readonly governed: MemoryGoverned;
   readonly audit: MemoryAudit;
-  /** Everything logged. */
+  /** Returns the whole log. */
   readonly log: () => string;
-  /** Milliseconds since 1970; every reading of the clock gives this. */
+  /** Sets the time of every clock, in milliseconds since 1970. */
   setNow(now: number): void;
   setReady(ready: boolean, reasons?: readonly string[]): void;
-  /** The answer is held against the OpenAPI document. */
+  /** Checks the answer against the OpenAPI document. */
   send(method: string, path: string, options?: RawOptions): Promise<RawAnswer>;
 }
 
@@ -75,7 +75,7 @@ const CERTIFICATE = {
 
 const CONTROL = { control: "acme-1:A", pack: "", rules: ["no-cards"], decisions: 3 } as const;
 
-/** A row of what was refused. */
+/** A row of refusals. */
 const REFUSAL = {
   caller_kind: "key",
   caller: "ci",
@@ -89,7 +89,7 @@ const REFUSAL = {
   last_request: "r-1",
 } as const;
 
-/** A row of what was asked. */
+/** A row of requests. */
 const REQUEST = {
   time: "2026-11-20T11:59:58.000Z",
   id: "r-1",
@@ -109,7 +109,7 @@ const REQUEST = {
   decided_by: null,
 } as const;
 
-/** Ten seconds of a provider. */
+/** Ten seconds of a provider's history. */
 const HISTORY = {
   time: "2026-11-20T11:59:50.000Z",
   kind: "backends",
@@ -264,7 +264,7 @@ export async function openAdmin(t: TestContext, over: Partial<Ports> = {}): Prom
   };
 }
 
-/** One request on a connection of its own. */
+/** Sends one request on a connection of its own. */
 export function send(socketPath: string, method: string, path: string, { headers = {}, body }: RawOptions = {}) {
   return new Promise<RawAnswer>((resolve, reject) => {
     const type =

@@ -1,6 +1,6 @@
 /**
- * Real answers held against the OpenAPI document: status, content type, headers and body must be as it says. The document
- * is what clients that are not ours are made from, so what it does not say must not be answered.
+ * Real answers checked against the OpenAPI document: status, content type, headers and body must match. Foreign clients
+ * are generated from the document, so answers must contain nothing else.
  */
 
 import assert from "node:assert/strict";
@@ -15,10 +15,10 @@ const DOCUMENT = openApiDocument({ version: "1.2.3" });
 
 const ROOT = "https://gateway.example/openapi.json";
 
-/** Where each operation stands in the document. */
+/** Place of each operation in the document. */
 const PLACES: ReadonlyMap<string, readonly [path: string, method: string]> = new Map(
   Object.entries(DOCUMENT.paths)
-    // A path without parameters goes before one that it would match.
+    // A path without parameters comes before one that would match it.
     .sort(([a], [b]) => Number(a.includes("{")) - Number(b.includes("{")))
     .flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, operation]) => [String(operation["operationId"]), [path, method]] as const),
@@ -28,7 +28,7 @@ const PLACES: ReadonlyMap<string, readonly [path: string, method: string]> = new
 const ajv = validator();
 const validators = new Map<string, ValidateFunction>();
 
-/** `body`: as it came, not looked at where the document names no schema for it. */
+/** `body` is the raw body, not checked if the document has no schema for it. */
 export function assertAnswer(operationId: string, status: number, headers: Headers, body: string): void {
   const place = PLACES.get(operationId);
   assert.ok(place !== undefined, `${operationId} is not described`);
@@ -40,7 +40,7 @@ export function assertAnswer(operationId: string, status: number, headers: Heade
   assertBody(`${operationId} ${status}`, where, headers, body);
 }
 
-/** As `assertAnswer`, of whatever the path is; what is no operation of ours must be refused in our words. */
+/** Like `assertAnswer` for any path; a path that is no operation must have our own refusal. */
 export function assertAnswerTo(method: string, target: string, status: number, headers: Headers, body: string): void {
   const path = target.split("?", 1)[0] ?? "";
   const found = [...PLACES].find(([, place]) => place[1] === method.toLowerCase() && formOf(place[0]).test(path));
@@ -85,13 +85,13 @@ function at(where: readonly string[]): Node {
   return where.reduce<Node>((node, part) => (node[part] ?? {}) as Node, DOCUMENT as unknown as Node);
 }
 
-/** The place itself, or the one that it refers to. */
+/** Returns the place itself, or the one it refers to. */
 function resolved(where: readonly string[]): readonly string[] {
   const { $ref } = at(where);
   return typeof $ref === "string" ? $ref.slice("#/".length).split("/") : where;
 }
 
-/** A colon between two parameters may come encoded. */
+/** A colon between two parameters may be percent-encoded. */
 function formOf(path: string): RegExp {
   const form = path
     .replaceAll(".", "\\.")
@@ -103,7 +103,7 @@ function formOf(path: string): RegExp {
 function validator(): Ajv2020 {
   const isDuration = (text: string): boolean => (parseDuration(text) ?? -1) >= 0;
   const made = new Ajv2020({
-    // The document holds more than schemas, and keywords of OpenAPI.
+    // The document has more than schemas, and OpenAPI keywords.
     strict: false,
     validateSchema: false,
     allErrors: true,

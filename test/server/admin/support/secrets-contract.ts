@@ -1,4 +1,4 @@
-/** What any implementation of the port `Secrets` keeps to; run over the twin in memory and over the real one. */
+/** Contract of the port `Secrets`, run over the in-memory and the real implementation. */
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";

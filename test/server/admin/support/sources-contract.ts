@@ -1,4 +1,4 @@
-/** What any implementation of the port `Sources` keeps to; run over the twin in memory and over the real one. */
+/** Contract of the port `Sources`, run over the in-memory and the real implementation. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

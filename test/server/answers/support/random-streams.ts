@@ -1,4 +1,4 @@
-/** Random streams of answers in all forms, with what providers and proxies do to them. */
+/** Random answer streams of all forms, with the effects of providers and proxies. */
 import type { Dialect } from "../../../../src/server/core/dialects/index.ts";
 
 type Random = () => number;
@@ -42,7 +42,7 @@ function prose(random: Random): string {
   return words.join(one(random, [" ", " ", " ", ""]));
 }
 
-/** Pieces of a text, cut anywhere, between halves of a character too; some are empty. */
+/** Pieces of a text, cut anywhere, also between surrogates; some are empty. */
 function piecesOf(random: Random): readonly string[] {
   const text = prose(random);
   const pieces: string[] = [];
@@ -64,7 +64,7 @@ export interface Made {
 const frame = (data: unknown, name = ""): string =>
   `${name === "" ? "" : `event: ${name}\n`}data: ${JSON.stringify(data)}\n\n`;
 
-/** Texts that grow side by side: each piece is an event of its own. */
+/** Texts that grow in parallel: each piece is an event of its own. */
 function interleaved(random: Random, count: number, make: (text: number, piece: string) => string): string[] {
   const texts = Array.from({ length: count }, () => [...piecesOf(random)]);
   const events: string[] = [];
@@ -188,12 +188,12 @@ function responses(random: Random): Made {
 
 export const FORMS = [chatChunks, chatChunks, chatChunks, toolArguments, blocks, blocks, responses];
 
-/** What stands between events, and other ways to write them. */
+/** Data between events, and other spellings of them. */
 export function disturbed(random: Random, events: readonly string[]): readonly string[] {
   const lineEnd = one(random, ["\n", "\n", "\n", "\r\n", "\r"]);
   const hasAsides = random() < 0.2;
   const isOdd = random() < 0.15;
-  // Some servers part their events by a single line end.
+  // Some servers separate events by a single line end.
   const tight = one(random, [0, 0, 0, 0, 0, 0.1, 1]);
   return events.map((event, at) => {
     let made = event;
@@ -226,7 +226,7 @@ export function disturbed(random: Random, events: readonly string[]): readonly s
   });
 }
 
-/** Chunks of a connection: whole events, several, or cut anywhere. */
+/** Chunks of a connection: one event, several, or cut anywhere. */
 export function chunksOf(random: Random, events: readonly string[]): readonly Buffer[] {
   const how = below(random, 3);
   if (how === 0) return events.map((event) => Buffer.from(event));

@@ -1,4 +1,4 @@
-/** Where files that are synced over and over go: into memory, where there is such a place. What is tested is the order. */
+/** Directory for files that are synced repeatedly: in memory if possible, since the tests are about the order. */
 
 import { accessSync, constants, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,6 +1,6 @@
 /**
- * The system calls by which the trail changes files, with a say before each of them. In place of Node's own functions,
- * so that what runs in between is the program unchanged.
+ * The file-changing system calls of the trail, with a hook before each. It replaces Node's own functions, so the
+ * program itself is unchanged.
  */
 
 import fs from "node:fs";
@@ -8,7 +8,7 @@ import { syncBuiltinESMExports } from "node:module";
 
 const NAMES = ["fsyncSync", "fdatasyncSync", "renameSync", "mkdirSync", "ftruncateSync", "rmSync"] as const;
 
-/** `before` may throw, or end the process; `writePart` writes the first half of what is about to be written. */
+/** `before` may throw, or end the process; `writePart` writes the first half of the pending bytes. */
 export function interceptFiles(before: (writePart: () => void) => void): () => void {
   const { writeSync } = fs;
   const real = NAMES.map((name) => [name, fs[name]] as const);

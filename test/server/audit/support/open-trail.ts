@@ -16,11 +16,11 @@ import { AT } from "./trails.ts";
 
 export interface Place {
   readonly folder: string;
-  /** Of key and journal. */
+  /** Directory of key and journal. */
   readonly dir: string;
-  /** A file, open for appending. */
+  /** A file opened for appending. */
   readonly fd: number;
-  /** What is in it. */
+  /** Returns its content. */
   text(): string;
 }
 

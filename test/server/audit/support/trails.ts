@@ -1,4 +1,4 @@
-/** Trails made in memory, and the verifier run over text. */
+/** In-memory trails, and the verifier over text. */
 
 import { type Chain, createChain } from "../../../../src/server/audit/chain.ts";
 import {
@@ -14,7 +14,7 @@ export const AT = Date.UTC(2026, 10, 20, 12, 0, 0, 123);
 export interface MadeTrail {
   readonly key: ChainKey;
   readonly chain: Chain;
-  /** Without newlines. */
+  /** Lines without newlines. */
   readonly lines: string[];
   add(event?: AuditEvent): void;
 }
@@ -56,6 +56,6 @@ export function verifyChunks(
 export const verifyLines = (lines: readonly string[], options: VerifyOptions = {}): Promise<TrailReport> =>
   verifyChunks([textOf(lines)], options);
 
-/** `kind seq`, in order; `-` where a finding has none. */
+/** Returns `kind seq` in order; `-` for a finding without one. */
 export const found = ({ findings }: TrailReport): readonly string[] =>
   findings.map(({ kind, seq }) => `${kind} ${seq ?? "-"}`);

@@ -1,4 +1,4 @@
-/** Every damage to a trail that the verifier can know of is found, and named by chain and number. */
+/** Every damage that the verifier can detect is found, and named by chain and number. */
 
 import assert from "node:assert/strict";
 import { sign } from "node:crypto";
@@ -46,7 +46,7 @@ test("a record with any changed byte is detected, at its line or by the gap it l
   }
 });
 
-/** Of three records, the second with these facts. */
+/** A trail of three records, the second with this data. */
 function trailWith(data: AuditEvent["data"]): MadeTrail {
   const made = makeTrail({ records: 1 });
   made.add({ event: "admin.write", data });
@@ -157,7 +157,7 @@ test("a head of an absent chain or with another hash is detected", async () => {
   ]);
 });
 
-/** The record with other members, hashed anew and signed with `key`. */
+/** Returns the record with other members, hashed again and signed with `key`. */
 function resealed(line: string, key: ReturnType<typeof generateKey>, changes: object): string {
   const { hash: _, sig: __, ...record } = JSON.parse(line);
   const unsealed = { ...record, ...changes };

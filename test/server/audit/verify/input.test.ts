@@ -1,4 +1,4 @@
-/** What the verifier reads: any chunks, any lines, several files, many threads; bounded whatever comes. */
+/** Verifier input: any chunks, any lines, several files, many threads; always bounded. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

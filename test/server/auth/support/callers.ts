@@ -1,4 +1,4 @@
-/** Keys in memory, rules that a test changes, and what is said of a credential. */
+/** In-memory keys, rules that a test changes, and the outcome of a credential. */
 
 import { randomBytes } from "node:crypto";
 import {
@@ -18,7 +18,7 @@ interface MemoryKeys extends KeyStore {
   mint(changes?: Partial<StoredKey>): { readonly text: string; readonly stored: StoredKey };
   put(stored: StoredKey): void;
   remove(id: string): void;
-  /** Ids asked for, in their order. */
+  /** Requested ids in order. */
   readonly asked: readonly string[];
 }
 
@@ -75,7 +75,7 @@ export async function identify(callers: Callers, from: Presented, asked: Asked =
   );
 }
 
-/** Kind of the caller, or the fault. */
+/** Returns the kind of the caller, or the fault. */
 export async function outcome(callers: Callers, from: Presented, asked: Asked = {}): Promise<string> {
   const found = await identify(callers, from, asked);
   return found.kind === "caller" ? found.caller.kind : found.fault;

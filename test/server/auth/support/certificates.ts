@@ -1,4 +1,4 @@
-/** An authority of a test's own, and a certificate of it for 127.0.0.1. */
+/** A test authority, and its certificate for 127.0.0.1. */
 
 import "reflect-metadata";
 import { randomUUID, webcrypto } from "node:crypto";
@@ -20,7 +20,7 @@ export async function testCertificates(): Promise<TestCertificates> {
   const authority = await x509.X509CertificateGenerator.createSelfSigned({
     ...validity,
     serialNumber: "01",
-    // Else an authority of the same name could not stand beside it in a bundle.
+    // The name is unique, so that several authorities can be in one bundle.
     name: `CN=test authority ${randomUUID()}`,
     signingAlgorithm: ECDSA,
     keys: ca,

@@ -1,4 +1,4 @@
-/** An issuer that a test runs itself: keys, tokens signed by them, and a server for discovery and the key set. */
+/** An issuer run by a test: keys, signed tokens, and a server for discovery and the key set. */
 
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
@@ -11,7 +11,7 @@ import type { IssuerOptions } from "../../../../src/server/auth/index.ts";
 export const START_MS = 1_767_225_600_000;
 
 export interface TestClock extends Clock {
-  /** Milliseconds. */
+  /** Advances by milliseconds. */
   advance(by: number): void;
 }
 
@@ -30,7 +30,7 @@ export interface TestKey {
   readonly algorithm: string;
   readonly kid: string | undefined;
   readonly privateKey: CryptoKey;
-  /** As published. */
+  /** The published key. */
   readonly jwk: JWK;
 }
 
@@ -40,7 +40,7 @@ export async function testKey(algorithm: string, kid?: string): Promise<TestKey>
   return { algorithm, kid, privateKey, jwk: { ...jwk, use: "sig", alg: algorithm, ...(kid !== undefined && { kid }) } };
 }
 
-/** Claims of a good token of `issuer` at `START_MS`, and what a test changes; undefined leaves a claim out. */
+/** Claims of a valid token of `issuer` at `START_MS`, with changes; `undefined` removes a claim. */
 export function goodClaims(issuer: string, changes: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
   const now = START_MS / 1000;
   return { iss: issuer, sub: "alice", aud: "gateway", iat: now - 10, exp: now + 3_600, ...changes };
@@ -59,18 +59,18 @@ export function sign(
 
 export interface TestIssuer extends AsyncDisposable {
   readonly origin: string;
-  /** Also the `iss` claim. */
+  /** Address and `iss` claim. */
   readonly url: string;
   readonly jwksUrl: string;
-  /** What is published; a test replaces it. */
+  /** Published keys; a test replaces them. */
   keys: readonly JWK[];
   /** Headers of the key set's answer. */
   headers: Readonly<Record<string, string>>;
-  /** Members of the discovery document over the usual ones. */
+  /** Members of the discovery document that replace the usual ones. */
   discovery: Readonly<Record<string, unknown>>;
-  /** Answers in the place of the issuer when it returns true. */
+  /** Answers instead of the issuer if it returns true. */
   intercept: (path: string, request: IncomingMessage, response: ServerResponse) => boolean;
-  /** Of each request since the start: its path and its credential. */
+  /** Path and credential of each request since the start. */
   readonly seen: { readonly path: string; readonly authorization: string | undefined }[];
   fetches(path: string): number;
   options(changes?: Partial<IssuerOptions>): IssuerOptions;

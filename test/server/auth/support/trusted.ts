@@ -9,11 +9,11 @@ interface Trusted {
   readonly ec: TestKey;
   readonly issuer: TestIssuer;
   readonly verifier: TestVerifier;
-  /** Claims of a good token, with changes. */
+  /** Claims of a valid token, with changes. */
   good(changes?: Readonly<Record<string, unknown>>): Record<string, unknown>;
 }
 
-/** Closed by `after`, that of `node:test`. */
+/** Closed by `after`, such as that of `node:test`. */
 export async function startTrusted(after: (close: () => Promise<void>) => void): Promise<Trusted> {
   const [rsa, ec] = await Promise.all([testKey("RS256", "rsa-1"), testKey("ES256", "ec-1")]);
   const issuer = await startIssuer({ keys: [rsa, ec] });
@@ -25,12 +25,12 @@ export async function startTrusted(after: (close: () => Promise<void>) => void):
   return { rsa, ec, issuer, verifier, good: (changes = {}) => goodClaims(issuer.url, changes) };
 }
 
-/** A text as it stands, or a value as JSON. */
+/** Encodes a text as given, or a value as JSON. */
 export function base64url(value: unknown): string {
   return Buffer.from(typeof value === "string" ? value : JSON.stringify(value)).toString("base64url");
 }
 
-/** A token whose claims are this text as it stands. */
+/** Returns a token whose claims are exactly this text. */
 export function signText(key: TestKey, claims: string | Uint8Array): Promise<string> {
   return new CompactSign(typeof claims === "string" ? new TextEncoder().encode(claims) : claims)
     .setProtectedHeader({ alg: key.algorithm, kid: key.kid ?? "" })

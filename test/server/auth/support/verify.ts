@@ -1,4 +1,4 @@
-/** A verifier over test issuers, and what it says. */
+/** A verifier over test issuers, and its results. */
 
 import { type Log, nullLog } from "../../../../src/base/index.ts";
 import {
@@ -13,9 +13,9 @@ import { type TestClock, testClock } from "./issuer.ts";
 export interface TestVerifier extends AsyncDisposable {
   readonly clock: TestClock;
   verify(token: string): Promise<TokenVerdict>;
-  /** What a cache asks. */
+  /** The interface that a cache uses. */
   readonly source: Pick<TokenVerifier, "verify" | "holds">;
-  /** `verified`, or the fault. */
+  /** Returns `verified`, or the fault. */
   outcome(token: string): Promise<string>;
 }
 

@@ -1,4 +1,6 @@
-/** The order of the driver: durable, then sent, then applied; one write at a time. Source: cluster reference, 2.2. */
+/**
+ * Order of the driver's steps: durable, then sent, then applied; one write at a time. Source: cluster reference, 2.2.
+ */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

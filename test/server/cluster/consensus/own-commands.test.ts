@@ -1,4 +1,4 @@
-/** Commands that a node proposes by itself. */
+/** Commands that a node proposes on its own. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/** Applied rows on their way to the disk: one batch at a time, gathered, whole. The store ends a write when the test says. */
+/** Writing of applied rows: one batch at a time, gathered, complete. The test completes each write of the store. */
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -22,9 +22,9 @@ const standing = (index: number): WrittenPosition => ({
 const put = (key: string, value = "1"): Mutation => ({ key, value });
 
 interface ScriptedStore extends StateStore {
-  /** As `3: key/a=1`, begun and ended. */
+  /** Lines such as `3: key/a=1`, at begin and end. */
   readonly written: string[];
-  /** Of the write in flight. */
+  /** Completes the write in flight. */
   end: ((error?: Error) => void) | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Carrying a command to whoever leads: what each answer makes of it, and what is said of what is not known. */
+/** Submission of a command to the leader: the effect of each answer, and unknown outcomes. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -21,9 +21,9 @@ const ALONE: Place = { role: "follower", lead: undefined };
 const DONE: WriteOutcome = { kind: "applied", index: 7, result: { kind: "ok", value: null } };
 
 interface Script {
-  /** One for each attempt; the last one stays. */
+  /** One per attempt; the last one stays. */
   readonly places: readonly Place[];
-  /** One for each command that is handed to someone; the last one stays. */
+  /** One per sent command; the last one stays. */
   readonly answers?: readonly Answer[];
   readonly reads?: readonly (ReadOutcome | "never")[];
   readonly isApplied?: boolean;
@@ -36,7 +36,7 @@ interface Run extends SubmitPorts {
   removed: boolean;
 }
 
-/** Time passes only where the code waits. */
+/** Time passes only while the code waits. */
 function run({ places, answers = [], reads = [], isApplied = true, isDiskLow = false }: Script): Run {
   const log: string[] = [];
   const bytes: Uint8Array[] = [];
@@ -50,7 +50,7 @@ function run({ places, answers = [], reads = [], isApplied = true, isDiskLow = f
     assert.ok(value !== undefined, "the script has no answer for this");
     return value;
   };
-  /** Nobody answers: the limit that was set passes. */
+  /** Nobody answers, so the limit passes. */
   const neverAnswered = <Value>(ms: number): Promise<Value> => {
     queueMicrotask(() => {
       time += ms;
@@ -187,7 +187,7 @@ test("a leader is awaited for five seconds after the last one that took the comm
     [{ places: [FOLLOWS], answers: [{ kind: "unreachable" }] }, "not-applied", LEADER_WAIT_MS],
     [{ places: [FOLLOWS], answers: [{ kind: "not-leader", lead: undefined }] }, "not-applied", LEADER_WAIT_MS],
     [{ places: [LEADS, ALONE], answers: [{ kind: "unknown" }] }, "unknown", LEADER_WAIT_MS],
-    // A leader that takes it and does not come to an end has the whole time of the caller.
+    // A leader that accepts it and never finishes gets the caller's whole time.
     [{ places: [FOLLOWS], answers: ["never"] }, "unknown", 60_000],
   ];
   for (const [script, outcome, ms] of cases) {

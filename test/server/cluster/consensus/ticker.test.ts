@@ -1,4 +1,4 @@
-/** Ticks, and waking those who wait. Time is the test's. */
+/** Ticks, and waking of waiters, with the test's time. */
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -6,7 +6,7 @@ import { createNotifier } from "../../../../src/server/cluster/consensus/notifie
 import { ELECTION_TICKS, startTicker, TICK_MS } from "../../../../src/server/cluster/consensus/ticker.ts";
 import { settled } from "../support/outcome.ts";
 
-/** The interval fires every 50 ms of its own; `behind` is how much more the clock has moved meanwhile. */
+/** The interval fires every 50 ms of its own; `behind` is the additional advance of the clock. */
 function ticking(t: TestContext): {
   readonly ticks: () => number;
   readonly advance: (behindMs?: number) => void;

@@ -1,4 +1,4 @@
-/** Requests between nodes over real TLS sockets: what comes back, and what a failure means. */
+/** Requests between nodes over real TLS sockets: answers, and the meaning of failures. */
 
 import assert from "node:assert/strict";
 import { once } from "node:events";

@@ -1,4 +1,4 @@
-/** A forward server that a test scripts, and clients for it; closed at the test's end. */
+/** A forward server scripted by a test, and clients for it; closed at the test's end. */
 
 import {
   createForwardClient,

@@ -1,4 +1,4 @@
-/** Certificates that only a holder of the secret could make, and that are none of a peer's. */
+/** Certificates that only a holder of the secret could make, and that belong to no peer. */
 
 import "reflect-metadata";
 import { createPublicKey, type KeyObject, randomBytes, webcrypto } from "node:crypto";

@@ -10,7 +10,7 @@ import { identityOf, keysOf, OTHER_SECRET, SECRET } from "./made.ts";
 
 type Judged = ReturnType<Identity["checkPeer"]>;
 
-/** What both sides make of one connection; undefined where the handshake did not end well for a side. */
+/** Returns both sides' view of one connection; `undefined` for a side whose handshake failed. */
 async function meet(server: Identity, client: Identity, over: ConnectionOptions = {}, face = 0) {
   const listener = createServer(server.serverOptions());
   let seen: Judged | undefined;

@@ -1,4 +1,4 @@
-/** Identities for tests; keys are derived once a secret, since that is slow on purpose. */
+/** Identities for tests; keys are derived once per secret, since that is slow on purpose. */
 
 import {
   type ClusterKeys,

@@ -1,4 +1,4 @@
-/** How a blank directory becomes part of a cluster, and how a member that lost its cluster asks back in. */
+/** How an empty directory joins a cluster, and how a member that lost its cluster asks to be readmitted. */
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -57,7 +57,7 @@ test("a crash between the two first writes leaves an empty log, and the next sta
   const dir = makeDir(t);
   const members = firstMembers(memberOf("a"), { kind: "peers", peers: PEERS });
   const crashed = await openFor(t, dir);
-  // The first of the two writes of `found`, and no more.
+  // Only the first of the two writes of `found`.
   const partial = createState();
   const context = Buffer.from(JSON.stringify({ added: members }));
   const { mutations } = partial.applyConfiguration({ index: 1, term: 1, data: new Uint8Array(0) }, context, [

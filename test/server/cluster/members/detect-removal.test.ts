@@ -1,4 +1,4 @@
-/** What a node knows of its own removal: who said so, and which configurations withdraw it. */
+/** A node's knowledge of its own removal: its source, and the configurations that revoke it. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createRemoval } from "../../../../src/server/cluster/members/detect-removal.ts";
@@ -81,7 +81,7 @@ for (const [canRejoin, isTold, isFinal] of [
     assert.equal(removal.isFinal(), false);
     if (isTold) removal.told(20);
     else removal.found(20);
-    // Whoever says it again changes nothing that was kept.
+    // A repeated notice changes nothing.
     removal.found(30);
     assert.deepEqual([removal.isKnown(), removal.isFinal()], [true, isFinal]);
     assert.ok(written.length <= 1);

@@ -1,4 +1,4 @@
-/** How a blank node asks to be admitted, and when it begins a cluster of its own. Times are in milliseconds. */
+/** How an empty node asks for admission, and when it forms its own cluster. Times are in milliseconds. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -18,7 +18,7 @@ interface Asked extends JoinPorts {
   readonly asked: string[];
 }
 
-/** Each question takes `askMs`; `answerOf` sees the time at which it was asked. */
+/** Each request takes `askMs`; `answerOf` gets the time of the request. */
 function scripted(answerOf: (address: string, time: number) => JoinAnswer, askMs = 0): Asked {
   let time = 1_000_000;
   const startedAt = time;

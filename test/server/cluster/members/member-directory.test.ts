@@ -1,4 +1,4 @@
-/** Whom a replica reaches, whom it listens to, and whose answers count. */
+/** Which members a replica connects to, which it listens to, and whose answers count. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/** What a leader does about members. Source: cluster reference, section 2.6. */
+/** Membership operations of a leader. Source: cluster reference, section 2.6. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

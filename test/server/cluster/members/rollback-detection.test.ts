@@ -1,4 +1,4 @@
-/** What shows that a member has forgotten, and what does not. */
+/** Evidence that a member has forgotten, and what is not evidence. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

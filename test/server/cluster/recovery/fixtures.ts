@@ -1,4 +1,4 @@
-/** A stopped member of a cluster of three, with a log whose end no majority is known to hold. */
+/** A stopped member of a three-node cluster, with a log whose end may not be on a majority. */
 
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
@@ -67,7 +67,7 @@ export async function writeSurvivor(dir: string, nodeId = "b"): Promise<void> {
   await storage.close();
 }
 
-/** Every file with its bytes. */
+/** Returns a digest of every file. */
 export function fingerprint(dir: string): Readonly<Record<string, string>> {
   const files = readdirSync(dir, { recursive: true, withFileTypes: true }).filter((each) => each.isFile());
   return Object.fromEntries(

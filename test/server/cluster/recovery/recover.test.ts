@@ -1,4 +1,4 @@
-/** Offline recovery on real directories: what is found, what is refused, what is written, and a stop before its end. */
+/** Offline recovery on real directories: findings, refusals, written files, and an early stop. */
 
 import assert from "node:assert/strict";
 import { fork } from "node:child_process";
@@ -154,7 +154,7 @@ test("a recovery keeps every log entry and drops the members, in a new term and 
   const members = rows.map(([key]) => key).filter((key) => key.startsWith("member/"));
   assert.deepEqual(members, ["member/b"]);
 
-  // The state is that of the whole log: a node that applied it in the usual way has the same rows but for the members.
+  // The state is that of the whole log: a node that applied it normally has the same rows except for the members.
   const { applied } = storage.state();
   assert.deepEqual([applied.index, applied.term, applied.now], [9, 5, 1_700_000_000_007]);
   assert.equal(loadState({ applied, rows }).digest, applied.digest);
@@ -190,7 +190,7 @@ test("a recovery stopped before its last write has changed nothing", async (t) =
   const whole = makeDir(t);
   cpSync(dir, whole, { recursive: true });
   await recoverMembership({ dir: whole, nodeId: "b", keep: ["b"] });
-  // What it prepares, beside a log that does not know of it.
+  // Files that it prepares, beside a log without them.
   for (const name of ["state-2", "snap-5-9.bin"]) cpSync(join(whole, name), join(dir, name), { recursive: true });
   const { log } = await open(t, dir, "b");
   assert.deepEqual([log.lastIndex(), log.identity.recoveryEpoch, log.snapshot().index], [8, 0, 1]);

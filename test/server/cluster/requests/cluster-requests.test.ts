@@ -1,4 +1,4 @@
-/** Requests between nodes: who answers, who relays, who redirects. Source: cluster reference, section 4.3. */
+/** Requests between nodes: answered, relayed and redirected. Source: cluster reference, section 4.3. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/** What a leader proposes by itself: the comparison of all rows, and the feature level. */
+/** Proposals of a leader on its own: the comparison of all rows, and the feature level. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/** The snapshot archive: what is written can be read, and nothing else can. Source: cluster reference, section 6.4. */
+/** The snapshot archive: written ones can be read, and nothing else can. Source: cluster reference, section 6.4. */
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -197,7 +197,7 @@ test("data after the archive is refused, inside the gzip or behind it, at once o
 
 test("a flipped bit anywhere is refused unless it decompresses to the same bytes", async (t) => {
   const archive = await archiveOf(whole());
-  // The first ten bytes are gzip's own header, whose time and system matter to nobody.
+  // The first ten bytes are gzip's own header, whose time and system are irrelevant.
   for (let at = 10; at < archive.length; at += Math.ceil(archive.length / 40)) {
     const bytes = Buffer.from(archive);
     bytes.writeUInt8((bytes[at] ?? 0) ^ 0x10, at);
@@ -220,7 +220,7 @@ test("a refusal stops reading the source at once", async (t) => {
   const source = async function* (): AsyncIterable<Uint8Array> {
     try {
       yield archive.subarray(0, 3_000);
-      // The rest never comes: the sender waits for an answer.
+      // The rest never comes, since the sender waits for an answer.
       await new Promise(() => undefined);
     } finally {
       isEnded = true;

@@ -1,6 +1,6 @@
 /**
- * What of an archive is restored where its secrets were sealed under another cluster secret. Source: design decisions,
- * section 20 (restoring into a cluster of another secret).
+ * Restoring an archive whose secrets were sealed under another cluster secret. Source: design decisions, section 20
+ * (restoring into a cluster of another secret).
  */
 
 import assert from "node:assert/strict";
@@ -108,7 +108,7 @@ for (const { name, archive, isRefused, secrets, certificates = [] } of CASES) {
     assert.deepEqual(restored.leftOut, { secrets, certificates });
     assert.deepEqual([hasKey(node, "archived"), hasKey(node, "before")], [true, false]);
     assert.deepEqual(rowsOf(node, SEALED), []);
-    // What is sealed from now on is sealed as in a new cluster.
+    // Values are sealed from now on as in a new cluster.
     for (const command of [...dataKey("dk-1", OWN), ...secrets.map((it) => secret(it))]) {
       assert.equal((await node.write(command, options())).kind, "ok");
     }

@@ -1,4 +1,4 @@
-/** When a snapshot is made, what of the log goes with it, and who is sent one. Over a real data directory. */
+/** When a snapshot is made, which log entries it drops, and to whom it is sent. Over a real data directory. */
 
 import assert from "node:assert/strict";
 import { existsSync, readdirSync } from "node:fs";
@@ -23,7 +23,7 @@ interface Bench extends MachineBench {
   lowestMatch: number;
   isInstalling: boolean;
   compacted: number;
-  /** Entries up to and with `last`, appended and applied, without rows. */
+  /** Appends and applies entries up to and including `last`, without rows. */
   fill(last: number, bytes?: number): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** A writer that is killed in the middle, again and again: what it was told is durable is there, and nothing is refused. */
+/** A writer that is killed repeatedly: acknowledged writes are there, and no directory is refused. */
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -19,7 +19,7 @@ function startWriter(t: TestContext, dir: string, round: number): ChildProcess {
   return child;
 }
 
-/** Kills after `lines` reports; gives the last one that arrived whole. */
+/** Kills after `lines` reports; returns the last complete one. */
 async function writeUntilKilled(t: TestContext, dir: string, round: number, lines: number) {
   const child = startWriter(t, dir, round);
   let text = "";
@@ -62,13 +62,13 @@ test("a batch interrupted by a crash loses nothing, whichever of log and guard f
   const storage = await open(t, dir);
   await storage.log.append({ entries: entries(4, 9, 3), hardState: { term: 3, vote: "b", commit: 1 }, sync: true });
   await storage.close();
-  // The log was written and the guard was not: it names an entry that was replaced since.
+  // The log was written and the guard was not: the guard names an entry that has been replaced.
   const guardAfter = readFileSync(join(dir, "raft-guard"));
   writeFileSync(join(dir, "raft-guard"), guardBefore);
   const ahead = await open(t, dir);
   assert.equal(ahead.log.lastIndex(), 9);
   await ahead.close();
-  // The guard is written behind the log only, so the other order is a log that was put back.
+  // The guard is written only after the log, so the other order means that the log was put back.
   writeFileSync(join(dir, "raft-guard"), guardAfter);
   const old = makeDir(t);
   cpSync(dir, old, { recursive: true });

@@ -1,7 +1,7 @@
 // tier: all
 /**
- * Damage done to the files of a closed directory (cluster reference, table of section 3.3). Every one is refused, none is
- * repaired, and the message says what to do. LevelDB alone opens most of them without a word.
+ * Damage to the files of a closed directory (cluster reference, table of section 3.3). Each is refused, none is
+ * repaired, and the message gives the remedy. LevelDB alone opens most of them silently.
  */
 
 import assert from "node:assert/strict";
@@ -25,7 +25,7 @@ async function refusesToStart(t: TestContext, dir: string, code: "damaged" | "fo
   await assert.rejects(open(t, dir), refusal(code, REMEDY), "refused again: nothing was repaired by the first attempt");
 }
 
-/** Closed without the tables of a clean start: all of it is in LevelDB's log file. */
+/** Closed without the tables of a clean start, everything is in LevelDB's log file. */
 const WAL = /\.log$/;
 
 test("a truncated log file loses acknowledged entries and is refused", async (t) => {
@@ -91,7 +91,7 @@ test("a deleted or emptied CURRENT is refused, in either database", async (t) =>
   }
 });
 
-/** Several tables: entries large enough for many files, and a clean start behind them. */
+/** Several tables: entries large enough for many files, and a clean start after them. */
 async function withTables(t: TestContext): Promise<string> {
   const dir = makeDir(t);
   const storage = await openStorage({ dir, nodeId: "a" });
@@ -148,7 +148,7 @@ for (const database of ["raft", "state-1"] as const) {
     const reader = startReader(t);
     const expected = await reader(dir);
     assert.equal(expected.kind, "read");
-    // Opening writes tables anew, so what is copied is what lies there now.
+    // Opening rewrites tables, so the current ones are copied.
     const table = fileOf(dir, /\.ldb$/, database);
     let refused = 0;
     const TRIALS = randomRuns(25, 8);
@@ -172,7 +172,7 @@ for (const database of ["raft", "state-1"] as const) {
   });
 }
 
-/** Opens directories in a second process; where LevelDB ends that one, the damage was noticed, and another is started. */
+/** Opens directories in a second process; if LevelDB crashes it, the damage was noticed, and another is started. */
 function startReader(t: TestContext): (dir: string) => Promise<Found> {
   const program = childProgram("./read-storage.ts", import.meta.url);
   let child: ChildProcess | undefined;

@@ -1,4 +1,4 @@
-/** The data directory on a real disk, with real second processes, and damage done to its files. */
+/** The data directory on a real disk, with real second processes, and damage to its files. */
 
 import assert from "node:assert/strict";
 import { type ChildProcess, fork } from "node:child_process";
@@ -15,7 +15,7 @@ async function initialise(dir: string, nodeId = "a"): Promise<void> {
   await (await openStorage({ dir, nodeId })).close();
 }
 
-/** Changes the closed database behind the gateway's back. */
+/** Changes the closed database outside the gateway. */
 async function tamper(dir: string, change: (database: ClassicLevel) => Promise<void>): Promise<void> {
   const database = new ClassicLevel(join(dir, "raft"), { createIfMissing: false });
   await database.open();

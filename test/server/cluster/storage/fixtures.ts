@@ -1,4 +1,4 @@
-/** What the tests of the storage share: directories that are removed, logs that are written, refusals. */
+/** Shared by the storage tests: temporary directories, written logs, refusals. */
 
 import assert from "node:assert/strict";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -43,21 +43,21 @@ export function entries(from: number, to: number, term: number, size?: number): 
   );
 }
 
-/** As the replica does: the first rows, then the first configuration. */
+/** Like the replica: the first rows, then the first configuration. */
 export async function bootstrap(storage: Storage, configuration: Configuration = voters("a")): Promise<void> {
   const rows = [["member/a", "1{}"]] as const;
   await storage.state().write([{ key: "member/a", value: "1{}" }], { index: 1, term: 1, now: 0 }, digestOf(rows));
   await storage.log.bootstrap(configuration);
 }
 
-/** Opened for the test, closed behind it whatever happens. */
+/** Opens it for the test and closes it afterwards in any case. */
 export async function open(t: TestContext, dir: string, nodeId = "a"): Promise<Storage> {
   const storage = await openStorage({ dir, nodeId });
   t.after(() => storage.close().catch(() => undefined));
   return storage;
 }
 
-/** A closed directory of a node that voted in term 2 and holds entries 2 to `last`, written one batch each. */
+/** A closed directory of a node that voted in term 2 and has entries 2 to `last`, written one batch each. */
 export async function writeLog(dir: string, last: number, size = 200): Promise<void> {
   const storage = await openStorage({ dir, nodeId: "a" });
   await bootstrap(storage);
@@ -68,7 +68,7 @@ export async function writeLog(dir: string, last: number, size = 200): Promise<v
   await storage.close();
 }
 
-/** The only file of the database with this ending, or the largest. */
+/** Returns the only file of the database with this ending, or the largest. */
 export function fileOf(dir: string, ending: RegExp, database = "raft"): string {
   const found = readdirSync(join(dir, database))
     .filter((name) => ending.test(name))
@@ -82,7 +82,7 @@ export function damage(file: string, change: (bytes: Buffer) => Buffer): void {
   writeFileSync(file, change(readFileSync(file)));
 }
 
-/** All entries from `first` to the end, as index, term and text. */
+/** Returns all entries from `first` to the end, as index, term and text. */
 export function contents(storage: Storage, first = storage.log.firstIndex()): readonly string[] {
   const last = storage.log.lastIndex();
   if (last < first) return [];

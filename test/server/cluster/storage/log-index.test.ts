@@ -1,4 +1,4 @@
-/** What of the log is in memory, against a list that holds everything. */
+/** The in-memory part of the log, compared with a complete list. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/** The bytes of the log's records: what is read is what was written, and any changed bit is noticed. */
+/** The bytes of the log's records: they are read as written, and any changed bit is noticed. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

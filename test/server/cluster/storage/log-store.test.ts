@@ -1,4 +1,4 @@
-/** The log on a real disk: what is appended, replaced, compacted and installed, and what of it a restart finds. */
+/** The log on a real disk: appended, replaced, compacted and installed entries, and what a restart finds. */
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -230,7 +230,7 @@ test("the configuration is that of the snapshot and of applied changes only", as
   assert.equal(again.log.initialState().hardState.commit, 3, "what is applied was committed");
 });
 
-/** Of the rows of a bootstrap and of others. */
+/** Returns the digest of the rows of a bootstrap and of others. */
 function digestWith(...keys: readonly string[]): string {
   return digestOf(["member/a", ...keys].map((key) => [key, "1{}"] as const));
 }

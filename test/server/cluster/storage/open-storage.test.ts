@@ -1,5 +1,5 @@
 // tier: all
-/** Whose directory it is, what room it has, how long it takes to open, and what a failed write is the end of. */
+/** Ownership of a directory, its free space, the time to open it, and the effect of a failed write. */
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -11,7 +11,7 @@ import { ClassicLevel } from "classic-level";
 import { openStorage, StorageError } from "../../../../src/server/cluster/storage/index.ts";
 import { bootstrap, contents, entries, makeDir, open, refusal } from "./fixtures.ts";
 
-/** As the version before left it: a database with two records. */
+/** Writes a directory like the previous version: a database with two records. */
 async function writeFormat1(dir: string): Promise<void> {
   const level = new ClassicLevel(join(dir, "raft"));
   await level.put("m/format", "1");
@@ -121,11 +121,11 @@ test("10,000 entries of 1 KB are opened and checked at once", async (t) => {
   }
   const best = Math.min(...times);
   t.diagnostic(`opened in ${times.map((each) => each.toFixed(0)).join(", ")} ms (goal 400)`);
-  // The goal is for a machine that does nothing else; slow ones take four times as long, and what grows with the square far longer.
+  // The goal is for an idle machine; slow ones take four times as long, and quadratic work far longer.
   assert.ok(best < 5_000, `${best} ms`);
 });
 
-/** A file system of 8 MiB; undefined where it cannot be mounted. */
+/** A file system of 8 MiB; `undefined` if it cannot be mounted. */
 function smallDisk(t: TestContext): string | undefined {
   const dir = mkdtempSync(join(tmpdir(), "gateway-small-"));
   try {
@@ -179,7 +179,7 @@ test("a start on a full disk reports it", async (t) => {
   try {
     writeFileSync(join(disk, "ballast"), Buffer.alloc(9 << 20));
   } catch {
-    // Full, as it should be.
+    // Full as intended.
   }
   await assert.rejects(openStorage({ dir: join(disk, "data"), nodeId: "a" }), refusal("disk_full", /free space/));
 });

@@ -1,6 +1,6 @@
 /**
- * Run by damage.test.ts as a second process: opens the directories that it is told of, and says what they hold. LevelDB
- * ends its process where some bytes contradict what it takes for granted.
+ * Run by damage.test.ts as a second process: opens the given directories, and reports their content. LevelDB crashes
+ * its process on some contradictory bytes.
  */
 
 import { createHash } from "node:crypto";
@@ -10,7 +10,7 @@ import { contents } from "./fixtures.ts";
 
 export type Found =
   | { readonly kind: "read"; readonly digest: string }
-  /** At the opening or while reading; rows are judged by their digest as well. */
+  /** Refused at the opening or while reading; rows are also judged by their digest. */
   | { readonly kind: "refused" }
   | { readonly kind: "failed"; readonly message: string };
 

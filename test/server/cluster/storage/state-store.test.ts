@@ -1,4 +1,4 @@
-/** The state on a real disk: rows, snapshots of them, generations, and each place where a process can end between. */
+/** The state on a real disk: rows, snapshots, generations, and each place where a process can end in between. */
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";

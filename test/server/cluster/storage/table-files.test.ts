@@ -1,4 +1,4 @@
-/** Tables of a real database, whole and with each of their bytes changed. */
+/** Tables of a real database, intact and with each of their bytes changed. */
 
 import assert from "node:assert/strict";
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -8,7 +8,7 @@ import { type TestContext, test } from "node:test";
 import { ClassicLevel } from "classic-level";
 import { crc32c, faultOfTables } from "../../../../src/server/cluster/storage/table-files.ts";
 
-/** Values that snappy packs and some that it cannot, over several blocks. */
+/** Values that snappy compresses and some that it cannot, over several blocks. */
 function* rows(): Generator<readonly [string, Buffer]> {
   for (let at = 0; at < 400; at += 1) {
     const isPacked = at % 2 === 0;
@@ -19,7 +19,7 @@ function* rows(): Generator<readonly [string, Buffer]> {
   }
 }
 
-/** A database at rest with one table; resolves with its folder and the table's path. */
+/** A closed database with one table; resolves with its folder and the table's path. */
 async function databaseWith(t: TestContext, compression: boolean): Promise<{ folder: string; table: string }> {
   const folder = await mkdtemp(join(tmpdir(), "gateway-tables-"));
   t.after(() => rm(folder, { recursive: true, force: true }));
@@ -47,7 +47,7 @@ for (const compression of [true, false]) {
     const { folder, table } = await databaseWith(t, compression);
     assert.equal(await faultOfTables(folder), undefined);
     const whole = await readFile(table);
-    // What pads the handles of the footer is of no meaning, and without its magic number a file is no table.
+    // Padding of the footer's handles has no meaning, and a file without its magic number is not a table.
     const end = whole.length - 48;
     let missed = 0;
     for (let at = 0; at < end; at += 1 + Math.floor(end / 600)) {

@@ -12,7 +12,7 @@ await log.append({ entries: [], hardState: vote, sync: true });
 writeSync(1, `${term} ${log.lastIndex()}\n`);
 for (let count = 1; ; count++) {
   const last = log.lastIndex();
-  // Now and then what stands behind is replaced, as a new leader does.
+  // Sometimes later entries are replaced, as by a new leader.
   const from = count % 50 === 0 ? Math.max(2, last - 5) : last + 1;
   const size = 1 + ((count * 7) % 40);
   const entries = Array.from({ length: size }, (_, at) => ({

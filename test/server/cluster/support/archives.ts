@@ -1,4 +1,4 @@
-/** Archives as a test wants them: whole, and broken in one place. */
+/** Archives for tests: valid, and broken in one place. */
 
 import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -23,7 +23,7 @@ export function makeDir(t: TestContext): string {
   return dir;
 }
 
-/** A state of this many rows, and `meta.json` that describes it. */
+/** A state with these rows, and the `meta.json` that describes it. */
 export function stateOf(rows: readonly (readonly [key: string, value: string])[]): {
   readonly bytes: Buffer;
   readonly meta: ArchiveMeta;
@@ -74,7 +74,7 @@ export async function archiveOf(members: readonly Member[]): Promise<Buffer> {
   return gzipSync(await tarOf(members));
 }
 
-/** In pieces of this size. */
+/** Yields pieces of this size. */
 export async function* piecesOf(bytes: Uint8Array, size = 1_000): AsyncIterable<Uint8Array> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }

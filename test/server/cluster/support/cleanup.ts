@@ -1,4 +1,4 @@
-/** What a test opened is closed in reverse: Node runs `after` hooks in the order in which they were given. */
+/** Closes what a test opened in reverse order: Node runs `after` hooks in registration order. */
 
 import type { TestContext } from "node:test";
 

@@ -1,4 +1,4 @@
-/** Whole nodes with their worker threads, in this process: alone, or several over loopback TLS. */
+/** Complete nodes with their worker threads in this process: single, or several over loopback TLS. */
 
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
@@ -21,7 +21,7 @@ export interface TestNode extends Cluster {
   readonly lines: readonly LogLine[];
 }
 
-/** Ports that nobody listens on now. */
+/** Returns ports without a listener. */
 function freePorts(count: number): Promise<readonly number[]> {
   return Promise.all(Array.from({ length: count }, () => freePort()));
 }
@@ -46,7 +46,7 @@ export function optionsAlone(dataDir: string, more: Partial<OpenClusterOptions> 
   };
 }
 
-/** Closed behind the test, whatever happens. */
+/** Closed after the test in any case. */
 export async function openFor(t: TestContext, given: OpenClusterOptions): Promise<TestNode> {
   const { log, lines } = memoryLog();
   const cluster = await openCluster({ ...given, log });
@@ -87,7 +87,7 @@ export async function openTogether(t: TestContext, ids: readonly string[]): Prom
   return nodes;
 }
 
-/** All of them name the same leader, who is one of them and says so itself. */
+/** Resolves when all of them name the same leader, which is one of them and agrees. */
 export async function leaderOf(nodes: readonly TestNode[]): Promise<TestNode> {
   const find = (): TestNode | undefined => {
     const leader = nodes.find((node) => node.status().role === "leader");

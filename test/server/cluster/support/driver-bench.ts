@@ -1,6 +1,6 @@
 /**
- * One driver over scripted ports: a log in memory, a write that ends when the test says, and peers that are messages.
- * `trace` holds what the driver asked for, in order.
+ * One driver over scripted ports: an in-memory log, a write that the test completes, and peers as messages. `trace` has
+ * the driver's requests in order.
  */
 
 import assert from "node:assert/strict";
@@ -25,27 +25,27 @@ export interface DriverBench {
   readonly driver: Driver;
   readonly log: MemoryLog;
   readonly trace: string[];
-  /** Begun and not ended; at most one, or the driver breaks its word. */
+  /** Started and not completed; at most one, by the driver's contract. */
   readonly writing: LogWrite | undefined;
   readonly installing: SnapshotMeta | undefined;
   readonly sent: Message[];
   readonly applied: Entry[];
   mayApply: boolean;
-  /** The write in flight becomes durable. */
+  /** Makes the write in flight durable. */
   endWrite(): void;
   endInstall(): void;
-  /** Ends writes until none begins. */
+  /** Completes writes until none starts. */
   settle(): void;
   receive(message: Partial<Message> & Pick<Message, "type">): void;
-  /** Leads the next term with the vote of `b`; its first entry is committed where `isEstablished`. */
+  /** Leads the next term with the vote of `b`; `isEstablished` commits its first entry. */
   lead(isEstablished?: boolean): number;
-  /** `b` has everything up to `index`. */
+  /** Acknowledges everything up to `index` from `b`. */
   acknowledge(index: number): void;
   propose(text: string): Outcome<WriteOutcome>;
   read(): Outcome<ReadOutcome>;
 }
 
-/** What a callback was called with, in order: exactly once is for the test to see. */
+/** Arguments of a callback, in order, so that a test can check that it was called exactly once. */
 type Outcome<Value> = Value[];
 
 export const THREE = configuration("a", "b", "c");

@@ -1,6 +1,6 @@
 /**
- * A leader as membership and requests see it: a status that the test writes, changes that are applied at once or
- * answered as scripted, and time that passes only where the code waits.
+ * A leader for membership and requests: a status written by the test, changes that are applied at once or answered by
+ * script, and time that passes only while the code waits.
  */
 
 import assert from "node:assert/strict";
@@ -30,19 +30,19 @@ export interface LeaderBench {
   readonly ports: MembershipPorts;
   status: RaftStatus;
   readonly members: Map<string, Member>;
-  /** Ticks of silence by id; 0 unless set. */
+  /** Ticks of silence by id; 0 by default. */
   readonly silent: Map<string, number>;
-  /** As `remove-node c, add-learner d (joint-implicit)`. */
+  /** Changes such as `remove-node c, add-learner d (joint-implicit)`. */
   readonly changes: string[];
-  /** Members that the context of the last change added. */
+  /** Members added by the context of the last change. */
   added: readonly Member[];
   readonly lines: readonly LogLine[];
   readonly transfers: string[];
   readonly probes: string[];
   readonly answersProbe: Set<string>;
-  /** Taken before changes are applied, one each. */
+  /** Outcomes used before changes are applied, one each. */
   readonly outcomes: WriteOutcome[];
-  /** What is waited for meanwhile; called with the time at the begin of every wait. */
+  /** Called with the time at the start of every wait. */
   onWait: (timeMs: number) => void;
   now(): number;
   deadline(ms: number): Deadline;
@@ -183,7 +183,7 @@ function progress(match: number, isLearner: boolean): ProgressStatus {
   };
 }
 
-/** As the core does, the joint configuration included that leaves by itself. */
+/** Like the core, including the joint configuration that is left automatically. */
 function afterChange(configuration: Configuration, change: ConfChange): Configuration {
   const entered = applyChange(configuration, change);
   assert.equal(entered.kind, "changed");

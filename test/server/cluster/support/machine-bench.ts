@@ -28,7 +28,7 @@ export interface MachineBench {
   readonly diverged: number[];
   readonly faults: unknown[];
   restored: number;
-  /** As the next entry, appended to the log and applied. */
+  /** Appends the command as the next entry and applies it. */
   apply(command: NamedCommand): Promise<Entry>;
 }
 
@@ -109,7 +109,7 @@ export async function machineBench(t: TestContext, dir = makeDir(t), nodeId = "a
   return bench;
 }
 
-/** The rows that a data directory holds, and where they stand. */
+/** Returns the rows in a data directory, and their index. */
 export async function rowsOn(t: TestContext, dir: string, nodeId = "a"): Promise<{ rows: Row[]; index: number }> {
   const storage = await openFor(t, dir, nodeId);
   const rows: Row[] = [];

@@ -1,4 +1,4 @@
-/** A network that reaches nobody, remembers what it was asked for, and answers as a test says. */
+/** A network without peers that records requests and answers as a test says. */
 
 import type { Asked, Network, NetworkReply } from "../../../../src/server/cluster/network.ts";
 import type { SnapshotRecord } from "../../../../src/server/cluster/storage/index.ts";
@@ -8,7 +8,7 @@ export interface SilentNetwork extends Network {
   readonly asked: { readonly address: string; readonly asked: Asked }[];
   readonly sentSnapshots: { readonly record: SnapshotRecord; readonly path: string }[];
   answer: (address: string) => NetworkReply;
-  /** Of `sendSnapshot`. */
+  /** Result of `sendSnapshot`. */
   transfer: () => Promise<void>;
 }
 

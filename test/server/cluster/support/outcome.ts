@@ -1,4 +1,4 @@
-/** What the tests of the cluster share: expected errors, a log that is read back, and limits on waits. */
+/** Shared by the cluster tests: expected errors, a log that is read back, and timeouts. */
 
 import assert from "node:assert/strict";
 import type { Log, LogLevel } from "../../../../src/base/index.ts";
@@ -34,12 +34,12 @@ export function memoryLog(): { readonly log: Log; readonly lines: readonly LogLi
   return { lines, log: { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") } };
 }
 
-/** Lets everything run that waits for nothing but promises. */
+/** Runs everything that waits only for promises. */
 export async function settled(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
 }
 
-/** Resolves once the condition holds; fails with its name after the limit. */
+/** Resolves once the condition is true; fails with `what` after the limit. */
 export async function until(what: string, holds: () => boolean, limitMs = 45_000): Promise<void> {
   const end = performance.now() + limitMs;
   while (!holds()) {

@@ -1,4 +1,4 @@
-/** What is told of clocks that differ, and when leadership is given away for them. */
+/** Reports about differing clocks, and transfers of leadership because of them. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -131,7 +131,7 @@ test("a member sets the log's time while its clock is within thirty seconds of t
     [-31_000, false],
     [-HOUR, false],
   ] as const) {
-    // Of several readings the quickest counts.
+    // Among several readings the fastest counts.
     for (let reading = 0; reading < 8; reading += 1) {
       clocks.note("b", { atMs: EPOCH + offsetMs, monotonicMs: 0, roundTripMs: 1 });
     }

@@ -1,4 +1,4 @@
-/** The clocks of others: which reading counts, what the median is, and what a leader stamps. */
+/** Clocks of other members: which reading counts, the median, and a leader's stamps. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -8,7 +8,7 @@ import { createClocks } from "../../../../src/server/cluster/time/clocks.ts";
 const HOUR = 3_600_000;
 const EPOCH = 1_700_000_000_000;
 
-/** A node whose clock is right, unless it is set, and readings of others by how far they are ahead of the right time. */
+/** A node with a right clock unless it is set, and readings of others by their offset from the right time. */
 function clocksOf(offsets: Readonly<Record<string, number>>) {
   let monotonic = 0;
   let setBy = 0;
@@ -25,7 +25,7 @@ function clocksOf(offsets: Readonly<Record<string, number>>) {
     clocks,
     steps,
     read,
-    /** The time that it goes by, ahead of the right one. */
+    /** Offset of the time it uses from the right time. */
     ahead: () => clocks.now() - EPOCH - monotonic,
     pass(ms: number) {
       monotonic += ms;
@@ -43,13 +43,13 @@ test("a node follows the median if its clock is far from it, and no other clock 
     // This clock is fast, and slow.
     [{ b: -HOUR, c: -HOUR + 5 }, HOUR - 5, -HOUR + 5],
     [{ b: HOUR, c: HOUR }, -HOUR, HOUR],
-    // Another's is.
+    // Another clock is off.
     [{ b: HOUR, c: 3 }, -3, 0],
     [{ b: -HOUR, c: 3 }, 0, 0],
-    // Of two nobody knows which is right: the earlier one harms less.
+    // Between two clocks it is unknown which is right; the earlier one does less harm.
     [{ b: -HOUR }, HOUR, -HOUR],
     [{ b: HOUR }, 0, 0],
-    // Within what clocks do.
+    // Within normal variation.
     [{ b: -1_900, c: -1_900 }, 1_900, 0],
     [{ b: -2_100, c: -2_100 }, 2_100, -2_100],
     [{ b: 1_900, c: 1_900 }, -1_900, 0],
@@ -101,7 +101,7 @@ test("a lasting step is followed after ten seconds if no other node can tell, an
   confirmed.set(HOUR);
   confirmed.read("b", HOUR + 20);
   assert.equal(confirmed.ahead(), HOUR);
-  // A clock that jumps to and fro never settles.
+  // A clock that jumps back and forth never settles.
   const unsteady = clocksOf({});
   for (let turn = 0; turn < 20; turn += 1) {
     unsteady.set(turn % 2 === 0 ? HOUR : 2 * HOUR);

@@ -1,4 +1,4 @@
-/** Transports of a test: what reaches them is kept, files lie in a directory of its own, all is closed at the end. */
+/** Test transports: received messages are kept, files are in a directory of their own, and all is closed at the end. */
 
 import { createHash, randomBytes } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -24,7 +24,7 @@ export interface TestNode {
   readonly messages: Message[];
   readonly unreachable: string[];
   readonly removals: (readonly [index: number, from: string])[];
-  /** By whom this node was refused, and with which code. */
+  /** Peers that refused this node, with the code. */
   readonly refusals: (readonly [code: string, peer: string])[];
   readonly safe: (readonly [peer: string, index: number])[];
   readonly clocks: (readonly [peer: string, reading: ClockReading])[];

@@ -127,7 +127,7 @@ test("the queue to a slow peer is bounded: the rest is dropped and reported", as
     if (index % 20 === 0) await new Promise(setImmediate);
   }
   assert.ok(n1.unreachable.length >= 1);
-  // What is dropped is not copied first, so that this holds whenever the garbage is collected.
+  // Dropped messages are not copied first, so this is true whenever garbage is collected.
   const grown = process.memoryUsage().arrayBuffers - before;
   assert.ok(grown < 24 * 1024 * 1024, `${grown} bytes`);
   relay.stall(false);

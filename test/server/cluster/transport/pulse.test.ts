@@ -1,4 +1,7 @@
-/** What nodes tell each other between messages: their clocks and how far their logs are safe; and two of one name. */
+/**
+ * Information that nodes exchange between messages: their clocks and durable log positions; and two processes with one
+ * id.
+ */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -11,7 +14,7 @@ import { addressOf, know, messageOf, testNode } from "./harness.ts";
 
 const HOUR = 3_600_000;
 
-/** A node's ports, with a clock that is `ahead`, and what it was told. */
+/** A node's ports, with a clock offset of `ahead`, and the received information. */
 function ports(ahead: number, safe: number) {
   const heard: unknown[] = [];
   let now = 1_000;

@@ -1,4 +1,4 @@
-/** A TCP relay in front of an address that a test cuts, counts and changes bytes of. */
+/** A TCP relay in front of an address whose bytes a test cuts, counts and changes. */
 
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
@@ -7,15 +7,15 @@ import { atEnd, type Owner } from "../../../e2e/support/wait.ts";
 
 interface Relay {
   readonly address: string;
-  /** Breaks the connection once so many bytes have gone to the far side; undefined for never. */
+  /** Breaks the connection after this many bytes to the far side; `undefined` for never. */
   cutAfter(bytes: number | undefined): void;
-  /** Bytes that have gone to the far side, on all connections. */
+  /** Bytes sent to the far side, on all connections. */
   forwarded(): number;
   connections(): number;
-  /** Where new connections lead. */
+  /** Sets the target of new connections. */
   leadTo(address: string): void;
   cut(): void;
-  /** Takes no bytes from who is connected. */
+  /** Stops reading from connected clients. */
   stall(isStalled: boolean): void;
 }
 

@@ -1,4 +1,4 @@
-/** Snapshots between transports: whole, cut, damaged, refused and overtaken. */
+/** Snapshots between transports: complete, cut, damaged, refused and superseded. */
 
 import assert from "node:assert/strict";
 import { readdir, readFile, truncate, writeFile } from "node:fs/promises";
@@ -32,7 +32,7 @@ async function pair(
   return [n1, n2];
 }
 
-/** A peer that has said hello for a snapshot and then does as the test wants. */
+/** A peer that has sent hello for a snapshot and then acts as the test says. */
 async function rawSender(node: TestNode, id = "n1"): Promise<RawPeer> {
   const identity = await identityOf(id);
   const peer = await rawPeer(node.transport.address, identity);
@@ -172,7 +172,7 @@ test("a damaged chunk is refused, and earlier ones are kept", async (context) =>
   whole.socket.destroy();
 });
 
-/** The chunk's own sum is wrong, the frame around it is right. */
+/** Returns a chunk with a wrong checksum in a valid frame. */
 function withWrongSum(frame: Buffer): Buffer {
   const payload = Buffer.from(frame.subarray(FRAME_OVERHEAD));
   payload.writeUInt32BE((payload.readUInt32BE(9) ^ 1) >>> 0, 9);

@@ -65,7 +65,7 @@ const anyMessage: fc.Arbitrary<Message> = fc.oneof(
   }),
 );
 
-/** Buffers as plain byte arrays and objects with their usual prototype, for comparison. */
+/** Converts buffers to byte arrays and objects to their usual prototype, for comparison. */
 function plain(message: Message): unknown {
   const { snapshot } = message;
   return {

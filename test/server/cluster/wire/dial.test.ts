@@ -1,4 +1,4 @@
-/** What dialling tells of an address, and how a link notices that its peer is gone. */
+/** Dialing errors, and how a link notices that its peer is gone. */
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -43,7 +43,7 @@ async function failure(options: DialOptions): Promise<Pick<DialError, "kind" | "
   return { kind: error.kind, code: error.code };
 }
 
-/** A server of plain TCP that does as it is told with each connection. */
+/** A plain TCP server with a given handler for each connection. */
 async function plainServer(context: TestContext, onSocket: (socket: Socket) => void): Promise<string> {
   const server = createServer(onSocket);
   server.listen(0, "127.0.0.1");
@@ -57,7 +57,7 @@ async function plainServer(context: TestContext, onSocket: (socket: Socket) => v
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** The address of a peer that answers any hello with `answer`. */
+/** Returns the address of a peer that answers any hello with `answer`. */
 async function answering(context: TestContext, identity: Identity, answer: Buffer): Promise<string> {
   const server = createTlsServer(identity.serverOptions(), (socket) => {
     socket.on("error", () => undefined);

@@ -20,7 +20,7 @@ const anyFrame = fc.record(
   { noNullPrototype: true },
 );
 
-/** `bytes` in pieces of the given lengths, over and over. */
+/** Yields `bytes` in pieces of the given lengths, repeatedly. */
 function* pieces(bytes: Buffer, lengths: readonly number[]): Generator<Buffer> {
   for (let at = 0, n = 0; at < bytes.length; n++) {
     const length = lengths[n % lengths.length] ?? 1;

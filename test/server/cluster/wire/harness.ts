@@ -1,4 +1,4 @@
-/** A listener of a test: it keeps what happens on it and is closed at the test's end. */
+/** A test listener that records its events and is closed at the test's end. */
 
 import {
   type Frame,

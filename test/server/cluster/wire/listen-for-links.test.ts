@@ -1,4 +1,4 @@
-/** What a listener makes of peers that are not as they should be, over real TLS sockets. */
+/** A listener with invalid peers, over real TLS sockets. */
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -24,7 +24,7 @@ interface Refusal {
   readonly listener?: Partial<ListenOptions>;
 }
 
-/** In the order of the checks: each hello is also wrong in every way that is looked at later. */
+/** Refusals in the order of the checks: each hello is also wrong in every later way. */
 const REFUSALS: readonly Refusal[] = [
   { code: "identity_mismatch", self: { nodeId: "n3", clusterId: "0123456789abcdef", epoch: 0 } },
   { code: "wrong_cluster", self: { clusterId: "0123456789abcdef", epoch: 0, proto: [2, 3] } },

@@ -1,11 +1,11 @@
-/** Time that passes when a test says so. */
+/** Time controlled by the test. */
 
 import type { Timing } from "../../../../src/server/cluster/wire/index.ts";
 
 interface ManualTiming extends Timing {
-  /** Runs what falls due, in its order. */
+  /** Runs due timers in order. */
   advance(ms: number): void;
-  /** The delays that have been asked for, ever. */
+  /** All requested delays. */
   readonly asked: readonly number[];
 }
 

@@ -1,4 +1,4 @@
-/** A log that is kept, to see what is said and how often. */
+/** A log that is recorded, to check messages and their number. */
 
 import type { Log, LogFields } from "../../../../src/base/index.ts";
 

@@ -1,4 +1,4 @@
-/** A TLS connection that a test writes bytes on, as a peer that does as it likes. */
+/** A TLS connection on which a test writes raw bytes. */
 
 import { once } from "node:events";
 import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";

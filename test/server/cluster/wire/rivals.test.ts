@@ -1,4 +1,4 @@
-/** Two processes of one node id, as the node that both connect to judges them. */
+/** Two processes with one node id, judged by the node that both connect to. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,6 +1,6 @@
 /**
- * One of each thing that goes over the wire between nodes, or lies in a data directory or a trail, as bytes; and how it is
- * read again. What is recorded of them stays: nodes, directories and trails of other builds have it so.
+ * One sample of each format on the wire between nodes, in a data directory or in a trail, as bytes; and how it is
+ * parsed. Recorded samples never change, since nodes, directories and trails of other builds have them.
  */
 import { createPrivateKey, sign } from "node:crypto";
 import { canonical, canonicalParts, hashOf, NO_HASH, sealedLine } from "../../../../src/server/audit/audit-record.ts";
@@ -27,7 +27,7 @@ import {
 } from "../../../../src/server/core/state/index.ts";
 
 interface Sample {
-  /** Left out for a format that is read and written no more. */
+  /** Omitted for a format that is read and no longer written. */
   write?(): Uint8Array;
   read(bytes: Buffer): unknown;
 }

@@ -1,4 +1,4 @@
-/** What nodes of a test say of themselves. */
+/** Self-descriptions of test nodes. */
 
 import type { Identity } from "../../../../src/server/cluster/identity/index.ts";
 import type { Self } from "../../../../src/server/cluster/wire/index.ts";

@@ -1,8 +1,8 @@
 /**
- * Arrivals that are meant to break a budget: small requests teach what requests like them cost, and then large ones come at
- * once, each using all that it is bounded by and more where nothing bounds it. One seed is one run; nothing fails in it.
+ * Arrivals that try to break a budget: small requests lower the average, and then large ones come at once, each using
+ * its bound, or more without one. One seed is one run; nothing fails in it.
  *
- * What must hold is the bound of `core/budgets/reserving.ts`. Each request is told apart by whether it stated its output.
+ * The bound of `core/budgets/reserving.ts` must be true. Requests are separated by whether they state their output.
  */
 import {
   type Averages,
@@ -28,18 +28,18 @@ import { randomOf } from "./simulation.ts";
 
 const STEP_MS = 10;
 const DAY = 86_400_000;
-/** What a request counts with that does not state its output. */
+/** Assumed output of a request that states none. */
 const ASSUMED = 16_384;
 
 export interface Attack {
   readonly seed: number;
   readonly nodes: number;
   readonly limit: number;
-  /** Requests that come at once, at each node. */
+  /** Concurrent requests per node. */
   readonly burst: number;
-  /** Of the requests, those that state their output. */
+  /** Share of requests that state their output. */
   readonly stated: number;
-  /** Most that a request without a bound makes. */
+  /** Maximum output of a request without a bound. */
   readonly output: number;
 }
 
@@ -47,9 +47,9 @@ interface Damage {
   readonly charged: number;
   readonly admitted: number;
   readonly refused: number;
-  /** Of requests without a bound: used above what they were counted with, in all. */
+  /** For requests without a bound: total usage above their assumed output. */
   readonly unbounded: number;
-  /** Of those that went alone with less than that: the most at each node, summed over the nodes. */
+  /** For requests admitted alone with less: the maximum per node, summed over the nodes. */
   readonly alone: number;
 }
 
@@ -89,7 +89,7 @@ export function attack(plan: Attack): Damage {
     const isStated = random() < plan.stated;
     const input = 1 + below(isSmall ? 20 : 200);
     const output = 1 + below(isSmall ? 20 : isStated ? 600 : plan.output);
-    // All alike to whoever learns from them, as they would be that come from one caller for one model.
+    // All look alike to the averages, as if from one caller for one model.
     const bounds = { input, output: isStated ? output : ASSUMED, isOutputStated: isStated };
     const found = estimate(rule, { model: "m", backend: "p" }, bounds, averageOf(member.averages, "alike"));
     if (found.kind === "error") throw new Error(found.message);
@@ -114,7 +114,7 @@ export function attack(plan: Attack): Damage {
     damage.admitted += 1;
     if (isStated) return false;
     damage.unbounded += Math.max(0, actual - hard);
-    // Held for less than it was counted with, and no risk was kept for the rest.
+    // The reservation was below the assumption, and the difference was not kept free.
     const short = Math.min(hard, actual) - Math.max(held.amount, Math.min(held.hard, plan.limit));
     if (held.amount >= held.soft && held.amount < held.hard)
       member.alone = Math.max(member.alone, actual - held.amount);
@@ -155,7 +155,7 @@ export function attack(plan: Attack): Damage {
     }
   };
 
-  // Forty small ones, one after the other, teach a low average.
+  // Forty small sequential requests lower the average.
   for (let made = 0; made < 40; made += 1) {
     for (const member of members) begin(member, true);
     for (let count = 0; count < 10; count += 1) step();

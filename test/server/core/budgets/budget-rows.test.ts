@@ -109,7 +109,7 @@ test("possible spending of a silent or dead node is unaccounted, after a minute 
     if (isBack) cluster.start("n2");
     else cluster.now += 1;
     const [used = 0, unaccounted = 0] = figures();
-    // What it held, and room for two more requests like those before.
+    // Its grant, and room for two more requests like the earlier ones.
     assert.equal(used, 120 + unaccounted);
     assert.ok(unaccounted >= 80 && unaccounted <= 80 + 2 * 300, `${unaccounted} unaccounted`);
   }

@@ -54,10 +54,10 @@ test("windows are aligned to the epoch, in UTC", () => {
     ["day", "2026-11-21T00:00:00.000Z", "2026-11-22T00:00:00.000Z"],
     ["12h", "2026-11-21T11:59:59.999Z", "2026-11-21T12:00:00.000Z"],
     ["12h", "2026-11-21T12:00:00.000Z", "2026-11-22T00:00:00.000Z"],
-    // A Saturday: the week ends on the Thursday that follows.
+    // A Saturday: the week ends on the following Thursday.
     ["week", "2026-11-21T20:08:44.000Z", "2026-11-26T00:00:00.000Z"],
     ["week", "2026-11-26T00:00:00.000Z", "2026-12-03T00:00:00.000Z"],
-    // A leap day is a day like any other.
+    // A leap day is an ordinary day.
     ["day", "2028-02-29T12:00:00.000Z", "2028-03-01T00:00:00.000Z"],
     // Does not divide a day, and drifts: 20,593 days are 70,604 times 7 hours and 4 hours.
     ["7h", "2026-05-20T02:00:00.000Z", "2026-05-20T03:00:00.000Z"],
@@ -73,7 +73,7 @@ test("windows are aligned to the epoch, in UTC", () => {
 });
 
 test("each instant is in one window, windows have no gaps, and the wait leads into the next", () => {
-  // The model counts windows one after another from the epoch in whole numbers without a bound.
+  // The model counts windows from the epoch in unbounded integers.
   const modelWindow = (now: bigint, length: bigint): bigint => (now - (((now % length) + length) % length)) / length;
   fc.assert(
     fc.property(

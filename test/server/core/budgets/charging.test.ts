@@ -13,7 +13,7 @@ import {
 } from "../../../../src/server/core/budgets/index.ts";
 import { BUCKET, createCluster, createNode, limitOf, MINUTE, type Node } from "./cluster.ts";
 
-/** A node with a request of `units` under way, and `free` more at hand. */
+/** A node with a running request of `units`, and `free` more available. */
 function under(units: number, free = 0, isSession = false): { readonly node: Node; readonly call: Reservation } {
   const node = createNode(createCluster(["n1"]), "n1", limitOf(1_000));
   const spare = node.take(free);

@@ -1,6 +1,6 @@
 /**
- * Nodes with ledgers around one replicated state machine, the real one, so that a test says only who asks what when.
- * Time stands still but for `pass`; a report is carried only when a test says so.
+ * Nodes with ledgers around one replicated state machine, the real one, so that a test only says which node asks for
+ * what, and when. Time stands still except for `pass`; a report is sent only when a test says so.
  */
 
 import assert from "node:assert/strict";
@@ -43,12 +43,12 @@ export const BUCKET = "b/team";
 
 export interface Cluster {
   readonly state: State;
-  /** Of the leader. */
+  /** Time of the leader. */
   now: number;
-  /** Starts a process of the node: its number of start. */
+  /** Starts a process of the node and returns its start number. */
   start(node: string): number;
   apply(report: Report): CommandResult;
-  /** Applies the report and gives what it was answered; it must not be refused. */
+  /** Applies the report and returns its answer; it must not be refused. */
   answer(report: Report): readonly ReportAnswer[];
 }
 
@@ -88,7 +88,7 @@ export const holdingsOf = (state: State): readonly HoldingRow[] =>
 
 export const limitOf = (limit: number, windowMs = MINUTE, limitRev = 1): Limit => ({ limit, windowMs, limitRev });
 
-/** One node of a cluster, and the shortest words for what it does. */
+/** One node of a cluster with short method names. */
 export interface Node {
   readonly cluster: Cluster;
   readonly ledger: Ledger;
@@ -96,13 +96,13 @@ export interface Node {
   /** This node's clock and the leader's. */
   readonly now: number;
   bucket(name?: string): Bucket;
-  /** Null where the node holds nothing in the present window. */
+  /** Returns null if the node holds nothing in the current window. */
   share(name?: string): Share | null;
   free(name?: string): number;
-  /** What the cluster holds of the bucket in the present window. */
+  /** Row of the bucket in the cluster for the current window. */
   usage(name?: string): UsageRow | undefined;
   take(units: number | Demand, name?: string): Reservation;
-  /** Everything there is to send now goes out and is answered at once; gives how many reports that took. */
+  /** Sends and answers all pending reports; returns their number. */
   exchange(): number;
   pass(ms: number): void;
   restart(): void;

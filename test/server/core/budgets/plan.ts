@@ -1,33 +1,33 @@
-/** What one run of the simulation is about, and what came of it. */
+/** Settings of one simulation run, and its results. */
 export interface Plan {
   readonly seed: number;
   readonly limit: number;
   readonly windowMs: number;
   readonly lengthMs: number;
-  /** Requests a second, of each node. */
+  /** Requests per second of each node. */
   readonly load: readonly number[];
-  /** Of each node's clock, milliseconds. */
+  /** Clock offset of each node, in milliseconds. */
   readonly skew: readonly number[];
-  /** Reservations are bounds of the cost. */
+  /** Whether reservations are bounds of the cost. */
   readonly isHard: boolean;
-  /** Of a report or an answer, each. */
+  /** Probability of losing a report, and of losing an answer. */
   readonly loss: number;
   readonly doubling: number;
   readonly delayMs: number;
-  /** Of each node, a second. */
+  /** Restarts of each node per second. */
   readonly restarts: number;
-  /** Of a half second, to be without a leader. */
+  /** Probability of having no leader for half a second. */
   readonly leaderless: number;
   readonly changesLimit: boolean;
-  /** Of a request, to fail after a third of it and to be tried again. */
+  /** Probability that a request fails after a third and is retried. */
   readonly retries: number;
-  /** A node whose clock is behind the time of the log goes by the log. */
+  /** A node with a clock behind the time of the log uses the log. */
   readonly readsLog: boolean;
-  /** Reports say what the node may spend before the next. */
+  /** Reports say how much the node may spend before the next. */
   readonly pledges: boolean;
-  /** How fast each node's own clock goes, by which it counts a lease; 1 where left out. */
+  /** Rate of each node's clock, with which it measures a lease; 1 if omitted. */
   readonly pace?: readonly number[];
-  /** A node of these is cut off from the cluster, or dies and is not started again, at this time and for so long. */
+  /** Times and durations at which one of these nodes is isolated, or dies and is not restarted. */
   readonly outages?: readonly Outage[];
   readonly stepMs?: number;
 }
@@ -40,20 +40,20 @@ export interface Outage {
 }
 
 export interface Outcome {
-  /** By number of the window. */
+  /** Charge by window number. */
   readonly charged: ReadonlyMap<number, number>;
   readonly excess: ReadonlyMap<number, number>;
   readonly admitted: number;
   readonly exhausted: number;
   readonly unavailable: number;
   readonly reports: number;
-  /** Charged in the end, and by window what of it nobody told. */
+  /** Charged in the end without any report, by window. */
   readonly untold: number;
-  /** When the last request was admitted. */
+  /** Time of the last admission. */
   readonly lastAdmitted: number;
 }
 
-/** A generator of 32 bits of state, so that a seed is a run. */
+/** A generator with 32 bits of state, so that a seed determines a run. */
 export function randomOf(seed: number): () => number {
   let state = seed | 0;
   return () => {

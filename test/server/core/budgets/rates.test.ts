@@ -1,4 +1,4 @@
-/** The rate at which a bucket is used, and what is asked of the cluster by it. */
+/** The rate at which a bucket is used, and the units requested because of it. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bucketOf, createLedger } from "../../../../src/server/core/budgets/ledger.ts";
@@ -24,7 +24,7 @@ test("the rate counts the first request and is known after half a second", () =>
   noteAdmitted(bucket, { units: 100, risk: 10 }, 1_499);
   assert.deepEqual([bucket.rate, chunkOf(ledger, bucket), aheadOf(ledger, bucket)], [0, 0, 200]);
   noteAdmitted(bucket, { units: 200, risk: 10 }, 1_500);
-  // 400 units within 500 ms, of which half counts against a second without any.
+  // 400 units within 500 ms, averaged with an idle half of the second.
   assert.equal(bucket.rate, 0.4);
   assert.equal(chunkOf(ledger, bucket), 800);
 });

@@ -110,7 +110,7 @@ test("a grant whose answer was lost is known from the next answer", () => {
   node.exchange();
   assert.equal(call.state, "held");
   assert.equal(node.share()?.granted, 200);
-  // What was granted twice goes back once it lay unused.
+  // Units granted twice are returned once they were unused.
   for (let at = 0; at < 300; at += 1) {
     node.pass(50);
     node.exchange();
@@ -152,7 +152,7 @@ test("a request for all remaining units of a three-node budget is granted in few
   const call = node.take(1_000_000);
   const rounds = node.exchange();
   assert.equal(call.state, "held");
-  // Of ten milliseconds each, within the wait of a quarter of a second.
+  // Ten milliseconds each, within the wait of a quarter of a second.
   assert.ok(rounds < 25, `${rounds} rounds`);
   t.diagnostic(`${rounds} rounds`);
 });
@@ -178,7 +178,7 @@ test("units unused for five seconds are returned, not used meanwhile, and counte
   const returned: number[] = [];
   for (let at = 0; at < 240; at += 1) {
     node.pass(50);
-    // The report is lost, each time.
+    // The report is lost each time.
     const report = takeReport(node.ledger, node.now);
     if (report !== undefined) lost(node.ledger, report, node.now);
     returned.push(node.share()?.returned ?? 0);
@@ -189,7 +189,7 @@ test("units unused for five seconds are returned, not used meanwhile, and counte
   node.exchange();
   const [held] = holdingsOf(node.cluster.state);
   assert.equal(held?.returned, returned[239]);
-  // And room for one more like it, since there was a time when such came.
+  // Also room for one more like it, since there was a time with such requests.
   assert.equal(node.usage()?.open, 103);
   assert.equal(busy.state, "held");
 });
@@ -204,7 +204,7 @@ test("a busy node keeps what it would request again at once", () => {
     settle(node.ledger, call, 50, node.now);
     node.pass(50);
   }
-  // Four or so a second, each of which says how much may be spent before the next.
+  // About four a second, each with the amount that may be spent before the next.
   assert.ok(reports < 120, `${reports} reports in 20 seconds`);
 });
 
@@ -303,7 +303,7 @@ test("after a new number, limits of a lower revision are accepted for a minute, 
   node.restart();
   node.limit = limitOf(20, MINUTE, 30);
   assert.equal(node.bucket().limit, 20);
-  // A request that began under the configuration of before the restore; the next one is right again.
+  // A request that began under the configuration before the restore; the next one is current again.
   node.limit = limitOf(1_000, MINUTE, 50);
   assert.equal(node.bucket().limit, 1_000);
   node.limit = limitOf(20, MINUTE, 30);

@@ -20,7 +20,7 @@ import { createCluster, createNode, limitOf, MINUTE, type Node, START } from "./
 
 const alone = (limit = 1_000): Node => createNode(createCluster(["n1"]), "n1", limitOf(limit));
 
-/** Holds at least `units` that are free. */
+/** Holds at least `units` free units. */
 function provisioned(units: number, limit = 1_000): Node {
   const node = alone(limit);
   const first = node.take(units);
@@ -153,7 +153,7 @@ test("a raised limit is used at once, and a lowered one keeps what is granted", 
   node.limit = limitOf(1, MINUTE, 3);
   assert.equal(node.take(5).state, "held");
   assert.equal(node.take(5).state, "exhausted");
-  // A request that began under the old configuration does not bring it back.
+  // A request that began under the old configuration does not restore it.
   node.limit = limitOf(1_000, MINUTE, 1);
   assert.equal(node.bucket().limit, 1);
 });
@@ -176,7 +176,7 @@ test("the little that is left is known from what a node spent above its share", 
   const call = node.take(10);
   node.exchange();
   settle(node.ledger, call, 700, node.now);
-  // Three tenths of the budget are left, which is not little: the bound of the request is not held, but it must fit.
+  // Three tenths of the budget are left, which is not little: the request's bound is not reserved, but it must fit.
   const next = node.take({ hard: 290, soft: 20 });
   node.exchange();
   assert.deepEqual([next.state, next.amount, next.risk], ["held", 20, 270]);
@@ -264,7 +264,7 @@ test("a node with steady use requests units before it runs dry, so that no reque
   for (let at = 0; at < 40_000; at += 10) {
     const call = node.take(10);
     if (call.state === "waiting") waited += 1;
-    // The answer is there ten milliseconds later.
+    // The answer arrives ten milliseconds later.
     const report = takeReport(node.ledger, node.now);
     node.pass(10);
     if (report !== undefined) answered(node.ledger, report, node.cluster.answer(report), node.now);

@@ -103,7 +103,7 @@ test("while the cluster answers and clocks agree, no request is refused as unava
 test("nodes with late clocks are served by the time of the log, also at window boundaries", () => {
   for (const seed of [1, 2, 3]) {
     const { unavailable, admitted } = simulate({ ...CALM, seed, limit: 500_000, skew: [-2_000, -1_000, -300] });
-    // At the edge of a window a node learns of the next one with the first entry in it.
+    // At the edge of a window a node learns of the next one with its first entry.
     assert.ok(unavailable * 100 <= admitted, `${unavailable} unavailable, ${admitted} admitted`);
   }
 });
@@ -115,10 +115,10 @@ test("reports are few, whatever the number of requests", () => {
   assert.ok(many.reports < 3 * few.reports, `${many.reports} after ${few.reports}`);
 });
 
-/** More of them for a campaign. */
+/** A long run uses more. */
 const RUNS = Number(process.env["GATEWAY_LEASE_RUNS"] ?? randomRuns(12, 4));
 
-/** Two minutes and a half of three nodes that share a limit which they use up, one of them out of reach for most of it. */
+/** Two and a half minutes of three nodes that use up a shared limit, one of them unreachable most of the time. */
 const LEASES: Plan = {
   ...CALM,
   limit: 60_000,

@@ -1,10 +1,10 @@
 /**
- * Nodes that spend from one bucket over a network that loses, doubles and reorders, with clocks that differ, processes
- * that die and a leader that goes away; checked against what was really used. One seed is one run.
+ * Nodes that spend from one bucket over a network that loses, duplicates and reorders, with differing clocks, dying
+ * processes and leader changes; checked against the real usage. One seed is one run.
  *
- * Checked all the time, for each window: charged <= limit + sum over requests of max(0, charged - reserved); the same of
- * what the cluster holds charged; and of each `exhausted`: what was left of the limit at some instant of the last answer's
- * age, with what was free on the node, was less than the request needed; and of each `unavailable`: what was free was.
+ * Checked continuously for each window: charged <= limit + sum over requests of max(0, charged - reserved); the same
+ * for the cluster's charges; for each `exhausted`: the rest of the limit at some instant within the last answer's age,
+ * plus the node's free units, was less than the request needed; and for each `unavailable`: the node's free units were.
  */
 
 import assert from "node:assert/strict";
@@ -34,16 +34,16 @@ import { type Outage, type Outcome, type Plan, randomOf } from "./plan.ts";
 
 export { type Plan, randomOf } from "./plan.ts";
 
-/** Of what a request costs. */
+/** Average cost of a request. */
 const AVERAGE = 72;
-/** After this, who carries a report gives it up. */
+/** Time after which a report is given up. */
 const CARRIED_MS = 400;
-/** An answer is believed for this long. */
+/** Validity of an answer. */
 const TOLD_MS = 500;
 
 interface Request {
   readonly held: Reservation;
-  /** The window of its admission. */
+  /** Window of its admission. */
   window: number;
   readonly actual: number;
   readonly begins: number;
@@ -51,7 +51,7 @@ interface Request {
   readonly end: "settle" | "abort" | "release";
   readonly knows: boolean;
   fails: boolean;
-  /** Charged as far as told. */
+  /** Reported charge. */
   charged: number;
 }
 
@@ -88,7 +88,7 @@ export function simulate(plan: Plan): Outcome {
   const isOut = (node: number, kind?: Outage["kind"]): boolean =>
     (plan.outages ?? []).some((outage) => {
       const isNow = outage.node === node && time >= outage.at && time < outage.at + outage.ms;
-      // The dead stay dead in the end.
+      // Dead nodes stay dead in the end.
       return isNow && (kind ?? outage.kind) === outage.kind && (!isCalm || outage.kind === "dead");
     });
   const elapsedOf = (node: number): number => time * (plan.pace?.[node] ?? 1);
@@ -155,7 +155,7 @@ export function simulate(plan: Plan): Outcome {
     }
   }
 
-  /** Nobody is refused while the bucket has room beyond what is reserved, or granted to another node. */
+  /** A request is refused only if the bucket has no room beyond reservations and other nodes' grants. */
   function assertNoRoom(member: Member, { hard, share }: Reservation): void {
     if (hard > limit.limit) return;
     const since = time - TOLD_MS - plan.delayMs - 2 * STEP_MS;
@@ -194,7 +194,7 @@ export function simulate(plan: Plan): Outcome {
     }
     const used = Math.floor(actual * part);
     if (request.fails && part > 0.3) {
-      // What a failed attempt used stays charged, and all of the next comes on top.
+      // Usage of a failed attempt stays charged, and the next attempt's is added.
       request.fails = false;
       nextAttempt(member.ledger, held, now);
     }
@@ -286,7 +286,7 @@ export function simulate(plan: Plan): Outcome {
     if (time % 500 === 0) hasLeader = isCalm || random() >= plan.leaderless;
     for (const [at, member] of members.entries()) {
       if (isOut(at, "dead")) {
-        // What is under way with it is over, and nobody hears of it; it begins anew when it is back.
+        // Requests in flight on it end unreported; it starts over when it is back.
         if (member.requests.length > 0) member.requests = [];
         wasRestarted = true;
         diedAt.add(at);
@@ -320,7 +320,7 @@ export function simulate(plan: Plan): Outcome {
   }
 
   while (time < plan.lengthMs) step(true);
-  // The faults end, and all that is under way with them.
+  // The faults end, together with everything in flight.
   isCalm = true;
   while (time < plan.lengthMs + 4_500) step(false);
   const isBusy = (): boolean => members.some(({ ledger }, at) => !diedAt.has(at) && ledger.underWay.size > 0);
@@ -338,7 +338,7 @@ export function simulate(plan: Plan): Outcome {
   return { charged, excess, ...counts, untold };
 }
 
-/** In the end the cluster knows what every process that still runs was charged, and no less than what all were. */
+/** In the end the cluster knows the charge of every surviving process, and at least the total usage. */
 function assertSettled(
   members: readonly Member[],
   cluster: Cluster,
@@ -358,7 +358,7 @@ function assertSettled(
   for (const [window, units] of charged) {
     const usage = usageOf(cluster.state, window * windowMs, windowMs);
     if (usage === undefined || window < windowAt(cluster.now, windowMs) - 2) continue;
-    // A process that died took with it what it had not reported above its grant, and nothing else.
+    // A dead process lost only its unreported usage above its grant.
     if (wasRestarted) assert.ok(usage.used + usage.open + (excess.get(window) ?? 0) >= units, `window ${window}`);
     else assert.equal(usage.used + usage.spent, units, `window ${window}`);
   }

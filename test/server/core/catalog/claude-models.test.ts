@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { compiledCatalog, lackedByClaude } from "../../../../src/server/core/catalog/index.ts";
 
-/** By the maker's own list; where a model stands in none, a system turn is not claimed for it. */
+/** Models from the vendor's own list; system turns are not claimed for an unlisted model. */
 const LACKED: Readonly<Record<string, string>> = {
   "claude-3-5-sonnet-20241022": "mid_system effort",
   "claude-opus-4-20250514": "mid_system effort",

@@ -6,7 +6,7 @@ import { claimableIn, isCapability, ruleOf } from "../../../../src/server/core/d
 
 const GOLDEN = new URL("../../../data/catalog-urls.txt", import.meta.url);
 
-/** Every row of the reference table: sections 2.1, 2.2, 2.3, and the two of section 3 that stand alone. */
+/** Every row of the reference table: sections 2.1, 2.2, 2.3, and the two separate rows of section 3. */
 const NAMES = `
   openai anthropic azure-openai azure-foundry bedrock bedrock-mantle bedrock-anthropic claude-aws gemini vertex-openai
   mistral cohere xai deepseek moonshot zai zhipu minimax alibaba stepfun xiaomi llama upstage perplexity volcengine
@@ -29,7 +29,7 @@ const channels = providers.flatMap((provider) => provider.channels.map((channel)
 
 const entry = (channel: Channel): string => (channel.dialect === "compat" ? "/v1/chat/completions" : "/v1/messages");
 
-/** Placeholders keep their place, which a URL parser would encode. */
+/** Placeholders are kept, which a URL parser would encode. */
 function urlOf(channel: Channel): string {
   const origin = /^https?:\/\/[^/]+/.exec(channel.baseUrl)?.[0] ?? "";
   return origin + joinPath(channel, entry(channel));

@@ -1,6 +1,6 @@
 /**
- * Which presets serve responses themselves. The others' requests are translated: by a claim too many their providers would
- * be sent a path that they do not have. Source: provider catalog reference, 1.4 and 2.
+ * Presets that serve responses themselves. For others requests are translated; with a wrong claim their providers would
+ * be called at a path that they do not have. Source: provider catalog reference, 1.4 and 2.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";

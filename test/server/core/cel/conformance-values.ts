@@ -1,4 +1,4 @@
-/** The conformance suite's messages as values and types of ours; undefined for what we have no counterpart of. */
+/** Converts the conformance suite's messages to our values and types; `undefined` for ones without a counterpart. */
 
 import type { Type as ProtoType } from "@bufbuild/cel-spec/cel/expr/checked_pb.js";
 import {

@@ -1,8 +1,8 @@
 /**
- * The conformance cases of the language (cel-spec v0.25.1, by package) through our checker and evaluator.
+ * The conformance cases of the language (cel-spec v0.25.1, by package) with our checker and evaluator.
  *
- * What we do not have is skipped by name: files of other extensions and of protobuf messages, and single cases that need
- * a message, a container, or a program that the checker must not see.
+ * Unsupported features are skipped by name: files of other extensions and of protobuf messages, and single cases that
+ * need a message, a container, or an unchecked program.
  */
 
 import assert from "node:assert/strict";
@@ -13,7 +13,7 @@ import { equals } from "../../../../src/server/core/cel/equality.ts";
 import { compileExpression, DYN, type Type, typeText, type Value } from "../../../../src/server/core/cel/index.ts";
 import { ourType, ourValue } from "./conformance-values.ts";
 
-/** Cases that must pass of those that are not skipped, a file. */
+/** Minimum number of passing cases per file, without skipped ones. */
 const FLOORS: Readonly<Record<string, number>> = {
   basic: 41,
   comparisons: 330,
@@ -34,7 +34,7 @@ const FLOORS: Readonly<Record<string, number>> = {
   type_deductions: 15,
 };
 
-/** Files of functions and macros that the specification does not ask for, and of protobuf messages. */
+/** Files of functions and macros outside the specification, and of protobuf messages. */
 const SKIPPED_FILES: Readonly<Record<string, string>> = {
   bindings_ext: "cel.bind",
   block_ext: "cel.block",
@@ -88,7 +88,7 @@ function run(
       return skipped("protobuf messages");
     }
     if (/`optional`/.test(text)) return skipped("optional values");
-    // An error of a program that was not checked may as well be told at load.
+    // An error of an unchecked program may also be reported at load.
     if (original.disableCheck) return wantsError ? { kind: "passed" } : skipped("programs that must not be checked");
     return failed(`refused: ${text}`);
   }
@@ -113,7 +113,7 @@ function run(
     : failed(`value ${shown(outcome.value)}, wanted ${shown(value)}`);
 }
 
-/** Equal and of one type; NaN is NaN. */
+/** Equality of values and types; NaN equals NaN. */
 function same(found: Value, wanted: Value): boolean {
   if (Number.isNaN(found) && Number.isNaN(wanted)) return true;
   const frame = { variables: {}, locals: [], left: 1_000_000 };

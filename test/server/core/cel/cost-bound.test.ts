@@ -1,4 +1,4 @@
-/** What expressions may cost: bombs are refused at load or stopped at run time, and nothing absorbs that. */
+/** Cost limits of expressions: expensive ones are refused at load or stopped at run time, and nothing absorbs that. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -90,7 +90,7 @@ test("an expensive expression ends in an error within milliseconds", (context) =
     context.diagnostic(`${took.toFixed(1).padStart(7)} ms ${source.slice(0, 70)}`);
     const kind = outcome.kind === "error" ? outcome.error.kind : String(outcome.value);
     assert.ok(["cost", "other"].includes(kind), `${source}: ${kind}`);
-    // Generous: the machine that runs this may do other things as well.
+    // Generous, since the machine may be busy.
     assert.ok(took < 1_000, `${source}: ${took} ms`);
   }
 });

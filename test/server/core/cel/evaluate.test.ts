@@ -1,4 +1,4 @@
-/** What expressions answer: values, kinds of error, the extension libraries, and what callers hand in. */
+/** Evaluation of expressions: values, kinds of error, the extension libraries, and caller data. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/** Expressions compiled and evaluated in one step, for tests. */
+/** Compiles and evaluates expressions in one step, for tests. */
 
 import assert from "node:assert/strict";
 import {
@@ -21,7 +21,7 @@ export function expressionOf(source: string, options: Partial<CompileOptions> = 
 export const evaluated = (source: string, variables: Variables = {}, options: Partial<CompileOptions> = {}): Outcome =>
   expressionOf(source, options).evaluate(variables);
 
-/** The value, or the kind of the error as `error: kind`. */
+/** Returns the value, or `error: kind`. */
 export function answer(source: string, variables: Variables = {}, options: Partial<CompileOptions> = {}): unknown {
   const outcome = evaluated(source, variables, options);
   return outcome.kind === "value" ? outcome.value : `error: ${outcome.error.kind}`;

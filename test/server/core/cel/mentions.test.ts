@@ -1,4 +1,4 @@
-/** Texts that an expression asks for of fields of records, also within loops, and of keys of maps. */
+/** Texts that an expression compares with record fields, also inside loops, and with map keys. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

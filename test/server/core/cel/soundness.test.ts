@@ -1,8 +1,8 @@
 /**
- * What the checker promises: an expression without `dyn` that it accepts has no type error at run time, and its value is
- * of the type that was found. And what holds for any text at all: it is compiled or refused, and never throws.
+ * Guarantees of the checker: an accepted expression without `dyn` has no type error at run time, and its value has the
+ * inferred type. For any text: it is compiled or refused, and nothing throws.
  *
- *   GATEWAY_FUZZ=20000 npm test -- test/server/core/cel/soundness.test.ts
+ * GATEWAY_FUZZ=20000 npm test -- test/server/core/cel/soundness.test.ts
  */
 
 import assert from "node:assert/strict";
@@ -15,7 +15,7 @@ import { compileExpression, INT, listOf, mapOf, STRING } from "../../../../src/s
 import { check } from "../../../../src/server/core/cel/type-check.ts";
 import { randomFloor } from "../../../support/random-length.ts";
 
-/** Expressions a property. */
+/** Expressions per property. */
 const COUNT = Number(process.env["GATEWAY_FUZZ"] ?? 4_000);
 
 const VARIABLES = { s: STRING, n: INT, l: listOf(STRING), m: mapOf(STRING, INT) };
@@ -23,7 +23,7 @@ const VARIABLES = { s: STRING, n: INT, l: listOf(STRING), m: mapOf(STRING, INT) 
 const hasUnknown = (node: Node): boolean =>
   JSON.stringify(node.type).match(/"(dyn|param)"/) !== null || children(node).some(hasUnknown);
 
-/** Expressions by the type they are meant to have; `any` puts one of another type there now and then. */
+/** Expressions by intended type; `any` sometimes inserts one of another type. */
 type Kind =
   | "expression"
   | "any"

@@ -1,4 +1,4 @@
-/** What the checker refuses, where, and in which words. */
+/** Refusals of the checker, with positions and messages. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -43,7 +43,7 @@ test("a single source is read as the document it is, except for its version", ()
     "",
     "providers: [{preset: openai, pool: {}}]\n",
     "{}",
-    // What is refused while a text is parsed leaves a place without a value, which nothing else would speak of.
+    // A parse error leaves a position without a value, which no other check reports.
     "max_body_bytes: 1\nmax_body_bytes: 2\n",
     '{"max_body_bytes":1,"max_body_bytes":2}',
     "max_body_bytes: 99999999999999999999\n",

@@ -1,4 +1,4 @@
-/** What an editor shows of each key: a description, examples that are right, and defaults that are the code's. */
+/** Editor support of each key: a description, valid examples, and the code's defaults. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -21,7 +21,7 @@ interface Place {
   readonly schema: JsonSchema;
 }
 
-/** Every schema below, by its path; what only limits another is none. */
+/** Returns every schema below by its path, except those that only restrict another. */
 function placesIn(schema: JsonSchema, path: string): readonly Place[] {
   const {
     properties = {},
@@ -107,7 +107,7 @@ test("a printed default is what a document gets that omits the key", () => {
   assert.ok(filled > 60, `${filled} defaults`);
 });
 
-/** Defaults that stay out of the document: what the program makes of it without the key and with it. */
+/** Defaults outside the document: the program's behavior without the key and with it. */
 const ASSUMED: Readonly<Record<string, (keys: object) => unknown>> = {
   "deployment.providers[].cost_per_session": async (keys: object) => {
     const { compiled } = await compileAlone(

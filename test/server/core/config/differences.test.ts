@@ -7,7 +7,7 @@ import { CANARY } from "./samples.ts";
 
 const provider = (name: string, more: object = {}) => ({ name, preset: "openai", ...more });
 
-/** Sections as a document would hold them; what is compared need not be complete. */
+/** Sections of a document; the compared parts need not be complete. */
 const sections = (values: object): Deployment => documentOf(values as Partial<Deployment>);
 
 test("objects are compared by name: added, removed, and changed with their fields", () => {

@@ -61,7 +61,7 @@ test("an overlay file has one operation on the provider it is named after, and n
   ]);
 });
 
-/** A piece of the text left out, doubled or replaced by something that has a meaning in YAML or to us. */
+/** Removes, duplicates or replaces a piece of the text with something meaningful in YAML or here. */
 const mutation = fc.record({
   at: fc.double({ min: 0, max: 1, noNaN: true }),
   length: fc.nat({ max: 12 }),

@@ -1,4 +1,4 @@
-/** Rows of the load that operators stumbled over, one table each. Source: design decisions, section 20. */
+/** Load errors that operators have met, one table each. Source: design decisions, section 20. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {

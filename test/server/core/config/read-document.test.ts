@@ -6,7 +6,7 @@ import { CANARY, lines, read, sample } from "./samples.ts";
 
 const KEYS = Object.keys(sample.json["properties"] as object).join(", ");
 
-/** Document, then every problem line exactly, in order. */
+/** A document, then every problem line exactly, in order. */
 const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
   "an empty text": ["", ["f:1:1: the document is empty"]],
   "comments alone": ["# nothing\n", ["f:1:1: the document is empty"]],

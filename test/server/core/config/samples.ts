@@ -1,4 +1,7 @@
-/** What the tests of this folder read: a small schema with every kind of rule, and references that resolve to canaries. */
+/**
+ * Samples for the tests of this folder: a small schema with every kind of rule, and references that resolve to
+ * canaries.
+ */
 
 import { formatProblem, type Read, type References, type Schema } from "../../../../src/server/core/config/index.ts";
 import { type ReadOptions, readDocument } from "../../../../src/server/core/config/read-document.ts";
@@ -21,7 +24,7 @@ import {
   withDefault,
 } from "../../../../src/server/core/config/schema/schema.ts";
 
-/** No part of it may ever be found in a problem. */
+/** No part of it may ever appear in a problem. */
 export const CANARY = "canary-7f3a9d-do-not-print-4c1e88";
 
 export const references: References = {

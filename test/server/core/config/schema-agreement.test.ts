@@ -1,6 +1,6 @@
 /**
- * The printed schemas against the reader: what the reader accepts, the schema accepts, and both refuse an unknown key, wherever it
- * is. Documents are put together at random from the examples of the keys, and spoiled in one place or not at all.
+ * The printed schemas compared with the reader: the schema accepts what the reader accepts, and both refuse an unknown
+ * key anywhere. Documents are assembled at random from the keys' examples, and broken in at most one place.
  */
 
 import assert from "node:assert/strict";
@@ -30,7 +30,7 @@ const references: References = {
 const recordIn = (value: unknown): Readonly<Record<string, JsonSchema>> =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, JsonSchema>) : {};
 
-/** Values of a schema: its examples, and objects of some of their keys. */
+/** Values of a schema: its examples, and objects with some of their keys. */
 function valuesOf(schema: JsonSchema): fc.Arbitrary<unknown> {
   const examples = fc.constantFrom(...((schema["examples"] ?? [null]) as readonly unknown[]));
   const properties = Object.entries(recordIn(schema["properties"]));
@@ -40,7 +40,7 @@ function valuesOf(schema: JsonSchema): fc.Arbitrary<unknown> {
   return fc.oneof(examples, fc.record(keys, { requiredKeys: required as string[] }));
 }
 
-/** A document: some of the examples of the top-level keys, with what is always needed. */
+/** A document with some of the examples of the top-level keys and the required ones. */
 function documentsOf(schema: JsonSchema): fc.Arbitrary<Record<string, unknown>> {
   const keys = Object.entries(recordIn(schema["properties"])).map(([key, below]) => [key, valuesOf(below)] as const);
   const required = (schema["required"] ?? []) as readonly string[];
@@ -49,7 +49,7 @@ function documentsOf(schema: JsonSchema): fc.Arbitrary<Record<string, unknown>> 
   >;
 }
 
-/** Objects with fixed keys, with the path to each. */
+/** Returns objects with fixed keys, with the path of each. */
 function objectsIn(schema: JsonSchema, value: unknown): readonly Record<string, unknown>[] {
   if (Array.isArray(value)) return value.flatMap((item) => objectsIn(recordIn(schema["items"]) as JsonSchema, item));
   if (typeof value !== "object" || value === null) return [];
@@ -60,7 +60,7 @@ function objectsIn(schema: JsonSchema, value: unknown): readonly Record<string, 
 
 const DOCUMENTS: readonly (readonly [string, JsonSchema, (source: Source) => Read<unknown>])[] = [
   ["node file", nodeFileJsonSchema(), (source) => readNodeFile(source, references)],
-  // Without the checks between sections: a name that is drawn at random is seldom defined.
+  // Without the checks between sections, since a random name is seldom defined.
   [
     "deployment document",
     deploymentJsonSchema(),

@@ -1,4 +1,7 @@
-/** A schema in pieces finds what the whole finds: over documents drawn from each schema, a few of their values wrong. */
+/**
+ * A split schema finds the same problems as the whole: over documents generated from each schema, with a few wrong
+ * values.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc, { type Arbitrary } from "fast-check";
@@ -10,7 +13,7 @@ import { isPiece, withoutPieces } from "../../../../src/server/core/config/schem
 import { randomFloor } from "../../../support/random-length.ts";
 
 const RUNS = 300;
-/** Deeper than what any schema nests, so that a schema that holds itself ends. */
+/** Deeper than any schema nests, so that a recursive schema ends. */
 const DEEPEST = 12;
 
 const WRONG: Arbitrary<unknown> = fc.constantFrom(
@@ -29,7 +32,7 @@ const WRONG: Arbitrary<unknown> = fc.constantFrom(
 const isSchema = (value: unknown): value is JsonSchema =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Mostly of the schema's kind; of an object a few of its keys, and sometimes one that it lacks. */
+/** Values mostly of the schema's type; objects with a few of its keys, and sometimes an unknown one. */
 function drawn(schema: JsonSchema, depth = 0): Arbitrary<unknown> {
   const { type, properties, items, additionalProperties, enum: choices, oneOf, anyOf } = schema;
   const branches = [oneOf, anyOf].flatMap((it) => (Array.isArray(it) ? it.filter(isSchema) : []));

@@ -1,4 +1,4 @@
-/** Documents that are wrong all over: refused as fast as they are read, since whoever compiles one serves requests. */
+/** Documents with errors everywhere are refused quickly, since the compiling process serves requests. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -6,7 +6,7 @@ import { readDeployment } from "../../../../src/server/core/config/documents.ts"
 import { cpuMs } from "../../../support/cpu-time.ts";
 import { references } from "./samples.ts";
 
-/** A second where each unknown key is looked up; a minute where each is searched for among all the others. */
+/** A second if each unknown key is looked up; a minute if each is searched for among all others. */
 const LIMIT_MS = 30_000;
 
 test("a document with very many unknown keys is refused within seconds", () => {

@@ -8,7 +8,7 @@ const edition = (version: number | undefined, digest: string): Edition =>
 /** A stored edition without a version, before which this version was applied. */
 const after = (highest: number, digest: string): Edition => ({ highest, digest });
 
-/** Stored and document as version and digest; then what a start decides, and what a reload does. */
+/** Stored edition and document as version and digest; then the decision of a start and of a reload. */
 const TABLE: readonly (readonly [Edition | undefined, Edition, ApplyDecision["kind"], ApplyDecision["kind"]])[] = [
   [undefined, edition(3, "a"), "apply", "apply"],
   [undefined, edition(undefined, "a"), "apply", "apply"],

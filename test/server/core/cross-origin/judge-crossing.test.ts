@@ -49,7 +49,7 @@ const ROWS: readonly (readonly [Expected, Partial<Arrival>])[] = [
   ["refused", { origin: "http://localhost:3000/path" }],
   ["refused", { origin: "evil://localhost" }],
   ["refused", { origin: "file://" }],
-  // Whoever owns the name may point it here.
+  // The owner of the name may point it here.
   ["refused", { origin: "http://gateway.corp.example:8080" }],
   ["echo", { origin: "http://10.0.0.5:8080", host: "10.0.0.5:8080" }],
   ["echo", { origin: "http://10.0.0.5", host: "10.0.0.5:80" }],

@@ -10,7 +10,7 @@ const ROWS: readonly (readonly [string, ThreadUse])[] = [
   [`{"thread": { "type" : "cre\\u0061te" } }`, "create"],
   [`{"thre\\u0061d":{"type":"create"}}`, "create"],
   [`{"thread":{"type":"continue","previous_message_id":"msg_1"}}`, "continue"],
-  // What some reader may take for it.
+  // Bodies that some parser may accept.
   [`{"thread":{"type":"create","type":"continue"}}`, "continue"],
   [`{"thread":{"type":"create","previous_message_id":"msg_1"}}`, "continue"],
   [`{"thread":{"type":"create","Previous_Message_ID":"msg_1"}}`, "continue"],

@@ -1,4 +1,4 @@
-/** One text field of a form; and forms of which a provider may read another field than we do. */
+/** One text field of a form; and forms of which a provider may read another field. */
 import assert from "node:assert/strict";
 import test from "node:test";
 import { boundaryOf, findField } from "../../../../src/server/core/dialects/index.ts";

@@ -1,4 +1,4 @@
-/** A session's response is under way from its request, or its beginning, to its end; nothing else makes a session busy. */
+/** A session's response is in flight from its request, or its start, to its end; nothing else makes a session busy. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/** Events that are passed on without being read come out as they would have, had they been read. */
+/** Events passed on without parsing equal parsed ones. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -77,7 +77,7 @@ test("passing on without parsing gives the parsed result, and no usage is missed
         const edited = editUnread(chunk, HIDING);
         if (edited !== undefined) {
           unread++;
-          // A chunk without events' ends in the middle of a text is cut by the splitter alike.
+          // A chunk without an event end inside a text is cut the same way by the splitter.
           assert.equal(edited.toString("latin1"), read(chunk, HIDING).toString("latin1"));
         }
         if (!tellsNoUsage(chunk)) return;

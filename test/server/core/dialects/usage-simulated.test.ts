@@ -1,4 +1,4 @@
-/** Lesson P13: a call costs the same whether it is streamed or not, and what is read is what the provider counted. */
+/** Lesson P13: a call costs the same whether it is streamed or not, and the usage read equals the provider's count. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import test, { type TestContext } from "node:test";
@@ -77,7 +77,7 @@ const CASES: readonly (readonly [string, string, object])[] = [
 for (const [name, path, body] of CASES) {
   test(`${name}: streamed and whole answers give the usage that the provider counted`, async (t) => {
     const simulator = await simulated(t);
-    // Once before, so that both find the same cache.
+    // A first call fills the cache, so that both find the same one.
     await read(simulator, path, body);
     const before = simulator.counts().tokens;
     const whole = await read(simulator, path, body);

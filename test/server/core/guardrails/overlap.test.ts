@@ -1,4 +1,4 @@
-/** A request judged again by what detectors beside the call have found: what that adds, and what was told of already. */
+/** A request judged again with the findings of detectors beside the call: additions, and what was already reported. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { DetectorFindings, GuardrailRule } from "../../../../src/server/core/guardrails/index.ts";
@@ -18,7 +18,7 @@ interface Judged {
   readonly onRedact?: "deny" | "allow";
 }
 
-/** What was made of it before it was forwarded, and what came of it then. */
+/** Returns the judgment before the request was forwarded, and the later one. */
 function judged({ rules, now = by("now", [CARD]), late = by("late", [NAME]), onRedact = "deny" }: Judged) {
   const policy = policyOf({ rules: rules.map((own) => rule(own)) }, KNOWN);
   const segments = [segment(TEXT)];

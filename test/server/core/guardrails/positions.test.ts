@@ -1,4 +1,4 @@
-/** Places in UTF-16 units and in UTF-8 bytes. */
+/** Offsets in UTF-16 units and in UTF-8 bytes. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

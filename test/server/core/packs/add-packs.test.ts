@@ -1,4 +1,4 @@
-/** Packs put into documents: by example, and by property over documents of every layout. */
+/** Packs added to documents: by example, and by property over documents of every layout. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -97,7 +97,7 @@ for (const [name, text, packs, problem] of REFUSED) {
   });
 }
 
-/** A value as YAML in one of the styles, with comments and blanks wherever they may stand. */
+/** A value as YAML in one of the styles, with comments and blanks at random. */
 interface Style {
   readonly flow: boolean;
   readonly indents: boolean;
@@ -178,7 +178,7 @@ function isSubsequence<T>(part: readonly T[], whole: readonly T[]): boolean {
   return at === part.length;
 }
 
-/** By name, since the order in which packs come is the order of their objects. */
+/** Compares by name, since the order of packs is the order of their objects. */
 function meaning(text: string): unknown {
   const sorted = (value: unknown, key = ""): unknown => {
     if (Array.isArray(value)) {

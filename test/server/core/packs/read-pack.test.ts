@@ -1,4 +1,4 @@
-/** What a pack is refused for: by itself, and beside those that it builds on. */
+/** Refusals of a pack: on its own, and beside the packs it builds on. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

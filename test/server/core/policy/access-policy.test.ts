@@ -1,4 +1,4 @@
-/** Layers, order, actions and errors of access rules: tables of what is decided. */
+/** Layers, order, actions and errors of access rules: decision tables. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -7,7 +7,7 @@ import type { AccessRule, Verdict } from "../../../../src/server/core/policy/ind
 import { llmVariables, mcpVariables } from "../../../../src/server/core/policy/variables/index.ts";
 import { atLlm, caller, chat, policiesOf, rule } from "./rules.ts";
 
-/** A rule in one letter: allow, deny, or an error that fails open or closed; a small letter does not match. */
+/** A rule as one letter: allow, deny, or an error that fails open or closed; a lower-case letter does not match. */
 const RULES: Readonly<Record<string, Partial<AccessRule> & { condition: string }>> = {
   A: { condition: "provider == provider", action: "allow" },
   D: { condition: "provider == provider", action: "deny" },
@@ -31,7 +31,7 @@ const verdictOf = (deployment: string, profile: string): Verdict =>
     .of("p")
     .decide("llm", chat);
 
-/** As `deny by m0D, after m1A; skipped m0O`. */
+/** Returns a text such as `deny by m0D, after m1A; skipped m0O`. */
 function told(verdict: Verdict): string {
   const by = verdict.kind === "allow" ? "" : ` by ${verdict.by.rule}`;
   const decisions = verdict.decisions.map((one) => one.rule).join(" ");

@@ -1,4 +1,7 @@
-/** The hop table of the specification: each variable where it is declared, with its type, and nowhere else. */
+/**
+ * The table of variables by traffic type in the specification: each variable where it is declared, with its type, and
+ * nowhere else.
+ */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -11,7 +14,7 @@ import {
 } from "../../../../src/server/core/policy/variables/index.ts";
 import { atLlm, caller, chat, policiesOf, problemsOf, rule } from "./rules.ts";
 
-/** Conditions that are true of the requests below, one at least a variable of the table. */
+/** Conditions that are true for the requests below, at least one per variable of the table. */
 const TABLE: readonly (readonly [condition: string, ...hops: Hop[]])[] = [
   ['key.name == "ci"', "llm", "mcp", "a2a"],
   ['key.metadata["team"] == "search"', "llm", "mcp", "a2a"],

@@ -1,4 +1,4 @@
-/** Tools and servers that are shown, by the rules that can be decided before a call is sent. */
+/** Listed tools and servers, by the rules that can be decided before a call. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { AccessRule } from "../../../../src/server/core/policy/index.ts";

@@ -1,4 +1,4 @@
-/** Rules and requests of the kind that the tests of policies are about. */
+/** Rules and requests for the policy tests. */
 
 import assert from "node:assert/strict";
 import {
@@ -34,7 +34,7 @@ export function policiesOf(document: PolicyDocument): Policies {
   return policies;
 }
 
-/** As `path: message`. */
+/** Returns `path: message`. */
 export const problemsOf = (
   document: PolicyDocument,
   known: KnownNames = {},

@@ -1,4 +1,4 @@
-/** What four typical rules that do not match cost a request; the figures are printed, the bound is generous. */
+/** Cost of four typical rules without a match per request; the figures are printed, the limit is generous. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

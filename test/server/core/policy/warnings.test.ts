@@ -1,4 +1,4 @@
-/** Rules that can never match or are never reached: told, and not refused. */
+/** Rules that can never match or are never reached are reported and not refused. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

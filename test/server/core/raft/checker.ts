@@ -1,9 +1,9 @@
 /**
- * The invariants of a whole cluster, over everything that ever happened in a run.
+ * The invariants of a whole cluster, over everything that happened in a run.
  *
  * Source: dissertation, figure 3.2. Election safety, log matching, leader completeness and state machine safety; terms
- * and commit indexes that never fall; at most one vote a term, across crashes; reads that see what was committed before
- * they were asked; and nothing is said of a log or a term that is not durable.
+ * and commit indexes never fall; at most one vote per term, across crashes; reads see everything committed before them;
+ * and no message relies on a log or term that is not durable.
  */
 
 import assert from "node:assert/strict";
@@ -11,11 +11,11 @@ import type { Entry, Message, NodeId } from "../../../../src/server/core/raft/in
 import type { Node } from "./node.ts";
 
 interface Checker {
-  /** After every event on a node. */
+  /** Called after every event on a node. */
   look(node: Node): void;
   append(node: Node, entries: readonly Entry[]): void;
   apply(entry: Entry): void;
-  /** A message leaves `from`: what it says must be durable there. */
+  /** Called when a message leaves `from`: everything it states must be durable there. */
   leave(message: Message, from: Node): void;
   restart(node: Node): void;
   committed(): number;
@@ -24,7 +24,7 @@ interface Checker {
 
 export function createChecker(): Checker {
   const leaders = new Map<number, NodeId>();
-  /** By index and term: the entry, and the term before it. */
+  /** Entry and previous term, by index and term. */
   const entriesSeen = new Map<string, string>();
   const appliedSeen = new Map<number, string>();
   const votes = new Map<string, NodeId>();
@@ -84,7 +84,7 @@ export function createChecker(): Checker {
       votes.set(key, message.to);
     },
     restart(node) {
-      // The commit index is not synced, and a term that nobody was told of may be lost.
+      // The commit index is not synced, and an unpublished term may be lost.
       lastSeen.delete(node.id);
     },
     committed: () => committed,
@@ -92,7 +92,7 @@ export function createChecker(): Checker {
   };
 }
 
-/** A pre-vote is of a term that nobody has reached; a leader's own messages are of one it was elected in. */
+/** A pre-vote has a term that nobody has reached, and a leader's own messages have one in which it was elected. */
 function restsOnTerm({ type }: Message): boolean {
   return type === "MsgVote" || type === "MsgVoteResp" || type === "MsgAppResp" || type === "MsgHeartbeatResp";
 }

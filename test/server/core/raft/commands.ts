@@ -93,7 +93,7 @@ function filterOf({ ids, options }: Words): MessageFilter {
   };
 }
 
-/** `entries=term/index/text,...`, `snapshot=term/index`; everything else a number, a type or a flag. */
+/** Parses `entries=term/index/text,...`, `snapshot=term/index`; everything else is a number, a type or a flag. */
 function messageOf(cluster: ScriptCluster, words: Words): Message {
   const { options } = words;
   const number = (name: string) => numberOption(words, name, 0);
@@ -210,7 +210,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
 };
 
-/** Runs one line of a script and gives its trace. */
+/** Runs one line of a script and returns its trace. */
 export function runCommand(cluster: ScriptCluster, line: string): readonly string[] {
   const words = line.split(" ").filter((word) => word !== "");
   const name = words[0] ?? "";

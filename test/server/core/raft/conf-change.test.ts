@@ -1,4 +1,4 @@
-/** Changes of the configuration, each refusal of one, and a change as bytes. */
+/** Configuration changes, each of their refusals, and a change as bytes. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

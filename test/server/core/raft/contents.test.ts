@@ -1,4 +1,6 @@
-/** Two logs that name the same entries and hold others, as a majority with old copies of its disks brings about. */
+/**
+ * Two logs with the same entry positions but different content, as caused by a majority with old copies of its disks.
+ */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -15,7 +17,7 @@ import { WIDE_LIMITS } from "./node.ts";
 
 const VOTERS = { voters: ["a", "b", "c"], votersOutgoing: [], learners: [], learnersNext: [], autoLeave: false };
 
-/** `term:data`, from index 2 on; nothing behind the colon is a leader's first entry. */
+/** Parses `term:data`, from index 2 on; without data it is a leader's first entry. */
 function entriesOf(texts: readonly string[]): readonly Entry[] {
   return texts.map((each, at) => {
     const [term, data] = each.split(":");
@@ -42,7 +44,7 @@ function nodeOf(id: string, { texts, term, commit, maxMessageBytes = WIDE_LIMITS
   return { raft: createRaft({ ...WIDE_LIMITS, maxMessageBytes, random: () => 0, id, log, applied: 1 }), log };
 }
 
-/** Everything is durable and applied at once; gives what would have left. */
+/** Makes everything durable and applied at once; returns the sent messages. */
 function settle({ raft, log }: Node): readonly Message[] {
   const left: Message[] = [];
   while (raft.hasReady()) {
@@ -61,7 +63,7 @@ function settle({ raft, log }: Node): readonly Message[] {
   return left;
 }
 
-/** With the votes of `c`, which agrees to everything. */
+/** Leads with the votes of `c`, which agrees to everything. */
 function lead(node: Node, writes: readonly string[]): void {
   const { raft } = node;
   raft.campaign();
@@ -80,7 +82,7 @@ function lead(node: Node, writes: readonly string[]): void {
   assert.equal(raft.status().role, "leader");
 }
 
-/** The two hear each other for so many heartbeats. */
+/** Exchanges this many heartbeats between the two. */
 function talk(a: Node, b: Node): void {
   for (let beat = 0; beat < 6; beat += 1) {
     a.raft.tick();

@@ -1,7 +1,7 @@
 /**
- * Random interleavings of three to five cores: messages lost, doubled and reordered, disks and state machines that lag,
- * crashes, transfers, snapshots and changes of members. The invariants hold after every event; when the faults stop,
- * the cluster works again. A failure prints its seed; GATEWAY_SEED runs one seed alone.
+ * Random interleavings of three to five cores: lost, duplicated and reordered messages, slow disks and state machines,
+ * crashes, transfers, snapshots and membership changes. The invariants are checked after every event; when the faults
+ * stop, the cluster works again. A failure prints its seed; GATEWAY_SEED runs one seed alone.
  */
 
 import assert from "node:assert/strict";
@@ -63,7 +63,7 @@ function run(seed: number): { readonly terms: number; readonly committed: number
     nodes.find(({ id }) => id === message.to)?.raft.step(message);
   };
   const change = (node: Node) => {
-    // Of two voters a leader that removes itself may be the only one to know: the other then waits for its vote.
+    // Of two voters a leader that removes itself may be the only one that knows: the other then waits for its vote.
     if (node.configuration.voters.length <= 2) return;
     const nodeId = ids[below(size)]!;
     const type = (["add-node", "add-learner", "remove-node"] as const)[below(3)]!;

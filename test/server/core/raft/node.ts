@@ -1,6 +1,6 @@
 /**
- * One node around a core, for scripted cases and random interleavings: a log in memory, a queue of appends that are
- * not durable yet and a queue of entries to apply. A crash loses both queues and keeps the log and what was applied.
+ * One node around a core, for scripted cases and random interleavings: an in-memory log, a queue of appends that are
+ * not durable yet and a queue of entries to apply. A crash loses both queues and keeps the log and the applied state.
  */
 
 import {
@@ -44,7 +44,7 @@ export const WIDE_LIMITS: Omit<Limits, "random"> = {
   maxApplyingBytes: 1_000_000,
 };
 
-/** What happens around a node. */
+/** Events around a node. */
 export interface Surroundings {
   send(message: Message): void;
   said(node: Node, ready: Ready): void;
@@ -80,7 +80,7 @@ export function finishAppend(node: Node, around: Surroundings): void {
   if (ready === undefined) return;
   if (ready.snapshot !== undefined) {
     node.log.installSnapshot(ready.snapshot);
-    // What was to be applied stands in the snapshot.
+    // The snapshot contains the pending entries.
     node.applies.length = 0;
     node.applied = ready.snapshot.index;
     node.configuration = ready.snapshot.configuration;
@@ -110,7 +110,7 @@ export function finishApply(node: Node, around: Surroundings): void {
   if (entries.length > 0) node.raft.advanceApply(node.applied);
 }
 
-/** Makes a snapshot of what is applied and forgets the log up to `index`. */
+/** Makes a snapshot of the applied state and drops the log up to `index`. */
 export function compactNode(node: Node, index: number): void {
   node.log.createSnapshot(node.applied, node.configuration);
   node.log.compact(index);

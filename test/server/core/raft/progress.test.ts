@@ -1,4 +1,4 @@
-/** What a leader knows of a member, and the window of what it sent ahead. */
+/** A leader's knowledge of a member, and the window of sent messages. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -122,7 +122,7 @@ test("a commit index is sent once, and not before the entries it covers", () => 
   assert.equal(canBumpCommit(progress, 4), true);
   sentAppend(progress, 0, 0, 4);
   assert.equal(canBumpCommit(progress, 4), false);
-  // Everything sent is known there to be committed: a higher index would change nothing.
+  // Everything sent is known to be committed there, so a higher index would change nothing.
   assert.equal(canBumpCommit(progress, 6), false);
   sentAppend(progress, 2, 0, 4);
   assert.equal(canBumpCommit(progress, 6), true);

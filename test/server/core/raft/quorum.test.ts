@@ -1,4 +1,4 @@
-/** Majorities of one list and of two, checked against the definition by sorting. */
+/** Majorities of one list and of two, compared with the definition by sorting. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/** The log over what is durable and what is not: appending, truncating, hints, hand-outs and their ends. */
+/** The log across its durable boundary: appends, truncations, hints, hand-outs and their completion. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -32,7 +32,7 @@ function entry(index: number, term: number, bytes = 1): Entry {
   return { index, term, kind: "normal", data: new Uint8Array(bytes) };
 }
 
-/** The first `durable` entries on disk, the others not; entry i has terms[i - 1]. */
+/** The first `durable` entries are on disk, the others are not; entry i has terms[i - 1]. */
 function logOf(terms: readonly number[], durable = terms.length, committed = 0): RaftLog {
   const entries = terms.map((term, i) => entry(i + 1, term));
   const storage = createMemoryLog();

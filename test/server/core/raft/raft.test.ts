@@ -1,4 +1,4 @@
-/** The core's face: what it refuses at the start, what waits for the disk, what it does not take from a peer. */
+/** Interface of the core: refused starts, outputs that wait for the disk, ignored messages. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -35,7 +35,7 @@ function entry(index: number, term: number, data = ""): Entry {
   return { index, term, kind: "normal", data: text(data) };
 }
 
-/** Everything is durable and applied at once; gives what would have left. */
+/** Makes everything durable and applied at once; returns the sent messages. */
 function settle({ raft, log }: { raft: Raft; log: MemoryLog }): readonly Message[] {
   const left: Message[] = [];
   while (raft.hasReady()) {

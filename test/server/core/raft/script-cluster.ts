@@ -1,8 +1,8 @@
 /**
- * A cluster in memory that a script drives and that writes down what happens.
+ * An in-memory cluster driven by a script, which records what happens.
  *
- * Nothing moves by itself: a node's Ready, its appends, its applying and every message wait for a command. Messages lie
- * in one list in the order in which they were sent.
+ * Nothing moves on its own: a node's Ready, its appends, its applying and every message wait for a command. Messages
+ * are in one list in sending order.
  */
 
 import type { Message, NodeId } from "../../../../src/server/core/raft/index.ts";
@@ -19,33 +19,36 @@ import {
 } from "./node.ts";
 import { changeText, configurationText, entryText, messageText, snapshotText } from "./trace.ts";
 
-/** A script that needs more rounds to come to rest goes round in circles. */
+/** A script that needs more rounds to settle is in an endless loop. */
 const MAX_ROUNDS = 100;
 
 export interface MessageFilter {
   readonly to?: NodeId;
   readonly from?: NodeId;
   readonly type?: string;
-  /** At most so many. */
+  /** Maximum number. */
   readonly count?: number;
 }
 
 export interface ScriptCluster {
   readonly nodes: ReadonlyMap<NodeId, Node>;
-  /** Another cluster, in place of the one there was. */
+  /** Replaces the cluster with a new one. */
   clear(): void;
   add(id: NodeId, first: Parameters<typeof createNode>[1], limits: Limits): void;
   node(id: NodeId): Node;
-  /** Everything that happened since the last call. */
+  /** Returns everything that happened since the last call. */
   takeTrace(): readonly string[];
   handOut(id: NodeId): void;
   appendOne(id: NodeId): boolean;
   applyOne(id: NodeId): boolean;
-  /** Those that match, in order; `fate` says whether they arrive, get lost, or arrive and stay to arrive again. */
+  /**
+   * Processes matching messages in order; `fate` says whether they arrive, are lost, or arrive and stay to arrive
+   * again.
+   */
   deliver(filter: MessageFilter, fate: "arrive" | "drop" | "repeat"): number;
-  /** Puts a message of the script's own making on the way. */
+  /** Adds a message made by the script. */
   put(message: Message): void;
-  /** Until nothing moves among `ids`; messages of others stay where they are. */
+  /** Runs until nothing moves among `ids`; messages of others stay. */
   stabilize(ids: readonly NodeId[]): void;
   setCut(from: NodeId, to: NodeId, isCut: boolean): void;
   crash(id: NodeId): void;

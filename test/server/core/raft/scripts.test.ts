@@ -1,6 +1,6 @@
 /**
- * Scripted cases: commands, a line of dashes, the expected trace. A block may hold several commands; their traces
- * follow one another. GATEWAY_REWRITE=1 writes the traces anew: read the difference before keeping it.
+ * Scripted cases: commands, a line of dashes, the expected trace. A block may have several commands with consecutive
+ * traces. GATEWAY_REWRITE=1 rewrites the traces: review the difference before keeping it.
  */
 
 import assert from "node:assert/strict";
@@ -12,7 +12,7 @@ import { createScriptCluster } from "./script-cluster.ts";
 const FOLDER = new URL("./scripts/", import.meta.url);
 const SEPARATOR = "----";
 
-/** The script with the traces of this run; the invariants of the checker hold throughout. */
+/** Returns the script with the traces of this run; the checker's invariants are verified throughout. */
 function replay(script: string): string {
   const cluster = createScriptCluster();
   const blocks = script.trimEnd().split(/\n\n+/);

@@ -1,4 +1,4 @@
-/** The words of a scripted case's trace: messages, entries, configurations and states, each on one line. */
+/** Text of a scripted case's trace: messages, entries, configurations and states, one per line. */
 
 import {
   type ConfChange,
@@ -12,7 +12,7 @@ import {
 
 const decode = (data: Uint8Array) => new TextDecoder().decode(data);
 
-/** `term/index "data"`. */
+/** Returns `term/index "data"`. */
 export function entryText(entry: Entry): string {
   const at = `${entry.term}/${entry.index}`;
   if (entry.kind === "conf-change") return `${at} ${changeText(decodeConfChange(entry.data))}`;
@@ -27,7 +27,7 @@ export function changeText({ transition, changes }: ConfChange): string {
   return transition === "auto" ? `{${words}}` : `{${words} ${transition}}`;
 }
 
-/** As in the literature: incoming voters, `&&` the outgoing ones while joint. */
+/** Uses the literature's notation: incoming voters, `&&` and the outgoing ones while joint. */
 export function configurationText(configuration: Configuration): string {
   const { voters, votersOutgoing, learners, learnersNext, autoLeave } = configuration;
   const list = (ids: readonly unknown[]) => `(${ids.join(" ")})`;
@@ -63,7 +63,7 @@ export function messageText(message: Message): string {
   ].join("");
 }
 
-/** Of appends and their answers: it is as long as the log, and says nothing unless two logs differ. */
+/** For appends and their answers: it is as long as the log, and is irrelevant unless two logs differ. */
 const isContents = (type: Message["type"]): boolean => type === "MsgApp" || type === "MsgAppResp";
 
 function contextText(type: Message["type"], context: Uint8Array): string {

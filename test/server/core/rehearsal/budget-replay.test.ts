@@ -1,4 +1,4 @@
-/** Budgets that are charged again: refused or admitted only where both bounds of what is used say the same. */
+/** Replayed budgets: refused or admitted only if both bounds of the usage agree. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { BudgetReplay, type ReplayedRequest } from "../../../../src/server/core/rehearsal/index.ts";

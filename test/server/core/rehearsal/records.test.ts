@@ -1,4 +1,4 @@
-/** Records of requests: what is packed is read as it was, within its bounds of memory, also by another process. */
+/** Records of requests: packed ones are read back within their memory limits, also by another process. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";

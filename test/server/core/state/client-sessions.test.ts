@@ -61,7 +61,7 @@ test("a client silent for an hour is forgotten in slices, oldest commands first"
   assert.ok(mutations.length < 80, `${mutations.length} rows in one entry`);
   const left = rowsOf(at, "sess/x/");
   assert.ok(left > 0 && left < 200);
-  // What is gone is refused while the rest is still known.
+  // Expired sessions are refused while the rest is still known.
   assert.equal(at.refusal(put("d"), { c: "x", s: 1 }), "duplicate_too_old");
   assert.deepEqual(at.apply(put("d"), { c: "x", s: 200 }).mutations, []);
   for (let s = 3; s <= 6; s += 1) at.ok(put("c"), { c: "y", s });
@@ -143,7 +143,7 @@ test("each command changes the state once, however often and in whatever order i
       for (const [client, s] of deliveries) {
         const id = `c${client}-${s}`;
         const command = commands.keyCreate({
-          // Every third asks for a name that is taken sooner or later.
+          // Every third requests a name that is taken sooner or later.
           name: s % 3 === 0 ? "taken" : id,
           id: `k${client}${s}xxxx`,
           profile: null,

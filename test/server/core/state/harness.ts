@@ -1,4 +1,4 @@
-/** A machine with a log position and a clock of its own, so that a test says only what it is about. */
+/** A machine with its own log position and clock, so that tests are short. */
 
 import assert from "node:assert/strict";
 import {
@@ -29,9 +29,9 @@ export interface Bench {
   /** Applies the command as the next entry, from a new sequence unless `envelope` says otherwise. */
   apply(command: NamedCommand, envelope?: Partial<Command>): ApplyOutcome;
   run(command: NamedCommand, envelope?: Partial<Command>): CommandResult;
-  /** The value of a command that must succeed. */
+  /** Returns the value of a command that must succeed. */
   ok(command: NamedCommand, envelope?: Partial<Command>): unknown;
-  /** The code of a command that must be refused, and must leave nothing but the note that it was. */
+  /** Returns the code of a command that must be refused and leave only the record of it. */
   refusal(command: NamedCommand, envelope?: Partial<Command>): string;
 }
 
@@ -74,7 +74,7 @@ export function bench(options: StateOptions = {}): Bench {
   return self;
 }
 
-/** The bytes of a snapshot of the state. */
+/** Returns the bytes of a snapshot of the state. */
 export function stateFile(state: Pick<State, "scan">): Buffer {
   const encoder = createStateEncoder();
   const rows = Array.from(state.scan(""), ([key, value]) => encoder.row(key, value));

@@ -1,4 +1,4 @@
-/** A log whose time is ahead of the members' clocks: from level 5 on entries are decided by their stamps meanwhile. */
+/** A log with a time ahead of the members' clocks: from level 5 on entries are meanwhile decided by their stamps. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -13,7 +13,7 @@ import { assertDigest, type Bench, bench, member, START } from "./harness.ts";
 
 const MINUTE = 60_000;
 
-/** Of a cluster at the level, whose log is `aheadMs` ahead. */
+/** A cluster at the level, with a log `aheadMs` ahead. */
 function aheadBy(aheadMs: number, level: number): Bench {
   const at = bench({ members: [member("n1", { incarnation: 1, feature: [1, LOG_TIME_LEVEL] })] });
   at.now = Math.floor(START / MINUTE) * MINUTE + 10_000;
@@ -53,10 +53,10 @@ for (const aheadMs of [600_000, 3_600_000, 86_400_000]) {
     // Each minute has its own budget.
     at.now += MINUTE;
     assert.equal(spend(at, 100)?.granted, 100);
-    // What is at the disk is decided alike after a restart.
+    // State on the disk leads to the same decision after a restart.
     const again = loadState({ applied: at.state.applied, rows: at.state.scan("") });
     assert.equal(again.digest, at.state.digest);
-    // The clocks reach it.
+    // The clocks reach the log's time.
     at.now = latest + 1;
     at.ok(commands.suspensionDelete({ kind: "key", name: "k" }));
     assert.deepEqual([at.state.applied.now, at.state.decidedAt], [at.now, at.now]);

@@ -35,7 +35,7 @@ const report = (limit = 1_000) => ({
   ret: 0,
 });
 
-/** What an operator does with an archive: its bytes as uploads, then the one command that takes them. */
+/** Restores an archive like an operator: its bytes as uploads, then the command that uses them. */
 function restore(at: Bench, archive: Buffer, announced: Partial<{ rows: number; digest: string }> = {}) {
   const sha256 = createHash("sha256").update(archive).digest("hex");
   const parts = Math.ceil(archive.length / MAX_PART_BYTES);

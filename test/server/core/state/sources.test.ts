@@ -54,7 +54,7 @@ test("an initial document is active with all its details", () => {
   assert.equal(textOf(at, "default"), "a: 1\n");
 });
 
-/** The transition table of spec document 1, over all that it depends on. */
+/** The transition table of specification document 1, over all of its inputs. */
 test("a file is applied, kept, refused or left waiting according to the transition table", () => {
   const expected = { apply: "applied", keep: "kept", wait: "waits", refuse: undefined } as const;
   for (const trigger of ["seed", "start", "reload"] as const) {
@@ -123,7 +123,10 @@ const atLevel = (level: number): Bench => {
   return at;
 };
 
-/** What was applied in order (null: without a version, by a reload; "delete": the file gave it up), and what of a further version then comes. */
+/**
+ * Versions applied in order (null: without a version, by a reload; "delete": the file gave it up), and the result of a
+ * further version.
+ */
 const EDITIONS: readonly (readonly [readonly (number | null | "delete")[], number, "applied" | string])[] = [
   [[5, null], 4, "version_behind"],
   [[5, null], 5, "version_reused"],
@@ -262,7 +265,7 @@ test("the last fifty revisions are kept", () => {
 function upload(at: Bench, content: Buffer, parts: number): string {
   const digest = sha256(content);
   const size = Math.ceil(content.length / parts);
-  // The last part first: their order does not matter.
+  // Uploads the last part first, since the order does not matter.
   for (let part = parts - 1; part >= 0; part -= 1) {
     const data = content.subarray(part * size, (part + 1) * size).toString("base64");
     at.ok(commands.blobPut({ sha256: digest, part, of: parts, data }));

@@ -22,7 +22,7 @@ function decode(bytes: Uint8Array, cuts: readonly number[] = []): readonly Row[]
   let from = 0;
   for (const cut of [...cuts].sort((a, b) => a - b)) {
     const at = Math.max(from, Math.min(cut, bytes.length));
-    // The decoder must not hold on to a chunk: it is overwritten once pushed.
+    // The decoder must not keep a chunk, which is overwritten after each push.
     const chunk = Uint8Array.from(bytes.subarray(from, at));
     rows.push(...decoder.push(chunk));
     chunk.fill(0xee);

@@ -90,7 +90,7 @@ const command: fc.Arbitrary<NamedCommand> = fc.oneof(
   fc.nat(2).map((part) => commands.blobPut({ sha256: "0".repeat(64), part, of: 3, data: "AAAA" })),
   fc.constant(commands.featSet({ level: 1 })),
   fc.nat(30).map((index) => commands.stateCheck({ index, digest: "0".repeat(32) })),
-  // Fields of one command under the name of another, and fields that are anything.
+  // Fields of one command under another's name, and arbitrary fields.
   fc
     .tuple(fc.constantFrom("key.create", "source.put", "usage.report", "state.restore", "node.start"), fc.jsonValue())
     .map(([t, p]) => ({ t, v: 1, p })),
@@ -139,7 +139,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-/** Nothing of a newer format, which is meant to stop a machine. */
+/** Excludes newer formats, which are meant to stop a machine. */
 function garbage(): fc.Arbitrary<Uint8Array> {
   const json = fc.oneof(fc.json(), fc.string()).map((text) => encodeProposal(START, new TextEncoder().encode(text)));
   return fc.oneof(
@@ -148,7 +148,7 @@ function garbage(): fc.Arbitrary<Uint8Array> {
   );
 }
 
-/** Long enough for commands to meet what earlier ones left. */
+/** Long enough for commands to interact with earlier ones. */
 const steps = fc.array(step, { maxLength: 100, size: "max" });
 
 function feed(state: State, steps: readonly Step[]): readonly unknown[] {

@@ -145,7 +145,7 @@ test("a node silent for a minute keeps its pledge, and the rest goes to nodes th
   at.now += 1;
   assert.deepEqual(leased(at, "n2", two, { want: 10, pledge: 500, seq: 2 })?.granted, 110);
   assert.deepEqual([usageOf(at.state).open, usageOf(at.state).granted, usageOf(at.state).spent], [230, 230, 100]);
-  // It was only cut off: it learns what it has left, and spent no more than it had pledged.
+  // It was only isolated: it learns its rest, and spent no more than its pledge.
   const back = leased(at, "n1", one, { spent: 120, pledge: 130, seq: 3 });
   assert.deepEqual([back?.granted, back?.returned], [900, 780]);
   assert.deepEqual([usageOf(at.state).open, usageOf(at.state).used], [230, 0]);
@@ -273,7 +273,7 @@ test("malformed reports are refused", () => {
   }
 });
 
-/** Nodes that keep the rules: they spend within their grants and lower what they give back first. */
+/** Nodes that follow the rules: they spend within their grants and lower what they return first. */
 const steps = fc.array(
   fc.oneof(
     {

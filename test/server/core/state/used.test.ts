@@ -1,4 +1,4 @@
-/** The ledger of usage as the state machine keeps it: exactly once, bounded, rolled up, and the same on every replica. */
+/** The usage ledger of the state machine: exactly once, bounded, aggregated, and the same on every replica. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -157,7 +157,7 @@ test("with lost, duplicated, late or outdated reports sums are never too high, a
           continue;
         }
         told += amount;
-        // A lost report is one that a killed node never sent: its number is used by the next.
+        // A lost report was never sent by a killed node, so its number is used by the next.
         if (what === "lost") continue;
         known.seq += 1;
         known.sent = add(at, node, known.seq, [{ counts: [amount] }], known.inc);

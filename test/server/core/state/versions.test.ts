@@ -1,4 +1,4 @@
-/** Two builds of adjacent versions in one cluster: the newer one knows one more command, from feature level 2 on. */
+/** Two builds of adjacent versions in one cluster: the newer one has one more command, from feature level 2 on. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,6 @@
-/** What is made of a refusal of a signed request: by header, by body, by date. Source: credentials reference, 1.4 and 1.6. */
+/**
+ * Classification of a refused signed request: by header, by body, by date. Source: credentials reference, 1.4 and 1.6.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createClockOffsets } from "../../../../src/server/credentials/signing/clock-offsets.ts";
@@ -48,7 +50,7 @@ function signing(mayDrop = true) {
 
 const FAR = 600_000;
 
-/** Status, headers, body; then the verdict, and for what the request is sent again. */
+/** Status, headers, body; then the verdict, and the reason for sending the request again. */
 const ANSWERS: readonly (readonly [number, Readonly<Record<string, string>>, string, "accept" | "again", string?])[] = [
   [200, { date: dateOf(FAR) }, "", "accept"],
   [500, { date: dateOf(FAR) }, "", "accept"],
@@ -64,7 +66,7 @@ const ANSWERS: readonly (readonly [number, Readonly<Record<string, string>>, str
   [403, { date: dateOf(FAR) }, "not JSON", "accept"],
   [403, { date: dateOf(FAR) }, "null", "accept"],
   [403, { date: dateOf(FAR), "content-encoding": "gzip" }, "", "accept"],
-  // The time is right, or not told, or cannot be.
+  // The time is right, missing or impossible.
   [403, { date: dateOf(1_000), "x-amzn-errortype": "InvalidSignatureException" }, "", "accept"],
   [403, { "x-amzn-errortype": "InvalidSignatureException" }, "", "accept"],
   [403, { date: "yesterday", "x-amzn-errortype": "InvalidSignatureException" }, "", "accept"],
@@ -117,7 +119,7 @@ test("a clock offset that helps is kept, one that does not is undone, and one le
   const repeated = present();
   assert.equal(timeOf(repeated), "20261123T001000Z");
   accept(repeated);
-  // A date that is wrong, such as a proxy's.
+  // A wrong date, such as a proxy's.
   const third = present();
   assert.equal(refuse(third, -FAR), "again");
   assert.equal(refuse(present(), -FAR), "accept", "it was of no use");

@@ -1,4 +1,4 @@
-/** What is signed for, by the name of the host. Source: credentials reference, 1.1; design decisions, section 13. */
+/** Signing scope by host name. Source: credentials reference, 1.1; design decisions, section 13. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { signingRegion, signingService } from "../../../../src/server/credentials/signing/signing-scope.ts";

@@ -1,6 +1,6 @@
 /**
- * Signatures, value by value. Source: the published signature test suite of AWS (its values, in a table of ours); the
- * requests of the cloud's two surfaces as the credentials reference gives them, 2.
+ * Signatures, value by value. Source: the published signature test suite of AWS (its values, in our own table); the
+ * requests of the cloud's two surfaces in the credentials reference, 2.
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -45,7 +45,7 @@ const ROWS: readonly Row[] = JSON.parse(
   readFileSync(new URL("../../../data/credentials/sigv4.json", import.meta.url), "utf8"),
 );
 
-/** A character a byte, as on the wire. */
+/** One character per byte, as on the wire. */
 const wire = (text: string): string => Buffer.from(text).toString("latin1");
 
 test("every request of the published suite has its signature", () => {
@@ -82,7 +82,7 @@ test("the daily key is derived from secret, day, region and service", () => {
 const RUNTIME = "bedrock-runtime.us-east-1.amazonaws.com";
 const JSON_TYPE = ["content-type", "application/json"];
 
-/** Method, host, target, headers, body, token, scope; then the names that are signed and the signature. */
+/** Method, host, target, headers, body, token, scope; then the signed names and the signature. */
 const SURFACES = [
   [
     "POST",

@@ -1,4 +1,4 @@
-/** When a value that somebody gives for a time is fetched: once for all who wait, ahead while it is used, not in a flood. */
+/** When a value with a lifetime is fetched: once for all waiting requests, ahead while it is used, not in a flood. */
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import { createRenewed, type Fetched } from "../../../../src/server/credentials/tokens/renewed-value.ts";
@@ -18,7 +18,7 @@ function renewing(pauseMs?: number) {
     fetched: () => ended.push(0),
     failed: (failures) => ended.push(failures),
   });
-  /** Microtasks run, then timers of so long. */
+  /** Runs microtasks, then timers of this duration. */
   const pass = async (ms: number): Promise<void> => {
     now += ms;
     mock.timers.tick(ms);

@@ -1,6 +1,6 @@
 /**
- * What a token endpoint is sent, and what is made of whatever it answers, by plain sockets. Source: RFC 6749 sections 2.3.1
- * and 5; credentials reference, 3.
+ * Requests to a token endpoint, and handling of any answer, over plain sockets. Source: RFC 6749 sections 2.3.1 and 5;
+ * credentials reference, 3.
  */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -94,7 +94,7 @@ test("a token's lifetime is the stated one, else that of its claims, else five m
   }
 });
 
-/** Body, status, headers; then the reason, and whether another configuration is what it needs. */
+/** Body, status, headers; then the reason, and whether it needs another configuration. */
 const FAILURES: readonly (readonly [unknown, number, readonly string[], RegExp, boolean])[] = [
   [
     { error: "invalid_scope", error_description: "CANARY" },

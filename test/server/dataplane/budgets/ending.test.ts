@@ -1,4 +1,4 @@
-/** What a node tells the cluster at its end, over the real state machine. */
+/** Reports of a stopping node to the cluster, over the real state machine. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";

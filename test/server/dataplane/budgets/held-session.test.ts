@@ -1,4 +1,4 @@
-/** WebSocket sessions: a flat cost, what flows in them, and a budget that breaks. */
+/** WebSocket sessions: a flat cost, usage during the session, and an exceeded budget. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { expressionCost } from "../../../../src/server/core/budgets/index.ts";
@@ -84,7 +84,7 @@ test("a session that overdraws while the leader is unreachable is broken after a
 test("a session that ended before the cluster answers is not broken", async () => {
   const { cluster, node, rule, session, broken } = await opened(100);
   session.spend(tokens(90));
-  // Before the cluster hears of it, another node takes what was left.
+  // Before the cluster learns of it, another node takes the rest.
   const other = openNode(cluster, "n2");
   const rest = ask(() => other.budgets.reserve(flatOf(rule, 10)));
   await other.exchange();

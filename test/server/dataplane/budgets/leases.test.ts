@@ -1,4 +1,4 @@
-/** How long requests wait for a busy leader, and how long a grant is spent that could not be renewed. */
+/** How long requests wait for a busy leader, and how long a grant that could not be renewed is spent. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { WAIT_MS } from "../../../../src/server/core/budgets/index.ts";
@@ -32,7 +32,7 @@ test("a grant that could not be renewed for 45 seconds is no longer spent", asyn
   assert.equal(late.now, undefined);
   await node.pass(WAIT_MS);
   assert.equal(refusalOf(late).code, "budget_unavailable");
-  // Whoever was admitted goes on, and is charged.
+  // Admitted requests continue and are charged.
   held.settle(tokens(15));
   assert.equal(held.spent, 20);
   node.knowsLeader = true;

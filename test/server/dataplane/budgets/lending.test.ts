@@ -44,7 +44,7 @@ test("the last unit goes to any process that asks, even if another held it", asy
   const lending = openLendingNode(cluster, { processes: 4 });
   const rule = ruleOf(40, { windowMs: DAY });
   let passed = 0;
-  // One after the other, by turns: each process is ahead with what it will not use.
+  // Sequential requests by turns: each process prefetches what it will not use.
   for (let count = 0; count < 60; count += 1) {
     const one = ask<Charge>(() => lending.borrowers[count % 4]!.budgets.reserve(spendingOf(rule, 1, { like: "one" })));
     await until(lending, [one]);
@@ -71,7 +71,7 @@ test("reservations of a killed process are charged, and its unused units are ava
   lending.borrowers[0]!.kill();
   for (let steps = 0; steps < 40; steps += 1) await lending.step();
   const used = usageOf(cluster.state, cluster.now, DAY)?.spent ?? 0;
-  // 60 spent and 400 held; ahead of that, at most two requests like those before.
+  // 60 spent and 400 held; prefetched, at most two requests like the earlier ones.
   assert.ok(used >= 460 && used <= 660, `${used} charged`);
   const rest = Array.from({ length: 10 }, () =>
     ask<Charge>(() => lending.borrowers[0]!.budgets.reserve(spendingOf(rule, 100, { like: "one" }))),
@@ -130,7 +130,7 @@ interface Under {
   flowed: number;
 }
 
-/** One seed is one run: requests of several processes, of which some are killed, some stand still for a while. */
+/** One seed is one run: requests of several processes, some of which are killed or hang for a while. */
 async function simulate(
   seed: number,
   crashes: number,

@@ -1,6 +1,6 @@
 /**
- * One node with several processes that borrow of its ledger, in one test: the node's reports go to the replicated state
- * machine, the real one, and those of the processes to the node after a delay that the test chooses.
+ * One node with several processes that borrow from its ledger, in one test: the node's reports go to the real
+ * replicated state machine, and those of the processes to the node after a delay chosen by the test.
  */
 import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
@@ -17,22 +17,22 @@ import { openNode, type TestNode } from "./support.ts";
 
 interface Borrower {
   readonly budgets: OpenBudgets;
-  /** Charged above what requests had reserved. */
+  /** Charged above reservations. */
   excess(): number;
-  /** It is killed: nothing more comes from it. What it sent was read. */
+  /** Kills it: nothing more comes from it, and what it sent was read. */
   kill(): void;
-  /** It neither reports nor gives back what it is asked for. */
+  /** It neither reports nor returns what it is asked for. */
   isStopped: boolean;
-  /** It goes on, but its reports and their answers wait on the way. */
+  /** It continues, but its reports and their answers are delayed. */
   isDelayed: boolean;
 }
 
 export interface LendingNode {
   readonly node: TestNode;
-  /** Those that live. */
+  /** Living processes. */
   readonly borrowers: Borrower[];
   add(): Borrower;
-  /** A tick of all, after which all that is sent is delivered, until nothing is. */
+  /** Runs a tick of all, then delivers everything that is sent until nothing is. */
   step(): Promise<void>;
   settle(): Promise<void>;
   renumber(): void;
@@ -53,7 +53,7 @@ export function openLendingNode(
     const queue: (() => void)[] = [];
     let isDead = false;
     const linked: BorrowingProcess = node.budgets.lendTo(async (name, signal) => {
-      // The recall of a process that stands still times out.
+      // The recall from a process that hangs times out.
       if (self.isStopped) throw signal.reason ?? new Error("no answer");
       return isDead ? undefined : (JSON.parse(JSON.stringify(self.budgets.giveBack(name) ?? null)) ?? undefined);
     });

@@ -43,7 +43,7 @@ test("of a hundred calls with room for ten, ten are admitted, on the first use o
   assert.deepEqual(new Set(codes), new Set(["budget_exhausted"]));
   assert.equal(codes.length, 90);
   assert.equal(node.metric("gateway_budget_refusals_total", "team", "budget_exhausted"), 90);
-  // What one turn of the loop reserves is asked for together.
+  // Reservations of one turn of the loop are requested together.
   assert.ok(reports < 25, `${reports} reports`);
 });
 
@@ -278,7 +278,7 @@ test("a new number closes the held grant, and charges continue under the new one
   heldOf(asked).settle(tokens(50));
   await node.pass(600);
   await node.exchange();
-  // What was granted before, in full, and what was used above the reservation of then.
+  // The earlier grant in full, and usage above its reservation.
   assert.deepEqual([usageIn(cluster)?.used, usageIn(cluster)?.spent], [250, 10 + 50]);
 });
 

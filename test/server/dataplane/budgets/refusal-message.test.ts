@@ -1,4 +1,4 @@
-/** What a refused request is told of its budget. */
+/** Messages about budgets in refusals. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createCluster } from "../../core/budgets/cluster.ts";
@@ -24,7 +24,7 @@ test("a budget with a remainder says what the request needs, and what is left if
     const used = ask(() => node.budgets.reserve(flatOf(rule, 930)));
     await node.exchange();
     heldOf(used).settle(undefined);
-    // Something is under way, beside which no request of an unknown size may go.
+    // A request is running, beside which none of unknown size may run.
     const held = ask(() => node.budgets.reserve(flatOf(rule, 10)));
     await node.exchange();
     heldOf(held);

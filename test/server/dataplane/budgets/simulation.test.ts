@@ -1,4 +1,4 @@
-/** Budget truth at the face that requests use, by random plans; the ledger's own are in `core/budgets`. */
+/** Budget accuracy at the interface for requests, with random plans; the ledger's own plans are in `core/budgets`. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -19,7 +19,7 @@ const plans = fc.record<Plan>({
   crashes: fc.constantFrom(0, 0, 0.02),
 });
 
-/** A leader whose answers come late and get lost: some requests are told that nobody knows, in every run of this plan. */
+/** A leader with late and lost answers: in every run of this plan some requests get unavailable. */
 const SLOW: Plan = {
   seed: 2,
   nodes: 3,

@@ -1,11 +1,11 @@
 /**
- * Requests at open budgets of several nodes, over a network that loses, repeats and delays reports, with processes that
- * get new numbers or die; checked against what was really used. One seed is one run. One window, so that all sums up.
+ * Requests on open budgets of several nodes, over a network that loses, repeats and delays reports, with processes that
+ * get new numbers or die; checked against the real usage. One seed is one run, in one window, so that sums match.
  *
- * For each request that ended: charged = metered, to the unit. All the time, of the bucket:
+ * For each finished request: charged = metered, to the unit. Always, for the bucket:
  *   charged <= limit + sum over requests of max(0, charged - reserved)      (cluster reference, 7.3)
- * Of each refusal as exhausted, where bounds are reserved: at some instant of the last answer's age less was left of the
- * limit, beyond what nodes held, than the request needed.
+ * For each refusal as exhausted with reserved bounds: at some instant within the last answer's age the rest of the
+ * limit, beyond what nodes held, was less than the request needed.
  */
 import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
@@ -16,39 +16,39 @@ import { randomOf } from "../../core/budgets/simulation.ts";
 import { type Asked, ask, openNode, ruleOf, spendingOf, type TestNode, tokens } from "./support.ts";
 
 const DAY = 86_400_000;
-/** An answer is believed for this long. */
+/** Validity of an answer. */
 const TOLD_MS = 500;
 
 export interface Plan {
   readonly seed: number;
   readonly nodes: number;
   readonly limit: number;
-  /** Requests a tick of 50 ms, of each node, at most. */
+  /** Maximum requests per node in a tick of 50 ms. */
   readonly load: number;
   readonly lengthMs: number;
-  /** Requests reserve the bound of their cost; otherwise what those before them came to, which may be too little. */
+  /** Whether requests reserve the bound of their cost; otherwise the average, which may be too little. */
   readonly isHard: boolean;
-  /** Of a request: its first attempt fails on the way. */
+  /** Probability that a request's first attempt fails midway. */
   readonly failovers: number;
-  /** Of a report: it is lost, or its answer is. */
+  /** Probability that a report or its answer is lost. */
   readonly loss: number;
   readonly doubling: number;
-  /** Of a report, a tick. */
+  /** Probability that a report is delayed, per tick. */
   readonly delay: number;
-  /** Of a node, a tick: the cluster gives its process a new number. */
+  /** Probability per node and tick that the cluster gives its process a new number. */
   readonly renumbering: number;
-  /** Of a node, a tick: its process dies with all its requests, and another starts. */
+  /** Probability per node and tick that its process dies with all its requests and another starts. */
   readonly crashes: number;
 }
 
 interface Outcome {
   readonly charged: number;
-  /** Charged above what requests had reserved. */
+  /** Charged above reservations. */
   readonly excess: number;
   readonly completed: number;
   readonly exhausted: number;
   readonly unavailable: number;
-  /** Granted, and in the end neither spent nor given back. */
+  /** Granted, and in the end neither spent nor returned. */
   readonly stranded: number;
 }
 
@@ -60,9 +60,9 @@ interface Request {
   readonly fate: "complete" | "untold" | "broken" | "left" | "unsent";
   failsOver: boolean;
   isCounted: boolean;
-  /** Of attempts that are over. */
+  /** Usage of finished attempts. */
   before: number;
-  /** Of the attempt under way, as it was told. */
+  /** Reported usage of the running attempt. */
   flowed: number;
 }
 
@@ -112,7 +112,7 @@ export async function simulate(plan: Plan): Promise<Outcome> {
     });
   };
 
-  /** False when the request is over. */
+  /** Returns false when the request has ended. */
   const proceed = (request: Request): boolean => {
     const { now } = request.asked;
     if (now === undefined) return true;
@@ -129,7 +129,7 @@ export async function simulate(plan: Plan): Promise<Outcome> {
     if (!request.isCounted) now.attempt({ model: "m", backend: "p" });
     request.isCounted = true;
     if (request.failsOver && below(3) === 0) {
-      // What a failed attempt was told to have used stays charged, and all of the next comes on top.
+      // Reported usage of a failed attempt stays charged, and the next attempt's is added.
       request.failsOver = false;
       request.before += request.flowed;
       request.flowed = 0;
@@ -212,7 +212,7 @@ export async function simulate(plan: Plan): Promise<Outcome> {
       if (isBusy && random() < plan.crashes) {
         isReplaced = true;
         for (const { asked } of process.requests) {
-          // What died with it was charged as far as it flowed; nobody will tell the rest.
+          // A dying request was charged as far as its usage was reported; the rest is never reported.
           if (asked.now === undefined || asked.now instanceof Error) continue;
           charged += asked.now.spent;
           excess += Math.max(0, asked.now.spent - asked.now.reserved);
@@ -236,15 +236,15 @@ export async function simulate(plan: Plan): Promise<Outcome> {
   };
 
   for (let time = 0; time < plan.lengthMs; time += TICK_MS) await step(true);
-  // The faults end, and all that is under way with them.
+  // The faults end, together with everything in flight.
   for (let time = 0; time < 7_000; time += TICK_MS) await step(false);
 
   for (const { requests } of processes) assert.equal(requests.length, 0);
   const usage = usageOf(cluster.state, cluster.now, DAY);
   const counted = (usage?.used ?? 0) + (usage?.spent ?? 0);
   if (isReplaced) {
-    // A grant that was closed is charged in full. What was spent above it and not reported is gone with a process that
-    // died, and is counted as unreported by one that goes on under a new number.
+    // A closed grant is charged in full. Spending above it without a report is lost with a dead process, and counted as
+    // unreported by one that continues under a new number.
     const untold = processes.reduce((all, { node }) => all + untoldBy(node), uncounted);
     assert.ok(counted + untold >= charged, `${counted} counted of ${charged}, ${untold} untold`);
   } else assert.equal(counted, charged);

@@ -1,6 +1,6 @@
 /**
- * Nodes with open budgets around the replicated state machine, the real one, in one process. Time stands still but for
- * `pass`; a report is carried only when a test says so.
+ * Nodes with open budgets around the real replicated state machine, in one process. Time stands still except for
+ * `pass`; a report is sent only when a test says so.
  */
 import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
@@ -28,9 +28,9 @@ import { BUCKET, type Cluster, createCluster, MINUTE } from "../../core/budgets/
 interface Posted {
   readonly report: UsageReport;
   readonly signal: AbortSignal;
-  /** Applies it, and tells the node what came of it. */
+  /** Applies it and delivers the answer to the node. */
   deliver(): void;
-  /** Applies it; the answer gets lost. */
+  /** Applies it and loses the answer. */
   applyOnly(): void;
   lose(): void;
 }
@@ -39,22 +39,22 @@ export interface TestNode {
   readonly budgets: OpenBudgets;
   readonly instruments: Instruments;
   readonly warnings: readonly string[];
-  /** Reports under way, oldest first. */
+  /** Reports in flight, oldest first. */
   readonly posted: Posted[];
   isTicking(): boolean;
-  /** Milliseconds since it was opened, as its timers count them. */
+  /** Milliseconds since it was opened, for its timers. */
   monotonic(): number;
   knowsLeader: boolean;
-  /** Of this node's clock against the cluster's. */
+  /** Offset of this node's clock from the cluster's. */
   skewMs: number;
-  /** Delivers all that is sent until nothing is; gives how many reports that took. */
+  /** Delivers everything that is sent until nothing is; returns the number of reports. */
   exchange(): Promise<number>;
-  /** Of both the cluster's time and this process's, tick by tick. Nothing is delivered. */
+  /** Advances the cluster's and this process's time tick by tick, without deliveries. */
   pass(ms: number): Promise<void>;
   tick(): Promise<void>;
-  /** The cluster gives the process a new number. */
+  /** Gives the process a new number from the cluster. */
   renumber(): void;
-  /** The node is no member, or a member again. */
+  /** Makes the node a nonmember, or a member again. */
   setIncarnation(incarnation: number): void;
   metric(name: string, ...labels: string[]): number;
 }
@@ -210,10 +210,10 @@ export const tokens = (output: number, input = 0): Usage => ({
   reasoningTokens: 0,
 });
 
-/** A charge, or the code of the refusal, as soon as it is known. */
+/** A charge, or the code of the refusal, once it is known. */
 type Decision<Held = Charge> = Held | GatewayError | undefined;
 
-/** What comes of a reservation; `now` is undefined while it waits. */
+/** Result of a reservation; `now` is undefined while it waits. */
 export interface Asked<Held> {
   readonly now: Decision<Held>;
 }
@@ -247,7 +247,7 @@ export function refusalOf({ now }: Asked<Charge | SessionCharge>): GatewayError 
   return now;
 }
 
-/** A node that has an allowance. */
+/** A node with granted units. */
 export async function provisioned(limit = 1_000) {
   const cluster = createCluster(["n1"]);
   const node = openNode(cluster);

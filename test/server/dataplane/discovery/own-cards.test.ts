@@ -1,4 +1,4 @@
-/** How long the card of an agent is kept, and what is shown while the agent cannot be reached. */
+/** How long an agent's card is cached, and what is served while the agent is unreachable. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { GatewayError } from "../../../../src/base/index.ts";

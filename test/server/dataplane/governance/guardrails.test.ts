@@ -1,4 +1,4 @@
-/** What a request is answered, and what is counted, recorded and logged, for each thing that guardrails may make of it. */
+/** The answer, counters, records and log lines for each guardrail outcome of a request. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createInstruments, GatewayError, nullLog } from "../../../../src/base/index.ts";

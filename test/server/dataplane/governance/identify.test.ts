@@ -1,4 +1,4 @@
-/** Who a request comes from, on a connection that carries several. */
+/** The caller of a request on a connection with several. */
 import assert from "node:assert/strict";
 import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";

@@ -1,4 +1,4 @@
-/** A record whose text was made ahead is the one that would have been made, whatever the request. */
+/** A record built from a template equals the one built without, for any request. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -46,7 +46,7 @@ function recorded(verdict: Verdict, request: DecidedRequest, standing: Standing)
 
 const withoutTemplate = ({ event, controls, data }: DecisionRecord): string => eventText({ event, controls, data });
 
-/** Among them those that occur elsewhere in a record, as values, names or parts of them. */
+/** Including ids that occur elsewhere in a record, as values, names or parts of them. */
 const ids = fc.oneof(
   fc.uuid(),
   fc.constantFrom("allow", "mcp", "key", "team", "month", "note", "llm", "request", "m", "0", "null", "deny", "sim"),

@@ -1,4 +1,4 @@
-/** What a session records: everything, in a bounded number of records. */
+/** Records of a session: everything, in a limited number of records. */
 import assert from "node:assert/strict";
 import test from "node:test";
 import { GatewayError } from "../../../../src/base/index.ts";

@@ -1,4 +1,4 @@
-/** What a request is charged, by what came of it and what its answer told. */
+/** The charge of a request, by its outcome and its answer's usage. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createUsageMetrics } from "../../../../src/server/dataplane/metering/index.ts";

@@ -1,4 +1,4 @@
-/** What a request adds to the ledger of usage: once, where it was used, and no name that a caller made up. */
+/** Entries of a request in the usage ledger: once, where it was used, and without names invented by a caller. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Use } from "../../../../src/server/core/budgets/index.ts";

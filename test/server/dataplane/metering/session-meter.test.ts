@@ -1,4 +1,4 @@
-/** What a WebSocket session is charged, from its upstream's messages. */
+/** The charge of a WebSocket session, from its upstream's messages. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createSessionMeter, createUsageMetrics } from "../../../../src/server/dataplane/metering/index.ts";

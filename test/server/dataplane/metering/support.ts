@@ -1,4 +1,4 @@
-/** A meter over a real charge, fed as the answer's side and the forwarding feed it. */
+/** A meter over a real charge, fed like by the answer and forwarding code. */
 import { type Dialect, type Route, SseSplitter, type Usage } from "../../../../src/server/core/dialects/index.ts";
 import type { Charge } from "../../../../src/server/dataplane/budgets/index.ts";
 import {
@@ -15,7 +15,7 @@ export const RESERVED = 500;
 interface Metered {
   readonly node: TestNode;
   readonly meter: Meter;
-  /** Undefined where nobody pays. */
+  /** `undefined` without a payer. */
   readonly charge: Charge | undefined;
   readonly spent: readonly (readonly [provider: string, units: number])[];
   readonly counted: readonly (Usage & { readonly provider: string; readonly model: string })[];
@@ -23,14 +23,14 @@ interface Metered {
   missing(provider?: string): number;
   unmeasured(): number;
   doubted(doubt: Doubt): number;
-  /** Fields of the lines of the log. */
+  /** Fields of the log lines. */
   readonly warnings: readonly Readonly<Record<string, unknown>>[];
 }
 
 interface MeteredOptions {
   readonly route?: Pick<Route, "name" | "usage">;
   readonly pays?: boolean;
-  /** What nobody can tell holds one unit. */
+  /** An unknown cost reserves one unit. */
   readonly isUnknown?: boolean;
 }
 
@@ -85,7 +85,7 @@ export const headers = (pairs: Readonly<Record<string, string>>): readonly strin
 export const JSON_ANSWER = headers({ "Content-Type": "application/json" });
 export const STREAM = headers({ "content-type": "text/event-stream; charset=utf-8" });
 
-/** One attempt that is answered; `body` goes where the meter asks for it, in pieces of a few bytes. */
+/** One answered attempt; `body` is passed in pieces of a few bytes where the meter asks for it. */
 export function answer(
   meter: Meter,
   status: number,

@@ -1,4 +1,4 @@
-/** A budget that refuses is recorded once a minute, with how often it did. */
+/** A refusing budget is recorded once a minute, with the number of refusals. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/** What was refused, told together; bounded, whoever calls. */
+/** Refusals as a grouped list, bounded for any callers. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -6,7 +6,7 @@ import { createResponses, type Others } from "../../../../src/server/dataplane/r
 const NEVER = new AbortController().signal;
 const NODES = ["n1", "n2", "n3"] as const;
 
-/** Nodes that ask each other; `asked` counts. */
+/** Nodes that call each other; `asked` counts. */
 function nodes() {
   const asked: string[] = [];
   const silent = new Set<string>();
@@ -44,7 +44,7 @@ test("an item is requested from the node that its id names, and from no other", 
   );
   assert.deepEqual(asked, ["n2"]);
   assert.equal((await of("n3").recall("b", [message], NEVER)).size, 0);
-  // What is here is not asked for.
+  // A local item is not requested.
   assert.equal(asked.length, 2);
   assert.ok(!(of("n2").recall("a", [message], NEVER) instanceof Promise));
   silent.add("n2");

@@ -1,4 +1,4 @@
-/** Real budgets over the real state machine, whose reports are applied at once, and how many charges are not ended yet. */
+/** Real budgets over the real state machine, whose reports are applied at once, with the number of open charges. */
 import { createInstruments, nullLog } from "../../../../src/base/index.ts";
 import type { ReportAnswer } from "../../../../src/server/core/budgets/index.ts";
 import {
@@ -14,7 +14,7 @@ const ENDS = ["settle", "unused", "doubt", "abort", "release"] as const satisfie
 
 interface CountedBudgets {
   readonly budgets: Budgets;
-  /** Charges that were handed out and not ended. */
+  /** Charges that were issued and have not ended. */
   open(): number;
   close(): ReturnType<OpenBudgets["close"]>;
 }

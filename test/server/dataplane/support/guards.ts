@@ -1,4 +1,4 @@
-/** Guards as a gateway makes them, of a document, with detectors of the test's own beside those that it has. */
+/** Guards built from a document as in a gateway, with the test's own detectors beside the configured ones. */
 import { createInstruments, nullLog } from "../../../../src/base/index.ts";
 import { readDeployment } from "../../../../src/server/core/config/index.ts";
 import {
@@ -14,7 +14,7 @@ import { createGuard, type Guard } from "../../../../src/server/snapshot/index.t
 
 const NOTHING = { kind: "problem", message: "there are no secrets here" } as const;
 
-/** `guardrails` of a document, as JSON. `own`: by the name of a detector of it, which is of whatever type there. */
+/** `guardrails` of a document, as JSON. `own` has detectors by name, which have any type in the document. */
 export function guardOf(guardrails: object, own: Readonly<Record<string, Detector>> = {}): Guard {
   const text = JSON.stringify({ providers: [{ preset: "openai" }], guardrails });
   const read = readDeployment(
@@ -62,7 +62,7 @@ export const occasion = (): Occasion => ({
   rewriting: createRewriting(),
 });
 
-/** What is counted, by series, as an operator reads it. */
+/** Counters by series, as an operator reads them. */
 export function countedMetrics(): { readonly metrics: GuardrailMetrics; readonly counted: Record<string, number> } {
   const counted: Record<string, number> = {};
   const metrics = createGuardrailMetrics(createInstruments(), nullLog, () => performance.now());

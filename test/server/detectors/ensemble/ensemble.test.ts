@@ -14,7 +14,7 @@ import {
 } from "../../../../src/server/core/guardrails/index.ts";
 import { compileEnsemble, type Ensemble } from "../../../../src/server/detectors/index.ts";
 
-/** Finds runs of digits; of some texts it is slow, and of some it fails. Counts what it is given. */
+/** Finds runs of digits; slow for some texts, failing for others. Counts its inputs. */
 class Digits implements Detector {
   readonly type = "pii";
   readonly readsContext: Detector["readsContext"];
@@ -22,7 +22,7 @@ class Digits implements Detector {
   readonly read: Scanned[] = [];
   readonly name: string;
   readonly fingerprint: string;
-  /** Undefined: answers at once. */
+  /** `undefined` answers synchronously. */
   wait: (() => Promise<void>) | undefined;
   failure: Error | undefined;
 
@@ -66,7 +66,7 @@ const segment = (text: string, kind: Segment["kind"] = "user"): Segment => ({
 
 const signal = new AbortController().signal;
 
-/** With the defaults of the schema. */
+/** Adds the defaults of the schema. */
 function configured(detectors: readonly object[], others: object = {}): Guardrails {
   const text = JSON.stringify({ detectors, ...others });
   const references = { env: () => undefined, secret: () => NO_SECRET, file: () => NO_SECRET };
@@ -103,7 +103,7 @@ const places = (found: Found): unknown =>
     findings.map((all) => all.map(({ start, end }) => [start, end])),
   ]);
 
-/** Without the words for the log. */
+/** Drops the texts for the log. */
 const failuresOf = ({ failures }: Found): unknown =>
   failures.map(({ detector, kind, isFatal }) => ({ detector, kind, isFatal }));
 

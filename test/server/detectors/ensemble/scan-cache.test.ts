@@ -6,9 +6,9 @@ import { createScanCache } from "../../../../src/server/detectors/ensemble/scan-
 const ENTRIES = 128;
 const NOTHING: readonly Finding[] = [];
 
-/** Keys that are still there, in the order in which they are asked for; asking is no use of them. */
+/** Returns the present keys in query order; a query does not count as use. */
 const heldOf = (cache: ReturnType<typeof createScanCache>, keys: readonly string[]): readonly string[] =>
-  // Of so many entries every use is a recent one, which moves nothing.
+  // With this many entries every use is recent and changes no order.
   keys.filter((key) => cache.get(key, Number.MAX_SAFE_INTEGER) !== undefined);
 
 const numbered = (from: number, to: number): readonly string[] =>

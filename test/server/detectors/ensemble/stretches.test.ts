@@ -1,4 +1,4 @@
-/** Stretches of a stream are read by a shorter way; it gives and counts what the long one does. */
+/** Stretches of a stream are read by a faster implementation; its results and counts equal the slow one's. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { guardrails } from "../../../../src/server/core/config/deployment/guardrails/index.ts";
@@ -27,7 +27,7 @@ const at = (start: number, end: number, score: number): Finding => ({
   trace: undefined,
 });
 
-/** What a detector does with a text depends on the text. */
+/** The text determines what a detector does. */
 function detection(name: string, text: string): readonly Finding[] {
   if (text.includes("overload")) throw new DetectorError("overloaded", "full");
   if (text.includes(`fail ${name}`)) throw new Error("unexpected");

@@ -1,6 +1,6 @@
 // tier: long
 /**
- * A real sentence encoder: topics of texts beside those of numpy. Source of the values:
+ * A real sentence encoder: topics of texts compared with numpy. Source of the values:
  * `test/reference/inference/encoder.py`.
  */
 import assert from "node:assert/strict";
@@ -23,7 +23,7 @@ const cases = (await read("encoder-cases.json")) as {
 };
 const values = (await read("encoder-values.json")) as readonly (readonly [topic: string, score: number])[];
 
-/** Beside the weights, in the cache of peers. */
+/** Stored beside the weights, in the peer cache. */
 async function graphOf(safetensors: string): Promise<string> {
   const path = join(dirname(safetensors), "model.onnx");
   const isThere = await access(path).then(

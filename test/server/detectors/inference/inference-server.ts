@@ -1,6 +1,6 @@
 /**
- * A server of the v2 inference protocol over real sockets, which runs graphs of files, takes what the protocol says and
- * nothing else, and errs where a test wants it. Source: kserve-v2 reference.
+ * A server of the v2 inference protocol over real sockets, which runs graph files, accepts only what the protocol
+ * allows, and misbehaves on request. Source: kserve-v2 reference.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createRequire } from "node:module";
@@ -13,7 +13,7 @@ interface Tensor {
   readonly data: ArrayLike<number | bigint>;
 }
 
-/** What an honest server answers. */
+/** Answer of a correct server. */
 export interface Inferred {
   readonly id: string | undefined;
   readonly isBinary: boolean;
@@ -25,27 +25,27 @@ interface ServerAsked {
   readonly path: string;
   readonly headers: IncomingMessage["headers"];
   readonly body: Buffer;
-  /** Of a request for inference: sequences in it. */
+  /** Number of sequences in an inference request. */
   readonly rows: number;
 }
 
 export interface InferenceServer {
   readonly url: string;
   readonly asked: readonly ServerAsked[];
-  /** What it was sent against the protocol. */
+  /** Protocol violations of its clients. */
   readonly complaints: readonly string[];
   readonly inFlight: { now: number; most: number };
   connections(): number;
-  /** More sequences at once are refused. */
+  /** Refuses more sequences at once. */
   mostRows: number;
   offersBinary: boolean;
   version: string;
   isReady: boolean;
-  /** Put over the metadata of a model. */
+  /** Replacements in a model's metadata. */
   told: Readonly<Record<string, unknown>>;
-  /** Sees every request first, and answers it where it returns true. */
+  /** Sees every request first, and answers it if it returns true. */
   meet: (asked: ServerAsked, response: ServerResponse) => boolean;
-  /** Answers in the place of an honest server; false: it is honest. */
+  /** Answers instead of the correct server; `false` leaves the answer to it. */
   err: (inferred: Inferred, response: ServerResponse) => unknown;
 }
 
@@ -62,9 +62,9 @@ interface Session {
 }
 
 interface Options {
-  /** Of `onnxruntime-node`, as `require` takes it; "" where no graph is run. */
+  /** Path of `onnxruntime-node` for `require`; "" if no graph is run. */
   readonly runtime: string;
-  /** Paths of graphs, by the name they are served under. */
+  /** Paths of graphs by their served name. */
   readonly models: Readonly<Record<string, string>>;
   readonly port?: number;
 }
@@ -232,7 +232,7 @@ interface Request {
   readonly isBinary: boolean;
 }
 
-/** In words what is wrong with it otherwise. */
+/** Otherwise returns the error as text. */
 function inputsIn({ body, headers }: ServerAsked): Request | string {
   if (headers["transfer-encoding"] !== undefined) return "it is sent in chunks";
   const head = headOf(body, headers);

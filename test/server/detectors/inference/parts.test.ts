@@ -1,4 +1,4 @@
-/** The parts of reading a model that the reference values do not reach. Source: guardrails reference, 2.7 and 3. */
+/** Parts of reading a model that the reference values do not cover. Source: guardrails reference, 2.7 and 3. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Entity, tagsOf } from "../../../../src/server/detectors/inference/reading/entities.ts";
@@ -18,7 +18,7 @@ const TAGS: readonly (readonly [label: string, name: string, begins: boolean, en
   ["U-PER", "PER", true, true],
   ["I-B-X", "B-X", false, false],
   ["ORG", "ORG", false, false],
-  // Nothing else has the name `MAIL`: it is no prefix.
+  // Nothing else has the name `MAIL`, so it is not a prefix.
   ["E-MAIL", "E-MAIL", false, false],
 ];
 
@@ -31,7 +31,7 @@ test("label prefixes of every scheme are read, and lookalikes are not", () => {
 });
 
 const LABELS = tagsOf(["O", "B-PER", "I-PER", "B-LOC"]);
-/** A token a place. */
+/** One token per offset. */
 const places = {
   starts: Int32Array.from({ length: 40 }, (_, at) => at),
   ends: Int32Array.from({ length: 40 }, (_, at) => at + 1),

@@ -1,7 +1,7 @@
 // tier: all
 /**
- * Findings of models beside those of Hugging Face transformers, tokenizers and ONNX Runtime in Python, for two hundred texts
- * in five scripts. Source of the values: `test/reference/inference/reference.py`.
+ * Findings of models compared with Hugging Face transformers, tokenizers and ONNX Runtime in Python, for two hundred
+ * texts in five scripts. Source of the values: `test/reference/inference/reference.py`.
  */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -22,7 +22,7 @@ const values = JSON.parse(
 const folder = missing ? "" : await assetsFor({ after });
 const sessions = createSessions({ idleMs: 60_000 });
 
-/** Keys of `values` say all that matters of the configuration. */
+/** Keys of `values` contain the relevant configuration. */
 function configOfKey(key: string) {
   const [model = "", kind = "", tokens, shared, mode, prefix] = key.split(" ");
   const own = {

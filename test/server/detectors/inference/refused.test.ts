@@ -1,4 +1,4 @@
-/** What is refused of model detectors when they are loaded, by key. Source: specification document 3. */
+/** Load errors of model detectors, by key. Source: specification document 3. */
 import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ async function file(name: string, content: string | Uint8Array): Promise<string>
   return path;
 }
 
-/** Each as `path: message`, of the configuration or of what is loaded. */
+/** Returns `path: message` for each problem, of the configuration or of loading. */
 async function problemsOf(config: DetectorConfig): Promise<readonly string[]> {
   const built = build(config, sessions);
   const found = built.kind === "refused" ? built.problems : await built.prepare(AbortSignal.timeout(60_000));

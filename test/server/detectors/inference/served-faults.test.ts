@@ -1,7 +1,7 @@
 // tier: all
 /**
- * What a server of the v2 inference protocol does wrong is a failure of the detector, and never nothing found; what it may do
- * otherwise changes nothing. Source: kserve-v2 reference, "Checks on the answer".
+ * An error of a v2 inference server is a failure of the detector and never an empty result; permitted variations change
+ * nothing. Source: kserve-v2 reference, "Checks on the answer".
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -195,7 +195,7 @@ test("any server error is a failure of the detector and never an empty result", 
   }
 });
 
-/** What a server may do otherwise. */
+/** Permitted variations of a server. */
 const MANNERS: readonly (readonly [string, Err])[] = [
   ["no id", withAll({ id: undefined })],
   ["null members beside", withAll({ parameters: null, model_version: null })],
@@ -241,7 +241,7 @@ test("permitted server variations change nothing", { skip: missing }, async () =
 test("half precision in binary is close enough", { skip: missing }, async () => {
   const detector = await fresh(served("classify"));
   const expected = (await detect(detector, [TEXT]))[0] ?? [];
-  /** The upper half of a float. */
+  /** Returns the upper half of a float. */
   const brain = (value: number): number => new DataView(Float32Array.of(value).buffer).getUint32(0, true) >>> 16;
   server.err = inBytes((one, _, response) => {
     const bytes = Buffer.from(Uint16Array.from(Array.from(one.output.data, Number), brain).buffer);
@@ -257,7 +257,7 @@ test("half precision in binary is close enough", { skip: missing }, async () => 
   }
 });
 
-/** Before the first text is read: what the server says of itself and of the model. */
+/** Metadata of the server and of the model, before the first text is read. */
 const METADATA: readonly (readonly [string, Readonly<Record<string, unknown>>, RegExp])[] = [
   ["no inputs", { inputs: [] }, /does not say which inputs/],
   ["inputs that are null", { inputs: null }, /does not say which inputs/],

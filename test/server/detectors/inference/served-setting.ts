@@ -1,4 +1,4 @@
-/** Detectors whose model is on a server of the test, and answers of that server that are not honest. */
+/** Detectors whose model is on a test server, and incorrect answers of that server. */
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { after, beforeEach } from "node:test";
@@ -10,7 +10,7 @@ import { BACKGROUND, TOPICS } from "../../../reference/inference/texts.ts";
 import { bytesOf, type Inferred, startInferenceServer } from "./inference-server.ts";
 import { assetsFor, configOf, missing, opened } from "./support.ts";
 
-/** Of the file of tests that imports this. */
+/** Folder of the importing test file. */
 export const folder = missing ? "" : await assetsFor({ after });
 export const at = (name: string): string => join(folder, "word-piece", `${name}.onnx`);
 const runtime = await peer("onnxruntime-node");
@@ -37,7 +37,7 @@ const TYPES: Readonly<Record<Type, object>> = {
     background: [...BACKGROUND],
   },
 };
-/** Windows of long texts overlap. */
+/** Makes windows of long texts overlap. */
 const SMALL = { max_tokens: 16, stride: 4 };
 
 const remoteTo = (model: string, more: object = {}) => ({
@@ -50,12 +50,12 @@ export const served = (type: Type, more: object = {}, own: object = {}) =>
 export const here = (type: Type, own: object = {}) =>
   configOf(type, folder, { ...TYPES[type], ...SMALL, ...own } as object, { threshold: 0 });
 
-/** A detector that has asked nothing yet. */
+/** A detector that has not called the server yet. */
 export const fresh = (config: ReturnType<typeof served>): Promise<Detector> => opened(config, createSessions());
 
 export const TEXT = "My name is Alice Müller, I live in Berlin.";
 
-/** Answers in the place of the server. */
+/** Answers instead of the server. */
 export type Err = (inferred: Inferred, response: ServerResponse) => unknown;
 
 export const answering = (response: ServerResponse, value: unknown): void =>
@@ -63,7 +63,7 @@ export const answering = (response: ServerResponse, value: unknown): void =>
     .writeHead(200, { "content-type": "application/json" })
     .end(typeof value === "string" ? value : JSON.stringify(value));
 
-/** The honest answer with members of its output, or of itself, replaced. */
+/** The correct answer with replaced members of its output or of itself. */
 export const told = ({ id, output }: Inferred, own: object = {}, all: object = {}): object => ({
   id,
   model_name: "m",

@@ -1,8 +1,7 @@
 // tier: all
 /**
- * Models on a server of the v2 inference protocol: what is found is what is found in process, and what becomes of requests
- * while the server is slow, gone or replaced. Source: specification document 3 (`remote` of `nlp`, `classify`, `embed`);
- * kserve-v2 reference.
+ * Models on a v2 inference server: findings equal those of the same process, and requests to a server that is slow,
+ * down or replaced. Source: specification document 3 (`remote` of `nlp`, `classify`, `embed`); kserve-v2 reference.
  */
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -36,7 +35,7 @@ test("findings equal those of the same graph in this process, in JSON and binary
         const calls = server.asked.slice(before).filter(({ path }) => path.endsWith("/infer"));
         const sent = calls.map(({ headers }) => headers["content-type"]);
         assert.ok(sent.every((one) => one === (offersBinary ? "application/octet-stream" : "application/json")));
-        // Refused once, and then they come one by one.
+        // Refused once, then they are sent one by one.
         const many = calls.filter(({ rows }) => rows > 2).length;
         assert.ok(mostRows > 2 ? many > 1 : many >= 1 && many <= 4, `${model}: ${many} calls with more than 2 rows`);
       }
@@ -175,7 +174,7 @@ test("examples are embedded again if the server has another version, and labels 
   server.version = "2";
   assert.deepEqual(await detect(embed, [TEXT]), expected);
   assert.ok(server.asked.length > before + 4);
-  // Answers of one version and another in turn are of no use together.
+  // Answers that alternate between versions cannot be combined.
   server.err = (inferred, response) => {
     const { length } = server.asked;
     answering(response, told(inferred, {}, { model_version: String(length % 2) }));

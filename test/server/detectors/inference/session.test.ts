@@ -1,5 +1,5 @@
 // tier: all
-/** Sessions: what becomes of requests when they are many, late or given up, and of threads that end or hang. */
+/** Sessions: requests that are many, late or aborted, and threads that end or hang. */
 import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { getPriority } from "node:os";
@@ -23,7 +23,7 @@ import { assetsFor, configOf, detect, missing, opened, scannedOf } from "./suppo
 const folder = missing ? "" : await assetsFor({ after });
 const seen = { ended: [] as string[], refused: 0, sessions: () => 0, waiting: () => 0 };
 
-/** Sessions whose threads the test holds. */
+/** Sessions with threads that the test can access. */
 function watched(options: SessionsOptions = {}, limits?: Parameters<typeof startSessionWorker>[1]) {
   const workers: SessionWorker[] = [];
   const sessions = createSessions({
@@ -53,7 +53,7 @@ const ask = (detector: Detector, text: string, signal: AbortSignal = AbortSignal
 const SHORT = "a";
 const LONG = "name name name";
 
-/** A classifier whose model goes `rounds` rounds for LONG, and none for SHORT. */
+/** A classifier whose model runs `rounds` rounds for LONG, and none for SHORT. */
 async function turning(rounds: number, options: SessionsOptions = {}) {
   const path = join(folder, `slow-${rounds}`);
   await mkdir(path, { recursive: true });
@@ -64,7 +64,7 @@ async function turning(rounds: number, options: SessionsOptions = {}) {
   return { ...own, detector: await opened(config, own.sessions), config, model };
 }
 
-/** Machines differ tenfold in what a round takes. */
+/** Machines differ tenfold in the duration of a round. */
 const roundsInSecond = missing ? 0 : await measuredRounds();
 
 async function measuredRounds() {
@@ -76,7 +76,7 @@ async function measuredRounds() {
   return (rounds * 1_000) / (performance.now() - began);
 }
 
-/** A classifier that takes some `seconds` for LONG. */
+/** A classifier that takes about `seconds` for LONG. */
 const slow = (seconds: number, options: SessionsOptions = {}) => turning(Math.ceil(roundsInSecond * seconds), options);
 
 test("detectors with the same model share a session, and others have their own", { skip: missing }, async () => {
@@ -91,7 +91,7 @@ test("detectors with the same model share a session, and others have their own",
   assert.equal(seen.sessions(), 3);
 });
 
-/** As a channel between processes carries it. */
+/** Converts like a channel between processes. */
 const asJson = <Value>(value: Value): Value => JSON.parse(JSON.stringify(value)) as Value;
 
 test("processes without graphs call one that has them and get the same findings", { skip: missing }, async () => {
@@ -142,7 +142,7 @@ test("a process that stops answering fails its detector, and a caller that gave 
   await assert.rejects(ask(detector, "a"), (error) => error instanceof DetectorError && error.kind === "failed");
 });
 
-/** More than the objects of a thread with little memory can be. */
+/** More than a thread with little memory can hold. */
 const HUGE = "ab c ".repeat(1_500_000);
 
 test("a thread that crashes is replaced; its request fails and later ones are answered", {
@@ -195,7 +195,7 @@ test("a result that is not a number fails the detector and is not an empty resul
     error.kind === "failed" &&
     /returned a value that is not a number/.test(error.message);
   for (const text of ["alice nan", "nan", "alice ever"]) await assert.rejects(ask(detector, text), isTold, text);
-  // What a label cannot be may have minus infinity.
+  // An impossible label may have minus infinity.
   const [found] = await detect(detector, ["alice never"]);
   assert.deepEqual(
     found?.map(({ start, end, label }) => [start, end, label]),
@@ -265,7 +265,7 @@ test("an unused session ends once it is idle, and restarts on demand", {
   const { sessions, workers } = watched({ idleMs: 20 });
   const detector = await opened(configOf("nlp", folder), sessions);
   const [worker] = workers;
-  // Nothing else keeps this process.
+  // Nothing else keeps this process alive.
   worker?.ref();
   await new Promise((resolve) => worker?.on("exit", () => resolve(undefined)));
   assert.equal(seen.sessions(), 0);

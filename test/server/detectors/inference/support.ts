@@ -1,4 +1,4 @@
-/** Detectors over the tiny models of the reference values. */
+/** Detectors with the tiny models of the reference values. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -28,7 +28,7 @@ const libraries: object = missing
 
 export { scannedOf };
 
-/** A folder of models that is gone when the file of tests ends. */
+/** A folder of models that is removed when the test file ends. */
 export async function assetsFor(file: { after(end: () => Promise<void>): void }): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "gateway-inference-"));
   file.after(() => rm(folder, { recursive: true, force: true }));
@@ -39,7 +39,7 @@ export async function assetsFor(file: { after(end: () => Promise<void>): void })
 type Type = "nlp" | "classify" | "embed";
 type Own<T extends Type> = NonNullable<DetectorConfig[T]>;
 
-/** With the defaults of the schema, and the small tokenizer of BERT's kind. */
+/** Adds the defaults of the schema, and the small BERT tokenizer. */
 export function configOf<T extends Type>(
   type: T,
   folder: string,
@@ -75,7 +75,7 @@ export const build = (
   return createModelDetector(config, config.type, config.name ?? config.type, { sessions, endpoints, views });
 };
 
-/** Throws where the configuration is refused, or the model cannot be used. */
+/** Throws if the configuration is refused or the model is unusable. */
 export async function opened(config: DetectorConfig, sessions?: Sessions): Promise<Detector> {
   const built = build(config, sessions);
   if (built.kind === "refused") throw new Error(JSON.stringify(built.problems));

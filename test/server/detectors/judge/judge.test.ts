@@ -1,4 +1,4 @@
-/** Judges: what they are asked, and that nothing but a proper answer is taken for one. Source: judge-formats reference. */
+/** Judges: their requests, and that only a valid answer is accepted. Source: judge-formats reference. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { DetectorConfig } from "../../../../src/server/core/config/index.ts";
@@ -43,7 +43,7 @@ interface Judge {
   readonly detect: (texts: readonly string[], all?: readonly Segment[]) => Promise<readonly (readonly string[])[]>;
 }
 
-/** Probes are counted as a server does that reads all that it is sent. */
+/** Counts probes like a server that reads everything it is sent. */
 const countOf = ({ turns, template }: ModelQuestion): number => JSON.stringify([turns, template]).length;
 
 function judgeWith(own: Partial<Own>, say: string | Partial<ModelAnswer> | CallModel, common = {}): Judge {

@@ -1,4 +1,4 @@
-/** A detector's configuration as the document gives it, with what a test is about. */
+/** A detector's configuration from a document, with the settings under test. */
 
 import type { DetectorConfig } from "../../../../src/server/core/config/index.ts";
 

@@ -1,4 +1,4 @@
-/** The development data of guardrails, where it lies beside the project, and the detector on one text of it. */
+/** The guardrails development data, if present beside the project, and the detector on one of its texts. */
 
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
@@ -15,7 +15,7 @@ export const DATA =
     ? new URL("../../../../../shared/data/guardrails/", import.meta.url)
     : pathToFileURL(`${folder}/`);
 
-/** Places in UTF-8 bytes. */
+/** Offsets in UTF-8 bytes. */
 interface Span {
   readonly start: number;
   readonly end: number;
@@ -34,7 +34,7 @@ export interface Case {
 
 const keyOf = ({ start, end, type }: Span): string => `${type} ${start} ${end}`;
 
-/** `name`: of a file of JSON lines, in base64 where it ends so. */
+/** `name` is a file of JSON lines, in base64 if its ending says so. */
 export function readCases(name: string): readonly Case[] {
   const text = readFileSync(new URL(name, DATA), "utf8");
   const lines = (name.endsWith(".b64") ? Buffer.from(text, "base64").toString("utf8") : text).split("\n");
@@ -49,7 +49,7 @@ export function detectorOf(keys: Partial<DetectorConfig>): Detector {
 
 const { signal } = new AbortController();
 
-/** Whatever the score. */
+/** Findings with any score. */
 export function findingsIn(detector: Detector, text: string): readonly Scored[] {
   const segment = { kind: "user", text, ref: "", turn: 0, isReadOnly: false } as const;
   const detection = detector.detect([{ segment, windows: undefined }], [segment], signal);
@@ -71,7 +71,10 @@ interface Figures {
 export const typesIn = (cases: readonly Case[]): ReadonlySet<string> =>
   new Set(cases.flatMap(({ spans = [] }) => spans.map(({ type }) => type)));
 
-/** Of `types` alone: a finding is right where place and type are exactly those of a span. `found`: for each case. */
+/**
+ * Figures for `types` alone: a finding is right if place and type equal those of a span. `found` has the findings of
+ * each case.
+ */
 export function figuresOf(
   cases: readonly Case[],
   found: readonly (readonly Span[])[],

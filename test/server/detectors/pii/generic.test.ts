@@ -6,7 +6,7 @@ import { GENERIC } from "../../../../src/server/detectors/pii/recognizers/generi
 
 const scan = compileScan(GENERIC, { engine: engineOf("pure")!, usesContext: false });
 
-/** Text, and what is found in it: `TYPE score value`. */
+/** Text, and its findings: `TYPE score value`. */
 const ROWS: readonly (readonly [text: string, ...found: string[]])[] = [
   ["4111 1111 1111 1111", "CREDIT_CARD 1 4111 1111 1111 1111"],
   ["pay 4111-1111-1111-1111!", "CREDIT_CARD 1 4111-1111-1111-1111"],
@@ -82,7 +82,7 @@ test("built-in tables load with distinct names, patterns valid in both engines, 
   }
 });
 
-/** Each is as long as it is asked to be, and gives work of its own. */
+/** Each has the requested length and causes its own kind of work. */
 const HOSTILE: Readonly<Record<string, (length: number) => string>> = {
   "one word": (length) => "a".repeat(length),
   digits: (length) => "7".repeat(length),
@@ -112,7 +112,7 @@ test("a hostile text of twice the length takes about twice the time", () => {
   for (const [name, make] of Object.entries(HOSTILE)) {
     best(make(10_000));
     const [once, twice] = [best(make(50_000)), best(make(100_000))];
-    // Quadratic would be four times; the rest is for a loaded machine and what is too short to be measured.
+    // Quadratic would be four times; the rest allows for a loaded machine and short measurements.
     assert.ok(twice <= once * 3 + 5, `${name}: ${once.toFixed(1)} and ${twice.toFixed(1)} ms`);
   }
 });

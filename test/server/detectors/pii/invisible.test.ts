@@ -1,4 +1,4 @@
-/** What nobody sees within a value, or between two, hides neither: of every kind of pattern, whole and streamed. */
+/** Invisible characters inside a value or between two hide neither: for every kind of pattern, whole and streamed. */
 import assert from "node:assert/strict";
 import test from "node:test";
 import {
@@ -116,7 +116,7 @@ test("a card continued behind a tab or a line break is found, and a column of nu
 });
 
 const MARKS = all.filter((it) => /^\p{M}$/u.test(String.fromCodePoint(it)) && !IGNORABLE.includes(it));
-/** Values of which each Latin letter stands in a word with a digit. */
+/** Values in which each Latin letter is in a word with a digit. */
 const NUMBERED = Object.entries(VALUES).filter(([label]) => label !== "EMAIL_ADDRESS" && label !== "NAME");
 const KEYCAP = "\u20e3";
 
@@ -142,7 +142,7 @@ const write = (value: string, digit: (of: number) => string): string =>
 const from = (first: number) => (digit: number) => String.fromCodePoint(first + digit);
 const listed = (digits: string) => (digit: number) => [...digits][digit]!;
 
-/** How digits may be written otherwise. */
+/** Other forms of digits. */
 const DIGITS: Readonly<Record<string, (digit: number) => string>> = {
   keycaps: (digit) => `${digit}${KEYCAP}`,
   "keycaps of emoji": (digit) => `${digit}\ufe0f${KEYCAP}`,
@@ -262,7 +262,7 @@ test("a value streamed in any pieces, with an invisible character or a mark betw
   }
 });
 
-/** Whatever is found becomes one mark. */
+/** Merges all findings into one mark. */
 function judge(text: string, byDetector: readonly DetectorFindings[]): Judgement {
   const spans = byDetector.flatMap(({ findings: lists }) => lists[0] ?? []).sort((a, b) => a.start - b.start);
   let shown = "";

@@ -1,4 +1,4 @@
-/** Expressions of others in `pure` mode: the matches of a backtracking engine, in linear time whatever they are. */
+/** User-defined patterns in `pure` mode: the matches of a backtracking engine, in linear time for any pattern. */
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -42,7 +42,7 @@ const EXPRESSIONS = [
   ],
 ];
 
-/** The last is longer than what is kept at once, and before and behind it nothing matters to most expressions. */
+/** The last is longer than the buffer, and its surroundings do not matter to most patterns. */
 const PARTS = [
   "a",
   "b",
@@ -98,7 +98,7 @@ test("a pattern that reads ahead of its matches reads a text once", () => {
     const places = placesOf(regex, text);
     const took = process.cpuUsage(before).user / 1e3;
     assert.equal(places.length, 100_000);
-    // Some hundred milliseconds; ten minutes if the rest were read again at each of the matches.
+    // Some hundred milliseconds; ten minutes if the rest were read again at each match.
     assert.ok(took < 5_000, `${regex}: ${took.toFixed(0)} ms`);
   }
 });

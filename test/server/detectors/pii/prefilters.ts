@@ -1,4 +1,4 @@
-/** Run where `re2` can be found: prints each text in which the two engines do not find the same, as JSON. */
+/** Run where `re2` is installed: prints each text on which the two engines differ, as JSON. */
 
 import { readFileSync } from "node:fs";
 import { BUILT_IN, compileScan, type Engine, engineOf } from "../../../../src/server/detectors/pii/index.ts";

@@ -1,6 +1,6 @@
 /**
- * How good the detector is on the development data, where that lies beside the project: spans and types must be exact, at a
- * score of one half. The floors are aims of the project, not what was reached.
+ * Quality of the detector on the development data, if present: spans and types must be exact, at a score of one half.
+ * The floors are targets of the project, not current results.
  */
 
 import assert from "node:assert/strict";
@@ -11,7 +11,7 @@ import { type Case, DATA, detectorOf, figuresOf, findingsIn, readCases as read, 
 const detector = detectorOf({});
 const findings = (text: string) => findingsIn(detector, text).filter(({ score }) => score >= 0.5);
 
-/** Of the types that stand in the data, or of `types`. */
+/** Scores over the types in the data, or over `types`. */
 const score = (cases: readonly Case[], types = typesIn(cases)) =>
   figuresOf(
     cases,

@@ -1,10 +1,10 @@
-/** Parts that patterns are about, put together at random. */
+/** Pattern-related parts, combined at random. */
 const PARTS = (
   "badge 123 456 a ab abc abcd aab k K ſ \u212a é Ünï نسر 你好 😀 \n \r \u2028 \t \u00a0 - . : :: / _ @ 2024-01-02t10:20:30z 10.0.0.1 " +
   "fe80::1 256.1.1.1 12:30 x@example.com https://a.example/x key= token: secret password sk- AKIA eyJ 4111 1111 ٣٤ 𝟗 \u200b = \" ' 0x ab"
 ).split(" ");
 
-/** The same for the same seed. */
+/** Repeats for the same seed. */
 export function randomTexts(count: number, seed: number): string[] {
   let state = seed;
   const next = (below: number) => {

@@ -1,4 +1,4 @@
-/** A server that speaks an analyzer's `/analyze` over real sockets, as a test scripts it. */
+/** A server of an analyzer's `/analyze` over real sockets, scripted by a test. */
 import assert from "node:assert/strict";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -12,10 +12,10 @@ interface Asked {
 export interface Analyzer {
   readonly url: string;
   readonly asked: readonly Asked[];
-  /** Connections that were made. */
+  /** Number of connections opened. */
   readonly connections: () => number;
   readonly inFlight: { readonly now: number; most: number };
-  /** How the next calls are answered; a value is sent as JSON. */
+  /** Answer to the next calls; a value is sent as JSON. */
   answer: (asked: Asked, response: ServerResponse) => unknown;
 }
 
@@ -64,7 +64,7 @@ export async function startAnalyzer(owner: { after(end: () => void): void }, por
   return analyzer;
 }
 
-/** As a Presidio of today answers, offsets in code points: each word with its type. */
+/** Answers like a current Presidio, with offsets in code points: each word with its type. */
 export function personsIn(words: Readonly<Record<string, string>>): Analyzer["answer"] {
   return ({ body: { text } }) => {
     assert.ok(typeof text === "string");

@@ -1,4 +1,4 @@
-/** The detector `remote` against a server of the test. Source: specification document 3; presidio-analyze reference. */
+/** The detector `remote` with a test server. Source: specification document 3; presidio-analyze reference. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { after, test } from "node:test";
@@ -339,7 +339,7 @@ test("connections are kept across reloads, and closed once no configuration uses
   own.keep(new Set([origin]));
   await detect(built({ endpoint: other.url }, {}, own), ["text"]);
   own.keep(new Set([origin]));
-  // A connection is free on the turn after its answer.
+  // A connection is free one turn after its answer.
   await new Promise(setImmediate);
   await detect(built({ endpoint: other.url, language: "de" }, {}, own), ["text"]);
   assert.equal(other.connections(), 1);

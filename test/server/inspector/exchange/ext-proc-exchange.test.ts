@@ -1,4 +1,4 @@
-/** Each transcript of the protocol, as it is answered. Source: ext-proc reference, A.2 to A.8. */
+/** Each transcript of the protocol with its answers. Source: ext-proc reference, A.2 to A.8. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { GatewayError } from "../../../../src/base/index.ts";

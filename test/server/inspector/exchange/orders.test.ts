@@ -1,6 +1,6 @@
 /**
- * A peer that says anything in any order: whatever it does, no answer comes out of its order, no byte goes on before it was
- * inspected, and nothing is said after the last word.
+ * A peer that sends any messages in any order: answers are always in order, no byte passes before it was inspected, and
+ * nothing is sent after the last message.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -53,7 +53,7 @@ test(`messages in any order are answered correctly (SEED=${SEED})`, () => {
     let isOver = false;
     const log: string[] = [];
     for (let step = 0; step < 12; step++) {
-      // Mostly in order, or no run would come far.
+      // Mostly in order, since other runs end early.
       const what = step === 0 && below(4) > 0 ? headers(below(4) === 0) : arrival();
       const isVerdict: boolean = peer.inspected.length > 0 && !isDecided && below(2) === 0;
       const said: readonly string[] = isVerdict

@@ -1,7 +1,7 @@
 /**
- * Both sides of an exchange in any order, with whatever an inspection says at whatever time: no byte of a response goes on
- * that was not shown, each chunk is answered at most once, and nothing is said after the last word. `LONG=1`: fifty times as
- * many runs.
+ * Both sides of an exchange in any order, with any inspection result at any time: no response byte passes without being
+ * released, each chunk is answered at most once, and nothing is sent after the last message. `LONG=1` runs fifty times
+ * as many.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";

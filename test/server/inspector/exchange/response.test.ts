@@ -1,4 +1,4 @@
-/** Responses that are inspected, as each message of them is answered. Source: ext-proc reference, A.2, A.3, A.5, A.7. */
+/** Inspected responses, message by message. Source: ext-proc reference, A.2, A.3, A.5, A.7. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { GatewayError } from "../../../../src/base/index.ts";
@@ -31,7 +31,7 @@ interface Terms {
   readonly isRead?: boolean;
 }
 
-/** An exchange whose request went on. */
+/** An exchange whose request was allowed. */
 function passed(mode: Mode, { request = "streamed", peer = mode, isRead = true }: Terms = {}) {
   const told = exchange({
     mode: request,
@@ -49,7 +49,7 @@ type Move =
   | readonly ["news", ResponseNews, ...said: string[]]
   | readonly ["left", ...said: string[]];
 
-/** `news`: what the inspection says while it is given the bytes. */
+/** `news` is the inspection's result when it gets the bytes. */
 const ROWS: readonly (readonly [what: string, mode: Mode, terms: Terms, moves: readonly Move[]])[] = [
   [
     "streamed: chunks are answered at once, and all of it at the end",

@@ -1,4 +1,4 @@
-/** An exchange as a peer sees it: messages in, and what comes of them in words. */
+/** An exchange as a peer sees it: messages, and their results as text. */
 import { openExchange, type Step, type Verdict } from "../../../../src/server/inspector/exchange/index.ts";
 import type {
   Arrival,
@@ -10,13 +10,13 @@ import type {
 export const MAX_BODY_BYTES = 1_000_000;
 
 interface Told {
-  /** `news`: what the inspection of a response says while it is given what arrived. */
+  /** `news` is the result of a response's inspection when it gets the data. */
   readonly arrive: (arrival: Arrival, news?: readonly ResponseNews[]) => readonly string[];
   readonly tell: (news: ResponseNews) => readonly string[];
   readonly decide: (verdict: Verdict) => readonly string[];
   readonly leave: () => readonly string[];
   readonly isOver: () => boolean;
-  /** Bodies that were to be inspected. */
+  /** Bodies passed to inspection. */
   readonly inspected: readonly Buffer[];
 }
 

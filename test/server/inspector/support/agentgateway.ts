@@ -1,6 +1,6 @@
 /**
- * A proxy whose filter is what agentgateway's is where that differs from Envoy's: on the wire, in what it takes of an answer,
- * and in what it does when there is none. It serves HTTP/1.1. Source: ext-proc reference, A.9; agentgateway,
+ * A proxy with a filter like agentgateway's where it differs from Envoy's: on the wire, in the answers it accepts, and
+ * without an answer. It serves HTTP/1.1. Source: ext-proc reference, A.9; agentgateway,
  * `crates/agentgateway/src/http/ext_proc` of 2026-08-21.
  */
 import { once } from "node:events";
@@ -39,9 +39,9 @@ export interface AgentgatewayOptions {
 
 interface Agentgateway {
   readonly port: number;
-  /** All that its filter was told, in order. */
+  /** All answers to its filter, in order. */
   readonly told: ProcessingResponse__Output[];
-  /** What it has to say of it. */
+  /** Its warnings about them. */
   readonly warnings: string[];
   readonly close: () => Promise<void>;
 }
@@ -92,7 +92,7 @@ export async function openAgentgateway(options: AgentgatewayOptions): Promise<Ag
       if (metadata && said.request_headers === undefined && said.response_headers === undefined) {
         warnings.push("dynamic_metadata after headers");
       }
-      // Its body is a string there: other bytes make the message one that cannot be decoded.
+      // Its body is a string there, so other bytes make the message undecodable.
       if (direct && !isUtf8(direct.body ?? Buffer.alloc(0))) call.cancel();
       else if (direct) for (const inbox of Object.values(heard)) inbox.put(said);
       else if (said.response !== undefined)
@@ -180,7 +180,9 @@ export async function openAgentgateway(options: AgentgatewayOptions): Promise<Ag
     }
     call.end();
 
-    /** One message with all of it, once the headers are answered; its answer is held to the length that the headers say. */
+    /**
+     * Sends one message with the whole body once the headers are answered; its answer must have the declared length.
+     */
     async function buffered(side: Side, from: IncomingMessage, to: ClientRequest): Promise<void> {
       const whole = await bodyOf(from);
       write({ [`${side}_body`]: { body: whole, end_of_stream: true } });
@@ -211,7 +213,7 @@ export async function openAgentgateway(options: AgentgatewayOptions): Promise<Ag
   }
 }
 
-/** What `pieces` is given ends with a piece that says so, with trailers, with any other answer, and with the stream. */
+/** The data for `pieces` ends with a final piece, with trailers, with any other answer, or with the stream. */
 async function pieces(
   from: Inbox,
   name: "request_body" | "response_body",
@@ -233,7 +235,7 @@ async function pieces(
   to.end();
 }
 
-/** It may be gone by then. */
+/** The connection may be gone by then. */
 function drained(to: ClientRequest | ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const settle = (): void => {
@@ -246,7 +248,7 @@ function drained(to: ClientRequest | ServerResponse): Promise<void> {
 
 const ENDS = ["drain", "close"] as const;
 
-/** Frames as they come, and the last one is not known to be it; or trailers. */
+/** Forwards frames as they arrive, without knowing the last one; or trailers. */
 async function sendBody(side: Side, from: IncomingMessage, write: (message: ProcessingRequest) => void): Promise<void> {
   for await (const chunk of from as AsyncIterable<Buffer>) write({ [`${side}_body`]: { body: chunk } });
   if (from.rawTrailers.length > 0) {
@@ -292,7 +294,7 @@ async function forwarded(upstream: ClientRequest, answer: ServerResponse, asked:
   answered.pipe(answer);
 }
 
-/** Ordinary headers in `raw_value`, and behind them those of the protocol in `value`. */
+/** Writes ordinary headers in `raw_value`, and behind them the protocol's in `value`. */
 function headerMap(raw: readonly string[], pseudo: Readonly<Record<string, string>>) {
   const ordinary: { readonly key: string; readonly value?: string; readonly raw_value?: Buffer }[] = [];
   for (let at = 0; at + 1 < raw.length; at += 2) {
@@ -320,7 +322,7 @@ function isUtf8(bytes: Buffer): boolean {
   }
 }
 
-/** What is put before it is taken waits. After `undefined` nothing else comes. */
+/** Values wait until they are taken. After `undefined` nothing else arrives. */
 class Inbox {
   readonly #waiting: (Said | undefined)[] = [];
   #taker: ((said: Said | undefined) => void) | undefined;

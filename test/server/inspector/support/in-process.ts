@@ -6,12 +6,12 @@ import { readFileSync } from "node:fs";
 
 interface Served {
   readonly port: number;
-  /** Most that was ever resident, in bytes. */
+  /** Peak resident memory in bytes. */
   readonly peakBytes: () => number;
   readonly stop: () => Promise<void>;
 }
 
-/** `program`: the arguments for Node that run it, as `childArgs` returns them. */
+/** `program` has the arguments for Node, as returned by `childArgs`. */
 export async function serveApart(program: readonly string[], args: readonly string[] = []): Promise<Served> {
   const child = spawn(process.execPath, [...program, ...args], {
     stdio: ["pipe", "pipe", "inherit"],

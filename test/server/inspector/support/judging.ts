@@ -1,6 +1,6 @@
 /**
- * The service with a detector of cards, in a process of its own: prints its port, ends with its stdin. Its first argument is
- * the mode of requests, its second that of responses, where there is one.
+ * The service with a card detector, in a process of its own: prints its port, ends with its stdin. The first argument
+ * is the request mode, the optional second the response mode.
  */
 import { nullLog } from "../../../../src/base/index.ts";
 import {

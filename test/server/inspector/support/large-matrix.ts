@@ -1,6 +1,6 @@
 /**
- * Bodies of 20 MB through a real Envoy, of requests and of responses: byte for byte, rewritten, or not at all, and what the
- * service takes of memory while they pass is bounded. One after the other, and several at once. Source: ext-proc reference, C.4.
+ * Bodies of 20 MB through a real Envoy, of requests and of responses: unchanged, rewritten, or not at all, with bounded
+ * memory of the service. Sequentially, and several concurrently. Source: ext-proc reference, C.4.
  */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -16,10 +16,10 @@ const SHORT = process.env["INSPECTOR_MATRIX"] === "full" ? false : "with INSPECT
 const BYTES = 20_000_000;
 const MODES: readonly FilterModes["request"][] = ["override", "streamed", "duplex"];
 
-/** The body, its text, what its text becomes and the pieces that are judged; beside it the process itself. */
+/** The body, its text, the rewritten text and the judged pieces, plus the process itself. */
 const MOST_RESIDENT_BYTES = 700 << 20;
 const AT_ONCE = 8;
-/** With several: what may be held in all, what is written and not collected, and the process itself. */
+/** For several: the shared limit, written data that is not collected yet, and the process itself. */
 const MOST_AT_ONCE_BYTES = 1_400 << 20;
 
 const asking = (says: Says): Buffer =>
@@ -49,7 +49,7 @@ export async function describeLargeRequests(name: PeerName): Promise<void> {
 export async function describeLargeResponses(name: PeerName): Promise<void> {
   const envoy = await peer(name);
   describe(`${name}: responses of 20 MB`, { skip: envoy.missing || SHORT }, () => {
-    // What a filter buffers it bounds by itself, below that.
+    // A filter has its own lower limit for buffered bodies.
     for (const modes of RESPONSE_MODES.filter(({ response }) => response !== "buffered")) responses(envoy, modes);
   });
 }

@@ -1,4 +1,4 @@
-/** What a model answers in the matrix: of each size, fate and form, by the name that a request asks for it by. */
+/** Model answers of the matrix: of each size, outcome and form, by the name in a request. */
 import { gzipSync } from "node:zlib";
 import type { Answer } from "../answering.ts";
 
@@ -36,7 +36,7 @@ function events(text: string): readonly Buffer[] {
   return [...deltas.map(chunk), chunk(undefined), Buffer.from("data: [DONE]\n\n")];
 }
 
-/** `sizes`: of the texts, in bytes. By the name that a request asks for it by. */
+/** `sizes` of the texts in bytes. Answers by the name in a request. */
 export function answersOf(sizes: readonly number[]): ReadonlyMap<string, Answer> {
   const answers = new Map<string, Answer>([["none", { status: 204, headers: {}, chunks: [] }]]);
   for (const says of Object.keys(SAYS) as Says[]) {
@@ -58,7 +58,7 @@ export function answersOf(sizes: readonly number[]): ReadonlyMap<string, Answer>
   return answers;
 }
 
-/** What a client of a stream hears. */
+/** Returns what a client of a stream reads. */
 export function heard(body: string): {
   readonly text: string;
   readonly ends: readonly (string | null)[];

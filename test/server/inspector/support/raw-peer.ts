@@ -1,4 +1,4 @@
-/** A peer that writes what it likes: gRPC over HTTP/2 without a library that knows better. */
+/** A peer that writes raw gRPC over HTTP/2. */
 import { once } from "node:events";
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, type Settings } from "node:http2";
 
@@ -10,7 +10,7 @@ interface RawPeer {
   readonly close: () => void;
 }
 
-/** `settings`: as the peer announces them. */
+/** `settings` are announced by the peer. */
 export function rawPeer(port: number, settings: Settings = {}): RawPeer {
   const session = connect(`http://127.0.0.1:${port}`, {
     maxSessionMemory: 1_000,
@@ -36,7 +36,7 @@ export function rawPeer(port: number, settings: Settings = {}): RawPeer {
   };
 }
 
-/** One message as gRPC frames it. Source: gRPC over HTTP/2, Length-Prefixed-Message. */
+/** Frames one message for gRPC. Source: gRPC over HTTP/2, Length-Prefixed-Message. */
 export function framed(message: Buffer, says: { readonly length?: number; readonly flag?: number } = {}): Buffer {
   const head = Buffer.alloc(5);
   head.writeUInt8(says.flag ?? 0, 0);
@@ -44,7 +44,7 @@ export function framed(message: Buffer, says: { readonly length?: number; readon
   return Buffer.concat([head, message]);
 }
 
-/** The status that the stream ended with; undefined: it was cut off. */
+/** Returns the status of the stream's end; `undefined` if it was cut off. */
 export async function statusOf(stream: ClientHttp2Stream): Promise<string | undefined> {
   let status: string | undefined;
   const heard = (headers: Readonly<Record<string, unknown>>): void => {
@@ -57,7 +57,7 @@ export async function statusOf(stream: ClientHttp2Stream): Promise<string | unde
   return status;
 }
 
-/** Field `number` with a length, as protobuf writes it. */
+/** Encodes field `number` with a length, as in protobuf. */
 export function field(number: number, value: Buffer): Buffer {
   return Buffer.concat([varint((number << 3) | 2), varint(value.length), value]);
 }

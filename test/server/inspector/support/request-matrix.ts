@@ -1,7 +1,6 @@
 /**
- * Requests of each size and fate through a real Envoy: what is allowed arrives byte for byte, what is redacted as it was
- * rewritten, what is denied not at all; and Envoy finds nothing in our answers that it did not expect. Source: ext-proc
- * reference, C.4.
+ * Requests of each size and outcome through a real Envoy: allowed ones arrive unchanged, redacted ones rewritten,
+ * denied ones not at all; and Envoy expects all of our answers. Source: ext-proc reference, C.4.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -19,7 +18,7 @@ const bodyOf = (bytes: number, says: string): Buffer => {
   return Buffer.from(shell.replace(says, says + "x".repeat(bytes - shell.length)));
 };
 
-/** The word in the body says what is to become of it. */
+/** The word in the body decides its outcome. */
 async function inspect({ body }: { readonly body: Buffer }): Promise<Verdict> {
   if (body.includes("deny-me")) return { kind: "refuse", error: new GatewayError("guardrail_denied", "Not here.") };
   return body.includes("redact-me")

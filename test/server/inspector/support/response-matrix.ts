@@ -1,7 +1,7 @@
 /**
- * Responses of each size and fate through a real Envoy: what is allowed arrives byte for byte, what is redacted as it was
- * rewritten, and of what is denied nothing; a duplex filter answers a denial with its status, and a streamed one says it behind
- * the status that went already. Source: ext-proc reference, A.7, C.4.
+ * Responses of each size and outcome through a real Envoy: allowed ones arrive unchanged, redacted ones rewritten, and
+ * none of a denied one; a duplex filter answers a denial with its status, and a streamed one reports it after the sent
+ * status. Source: ext-proc reference, A.7, C.4.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -138,7 +138,7 @@ function describeModes(name: PeerName, envoy: Peer, modes: FilterModes): void {
 
             const denied = await ask(`deny ${form} ${bytes}`, isHttp2);
             assert.equal(JSON.parse(denied.body).error.code, "guardrail_denied");
-            // Of a streamed one the status has left, unless all of the body was there by then.
+            // In streamed mode the status has been sent, unless the whole body was there by then.
             const isHeld = modes.response === "duplex" || modes.response === "buffered";
             assert.ok(denied.status === 403 || (!isHeld && denied.status === 200), String(denied.status));
             if (denied.status === 403) assert.equal(denied.headers["x-should-retry"], "false");
@@ -201,7 +201,7 @@ function describeModes(name: PeerName, envoy: Peer, modes: FilterModes): void {
     test("trailers that cannot follow in this mode: nothing unproven is forwarded", async () => {
       if (modes.response === "duplex" || modes.response === "buffered") return;
       for (const says of ["allow", "redact", "deny"]) {
-        // Cut off, or refused where no header had left.
+        // Cut off, or refused if no header had been sent.
         const told = await ask(`${says} trailers 100`, true).catch(() => undefined);
         assert.ok(told === undefined || told.status === 501, JSON.stringify(told));
       }

@@ -1,6 +1,6 @@
 /**
- * Fetches one listed file into a cache, in a process of its own: `ADDRESS SHA256 SIZE DIRECTORY`. Says `fetched`, or the
- * fault and what was said.
+ * Fetches one listed file into a cache in a process of its own: `ADDRESS SHA256 SIZE DIRECTORY`. Prints `fetched`, or
+ * the fault and its message.
  */
 import { ModelError, openModelStore } from "../../../../src/server/models/index.ts";
 

@@ -1,4 +1,4 @@
-/** ONNX graphs as bytes, as small as a walk over their fields needs them: they are not run. Numbers of fields: onnx.proto. */
+/** Minimal ONNX graphs as bytes, enough for a walk over their fields: they are not run. Field numbers: onnx.proto. */
 
 function varint(value: number): Buffer {
   const bytes: number[] = [];
@@ -7,7 +7,7 @@ function varint(value: number): Buffer {
   return Buffer.from([...bytes, rest]);
 }
 
-/** A field that has a length: a text, bytes, or a message. */
+/** A field with a length: a text, bytes, or a message. */
 function field(number: number, content: Buffer | string): Buffer {
   const bytes = Buffer.from(content);
   return Buffer.concat([varint(number * 8 + 2), varint(bytes.length), bytes]);
@@ -29,7 +29,7 @@ const externalTensor = (location: string): Buffer =>
 
 const inlineTensor = (bytes: number): Buffer => Buffer.concat([field(8, "w"), field(9, Buffer.alloc(bytes, 7))]);
 
-/** `locations`: of its external data; `bytes`: of a tensor that it holds itself. */
+/** `locations` of its external data; `bytes` of an embedded tensor. */
 export function graphBytes(locations: readonly string[] = [], bytes = 1_000): Buffer {
   const tensors = [inlineTensor(bytes), ...locations.map(externalTensor)].map((tensor) => field(5, tensor));
   const node = field(1, Buffer.concat([field(1, "in"), field(2, "out"), field(4, "Gather")]));

@@ -1,6 +1,6 @@
 /**
- * A model hub and the host of its large files, two origins on this machine, by the shapes that the hub's own clients send and
- * require. `fault` sees every request first, and answers it where it returns true.
+ * A model hub and its content host, two origins on this machine, in the formats that the hub's own clients send and
+ * expect. `fault` sees every request first, and answers it if it returns true.
  */
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -17,7 +17,7 @@ interface Seen {
 type Fault = (seen: Seen, answer: ServerResponse, request: IncomingMessage) => boolean;
 
 interface Repository {
-  /** By commit, then by path. */
+  /** Files by commit, then by path. */
   readonly commits: Map<string, ReadonlyMap<string, Buffer>>;
   readonly branches: Map<string, string>;
   gated: boolean;
@@ -30,11 +30,11 @@ export interface Hub {
   readonly repositories: Map<string, Repository>;
   readonly seen: Seen[];
   fault: Fault;
-  /** Members that are put over those of the answer about a repository. */
+  /** Members that replace those of a repository's answer. */
   told: Readonly<Record<string, unknown>>;
-  /** The list of one call has no digests. */
+  /** The single-call listing has no digests. */
   isPlainMirror: boolean;
-  /** Puts `files` under a commit, which becomes the tip of `main`; returns the commit. */
+  /** Adds `files` as a commit, which becomes the tip of `main`; returns the commit. */
   commit(repo: string, files: Readonly<Record<string, Buffer>>): string;
   close(): Promise<void>;
 }
@@ -173,7 +173,7 @@ export async function openHub(): Promise<Hub> {
     );
   };
 
-  /** Two entries a page; the address of the next is that of the original hub. */
+  /** Two entries per page; the next address is that of the original hub. */
   const tree = (answer: ServerResponse, { repo, commit, files, query }: Listed): true => {
     const from = Number(query.get("cursor") ?? 0);
     const all = [...files];
@@ -217,7 +217,7 @@ export function raw(
   return true;
 }
 
-/** Whole, or from the byte that is asked for. */
+/** Sends everything, or from the requested byte. */
 export function send(
   request: IncomingMessage,
   answer: ServerResponse,

@@ -1,4 +1,4 @@
-/** A store over a folder of its own, whose waits are noted and take no time. */
+/** A store over a folder of its own, whose waits are recorded and take no time. */
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -39,7 +39,7 @@ export async function hubOf(t: Pick<TestContext, "after">): Promise<Hub> {
 
 interface TestStore {
   readonly store: ReturnType<typeof openModelStore>;
-  /** Milliseconds, of each wait that was asked for. */
+  /** Milliseconds of each requested wait. */
   readonly waits: number[];
 }
 
@@ -73,7 +73,7 @@ export const declarationOf = (hub: Hub, revision: string, more: object = {}): Mo
   hub: { repo: REPO, revision, endpoint: hub.endpoint, ...more },
 });
 
-/** Every file below, as paths from it, sorted. */
+/** Returns the relative paths of all files below, sorted. */
 export async function filesBelow(directory: string): Promise<readonly string[]> {
   const found = await readdir(directory, { recursive: true, withFileTypes: true });
   return found
@@ -82,7 +82,7 @@ export async function filesBelow(directory: string): Promise<readonly string[]> 
     .sort();
 }
 
-/** What is downloaded or half laid out. */
+/** Returns partial downloads and incomplete layouts. */
 export const leftovers = async (directory: string): Promise<readonly string[]> =>
   (await filesBelow(directory)).filter((path) => /\.(part|tmp|lock|dead)$/.test(path));
 
@@ -100,10 +100,10 @@ export const never = (): AbortSignal => new AbortController().signal;
 
 export const GRAPH = FILES["onnx/model.onnx"];
 
-/** As long as the graph, and not it. */
+/** Same length as the graph, with other content. */
 export const OTHER = Buffer.from(GRAPH).fill(0xff, 500, 501);
 
-/** Faults of the host of large files alone. */
+/** Faults only of the content host. */
 export function largeFrom(hub: Hub, act: Hub["fault"]): void {
   hub.fault = (seen, answer, request) => seen.host === "content" && act(seen, answer, request);
 }

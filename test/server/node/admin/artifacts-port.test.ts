@@ -1,4 +1,4 @@
-/** The files of models that a node tells of: those needed, with what becomes of them, and what nothing needs. */
+/** Model files that a node lists: needed ones with their state, and unused ones. */
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";

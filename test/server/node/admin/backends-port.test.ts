@@ -1,4 +1,4 @@
-/** The port `Backends` over real configurations and statistics: rows, their order, and when listeners are told. */
+/** The port `Backends` over real configurations and statistics: rows, their order, and notifications of listeners. */
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -57,7 +57,7 @@ function open() {
     backends: backendsPort(configuration, statistics, () => undefined),
     run,
     configure: (...providers: readonly object[]) => run(compile({ providers })),
-    /** Of a configuration that is refused, or of a source that changed to the same. */
+    /** Reports a refused configuration, or a source changed to the same content. */
     tellOfChange() {
       for (const listener of listeners) listener();
     },
@@ -124,7 +124,7 @@ test("names, aliases, patterns and the default are listed in matching order, eac
       ["gpt-4", "name", "a", null, "b"],
       ["fast", "alias", "a", "gpt-4-mini", "b"],
       ["gpt-*", "pattern", "a", null, "b"],
-      // What another claims first is not listed: no request goes there by that name.
+      // A row shadowed by an earlier one is not listed, since no request reaches it under that name.
       ["claude-*", "pattern", "b", null, ""],
     ],
   );
@@ -146,7 +146,7 @@ test("a change that keeps the active configuration is not reported", () => {
   tellOfChange();
 });
 
-/** Few letters, so that names, prefixes and requests often meet. */
+/** Few letters, so that names, prefixes and requests often match. */
 const word = fc.string({ unit: fc.constantFrom("a", "b"), minLength: 1, maxLength: 4 });
 const pattern = fc.oneof(
   word,
@@ -190,7 +190,7 @@ test("the first row that matches a model names the provider that receives its re
   assert.ok(configured > randomFloor(500), `${configured} configurations`);
 });
 
-/** Counts what a listener is told of measurements, while timers fire as the test lets them. */
+/** Counts a listener's notifications of measurements, with timers controlled by the test. */
 function listening(t: TestContext) {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const { statistics, backends, configure, pass } = open();

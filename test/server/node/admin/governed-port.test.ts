@@ -1,4 +1,7 @@
-/** The port `Governed` over real configurations, states and ledgers: rows, their buckets, and when listeners are told. */
+/**
+ * The port `Governed` over real configurations, states and ledgers: rows, their buckets, and notifications of
+ * listeners.
+ */
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -18,7 +21,7 @@ import { createGovernedCluster, MIDNIGHT, ruleOf, type Spender } from "../suppor
 const NO_SECRET = { kind: "problem", message: "none", missing: true } as const;
 const PROVIDER = { name: "one", dialect: "compat", base_url: "https://models.example.com/v1" };
 
-/** A configuration that runs, with its governance as a test says. */
+/** An active configuration with the test's governance. */
 function compile(governance: (plain: Governance) => Partial<Governance>): CompiledSources {
   const sources = [{ name: "test", text: JSON.stringify({ providers: [PROVIDER] }) }];
   const secrets = { secret: () => NO_SECRET, file: () => NO_SECRET };
@@ -332,7 +335,7 @@ test("usage in a restored archive still counts: in the rows, and for further req
   assert.deepEqual(now.ask(own, 1, "aaaaaaaa").granted, 0, "nothing was");
 });
 
-/** Counts what a listener is told of measurements, while timers fire as the test lets them. */
+/** Counts a listener's notifications of measurements, with timers controlled by the test. */
 function listening(t: TestContext) {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const opened = open();

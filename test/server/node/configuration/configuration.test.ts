@@ -1,4 +1,4 @@
-/** A node's configuration over a cluster of one: what it compiles with, and when it compiles anew. */
+/** A node's configuration over a single-node cluster: its inputs, and when it is compiled again. */
 
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -27,9 +27,9 @@ afterEach(async () => {
 interface Node {
   readonly configuration: Configuration;
   readonly sources: Sources;
-  /** The newest that is served. */
+  /** Returns the newest served snapshot. */
   snapshot(): Snapshot;
-  /** `keys`: of the node file, beside those that every one has. */
+  /** `keys` of the node file, beside the common ones. */
   writeNode(keys: object): Promise<void>;
   writeDeployment(text: string): Promise<void>;
 }
@@ -208,7 +208,7 @@ test("the status of a file that now has rules is shown at once, and whether it c
   const node = await open({ text: "{}" });
   await node.writeDeployment("access_rules: [{name: r, condition: modl == 'x', action: deny}]\n");
   assert.equal(node.configuration.fileStatus().state, "no_version");
-  // The engine is loaded by now, by the reload, which refuses the document.
+  // The reload has loaded the engine and refuses the document.
   await node.configuration.reload();
   const { state, message } = node.configuration.fileStatus();
   assert.equal(state, "refused");
@@ -238,7 +238,7 @@ test("a change that needs a model is stored at once and waits for it while the p
       },
       models: { models: [{ name: "names", hub: { repo: REPO, revision: commit, endpoint: hub.endpoint } }] },
     });
-  // What is wrong with the rest is told before a byte is fetched.
+  // Errors in the rest are reported before any byte is fetched.
   assert.match(messagesOf(await put(node, "guards", document("size(")))[0] ?? "", /^guardrails\.rules\[0\]\.when: /);
   const dry = { name: "guards", document: document("true"), ifRevision: undefined };
   assert.equal((await node.sources.dryRun(dry, AbortSignal.timeout(10_000))).kind, "done");

@@ -1,4 +1,4 @@
-/** What requests are told of suspensions: as the view has them, at once, until their time is over. */
+/** Suspensions as requests see them: from the view, at once, until they end. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/** What the cluster and the ledger say to each other: over a real cluster of one, restarted and restored. */
+/** Cluster and ledger over a real single-node cluster, restarted and restored. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createInstruments, systemClock } from "../../../../src/base/index.ts";
@@ -37,7 +37,7 @@ const budgetsOf = (reports: UsageReports): OpenBudgets =>
   });
 const ignore = (): void => undefined;
 
-/** What the cluster counts: of holders that are closed, and of those that are not. */
+/** Counts of the cluster: of closed holders, and of open ones. */
 function countedBy({ view }: TestNode) {
   const rows = Array.from(view.scan("usage/"), ([, value]) => readUsage(value));
   return { used: rows.reduce((sum, row) => sum + row.used, 0), spent: rows.reduce((sum, row) => sum + row.spent, 0) };
@@ -76,7 +76,7 @@ test("a process does not take its predecessor's number for its own", async (t) =
   end();
   assert.ok(seen.every((one) => one === 0 || one > number));
   assert.ok(reports.incarnation() > number);
-  // The grant of the first is used, whatever became of it; the rest is there.
+  // The first grant counts as used, whatever happened to it; the rest is available.
   const again = budgetsOf(reports);
   (await again.reserve(spending(900))).settle(undefined);
   await assert.rejects(async () => await again.reserve(spending(1)), { code: "budget_exhausted" });

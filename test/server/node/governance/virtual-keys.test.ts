@@ -1,4 +1,4 @@
-/** The keys that callers present, found among the replicated rows: right at once, the same object while unchanged. */
+/** Callers' keys among the replicated rows: current at once, and the same object while unchanged. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -26,7 +26,7 @@ function open(generation?: number) {
       const { mutations } = at.apply(command);
       follow(mutations, at.state.applied.index);
     },
-    /** As an installed snapshot, or a restore. */
+    /** Acts like an installed snapshot or a restore. */
     reload() {
       beginReplace();
       add([...at.state.scan("")]);

@@ -1,6 +1,6 @@
 /**
- * A replicated state, the view of it that a node has, and ledgers of nodes that spend from it: the real ones, with time
- * that stands still. A report is carried only when a test says so.
+ * A replicated state, a node's view of it, and ledgers of nodes that spend from it: the real ones, with a stopped
+ * clock. A report is sent only when a test says so.
  */
 
 import assert from "node:assert/strict";
@@ -37,15 +37,17 @@ export function ruleOf(name: string, limit: number, window: string, shared: bool
 
 export interface Spender {
   readonly ledger: Ledger;
-  /** As the port takes it. */
+  /** The ledger's view in the form that the port takes. */
   readonly known: LedgerView;
-  /** Reserves units of a bucket; gives what charges for them. `principal`: who pays of a budget that is not shared. */
+  /**
+   * Reserves units of a bucket; returns a function that charges them. `principal` pays for a budget that is not shared.
+   */
   hold(rule: BudgetRule, units: number, principal?: string): (units: number) => void;
-  /** A report that only asks for more, past the ledger. */
+  /** A report that only asks for more, bypassing the ledger. */
   ask(rule: BudgetRule, want: number, principal?: string): ReportAnswer;
-  /** Reports and asks go out and are answered. */
+  /** Sends and answers reports and requests for units. */
   exchange(): void;
-  /** As after a restore: the process has another number of start. */
+  /** Acts like a restore: the process gets another start number. */
   restart(): void;
 }
 
@@ -53,7 +55,7 @@ interface GovernedCluster {
   readonly at: Bench;
   readonly view: ReturnType<typeof createView>["view"];
   run(command: NamedCommand): unknown;
-  /** The view has what the state has, as after a restore. */
+  /** Reloads the view from the state, as after a restore. */
   reload(): void;
   node(id: string): Spender;
 }

@@ -1,4 +1,4 @@
-/** Reports fetched from the simulated APIs, and from servers that answer what no API would. */
+/** Reports fetched from the simulated APIs, and from servers with invalid answers. */
 import assert from "node:assert/strict";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

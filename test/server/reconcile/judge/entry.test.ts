@@ -1,4 +1,6 @@
-/** A day in the ledger: judged once it is mature, judged again when its report is corrected, its breaches told once. */
+/**
+ * A day in the ledger: judged once it is mature, judged again when its report is corrected, its breaches reported once.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";

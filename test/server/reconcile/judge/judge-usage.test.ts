@@ -1,4 +1,4 @@
-/** The verdict on a day: ratio and floor, direction and scope, classes that one side lacks. */
+/** The verdict on a day: ratio and floor, direction and scope, classes missing on one side. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";

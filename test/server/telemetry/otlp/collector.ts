@@ -1,6 +1,5 @@
 /**
- * An OTLP/HTTP collector that keeps what it is sent, and reads it where it is JSON; and one that accepts connections and
- * never answers.
+ * An OTLP/HTTP collector that records its input and parses JSON; and one that accepts connections and never answers.
  */
 import { createServer as createHttpServer } from "node:http";
 import { createServer, type Socket } from "node:net";
@@ -11,7 +10,7 @@ import { atEnd, type Owner } from "../../../e2e/support/wait.ts";
 interface Posted {
   readonly path: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** With its content encoding taken off. */
+  /** Body without its content encoding. */
   readonly body: Buffer;
 }
 
@@ -58,9 +57,9 @@ export interface Collector {
   readonly posted: readonly Posted[];
   spans(): readonly SeenSpan[];
   records(scope: string): readonly SeenRecord[];
-  /** Of the newest export. */
+  /** Metrics of the newest export. */
   metrics(): readonly SeenMetric[];
-  /** Attributes of the resource of the first export to this path. */
+  /** Resource attributes of the first export to this path. */
   resource(path: string): Attributes;
 }
 

@@ -13,7 +13,7 @@ import { opened, trace } from "./support.ts";
 
 const JSON_TO = (url: string) => ({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_PROTOCOL: "http/json" });
 
-/** Series of an exposition, as `name{labels}` to value. */
+/** Parses an exposition into values by `name{labels}`. */
 function scraped(text: string): ReadonlyMap<string, number> {
   const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
   return new Map(
@@ -21,7 +21,7 @@ function scraped(text: string): ReadonlyMap<string, number> {
   );
 }
 
-/** The same series from OTLP. */
+/** Returns the same series from OTLP. */
 function pushed(metrics: readonly SeenMetric[]): ReadonlyMap<string, number> {
   const series = new Map<string, number>();
   const put = (name: string, labels: Readonly<Record<string, unknown>>, value: number | undefined) => {
@@ -47,7 +47,7 @@ function pushed(metrics: readonly SeenMetric[]): ReadonlyMap<string, number> {
   return series;
 }
 
-/** With the labels of each in one order. */
+/** Sorts the labels of each series. */
 function ordered(series: ReadonlyMap<string, number>): readonly (readonly [string, number])[] {
   const normal = (key: string) => {
     const [name = "", labels = ""] = key.replace(/\}$/, "").split("{");

@@ -1,4 +1,4 @@
-/** An export opened in this process, with its log, clock and instruments. */
+/** An exporter in this process, with its log, clock and instruments. */
 import { createInstruments, createLogger, createLogTee, type Instruments } from "../../../../src/base/index.ts";
 import { type Otlp, openOtlp } from "../../../../src/server/telemetry/index.ts";
 import { atEnd, type Owner } from "../../../e2e/support/wait.ts";
@@ -7,15 +7,15 @@ interface Opened {
   readonly otlp: Otlp;
   readonly instruments: Instruments;
   readonly log: ReturnType<typeof createLogger>;
-  /** Lines written so far, as data. */
+  /** Returns the lines written so far as data. */
   lines(): readonly Readonly<Record<string, unknown>>[];
-  /** The value of one series; 0 where there is none. */
+  /** Returns the value of one series; 0 if there is none. */
   value(name: string, signal: string): number;
-  /** Moves the clock of the export. */
+  /** Advances the exporter's clock. */
   advance(ms: number): void;
 }
 
-/** `env` becomes the process's own until the owner ends, since exporters read it there. */
+/** `env` becomes the process environment until the owner ends, since exporters read it there. */
 export async function opened(owner: Owner, env: Readonly<Record<string, string>>): Promise<Opened> {
   for (const name of Object.keys(process.env)) if (name.startsWith("OTEL_")) delete process.env[name];
   Object.assign(process.env, env);
@@ -58,7 +58,7 @@ function seriesValue(instruments: Instruments, name: string, signal: string): nu
   return reading.series.find(({ labelValues }) => labelValues[0] === signal)?.value ?? 0;
 }
 
-/** A request of one attempt, from beginning to end. */
+/** Traces a request with one attempt, from beginning to end. */
 export function trace(otlp: Otlp, route = "chat_completions"): void {
   const span = otlp.tracing?.start({ method: "POST", scheme: "http", traceparent: undefined });
   const attempt = span?.attempt({ method: "POST", provider: "p", channel: "c", origin: "https://api.example" });

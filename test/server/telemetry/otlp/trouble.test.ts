@@ -137,7 +137,7 @@ test("a collector that never answers has a bounded queue and five seconds at the
     OTEL_BLRP_MAX_EXPORT_BATCH_SIZE: "32",
     OTEL_BSP_SCHEDULE_DELAY: "1",
     OTEL_BLRP_SCHEDULE_DELAY: "1",
-    // Past the close, so that it is the close that ends the wait, and soon after it, so that this process ends too.
+    // Longer than the close, so that the close ends the wait, and short enough that this process ends too.
     OTEL_EXPORTER_OTLP_TIMEOUT: "5500",
     OTEL_BSP_EXPORT_TIMEOUT: "5500",
     OTEL_BLRP_EXPORT_TIMEOUT: "5500",
@@ -147,7 +147,7 @@ test("a collector that never answers has a bounded queue and five seconds at the
     log.info("line", { i });
     otlp.audit([{ node: "n1", seq: i, event: "access.decision", ts: "2026-01-01T00:00:00.000Z" }]);
   }
-  // What is queued and what is on its way count together, so nothing else is held.
+  // Queued and in-flight spans count together, so no more are held.
   assert.equal(value(DROPPED, "traces"), 1_000 - 64);
   assert.equal(value(DROPPED, "logs"), 500 - 32);
   assert.equal(value(DROPPED, "audit"), 500 - 32);

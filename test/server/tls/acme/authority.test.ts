@@ -1,4 +1,7 @@
-/** An authority that hangs, lies, or answers without end: each is a failed attempt within its bounds, in words. */
+/**
+ * An authority that hangs, gives wrong answers, or answers endlessly: each is a failed attempt within its limits, with
+ * a message.
+ */
 import assert from "node:assert/strict";
 import { createServer, type ServerResponse } from "node:http";
 import { test } from "node:test";

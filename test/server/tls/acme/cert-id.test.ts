@@ -8,7 +8,7 @@ import { certIdOf } from "../../../../src/server/tls/acme/cert-id.ts";
 
 const P256 = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
 
-/** PEM. `keyId`: hex; undefined: the extension is not there. */
+/** PEM. `keyId` is hex; `undefined` omits the extension. */
 async function certificate(serialNumber: string, keyId: string | undefined): Promise<string> {
   x509.cryptoProvider.set(webcrypto as never);
   const made = await x509.X509CertificateGenerator.createSelfSigned({
@@ -28,9 +28,9 @@ async function certificate(serialNumber: string, keyId: string | undefined): Pro
 const RFC_KEY_ID = "69885b6b87464041e1b37b847ba0ae2cde01c8d4";
 
 const VECTORS = [
-  // RFC 9773 section 4.1: the zero before a first byte of 0x80 and more belongs to it.
+  // RFC 9773 section 4.1: a leading zero before a first byte of 0x80 or more is part of it.
   ["0087654321", RFC_KEY_ID, "aYhba4dGQEHhs3uEe6CuLN4ByNQ.AIdlQyE"],
-  // Of an authority that was asked.
+  // Value from a real authority.
   ["37af6fe7bf230143", "e26abf9cc0296d4f5d3bb0ae7a955b3ee49dfb5c", "4mq_nMApbU9dO7CuepVbPuSd-1w.N69v578jAUM"],
   ["01", "ff", "_w.AQ"],
 ] as const;

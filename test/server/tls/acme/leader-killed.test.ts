@@ -1,5 +1,7 @@
 // tier: all
-/** The leader dies at each write of an order, before it and after it: whoever leads next goes on, or begins anew once. */
+/**
+ * The leader dies at each write of an order, before it and after it: the next leader continues, or starts over once.
+ */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { createInstruments, nullLog } from "../../../../src/base/index.ts";
@@ -13,7 +15,7 @@ const it = await peer("pebble");
 const door = await openChallengeDoor();
 after(() => door.close());
 
-/** Writes of a whole order; the last case of each kind has none left to die at. */
+/** Writes of a whole order; the last case of each kind has no write left to die at. */
 const MAX_WRITES = 14;
 
 interface Outcome {
@@ -36,7 +38,7 @@ function open(cluster: MemoryCluster, node: string, settings: AcmeSettings): Cer
   });
 }
 
-/** What the row says of the order, for the name of the case. */
+/** Returns the order's step in the row, for the name of the case. */
 function stepOf(value: string): string {
   const { order, issued, thumbprint, url } = JSON.parse(value);
   if (thumbprint !== undefined) return url === null ? "account" : "registered";
@@ -60,7 +62,7 @@ async function issueWithDeath(authority: Pebble, at: number, when: "before" | "a
   let closing: unknown;
   const die = (step: string): void => {
     died = step;
-    // Nothing more of it reaches the rows, as of a process that was killed.
+    // None of its writes reaches the rows any more, as for a killed process.
     cluster.lead("n2");
     closing = one.close();
   };
@@ -114,7 +116,7 @@ test("one certificate is in force in the end, and each death leaves at most one 
         seen.add(`${when} ${outcome.died}`);
         assert.equal(outcome.issued, 1, told);
         assert.ok(outcome.orders <= 2, told);
-        // Once the authority has the order and the rows say so, none is left behind.
+        // Once the authority has the order and the rows record it, none is left behind.
         if (when === "after" || outcome.died !== "check") assert.equal(outcome.orders, 1, told);
         assert.equal(new Set(outcome.serials).size, 1, told);
       }

@@ -1,4 +1,4 @@
-/** The twin in memory of the rows that orders are kept in keeps to what the rows of a cluster keep to. */
+/** The in-memory implementation of certificate rows follows the contract of a cluster's rows. */
 import { createMemoryCluster } from "./support/memory-cluster.ts";
 import { storeContract } from "./support/store-contract.ts";
 

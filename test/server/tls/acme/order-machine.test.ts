@@ -1,4 +1,4 @@
-/** The life of a certificate as the pure machine has it: timings, counts, and what each answer leads to. No network. */
+/** A certificate's life in the pure state machine: timings, counts, and the effect of each answer. No network. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
@@ -221,7 +221,7 @@ test("with a clock an hour off the stored certificate stays, and it is renewed n
     const effect = effectOf(world, wanted, T0 + skew);
     assert.deepEqual(effect, { do: "wait", until: due });
   }
-  // A failure that was written by a clock ahead of ours is waited for no longer than it says.
+  // A failure written with a clock ahead of ours causes no longer wait than it states.
   const late = step(world, failed(), due + HOUR);
   assert.deepEqual(effectOf(late, wanted, due), { do: "wait", until: due + HOUR + MINUTE });
 });

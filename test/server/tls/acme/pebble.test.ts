@@ -1,5 +1,5 @@
 // tier: all
-/** Certificates of a real authority, over nodes that share rows in memory. */
+/** Certificates of a real authority, over nodes that share in-memory rows. */
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { after, afterEach, test } from "node:test";
@@ -63,7 +63,7 @@ const settingsOf = ({ directory, roots }: Pebble, more: Partial<AcmeSettings> = 
   ...more,
 });
 
-/** Resolves once `found` finds something, which it is asked after every change. */
+/** Resolves once `found` returns something; it is called after every change. */
 function until<T>(acme: Certificates, found: () => T | undefined): Promise<T> {
   return new Promise((resolve, reject) => {
     const limit = setTimeout(() => reject(new Error(`not in time: ${JSON.stringify(acme.standing())}`)), 30_000);
@@ -87,7 +87,7 @@ test("a certificate is ordered by the leader, validated at other nodes, and serv
   const cluster = createMemoryCluster("n2");
   const domains = ["gw.example.com", "api.example.com"];
   const nodes = ["n1", "n2", "n3"].map((node) => open(cluster, node, settingsOf(authority, { domains })));
-  // Never the one that leads.
+  // Never the leader.
   door.answerers = [nodes[0], nodes[2]].map((node) => (host, token) => node?.challenge(host, token));
   const [one, two, three] = await Promise.all(nodes.map(issued));
   assert.equal(one?.serial, two?.serial);
@@ -125,7 +125,7 @@ test("an account is bound if the authority requires it, and missing settings are
   const [line] = told.filter(({ level }) => level === "error");
   assert.equal(line?.message, "no certificate could be obtained");
   assert.equal(line?.["reason"], "eab");
-  // Another binding is tried at once, whatever the last failure wanted to wait for.
+  // Another binding is tried at once, whatever wait the last failure requested.
   const wrong = open(cluster, "n1", settingsOf(authority, { eab: { ...EAB, macKey: "AAAA" } }), told);
   assert.equal(
     (await until(wrong, () => (wrong.standing().failures === 2 ? wrong.standing().failure : undefined))).reason,

@@ -1,4 +1,4 @@
-/** What an authority may hand out, refuse and suggest, and what becomes of that: over HTTP, with certificates of all kinds. */
+/** What an authority may issue, refuse and suggest, and the results: over HTTP, with certificates of all kinds. */
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
 import { createInstruments, nullLog } from "../../../../src/base/index.ts";
@@ -26,9 +26,9 @@ beforeEach(() => {
 interface Opened {
   readonly cluster: MemoryCluster;
   readonly acme: Certificates;
-  /** The clocks of the gateway and of the authority go on, and are looked at. */
+  /** Advances the clocks of gateway and authority, and runs due checks. */
   pass(ms: number): void;
-  /** Once an attempt has ended. */
+  /** Resolves once an attempt has ended. */
   ended(): Promise<void>;
 }
 

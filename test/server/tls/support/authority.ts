@@ -1,4 +1,4 @@
-/** A private authority as companies have them: a root, an intermediate, and certificates for servers. */
+/** A private authority like a company's: a root, an intermediate, and server certificates. */
 import "reflect-metadata";
 import { randomBytes, webcrypto } from "node:crypto";
 import { isIP } from "node:net";
@@ -17,19 +17,19 @@ export interface Issue {
   readonly notBefore?: number;
   readonly notAfter?: number;
   readonly rsaBits?: number;
-  /** Extended key usages; left out, that of servers. */
+  /** Extended key usages; by default those of servers. */
   readonly uses?: readonly string[];
-  /** Whose key it is for, and then the `key` of the pair is empty; left out, a new one. */
+  /** Public key to certify, with an empty `key` in the pair; a new one by default. */
   readonly publicKey?: x509.PublicKey;
 }
 
 export interface TestAuthority {
-  /** PEM: what clients trust. */
+  /** PEM root trusted by clients. */
   readonly root: string;
   readonly intermediate: string;
-  /** `chain`: the server's certificate alone. */
+  /** `chain` has the server's certificate alone. */
   issueLeaf(wish?: Issue): Promise<Pair>;
-  /** `chain`: the server's, then the intermediate. */
+  /** `chain` has the server's certificate, then the intermediate. */
   issue(wish?: Issue): Promise<Pair>;
 }
 

@@ -1,4 +1,4 @@
-/** Requests over connections of our own: what goes out, when a connection is used again, and how each way of ending is told. */
+/** Requests over our own connections: written bytes, reuse of connections, and the report of each way of ending. */
 import assert from "node:assert/strict";
 import { lookup } from "node:dns";
 import { once } from "node:events";
@@ -68,7 +68,7 @@ test("concurrent requests have a connection each", async () => {
   assert.equal(new Set(wire.heard.map(({ connection }) => connection)).size, 5);
 });
 
-/** Each leaves the connection unusable; the answer itself is whole. */
+/** Each makes the connection unusable; the answer itself is complete. */
 const LAST_ANSWERS: readonly (readonly [string, string])[] = [
   ["that ends its connection by its word", answer("{}", "Connection: x, Close")],
   ["of HTTP/1.0", answer("{}").replace("1.1", "1.0")],
@@ -90,7 +90,9 @@ for (const [what, text] of LAST_ANSWERS) {
   });
 }
 
-/** How a server ends a connection that it took for idle, while a request is on its way; `says`: what of an answer came. */
+/**
+ * How a server ends a connection that it considered idle during a request; `says` is the received part of an answer.
+ */
 const IDLE_ENDS: readonly (readonly [
   string,
   { readonly says: string; readonly ends: "end" | "reset" },
@@ -104,7 +106,7 @@ const IDLE_ENDS: readonly (readonly [
 ];
 
 for (const [what, { says: said, ends }, expected] of IDLE_ENDS) {
-  // A DELETE with a body goes over the library, which does not show what came of a head.
+  // A DELETE with a body uses the library, which does not report a partial head.
   for (const method of said === "" ? ["POST", "DELETE"] : ["POST"]) {
     test(`${method}: ${what} on a reused connection: ${expected}, and twice fails`, async () => {
       const connections: number[] = [];
@@ -130,7 +132,7 @@ for (const [what, { says: said, ends }, expected] of IDLE_ENDS) {
       dropsFirst = true;
       const third = await outcomeOf(client.dispatch, request);
       assert.equal(third.end, "failed", "the second time ends it");
-      // The library does not tell whether a connection that was reset had been used before.
+      // The library does not report whether a reset connection had been used before.
       const most = method === "DELETE" ? 4 : 3;
       assert.ok(connections.length <= most, `${connections.length} connections`);
       await client.destroy();
@@ -182,7 +184,7 @@ test("unsolicited bytes on an idle connection answer no request", async () => {
 /** None is sent a second time. */
 const FAILURES: readonly (readonly [string, Script, string, boolean])[] = [
   ["no answer at all", { pieces: [], after: "end" }, "UPSTREAM_CLOSED", false],
-  // Whether the system tells of it as a reset or as an end is its own matter.
+  // The system may report it as a reset or as an end.
   ["a reset", { pieces: [Buffer.from(answer("{}").slice(0, 20))], after: "reset" }, "", false],
   ["half a head", { pieces: [Buffer.from("HTTP/1.1 200 OK\r\ncontent")], after: "end" }, "UPSTREAM_MALFORMED", false],
   ["half a body", { pieces: [Buffer.from(answer("{}{}").slice(0, -2))], after: "end" }, "UPSTREAM_CLOSED", true],

@@ -1,6 +1,6 @@
 /**
- * Answers of all kinds and damaged ones, as our reader of HTTP/1.1 takes them beside undici's: what it takes, undici takes
- * as the same; what it refuses beyond that is listed. `GATEWAY_HTTP_FUZZ=n` reads n of them.
+ * Answers of all kinds and damaged ones, parsed by our HTTP/1.1 reader and by undici: accepted ones are equal in both,
+ * and additional refusals are listed. `GATEWAY_HTTP_FUZZ=n` reads n of them.
  */
 import assert from "node:assert/strict";
 import { lookup } from "node:dns";
@@ -105,7 +105,7 @@ const countedBody = fc.tuple(body, fc.constantFrom(0, 0, 0, 0, 1, -1)).map(([tex
 }));
 const openBody = body.map((text) => ({ text, header: undefined }));
 
-/** Whole answers, of which most are as they should be. */
+/** Whole answers, most of them valid. */
 const answer = fc
   .record({
     before: fc.array(fc.constantFrom(...INFORMATIONAL), { maxLength: 1 }),
@@ -154,14 +154,14 @@ const script: fc.Arbitrary<Script> = fc
     return { pieces: pieces.filter((piece) => piece.length > 0), after: "end" };
   });
 
-/** What ours refuses and undici takes: two readers might not agree on it, or nobody has asked for it. */
+/** Additional refusals of our reader: two parsers might disagree, or the data was not requested. */
 const REFUSED_BEYOND: readonly string[] = [
   "a transfer encoding besides `chunked`",
-  // Of another version.
+  // Another version.
   "its first line",
   // DEL within quotes.
   "the text after the size of a chunk",
-  // Before the first line of an answer, which undici passes over.
+  // Before the status line, which undici skips.
   "a line that does not end in CR LF",
 ];
 
@@ -169,13 +169,13 @@ const shown = ({ head, body: text, end, cause }: Outcome): string =>
   JSON.stringify({ end, head, text, cause: String(cause) });
 
 /**
- * Of a reason phrase that comes in pieces undici keeps the last, and it reads UTF-8 where that need not be; behind a value it
- * leaves tabs (RFC 9110, section 5.5: they are no part of it).
+ * For a reason phrase in pieces undici keeps the last, and it decodes UTF-8 unnecessarily; behind a value it keeps tabs
+ * (RFC 9110, section 5.5: they are not part of it).
  */
 const comparable = ({ head }: Outcome): unknown =>
   head && [head.status, head.headers.map((text) => text.replace(/[\t ]+$/, ""))];
 
-/** What the two took differently once. */
+/** Inputs on which the two once differed. */
 const FOUND = ['HTTP/1.1 200 \r\ncontent-length: 7\t\r\nx-tab: a\tb\r\n\r\n{"a":1}', "\nHTTP/1.1 200 OK\r\n\r\n"];
 const scriptOf = (text: string): Script => ({ pieces: [Buffer.from(text, "latin1")], after: "end" });
 
@@ -188,7 +188,7 @@ test("answers are parsed as undici parses them", async () => {
       const detail = `ours ${shown(mine)}\nundici ${shown(other)}`;
       if (mine.end === "complete") {
         completed += 1;
-        // The length that the body would have (RFC 9110, section 8.6); undici takes it for one that is missing.
+        // The length that the body would have (RFC 9110, section 8.6), which undici takes for a missing body.
         if (mine.head?.status === 304 && /UND_ERR_RES_CONTENT_LENGTH_MISMATCH/.test(other.cause?.message ?? "")) return;
         assert.equal(other.end, "complete", detail);
         assert.deepEqual(comparable(mine), comparable(other), detail);

@@ -30,7 +30,7 @@ import {
 } from "../../../../src/server/workers/index.ts";
 import { openPair } from "../support/pair.ts";
 
-/** Until it is so, and at most two seconds. */
+/** Resolves once the condition is true, within two seconds. */
 async function until(isSo: () => boolean, what: string): Promise<void> {
   for (let waited = 0; !isSo(); waited += 5) {
     assert.ok(waited < 2_000, what);
@@ -65,7 +65,7 @@ test("outcomes that two workers saw are read at the node like its own, and end w
   const ends = [takeStatistics(first.node, statistics), takeStatistics(second.node, statistics)];
   met(sendStatistics(first.worker));
   met(sendStatistics(second.worker));
-  // What never was configured is nobody's.
+  // A provider that was never configured belongs to nobody.
   sendStatistics(first.worker).of("gone")?.begun(false);
   met(alone);
   met(alone);
@@ -188,7 +188,7 @@ test("a series is the sum over node and workers, and a counter keeps the share o
   first.leave();
   assert.deepEqual([counted("c_total"), counted("g", "")], [8, 5]);
   await second.pair[Symbol.asyncDispose]();
-  // One that does not answer any more holds up no scrape.
+  // A worker that no longer answers does not block a scrape.
   await node.refresh();
   second.leave();
   assert.deepEqual([counted("c_total"), counted("c_total_of_workers", "y"), counted("g", "")], [8, 7, undefined]);

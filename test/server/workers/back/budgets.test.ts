@@ -79,7 +79,7 @@ async function openWorker(node: ReturnType<typeof openNode>) {
   node.onClose(close);
   return {
     budgets: borrowed,
-    /** Closes the socket as the kernel does for a process that is killed. */
+    /** Closes the socket as the kernel does for a killed process. */
     async kill() {
       pair.sockets.worker.destroy();
       await pair.node.closed;
@@ -115,13 +115,13 @@ test("units that one of three workers released are used by the others, call afte
   for (let at = 0; at < 30; at += 1) {
     const charge = await workers[(at * 7) % 3]!.budgets.reserve(spending);
     charge.release();
-    // The same one again, and the one of which it was taken.
+    // The same worker again, and the one it was taken from.
     (await workers[(at * 5) % 3]!.budgets.reserve(spending)).release();
   }
   const held = await workers[0]!.budgets.reserve(spending);
   await assert.rejects(async () => await workers[1]!.budgets.reserve(spending), { code: "budget_exhausted" });
   held.release();
-  // It was told that nothing is left, and asks again all the same.
+  // It was told that nothing is left, and asks again anyway.
   (await workers[1]!.budgets.reserve(spending)).release();
   await Promise.all(workers.map((it) => it.close()));
   await node.budgets.close();
@@ -143,7 +143,7 @@ test("reservations of a killed worker are charged, and the others have the rest"
       assert.equal((error as { code: string }).code, "budget_exhausted");
     }
   }
-  // Thirty are held by the one that died, and it may have been about to hold twenty more.
+  // Thirty are held by the dead one, and it may have been about to hold twenty more.
   assert.ok(passed >= 5 && passed <= 7, `${passed} passed`);
   await second.close();
   await node.budgets.close();
@@ -157,7 +157,7 @@ test("a node with a new number in the cluster continues with its workers", async
   const held = await worker.budgets.reserve(spending);
   node.renumber();
   held.settle(tokens(10));
-  // The number is under way to the worker.
+  // The number is on its way to the worker.
   for (let tries = 0; ; tries += 1) {
     const charge = await Promise.resolve(worker.budgets.reserve(spending)).catch(() => undefined);
     charge?.settle(tokens(10));

@@ -1,4 +1,4 @@
-/** One bound over the processes of a node. */
+/** One limit shared by the processes of a node. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createAdmission } from "../../../../src/server/memory/index.ts";
@@ -39,7 +39,7 @@ test("one process may hold all free room, and the others what it leaves", async 
   assert.ok(takes(first, MOST / 4));
   own.release(MOST / 4);
 
-  // What a process held that is gone is nobody's.
+  // Resources of a dead process are released.
   leave();
   await eventually("all is free", () => takes(second, MOST) && takes(own, MOST));
   held.close();

@@ -1,4 +1,4 @@
-/** What is fetched once for all processes of a node. */
+/** Fetches made once for all processes of a node. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Shareable } from "../../../../src/base/index.ts";
@@ -12,7 +12,7 @@ interface Fetching {
   readonly fail: (error: Error) => void;
 }
 
-/** Processes whose fetches the test ends. */
+/** Processes whose fetches the test completes. */
 function openNode(...pairs: readonly Pair[]) {
   let now = 1_000;
   const node = openSharedFetches(() => now);
@@ -52,7 +52,7 @@ test("a request during a fetch waits for its result, and a later one gets it wit
   const mine = first.fetch("k");
   const fetch = await begun(1);
   const waiting = second.fetch("k");
-  // Answered after the question before it.
+  // Answered after the earlier request.
   const apart = second.fetch("other");
   (await begun(2)).give({ value: "apart", keepMs: 0 });
   assert.equal((await apart).value, "apart");
@@ -128,7 +128,7 @@ test("a waiting request fetches itself when the fetching one throws or is killed
   assert.deepEqual([fetching[2]?.by, rescued.by], ["1", "2"]);
   rescued.give({ value: "v", keepMs: 10_000 });
   assert.equal((await last).value, "v");
-  // Nobody waits for it any more, and what comes late of it is not kept.
+  // No request waits for it any more, and its late result is not kept.
   fetching[2]?.give({ value: "late", keepMs: 10_000 });
   await waiting;
   assert.equal((await third.fetch("k")).value, "v");

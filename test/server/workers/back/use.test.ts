@@ -1,4 +1,4 @@
-/** What callers used, summed before it is told: the ledger has the same as if it had been told of each. */
+/** Callers' usage, summed before it is reported: the ledger equals one with separate reports. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -11,7 +11,7 @@ import { eventually } from "../../../e2e/support/wait.ts";
 import { openPair } from "../support/pair.ts";
 
 const MOST = 10_000;
-/** Hour, provider, kind, answers, five classes of tokens, and streams without. */
+/** Hour, provider, kind, answers, five classes of tokens, and streams without usage. */
 const METERED_WIDTH = 10;
 
 const few = (...names: readonly string[]): fc.Arbitrary<string> => fc.constantFrom(...names);
@@ -42,7 +42,7 @@ const uses: fc.Arbitrary<readonly Use[]> = fc.array(
   { minLength: 1, maxLength: 60 },
 );
 
-/** Of one report: its rows by name, sorted. */
+/** Returns the rows of one report by name, sorted. */
 function reported(accumulator: ReturnType<typeof createAccumulator>): unknown {
   const taken = accumulator.take();
   if (taken === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** The other process of the channel's tests. */
+/** The other process in the channel's tests. */
 import { Socket } from "node:net";
 import { GatewayError } from "../../../../src/base/index.ts";
 import { openChannel } from "../../../../src/server/workers/index.ts";

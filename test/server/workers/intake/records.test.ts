@@ -23,7 +23,7 @@ const turns = async (isSo: () => boolean): Promise<void> => {
   }
 };
 
-/** What a thread does for the trail, in this one. */
+/** Runs the trail's thread code in this thread. */
 function take(pair: Pair, trail: AuditTrail, workers: number, counted: string[] = []): () => void {
   const { port, queue } = trail.openFeed();
   return takeRecords(pair.node, {
@@ -43,7 +43,7 @@ test("records of a worker are in the node's trail, complete and in order, includ
   const counted: string[] = [];
   const end = take(pair, trail, 2, counted);
   const decided = sendDecisions(pair.worker, () => 1_700_000_000_123);
-  // The first room is under way.
+  // The first share is in transit.
   await turns(() => {
     try {
       decided(record(0));
@@ -53,7 +53,7 @@ test("records of a worker are in the node's trail, complete and in order, includ
     }
   });
   for (let request = 1; request < 500; request += 1) decided(record(request));
-  // What was written is read to the end, though the process is gone.
+  // Written data is read to the end although the process is gone.
   await pair.worker.close();
   await pair.node.closed;
   end();
@@ -149,7 +149,7 @@ test("a worker that was delayed itself does not refuse for it", async () => {
       return false;
     }
   });
-  // Both ends are in this process: neither sends nor reads meanwhile.
+  // Both ends are in this process, and neither sends or reads meanwhile.
   for (const until = performance.now() + 1_000; performance.now() < until; );
   await new Promise((resolve) => setImmediate(resolve));
   decided(record(1));

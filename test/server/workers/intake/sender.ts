@@ -1,4 +1,4 @@
-/** A thread that records a decision every few milliseconds until it is told to stop, and says how many were refused. */
+/** A thread that records a decision every few milliseconds until it is stopped, and reports the number of refusals. */
 import { parentPort, workerData } from "node:worker_threads";
 import { connectIntake, type IntakeAddress, sendDecisions } from "../../../../src/server/workers/index.ts";
 
@@ -12,7 +12,7 @@ const timer = setInterval(() => {
     recorded += 1;
     if (recorded === 1) parentPort?.postMessage("begun");
   } catch {
-    // Before the first there is no room yet.
+    // Before the first record there is no room yet.
     if (recorded > 0) refused += 1;
   }
 }, 2);

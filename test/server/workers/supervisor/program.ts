@@ -1,4 +1,4 @@
-/** A process that says hello and serves nothing; while the file of `BROKEN` is there it cannot be started. */
+/** A process that says hello and serves nothing; it cannot be started while the file of `BROKEN` exists. */
 import { existsSync } from "node:fs";
 import { Socket } from "node:net";
 import { openChannel } from "../../../../src/server/workers/index.ts";

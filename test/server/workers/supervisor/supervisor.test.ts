@@ -1,4 +1,4 @@
-/** Processes that are kept: how long one may be silent, and what is told of those that end. */
+/** Supervised processes: how long one may be silent, and the report about those that end. */
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -71,7 +71,7 @@ test("a silent process is judged by its processor time", (t) => {
     life.end();
     return why;
   };
-  // Three in a hundred of a processor, for an hour of the clock.
+  // Three percent of a processor, for an hour of clock time.
   assert.equal(judge(30, 3_600), undefined);
   assert.equal(judge(0, 29), undefined);
   assert.equal(judge(0, 30), "it has not responded for 30 s");
@@ -151,7 +151,7 @@ test("a supervisor that was delayed itself kills no worker for it", async () => 
   });
   const until = performance.now() + 200;
   while (performance.now() < until);
-  // One look, and then what the others said is read.
+  // After one check the others' messages are read.
   await nextTurn();
   assert.ok(!isSilent);
   looks.heard();

@@ -9,9 +9,9 @@ import { type Channel, openChannel } from "../../../../src/server/workers/index.
 export interface Pair extends AsyncDisposable {
   readonly worker: Channel;
   readonly node: Channel;
-  /** Ends of the socket, for what is no channel. */
+  /** Ends of the socket, for raw data. */
   readonly sockets: { readonly worker: Socket; readonly node: Socket };
-  /** What either side called broken. */
+  /** Errors that either side reported as broken. */
   readonly broken: readonly Error[];
 }
 

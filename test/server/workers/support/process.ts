@@ -1,4 +1,4 @@
-/** A process of its own with a channel to this one, as a worker has it: descriptor 3 is a pipe in both directions. */
+/** A process of its own with a channel to this one, like a worker's: descriptor 3 is a pipe in both directions. */
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Socket } from "node:net";
 import { type Channel, openChannel } from "../../../../src/server/workers/index.ts";
@@ -9,7 +9,7 @@ interface Peer extends AsyncDisposable {
   readonly broken: readonly Error[];
 }
 
-/** `program`: the arguments for Node that run a file that calls `channelOfPeer`, as `childArgs` returns them. */
+/** `program` has the arguments for Node that run a file which calls `channelOfPeer`, as returned by `childArgs`. */
 export function startPeer(program: readonly string[]): Peer {
   const child = spawn(process.execPath, program, {
     stdio: ["ignore", "inherit", "inherit", "pipe"],

@@ -1,4 +1,4 @@
-/** One route for everything, which answers by itself. */
+/** One route that handles every request itself. */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { FastifyInstance } from "fastify";

@@ -1,4 +1,4 @@
-/** A network door over twins in memory. */
+/** An admin listener over in-memory ports. */
 
 import type { TestContext } from "node:test";
 import { type Access, PERMIT_ALL } from "../../../../../src/server/admin/access/types.ts";
@@ -14,9 +14,9 @@ import { handlerPorts } from "../../support/handler-ports.ts";
 interface OpenNetwork {
   readonly door: AdminListener;
   readonly port: number;
-  /** What was recorded of callers who could not be identified. */
+  /** Recorded data of unauthenticated callers. */
   readonly failures: readonly AuditEntry["data"][];
-  /** Everything that was recorded, as text. */
+  /** Returns everything recorded, as text. */
   readonly recorded: () => string;
 }
 

@@ -1,4 +1,4 @@
-/** Bytes to a door and what comes back, as no HTTP client would let one send them. */
+/** Raw bytes to a listener and the answer, beyond what an HTTP client can send. */
 
 import { once } from "node:events";
 import { connect, type NetConnectOpts, type Socket } from "node:net";
@@ -9,7 +9,7 @@ export async function dial(where: NetConnectOpts): Promise<Socket> {
   return socket;
 }
 
-/** Everything that is answered until the door closes the connection; a reset counts as that. */
+/** Returns everything answered until the connection closes; a reset counts as a close. */
 export async function exchange(where: NetConnectOpts, bytes: string): Promise<string> {
   const socket = await dial(where);
   socket.write(bytes);
@@ -35,7 +35,7 @@ interface Answered {
   readonly body: string;
 }
 
-/** One request on a connection of its own; `headers` as given, in that order, and none beside them. */
+/** Sends one request on its own connection with exactly the given `headers`, in that order. */
 export async function ask(
   port: number,
   target: string,

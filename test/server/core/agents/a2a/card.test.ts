@@ -1,4 +1,4 @@
-/** Cards as they are shown, and what of them is signed. */
+/** Published cards, and the signed part. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";

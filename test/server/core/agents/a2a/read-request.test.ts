@@ -1,4 +1,4 @@
-/** Requests of A2A: what is read, and every spelling that an agent would read otherwise is refused. */
+/** A2A requests: parsing, and refusal of every ambiguous spelling. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";

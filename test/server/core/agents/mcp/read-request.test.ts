@@ -1,4 +1,4 @@
-/** Requests of MCP: what is read, and every refusal of the reference's table, in its order. */
+/** MCP requests: parsing, and every refusal of the reference's table in order. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";

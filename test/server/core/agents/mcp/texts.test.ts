@@ -1,4 +1,4 @@
-/** What messages of MCP say, and both with other texts in their place. */
+/** Texts of MCP messages, and messages with replaced texts. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";

@@ -1,4 +1,4 @@
-/** Messages of MCP and A2A that another proxy routes: what is told of them, what is read of them, and what is refused. */
+/** MCP and A2A messages that another proxy routes: their description, their texts, and their refusals. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";

@@ -1,4 +1,4 @@
-/** The registry's answers, as an editor that guards nothing reads them. */
+/** The registry's answers, as an unprotected editor reads them. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";

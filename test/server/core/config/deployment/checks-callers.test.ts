@@ -1,4 +1,4 @@
-/** Cross-checks of what governs callers: `auth`, `profiles`, `budgets`, `access_rules`, `public_url`. */
+/** Cross-checks of the settings about callers: `auth`, `profiles`, `budgets`, `access_rules`, `public_url`. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

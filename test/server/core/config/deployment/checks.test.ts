@@ -31,7 +31,7 @@ const CORP = { issuer: "corp", audience: "models", subject: "user" } as const;
 
 const DAILY = { name: "daily", limit: 1, window: "day", shared: false } as const;
 
-/** A document that uses every key of this version, and nothing wrong with it; it also shows that the types infer. */
+/** A valid document with every key of this version; it also checks the inferred types. */
 const COMPLETE: Deployment = {
   version: 3,
   max_body_bytes: 1_000_000,

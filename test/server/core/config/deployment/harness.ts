@@ -1,4 +1,4 @@
-/** What the tests of this folder share: a document with its defaults, and the checks' problems as plain lines. */
+/** Shared by the tests of this folder: a document with its defaults, and the checks' problems as plain lines. */
 
 import type { Deployment, ProviderConfig } from "../../../../../src/server/core/config/deployment/index.ts";
 import { deploymentChecks } from "../../../../../src/server/core/config/deployment/index.ts";
@@ -26,7 +26,7 @@ export function documentOf(sections: Partial<Deployment>): Deployment {
 
 export const providersOf = (...providers: readonly ProviderConfig[]): Deployment => documentOf({ providers });
 
-/** `path: message`, with `warning` before it where it is one. */
+/** Returns `path: message`, with `warning` before it for warnings. */
 export function problemsOf(document: Deployment): readonly string[] {
   return deploymentChecks(document, problemAt).map(
     ({ severity, path, message }) => `${severity === "warning" ? "warning " : ""}${path}: ${message}`,

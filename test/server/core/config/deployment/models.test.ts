@@ -16,7 +16,7 @@ const REVISION = "0123456789abcdef0123456789abcdef01234567";
 const SHA256 = "ab".repeat(32);
 const FILE = { role: "graph", url: "https://models.example/a/model.onnx", sha256: SHA256, size: 10 };
 
-/** Lines of the problems of a document with these models, of which detectors refer to `m` where there is one. */
+/** Returns the problems of a document with these models, the detectors of which use `m` if it exists. */
 function problemsOf(models: readonly object[], detector: object = { type: "nlp", nlp: { ref: "m" } }) {
   const text = JSON.stringify({ guardrails: { detectors: [detector] }, models: { models } }, null, 1);
   const { document, problems } = readDeployment(
@@ -62,7 +62,7 @@ test("no default is filled in for a model: missing keys are left to the store", 
 
 const OFFLINE = "expected a text such as";
 
-/** Why it is refused, the models, and the beginnings of the lines. */
+/** The reason, the models, and the beginnings of the lines. */
 const REFUSED: readonly [string, readonly object[], readonly string[]][] = [
   ["a branch", hubModel({ revision: "main" }), [`models.models[0].hub.revision: ${OFFLINE}`]],
   ["a short commit", hubModel({ revision: REVISION.slice(1) }), [`models.models[0].hub.revision: ${OFFLINE}`]],

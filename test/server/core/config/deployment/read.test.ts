@@ -12,7 +12,7 @@ function read(text: string): { readonly document: Deployment | undefined; readon
   return { document, problems: problems.map((it) => `${it.line}:${it.column} ${it.path}: ${it.message}`) };
 }
 
-/** Without what this version says of every section it lacks, and of credentials that these samples write out. */
+/** Problems without those about missing sections and about literal credentials in these samples. */
 const faultsOf = (text: string): readonly string[] =>
   read(text).problems.filter((problem) => !/not supported by this version|a credential is written out/.test(problem));
 

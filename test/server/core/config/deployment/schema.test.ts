@@ -5,7 +5,7 @@ import { fillDefaults } from "../../../../../src/server/core/config/schema/defau
 import type { JsonSchema } from "../../../../../src/server/core/config/schema/schema.ts";
 import { validate } from "../../../../../src/server/core/config/schema/validate.ts";
 
-/** `keyword at /place`, sorted. */
+/** Returns `keyword at /place`, sorted. */
 const faults = (schema: JsonSchema, value: unknown): readonly string[] =>
   validate(schema, value)
     .map(({ keyword, instancePath }) => `${keyword} at ${instancePath}`)
@@ -290,7 +290,7 @@ test("an overlay file is one operation", () => {
   );
 });
 
-/** Every object of the printed schema, so that no key goes without its sentence. */
+/** Yields every object of the printed schema, so that no key lacks a description. */
 function* keysOf(schema: JsonSchema, path: string): Generator<readonly [string, JsonSchema]> {
   yield [path, schema];
   const {
@@ -339,7 +339,7 @@ test("every key with a credential is marked, and no other", () => {
   assert.deepEqual(new Set(marked), SECRETS);
 });
 
-/** Beside credentials: addresses that are dialled, values of headers, and what goes with a credential. */
+/** Besides credentials: addresses that are called, header values, and settings that belong to a credential. */
 const MAY_BE_SECRET = new Set([
   "base_url",
   "service",

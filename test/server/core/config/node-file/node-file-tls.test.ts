@@ -6,7 +6,7 @@ import { lines, references } from "../samples.ts";
 
 const SECRET = "twenty-four-characters-24-of-no-one";
 
-/** What is said of `tls` but that a version does not order certificates. */
+/** Returns the problems of `tls`, except that a version cannot order certificates. */
 const told = (tls: Readonly<Record<string, unknown>>): readonly string[] => {
   const document = { cluster: { node_id: "a", data_dir: "/d", bootstrap: true, secret: SECRET }, tls };
   const result = readNodeFile({ name: "n", text: JSON.stringify(document) }, references);

@@ -1,4 +1,7 @@
-/** Every place of a credential or header value: what surrounds the value is trimmed, and what no header carries is refused. */
+/**
+ * Every place of a credential or header value: surrounding whitespace is trimmed, and values that no header can carry
+ * are refused.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {

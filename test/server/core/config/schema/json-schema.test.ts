@@ -46,7 +46,7 @@ test("a key that this version lacks says so in its description", () => {
   assert.equal(properties["key"]?.["writeOnly"], true);
 });
 
-/** Documents, and whether they are right; what this version lacks is a matter of the version and not of the shape. */
+/** Documents with their validity; missing features of this version do not affect the shape. */
 const DOCUMENTS: readonly (readonly [object, boolean])[] = [
   [{ name: "x" }, true],
   [{}, false],

@@ -1,4 +1,4 @@
-/** Aliases and merge keys, where who reads asks for them to be written out: what they come to, and how far they may grow. */
+/** Aliases and merge keys that are expanded on request: their values, and their size limit. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -29,7 +29,7 @@ test("an alias is the value of the last anchor of its name before it", () => {
     c: [2],
     d: [[2], [2]],
   });
-  // What is named inside keeps its meaning where the name was given away since.
+  // An inner alias keeps its value even if its name was reused since.
   assert.deepEqual(valueIn("a: &x 1\nb: &y { k: *x }\nc: &x 2\nd: *y\ne: *x\n"), {
     a: 1,
     b: { k: 1 },

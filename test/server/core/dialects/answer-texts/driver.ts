@@ -1,4 +1,4 @@
-/** A stream whose texts are held and rewritten as guardrails do it, event by event. */
+/** A stream whose texts are held back and rewritten as by guardrails, event by event. */
 import {
   type Dialect,
   openStreamTexts,
@@ -16,7 +16,7 @@ export const showing = (): Holder => ({ push: (text) => text, end: () => "" });
 const WORD = "SECRET";
 export const hide = (text: string): string => text.replaceAll(WORD, "[x]");
 
-/** Hides the word, and holds what may become one. */
+/** Hides the word, and holds back text that may become one. */
 export function hiding(): Holder {
   let held = "";
   return {
@@ -37,7 +37,7 @@ export function hiding(): Holder {
   };
 }
 
-/** Holds all of a text until it ends. */
+/** Holds back all of a text until it ends. */
 export function holding(): Holder {
   let held = "";
   return {
@@ -58,7 +58,7 @@ export const eventsOf = (stream: string): readonly SseEvent[] => new SseSplitter
 export const streamOf = (events: readonly unknown[]): string =>
   events
     .map((event) => {
-      // Bytes as they came, in the golden files.
+      // Raw bytes in the golden files.
       if (typeof event === "string" && /^(?:event|data)?:/.test(event)) return event;
       const type = (event as { type?: string }).type;
       const name = type === undefined ? "" : `event: ${type}\n`;
@@ -66,7 +66,7 @@ export const streamOf = (events: readonly unknown[]): string =>
     })
     .join("");
 
-/** What the client is given. */
+/** Returns the client's output. */
 export function drive(
   dialect: Dialect,
   route: string,

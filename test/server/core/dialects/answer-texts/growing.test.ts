@@ -1,4 +1,4 @@
-/** Strings that grow from event to event are read as clients put them together, in every form of a stream. */
+/** Strings that grow from event to event are read as clients assemble them, in every form of a stream. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Dialect } from "../../../../../src/server/core/dialects/index.ts";
@@ -15,7 +15,7 @@ const ofStep = (input: string) => ({
   object: "thread.run.step.delta",
   delta: { step_details: { type: "tool_calls", tool_calls: [{ index: 0, code_interpreter: { input } }] } },
 });
-/** Each place where clients put fragments of a text together, whether it is known or not. */
+/** Each place where clients assemble fragments of a text, known or not. */
 const GROWING: readonly (readonly [
   what: string,
   dialect: Dialect,
@@ -113,12 +113,12 @@ const GROWING: readonly (readonly [
     (text) => ({ type: "new_delta", index: 0, delta: { text } }),
   ],
   ["complete", "messages", "complete", (completion) => ({ type: "completion", completion, stop_reason: null })],
-  // Outside deltas: what was shown stays, and what would end the word is left out.
+  // Outside deltas: shown text stays, and what would complete the word is dropped.
   ["beside the choices", "compat", "chat_completions", (note) => ({ ...chunk({ delta: {} }), note }), true],
   ["beside the delta", "compat", "chat_completions", (note) => chunk({ delta: {}, note }), true],
 ];
 
-/** The strings of a value at the place where another has `?`. */
+/** Returns the strings of a value at the place where the pattern has `?`. */
 function stringAt(pattern: unknown, value: unknown): string {
   if (pattern === "?") return typeof value === "string" ? value : "";
   if (typeof pattern !== "object" || pattern === null || typeof value !== "object" || value === null) return "";

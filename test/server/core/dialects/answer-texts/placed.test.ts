@@ -3,7 +3,10 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { type Placed, placedIn } from "../../../../../src/server/core/dialects/answer-texts/placed.ts";
 
-/** What a tree of places says, read from the text. The last of two members of one name counts, as for `JSON.parse`. */
+/**
+ * Returns the value of a tree of places, read from the text. The last of two members with one name counts, as for
+ * `JSON.parse`.
+ */
 function saidBy(text: string, node: Placed): unknown {
   if (node.kind === "array") return node.items.map((item) => saidBy(text, item));
   if (node.kind !== "object") return JSON.parse(text.slice(node.start, node.end));
@@ -23,7 +26,7 @@ function parsed(text: string): { readonly value: unknown } | undefined {
   }
 }
 
-/** Places are found where `JSON.parse` finds JSON, and nowhere else; they say what it says. */
+/** Asserts that places are found exactly where `JSON.parse` finds JSON, with the same values. */
 function assertAsParsed(text: string): void {
   const expected = parsed(text);
   const root = placedIn(text);

@@ -1,4 +1,4 @@
-/** What a stream says: by channel, held, rewritten, and given back in frames that clients can put together. */
+/** Texts of a stream: by channel, held back, rewritten, and returned in frames that clients can assemble. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -149,7 +149,7 @@ const GOLDEN: readonly Case[] = [
   ...cases("to-messages-answer/broken", "compat", "chat_completions"),
 ];
 
-/** Everything that a client's stream helper puts together: each string by its place, deltas joined. */
+/** Returns everything that a client's stream helper assembles: each string by its place, with deltas joined. */
 function assembled(stream: string): ReadonlyMap<string, string> {
   const made = new Map<string, string>();
   for (const { data } of eventsOf(stream)) {
@@ -220,7 +220,7 @@ test("every golden stream, cut at each event, keeps its bytes while nothing chan
     for (let count = 1; count <= given.length; count++) {
       const stream = streamOf(given.slice(0, count));
       const { shown } = drive(dialect, route, eventsOf(stream), showing);
-      // An escape that is cut is held until it is whole.
+      // A truncated escape is held back until it is complete.
       if (given === CHAT) assert.deepEqual(assembled(shown), assembled(stream));
       else assert.equal(shown, stream, `${what}: ${count}`);
     }

@@ -1,4 +1,4 @@
-/** What an answer says, whole, read and written again: only what changes is written anew. */
+/** Texts of a whole answer, read and written again: only changes are rewritten. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -9,7 +9,7 @@ const read = (route: string, body: string, dialect: Dialect = "compat") =>
 const said = (route: string, body: string, dialect: Dialect = "compat"): readonly string[] =>
   read(route, body, dialect).texts.map(({ text }) => text);
 
-/** The answer with every `SECRET` hidden. */
+/** Returns the answer with every `SECRET` hidden. */
 function hidden(route: string, body: string, dialect: Dialect = "compat"): string {
   const answer = read(route, body, dialect);
   return answer.rewrite(answer.texts.map(({ text }) => text.replaceAll("SECRET", "[x]"))).toString();

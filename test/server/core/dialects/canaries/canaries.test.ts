@@ -1,6 +1,6 @@
 /**
- * A canary in every place for a string that the types of the official SDKs know, in requests and answers of every route: it
- * is inspected, or the table of what is not inspected says why. Source: design decisions, section 11.
+ * A canary in every string position of the official SDKs' types, in requests and answers of every route: it is
+ * inspected, or the table of uninspected strings gives the reason. Source: design decisions, section 11.
  */
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -93,7 +93,7 @@ const EVENTS: readonly Row[] = [
   ["POST", "/v1/messages", anthropic("beta/messages/messages", "BetaRawMessageStreamEvent")],
 ];
 
-/** Their strings are sent as fields of a form. */
+/** Routes whose strings are sent as form fields. */
 const FORMS: readonly Row[] = [
   ["POST", "/v1/images/edits", `Omit<${openai("images", "ImageEditParamsNonStreaming")}, "image" | "mask">`],
   ["POST", "/v1/audio/transcriptions", `Omit<${openai("audio/transcriptions", "TranscriptionCreateParams")}, "file">`],
@@ -109,7 +109,7 @@ const ADDRESS = "https://CANARY.example/a.png";
 const ANSWERED: ReadonlySet<string> = new Set(["answers", "answered media", "errors", "repeated"]);
 const isOfAnswers = ({ place }: UninspectedRow): boolean => ANSWERED.has(place);
 
-/** Whether the canary was found, and whether something was counted as no text. */
+/** Whether the canary was found, and whether something was counted as non-text. */
 interface Read {
   readonly isInspected: boolean;
   readonly isCounted: boolean;
@@ -165,7 +165,7 @@ function eventRead(method: string, path: string, value: unknown): Read {
   return { isInspected: pieces.some(({ text }) => text.includes("CANARY")), isCounted: uninspected.length > 0 };
 }
 
-/** The rows that may be the reason, by the names on the way alone. */
+/** Returns the rows that may be the reason, by member names alone. */
 function reasonsFor(position: Position, rows: readonly UninspectedRow[]): readonly UninspectedRow[] {
   const { path } = position;
   const isOf = (name: string): boolean => {
@@ -228,7 +228,7 @@ function tableOfRows(): string {
   return ["", "| Where | Members | Value | Why it is no text |", "|---|---|---|---|", ...rows, "", ""].join("\n");
 }
 
-/** Of many members of one setting the setting alone. */
+/** Returns the setting alone for one of its many members. */
 function shortened(name: string, names: readonly string[]): string {
   const [first = name] = name.split(".", 1);
   return names.filter((other) => other.startsWith(`${first}.`)).length > 2 ? first : name;

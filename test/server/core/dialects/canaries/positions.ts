@@ -1,9 +1,9 @@
-/** Every place for a string in the types of the official SDKs, each with the smallest value that has one there. */
+/** Every string position in the types of the official SDKs, each with the smallest value that has one there. */
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
 
 export interface Position {
-  /** Names of members; `*` for one that the type does not name. Lists have none. */
+  /** Member names; `*` for one that the type does not name. Lists have none. */
   readonly path: readonly string[];
   readonly valueWith: (canary: string) => unknown;
 }
@@ -18,10 +18,10 @@ const OPTIONS: ts.CompilerOptions = {
   types: [],
   lib: ["lib.es2022.d.ts"],
 };
-/** Levels of members; types of schemas contain themselves. */
+/** Maximum nesting; schema types contain themselves. */
 const MAX_DEPTH = 12;
 
-/** By the text of each type, as in `import("openai").OpenAI.Chat.ChatCompletion`. */
+/** Positions by the text of each type, such as `import("openai").OpenAI.Chat.ChatCompletion`. */
 export function positionsIn(types: readonly string[]): ReadonlyMap<string, readonly Position[]> {
   const source = types.map((type, at) => `export type T${at} = ${type};`).join("\n");
   const host = ts.createCompilerHost(OPTIONS);
@@ -41,7 +41,7 @@ export function positionsIn(types: readonly string[]): ReadonlyMap<string, reado
   return found;
 }
 
-/** Members of an enumeration, and of types that differ elsewhere, give the same values. */
+/** Members of an enumeration, and types that differ elsewhere, give the same values. */
 function distinct(positions: readonly Position[]): readonly Position[] {
   const byValue = new Map(positions.map((position) => [JSON.stringify(position.valueWith("?")), position]));
   return [...byValue.values()];
@@ -97,7 +97,7 @@ const below = (name: string, inner: Position, beside: Readonly<Record<string, st
   valueWith: (canary) => ({ ...beside, [name === "*" ? "some_name" : name]: inner.valueWith(canary) }),
 });
 
-/** The value, or the first of those, that a member must have. */
+/** Returns the required value of a member, or the first of several. */
 function literalOf(type: ts.Type): string | undefined {
   if (type.isStringLiteral()) return type.value;
   return type.isUnion() && type.types.every((member) => member.isStringLiteral())

@@ -1,4 +1,4 @@
-/** Chat completion requests, by the part of them that matters. */
+/** Chat completion requests, by the relevant part. */
 export const USER = { role: "user", content: "Hi" };
 export const CALL = { id: "call_1", type: "function", function: { name: "f", arguments: "{}" } };
 export const RESULT = { role: "tool", tool_call_id: "call_1", content: "done" };
@@ -17,5 +17,5 @@ export const text = (of: object) => says({ type: "text", text: "Hi", ...of });
 export const calledWith = (written: unknown) =>
   called({ tool_calls: [CALL, { ...CALL, id: "call_2", function: { name: "f", arguments: written } }] });
 
-/** A request that uses nothing: rows are laid over it. */
+/** A request that uses nothing; rows are merged over it. */
 export const PLAIN = { model: "m", messages: [{ role: "system", content: "Be brief." }, USER] };

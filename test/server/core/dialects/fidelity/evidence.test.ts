@@ -1,4 +1,4 @@
-/** What need not be read: that the words are there where a capability is used is shown by the tables of uses. */
+/** Requests that need not be parsed; the tables of uses show that the keywords are present if a capability is used. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { evidenceOf, showsEvidence } from "../../../../../src/server/core/dialects/fidelity/evidence.ts";

@@ -1,4 +1,4 @@
-/** Forms of a chat completion request that lie in two settings at once, or deep in a schema. */
+/** Forms of a chat completion request that involve two settings, or are deep in a schema. */
 import { PLAIN } from "./compat-requests.ts";
 import { testForms } from "./uses-table.ts";
 

@@ -1,4 +1,4 @@
-/** Messages requests, by the part of them that matters. */
+/** Messages requests, by the relevant part. */
 
 export const USER = { role: "user", content: "Hi" };
 export const TOOL = { name: "f", input_schema: { type: "object" } };
@@ -6,7 +6,7 @@ export const MARK = { type: "ephemeral" };
 export const PNG = { type: "base64", media_type: "image/png", data: "iVBORw0KGgo=" };
 export const PDF = { type: "base64", media_type: "application/pdf", data: "JVBERg==" };
 
-/** A request that uses nothing: rows are laid over it. */
+/** A request that uses nothing; rows are merged over it. */
 export const PLAIN = { model: "m", max_tokens: 100, system: "Be brief.", messages: [USER] };
 
 export const says = (...content: readonly object[]) => ({ messages: [{ role: "user", content }] });

@@ -1,4 +1,4 @@
-/** What the providers' structured outputs take of a schema. Source: as in `schemas.ts`. */
+/** Schema features of the providers' structured outputs. Source: as in `schemas.ts`. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isBounded, isNarrow, isNarrowable } from "../../../../../src/server/core/dialects/fidelity/schemas.ts";

@@ -1,4 +1,6 @@
-/** A table of requests by what they use: the rows of the capability vocabulary, and what no translation keeps. */
+/**
+ * A table of requests by the capabilities they use: the rows of the vocabulary, and forms that no translation keeps.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -17,7 +19,7 @@ type Fields = Readonly<Record<string, unknown>>;
 interface UseRow {
   readonly capability: Capability;
   readonly used: readonly Fields[];
-  /** By defaults, nulls, and what another row means. */
+  /** Not used because of defaults, nulls, or another row. */
   readonly unused: readonly Fields[];
 }
 
@@ -30,26 +32,26 @@ interface LossRow {
 
 interface Table {
   readonly dialect: Dialect;
-  /** Uses nothing: rows are laid over it. */
+  /** Uses nothing; rows are merged over it. */
   readonly plain: Fields;
 }
 
 interface UsesTable extends Table {
   readonly uses: readonly UseRow[];
-  /** Names of fields and types, for requests that are nearly of the dialect. */
+  /** Field and type names, for requests that nearly match the dialect. */
   readonly words: readonly string[];
 }
 
 interface FormsTable extends Table {
   readonly losses: readonly LossRow[];
-  /** What crosses whole. */
+  /** Forms that are translated completely. */
   readonly kept: readonly { readonly title: string; readonly request: Fields }[];
 }
 
 const formOf = (dialect: Dialect): Form => (dialect === "compat" ? "chat" : "messages");
 const otherOf = (dialect: Dialect): Form => (dialect === "compat" ? "messages" : "chat");
 
-/** Of forms that have no translation, and of some that come near them. */
+/** Tests forms without a translation, and similar ones with one. */
 export function testForms({ dialect, plain, losses, kept }: FormsTable): void {
   const read = (request: Fields) => usesOf(formOf(dialect), { ...plain, ...request }, otherOf(dialect));
 

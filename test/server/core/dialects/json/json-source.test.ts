@@ -35,7 +35,7 @@ const names = fc.oneof(
   fc.constantFrom('"1"', '"10"', '"\\u0031"', '"__proto__"', '"constructor"', '"length"', '"a"', '"toJSON"'),
 );
 
-/** Texts of JSON, oddly spaced and spelled, with names that stand twice. */
+/** JSON texts with odd spacing and spelling, and duplicate names. */
 const { texts } = fc.letrec<{ texts: string; inner: string; list: string; object: string }>((tie) => ({
   texts: fc.tuple(space, tie("inner"), space).map((parts) => parts.join("")),
   inner: fc.oneof(
@@ -251,7 +251,7 @@ function eachPart(value: unknown, visit: (part: object) => void): void {
   for (const inner of Object.values(value)) eachPart(inner, visit);
 }
 
-/** What it threw, or what it gave. */
+/** Returns the error or the value. */
 function outcome(run: () => unknown): unknown {
   try {
     return run();

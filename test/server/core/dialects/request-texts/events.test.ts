@@ -1,4 +1,4 @@
-/** Texts of what a session's client sends, and of headers and queries. */
+/** Texts of client messages in a session, and of headers and queries. */
 import assert from "node:assert/strict";
 import test from "node:test";
 import { findRoute, headerTexts, queryTexts, readTexts } from "../../../../../src/server/core/dialects/index.ts";

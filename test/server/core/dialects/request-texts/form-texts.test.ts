@@ -1,4 +1,4 @@
-/** Texts of forms and of bodies that are neither form nor JSON, and hostile ones. */
+/** Texts of forms and of bodies that are neither form nor JSON, including hostile ones. */
 import assert from "node:assert/strict";
 import test from "node:test";
 import { findRoute, readTexts, scanObject } from "../../../../../src/server/core/dialects/index.ts";
@@ -99,7 +99,7 @@ for (const [what, [plain, contentType]] of Object.entries(unread)) {
   });
 }
 
-/** CPU time in milliseconds, the least of several runs. */
+/** CPU time in milliseconds, the minimum of several runs. */
 function timeOf(body: string, contentType = "application/json"): number {
   const plain = Buffer.from(body);
   let least = Number.POSITIVE_INFINITY;
@@ -129,7 +129,7 @@ for (const [what, build] of Object.entries(hostile)) {
   test(`a body ${what} is read in linear time`, () => {
     const small = timeOf(build(5_000));
     const large = timeOf(build(40_000));
-    // Eight times as much; a quadratic reading would take sixty-four times.
+    // Eight times as much; a quadratic reader would take sixty-four times.
     assert.ok(large < 30 * small + 20, `${small} ms, then ${large} ms`);
   });
 }

@@ -1,4 +1,4 @@
-/** What header values are read as: encoded words, parameters in parts, escapes within quotes, and each within another. */
+/** Interpretations of header values: encoded words, split parameters, escapes in quotes, and their nesting. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { headerTexts } from "../../../../../src/server/core/dialects/request-texts/outside-body.ts";

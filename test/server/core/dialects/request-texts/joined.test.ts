@@ -1,4 +1,4 @@
-/** Texts that are put together on their way are inspected across the place where they meet. */
+/** Texts that are assembled later are inspected across their boundary. */
 import assert from "node:assert/strict";
 import test from "node:test";
 import { findRoute, readTexts } from "../../../../../src/server/core/dialects/index.ts";

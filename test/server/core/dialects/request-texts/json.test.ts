@@ -1,4 +1,4 @@
-/** What JSON requests of every route say, and that a change of it changes nothing else. */
+/** Texts of JSON requests on every route, and that rewriting one changes nothing else. */
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
@@ -11,7 +11,7 @@ const read = (path: string, text: string, contentType = "application/json") => {
   return readTexts(route, "compat", { plain, contentType, isJson: scanObject(plain, [], true).kind === "object" });
 };
 
-/** `kind turn text`, and `!` behind what is only read. */
+/** Returns `kind turn text`, followed by `!` for read-only text. */
 const shown = (path: string, body: unknown): readonly string[] => {
   const { texts, problem } = read(path, JSON.stringify(body));
   assert.equal(problem, undefined);

@@ -1,4 +1,4 @@
-/** What a client is told whose path is no route. */
+/** Hints for a client whose path is not a route. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { findRoute, wrongPathMessage } from "../../../../../src/server/core/dialects/index.ts";
@@ -6,7 +6,7 @@ import { findRoute, wrongPathMessage } from "../../../../../src/server/core/dial
 const CHAT = "`/v1/chat/completions`";
 const MESSAGES = "`/v1/messages`";
 
-/** What stands before the sentence on both dialects. */
+/** Text before the hint on both dialects. */
 const ROWS: readonly (readonly [path: string, told: string, method?: string])[] = [
   ["/chat/completions", `it is ${CHAT}`],
   ["/Chat/Completions", `it is ${CHAT}`],

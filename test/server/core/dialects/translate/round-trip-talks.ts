@@ -1,4 +1,6 @@
-/** Requests in the words of neither dialect, of what both can say; each is written in either by the tests that import them. */
+/**
+ * Requests in a neutral form, restricted to what both dialects can express; the importing tests write them in either.
+ */
 import fc from "fast-check";
 
 export interface Tool {
@@ -36,7 +38,7 @@ interface Exchange {
 
 export type Choice = { readonly kind: "auto" | "any" | "none" } | { readonly kind: "tool"; readonly at: number };
 
-/** A request, in the words of neither dialect. */
+/** A request in a neutral form. */
 export interface Talk {
   readonly system: readonly string[];
   readonly opening: readonly Piece[];
@@ -52,7 +54,7 @@ export interface Talk {
   readonly streams: boolean;
 }
 
-/** Neither empty nor blank, since either dialect leaves such texts out. */
+/** Neither empty nor blank, since either dialect drops such texts. */
 const words = fc
   .oneof(fc.string({ unit: "binary", maxLength: 12 }), fc.string({ maxLength: 20 }))
   .map((text) => `t${text}.`);
@@ -68,7 +70,7 @@ const names = fc.oneof(
   fc.string({ maxLength: 8 }),
 );
 
-/** Without spaces and needless escapes, so that texts can be compared whichever way they went. */
+/** Without spaces and needless escapes, so that texts can be compared after any translation. */
 const { objects } = fc.letrec<{ values: string; objects: string }>((tie) => ({
   values: fc.oneof(
     { maxDepth: 4, withCrossShrink: true },
@@ -81,14 +83,14 @@ const { objects } = fc.letrec<{ values: string; objects: string }>((tie) => ({
     .map((members) => `{${members.map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(",")}}`),
 }));
 
-/** Of tools: opaque, but for an object that names no properties. */
+/** Tool schemas: opaque, except for an object without properties. */
 const schemas = fc.oneof(
   { arbitrary: objects.map((object) => `{"type":"object","properties":${object}}`), weight: 4 },
   objects.map((object) => `{"type":"object","default":${object}}`),
   fc.constant('{"type":"object"}'),
 );
 
-/** Of answers. `ends`: what the objects in it say last. */
+/** Answer schemas. `ends` is the last part of their objects. */
 const answerSchemas = (ends: fc.Arbitrary<string>) =>
   fc.letrec<{ schemas: string; objects: string }>((tie) => ({
     schemas: fc.oneof(
@@ -169,7 +171,7 @@ interface RawExchange {
   readonly question: readonly Piece[];
 }
 
-/** Every call has an id of its own; a turn without calls has an answer, and one that follows it a question. */
+/** Every call has its own id; a turn without calls has an answer, and the following one a question. */
 function exchangesOf(raw: readonly RawExchange[], tools: readonly Tool[]): readonly Exchange[] {
   return raw.map(({ thoughts, answer, calls, question }, turn) => ({
     thoughts,

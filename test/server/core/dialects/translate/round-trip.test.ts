@@ -1,7 +1,8 @@
 /**
- * Requests of what both dialects can say, there and back again: nothing is lost, and what is opaque to the gateway keeps its
- * spelling. A schema to which a provider wants something added keeps its meaning. Left out is what has two ways of being said, of which only one comes back: one text in several blocks, a
- * system prompt in several messages, names of output schemas, a default that need not be sent.
+ * Round trips of requests that both dialects can express: nothing is lost, and opaque parts keep their spelling. A
+ * schema with additions for a provider keeps its meaning. Excluded is what has two forms of which only one returns: one
+ * text in several blocks, a system prompt in several messages, names of output schemas, a default that need not be
+ * sent.
  */
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -190,12 +191,12 @@ function compatChoice(choice: Choice, tools: readonly Tool[]): unknown {
   return { type: "function", function: { name: tools[choice.at]?.name } };
 }
 
-/** The messages dialect says it with the choice, and not where there is none to make. */
+/** The messages dialect expresses it with the tool choice, and not without one. */
 function isSerial({ isSerial, choice }: Talk): boolean {
   return isSerial && choice !== undefined && choice.kind !== "none";
 }
 
-/** Compat wants the properties of a tool's object named, though there be none. */
+/** Compat requires the properties of a tool's object, even if there are none. */
 function asToldToCompat(talk: Talk): Talk {
   const tools = talk.tools.map((tool) => {
     const schema = JSON.parse(tool.schema) as Loose;
@@ -205,7 +206,7 @@ function asToldToCompat(talk: Talk): Talk {
   return { ...talk, tools };
 }
 
-/** The messages dialect wants every object of an answer to say that it has no other properties. */
+/** The messages dialect requires every object of an answer to exclude additional properties. */
 function asToldToMessages(talk: Talk): Talk {
   if (talk.outputSchema === undefined) return talk;
   const given: unknown = JSON.parse(talk.outputSchema);
@@ -226,7 +227,7 @@ function narrow(schema: unknown): unknown {
   };
 }
 
-/** Texts of schemas to which nothing had to be added. */
+/** Texts of schemas that needed no additions. */
 function unchanged(talk: Talk, arrived: Talk): readonly string[] {
   const texts = new Set(schemasOf(arrived));
   return schemasOf(talk).filter((text) => texts.has(text));
@@ -242,10 +243,10 @@ const inputsOf = ({ exchanges }: Talk): readonly string[] =>
 
 type Loose = Record<string, unknown>;
 
-/** Numbers in one spelling. Zero has a sign in some, and no meaning by it. */
+/** Normalizes the spelling of numbers. A negative zero has no meaning. */
 const meaningOf = (text: string): Loose => JSON.parse(JSON.stringify(JSON.parse(text))) as Loose;
 
-/** A text and a list of one text block are the same; so are results of tools. */
+/** Treats a text and a list of one text block as equal, also in tool results. */
 function meaningOfMessages(text: string): Loose {
   const request = meaningOf(text);
   const messages = (request.messages as readonly Loose[]).map((message) => ({

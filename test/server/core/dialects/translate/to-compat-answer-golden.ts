@@ -1,4 +1,4 @@
-/** What the tests of answers for compat clients share: terms, golden files, and streams written as a trace. */
+/** Shared by the tests of answers for compat clients: terms, golden files, and streams written as a trace. */
 import { readFileSync } from "node:fs";
 import { SseSplitter } from "../../../../../src/server/core/dialects/sse.ts";
 import { openChunkStream } from "../../../../../src/server/core/dialects/translate/to-compat/stream.ts";
@@ -15,7 +15,7 @@ interface GivenTerms {
 interface WholeCase {
   readonly row: string;
   readonly terms?: GivenTerms;
-  /** A message, or the text of one where its spelling matters. */
+  /** A message, or its text if the spelling matters. */
   readonly given: unknown;
   readonly expect: unknown;
 }
@@ -23,11 +23,11 @@ interface WholeCase {
 interface StreamCase {
   readonly row: string;
   readonly terms?: GivenTerms;
-  /** Events as their data, or as the block of the stream where its spelling matters. */
+  /** Events as data, or as a block of the stream if the spelling matters. */
   readonly given: readonly unknown[];
-  /** A line for each frame, as `trace` writes it. */
+  /** A line per frame, in the format of `trace`. */
   readonly expect: readonly string[];
-  /** `ended`, unless it is said. */
+  /** `ended` by default. */
   readonly state?: "open" | "failed";
 }
 
@@ -62,7 +62,7 @@ export function bodyOf(given: unknown): string {
   return typeof given === "string" ? given : JSON.stringify(given);
 }
 
-/** The provider's stream as it is sent. */
+/** The provider's stream on the wire. */
 export function sseOf(given: readonly unknown[]): string {
   return given.map(blockOf).join("");
 }
@@ -78,7 +78,7 @@ interface Translated {
   readonly state: "open" | "ended" | "failed";
 }
 
-/** Every event of the pieces; `end` is not called. Comments count as signs of life. */
+/** Translates every event of the pieces; `end` is not called. Comments count as pings. */
 export function translate(pieces: readonly Buffer[], terms: AnswerTerms): Translated {
   const stream = openChunkStream(terms, STAMP);
   const splitter = new SseSplitter();
@@ -97,7 +97,7 @@ interface Frame {
   readonly choices?: readonly { readonly delta: unknown; readonly finish_reason: string | null }[];
 }
 
-/** `delta JSON`, `finish REASON`, `usage JSON`, `error JSON`, `ping`, `done`. */
+/** Returns `delta JSON`, `finish REASON`, `usage JSON`, `error JSON`, `ping`, `done`. */
 export function trace(frames: string): readonly string[] {
   return frames.split("\n\n").slice(0, -1).map(lineOf);
 }

@@ -1,4 +1,4 @@
-/** The meaning of a chat completion, and of the chunks of one, in one form. */
+/** The meaning of a chat completion, and of its chunks, in one form. */
 import { trace } from "./to-compat-answer-golden.ts";
 
 interface Message {
@@ -18,7 +18,7 @@ export interface Completion {
   readonly usage?: object;
 }
 
-/** What a completion says, in the form of `gather`; annotations do not stream. */
+/** Returns the meaning of a completion in the form of `gather`; annotations are not streamed. */
 export function meaningOf({ choices: [{ message, finish_reason }], usage }: Completion): ReadonlyMap<string, unknown> {
   return new Map<string, unknown>([
     ["content", message.content ?? ""],
@@ -47,7 +47,7 @@ interface Delta {
   readonly function_call?: CallDelta["function"];
 }
 
-/** What the chunks of a stream say, put together as their client does it. */
+/** Assembles the chunks of a stream like its client. */
 export function gather(frames: string): ReadonlyMap<string, unknown> {
   let content = "";
   let reasoning = "";

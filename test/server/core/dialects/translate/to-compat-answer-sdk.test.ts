@@ -1,4 +1,7 @@
-/** The official client reads what is made for it: its raw iterator, and its stream helper, which is the stricter parser. */
+/**
+ * The official client reads the translated answers: its raw iterator, and its stream helper, which is the stricter
+ * parser.
+ */
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -7,10 +10,10 @@ import OpenAI from "openai";
 import { messageAsChunks, messageToChat } from "../../../../../src/server/core/dialects/translate/to-compat/answer.ts";
 import { bodyOf, STAMP, STREAMS, sseOf, termsOf, trace, translate, WHOLE } from "./to-compat-answer-golden.ts";
 
-/** What the provider is played to answer. */
+/** The scripted answer of the provider. */
 let answer: { readonly type: string; readonly body: string };
 
-/** Small pieces, so that the client's parser meets frames cut anywhere. */
+/** Small pieces, so that the client's parser gets frames cut anywhere. */
 const PIECE_BYTES = 61;
 
 const server = createServer((_, response) => {
@@ -98,7 +101,7 @@ interface Line {
   readonly function_call?: Partial<Call>;
 }
 
-/** What the expected lines of a golden stream come to. */
+/** Returns the result of a golden stream's expected lines. */
 function meant(lines: readonly string[]): Seen {
   const deltas = lines.flatMap((line) => (line.startsWith("delta ") ? [JSON.parse(line.slice(6)) as Line] : []));
   const calls: Call[] = [];
@@ -119,7 +122,7 @@ function meant(lines: readonly string[]): Seen {
   };
 }
 
-/** Usage that is null counts as none: chunks say so before the one that tells it. */
+/** A null usage counts as none, since chunks before the reporting one have null. */
 const shown = (of: Seen): Seen => ({ ...of, usage: of.usage ?? undefined });
 
 for (const { row, given, terms, expect, state = "ended" } of STREAMS) {

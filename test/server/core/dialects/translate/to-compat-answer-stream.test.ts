@@ -185,7 +185,7 @@ test("the usage reported to a client is the metered usage", () => {
   assert.ok(told > 0);
 });
 
-/** A block of an answer, with the fragments that it streams in. */
+/** A block of an answer, with its streamed fragments. */
 interface Streamed {
   readonly block: object;
   readonly start: object;

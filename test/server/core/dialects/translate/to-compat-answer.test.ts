@@ -6,7 +6,7 @@ import { AnswerProblem } from "../../../../../src/server/core/dialects/translate
 import { BROKEN_STREAMS, bodyOf, PROBLEMS, STAMP, STREAMS, termsOf, trace, WHOLE } from "./to-compat-answer-golden.ts";
 import { type Completion, gather, meaningOf } from "./to-compat-answer-meaning.ts";
 
-/** Rows of the tables 8.5 and 9.1 for this direction; server tool blocks and the service tier stand beside them. */
+/** Rows of the tables 8.5 and 9.1 for this direction; server tool blocks and the service tier are additional. */
 const ROWS = [
   "8.5 id",
   "8.5 created",
@@ -46,7 +46,7 @@ const ROWS = [
   "9.1 unknown event",
 ];
 
-/** Of dialects reference, 10.3; 10 and 12 are of the other direction and have their likes here. */
+/** Bugs of the dialects reference, 10.3; 10 and 12 are of the other direction and have counterparts here. */
 const BUGS = [3, 4, 7, 8, 10, 12, 13, 14, 17, 19, 20, 23];
 
 test("the golden files cover every table row and every bug of this direction", () => {
@@ -111,7 +111,7 @@ test("a problem quotes nothing of the answer", () => {
   }
 });
 
-/** A golden answer with any JSON in the place of one of its members, at any depth. */
+/** A golden answer with any JSON in place of one of its members, at any depth. */
 const hostile = fc
   .record({
     given: fc.constantFrom(

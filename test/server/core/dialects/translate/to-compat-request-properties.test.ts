@@ -1,4 +1,4 @@
-/** What holds of every request of a messages client for a compat provider, whatever stands in it. */
+/** Properties of every request of a messages client for a compat provider, whatever its content. */
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
@@ -10,7 +10,7 @@ import { assertIsChat, GOLDENS, isAnswered, translate } from "./to-compat-reques
 
 const word = fc.string({ minLength: 1, maxLength: 8 });
 const mark = fc.constantFrom({}, {}, { cache_control: { type: "ephemeral" } });
-/** What is said and shown is told by tokens, which can be counted. */
+/** Texts and images have tokens that can be counted. */
 const TOKEN = /<\d+>/g;
 const token = fc.nat().map((number) => `<${number}>`);
 
@@ -31,7 +31,7 @@ const pdf = token.map((title) => ({
 const media = fc.oneof(text, image, pdf);
 const result = fc.oneof(fc.constant(undefined), token, fc.array(media, { maxLength: 3 }));
 
-/** An assistant's turn with calls, and the user's with all results among other blocks, cut into messages at will. */
+/** An assistant turn with calls, and the user's with all results among other blocks, split into messages at random. */
 const exchange = fc
   .record({
     thoughts: fc.array(fc.constant({ type: "thinking", thinking: "Hm.", signature: "c2ln" }), { maxLength: 1 }),
@@ -124,10 +124,10 @@ test("names stay distinct and stable, and map back to the client's own", () => {
   );
 });
 
-/** Words that stand in a request and must stand in no error. */
+/** A text that is in a request and must be in no error. */
 const SECRET = "s3cret";
 
-/** Every place of a value, as a path of keys. */
+/** Returns every place of a value as a path of keys. */
 function placesOf(value: unknown): readonly (readonly string[])[] {
   if (typeof value !== "object" || value === null) return [[]];
   return [[], ...Object.entries(value).flatMap(([key, part]) => placesOf(part).map((path) => [key, ...path]))];

@@ -1,6 +1,6 @@
 /**
- * Golden cases of requests that go from the messages dialect to compat, and the rules that a strict compat provider has for
- * the shape of any request. Source: dialects reference, 3.1.
+ * Golden cases of requests from the messages dialect to compat, and the rules of a strict compat provider for the shape
+ * of any request. Source: dialects reference, 3.1.
  */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
@@ -10,7 +10,7 @@ import { listOf, objectOf, stringOf, type Values } from "../../../../../src/serv
 import { messagesToChat } from "../../../../../src/server/core/dialects/translate/to-compat/request.ts";
 import type { ChannelTerms, TranslatedRequest } from "../../../../../src/server/core/dialects/translate/types.ts";
 
-/** The channel claims all of its dialect but what it `lacks`. */
+/** The channel claims everything in its dialect except what it `lacks`. */
 interface GivenChannel {
   readonly lacks?: readonly string[];
   readonly endUserField?: ChannelTerms["endUserField"];
@@ -18,12 +18,12 @@ interface GivenChannel {
 }
 
 interface Golden {
-  /** Words of the row of the reference that it shows, and the number of the bug where it shows one. */
+  /** Title of the reference row that it covers, and the bug number if it covers one. */
   readonly row: string;
   readonly channel?: GivenChannel;
   readonly given: Values;
   readonly expect: Values;
-  /** What is to be known of the answer, where it matters. */
+  /** Expected facts about the answer, if they matter. */
   readonly answer?: Values;
 }
 
@@ -54,7 +54,7 @@ export function translate(
   return { body: JSON.parse(body) as Values, answer };
 }
 
-/** Throws for what a strict provider refuses by its shape alone. */
+/** Throws on anything that a strict provider refuses by its shape alone. */
 export function assertIsChat(body: Values): void {
   const messages = listOf(body["messages"]).map(
     (message) => objectOf(message) ?? assert.fail("a message is no object"),
@@ -77,7 +77,7 @@ export function assertIsChat(body: Values): void {
   assert.ok(marks.length <= (isImplicit ? 3 : 4), `${marks.length} marks for the cache`);
 }
 
-/** Whether each call is answered, and each answer called for, before the next message that is no answer. */
+/** Whether each call is answered, and each answer has a call, before the next other message. */
 export function isAnswered(body: Values): boolean {
   const open = new Set<unknown>();
   for (const message of listOf(body["messages"])) {
@@ -140,11 +140,11 @@ function assertIsTool(tool: Values): void {
   if (strict === true) assertIsClosed(parameters);
 }
 
-/** Members of a schema that hold schemas by name, and those that hold one or a list of them. */
+/** Schema members that hold schemas by name, and those that hold one or a list of them. */
 const NAMED_SCHEMAS = ["properties", "$defs", "definitions"];
 const NESTED_SCHEMAS = ["items", "anyOf", "oneOf", "allOf"];
 
-/** Strict mode wants every object to name all its properties as required, and to have no others. */
+/** Strict mode requires every object to list all its properties as required, and to allow no others. */
 function assertIsClosed(schema: unknown): void {
   const nodes = [schema];
   while (nodes.length > 0) {

@@ -1,4 +1,4 @@
-/** Arguments in fragments are read as the whole of them would be. */
+/** Arguments in fragments are read like the whole. */
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
@@ -7,7 +7,7 @@ import { AnswerProblem } from "../../../../../src/server/core/dialects/translate
 
 type Outcome = { readonly state: "empty" | "cut" | "whole"; readonly sent: string } | "problem";
 
-/** What the client has at the end, whatever the fragments were. */
+/** Returns the client's final text for any fragments. */
 function ended(fragments: readonly string[]): string {
   const scan = new ArgumentsScan();
   const sent = fragments.map((fragment) => scan.take(fragment)).join("");
@@ -36,7 +36,7 @@ function isObject(text: string): boolean {
   }
 }
 
-/** More behind an object that is with the client cannot be told any more. */
+/** Text after a complete object can no longer be sent. */
 function orProblem(make: () => string): string | undefined {
   try {
     return make();
@@ -64,7 +64,7 @@ test("an object is complete at its end, at every cut, and no sooner", () => {
         const cut = scanned([text.slice(0, at)]);
         assert.ok(cut !== "problem");
         assert.equal(cut.state, state);
-        // A number or word that may go on waits.
+        // A number or word that may continue waits.
         const upTo = object.slice(0, Math.max(0, at - before.length));
         assert.ok(upTo.startsWith(cut.sent) && /^[-+.\w]*$/.test(upTo.slice(cut.sent.length)), cut.sent);
       }
@@ -87,7 +87,7 @@ test("complete text is exactly what JSON.parse reads", () => {
       const outcome = scanned(Array.from(text));
       assert.equal(outcome !== "problem" && outcome.state === "whole", isObject(text));
       if (outcome !== "problem") assert.deepEqual(scanned([text]), outcome);
-      // Whatever it was, the client has an object, in which the whole text is where it was none.
+      // The client always gets an object, which contains the whole text if that was not one.
       for (const fragments of [[text], Array.from(text), [text.slice(0, 5), text.slice(5)]]) {
         const made = orProblem(() => ended(fragments));
         if (made === undefined) continue;

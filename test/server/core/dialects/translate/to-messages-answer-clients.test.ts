@@ -1,4 +1,4 @@
-/** The frames in the hands of the official clients, the newest and an older one: read raw, and put together by their helper. */
+/** The frames with the official clients, the newest and an older one: read raw, and assembled by their helper. */
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -23,7 +23,7 @@ import {
 
 let played = "";
 
-/** Plays what is set, whatever is asked, and cuts it where reads may: in the middle of frames and characters. */
+/** Serves the scripted answer for any request, cut where reads may end: inside frames and characters. */
 const server = createServer((request, response) => {
   request.resume();
   response.writeHead(200, { "content-type": "text/event-stream" });
@@ -81,7 +81,7 @@ function shown(message: object): object {
   return JSON.parse(JSON.stringify({ id, model, role, content, stop_reason, stop_sequence, usage }));
 }
 
-/** Neither client hands pings on. */
+/** Neither client passes pings on. */
 const isShown = (event: { readonly type: string } | undefined): boolean => event !== undefined && event.type !== "ping";
 
 const STREAMS = ["streams.json", "deviations.json", "broken.json"].flatMap((name) =>
@@ -114,7 +114,7 @@ for (const client of CLIENTS) {
         assert.deepEqual(await client.events(), framesOf(frames).filter(isShown));
         const message = messageOf(frames) ?? assert.fail();
         const final = shown(await client.final());
-        // What is left of arguments that were cut off is the client's own reading.
+        // The client itself decides how to read truncated arguments.
         if (isCut) assert.equal((final as Message)["stop_reason"], "max_tokens");
         else assert.deepEqual(final, shown(message));
       });

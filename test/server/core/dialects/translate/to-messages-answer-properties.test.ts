@@ -1,4 +1,4 @@
-/** What holds of any answer, however the provider cuts it into chunks, and of whatever else it may send. */
+/** Properties of any answer, however the provider cuts it into chunks, and of any other input. */
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
@@ -26,7 +26,7 @@ interface Call {
   readonly input: string;
 }
 
-/** In the words of neither form. */
+/** An answer in neither form. */
 interface Answer {
   readonly reasoning: string;
   readonly content: string;
@@ -77,7 +77,7 @@ function wholeOf({ reasoning, content, refusal, calls, finishReason, usage }: An
   return JSON.stringify({ id: "c", choices: [{ index: 0, message, finish_reason: finishReason }], usage });
 }
 
-/** Random places to cut at, as many as are asked for. */
+/** Random places to cut at, as many as requested. */
 type Cuts = (text: string) => readonly string[];
 
 function cutter(numbers: readonly number[]): Cuts {
@@ -113,7 +113,7 @@ const habits: fc.Arbitrary<Habits> = fc.record({
   cuts: fc.array(fc.nat(), { minLength: 1, maxLength: 20 }),
 });
 
-/** Without indexes only ids tell fragments apart, and calls can interleave only if each has one. */
+/** Without indexes only ids distinguish fragments, and calls can interleave only if each has one. */
 function fragmentsOf(calls: readonly Call[], given: Habits, cut: Cuts): readonly object[] {
   const { hasIndexes, repeatsIds } = given;
   const queues = calls.map(({ name, input }, at) =>
@@ -180,7 +180,7 @@ test("a stream that breaks between any two events ends normally only if the prov
   }
 });
 
-/** The value with another in the place of one of its parts, the root included. */
+/** Returns the value with one of its parts replaced, the root included. */
 function withPart(value: unknown, path: readonly number[], part: unknown): unknown {
   const [first, ...rest] = path;
   if (first === undefined || typeof value !== "object" || value === null) return part;

@@ -1,4 +1,4 @@
-/** What the tests of answers for messages clients share: terms, golden files, traces of frames. */
+/** Shared by the tests of answers for messages clients: terms, golden files, traces of frames. */
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { SseSplitter } from "../../../../../src/server/core/dialects/sse.ts";
@@ -30,7 +30,7 @@ export function termsOf(terms: GoldenTerms | undefined): AnswerTerms {
   return { ...TERMS, ...terms };
 }
 
-/** An object: a chunk. A text: what the provider sends, as it stands. */
+/** An object is a chunk; a text is the provider's raw bytes. */
 type Sent = object | string;
 
 export interface StreamCase {
@@ -44,7 +44,7 @@ export interface StreamCase {
 export interface WholeCase {
   readonly row: string;
   readonly terms?: GoldenTerms;
-  /** A text: the body, as it stands. */
+  /** A text is the raw body. */
   readonly given: Sent;
   /** The message as text, or the problem. */
   readonly expect: string;
@@ -56,7 +56,7 @@ export function readGolden<Case>(name: string): readonly Case[] {
   return JSON.parse(readFileSync(new URL(name, FOLDER), "utf8")) as readonly Case[];
 }
 
-/** GATEWAY_REWRITE=1 writes what is expected anew: read the difference before keeping it. */
+/** GATEWAY_REWRITE=1 rewrites the expectations: review the difference before keeping it. */
 export const REWRITES = process.env["GATEWAY_REWRITE"] === "1";
 
 export function writeGolden(name: string, cases: readonly object[]): void {
@@ -79,7 +79,7 @@ export interface Translated {
   readonly state: string;
 }
 
-/** The stream through the splitter and the translation, in pieces as they are given. */
+/** Passes the stream through the splitter and the translation, in the given pieces. */
 export function translate(pieces: readonly Buffer[], terms: AnswerTerms): Translated {
   const splitter = new SseSplitter();
   const translation = openEventStream(terms, STAMP);
@@ -103,7 +103,7 @@ export function traceOf({ frames, problem }: Translated): readonly string[] {
   return problem === undefined ? lines : [...lines, `problem: ${problem}`];
 }
 
-/** Undefined: a comment. */
+/** `undefined` stands for a comment. */
 export function framesOf(text: string): readonly (Event | undefined)[] {
   if (text === "") return [];
   assert.ok(text.endsWith("\n\n"));
@@ -165,7 +165,7 @@ function lineOf(event: Event | undefined): string {
   }
 }
 
-/** The message that a client makes of the frames; the grammar is checked on the way. Undefined: it did not end. */
+/** Returns the message that a client assembles from the frames, checking the grammar; `undefined` if it did not end. */
 export function messageOf(text: string): Message | undefined {
   let message: Message | undefined;
   let content: Building[] = [];
@@ -223,7 +223,7 @@ const DELTAS: ReadonlyMap<string, string> = new Map([
   ["tool_use partial_json", "input_json_delta"],
 ]);
 
-/** Cut off: as the official clients read it where nothing of it can be read. */
+/** Truncated input is read like the official clients do if nothing is readable. */
 function inputOf(json: string): unknown {
   try {
     return JSON.parse(json);

@@ -1,6 +1,6 @@
 /**
- * Any conversation of the compat dialect gives a request that a strict messages provider takes, whatever the channel
- * claims, and anything else gives that or a `RequestProblem`. A failure prints its seed.
+ * Any conversation of the compat dialect gives a request that a strict messages provider accepts, for any claims of the
+ * channel; any other input gives that or a `RequestProblem`. A failure prints its seed.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -46,7 +46,7 @@ const detail = fc.record({
   index: fc.constantFrom(undefined, 0, 1),
 });
 
-/** A turn of the assistant, whose calls are answered in some order. */
+/** An assistant turn whose calls are answered in some order. */
 const answer = fc
   .record({
     content: fc.oneof(
@@ -103,7 +103,7 @@ const formats = [
   { type: "object", properties: {}, additionalProperties: false },
 ].map((schema) => ({ type: "json_schema", json_schema: { name: "n", schema } }));
 
-/** Who says the last word. */
+/** The last message. */
 const ends = fc.constantFrom(
   [{ role: "user", content: "So?" }],
   [
@@ -135,7 +135,7 @@ const request = fc.record({
   web_search_options: fc.constantFrom(undefined, {}),
 });
 
-/** A random subset lacks about half of all, which hides what parts of a request do together; so some lack little. */
+/** A random subset lacks about half, which hides combined parts of a request, so some subsets lack little. */
 const lacks = fc.oneof(fc.subarray([...CLAIMABLE_NAMES]), fc.subarray([...CLAIMABLE_NAMES], { maxLength: 2 }));
 
 test("any conversation gives a valid request in which each call is answered", () => {
@@ -176,7 +176,7 @@ test("everything that the guard does not name arrives", () => {
       if (!untranslatable.has("json_schema")) {
         assert.equal("format" in (objectOf(body["output_config"]) ?? {}), given.response_format !== undefined);
       }
-      // Of a request that switches thinking both off and on, either may be meant.
+      // A request that switches thinking both off and on is ambiguous.
       const isClear = given.reasoning_effort !== "none" || given.reasoning === undefined;
       if (isClear && !untranslatable.has("thinking_budget") && !capabilities.has("thinking_forced_tool")) {
         const { type = "disabled" } = objectOf(body["thinking"]) ?? {};
@@ -227,7 +227,7 @@ test("valid ids are kept, and no two calls share one", () => {
   );
 });
 
-/** `value` with one part, whichever `at` leads to, replaced. */
+/** Returns `value` with the part at `at` replaced. */
 function replaced(value: unknown, at: readonly number[], by: unknown): unknown {
   const [first, ...rest] = at;
   if (first === undefined || typeof value !== "object" || value === null) return by;

@@ -1,6 +1,6 @@
 /**
- * Golden cases of requests that go from the compat dialect to messages, and the rules that a strict messages provider has
- * for the shape of any request. Source: dialects reference, 5.1.
+ * Golden cases of requests from the compat dialect to messages, and the rules of a strict messages provider for the
+ * shape of any request. Source: dialects reference, 5.1.
  */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
@@ -16,18 +16,18 @@ import {
 import { chatToMessages } from "../../../../../src/server/core/dialects/translate/to-messages/request.ts";
 import type { ChannelTerms, TranslatedRequest } from "../../../../../src/server/core/dialects/translate/types.ts";
 
-/** The channel claims all of its dialect but what it `lacks`. */
+/** The channel claims everything in its dialect except what it `lacks`. */
 interface GivenChannel {
   readonly lacks?: readonly string[];
 }
 
 interface Golden {
-  /** Words of the row of the reference that it shows, and the number of the bug where it shows one. */
+  /** Title of the reference row that it covers, and the bug number if it covers one. */
   readonly row: string;
   readonly channel?: GivenChannel;
   readonly given: Values;
   readonly expect: Values;
-  /** What is to be known of the answer, where it matters. */
+  /** Expected facts about the answer, if they matter. */
   readonly answer?: Values;
 }
 
@@ -61,7 +61,10 @@ export function translate(
   return { body: JSON.parse(body) as Values, answer };
 }
 
-/** What a strict provider refuses in any request. Calls without results are the client's own fault: `isAnswered`. */
+/**
+ * Throws on anything that a strict provider refuses in any request. Calls without results are the client's own error:
+ * `isAnswered`.
+ */
 export function assertIsMessages(body: Values): void {
   const maxTokens = numberOf(body["max_tokens"]) ?? assert.fail("max_tokens is missing");
   assert.ok(Number.isSafeInteger(maxTokens) && maxTokens >= 1, "max_tokens is a whole number above nought");
@@ -101,7 +104,7 @@ const BLOCKS = new Map([
   ["system", ["text"]],
 ]);
 
-/** What must come first in a turn. */
+/** Blocks that must come first in a turn. */
 const LEADING = new Set(["tool_result", "thinking", "redacted_thinking"]);
 
 const ID = /^[A-Za-z0-9_-]+$/;
@@ -185,7 +188,7 @@ function assertIsThinking(body: Values, turns: readonly Values[], maxTokens: num
   assert.ok((numberOf(body["temperature"]) ?? 1) === 1, "no other temperature beside thinking");
   assert.ok((numberOf(body["top_p"]) ?? 1) >= 0.95, "no narrower top_p beside thinking");
   assert.ok(!("top_k" in body), "no top_k beside thinking");
-  // A model that decides by itself may do without.
+  // A model that decides by itself may omit thinking.
   if (thinking["type"] !== "enabled") return;
   const budget = numberOf(thinking["budget_tokens"]) ?? 0;
   assert.ok(budget >= 1024 && budget < maxTokens, "a budget of at least 1024, below max_tokens");
@@ -197,11 +200,11 @@ function assertIsThinking(body: Values, turns: readonly Values[], maxTokens: num
   if (latest !== undefined && isDemanded) assert.ok(LEADING.has(String(blocks[0]?.["type"])), "thinking comes first");
 }
 
-/** Members of a schema that hold schemas by name, and those that hold one or a list of them. */
+/** Schema members that hold schemas by name, and those that hold one or a list of them. */
 const NAMED_SCHEMAS = ["properties", "$defs", "definitions"];
 const NESTED_SCHEMAS = ["items", "anyOf", "oneOf", "allOf"];
 
-/** Structured output has no objects with other properties than those that are named. */
+/** Structured output has no objects with additional properties. */
 function assertIsNarrow(schema: unknown): void {
   const node = objectOf(schema);
   if (node === undefined) return;

@@ -1,4 +1,4 @@
-/** Compat requests as the messages dialect has them, row by row of the reference: 8.1, 8.3, 8.6 and the bugs of 10.3. */
+/** Compat requests in the messages dialect, row by row of the reference: 8.1, 8.3, 8.6 and the bugs of 10.3. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { RequestProblem } from "../../../../../src/server/core/dialects/translate/types.ts";
@@ -11,7 +11,7 @@ import {
   translateText,
 } from "./to-messages-request-support.ts";
 
-/** Bugs of 10.3 that can happen to a request on its way from compat to messages. */
+/** Bugs of 10.3 that can affect a request from compat to messages. */
 const BUGS = [1, 2, 4, 5, 9, 15, 18, 20, 21, 22, 23, 24];
 
 for (const [file, cases] of GOLDENS) {
@@ -143,7 +143,7 @@ describe("content opaque to the gateway", () => {
   });
 });
 
-/** The translation of a history with a call of these arguments. */
+/** Translates a history with a call of these arguments. */
 function callWith(written: string): string {
   const tool_calls = [{ id: "a", type: "function", function: { name: "f", arguments: written } }];
   const messages = [

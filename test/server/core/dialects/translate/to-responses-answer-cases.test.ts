@@ -1,6 +1,6 @@
 /**
- * What providers do beside their grammar, and what other translators got wrong, case by case. Source: responses reference,
- * 5 to 7, 9.3 and 12.
+ * Provider deviations from the grammar, and errors of other translators, case by case. Source: responses reference, 5
+ * to 7, 9.3 and 12.
  */
 import assert from "node:assert/strict";
 import test from "node:test";

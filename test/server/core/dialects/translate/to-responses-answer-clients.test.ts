@@ -1,4 +1,4 @@
-/** The frames in the hands of the official client: its raw iterator, its stream helper, which is the stricter, and whole. */
+/** The frames with the official client: its raw iterator, its stream helper, which is stricter, and whole. */
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -21,7 +21,7 @@ import {
 
 let played = { type: "", body: "" };
 
-/** Small pieces, so that the client's parser meets frames cut anywhere. */
+/** Small pieces, so that the client's parser gets frames cut anywhere. */
 const PIECE_BYTES = 211;
 
 const server = createServer((request, response) => {
@@ -53,7 +53,7 @@ async function iterated(): Promise<readonly unknown[]> {
   return events;
 }
 
-/** What the helper adds for its user's comfort is left out. */
+/** Drops the helper's convenience fields. */
 function shown(response: object): unknown {
   const added = new Set(["parsed", "parsed_arguments", "output_parsed", "output_text", "_request_id"]);
   return JSON.parse(JSON.stringify(response), (name, value) => (added.has(name) ? undefined : value));

@@ -1,4 +1,7 @@
-/** Single members of responses: ids, usage, errors, log probabilities, what is repeated. Source: responses reference, 5 to 7. */
+/**
+ * Single members of responses: ids, usage, errors, log probabilities, echoed settings. Source: responses reference, 5
+ * to 7.
+ */
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { ResponsesTerms } from "../../../../../src/server/core/dialects/translate/responses-terms.ts";

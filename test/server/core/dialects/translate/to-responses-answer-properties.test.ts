@@ -1,4 +1,4 @@
-/** What holds of any answer, whichever dialect it comes from and however it is cut, and of whatever else may be sent. */
+/** Properties of any answer, from either dialect and cut anywhere, and of any other input. */
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
@@ -23,7 +23,7 @@ interface Call {
   readonly input: object;
 }
 
-/** In the words of neither dialect. */
+/** An answer in neither dialect. */
 interface Answer {
   readonly reasoning: string;
   readonly text: string;
@@ -167,7 +167,7 @@ test("an answer is the same response whole, as one stream and as a stream of any
   );
 });
 
-/** The value with another in the place of one of its parts, the root included. */
+/** Returns the value with one of its parts replaced, the root included. */
 function withPart(value: unknown, path: readonly number[], part: unknown): unknown {
   const [first, ...rest] = path;
   if (first === undefined || typeof value !== "object" || value === null) return part;

@@ -1,5 +1,5 @@
 /**
- * A conversation that goes on: what a client sends back of our answer becomes what its provider said. Source: responses
+ * A continued conversation: what a client sends back of our answer becomes what its provider said. Source: responses
  * reference, 5.3 and 12 (E4).
  */
 import assert from "node:assert/strict";
@@ -38,7 +38,7 @@ const ASKED = {
 
 const QUESTION = { role: "user", content: "Go." };
 
-/** The second request, to whose first `answer` is the provider's. */
+/** Returns the second request, after the provider's `answer` to the first. */
 function replayed(translate: typeof responsesToChat, from: "messages" | "chat", answer: object): Values {
   const first = translate(readJson(JSON.stringify({ ...ASKED, input: [QUESTION] })), MODEL, CHANNEL);
   const told = responsesReading(from, first.answer).whole(JSON.stringify(answer), STAMP, false);

@@ -1,4 +1,4 @@
-/** What providers of both dialects send, in short. */
+/** Short forms of what providers of both dialects send. */
 import type { Sent } from "./to-responses-answer-support.ts";
 
 export const START = { type: "message_start", message: { model: "m1", usage: { input_tokens: 3, output_tokens: 1 } } };

@@ -27,7 +27,7 @@ for (const { row, events, chatEvents = events, ...given } of TRANSCRIPTS) {
       assert.equal(problem, undefined);
       assert.equal(state, row.startsWith("error") ? "failed" : "ended");
       const expected = from === "chat" ? chatEvents : events;
-      // The transcript of a failure from chat tells only where it differs.
+      // The transcript of a failure from chat has only the difference.
       const before = expected === events ? [] : events.slice(0, -expected.length);
       assert.deepEqual(withoutCallIds(eventsOf(frames)), withoutCallIds([...before, ...expected]));
       assert.ok(responseOf(frames));
@@ -58,7 +58,7 @@ for (const { row, events, chatEvents = events, ...given } of TRANSCRIPTS) {
   }
 }
 
-/** A reason in a chunk is one: some providers say nothing after it. */
+/** A finish reason in a chunk is an end: some providers send nothing after it. */
 function tellsEnd(sent: Sent): boolean {
   return /"finish_reason":"|"type":"(?:message_stop|error)"|"error":\{|\[DONE\]/.test(
     typeof sent === "string" ? sent : JSON.stringify(sent),

@@ -1,4 +1,4 @@
-/** What the tests of answers to requests for a response share: terms, transcripts, events and the response that they make. */
+/** Shared by the tests of answers to responses requests: terms, transcripts, events and the assembled response. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { SseSplitter } from "../../../../../src/server/core/dialects/sse.ts";
@@ -17,7 +17,7 @@ export const SOURCES: readonly Source[] = ["messages", "chat"];
 
 export const STAMP: AnswerStamp = { created: 1_790_000_000, seed: "01", now: () => 1_790_000_001 };
 
-/** An object: an event or a chunk. A text: what the provider sends, as it stands. */
+/** An object is an event or a chunk; a text is the provider's raw bytes. */
 export type Sent = object | string;
 
 interface Event {
@@ -38,7 +38,7 @@ interface Transcript {
   readonly messages: readonly Sent[];
   readonly chat: readonly Sent[];
   readonly events: readonly Event[];
-  /** Where those from chat differ. */
+  /** Events from chat, if different. */
   readonly chatEvents?: readonly Event[];
 }
 
@@ -48,7 +48,7 @@ const GOLDEN = JSON.parse(readFileSync(FILE, "utf8")) as {
   readonly cases: readonly Transcript[];
 };
 
-/** The response as it begins. */
+/** The initial response. */
 const RESPONSE: Values = GOLDEN.response;
 
 export const TRANSCRIPTS: readonly Transcript[] = GOLDEN.cases.map(({ events, chatEvents, ...rest }) => ({
@@ -57,7 +57,7 @@ export const TRANSCRIPTS: readonly Transcript[] = GOLDEN.cases.map(({ events, ch
   ...(chatEvents !== undefined && { chatEvents: chatEvents.map(whole) }),
 }));
 
-/** `…R` stands for the members of `RESPONSE`. */
+/** Expands `…R` to the members of `RESPONSE`. */
 function whole(event: Event): Event {
   if (event.response === undefined) return event;
   const { "…R": _, ...members } = event.response;
@@ -72,7 +72,7 @@ const ANSWERED = new Set(
 
 const ECHO: Values = Object.fromEntries(Object.entries(RESPONSE).filter(([name]) => !ANSWERED.has(name)));
 
-/** What stands in the place of every seal. */
+/** Placeholder of every seal. */
 export const SEALED = "gwr1.k1.SEALED";
 
 interface Sealing extends ReasoningSeal {
@@ -91,7 +91,7 @@ export function sealing(): Sealing {
   };
 }
 
-/** Tells what it seals. */
+/** A seal with readable content. */
 export const OPEN_SEAL: ReasoningSeal = {
   seal: (blocks) => JSON.stringify(blocks),
   open: (text) => JSON.parse(text) as SealedBlock[],
@@ -121,7 +121,7 @@ export function bytesOf(given: readonly Sent[]): Buffer {
   return Buffer.from(given.map((sent) => (typeof sent === "string" ? sent : frameOf(sent))).join(""));
 }
 
-/** A value of another kind than an event is sent as one without a name. */
+/** A value other than an event is sent without an event name. */
 function frameOf(sent: unknown): string {
   const type = typeof sent === "object" && sent !== null && "type" in sent ? sent.type : undefined;
   const name = typeof type === "string" && /^[\w.]+$/.test(type) ? `event: ${type}\n` : "";
@@ -132,11 +132,11 @@ interface Translated {
   readonly frames: string;
   readonly problem: string | undefined;
   readonly state: string;
-  /** Of a stream that broke: the last frames that the gateway adds. */
+  /** For a broken stream: the last frames added by the gateway. */
   readonly failure: string;
 }
 
-/** The stream through the splitter and the translation, in pieces as they are given. */
+/** Passes the stream through the splitter and the translation, in the given pieces. */
 export function translate(
   from: Source,
   pieces: readonly Buffer[],
@@ -162,7 +162,7 @@ export function translate(
   return { frames, problem: undefined, state: translation.state, failure: "" };
 }
 
-/** Comments are left out. */
+/** Returns the events without comments. */
 export function eventsOf(text: string): readonly Event[] {
   if (text === "") return [];
   assert.ok(text.endsWith("\n\n"));
@@ -181,8 +181,8 @@ export function eventsOf(text: string): readonly Event[] {
 const ENDS = new Set(["response.completed", "response.incomplete", "response.failed"]);
 
 /**
- * The response at the end of the stream, whose grammar and repetitions are checked on the way. Undefined: it has no end.
- * Source: responses reference, 7.1.
+ * Returns the response at the end of the stream, checking grammar and repetitions; `undefined` without an end. Source:
+ * responses reference, 7.1.
  */
 export function responseOf(text: string): Values | undefined {
   const events = eventsOf(text);
@@ -280,7 +280,7 @@ class Building {
   }
 }
 
-/** The items of a response in short, and how it ended. */
+/** Summarizes the items of a response and how it ended. */
 export function outlineOf(response: Values): readonly string[] {
   const items = (response["output"] as readonly Values[]).map((item) => {
     const { type, status = "", call_id = "", name = "", namespace = "" } = item;

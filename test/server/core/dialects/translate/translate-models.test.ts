@@ -184,7 +184,7 @@ interface Paging {
   readonly from: string | undefined;
 }
 
-/** Every id, in the order of the list, whichever way it is paged. */
+/** Returns every id in list order, for either paging direction. */
 function pages(body: string, { limit, cursor, from }: Paging): readonly string[] {
   const query = new URLSearchParams({ limit: String(limit), ...(from !== undefined && { [cursor]: from }) });
   const list = JSON.parse(translateModels("messages", body, query.toString())) as MessagesList;

@@ -74,7 +74,7 @@ test("a message's counts are set by its start and replaced by a delta that names
   assert.equal(read({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "hi" } }), false);
   assert.equal(read({ type: "message_delta", delta: { stop_reason: "end_turn" }, usage: { output_tokens: 5 } }), true);
   assert.deepEqual([known()?.inputTokens, known()?.outputTokens, stream.isFinal], [22, 5, true]);
-  // Corrected: all of the input was read from the cache.
+  // A correction: all of the input was read from the cache.
   read({ type: "message_delta", delta: {}, usage: { input_tokens: 0, cache_read_input_tokens: 20, output_tokens: 6 } });
   assert.deepEqual([known()?.inputTokens, known()?.cachedInputTokens, known()?.totalTokens], [22, 20, 28]);
 });

@@ -1,4 +1,4 @@
-/** Four values that fit and four that are one character off, for each check algorithm. */
+/** Four valid values and four with one wrong character, for each check algorithm. */
 
 interface Values {
   readonly valid: readonly string[];

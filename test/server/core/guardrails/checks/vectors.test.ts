@@ -1,4 +1,4 @@
-/** Every check algorithm against values that fit and values of which one character is altered. */
+/** Every check algorithm with valid values and with values of which one character is changed. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

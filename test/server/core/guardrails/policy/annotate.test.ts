@@ -1,4 +1,4 @@
-/** From findings to annotations: agreement, thresholds, forms, allow list, conflicts. */
+/** From findings to annotations: agreement, thresholds, placeholders, allow list, conflicts. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -28,7 +28,7 @@ const at = (start: number, end: number, label = "X", score = 0.5, category: Find
 
 const TEXT = "0123456789abcdefghij";
 
-/** As `label start-end score`. */
+/** Returns `label start-end score`. */
 const shown = ({ annotations }: Annotated): readonly string[] =>
   annotations.map(({ label, start, end, score }) => `${label} ${start}-${end} ${score}`);
 
@@ -93,7 +93,7 @@ test("remove_intersections: the lower score is removed whole, on a tie the later
     [[at(0, 5), at(3, 8, "Y")], "X 0-5 0.5"],
     [[at(0, 5), at(3, 8, "Y", 0.4), at(6, 12, "Z", 0.9)], "X 0-5 0.5", "Z 6-12 0.9"],
     [[at(0, 6, "X", 0.9), at(3, 7, "Y", 0.1), at(4, 12, "Z", 0.95)], "Z 4-12 0.95"],
-    // What goes takes nothing with it that overlaps with it alone.
+    // A removed finding does not remove those that overlap with it alone.
     [[at(0, 5, "X", 0.7), at(4, 9, "Y", 0.8), at(8, 12, "Z", 0.9)], "X 0-5 0.7", "Z 8-12 0.9"],
   ];
   for (const [findings, ...left] of cut) {

@@ -1,4 +1,4 @@
-/** Segments, findings and policies of the kind that these tests are about. */
+/** Segments, findings and policies for these tests. */
 
 import assert from "node:assert/strict";
 import {
@@ -72,7 +72,7 @@ export function policyOf(
   return of(profile);
 }
 
-/** As `path: message`. */
+/** Returns `path: message`. */
 export const problemsOf = (guardrails: Partial<Guardrails>, known: PolicyFacts = facts()): readonly string[] =>
   compilePolicy(config(guardrails), known).problems.map(
     ({ severity, path, message }) => `${severity} ${path.join(".")}: ${message}`,
@@ -87,7 +87,7 @@ export const segment = (text: string, more: Partial<Segment> = {}): Segment => (
   ...more,
 });
 
-/** A finding of what stands at the place, or of the first occurrence of a text. */
+/** Returns a finding at the place, or at the first occurrence of a text. */
 export function finding(text: string, value: string, label: string, more: Partial<Finding> = {}): Finding {
   const start = text.indexOf(value);
   assert.ok(start >= 0);
@@ -129,7 +129,7 @@ export const occasion = (more: Partial<GuardrailVariables> = {}): Occasion => ({
   rewriting: createRewriting(),
 });
 
-/** The text that comes of one segment with findings of the detector `pii`. */
+/** Returns the rewritten text of one segment with findings of the detector `pii`. */
 export function rewrittenBy(
   policy: GuardrailPolicy,
   text: string,

@@ -1,4 +1,4 @@
-/** FF1 by its vectors, values of texts, and the way back. */
+/** FF1 with its vectors, encrypted values in texts, and decryption. */
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -80,7 +80,7 @@ test("a value with fewer than a million possibilities is not encrypted", () => {
   assert.equal(FPE.encrypt("BADGE", "digits", "1".repeat(257)), undefined, "longer than any format");
 });
 
-/** Values that are right, of lengths that occur. */
+/** Valid values of usual lengths. */
 const GENUINE = fc
   .tuple(
     fc.constantFrom(

@@ -1,4 +1,4 @@
-/** Rules over annotations: outcome, decisions, what is rewritten. */
+/** Rules over annotations: outcome, decisions, rewritten text. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/** What each operator writes. */
+/** Output of each operator. */
 
 import assert from "node:assert/strict";
 import { createHash, createHmac } from "node:crypto";

@@ -1,4 +1,4 @@
-/** What is refused and what is warned of when rules are read. */
+/** Errors and warnings of rules. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

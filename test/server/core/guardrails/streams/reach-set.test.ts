@@ -1,4 +1,6 @@
-/** All reaches at once against each by itself, and cuts against the text that was not cut. `GATEWAY_SEED`. */
+/**
+ * Combined match bounds compared with each one separately, and cut texts with uncut ones. `GATEWAY_SEED` sets the seed.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { compileReaches, type Reach } from "../../../../../src/server/core/guardrails/index.ts";
@@ -21,7 +23,7 @@ function reach(name: string, maxBytes: number, alphabet: RegExp, prefix = ""): R
   return { name, maxBytes, rightBytes: RIGHT_BYTES, prefix, holds };
 }
 
-/** More than a word of bits has room for, of which some hold the same. */
+/** More than the bits of a word, some of them equal. */
 const MANY = Array.from({ length: 60 }, (_, i) => reach(`many-${i}`, 3 + i, i % 2 === 0 ? /[0-9]/ : /[0-9 -]/));
 
 const PREFIXED = [

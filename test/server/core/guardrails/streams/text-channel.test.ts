@@ -1,4 +1,7 @@
-/** Texts in pieces against the same texts whole. `GATEWAY_STREAM_TEXTS`: how many, 1,000 without it; `GATEWAY_SEED`. */
+/**
+ * Texts in pieces compared with the same texts whole. `GATEWAY_STREAM_TEXTS` sets their number (1,000 by default),
+ * `GATEWAY_SEED` the seed.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import {
@@ -48,7 +51,7 @@ function scan(text: string): readonly DetectorFindings[] {
 
 const JUDGED = { decisions: [], skipped: [], annotations: [], shadow: [], fpeDomainTooSmall: 0 };
 
-/** Overlapping findings become one mark. */
+/** Merges overlapping findings into one mark. */
 function judge(text: string, found: readonly DetectorFindings[]): Judgement {
   const spans = found.flatMap(({ findings }) => findings[0] ?? []).sort((a, b) => a.start - b.start);
   let shown = "";
@@ -74,7 +77,7 @@ const TERMS: StreamTerms = {
 
 const IN_BOUNDS = { oversize: () => assert.fail("nothing is too long") };
 
-/** Detectors here answer at once. */
+/** Detectors here answer synchronously. */
 function now(shown: string | Promise<string>): string {
   assert.ok(typeof shown === "string");
   return shown;

@@ -1,13 +1,13 @@
-/** Builds that are out: those that mixed clusters are tried with, and what no change may touch any more because of them. */
+/** Released builds: those tested in mixed clusters, and what must not change because of them. */
 import { readFileSync } from "node:fs";
 
 export const DATA = new URL("../../../../data/versions/", import.meta.url);
 
 export interface OlderBuild {
-  /** Of this repository. */
+  /** Commit of this repository. */
   readonly commit: string;
   readonly version: string;
-  /** The highest feature level that it works at. */
+  /** Highest feature level of the build. */
   readonly level: number;
   readonly about: string;
 }
@@ -15,5 +15,5 @@ export interface OlderBuild {
 /** Oldest first. */
 export const OLDER_BUILDS: readonly OlderBuild[] = JSON.parse(readFileSync(new URL("builds.json", DATA), "utf8"));
 
-/** What members of this level and below agree on holds for good. */
+/** Agreements of members up to this level are permanent. */
 export const CLOSED_LEVEL = Math.max(...OLDER_BUILDS.map(({ level }) => level));

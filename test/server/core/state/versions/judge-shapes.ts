@@ -1,33 +1,33 @@
 /**
- * The rule of versions for the shapes of commands and rows: what is recorded at a closed level stays, and what changes
- * does so at a level that no older build works at.
+ * The versioning rule for shapes of commands and rows: a shape recorded at a closed level stays, and a change belongs
+ * to a level of no older build.
  */
 import type { Shape } from "../../../../../src/server/core/state/fields.ts";
 import type { ReplicatedShape } from "../../../../../src/server/core/state/recorded-shapes.ts";
 
 interface RecordedShape {
-  /** The feature level from which the shape holds; of commands also the one that they may be proposed from. */
+  /** Feature level from which the shape applies; for commands also the one from which they may be proposed. */
   readonly level: number;
   readonly gate?: number;
   readonly shape: Shape;
 }
 
-/** By name, oldest first. */
+/** Shapes by name, oldest first. */
 export type Recorded = Readonly<Record<string, readonly RecordedShape[]>>;
 
 interface Levels {
-  /** The highest level that an older build works at. */
+  /** Highest level of an older build. */
   readonly closed: number;
-  /** The highest level of this build. */
+  /** Highest level of this build. */
   readonly newest: number;
 }
 
 interface Judgement {
-  /** What speaks against the change; no recording mends it. */
+  /** Objections to the change, which recording does not remove. */
   readonly broken: readonly string[];
-  /** What is allowed, and not recorded yet. */
+  /** Allowed shapes that are not recorded yet. */
   readonly unrecorded: readonly string[];
-  /** To be recorded where nothing is broken. */
+  /** Shapes to record if nothing is broken. */
   readonly next: Recorded;
 }
 
@@ -76,7 +76,7 @@ const regated = (name: string, gate: number | undefined): string =>
   `${name} was proposed from feature level ${gate} on, and members of older builds propose it so: refuse within its effect, ` +
   "by the level, what must not happen any more";
 
-/** Lines that one of the two has alone. */
+/** Returns the lines that only one of the two has. */
 function differences(last: RecordedShape, found: RecordedShape): string {
   const lines = (of: RecordedShape): readonly string[] =>
     JSON.stringify({ gate: of.gate, shape: of.shape }, null, 1).split("\n");
@@ -87,7 +87,7 @@ function differences(last: RecordedShape, found: RecordedShape): string {
   ].join("\n");
 }
 
-/** A file of which each shape is a line, so that a difference shows what changed. */
+/** Writes a file with one line per shape, so that a difference shows what changed. */
 export function textOf(recorded: Recorded): string {
   const names = Object.keys(recorded).sort();
   const entries = names.map((name) => {

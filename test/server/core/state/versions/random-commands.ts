@@ -1,6 +1,6 @@
 /**
- * Commands as they may come from nodes and clients, drawn from a seed: of every kind, well formed and not, over so few
- * names that they meet each other's rows. What a log of them comes to is what builds are compared by.
+ * Commands as nodes and clients may send them, generated from a seed: of every kind, valid and invalid, over few enough
+ * names to share rows. Builds are compared by the result of a log of them.
  */
 import { hash } from "node:crypto";
 import type { CommandRule } from "../../../../../src/server/core/state/command.ts";
@@ -46,7 +46,7 @@ const incarnationOf = ({ state, random }: Scene, node: string): number => {
   return random.below(9) === 0 ? 1 : Math.max(1, row === undefined ? 1 : readMember(row).incarnation);
 };
 
-/** Packed rows, as a ledger's report has them: numbers in base 36. */
+/** Packed rows in the format of a ledger report: numbers in base 36. */
 const packed = (rows: readonly (readonly number[])[]): string =>
   rows
     .map((row) =>
@@ -58,7 +58,7 @@ const packed = (rows: readonly (readonly number[])[]): string =>
     .join(";");
 
 const sequences = new WeakMap<object, Map<string, number>>();
-/** Counted up for each node's incarnation, now and then not. */
+/** Counts up for each node's incarnation, with rare exceptions. */
 function nextSequence({ state, random }: Scene, of: string): number {
   const known = sequences.get(state) ?? new Map<string, number>();
   sequences.set(state, known);
@@ -249,7 +249,7 @@ const DRAWS: Readonly<Record<string, Draw>> = {
   }),
 };
 
-/** What nobody makes on purpose: a field too many, one of another type, none at all. */
+/** Invalid commands: an additional field, one of another type, no fields. */
 const SPOILED: readonly ((fields: Readonly<Record<string, unknown>>) => unknown)[] = [
   (fields) => ({ ...fields, unknown_to_all: 1 }),
   (fields) => ({ ...fields, name: 7, node: [], id: null }),
@@ -257,10 +257,10 @@ const SPOILED: readonly ((fields: Readonly<Record<string, unknown>>) => unknown)
   () => "a text",
 ];
 
-/** Names of commands that nothing is drawn of: a new command is to be drawn too. */
+/** Names of commands that are never generated: a new command must be generated too. */
 export const undrawn = (): readonly string[] => [...COMMAND_RULES.keys()].filter((name) => !Object.hasOwn(DRAWS, name));
 
-/** The next command, as its proposer encodes it; of those that may be proposed at `level`. */
+/** Returns the next command as its proposer encodes it, among those that may be proposed at `level`. */
 export function drawCommand(scene: Scene, sequence: number): string {
   const { random, level } = scene;
   const rules = [...COMMAND_RULES.values()].filter((rule: CommandRule) => rule.level <= level);

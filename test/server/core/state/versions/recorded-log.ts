@@ -1,6 +1,6 @@
 /**
- * Logs with what each entry came to, recorded once a level and replayed for good: the same bytes must come to the same
- * state in every build, since members of several apply them side by side and a restart applies them again.
+ * Logs with the result of each entry, recorded once per level and replayed permanently: the same bytes must lead to the
+ * same state in every build, since members of several builds apply them side by side and a restart applies them again.
  */
 import { hash } from "node:crypto";
 import {
@@ -16,25 +16,27 @@ import { createRandom } from "../../../../e2e/cluster/support/random.ts";
 import { member, START, stateFile } from "../harness.ts";
 import { drawCommand } from "./random-commands.ts";
 
-/** An entry: a command with its time, or members with the context of their change; and the digest of the rows after it. */
+/**
+ * An entry: a command with its time, or members with the context of their change; and the digest of the rows after it.
+ */
 type LogLine =
   | { readonly now: number; readonly command: string; readonly digest: string }
   | { readonly members: readonly string[]; readonly context: string; readonly digest: string };
 
-/** What a build exports of its state machine. */
+/** Exports of a build's state machine. */
 export interface StateModule {
   createState(options?: StateOptions): State;
 }
 
 export const OF_THIS_BUILD: StateModule = { createState };
 
-/** What the clock goes on by between two entries, now and then; negative: another leads, whose clock is behind. */
+/** Occasional advance of the clock between two entries; negative for a new leader with a late clock. */
 const STAMPS = [0, 70_000, 3_600_000, -5_000];
 
 const IDS = ["n1", "n2", "n3"];
 const membersAt = (level: number) => IDS.map((id) => member(id, { feature: [1, level] }));
 
-/** A cluster of three in which every node supports `level`. */
+/** A three-node cluster in which every node supports `level`. */
 const beginAt = (level: number, of: StateModule): State => of.createState({ members: membersAt(level) });
 
 function applyLine(state: State, line: LogLine): void {
@@ -49,7 +51,7 @@ interface Drawn {
   readonly entries: number;
 }
 
-/** A log of `entries` entries at `level`, as the machine of this build takes it. */
+/** Returns a log of `entries` entries at `level`, as the machine of this build applies it. */
 export function drawLog({ level, seed, entries }: Drawn): readonly LogLine[] {
   const random = createRandom(seed);
   const state = beginAt(level, OF_THIS_BUILD);
@@ -80,7 +82,7 @@ export function drawLog({ level, seed, entries }: Drawn): readonly LogLine[] {
   return lines;
 }
 
-/** An archive of the state as it is, put in its place. */
+/** Restores an archive of the current state. */
 function restoreItself(state: State, own: (t: string, p: unknown) => void): void {
   const bytes = stateFile(state);
   const sha256 = hash("sha256", bytes, "hex");
@@ -89,7 +91,7 @@ function restoreItself(state: State, own: (t: string, p: unknown) => void): void
   own("state.restore", { sha256, parts: 1, rows, digest });
 }
 
-/** What the first entry is that comes to another state than recorded; undefined where all agree. */
+/** Returns the first entry that leads to another state than recorded; `undefined` if all agree. */
 export function firstDifference(lines: readonly LogLine[], level: number, of: StateModule): string | undefined {
   const state = beginAt(level, of);
   for (const [at, line] of lines.entries()) {
@@ -106,7 +108,7 @@ export function firstDifference(lines: readonly LogLine[], level: number, of: St
 const nameOf = (line: LogLine): string =>
   "command" in line ? line.command.slice(0, 300) : `members ${line.members.join(", ")}`;
 
-/** Commands that were applied at least once and not refused. */
+/** Commands applied at least once without a refusal. */
 export function doneIn(lines: readonly LogLine[], level: number): ReadonlySet<string> {
   const state = beginAt(level, OF_THIS_BUILD);
   const done = new Set<string>();

@@ -1,6 +1,6 @@
 /**
- * Requests whose detectors answer beside the call or after it, over real sockets: nothing of the answer reaches the client
- * before the verdict, which is the answer where it refuses; what is held is bounded; what was found is recorded.
+ * Requests with detectors that answer beside the call or after it, over real sockets: no part of the answer reaches the
+ * client before the verdict, which replaces it if it refuses; buffering is limited; findings are recorded.
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -26,7 +26,7 @@ import { lateGuard } from "./late.ts";
 
 const file = { after };
 const LARGE_BYTES = 8 << 20;
-/** What an answer may hold before its upstream waits, with the chunk that went beyond. */
+/** Maximum buffer of an answer before its upstream waits, plus the chunk that exceeded it. */
 const MAX_READY_BYTES = 128 << 10;
 
 const first = await scriptedUpstream(file);
@@ -60,7 +60,7 @@ const rules = [
 ];
 const { guard, of } = lateGuard({ detectors, rules });
 
-/** What every request that comes from now on is guarded by. */
+/** Guardrails of every request from now on. */
 let guarded: typeof guard | undefined = guard;
 let isTrailFull = false;
 const records: DecisionRecord[] = [];
@@ -123,7 +123,7 @@ interface Answer {
   readonly acted: string | null;
 }
 
-/** What is remembered of a text is not asked again: each is another. */
+/** A cached text is not inspected again, so each one is different. */
 let texts = 0;
 const bodyOf = (said: string, more: object = {}): string =>
   JSON.stringify({ model: "m", messages: [{ role: "user", content: `${said} ${++texts}` }], ...more });
@@ -139,7 +139,7 @@ async function send(body: string, signal?: AbortSignal): Promise<Answer> {
 
 const ask = (said: string): Promise<Answer> => send(bodyOf(said));
 
-/** Whether it has come to an end by the time that everything which is ready to happen has happened. */
+/** Whether it has settled once everything ready has run. */
 async function isOver(promise: Promise<unknown>): Promise<boolean> {
   const pending = Symbol("pending");
   for (let turn = 0; turn < 20; turn++) await new Promise((done) => setImmediate(done));
@@ -264,7 +264,7 @@ test("a long answer is buffered up to a limit, its upstream waits, and none of i
   const answer = send(bodyOf("nothing"));
   await eventually("an answer to be held", () => admission.bufferedBytes() > 64 << 10);
   assert.equal(await isOver(answer), false);
-  // Its texts are read still, which is counted too.
+  // Its texts are still being inspected, which is counted too.
   assert.ok(admission.bufferedBytes() <= 2 * MAX_READY_BYTES, String(admission.bufferedBytes()));
   assert.ok((sender?.writableLength ?? 0) > LARGE_BYTES / 2, "the upstream waits");
   release();

@@ -1,6 +1,7 @@
 /**
- * What client libraries send by default, over every preset of the catalog: none of it is refused, but for what a case asks
- * for by name and no channel of the preset has. The requests were recorded of the libraries themselves (`test/clients/`).
+ * Default requests of client libraries with every preset of the catalog: none is refused, except for features that a
+ * case requests by name and no channel of the preset has. The requests were recorded from the libraries themselves
+ * (`test/clients/`).
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -20,7 +21,7 @@ import { type Corpus, type RecordedRequest, readCorpus } from "../../../../clien
 const CORPUS = readCorpus();
 const GENERATIONS: ReadonlySet<string> = new Set(["/v1/chat/completions", "/v1/messages", "/v1/messages?beta=true"]);
 
-/** A model that takes sampling, one that thinks by itself and takes none, and one of which no version is told. */
+/** A model with sampling, one that always thinks and has none, and one without a version. */
 const CLAUDE = ["claude-sonnet-4-5", "claude-sonnet-5", "claude-opus-4-8", "claude-latest"];
 
 const ANYBODY = { requireCaps: [], budget: undefined } as unknown as Profile;
@@ -55,7 +56,7 @@ function targetOf(request: RecordedRequest, provider: Provider, model: string): 
   return address(snapshot, place, { contentType: "application/json", original: plain, plain, held });
 }
 
-/** Undefined: it goes through, translated where it must be. */
+/** Returns `undefined` if it passes, translated if necessary. */
 function refusalOf(request: RecordedRequest, provider: Provider, model: string): GatewayError | undefined {
   const target = targetOf(request, provider, model);
   try {
@@ -68,7 +69,7 @@ function refusalOf(request: RecordedRequest, provider: Provider, model: string):
   }
 }
 
-/** Twenty at least, and those whose habits are known to break gateways among them. */
+/** At least twenty, including those known to break gateways. */
 test("the corpus has more than twenty libraries in both dialects, with plain calls, streams, tools and structured output", () => {
   assert.ok(CORPUS.length >= 20);
   const paths = new Set(CORPUS.flatMap(({ cases }) => Object.values(cases).flatMap((all) => all.map((it) => it.path))));
@@ -100,10 +101,10 @@ const SENT: readonly Sent[] = CORPUS.flatMap(({ library, cases }: Corpus) =>
   ),
 );
 
-/** Presets that answer no chat. */
+/** Presets without chat. */
 const WITHOUT_CHAT: ReadonlySet<string> = new Set(["jina", "voyage"]);
 
-/** What a request asks for outright, by capability: where no channel has it, leaving it out would be another request. */
+/** Features that a request asks for explicitly, by capability: dropping them would change the request. */
 interface AskedFor {
   /** Names of cases. */
   readonly by: RegExp;
@@ -119,7 +120,7 @@ const ASKED: Readonly<Record<string, AskedFor>> = {
   json_object: { by: /^structured/, lackedBy: "some" },
 };
 
-/** They state a temperature where nobody asked them to, and some models take none. */
+/** Cases that always send a temperature, which some models refuse. */
 const STATES_TEMPERATURE: ReadonlySet<string> = new Set([
   "llama-index-anthropic",
   "llama-index-openai",
@@ -154,7 +155,7 @@ test("no preset refuses the defaults of libraries, except explicitly requested m
     for (const model of modelsOf(facts)) {
       for (const sent of SENT) {
         const refusal = refusalOf(sent.request, provider, model);
-        // Of a thread's next turn: the SDK recovers.
+        // Refuses the next turn of a thread, which the SDK handles.
         if (refusal?.code === "thread_not_found") assert.match(JSON.stringify(sent.request.body), /"type":"continue"/);
         else if (refusal !== undefined) assertAsked(refusal, facts.name, model, sent);
         if (refusal === undefined) passed += 1;

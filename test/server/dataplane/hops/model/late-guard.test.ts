@@ -1,4 +1,6 @@
-/** What a guard asks when: of requests, which an answer follows, and of messages, which none does. */
+/**
+ * Times at which a guard calls its detectors: for requests, which have an answer, and for messages, which have none.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Segment } from "../../../../../src/server/core/guardrails/index.ts";

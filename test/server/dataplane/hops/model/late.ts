@@ -1,9 +1,9 @@
-/** Guards whose detectors answer when a test says so: the ensemble and the policy are those of the gateway. */
+/** Guards whose detectors answer when a test says so, with the gateway's ensemble and policy. */
 import type { Detector, Finding, Scanned } from "../../../../../src/server/core/guardrails/index.ts";
 import type { Guard } from "../../../../../src/server/snapshot/index.ts";
 import { guardOf } from "../../support/guards.ts";
 
-/** Finds words that it is named after: `beside` finds `BESIDE`. */
+/** Finds its own name as a word: `beside` finds `BESIDE`. */
 class Words implements Detector {
   readonly type = "pii";
   readonly readsContext = [];
@@ -19,7 +19,7 @@ class Words implements Detector {
     this.fingerprint = name;
   }
 
-  /** It answers no more until what this returns is called. */
+  /** Stops answering until the returned function is called. */
   hold(): () => void {
     let answer = (): void => undefined;
     this.#gate = new Promise((resolve) => {

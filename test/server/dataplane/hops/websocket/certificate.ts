@@ -1,4 +1,4 @@
-/** A self-signed certificate for 127.0.0.1, valid for a hundred years, and its key: for tests, worth nothing elsewhere. */
+/** A self-signed certificate for 127.0.0.1, valid for a hundred years, with its key: for tests only. */
 export const TEST_CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIBkTCCATagAwIBAgIUUPu28/TkQKR5NywnxlzUIfplUm0wCgYIKoZIzj0EAwIw
 FDESMBAGA1UEAwwJMTI3LjAuMC4xMCAXDTI2MTEyMTE0NTQzNFoYDzIxMjYxMDI4

@@ -1,6 +1,4 @@
-/**
- * The WebSocket tunnel up to the client's 101: refusals, failures, headers and subprotocols, between real peers.
- */
+/** The WebSocket tunnel up to the client's 101: refusals, failures, headers and subprotocols, between real peers. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -156,7 +154,7 @@ test("a client that disconnects during the upstream's handshake aborts it within
   };
   for (const leave of ["end", "destroy", "resetAndDestroy"] as const) {
     let tookMs = Number.POSITIVE_INFINITY;
-    // The quickest of several: another process may have the core for longer than that.
+    // The fastest of several, since another process may hold the core longer than that.
     for (let time = 0; time < 5 && tookMs >= 100; time += 1) tookMs = Math.min(tookMs, await timeOf(leave));
     assert.ok(tookMs < 100, `${leave}: ${tookMs} ms`);
   }

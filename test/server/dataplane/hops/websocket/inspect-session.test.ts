@@ -1,4 +1,4 @@
-/** What a session's client hears of its upstream, and its upstream of it, over real guards. */
+/** Messages that a session's client and upstream receive from each other, with real guards. */
 import assert from "node:assert/strict";
 import test from "node:test";
 import { type GatewayError, nullLog } from "../../../../../src/base/index.ts";
@@ -34,7 +34,7 @@ interface Opened {
   readonly says: (event: Event | string | Buffer, from?: "client" | "upstream") => Promise<void>;
   readonly end: () => Promise<void>;
   readonly close: () => void;
-  /** Of the upstream, as the client hears them. */
+  /** Events of the upstream received by the client. */
   readonly events: Event[];
   readonly texts: string[];
   readonly farTexts: string[];
@@ -109,7 +109,7 @@ const SPOKEN: Saying = {
   member: "transcript",
 };
 
-/** A response as a provider makes it, its text in these pieces. */
+/** A response as a provider sends it, with its text in these pieces. */
 function response(id: string, pieces: readonly string[], saying: Saying = {}): Event[] {
   const { delta = "response.output_text.delta", done = "response.output_text.done", member = "text" } = saying;
   const text = pieces.join("");
@@ -161,7 +161,7 @@ for (const [what, saying] of [
       );
       const ids = session.events.map((event) => event["event_id"]);
       assert.equal(new Set(ids).size, ids.length);
-      // The value that has a placeholder.
+      // The value behind a placeholder.
       assert.ok(session.held() < 200);
       assert.equal(session.records.length, 1);
     }

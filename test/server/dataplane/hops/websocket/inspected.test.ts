@@ -1,4 +1,4 @@
-/** Messages of a tunnel that somebody inspects: their order, what goes on in their place, and how a refusal ends it. */
+/** Messages of an inspected tunnel: their order, replacements, and the end by a refusal. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { Socket } from "node:net";
@@ -42,7 +42,7 @@ test("messages pass in order even if one is slow, and their number may change", 
   const { client, far } = await openPair({ inspect });
   const texts = heard(far, 6);
   for (const text of ["first", "slow", "none", "two", "last"]) client.send(text);
-  // What goes the other way does not wait.
+  // The other direction does not wait.
   const back = heard(client, 1);
   far.send("back");
   assert.deepEqual(await back, ["back"]);
@@ -149,7 +149,7 @@ test("waiting bytes are counted and returned; a sender above the limit is closed
   const never = deferred<Passing>();
   const stuck = await openPair({ inspect: inspector(() => never.promise), account });
   const closed = closeOf(stuck.client);
-  // They leave in one piece: what the gateway reads later waits in the socket, which is what saves a slower sender.
+  // They are sent in one piece: what the gateway reads later waits in the socket, which protects a slower sender.
   const { _socket: socket } = stuck.client as unknown as { _socket: Socket };
   socket.cork();
   for (let i = 0; i < 2_000; i++) stuck.client.send("");

@@ -1,6 +1,6 @@
 /**
- * The peers that the tests of the WebSocket tunnel put around it: `ws` clients and servers, and raw sockets where a peer
- * misbehaves, all on 127.0.0.1 with ports the system chooses. `closePeers` ends what a test has opened.
+ * Peers of the WebSocket tunnel tests: `ws` clients and servers, and raw sockets for misbehaving ones, all on 127.0.0.1
+ * with ports chosen by the system. `closePeers` closes everything a test has opened.
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -38,7 +38,7 @@ export function deferred<Value>(): Deferred<Value> {
   return { promise, resolve: (value) => settle?.(value) };
 }
 
-/** Each entry of `expected` is one of `actual`. */
+/** Asserts that each entry of `expected` is in `actual`. */
 export function assertIncludes(actual: object, expected: Readonly<Record<string, unknown>>): void {
   const found = Object.fromEntries(Object.entries(actual).filter(([name]) => name in expected));
   assert.deepEqual("code" in expected && actual instanceof GatewayError ? { code: actual.code } : found, expected);
@@ -55,13 +55,13 @@ export async function connectRaw(url: string, options: { readonly allowHalfOpen?
 interface Door {
   readonly url: string;
   readonly sockets: Set<Socket>;
-  /** Outcomes in the order of the sessions' ends; `result()` takes the next one. */
+  /** Outcomes in the order in which sessions ended; `result()` returns the next one. */
   result(): Promise<TunnelResult | GatewayError>;
 }
 
 type Configure = (request: IncomingMessage) => Partial<TunnelSession> & { readonly upstreamUrl: string };
 
-/** A gateway of nothing but the tunnel: it answers a refusal of its own as the data plane does, in one place. */
+/** A gateway with only the tunnel: it answers its own refusals like the data plane, in one place. */
 export async function openGateway(configure: Configure): Promise<Door> {
   const results: (TunnelResult | GatewayError)[] = [];
   const waiting: ((result: TunnelResult | GatewayError) => void)[] = [];
@@ -102,7 +102,7 @@ interface Upstream {
   readonly requests: IncomingMessage[];
 }
 
-/** An upstream of `ws`; `talk` is given each accepted WebSocket before anything is read from it. */
+/** An upstream with `ws`; `talk` gets each accepted WebSocket before anything is read from it. */
 export async function openUpstream(
   talk: (websocket: WebSocket, request: IncomingMessage) => void,
   options: {
@@ -126,12 +126,12 @@ export async function openUpstream(
   return { url: `ws://127.0.0.1:${await listen(server)}/up`, sockets, requests };
 }
 
-/** An upstream that speaks bytes; for what no WebSocket library would do. */
+/** An upstream that writes raw bytes, beyond what a WebSocket library does. */
 export async function openRawUpstream(talk: (socket: Socket) => void): Promise<{ url: string; sockets: Set<Socket> }> {
   const sockets = new Set<Socket>();
   const server = createTcpServer((socket) => {
     sockets.add(socket);
-    // Flowing from the start: a socket that is not read does not tell that its peer has gone.
+    // Flowing from the start, since an unread socket does not report that its peer is gone.
     socket
       .resume()
       .on("error", () => {})
@@ -193,7 +193,7 @@ export async function isEmpty(sockets: Set<Socket>): Promise<void> {
   for (const socket of [...sockets]) if (!socket.closed) await once(socket, "close");
 }
 
-/** What a plain HTTP client reads in answer to an upgrade request with these lines. */
+/** Returns a plain HTTP client's answer to an upgrade request with these lines. */
 export async function upgradeRaw(url: string, lines: readonly string[]): Promise<string> {
   const { port, pathname } = new URL(url);
   const socket = connectTcp(Number(port), "127.0.0.1");
@@ -213,7 +213,7 @@ export const HANDSHAKE = [
   "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
 ];
 
-/** Both ends of one tunnelled session. */
+/** Opens both ends of one tunneled session. */
 export async function openPair(
   rest: Partial<TunnelSession> = {},
   clientOptions: ClientOptions = {},

@@ -1,6 +1,6 @@
 /**
- * What an open tunnel passes on: messages, pings, closes and lost connections, between real peers. Each test waits for
- * events, never for time to pass.
+ * Content of an open tunnel: messages, pings, closes and lost connections, between real peers. Each test waits for
+ * events and never for time.
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -98,7 +98,7 @@ test("frames that a client sends before its 101 are not lost", async () => {
   const gateway = await openGateway(() => ({ upstreamUrl: upstream.url }));
   const socket = await connectRaw(gateway.url);
   const request = `GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\n${HANDSHAKE.join("\r\n")}\r\n\r\n`;
-  // A masked text frame "early", with a mask of zeros, in two pieces: in the same packet as the request, and after it.
+  // A masked text frame "early", with a zero mask, in two pieces: in the same packet as the request, and after it.
   socket.write(Buffer.concat([Buffer.from(request), Buffer.from([0x81, 0x85, 0, 0, 0, 0, 0x65])]));
   socket.write("arly");
   let text = "";
@@ -132,7 +132,7 @@ test("the gateway itself answers no ping", async () => {
   const pinged = once(far, "ping");
   client.ping("x");
   await pinged;
-  // A message behind the ping has come back by when a pong of the gateway's would have.
+  // A message after the ping has returned by the time a pong from the gateway would have.
   const echoed = once(client, "message");
   far.send("after");
   await echoed;
@@ -191,7 +191,7 @@ test("messages sent just before a close arrive before it", async () => {
 
 test("a client whose connection breaks aborts the upstream within 100 ms", async () => {
   let tookMs = Number.POSITIVE_INFINITY;
-  // The quickest of several: another process may have the core for longer than that.
+  // The fastest of several, since another process may hold the core longer than that.
   for (let time = 0; time < 5 && tookMs >= 100; time += 1) {
     const { client, far, gateway, upstream } = await openPair();
     const closed = closeOf(far);

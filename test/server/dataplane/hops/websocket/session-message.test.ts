@@ -1,4 +1,4 @@
-/** What a client's message is to those who read it, whatever its frame says it is. */
+/** Interpretations of a client's message by its readers, whatever its frame type. */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import test from "node:test";

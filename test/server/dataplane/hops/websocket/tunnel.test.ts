@@ -1,6 +1,6 @@
 /**
- * The limits of a tunnel, its end from outside, its observer, and many tunnels at once, between real peers. Time passes
- * only where a limit is what a test shows, and where a sender must be seen to stand still.
+ * The limits of a tunnel, its shutdown, its observer, and many tunnels at once, between real peers. Time passes only
+ * where a limit is tested, and where a sender must be seen to pause.
  */
 import assert from "node:assert/strict";
 import { getEventListeners, once } from "node:events";
@@ -31,7 +31,7 @@ for (const by of ["client", "upstream"] as const) {
     const rssBefore = process.memoryUsage().rss;
     const message = Buffer.alloc(MEBIBYTE, 1);
     let written = 0;
-    // The sender keeps one message in flight, so that what it cannot hand over shows as a stop and not in its own memory.
+    // The sender keeps one message in flight, so that throttling is visible as a pause and not in its own memory.
     let stopped: (() => void) | undefined;
     let timer: NodeJS.Timeout | undefined;
     const stop = new Promise<void>((resolve) => {
@@ -51,7 +51,7 @@ for (const by of ["client", "upstream"] as const) {
     };
     sendNext();
     await stop;
-    // Kernel buffers of two loopback connections (a few MiB each) and the high-water mark are all that is on the way.
+    // Only kernel buffers of two loopback connections (a few MiB each) and the high-water mark are in transit.
     assert.ok(written < 40, `${written} MiB left the sender`);
     assert.ok(process.memoryUsage().rss - rssBefore < 100 * MEBIBYTE);
     let received = 0;

@@ -1,4 +1,4 @@
-/** Telephone numbers as people write them, and numbers that are none. */
+/** Telephone numbers as people write them, and other numbers. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -105,7 +105,7 @@ test("an unknown region is refused with its place and the closest known one", ()
   assert.deepEqual(built.kind === "refused" ? built.problems.map(({ path }) => path) : [], [["phone_regions", 1]]);
 });
 
-/** A square would take seconds. */
+/** Quadratic time would be seconds. */
 test("a hostile text takes time linear in its length", () => {
   for (const unit of ["1", "1 ", "12-", "(1)", "+1 ", "123-4567 ", "5551234567 ", "٥"]) {
     const time = (length: number): number => {

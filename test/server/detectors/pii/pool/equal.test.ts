@@ -1,4 +1,4 @@
-/** Threads find what is found without them: in the development data where it lies beside the project, and in random texts. */
+/** Threads have the same findings as without them: in the development data if present, and in random texts. */
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { after, test } from "node:test";
@@ -17,7 +17,7 @@ assert.ok(built.kind === "detector");
 const { detector } = built;
 const { signal } = new AbortController();
 
-/** Gives how much is found. */
+/** Returns the number of findings. */
 async function isEqual(texts: readonly string[], why: string): Promise<number> {
   const scanned = texts.map(
     (text): Scanned => ({

@@ -1,4 +1,4 @@
-/** Long texts are read by threads: the same findings, in bounded time, whatever becomes of a thread. */
+/** Long texts are read by threads: the same findings in bounded time, whatever happens to a thread. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setFlagsFromString } from "node:v8";
@@ -24,7 +24,7 @@ const scanned = (text: string): Scanned => ({
 
 const NUMBER = "4111 1111 1111 1111";
 const ofUnits = (units: number): string => `${"nothing of note. ".repeat(units / 17)}${NUMBER}`;
-/** A moment of a thread's time a megabyte, and not of this one's. */
+/** Takes a moment of a thread's time per megabyte, and none of this thread's. */
 const SLOW = configOf({
   recognizers: ["Slow"],
   custom_recognizers: [
@@ -158,7 +158,7 @@ test("a closed pool scans nothing more", async () => {
   await assert.rejects(read([ofUnits(3_000)]), isError("failed"));
 });
 
-/** Apart, so that nothing of this file's frames refers to the detector. */
+/** Separate function, so that no frame of this file refers to the detector. */
 async function readOnce(pool: ScanPool, config: DetectorConfig): Promise<void> {
   const built = createPiiDetector(config, "pii", true, pool);
   assert.ok(built.kind === "detector");

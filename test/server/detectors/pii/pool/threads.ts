@@ -1,4 +1,4 @@
-/** A pool of real threads whose every message a test sees, and which a test can end as a crash does. */
+/** A pool of real threads with visible messages, whose threads a test can end like a crash. */
 import { createScanPool, type PoolOptions } from "../../../../../src/server/detectors/pii/index.ts";
 import type { ToScanner } from "../../../../../src/server/detectors/pii/pool/protocol.ts";
 import { type ScanThread, startScanThread } from "../../../../../src/server/detectors/pii/pool/scan-thread.ts";

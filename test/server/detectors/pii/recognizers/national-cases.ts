@@ -1,4 +1,4 @@
-/** Sentences with identifiers of countries, without, and with one digit that is another. */
+/** Sentences with national identifiers, without, and with one digit changed. */
 
 /** Every type of a country. */
 export const NAMES: readonly string[] = [
@@ -82,7 +82,7 @@ export const NAMES: readonly string[] = [
   "ZA_ID_NUMBER",
 ];
 
-/** Text, type, and what is found. */
+/** Text, type, and the finding. */
 export const FOUND: readonly (readonly [text: string, type: string, value: string])[] = [
   ["My national insurance number is KY 83 09 66 A.", "UK_NINO", "KY 83 09 66 A"],
   ["Medicare card: 6922 26218 3", "AU_MEDICARE", "6922 26218 3"],

@@ -1,4 +1,4 @@
-/** Identifiers of countries in sentences, with another digit, other separators and other scripts. */
+/** National identifiers in sentences, with a changed digit, other separators and other scripts. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -9,7 +9,7 @@ import { ALTERED, FOUND, NAMES, ORDINARY } from "./national-cases.ts";
 const engine = engineOf("pure") ?? assert.fail("the engine is built in");
 const scan = compileScan(NATIONAL, { engine, usesContext: true });
 
-/** Types and texts that score at least a half. */
+/** Returns types and texts with a score of at least a half. */
 function found(text: string): readonly string[] {
   return scan(text)
     .filter(({ score }) => score >= 0.5)

@@ -5,7 +5,7 @@ import { compileScan, engineOf } from "../../../../../src/server/detectors/pii/i
 import { SECRETS } from "../../../../../src/server/detectors/pii/recognizers/secrets/index.ts";
 import { bitsPerCharacter } from "../../../../../src/server/detectors/pii/recognizers/secrets/text.ts";
 
-// Tokens are put together here, so that no file holds one.
+// Tokens are assembled here, so that no file contains one.
 const scan = compileScan(SECRETS, { engine: engineOf("pure")!, usesContext: true });
 const found = (text: string) => scan(text).map(({ start, end, label }) => [label, text.slice(start, end)]);
 

@@ -1,5 +1,5 @@
 // tier: all
-/** DNS-01 by signed updates against BIND, and certificates of Pebble that asks it. */
+/** DNS-01 by signed updates with BIND, and certificates of a Pebble that queries it. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { createInstruments, nullLog } from "../../../../../src/base/index.ts";

@@ -1,4 +1,4 @@
-/** DNS messages and their signatures, byte by byte, and whatever may come in their place. */
+/** DNS messages and their signatures, byte by byte, and arbitrary other input. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -50,7 +50,7 @@ test("algorithms are those of TSIG, except the broken one", () => {
 
 test("an answer with any changed byte is not accepted", () => {
   const request = sign(update(), key(), 1_700_000_000_000);
-  // Of the same form as a server's: signed over the request's signature, which this one is not.
+  // Same form as a server's answer, but not signed over the request's signature.
   const own = sign(encodeQuestion(0x1234, "example.com", TYPE.SOA, false), key(), 1_700_000_000_000);
   assert.equal(verify(readMessage(own.wire), request.mac, key()).kind, "unproven");
   assert.deepEqual(verify(readMessage(update()), request.mac, key()), {

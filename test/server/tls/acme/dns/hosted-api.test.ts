@@ -1,4 +1,4 @@
-/** DNS-01 by the hosted provider's API, against a simulator with its shapes, rights, pages and errors. */
+/** DNS-01 by the hosted provider's API, with a simulator of its formats, permissions, pages and errors. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { hostedApiProvider } from "../../../../../src/server/tls/index.ts";

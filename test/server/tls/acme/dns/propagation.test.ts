@@ -1,4 +1,7 @@
-/** Every name server of a zone is asked for a record before the authority is: those that lag, that lack it, that are gone. */
+/**
+ * Every name server of a zone is checked for a record before the authority: late ones, ones without it, unreachable
+ * ones.
+ */
 import assert from "node:assert/strict";
 import { createSocket } from "node:dgram";
 import { test } from "node:test";
@@ -15,7 +18,7 @@ interface NameServer extends DnsServer {
   asked: number;
 }
 
-/** Over UDP; answers TXT with what `values` gives for the how-manieth question it is. */
+/** A UDP server that answers TXT with the result of `values` for the number of the query. */
 async function nameServer(owner: Owner, values: (asked: number) => readonly string[]): Promise<NameServer> {
   const socket = createSocket("udp4");
   const server = { address: "127.0.0.1", port: 0, asked: 0 };
@@ -27,7 +30,7 @@ async function nameServer(owner: Owner, values: (asked: number) => readonly stri
       return Buffer.concat([head, Buffer.from([text.length >> 8, text.length & 0xff]), text]);
     });
     const head = Buffer.from(question.subarray(0, 12));
-    // An answer, authoritative; no name has no record.
+    // An authoritative answer; an unknown name has no record.
     head.writeUInt16BE(records.length === 0 ? 0x8403 : 0x8400, 2);
     head.writeUInt16BE(records.length, 6);
     socket.send(Buffer.concat([head, question.subarray(12), ...records]), port, address);

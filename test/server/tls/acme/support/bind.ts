@@ -1,4 +1,4 @@
-/** BIND with zones that take updates signed by one key, as a process on a free port of the loopback. */
+/** BIND with zones that accept updates signed by one key, as a process on a free loopback port. */
 import { spawn } from "node:child_process";
 import { Resolver } from "node:dns/promises";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -33,7 +33,7 @@ const zone = (name: string, more: readonly string[] = []): string =>
 
 const READY_MS = 20_000;
 
-/** `example.com`, in which `deleg` has its challenges elsewhere, and `acme.example.net`. */
+/** Zones `example.com`, in which `deleg` has its challenges elsewhere, and `acme.example.net`. */
 export async function startBind(path: string): Promise<Bind> {
   const folder = await mkdtemp(join(tmpdir(), "gateway-bind-"));
   const port = await freePort();

@@ -1,10 +1,10 @@
-/** What the validator asks: the challenge path over plain HTTP, answered by whichever node's turn it is. */
+/** The validator's target: the challenge path over plain HTTP, answered by the nodes in turn. */
 import { createServer, type Server } from "node:http";
 import type { MaybeLater } from "../../../../../src/server/tls/index.ts";
 
 interface ChallengeDoor {
   readonly port: number;
-  /** In turn. */
+  /** Nodes that answer in turn. */
   answerers: readonly ((host: string, token: string) => MaybeLater<string | undefined>)[];
   readonly asked: () => number;
   close(): Promise<void>;

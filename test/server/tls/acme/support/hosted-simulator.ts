@@ -1,20 +1,20 @@
 /**
- * The hosted DNS provider's API as its public reference has it: zones and their TXT records, tokens with rights of their own,
- * pages, its error codes. Beside it switches for what goes wrong.
+ * The hosted DNS provider's API by its public reference: zones and their TXT records, tokens with permissions, pages,
+ * its error codes; with switches for faults.
  */
 import { createServer, type IncomingMessage } from "node:http";
 
 interface Right {
-  /** Of which zones are read; left out: none. */
+  /** Readable zones; none if omitted. */
   readonly reads?: readonly string[];
-  /** Zones in which records are read and written. */
+  /** Zones with readable and writable records. */
   readonly writes?: readonly string[];
 }
 
 export interface Fault {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** In the place of an envelope with `code`. */
+  /** Replaces the envelope with `code`. */
   readonly body?: string;
   readonly code?: number;
   readonly message?: string;
@@ -31,15 +31,15 @@ interface TxtRow {
 export interface HostedSimulator {
   readonly base: string;
   readonly records: TxtRow[];
-  /** `METHOD path`, each that came. */
+  /** Received requests as `METHOD path`. */
   readonly asked: string[];
-  /** Tokens that came, each with the kind of what it asked for. */
+  /** Received tokens, each with the kind of its request. */
   readonly tokens: [string, "zones" | "records"][];
   /** Zones by name, with their status. */
   readonly zones: Map<string, string>;
-  /** Asked before anything is done; what it returns is the answer. */
+  /** Called before each request; a result is the answer. */
   fault: (method: string, path: string) => Fault | "silence" | undefined;
-  /** In place of what is asked for. */
+  /** Replaces the requested page size. */
   pageSize: number | undefined;
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Rows that some nodes share, one of which leads: the twin in memory of the store over the cluster's rows. */
+/** Rows shared by some nodes, one of which leads: the in-memory implementation of the store over the cluster's rows. */
 import type { CertificateStore, Held, RowTable, RowWrite } from "../../../../../src/server/tls/index.ts";
 
 interface Row {
@@ -9,15 +9,15 @@ interface Row {
 
 export interface MemoryCluster {
   store(node: string): CertificateStore;
-  /** Undefined: nobody. */
+  /** `undefined` for no leader. */
   lead(node: string | undefined): void;
   row(table: RowTable, id: string): string | undefined;
   rows(table: RowTable): readonly RowWrite[];
-  /** Of rows that are written, milliseconds since 1970. */
+  /** Time of written rows, in milliseconds since 1970. */
   now: () => number;
-  /** Called before a write takes hold; what it throws is what became of the write. */
+  /** Called before a write takes effect; an error it throws is the result of the write. */
   onWrite: (node: string, write: RowWrite) => void;
-  /** Called after a write took hold. */
+  /** Called after a write took effect. */
   onWritten: (node: string, write: RowWrite) => void;
 }
 

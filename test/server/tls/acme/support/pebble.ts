@@ -1,4 +1,4 @@
-/** Pebble and its challenge server, as processes on free ports of the loopback, with a root of their own for their HTTPS. */
+/** Pebble and its challenge server as processes on free loopback ports, with their own root for HTTPS. */
 import { execFile, spawn } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
@@ -10,25 +10,25 @@ import { Agent, request } from "undici";
 const run = promisify(execFile);
 
 export interface PebbleOptions {
-  /** Where the validator asks, in the place of port 80. */
+  /** The validator's port instead of 80. */
   readonly httpPort: number;
   readonly env?: Readonly<Record<string, string>>;
   readonly requiresEab?: boolean;
-  /** Of what it issues; left out: five years. */
+  /** Lifetime of issued certificates; five years by default. */
   readonly lifeSeconds?: number;
-  /** `host:port` that the validator asks for names; left out: its own server, at which every name is the loopback. */
+  /** `host:port` of the validator's DNS server; by default its own, where every name is the loopback. */
   readonly dnsServer?: string;
 }
 
 export interface Pebble {
   readonly directory: string;
-  /** PEM, of the authority's own HTTPS. */
+  /** PEM root of the authority's own HTTPS. */
   readonly roots: string;
-  /** PEM: the root of what it issues. */
+  /** Returns the PEM root of issued certificates. */
   issuer(): Promise<string>;
-  /** Orders opened, and certificates issued, so far. */
+  /** Number of opened orders and issued certificates. */
   counts(): { readonly orders: number; readonly issued: number };
-  /** Asks the server of challenges, such as `set-txt`. */
+  /** Calls the challenge server, such as `set-txt`. */
   manage(path: string, body: object): Promise<void>;
   close(): Promise<void>;
 }
@@ -43,7 +43,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** `path`: of the executable `pebble`; its challenge server lies beside it. */
+/** `path` of the executable `pebble`; its challenge server is beside it. */
 export async function startPebble(path: string, options: PebbleOptions): Promise<Pebble> {
   const folder = await mkdtemp(join(tmpdir(), "gateway-pebble-"));
   const [port, management, dns, challenges] = await Promise.all([freePort(), freePort(), freePort(), freePort()]);
@@ -121,7 +121,7 @@ function start(path: string, args: readonly string[], options: { cwd?: string; e
   return child;
 }
 
-/** Of openssl, which every distribution has that has Pebble. */
+/** Uses openssl, which every distribution with Pebble has. */
 async function makeCertificates(folder: string): Promise<void> {
   const openssl = (...args: string[]) => run("openssl", args, { cwd: folder });
   const key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"];

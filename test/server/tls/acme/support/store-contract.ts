@@ -1,4 +1,4 @@
-/** What any implementation of the port `CertificateStore` keeps to; run over the twin in memory and over the cluster's rows. */
+/** Contract of the port `CertificateStore`, run over the in-memory implementation and over the cluster's rows. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { CertificateStore, RowTable, RowWrite } from "../../../../../src/server/tls/index.ts";
@@ -13,7 +13,7 @@ const rowOf = (table: RowTable, id: string, expect: number | null, value = "{}")
   notAfter: table === "certificate" ? 1_900_000_000_000 : null,
 });
 
-/** `open`: of a node that leads. */
+/** `open` returns the store of a leader. */
 export function storeContract(name: string, open: () => Promise<CertificateStore>): void {
   test(`${name}: a missing row is undefined, and a written one is read with a counted version`, async () => {
     const store = await open();

@@ -1,6 +1,6 @@
 /**
- * An authority that believes everything: its orders are ready at once, and what it issues, suggests and refuses is up to the
- * test. RFC 8555, RFC 9773; signatures are not looked at.
+ * An authority without validation: its orders are ready at once, and the test decides what it issues, suggests and
+ * refuses. RFC 8555, RFC 9773; signatures are not checked.
  */
 import "reflect-metadata";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -16,7 +16,7 @@ interface AskedOrder {
 
 interface Refusal {
   readonly status: number;
-  /** Behind `urn:ietf:params:acme:error:`. */
+  /** Suffix of `urn:ietf:params:acme:error:`. */
   readonly type: string;
   readonly detail: string;
 }
@@ -24,18 +24,18 @@ interface Refusal {
 export interface StubAuthority {
   readonly directory: string;
   readonly authority: TestAuthority;
-  /** In their order. */
+  /** Orders in sequence. */
   readonly orders: AskedOrder[];
-  /** How many accounts were made. */
+  /** Number of created accounts. */
   accounts: number;
-  /** Certificates whose renewal was asked about. */
+  /** Certificates whose renewal information was read. */
   readonly asked: string[];
-  /** Of its clock, ahead of this machine's. */
+  /** Offset of its clock from this machine's. */
   aheadMs: number;
   refuse: (order: AskedOrder) => Refusal | undefined;
-  /** What it issues; of 90 days and as ordered unless a test says so. */
+  /** Issues certificates; of 90 days and as ordered by default. */
   issues: (names: readonly string[], publicKey: x509.PublicKey) => Issue;
-  /** The body of renewal information; undefined: the directory does not name any. */
+  /** Body of renewal information; `undefined` removes it from the directory. */
   renewal: string | undefined;
 }
 
@@ -146,7 +146,7 @@ export async function stubAuthority(owner: Owner): Promise<StubAuthority> {
   return stub;
 }
 
-/** What is signed; empty of a POST that only reads. */
+/** Returns the signed payload; empty for a POST that only reads. */
 async function payloadOf(request: IncomingMessage): Promise<Readonly<Record<string, unknown>>> {
   let text = "";
   for await (const chunk of request) text += String(chunk);

@@ -1,4 +1,4 @@
-/** A server that says what it is told, byte for byte, and what a client makes of it. */
+/** A server that sends given bytes, and a client's result. */
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import {
@@ -10,20 +10,20 @@ import {
 import type { UpstreamRequest } from "../../../../../src/server/upstream/ports.ts";
 import { atEnd, type Owner } from "../../../../e2e/support/wait.ts";
 
-/** What is written for one request, a piece a write, each once the one before is with the system. */
+/** Output for one request, one write per piece, each once the previous one was written. */
 export interface Script {
   readonly pieces: readonly Buffer[];
-  /** The connection after it. */
+  /** What happens to the connection afterwards. */
   readonly after: "end" | "keep" | "reset";
 }
 
 interface Wire {
   readonly origin: string;
-  /** Requests as they came, connections numbered from 1. */
+  /** Received requests, with connections numbered from 1. */
   readonly heard: { readonly connection: number; readonly bytes: Buffer }[];
-  /** For each request that comes from now on. */
+  /** Sets the script for later requests. */
   say(script: Script): void;
-  /** Resolves once so many connections are open. */
+  /** Number of open connections. */
   readonly open: () => number;
 }
 
@@ -79,10 +79,10 @@ async function play(socket: Socket, { pieces, after }: Script): Promise<void> {
   if (after === "reset") socket.resetAndDestroy();
 }
 
-/** What a client made of an answer. */
+/** A client's result for an answer. */
 export interface Outcome {
   readonly end: "complete" | "failed";
-  /** Undefined where no answer began. */
+  /** `undefined` if no answer began. */
   readonly head:
     | { readonly status: number; readonly statusText: string; readonly headers: readonly string[] }
     | undefined;
@@ -100,7 +100,7 @@ export const POST: UpstreamRequest = {
 
 export type Dispatch = HttpClient["dispatch"];
 
-/** Settles with what came; `drive` may abort, or say that there is no room. */
+/** Settles with the received data; `drive` may abort, or report that there is no room. */
 export function outcomeOf(
   dispatch: Dispatch,
   request: UpstreamRequest = POST,

@@ -1,4 +1,4 @@
-/** What a request for a response uses, by the rows of the reference's sections 2 to 4, and where it stands. */
+/** Capabilities that a responses request uses, by the rows of the reference's sections 2 to 4, and their places. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Capability } from "../../../../../../src/server/core/dialects/fidelity/capabilities.ts";
@@ -10,7 +10,7 @@ const said = (part: Values) => ({ input: [{ role: "user", content: [part] }] });
 const tool = (it: Values) => ({ tools: [it] });
 const call = { type: "function_call", call_id: "c", name: "f", arguments: "{}" };
 
-/** By either target, unless one is named. */
+/** For either target, unless one is named. */
 const USED: readonly (readonly [Capability, Values, place: string, to?: "messages" | "chat"])[] = [
   ["stored_responses", { previous_response_id: "resp_1" }, "previous_response_id"],
   ["stored_responses", { conversation: { id: "conv_1" } }, "conversation"],
@@ -90,7 +90,7 @@ for (const [capability, request, place, only] of USED) {
 const METADATA = "internal_chat_message_metadata_passthrough";
 const metadata = { [METADATA]: { turn_id: "019a", source_kind: ["a"], at: 5, of: { client: "codex" }, off: null } };
 
-/** What clients note for themselves, on every kind of item. */
+/** Fields that clients add for themselves, on every kind of item. */
 const UNKNOWN_OF_ITEMS: readonly (readonly [name: string, item: Values])[] = [
   [METADATA, { type: "message", role: "user", content: [{ type: "input_text", text: "x" }], ...metadata }],
   [METADATA, { type: "message", role: "assistant", content: [{ type: "output_text", text: "x" }], ...metadata }],

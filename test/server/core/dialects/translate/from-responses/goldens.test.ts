@@ -1,4 +1,4 @@
-/** Requests for a response as a messages provider and as a chat provider are sent them, row by row of the reference. */
+/** Responses requests as a messages provider and a chat provider receive them, row by row of the reference. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { GOLDENS, guarded, TARGETS, translate } from "./support.ts";

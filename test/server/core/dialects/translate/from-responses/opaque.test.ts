@@ -1,4 +1,4 @@
-/** What is opaque to the gateway in a request for a response keeps its spelling, and what is no request quotes nothing. */
+/** Opaque parts of a responses request keep their spelling, and errors quote none of the request. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { RequestProblem } from "../../../../../../src/server/core/dialects/translate/types.ts";

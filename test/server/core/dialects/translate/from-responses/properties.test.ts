@@ -1,6 +1,6 @@
 /**
- * Any list of items, in any order, gives a conversation that either target takes, and all that is said in it arrives; anything
- * else gives that or a `RequestProblem`. A failure prints its seed.
+ * Any list of items, in any order, gives a conversation that either target accepts with all of its texts; any other
+ * input gives that or a `RequestProblem`. A failure prints its seed.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -17,7 +17,7 @@ const namespace = fc.constantFrom(undefined, undefined, "mcp__fs", "a b");
 const written = fc.constantFrom("", "{}", '{"a":1.0}', "[]", "{oops", '{"__proto__":1}');
 const sealed = fc.constantFrom("gwr1.k1.SEALED", "gwr1.k1.EMPTY", "gAAAA-foreign", null);
 
-/** Every text is told apart by a number, which is set when the list is known. */
+/** Every text gets a number once the list is known. */
 const SAID = "said";
 const text = fc.constantFrom(SAID, SAID, "", " ");
 const part = fc.oneof(
@@ -105,7 +105,7 @@ const choice = fc.constantFrom<unknown>(
   { type: "allowed_tools", mode: "required", tools: [{ type: "function", name: "g" }, { type: "web_search" }] },
 );
 
-/** Sets a number behind each text that is said, so that it is like no other. */
+/** Adds a number to each text, so that it is unique. */
 function numbered(list: readonly unknown[]): { readonly input: readonly unknown[]; readonly said: readonly string[] } {
   const said: string[] = [];
   const input = JSON.parse(JSON.stringify(list), (_, value: unknown) => {
@@ -116,7 +116,7 @@ function numbered(list: readonly unknown[]): { readonly input: readonly unknown[
   return { input, said };
 }
 
-/** `{ body }`, or undefined where the request is refused for what it is. */
+/** Returns `{ body }`, or `undefined` if the request is refused as invalid. */
 function attempt(target: Target, request: unknown, lacks: readonly string[] = []) {
   try {
     return translate(target, request, { lacks });
@@ -181,7 +181,7 @@ function assertIsChat(body: Values): void {
   }
 }
 
-/** Whether each call has one output, and each output a call: by what is left over when they are paired in order. */
+/** Whether each call has one output and each output a call, by pairing them in order. */
 function isPaired(input: readonly unknown[]): boolean {
   const waiting = new Map<string, number>();
   for (const item of input) {

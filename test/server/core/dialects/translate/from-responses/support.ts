@@ -1,4 +1,4 @@
-/** Requests for a response as either target is sent them, and golden cases of them. */
+/** Responses requests as either target receives them, and golden cases of them. */
 import { readdirSync, readFileSync } from "node:fs";
 import { claimableIn, type Way } from "../../../../../../src/server/core/dialects/fidelity/capabilities.ts";
 import { losses } from "../../../../../../src/server/core/dialects/fidelity/losses.ts";
@@ -19,7 +19,7 @@ import type {
 export const TARGETS = ["messages", "chat"] as const;
 export type Target = (typeof TARGETS)[number];
 
-/** The channel claims all of its dialect but what it `lacks`. */
+/** The channel claims everything in its dialect except what it `lacks`. */
 interface GivenChannel {
   readonly lacks?: readonly string[];
 }
@@ -27,7 +27,7 @@ interface GivenChannel {
 interface Expected {
   readonly channel?: GivenChannel;
   readonly body: Values;
-  /** Names of all that is lost, in the order in which they are told: what the guard found, and what writing did. */
+  /** Names of all losses in reported order: those of the guard, then those of the translation. */
   readonly lost?: readonly string[];
 }
 
@@ -46,7 +46,7 @@ export const GOLDENS: readonly (readonly [file: string, cases: readonly Golden[]
 
 const MODEL = { sent: "m1", asked: "asked-model" };
 
-/** What the sealed texts of the cases open to, by the target that they were made for. */
+/** Content of the sealed texts in the cases, by their target. */
 const SEALED: Readonly<Record<Target, ReadonlyMap<string, readonly SealedBlock[]>>> = {
   messages: new Map<string, readonly SealedBlock[]>([
     ["gwr1.k1.SEALED", [{ k: "t", x: "I need the weather.", s: "EqQBsig==" }]],
@@ -97,7 +97,7 @@ export function translate(target: Target, request: unknown, channel?: GivenChann
   return { body: JSON.parse(body) as Values, answer, lost };
 }
 
-/** What the guard finds, as a channel of these claims is chosen. */
+/** Returns the guard's result for the choice of a channel with these claims. */
 export function guarded(target: Target, request: unknown, { lacks = [] }: GivenChannel = {}) {
   const caps = new Set([...CLAIMABLE[target]].filter((name) => !lacks.includes(name)));
   return losses(usesOf("responses", request, target), WAY[target], { caps });
