@@ -1,4 +1,4 @@
-/** The client against servers that answer, refuse, dawdle, break off and lie. */
+/** The client with servers that answer, refuse, delay, break off and send wrong data. */
 
 import assert from "node:assert/strict";
 import { once } from "node:events";

@@ -1,4 +1,4 @@
-/** What the admin API promises, a line each: operations with their parameters, and members of what they take and answer. */
+/** Contract of the admin API, one line each: operations with their parameters, and fields of requests and answers. */
 import { openApiDocument } from "../../src/admin-api/index.ts";
 
 type Node = Readonly<Record<string, unknown>>;

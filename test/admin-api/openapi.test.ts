@@ -1,4 +1,4 @@
-/** The OpenAPI document: sound by the official schema of OpenAPI 3.1, whole, and as the operations table says. */
+/** The OpenAPI document: valid by the official schema of OpenAPI 3.1, complete, and equal to the operations table. */
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -21,14 +21,14 @@ function find(id: string): Node {
   return found.operation;
 }
 
-/** Every object within, itself included. */
+/** Yields every object inside, including itself. */
 function* nodes(value: unknown): Generator<Node> {
   if (typeof value !== "object" || value === null) return;
   if (!Array.isArray(value)) yield value as Node;
   for (const part of Object.values(value)) yield* nodes(part);
 }
 
-/** What stands there; undefined where nothing does. */
+/** Returns the part at this path, or `undefined`. */
 const part = (from: unknown, ...names: readonly string[]): unknown =>
   names.reduce((node, name) => (node as Node | undefined)?.[name], from);
 
@@ -44,14 +44,14 @@ const resolve = (pointer: string): unknown =>
 test("the document is valid under the official schema of OpenAPI 3.1", async () => {
   const path = new URL("../data/openapi/openapi-3.1-schema-2022-10-07.json", import.meta.url);
   const ajv = new Ajv2020({ strict: false, formats: { uri: true, "uri-reference": true, regex: true } });
-  // The dynamic reference lets another dialect of schemas be put in; ajv resolves it wrongly, and none is put in here.
+  // The dynamic reference allows another schema dialect; ajv resolves it wrongly, and none is used here.
   const text = (await readFile(path, "utf8")).replaceAll(/"\$dynamicRef": "#meta"/g, '"$ref": "#/$defs/schema"');
   const validate = ajv.compile(JSON.parse(text));
   assert.ok(validate(document), ajv.errorsText(validate.errors));
   const served = openApiDocument({ version: "1.2.3", serverUrl: "https://gateway.example" });
   assert.ok(validate(served), ajv.errorsText(validate.errors));
   assert.deepEqual(served.servers, [{ url: "https://gateway.example" }]);
-  // So that a schema that lets everything pass is noticed.
+  // Detects a schema that lets everything pass.
   assert.equal(validate({ ...document, paths: { nowhere: {} } }), false);
 });
 

@@ -1,4 +1,4 @@
-/** The operations table: what routes, policy, OpenAPI and the client rely on holds for every row of it. */
+/** The operations table: assumptions of routes, policy, OpenAPI and the client, for every row. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -57,7 +57,7 @@ test("help is one sentence", () => {
   for (const [id, { help }] of operations) assert.match(help, /^[A-Z]([^.]|\.\d)*\.$/, id);
 });
 
-/** Every schema within one, with where it stands. */
+/** Yields every schema inside one, with its path. */
 function* within(schema: JsonSchema, at: string): Generator<readonly [string, JsonSchema]> {
   yield [at, schema];
   for (const [name, key] of Object.entries((schema["properties"] ?? {}) as Record<string, JsonSchema>)) {

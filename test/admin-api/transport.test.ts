@@ -1,4 +1,4 @@
-/** Requests over the network door: where they go, by what token, and what is repeated; and requests of any kind. */
+/** Requests to the admin listener: their address, their token, and retries; and raw requests. */
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -11,7 +11,7 @@ type Token = (options?: { readonly renew?: boolean }) => Promise<string | undefi
 
 interface Served {
   readonly url: string;
-  /** Connections that were taken. */
+  /** Number of accepted connections. */
   connections(): number;
 }
 
@@ -58,7 +58,7 @@ const asking = (accepted: string, seen: unknown[]): RequestListener => {
   };
 };
 
-/** Gives the tokens one after the other and notes what it was asked. */
+/** Returns the tokens one after the other and records its calls. */
 const sourceOf = (asked: unknown[], ...tokens: readonly (string | undefined)[]): Token => {
   const left = [...tokens];
   return async (options) => {
@@ -175,7 +175,7 @@ test("calls refused at the same time share one renewal", async (t) => {
     if (options?.renew !== true) return "old";
     renewals += 1;
     await refusals;
-    // What was answered before this exchange has been read when it is through.
+    // Everything answered before this exchange has been read when it completes.
     await tokenless.exchange({ method: "GET", path: "/" }, readText);
     return "new";
   });

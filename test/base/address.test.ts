@@ -1,4 +1,4 @@
-/** Listen and dial addresses: what is read, what is refused, and that writing is the way back. */
+/** Listen and dial addresses: parsing, refusals, and round trips. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

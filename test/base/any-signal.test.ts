@@ -1,4 +1,4 @@
-/** Composite signals whose sources nobody else holds, with the collector run in between. */
+/** Composite signals whose sources are otherwise unreferenced, with garbage collection in between. */
 import assert from "node:assert/strict";
 import { EventEmitter, once } from "node:events";
 import { createServer } from "node:http";
@@ -38,7 +38,7 @@ const MADE: Readonly<Record<string, () => AbortSignal>> = {
 for (const [made, make] of Object.entries(MADE)) {
   for (const [what, wait] of Object.entries(WAITS)) {
     test(`${what} ends by ${made} even after garbage collection`, async () => {
-      // What waits is held by nothing else than its signal.
+      // A waiter is referenced only by its signal.
       let ended = 0;
       const held = new Promise<void>((done) => {
         for (let at = 0; at < COUNT; at += 1) {
@@ -65,7 +65,7 @@ test("a request ends by a timeout even after garbage collection, with a timeout 
     server.close();
   });
   const answer = fetch(`http://127.0.0.1:${port}`, { signal: anySignal([never, AbortSignal.timeout(LIMIT_MS)]) });
-  // On a busy machine it may time out before it is there.
+  // On a busy machine it may time out before it arrives.
   await Promise.race([once(server, "request"), answer.catch(() => undefined)]);
   await collected();
   await assert.rejects(answer, { name: "TimeoutError" });

@@ -1,4 +1,4 @@
-/** Durations against the examples of Go's own test of `time.ParseDuration`, and against each other. */
+/** Durations compared with the examples of Go's own test of `time.ParseDuration`, and with each other. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/** Instruments: children, the bound on series, cumulative histogram buckets, observed gauges. */
+/** Instruments: children, the limit of series, cumulative histogram buckets, observed gauges. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

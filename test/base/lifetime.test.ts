@@ -1,4 +1,4 @@
-/** Lifetime: order of closing, limits, failures that do not hide each other, use with and without `await using`. */
+/** Lifetime: closing order, timeouts, failures that do not hide each other, use with and without `await using`. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

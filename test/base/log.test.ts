@@ -1,4 +1,4 @@
-/** The log's two forms, its levels, its bounds, and that nothing put into it can break a line or throw. */
+/** The log's two formats, its levels, its limits, and that no input can break a line or throw. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

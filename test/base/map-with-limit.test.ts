@@ -1,4 +1,4 @@
-/** Concurrent map: order of results, limit, and what a failure does to the others. */
+/** Concurrent map: order of results, limit, and the effect of a failure. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { mapWithLimit } from "../../src/base/index.ts";

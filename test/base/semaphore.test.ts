@@ -1,4 +1,4 @@
-/** Semaphore: order, bounds of the queue, and every way in which a wait ends. */
+/** Semaphore: order, queue limits, and every way in which a wait ends. */
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import { createSemaphore, type WaitLimits } from "../../src/base/index.ts";
@@ -7,7 +7,7 @@ const settle = async (): Promise<void> => {
   for (let turn = 0; turn < 10; turn++) await Promise.resolve();
 };
 
-/** Jobs that end when they are told to; job 0 fails. */
+/** Jobs that end on request; job 0 fails. */
 function jobsOf(semaphore: ReturnType<typeof createSemaphore>) {
   const begun: number[] = [];
   const ends: (() => void)[] = [];

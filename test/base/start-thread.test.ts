@@ -1,4 +1,4 @@
-/** Threads from the sources: what runs in them, what they leave behind, and what the build keeps of how they start. */
+/** Threads started from source: what runs in them, what they leave behind, and what the build contains of it. */
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -16,7 +16,7 @@ import { atEnd } from "../e2e/support/wait.ts";
 const ROOT = new URL("../../", import.meta.url);
 const CACHE = new URL("node_modules/.cache/gateway/threads/", ROOT);
 
-/** Says of itself what can be told apart from outside. */
+/** Reports facts about itself that are invisible from outside. */
 const SELF = `import { parentPort } from "node:worker_threads";
 import { two } from "./two.ts";
 const version: number = two;

@@ -1,4 +1,4 @@
-/** Values made small: what is long first, alike each time, and never torn within a character. */
+/** Truncated values: longest first, deterministic, and never cut inside a character. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

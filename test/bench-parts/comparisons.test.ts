@@ -1,4 +1,4 @@
-/** What the bench makes of gateways measured beside each other, and of what npm installed. */
+/** The bench's comparison of several gateways, and of what npm installed. */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

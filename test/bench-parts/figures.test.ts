@@ -1,4 +1,4 @@
-/** What the bench and the soak compute from what they read: statistics, kernel figures, profiles, metrics, verdicts. */
+/** Computations of the bench and the soak: statistics, kernel figures, profiles, metrics, verdicts. */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

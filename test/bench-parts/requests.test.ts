@@ -1,4 +1,4 @@
-/** The requests that the load generators send: which credential each bears, and that nothing else of it differs. */
+/** Requests of the load generators: the credential of each, and that nothing else differs. */
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

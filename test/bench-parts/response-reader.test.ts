@@ -1,4 +1,4 @@
-/** The load generator's response parser: what it counts as an answer must be one, however the bytes are cut. */
+/** The load generator's response parser: only complete answers count, however the bytes are cut. */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

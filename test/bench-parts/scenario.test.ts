@@ -1,4 +1,4 @@
-/** The frame that the scenario benches share: their command line, and figures with aims as table and JSON. */
+/** Shared by the scenario benches: their command line, and figures with targets as table and JSON. */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

@@ -1,6 +1,6 @@
 /**
- * `npm run bench:admin`: what the admin plane takes, of those who use it and of those who only send models requests. It
- * measures the build (`npm run build`). Misses are an exit status only with `--strict`.
+ * `npm run bench:admin`: cost of the admin plane, for its users and for model requests. It measures the build (`npm run
+ * build`). Missed targets change the exit status only with `--strict`.
  */
 
 import { spawnSync } from "node:child_process";

@@ -1,7 +1,7 @@
 /**
- * `node --import tsx test/bench/audit.ts [-records N] [-rate N]`: what a record of the audit trail costs the process, and
- * how fast a trail is verified. The aims are those of the design: ten microseconds of the main thread a record, sixty of
- * all threads, ten thousand records a second verified.
+ * `node --import tsx test/bench/audit.ts [-records N] [-rate N]`: cost of an audit record for the process, and speed of
+ * verification. The targets are those of the design: ten microseconds of the main thread per record, sixty of all
+ * threads, ten thousand records verified per second.
  */
 
 import { spawn } from "node:child_process";
@@ -17,7 +17,7 @@ import type { AuditCostJob, AuditCosts, VerifyJob, VerifyRates } from "./child/a
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** As the build makes the gateway: threads are files of their own, dependencies stay outside. */
+/** Like the gateway's build: threads are files of their own, dependencies stay outside. */
 async function compile(folder: string): Promise<string> {
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"), "dir");
   writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
@@ -40,7 +40,7 @@ async function compile(folder: string): Promise<string> {
   return join(folder, "audit-cost.js");
 }
 
-/** The child's answer; its stderr, the trail, goes to `output`. */
+/** Returns the child's answer; its stderr, the trail, goes to `output`. */
 async function ask(program: string, job: AuditCostJob | VerifyJob, output: string): Promise<unknown> {
   const child = spawn(process.execPath, [program, JSON.stringify(job)], { stdio: ["ignore", "pipe", "pipe"] });
   let answer = "";

@@ -1,10 +1,11 @@
 /**
- * `node --expose-gc --import tsx test/bench/auth-timing.ts [--count N]`: what recognising a caller costs, and whether the
- * time of a refusal tells an unknown key from an expired one or from a wrong secret.
+ * `node --expose-gc --import tsx test/bench/auth-timing.ts [--count N]`: cost of identifying a caller, and whether the
+ * time of a refusal reveals an unknown key, an expired one or a wrong secret.
  *
  * The kinds of refusal are measured in turn, in a new random order each time, over many keys of each kind; `unknown` is
- * there twice, and what lies between its two is noise. Times in nanoseconds contain reading the clock. A difference of
- * medians is told with its 95 % interval, by resampling blocks, since what disturbs a machine disturbs neighbours.
+ * included twice, and the difference between the two is noise. Times in nanoseconds include reading the clock. A
+ * difference of medians is shown with its 95 % interval, by resampling blocks, since disturbances affect neighboring
+ * measurements.
  */
 
 import { randomBytes, randomInt } from "node:crypto";
@@ -27,13 +28,13 @@ const COUNT = Number(flags.count);
 
 const KEYS = 100_000;
 
-/** Of each kind: as many as somebody asks again and again to see past the noise, and more than caches hold. */
+/** Texts per kind: as many as an attacker repeats to see past the noise, and more than caches hold. */
 const FEW_TEXTS = 20;
 const TEXTS = 2_000;
 const BLOCKS = 200;
 const RESAMPLES = 2_000;
 
-/** Microseconds of CPU for one key; the aim of the design. */
+/** Microseconds of CPU per key; the target of the design. */
 const MOST_KEY_COST_US = 4;
 
 const RULES: AuthRules = {
@@ -45,7 +46,7 @@ const signal = new AbortController().signal;
 
 interface Stored {
   readonly byId: Map<string, StoredKey>;
-  /** Texts of keys that are good, and of some that are expired. */
+  /** Texts of valid keys, and of some expired ones. */
   readonly good: readonly string[];
   readonly expired: readonly string[];
 }
@@ -62,7 +63,7 @@ function storeKeys(): Stored {
   return { byId, good, expired };
 }
 
-/** Made of new parts, as a request's header is. */
+/** Built from new strings, like a request's header. */
 function bearer(text: string): Presented {
   return { authorization: `Bearer ${text}`, xApiKey: undefined, apiKey: undefined, protocolToken: undefined };
 }
@@ -98,7 +99,7 @@ async function issueTokens() {
   return { verifier, texts };
 }
 
-/** Some 1,000 characters. */
+/** About 1,000 characters. */
 function signed(key: CryptoKey, at: number): Promise<string> {
   return new SignJWT({ sub: `user-${at}`, groups: Array.from({ length: 40 }, (_, group) => `group-of-some-${group}`) })
     .setProtectedHeader({ alg: "ES256" })
@@ -152,7 +153,7 @@ function refusedTexts(kind: Kind, number: number): readonly Presented[] {
   return texts.map(bearer);
 }
 
-/** Nanoseconds of each, in the order in which they were measured. */
+/** Nanoseconds of each, in measured order. */
 function measureRefusals(number: number): Readonly<Record<Kind, Float64Array>> {
   const texts = KINDS.map((kind) => refusedTexts(kind, number));
   const times = KINDS.map(() => new Float64Array(COUNT));
@@ -174,13 +175,13 @@ function measureRefusals(number: number): Readonly<Record<Kind, Float64Array>> {
   return Object.fromEntries(KINDS.map((kind, at) => [kind, times[at]])) as Record<Kind, Float64Array>;
 }
 
-/** Medians of neighbours. */
+/** Returns medians of neighboring measurements. */
 function blockMedians(times: Float64Array): readonly number[] {
   const length = Math.floor(times.length / BLOCKS);
   return Array.from({ length: BLOCKS }, (_, at) => median([...times.subarray(at * length, (at + 1) * length)]));
 }
 
-/** The median of the differences block by block, and its 95 % interval. */
+/** Returns the median of the differences block by block, and its 95 % interval. */
 function difference(of: Float64Array, from: Float64Array): { middle: number; low: number; high: number } {
   const [a, b] = [blockMedians(of), blockMedians(from)];
   const differences = a.map((it, at) => it - (b[at] ?? Number.NaN));
@@ -191,7 +192,7 @@ function difference(of: Float64Array, from: Float64Array): { middle: number; low
   return { middle: mean(differences), low: percentile(resampled, 0.025), high: percentile(resampled, 0.975) };
 }
 
-/** Welch's t, of the 95 % that no interruption fell into. */
+/** Returns Welch's t over the 95 % without interruption. */
 function welch(a: Float64Array, b: Float64Array): number {
   const [x, y] = [a, b].map((times) => {
     const sorted = Float64Array.from(times).sort();

@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: the gateway beside the bare Node proxy, and beside nginx where installed; same run, same load, same
- * upstream. It measures and reports; misses are an exit status only with `--strict`.
+ * `npm run bench`: the gateway compared with the bare Node proxy, and with nginx if installed; same run, same load,
+ * same upstream. It measures and reports; missed targets change the exit status only with `--strict`.
  */
 
 import { spawnSync } from "node:child_process";
@@ -38,7 +38,7 @@ function readOptions(): BenchOptions | undefined {
   }
 }
 
-/** Runs what was asked for; gives how many targets were missed. */
+/** Runs the requested parts; returns the number of missed targets. */
 async function run(options: BenchOptions): Promise<number> {
   const stage = await openStage(options);
   const isAsked = (name: string): boolean => options.only.length === 0 || options.only.includes(name);
@@ -116,7 +116,7 @@ async function profile(scenario: LoadScenario, stage: Stage): Promise<void> {
   say(`${await profileScenario(scenario, prepared, stage.scale, stage.ask)}\n`);
 }
 
-/** A measurement that cannot be made is a miss in the table, so that the others are still shown. */
+/** A failed measurement is a miss in the table, so that the others are still shown. */
 async function guarded(name: string, measure: () => Promise<readonly Judged[]>): Promise<readonly Judged[]> {
   try {
     return await measure();

@@ -1,8 +1,8 @@
 /**
- * `node --import tsx test/bench/budget-load.ts [-seconds N] [-rate N] [-burners N]`: how often requests are refused for want
- * of an allowance although nothing fails: three nodes, one shared budget of minutes and a budget a key, requests at a steady
- * rate whatever their answers take, and processes beside them that keep the processors busy. The aim: 503 for at most one
- * request in a thousand.
+ * `node --import tsx test/bench/budget-load.ts [-seconds N] [-rate N] [-burners N]`: how often requests are refused for
+ * lack of units although nothing fails: three nodes, one shared budget by minutes and a budget per key, requests at a
+ * steady rate whatever the duration of answers, and processes that keep the processors busy. The target: 503 for at
+ * most one request in a thousand.
  */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";

@@ -1,8 +1,8 @@
 /**
- * `node --import tsx test/bench/budgets.ts [-requests N] [-keys N]`: what a budget costs a request while the node's
- * allowance lasts, reserved and settled, and what keeping many buckets costs. The aim is that of the design: 1.5
- * microseconds a request, nothing that waits. A bucket that is used once in five seconds or less has given its allowance
- * back by then, so that its requests wait for an answer; with very many keys in turn, the last line shows those.
+ * `node --import tsx test/bench/budgets.ts [-requests N] [-keys N]`: cost of a budget per request while the node has
+ * units, reserved and settled, and of keeping many buckets. The target is that of the design: 1.5 microseconds per
+ * request, without waiting. A bucket used once in five seconds or less has returned its units by then, so that its
+ * requests wait for an answer; with very many keys in turn, the last line shows those.
  */
 import { cpus } from "node:os";
 import { performance } from "node:perf_hooks";
@@ -23,7 +23,7 @@ const { values } = parseArgs({
 const requests = Number(values.requests);
 const keys = Number(values.keys);
 
-/** A cluster that grants all that it is asked for, at once. */
+/** A cluster that grants every request at once. */
 function open(): OpenBudgets {
   const granted = new Map<string, number>();
   const answerTo = ({ b, w, window_ms, want }: ReportRow) => {
@@ -74,7 +74,7 @@ const spendingOf = (bucket: string, more: Partial<Spending["rule"]> = {}): Spend
   demand: { kind: "tokens", bounds: { input: 800, output: 400, isOutputStated: true } },
 });
 
-/** Microseconds of this thread a request, the best of some rounds; and how many had to wait. */
+/** Microseconds of this thread per request, the best of some rounds; and the number of waits. */
 async function measure(budgets: OpenBudgets, spendings: readonly Spending[]): Promise<{ us: number; waited: number }> {
   let best = Number.POSITIVE_INFINITY;
   let waited = 0;
@@ -100,7 +100,7 @@ async function measure(budgets: OpenBudgets, spendings: readonly Spending[]): Pr
       }
       spentMs += performance.now() - begun;
       done += BATCH;
-      // Answers come in between, as they do between requests.
+      // Answers arrive in between, as between requests.
       await new Promise<void>((resolve) => setImmediate(resolve));
     }
     if (round === 0) continue; // the first use of buckets, and of the code

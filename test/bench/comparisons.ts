@@ -1,4 +1,4 @@
-/** Gateway with gateway: many keys with one, translating with passing bytes, ours with Portkey's. Pure. */
+/** Gateway compared with gateway: many keys with one, translated with passed bytes, ours with Portkey's. Pure. */
 
 import type { ForeignName } from "./parts/foreign.ts";
 import { type Judged, judge } from "./report.ts";
@@ -27,7 +27,7 @@ export function compare(
   const rows: Judged[] = [];
   if (many !== undefined) {
     const ratio = ratioOf(many, own);
-    // Rounds that differ by more than the allowance cannot tell: their spread decides whether the two are the same.
+    // Rounds that differ by more than the allowance are inconclusive: their spread decides whether the two are equal.
     const isSame = ratio.median <= MAX_MANY_KEYS_RATIO || ratio.least <= 1;
     const name = "CPU per request, many keys over one";
     const target = MAX_MANY_KEYS_RATIO.toFixed(2);
@@ -81,7 +81,7 @@ function moreThan(name: string, own: Measured, other: Measured): Judged {
   };
 }
 
-/** Within each round, as all ratios of the bench. */
+/** Computed within each round, like all ratios of the bench. */
 function ratioOf(one: Measured, other: Measured): Summary {
   return summarize(one.cpuUsOfRounds.map((us, round) => us / (other.cpuUsOfRounds[round] ?? Number.NaN)));
 }

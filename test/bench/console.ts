@@ -1,7 +1,8 @@
 /**
- * `npm run bench:console`: how soon the console answers a key, what it costs while nothing happens, and whether its memory
- * stays. It measures the build (`npm run build`) in a pseudo-terminal. Misses are an exit status only with `--strict`.
- * `--only cluster` measures at three real nodes with traffic; with `GATEWAY_BENCH_AGAINST=FOLDER`, another build beside it.
+ * `npm run bench:console`: latency of a key in the console, its idle cost, and whether its memory is stable. It
+ * measures the build (`npm run build`) in a pseudo-terminal. Missed targets change the exit status only with
+ * `--strict`. `--only cluster` uses three real nodes with traffic; with `GATEWAY_BENCH_AGAINST=FOLDER`, another build
+ * beside it.
  */
 
 import { spawnSync } from "node:child_process";

@@ -1,4 +1,4 @@
-/** The servers of a load scenario: bare proxy, nginx where installed, gateway, and what the scenario wants beside it. */
+/** The servers of a load scenario: bare proxy, nginx if installed, gateway, and the scenario's additional ones. */
 
 import { checkGoverned } from "./governance/check.ts";
 import { startPiece } from "./parts/children.ts";
@@ -10,12 +10,12 @@ import { type Contender, load } from "./rounds.ts";
 import type { LoadScenario } from "./scenarios.ts";
 import { prepare, type Stage } from "./stage.ts";
 
-/** What a foreign program cannot answer is told before the rounds, which it would break. */
+/** A foreign program's failures are reported before the rounds, which they would break. */
 const TRIAL_REQUESTS = 20;
 
 interface Contenders {
   readonly all: readonly Contender[];
-  /** Of those that are wanted and are not there. */
+  /** Requested servers that are not available. */
   readonly missing: readonly string[];
   stop(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 /**
- * `npm run bench:guardrails`: what the `pii` detector costs, what it finds beside the Presidio analyzer, and what it finds
- * in ordinary texts. The data is found beside the project, or in the folder that GATEWAY_GUARDRAIL_DATA names. Misses are an
- * exit status only with `--strict`.
+ * `npm run bench:guardrails`: cost of the `pii` detector, its findings compared with the Presidio analyzer, and its
+ * findings in ordinary texts. The data is beside the project, or in the folder of GATEWAY_GUARDRAIL_DATA. Missed
+ * targets change the exit status only with `--strict`.
  */
 
 import { spawnSync } from "node:child_process";
@@ -35,7 +35,7 @@ async function run(options: ScenarioOptions): Promise<readonly Figure[]> {
   return all;
 }
 
-/** Where `re2` is among the peers of tests and not to be found from here: once more, with the folder that it is in. */
+/** If `re2` is a test peer and not found from here, runs once more with its folder. */
 async function withNative(): Promise<number | undefined> {
   if (engineOf("native") !== undefined || process.env["NODE_PATH"] !== undefined) return undefined;
   const re2 = await peer("re2");

@@ -1,6 +1,6 @@
 /**
- * `npm run bench:inspector`: what inspection adds to a request behind a real Envoy, whole and streamed, small and large, beside
- * what a service adds that is asked and looks at nothing. Misses are an exit status only with `--strict`.
+ * `npm run bench:inspector`: latency of inspection behind a real Envoy, whole and streamed, small and large, compared
+ * with a called service without inspection logic. Missed targets change the exit status only with `--strict`.
  */
 
 import { spawnSync } from "node:child_process";

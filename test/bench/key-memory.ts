@@ -1,6 +1,6 @@
 /**
- * What virtual keys cost a node: memory on the main thread for each key that is stored, and for each that is in use, and
- * the time of a look-up. Run as `node --import tsx test/bench/key-memory.ts [KEYS]`; 100,000 keys when left out.
+ * Cost of virtual keys for a node: memory on the main thread for each stored key and for each one in use, and the time
+ * of a lookup. Run as `node --import tsx test/bench/key-memory.ts [KEYS]`; 100,000 keys by default.
  */
 
 import { setFlagsFromString } from "node:v8";
@@ -25,7 +25,7 @@ function heapBytes(): number {
 
 const idOf = (number: number): string => `k${String(number).padStart(7, "0")}`;
 
-/** Adds the rows of so many keys as the worker sends them, texts of their own; gives the length of all. */
+/** Adds the rows of this many keys as the worker sends them, with separate strings; returns their total length. */
 function fill(count: number, into: (rows: readonly (readonly [string, string])[]) => void): number {
   const at = bench();
   for (let number = 0; number < count; number++) {

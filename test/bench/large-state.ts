@@ -1,7 +1,7 @@
 /**
- * `npm run bench:state`: how the costs of a node grow with its state. Each size is a gateway of its own, with 1,000 to
- * 100,000 keys by a restored archive, or with a deployment document of many providers, budgets or rules. Writes the figures
- * as JSON and the curves as SVG pictures.
+ * `npm run bench:state`: growth of a node's costs with its state. Each size is a gateway of its own, with 1,000 to
+ * 100,000 keys by a restored archive, or with a deployment document of many providers, budgets or rules. Writes the
+ * figures as JSON and the curves as SVG pictures.
  */
 
 import { mkdir, writeFile } from "node:fs/promises";
@@ -86,7 +86,7 @@ function readOptions() {
   return values;
 }
 
-/** A gateway without keys, whose state the archives are made from. */
+/** A gateway without keys, from whose state the archives are made. */
 async function saveBase(bench: Omit<Bench, "base">): Promise<string> {
   const { stage } = bench;
   const { folder, probe } = stage.pieces;
@@ -148,7 +148,7 @@ async function run(): Promise<void> {
         continue;
       }
       measured.set(size, await series.measure(bench, size));
-      // After each size, so that a run that is ended early leaves what it measured.
+      // Written after each size, so that an aborted run keeps its measurements.
       const curves = curvesOf(series, measured);
       const result = { series: series.name, machine, load, curves };
       await writeFile(join(options.out, `${series.name}.json`), `${JSON.stringify(result, null, 1)}\n`);

@@ -1,4 +1,4 @@
-/** Resident memory of the gateway over 300,000 requests: how much, and whether it stays there. */
+/** Resident memory of the gateway over 300,000 requests: its size and stability. */
 
 import type { Piece } from "./parts/children.ts";
 import { residentBytes } from "./parts/process-usage.ts";
@@ -16,8 +16,8 @@ export async function measureMemory(server: Piece, scale: number, ask: Ask): Pro
     await load(ask, { port: server.port, shape, connections: CONNECTIONS, requests: every });
     samples.push(residentBytes(server.pid) / 2 ** 20);
   }
-  // The first 100,000 requests fill caches, pools and the young generation; growth counts from their end. A quick run is
-  // over before that, so its growth is shown and not judged.
+  // The first 100,000 requests fill caches, pools and the young generation; growth counts afterwards. A quick run ends
+  // before that, so its growth is shown and not judged.
   const growth = (samples.at(-1) ?? Number.NaN) - (samples[2] ?? Number.NaN);
   const mostGrowth = scale === 1 ? MAX_RSS_GROWTH_MIB : undefined;
   const most = Math.max(...samples);

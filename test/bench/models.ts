@@ -1,6 +1,6 @@
 /**
- * `node --import tsx test/bench/models.ts`: what model detectors cost for a KB of text, beside the same graph, windows and
- * tokenizer under ONNX Runtime in Python, in turns; and what a session takes of memory. It needs the peers
+ * `node --import tsx test/bench/models.ts`: cost of model detectors per KB of text, compared with the same graph,
+ * windows and tokenizer under ONNX Runtime in Python, alternating; and the memory of a session. It needs the peers
  * `onnxruntime-node`, `tokenizers`, `sentence-encoder` and `python-models`.
  */
 import { spawnSync } from "node:child_process";

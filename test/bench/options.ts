@@ -29,7 +29,7 @@ export const USAGE = `npm run bench -- [--quick] [--only NAME]... [--rounds N] [
                   comparisons of a scenario are left out, and each round has a quarter of the load
 `;
 
-/** One dash is as good as two, as with the flags of the gateway. */
+/** Accepts one dash and two, like the flags of the gateway. */
 export function parseBenchOptions(argv: readonly string[]): BenchOptions {
   const { values } = parseArgs({
     args: argv.map((arg) => arg.replace(/^-(?=[a-z]{2})/, "--")),

@@ -1,7 +1,7 @@
 /**
- * Where the gateway's time goes: the gateway runs under node's CPU profiler (`--cpu-prof`) while a scenario's load is on
- * it, and the functions with the most time of their own are listed. Shares are of the time the process was busy.
- * The start and a warm-up are left out. Each thread writes a profile of its own; the idle ones are left out.
+ * CPU profile of the gateway: it runs under node's CPU profiler (`--cpu-prof`) during a scenario's load, and the
+ * functions with the most self time are listed. Shares are of the busy time. The start and a warm-up are excluded. Each
+ * thread writes its own profile; idle ones are excluded.
  */
 
 import { mkdtemp, readdir, readFile } from "node:fs/promises";
@@ -17,7 +17,7 @@ import type { Prepared } from "./stage.ts";
 interface CallFrame {
   readonly functionName: string;
   readonly url: string;
-  /** From 0. */
+  /** Line from 0. */
   readonly lineNumber: number;
 }
 
@@ -26,7 +26,7 @@ interface CpuProfile {
     readonly id: number;
     readonly callFrame: CallFrame;
   }[];
-  /** Node ids, one a sample. */
+  /** Node ids, one per sample. */
   readonly samples: readonly number[];
   /** Microseconds before each sample. */
   readonly timeDeltas: readonly number[];
@@ -36,17 +36,17 @@ interface CpuProfile {
 
 interface SelfTime {
   readonly where: string;
-  /** Whose code it is. */
+  /** Owner of the code. */
   readonly area: string;
   readonly selfUs: number;
 }
 
 const LISTED = 25;
-/** Of the busy time; whose code takes less is not listed. */
+/** Minimum listed share of the busy time. */
 const LEAST_SHARE = 0.005;
-/** Of the busiest thread's time; a thread with less is not listed. */
+/** Minimum listed share of the busiest thread's time. */
 const LEAST_THREAD_SHARE = 0.1;
-/** Sampling every 200 us: about 20 samples in each millisecond of a hundred requests, and a few percent of overhead. */
+/** Sampling every 200 us: about 20 samples in each millisecond of a hundred requests, at a few percent of overhead. */
 const INTERVAL_US = 200;
 
 export async function profileScenario(
@@ -88,12 +88,12 @@ export async function profileScenario(
 }
 
 interface ThreadProfile {
-  /** As node numbers them: 0 is the main thread. */
+  /** Node's thread number: 0 is the main thread. */
   readonly thread: number;
   readonly times: readonly SelfTime[];
 }
 
-/** Of `CPU.<date>.<time>.<process>.<thread>.<count>.cpuprofile`. */
+/** Parses `CPU.<date>.<time>.<process>.<thread>.<count>.cpuprofile`. */
 const threadOf = (name: string): number => Number(name.split(".")[4]);
 
 function tablesOf({ thread, times }: ThreadProfile, requests: number): readonly string[] {
@@ -118,7 +118,7 @@ function tablesOf({ thread, times }: ThreadProfile, requests: number): readonly 
   ];
 }
 
-/** What the threads used since `before`. The engine's own collect garbage and compile; the profiler's is its cost. */
+/** Usage of the threads since `before`. The engine's own collect garbage and compile; the profiler's is its cost. */
 function sumThreads(pid: number, before: readonly ThreadUsage[]): readonly { name: string; micros: number }[] {
   const sums = new Map<string, number>();
   for (const { id, name, micros } of threadMicros(pid)) {
@@ -129,7 +129,7 @@ function sumThreads(pid: number, before: readonly ThreadUsage[]): readonly { nam
   return [...sums].map(([name, micros]) => ({ name, micros })).sort((a, b) => b.micros - a.micros);
 }
 
-/** Time of its own of each function since `fromUs`, most first; time in which nothing ran is left out. */
+/** Self time of each function since `fromUs`, most first, without idle time. */
 export function sumSelfTimes(profile: CpuProfile, fromUs: number): readonly SelfTime[] {
   const frames = new Map(profile.nodes.map(({ id, callFrame }) => [id, describe(callFrame)]));
   const sums = new Map<string, SelfTime>();
@@ -145,7 +145,7 @@ export function sumSelfTimes(profile: CpuProfile, fromUs: number): readonly Self
   return [...sums.values()].sort((a, b) => b.selfUs - a.selfUs);
 }
 
-/** Engine and system calls have no file; a package is named; what remains is the gateway's own. */
+/** Engine and system calls have no file; a package is named; the rest is the gateway's own. */
 function describe({ functionName, url, lineNumber }: CallFrame): { readonly where: string; readonly area: string } {
   const name = functionName === "" ? "(anonymous)" : functionName;
   if (url === "") return { where: name, area: name.startsWith("(") ? name : "engine and system calls" };

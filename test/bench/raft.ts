@@ -1,6 +1,6 @@
 /**
- * `npm run bench:raft`: how fast the replicated state takes writes, comes back and moves, in ratios to what the disk
- * does by itself (R, measured before and after each scenario). Misses are an exit status only with `--strict`.
+ * `npm run bench:raft`: speed of writes, recovery and transfers of the replicated state, relative to the disk's own (R,
+ * measured before and after each scenario). Missed targets change the exit status only with `--strict`.
  */
 
 import { mkdirSync } from "node:fs";
@@ -18,7 +18,7 @@ import { SCENARIOS, type Surroundings } from "./raft/scenarios.ts";
 
 const ALL = [...SCENARIOS, LARGE_STATE];
 
-/** As the launcher sets it: synced writes are jobs of the thread pool, and must find room beside others. */
+/** The launcher's setting: synced writes are thread-pool jobs and need room beside others. */
 const POOL_THREADS = "16";
 
 async function run({ only, isQuick, isJson, profileFolder }: ScenarioOptions): Promise<readonly Reported[]> {

@@ -1,7 +1,7 @@
 /**
- * What rehearsals cost: keeping a record of a request, and judging 20,000 records by another configuration on one core.
+ * Cost of rehearsals: recording a request, and judging 20,000 records by another configuration on one core.
  *
- *   node --import tsx test/bench/rehearsal.ts
+ * node --import tsx test/bench/rehearsal.ts
  */
 import { readDeployment } from "../../src/server/core/config/index.ts";
 import { createRecordStore, FACT, type RecordedRequest, unpack } from "../../src/server/core/rehearsal/index.ts";

@@ -1,4 +1,4 @@
-/** The bench's figures as text: tables with a verdict a row. Pure. */
+/** The bench's figures as text: tables with a verdict per row. Pure. */
 
 import type { Measured } from "./rounds.ts";
 import type { LoadScenario } from "./scenarios.ts";
@@ -59,7 +59,7 @@ export function renderJudged(rows: readonly Judged[]): string {
   return align([["", "value", "target", "", ""], ...cells]);
 }
 
-/** Columns as wide as their widest cell; the first and the last to the left, figures to the right. */
+/** Pads columns to their widest cell; the first and the last left-aligned, figures right-aligned. */
 export function align(rows: readonly (readonly string[])[]): string {
   const columns = Math.max(...rows.map((row) => row.length));
   const widths = Array.from({ length: columns }, (_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));

@@ -1,9 +1,10 @@
 /**
- * One load scenario, measured in rounds: one contender after the other, and then the other way round. Neighbours on the
- * machine then disturb all of them alike; a ratio is taken within a round, and the median of the rounds is what is reported.
+ * One load scenario, measured in rounds: one contender after the other, then in reverse order. Disturbances of the
+ * machine then affect all alike; a ratio is computed within a round, and the median of the rounds is reported.
  *
- * CPU time is read around a closed loop on many connections, to the end of what the answers left to do. Added latency is taken on one connection, where no request
- * waits for another: the answer time through the contender less the answer time of the upstream asked directly.
+ * CPU time is read around a closed loop on many connections, including work left by the answers. Added latency is
+ * measured on one connection, where no request waits for another: the answer time through the contender minus that of
+ * the upstream itself.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -21,23 +22,23 @@ export interface Contender {
   readonly name: "bare" | "nginx" | "gateway" | "many keys" | "bytes" | "governed" | "other build" | ForeignName;
   readonly server: Piece;
   readonly shape: RequestShape;
-  /** Of the scenario's requests: 1 where left out. */
+  /** Share of the scenario's requests; 1 by default. */
   readonly share?: number;
 }
 
 export interface Measured {
-  /** Requests a round at full load. */
+  /** Requests per round at full load. */
   readonly requests: number;
   readonly name: Contender["name"];
   readonly cpuUs: Summary;
-  /** Of each round, in their order. */
+  /** Values of each round, in order. */
   readonly cpuUsOfRounds: readonly number[];
   /** CPU time per request over that of the bare proxy in the same round. */
   readonly ratio: Summary;
   readonly perSecond: Summary;
   readonly addedP50Us: Summary;
   readonly addedP99Us: Summary;
-  /** To the head of an answer. */
+  /** Time to the head of an answer. */
   readonly addedFirstUs: Summary;
   readonly rssMib: number;
 }
@@ -76,13 +77,13 @@ export async function runRounds(options: RoundsOptions, ask: Ask): Promise<reado
   const samples = contenders.map((): Sample[] => []);
 
   for (const contender of contenders) {
-    // A small share of the load would not be enough for the engine to compile what runs often.
+    // A smaller share would be too little for the engine to compile hot code.
     const requests = Math.max(connections, Math.round(scenario.requests * (contender.share ?? 1)));
     await load(ask, { ...full(contender), requests, port: contender.server.port });
   }
   for (let round = 0; round < options.rounds; round += 1) {
     const direct = await load(ask, { ...alone({ shape: scenario.shape }), port: options.upstreamPort });
-    // The other way round every second time, so that no contender always follows the same one.
+    // Reverses the order every second time, so that no contender always follows the same one.
     const order = [...contenders.entries()];
     for (const [index, contender] of round % 2 === 0 ? order : order.reverse()) {
       const { port, pid } = contender.server;
@@ -123,12 +124,12 @@ export async function runRounds(options: RoundsOptions, ask: Ask): Promise<reado
 }
 
 const REST_WINDOW_MS = 25;
-/** Of one core. A process that waits for requests takes less. */
+/** Share of one core below which a process counts as idle. */
 const REST_SHARE = 0.1;
-/** Past this, what is left to do is not that of the load. */
+/** Later work does not belong to the load. */
 const REST_TIMEOUT_MS = 10_000;
 
-/** Records are signed, memory is collected and code is compiled after the answers have gone out. */
+/** Records are signed, memory is collected and code is compiled after the answers are sent. */
 export async function waitForRest(pid: number): Promise<void> {
   const deadline = performance.now() + REST_TIMEOUT_MS;
   let used = Number.POSITIVE_INFINITY;
@@ -139,7 +140,7 @@ export async function waitForRest(pid: number): Promise<void> {
   }
 }
 
-/** A job whose every answer was good; a figure over failures would be worth nothing. */
+/** Runs a job whose every answer was good; a figure with failures would be worthless. */
 export async function load(ask: Ask, job: LoadJob): Promise<Extract<LoadResult, { kind: "done" }>> {
   const result = await ask(job);
   if (result.kind === "broken") throw new Error(`load: ${result.reason}`);

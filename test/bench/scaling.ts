@@ -1,6 +1,6 @@
 /**
- * `npm run bench:scaling`: measures clusters of 1, 3, 5 and 9 nodes, fits the model of docs/scaling.md to them, checks it with
- * a cluster of 7, and prints what it says for 10, 100 and 1,000 nodes.
+ * `npm run bench:scaling`: measures clusters of 1, 3, 5 and 9 nodes, fits the model of docs/scaling.md to them, checks
+ * it with a cluster of 7, and prints its prediction for 10, 100 and 1,000 nodes.
  */
 
 import { cpus, loadavg } from "node:os";

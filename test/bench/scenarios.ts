@@ -1,6 +1,6 @@
 /**
- * What is measured, as data. A load scenario puts the same load on the bare proxy, on nginx and on the gateway in turn;
- * its target is the ratio of CPU time per request, gateway to bare proxy.
+ * The measured scenarios as data. A load scenario puts the same load on the bare proxy, on nginx and on the gateway in
+ * turn; its target is the ratio of CPU time per request, gateway to bare proxy.
  */
 
 import type { RequestShape } from "./child/requests.ts";
@@ -20,28 +20,28 @@ export interface LoadScenario {
   readonly mode: GatewayMode;
   readonly shape: RequestShape;
   readonly connections: number;
-  /** Requests a round and contender, chosen so that each takes half a second to two seconds. */
+  /** Requests per round and contender, so that each takes half a second to two seconds. */
   readonly requests: number;
-  /** Requests on one connection alone, from which added latency is read. */
+  /** Requests on a single connection, for added latency. */
   readonly latencyRequests: number;
-  /** Most that gateway over bare proxy may be; undefined is reported and not judged. */
+  /** Maximum ratio of gateway to bare proxy; `undefined` is reported and not judged. */
   readonly maxRatio: number | undefined;
   /**
-   * Measured in the same rounds: the same gateway with many keys, which the requests bear in random order; ours, governed
+   * Measured in the same rounds: the same gateway with many keys, used by the requests in random order; ours, governed
    * and without guardrails.
    */
   readonly beside?: readonly ("many keys" | "governed")[];
-  /** Measured in the same rounds: gateways of others, which govern less or nothing. */
+  /** Measured in the same rounds: other gateways, which govern less or nothing. */
   readonly foreign?: readonly ForeignName[];
-  /** Measured in the same rounds: another such gateway that is asked for this model, of the client's own dialect. */
+  /** Measured in the same rounds: another such gateway with this model, of the client's own dialect. */
   readonly bytesModel?: string;
-  /** Most that signing over a static key may be. */
+  /** Maximum ratio of signing to a static key. */
   readonly maxSignedRatio?: number;
-  /** Most that translating over passing bytes may be. */
+  /** Maximum ratio of translating to passing bytes. */
   readonly maxTranslatedRatio?: number;
-  /** Most that gateway over Portkey's, which governs nothing, may be; undefined is reported and not judged. */
+  /** Maximum ratio of gateway to Portkey's, which governs nothing; `undefined` is reported and not judged. */
   readonly maxPortkeyShare?: number;
-  /** Most that gateway over the governed one without guardrails may be; undefined is reported and not judged. */
+  /** Maximum ratio of gateway to the governed one without guardrails; `undefined` is reported and not judged. */
   readonly maxGuardedRatio?: number;
 }
 
@@ -200,7 +200,7 @@ function translatedFrom(dialect: "compat" | "messages"): readonly LoadScenario[]
   );
 }
 
-/** The same turn, asked for as a response, to a provider that has messages or chat completions alone. */
+/** The same turn as a responses request, to a provider with messages or chat completions alone. */
 function responsesTo(form: "messages" | "chat"): readonly LoadScenario[] {
   return translated(`responses-${form}`, `2 KB with tools for a response, to a provider that has ${form} alone`, {
     model: form === "messages" ? MESSAGES_MODEL : CHAT_MODEL,
@@ -237,9 +237,9 @@ function translated(
 }
 
 export const MANY_KEYS = 100_000;
-/** What many keys may cost over one where the rounds agree better than this; where they do not, less than their spread. */
+/** Maximum ratio of many keys to one if the rounds agree better than this; otherwise less than their spread. */
 export const MAX_MANY_KEYS_RATIO = 1.05;
-/** Added by the governed gateway to the median answer, at half the rate that saturates it. */
+/** Latency added by the governed gateway to the median answer, at half of its saturation rate. */
 export const MAX_HALF_LOAD_ADDED_US = 150;
 
 export const MAX_VERSION_RATIO = 2.0;
@@ -247,10 +247,10 @@ export const MAX_READY_MS = 1_000;
 export const RSS_REQUESTS = 300_000;
 export const RSS_SAMPLE_EVERY = 50_000;
 export const MAX_RSS_MIB = 130;
-/** Flat: over the last 200,000 requests memory may grow this much, 52 bytes a request; a heap that breathes does. */
+/** Maximum growth over the last 200,000 requests, 52 bytes per request; a heap varies. */
 export const MAX_RSS_GROWTH_MIB = 10;
 
-/** What TLS adds to a request of the gateway, over what it adds to one of the bare proxy. */
+/** Addition of TLS to a request of the gateway, over its addition to one of the bare proxy. */
 export const MAX_TLS_ADDED_RATIO = 1.05;
 
 export const OTHER_SCENARIOS = ["tls", "half-load", "workers", "key-memory", "version", "ready", "rss"] as const;

@@ -1,6 +1,6 @@
 /**
- * `npm run soak`: the gateway in front of the simulated provider under a mix of good clients and bad ones. Exit status 1
- * when anything grew or the counts of client, gateway and simulator do not agree exactly.
+ * `npm run soak`: the gateway with the simulated provider under a mix of good and bad clients. Exits with 1 if anything
+ * grew or the counts of client, gateway and simulator do not agree exactly.
  */
 
 import { align } from "./report.ts";

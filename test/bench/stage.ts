@@ -1,6 +1,6 @@
 /**
- * What all scenarios of a run share: the upstream, the generators, and what takes long to make and is made once, when
- * first asked for: gateways' folders with minted keys, and the gateways of others.
+ * Shared by all scenarios of a run: the upstream, the generators, and expensive items made once on demand: gateways'
+ * folders with minted keys, and foreign gateways.
  */
 
 import type { LoadJob, LoadResult } from "./child/load.ts";
@@ -25,19 +25,19 @@ export interface Stage {
   readonly upstreamPort: number;
   /** Share of the load: 1, or 0.1 for a quick look. */
   readonly scale: number;
-  /** How many keys are many. */
+  /** Number of keys in the many-keys scenarios. */
   readonly manyKeys: number;
   readonly ask: Ask;
-  /** Rejects when an answer was not good. */
+  /** Rejects if an answer was not good. */
   steady(job: SteadyJob): Promise<Extract<SteadyResult, { kind: "done" }>>;
   keyring(file: string, mode: GoverningMode, count: number): Promise<Keyring>;
-  /** Rejects with why it cannot be had. */
+  /** Rejects with the reason if it is not available. */
   foreign(name: ForeignName): Promise<InstalledGateway>;
   end(): Promise<void>;
 }
 
 const QUICK_SCALE = 0.1;
-/** Builds are compared in many short rounds, since the machine changes its speed from one second to the next. */
+/** Builds are compared in many short rounds, since the machine's speed changes from second to second. */
 const COMPARED_SCALE = 0.25;
 
 export async function openStage(options: BenchOptions): Promise<Stage> {
@@ -85,8 +85,8 @@ export interface Prepared {
 }
 
 /**
- * How the gateway of a mode is started, and what is sent to it: with `keys` keys where it governs. `file`: launcher, by
- * default the one that is measured.
+ * Returns how a gateway of a mode is started, and its requests: with `keys` keys in a governing mode. `file` is the
+ * launcher, by default the measured one.
  */
 export async function prepare(
   stage: Stage,

@@ -1,4 +1,4 @@
-/** How long a start takes: `gateway version` against an empty node, and a gateway from spawn to its first answer. */
+/** Duration of a start: `gateway version` compared with an empty node, and a gateway from spawn to its first answer. */
 
 import { spawnSync } from "node:child_process";
 import { request } from "node:http";
@@ -33,7 +33,7 @@ export function measureVersion(options: StartupOptions): Judged {
   };
 }
 
-/** Until a request through the gateway is answered and the log says ready, whichever is later. */
+/** Time until a request through the gateway is answered and the log says ready, whichever is later. */
 export async function measureReady(mode: GatewayMode, options: StartupOptions): Promise<Judged> {
   const readyMs: number[] = [];
   const listeningMs: number[] = [];

@@ -1,6 +1,6 @@
 /**
- * The few statistics the bench and the soak need: median, percentile, spread and the slope of a straight line.
- * All are pure and take their samples as they come; an empty list gives NaN, which the table prints as `-`.
+ * Statistics of the bench and the soak: median, percentile, spread and the slope of a straight line. All are pure and
+ * take unsorted samples; an empty list gives NaN, which the table prints as `-`.
  */
 
 export interface Summary {
@@ -14,7 +14,7 @@ export interface Point {
   readonly y: number;
 }
 
-/** The value at `share` (0 to 1) of the sorted samples, nearest rank. */
+/** Value at `share` (0 to 1) of the sorted samples, nearest rank. */
 export function percentile(samples: ArrayLike<number>, share: number): number {
   const sorted = Float64Array.from(samples).sort();
   const rank = Math.max(0, Math.ceil(share * sorted.length) - 1);
@@ -35,8 +35,8 @@ export function summarize(samples: readonly number[]): Summary {
 }
 
 /**
- * The slope of the line through the points by Theil and Sen: the median of the slopes of all pairs. One collection of
- * garbage or one busy second of the machine moves it little, which least squares would not forgive.
+ * Slope of the line through the points by Theil and Sen: the median of the slopes of all pairs. One garbage collection
+ * or one busy second affects it little, unlike least squares.
  */
 export function slope(points: readonly Point[]): number {
   const slopes: number[] = [];

@@ -1,5 +1,5 @@
 // tier: long
-/** Six agents and command lines at their defaults, through the gateway, by `npm run agents`. */
+/** Six agents and command lines with their defaults, through the gateway, by `npm run agents`. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { after, test } from "node:test";

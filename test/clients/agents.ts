@@ -1,10 +1,10 @@
 /**
- * Six agents and command lines at their defaults, each against a gateway in front of a simulated provider of either
- * dialect: what each answered, and by which requests.
+ * Six agents and command lines with their defaults, each with a gateway and a simulated provider of either dialect: the
+ * answer of each, and its requests.
  *
- *   node --import tsx test/clients/agents.ts [-only NAME[,NAME…]]
+ * node --import tsx test/clients/agents.ts [-only NAME[,NAME…]]
  *
- * Programs are found in the cache of peers, or installed there; one that cannot be had is left out, with the reason.
+ * Programs are found in the peer cache, or installed there; an unavailable one is skipped with the reason.
  */
 import { spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -24,7 +24,7 @@ interface Place {
   /** Base URL of the gateway, without a version. */
   readonly url: string;
   readonly model: string;
-  /** Of the program, in a home of its own. */
+  /** Home directory of the program. */
   readonly home: string;
 }
 
@@ -112,7 +112,7 @@ const AGENTS: readonly Agent[] = [
   {
     name: "llm",
     peer: "python-llm",
-    // Scripts beside it name the folder that they were installed in, which was moved since.
+    // Its scripts name their original folder, which was moved.
     program: "bin/python",
     files: ({ url, model }) => ({
       "extra-openai-models.yaml": JSON.stringify([{ model_id: model, model_name: model, api_base: `${url}/v1` }]),

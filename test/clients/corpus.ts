@@ -1,4 +1,4 @@
-/** What client libraries send by default, as it was recorded. Taken by `record.ts`. */
+/** Recorded default requests of client libraries, taken by `record.ts`. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -6,11 +6,11 @@ export const CORPUS = new URL("../data/clients/", import.meta.url).pathname;
 
 export interface RecordedRequest {
   readonly method: string;
-  /** With its query. */
+  /** Path with its query. */
   readonly path: string;
-  /** Those that say something to a dialect. */
+  /** Headers with a meaning in a dialect. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Null: there was none. */
+  /** Null without a body. */
   readonly body: unknown;
 }
 
@@ -19,7 +19,7 @@ export interface Corpus {
   readonly package: string;
   readonly version: string;
   readonly language: string;
-  /** By name, the requests of one run in their order: `plain`, `stream`, `tools`, `structured` and more. */
+  /** Requests of one run in order, by name: `plain`, `stream`, `tools`, `structured` and more. */
   readonly cases: Readonly<Record<string, readonly RecordedRequest[]>>;
 }
 

@@ -1,13 +1,13 @@
-/** The client libraries whose requests are the corpus: which program drives each, and where it is installed from. */
+/** The client libraries of the corpus: the program that drives each, and its package. */
 
 export interface Library {
   readonly name: string;
-  /** In `programs/`. */
+  /** File in `programs/`. */
   readonly program: string;
-  /** Of its registry; its version is told in the corpus. */
+  /** Name in its registry; the corpus has its version. */
   readonly package: string;
   readonly language: "javascript" | "python" | "go" | "java" | "rust";
-  /** Which of the program's clients. */
+  /** One of the program's clients. */
   readonly kind?: string;
 }
 

@@ -1,11 +1,12 @@
 /**
- * Takes the corpus of what client libraries send: each library's program runs against a recorder in front of a simulated
- * provider, or of any address, and what it sent is written to `test/data/clients/`.
+ * Records the corpus of client requests: each library's program runs with a recorder and a simulated provider, or any
+ * address, and its requests are written to `test/data/clients/`.
  *
- *   node --import tsx test/clients/record.ts -js DIR -py DIR[,DIR…] [-only NAME[,NAME…]] [-target URL] [-model NAME] [-write]
+ * node --import tsx test/clients/record.ts -js DIR -py DIR[,DIR…] [-only NAME[,NAME…]] [-target URL] [-model NAME]
+ * [-write]
  *
- * DIR holds `node_modules`, or is a virtual environment; a library that is in none of them is left out with a word.
- * Without `-write` it only tells what became of each case, which shows whether the libraries work on the target.
+ * DIR contains `node_modules`, or is a virtual environment; a library found in none is skipped with a message. Without
+ * `-write` it only prints the outcome of each case, which shows whether the libraries work on the target.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -21,10 +22,10 @@ import { scrubbed } from "./scrub.ts";
 
 const PROGRAMS = new URL("./programs/", import.meta.url).pathname;
 
-/** Libraries of Python take long to load on a busy machine. */
+/** Python libraries take long to load on a busy machine. */
 const PROGRAM_LIMIT_MS = 300_000;
 
-/** What a dialect or a gateway may go by; the rest says who sends, and when. */
+/** Headers that a dialect or a gateway may use; the others identify the sender and the time. */
 const KEPT_HEADERS = /^(?:anthropic-|openai-|accept$|x-stainless-helper)/;
 
 interface Installed {
@@ -45,7 +46,7 @@ function javascriptIn(dirs: readonly string[], { package: name, program }: Libra
   return undefined;
 }
 
-/** The program runs under another name: its own is that of the library. */
+/** The program runs under another name, since its own is the library's. */
 function pythonIn(dirs: readonly string[], { package: name, program }: Library): Installed | undefined {
   const info = new RegExp(`^${name.replaceAll(/[-_.]/g, "[-_.]")}-(.+)\\.dist-info$`, "i");
   for (const dir of dirs) {
@@ -68,7 +69,7 @@ interface Recorder {
   take(): ReadonlyMap<string, readonly RecordedRequest[]>;
 }
 
-/** Forwards all that comes to `target`, without the case's name at the head of the path. */
+/** Forwards everything to `target`, without the case's name at the head of the path. */
 async function startRecorder(target: string): Promise<Recorder> {
   let cases = new Map<string, RecordedRequest[]>();
   const server = createServer((request, response) => {
@@ -180,7 +181,7 @@ for (const library of LIBRARIES) {
     console.log(`${library.name}: not installed, left out`);
     continue;
   }
-  // One for each library: its ids are numbers of its requests.
+  // One per library, since its ids are request numbers.
   const simulator = values.target === undefined ? await startSimulator({ host: "127.0.0.1", port: 0 }) : undefined;
   const recorder = await startRecorder(values.target ?? simulator?.url ?? "");
   const { lines, stderr } = await runProgram(installed, library, recorder.url, values.model);

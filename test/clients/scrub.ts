@@ -1,8 +1,8 @@
-/** Takes out of a recorded body what differs from run to run, and the prompts that a library writes itself. */
+/** Removes from a recorded body what differs from run to run, and the prompts that a library adds itself. */
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 
-/** Nothing that a gateway looks at hangs on more. */
+/** A gateway reads nothing beyond this length. */
 const MAX_TEXT = 120;
 
 export function scrubbed(value: unknown): unknown {
@@ -14,7 +14,7 @@ export function scrubbed(value: unknown): unknown {
 
 function shortened(text: string): string {
   const steady = text.replaceAll(UUID, "00000000-0000-4000-8000-000000000000");
-  // A text that is JSON, as of arguments, must stay so.
+  // A text that is JSON, such as arguments, must stay valid.
   const isJson = /^[{[]/.test(steady);
   return isJson || steady.length <= MAX_TEXT ? steady : `${steady.slice(0, MAX_TEXT)}…`;
 }

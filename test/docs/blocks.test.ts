@@ -1,6 +1,6 @@
 /**
- * Fenced code of the documents: each block names its language, and is checked by what reads it or says of itself that it is a part
- * (`json fragment`). YAML is checked by yaml-blocks.test.ts, PromQL by promql.test.ts, and command lines by
+ * Fenced code of the documents: each block names its language, and is checked by its parser or declared a part (`json
+ * fragment`). YAML is checked by yaml-blocks.test.ts, PromQL by promql.test.ts, and command lines by
  * test/e2e/examples.test.ts.
  */
 
@@ -21,7 +21,7 @@ const blocks: readonly Found[] = markdownFiles(ROOT).flatMap((path) =>
   partsOf(readFileSync(join(ROOT, path), "utf8")).blocks.map((block) => ({ ...block, at: `${path}:${block.line}` })),
 );
 
-/** Languages of blocks. A block without one is what a command prints. */
+/** Languages of blocks. A block without one is the output of a command. */
 const LANGUAGES = new Set([
   "",
   "sh",

@@ -17,9 +17,9 @@ interface View {
 }
 
 interface Browser {
-  /** What the expression gives, once the page has loaded; `then` runs before it. */
+  /** Returns the value of the expression once the page has loaded; `then` runs before it. */
   measure(view: View, expression: string): Promise<unknown>;
-  /** A PNG of the whole page, at most 4,000 dots high. */
+  /** Returns a PNG of the whole page, at most 4,000 pixels high. */
   picture(view: View): Promise<Buffer>;
   close(): Promise<void>;
 }

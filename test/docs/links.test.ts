@@ -1,4 +1,4 @@
-/** Links of all Markdown files: each leads to a file of the repository and to a place in it. Needs nothing but the files. */
+/** Links of all Markdown files: each leads to an existing file and heading. Needs only the files. */
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
@@ -37,7 +37,7 @@ test("every link leads to an existing file and heading", () => {
   assert.deepEqual(broken, []);
 });
 
-/** Tags that a page may use. Any other would be lost on one of the two places that show it. */
+/** Tags that a page may use. Any other would be lost in one of its two renderings. */
 const TAGS = /<\/?(?!(?:a|br|details|summary|img|kbd|sub|sup|p|picture|source)\b)[A-Za-z][^>]*>/;
 
 test("no text outside code looks like markup or a site expression", () => {

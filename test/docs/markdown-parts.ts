@@ -1,11 +1,11 @@
-/** Parts of a Markdown file that tests look at: fenced blocks, links, and the ids that a link can lead to. */
+/** Parts of a Markdown file for tests: fenced blocks, links, and link targets. */
 
 import { slugOf } from "../../docs/.vitepress/slug.ts";
 
 export interface Block {
   /** Language, the first word after the fence; empty if there is none. */
   readonly language: string;
-  /** Whether the block says of itself that it is only a part (`yaml fragment`). */
+  /** Whether the block is declared a part (`yaml fragment`). */
   readonly isFragment: boolean;
   readonly text: string;
   /** Line of the opening fence, from 1. */
@@ -21,7 +21,7 @@ export interface MarkdownParts {
   readonly blocks: readonly Block[];
   readonly links: readonly Link[];
   readonly ids: ReadonlySet<string>;
-  /** Text outside of code. */
+  /** Text outside code. */
   readonly prose: readonly { readonly text: string; readonly line: number }[];
 }
 
@@ -60,7 +60,7 @@ export function partsOf(markdown: string): MarkdownParts {
     for (const [, id = ""] of text.matchAll(/<a id="([^"]+)">/g)) ids.add(id);
     const plain = text.replace(/(`+).+?\1/g, "");
     prose.push({ text: plain, line: at + 1 });
-    // An image within a link is a link of its own.
+    // An image inside a link is a link of its own.
     for (const [, target = ""] of plain.matchAll(/\]\(([^()\s]+(?:\([^()]*\))?)(?:\s+"[^"]*")?\)/g))
       links.push({ target, line: at + 1 });
   }

@@ -1,5 +1,5 @@
 // tier: all
-/** Blocks of PromQL in the documents, by promtool: each expression parses, and reads series that the program has. */
+/** PromQL blocks of the documents, by promtool: each expression parses, and reads existing series. */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -15,7 +15,7 @@ import { allMetrics } from "./reference/metrics-page.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 
-/** Expressions of the blocks, one for each paragraph. */
+/** Expressions of the blocks, one per paragraph. */
 const expressions = markdownFiles(ROOT).flatMap((path) =>
   partsOf(readFileSync(join(ROOT, path), "utf8"))
     .blocks.filter(({ language }) => language === "promql")

@@ -1,10 +1,10 @@
 /**
- * What hostile SQL costs those who send models requests. The data plane is under a steady load of a third of what it can
- * do; somebody repeats a statement that never ends by itself (stopped by the limit of time) or that joins without end into
- * the answer (stopped by the limit of memory).
+ * Effect of hostile SQL on model requests. The data plane is under a steady load of a third of its capacity; a client
+ * repeats a statement that never ends (stopped by the time limit) or that joins endlessly into the answer (stopped by
+ * the memory limit).
  *
- * Periods take turns. One of them has neither, and one has a foreign process that keeps a core busy: on a machine of few
- * cores the generator, the upstream and the gateway then share the others, which is no fault of the engine's.
+ * Periods alternate. One of them has neither, and one has a foreign process that keeps a core busy: on a machine of few
+ * cores the generator, the upstream and the gateway then share the others, which is not caused by the engine.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -19,7 +19,7 @@ export const CROSS_JOIN: AdminScenario = { name: "cross-join", run: crossJoin };
 const KEYS = 1_000;
 const ROUNDS = 5;
 const QUICK_ROUNDS = 2;
-/** Two statements that reach the limit of time, or one. */
+/** Two statements that reach the time limit, or one. */
 const SECONDS = 11;
 const QUICK_SECONDS = 5.6;
 const LOAD_SHARE = 0.3;
@@ -29,7 +29,7 @@ const SATURATING_ROUNDS = 5;
 const SATURATING_REQUESTS = 15_000;
 const MIB = 2 ** 20;
 const MOST_TIMES = 1.5;
-/** The limit of a statement and half a second. */
+/** Time limit of a statement plus half a second. */
 const MOST_SECONDS = 5.5;
 
 const SHAPE = { kind: "unary", model: "bench-model" } as const;
@@ -37,7 +37,7 @@ const SHAPE = { kind: "unary", model: "bench-model" } as const;
 const CONDITIONS = ["quiet", "time", "core", "memory"] as const;
 type Condition = (typeof CONDITIONS)[number];
 
-/** A billion rows, of which none is wanted; and a billion that all are. */
+/** A billion rows, none of which is returned; and a billion that all are. */
 const STATEMENTS = {
   time: "select count(*) from keys a cross join keys b cross join keys c where a.name > b.name and b.name > c.name and c.name > a.name",
   memory: "select a.name, b.name, c.name from keys a cross join keys b cross join keys c",
@@ -52,7 +52,7 @@ interface Period {
   readonly turnP99Ms: number;
   /** Share of the time in which the main thread was ready to run and had no core. */
   readonly waitShare: number;
-  /** How long each statement took, ms, and why it was ended. */
+  /** Duration of each statement in ms, and why it ended. */
   readonly statements: readonly number[];
   readonly reasons: readonly string[];
 }
@@ -69,7 +69,7 @@ async function crossJoin(given: Given): Promise<readonly Figure[]> {
     const most = mostResident(plane, endless.signal);
     const periods: Period[] = [];
     for (let round = 0; round < (given.isQuick ? QUICK_ROUNDS : ROUNDS); round += 1) {
-      // The other way round every second time, so that none always follows the same one.
+      // Reverses the order every second time, so that none always follows the same one.
       for (const condition of round % 2 === 0 ? CONDITIONS : CONDITIONS.toReversed()) {
         periods.push(await measure(given, plane, condition, perSecond));
       }
@@ -83,7 +83,7 @@ async function crossJoin(given: Given): Promise<readonly Figure[]> {
   }
 }
 
-/** Answers a second of a closed loop; the best of several, since whatever else the machine does only takes from it. */
+/** Answers per second of a closed loop; the best of several, since other work of the machine only reduces it. */
 async function saturation({ load, scale }: Given, { port }: Plane): Promise<number> {
   const requests = Math.max(3_000, SATURATING_REQUESTS * scale);
   let best = 0;
@@ -108,7 +108,7 @@ async function measure(given: Given, plane: Plane, condition: Condition, perSeco
       reasons.push(reason);
     }
   };
-  // It ends by itself, should nobody be left to end it.
+  // It ends by itself if nothing is left to end it.
   const until = `const end = Date.now() + ${(seconds + 10) * 1e3}; while (Date.now() < end);`;
   const core = condition === "core" ? startChild(process.execPath, ["-e", until]) : undefined;
   try {

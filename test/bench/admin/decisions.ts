@@ -1,6 +1,6 @@
 /**
- * What it takes to know who asks and whether they may: `GET /status` from 16 clients by each door, without and with issuer
- * and policy. The doors take turns in rounds.
+ * Cost of authentication and authorization: `GET /status` from 16 clients over socket and listener, without and with
+ * issuer and policy, alternating in rounds.
  */
 
 import { AUDIENCE, startIssuer } from "../../e2e/admin/support/issuer.ts";
@@ -16,7 +16,7 @@ const REQUESTS = 10_000;
 const LEAST_REQUESTS = 2_000;
 const ROUNDS = 7;
 const QUICK_ROUNDS = 3;
-/** As operators write them: a few roles, a group of actions each, and something that is nobody's. */
+/** A typical operator's policy: a few roles, a group of actions each, and one unused role. */
 const POLICY = `
   @id("local") permit(principal in Role::"local", action, resource);
   @id("viewers-read") permit(principal in Role::"viewer", action in Action::"read", resource);
@@ -59,7 +59,7 @@ async function decisions(given: Given): Promise<readonly Figure[]> {
       { name: "network door, token and policy", plane: guarded, socketPath: undefined, token },
     ];
     const rounds = contenders.map((): Round[] => []);
-    // The first is not counted: code is compiled, and the keys of the issuer are fetched.
+    // The first round is not counted: code is compiled, and the issuer's keys are fetched.
     for (let round = -1; round < (given.isQuick ? QUICK_ROUNDS : ROUNDS); round += 1) {
       const order = [...contenders.entries()];
       for (const [at, contender] of round % 2 === 0 ? order : order.reverse()) {

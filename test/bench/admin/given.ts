@@ -1,4 +1,4 @@
-/** What every scenario of the admin plane is given, and the names of its types. */
+/** Inputs of every scenario of the admin plane, and the names of its types. */
 
 import type { LoadJob, LoadResult } from "../child/load.ts";
 import type { SteadyJob, SteadyResult } from "../child/steady-load.ts";
@@ -12,13 +12,13 @@ export interface Given {
   readonly pieces: Pieces;
   /** `bin/gateway` of the build. */
   readonly launcher: string;
-  /** For node itself, in the gateways that are measured. */
+  /** Node flags of the measured gateways. */
   readonly nodeFlags: readonly string[];
   readonly isQuick: boolean;
   /** Share of the time and of the rows: 1, or 0.1 for a quick look. */
   readonly scale: number;
   readonly upstreamPort: number;
-  /** Rejects when an answer was not good. */
+  /** Rejects if an answer was not good. */
   load(job: LoadJob): Promise<Extract<LoadResult, { kind: "done" }>>;
   steady(job: SteadyJob): Promise<Extract<SteadyResult, { kind: "done" }>>;
 }

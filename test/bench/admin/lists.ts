@@ -1,6 +1,6 @@
 /**
- * Long lists: how long one takes to read whole and to ask by SQL, and what those who send models requests notice of it: a
- * light steady load on the data plane, whose longest answer shows for how long the main thread was away.
+ * Long lists: time of a full read and of an SQL query, and the effect on model requests: a light steady load on the
+ * data plane, whose longest answer shows how long the main thread was blocked.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -20,7 +20,7 @@ const QUICK_PERIODS = 3;
 const PERIOD_SECONDS = 2.5;
 const QUICK_PERIOD_SECONDS = 1;
 const PROBE_CONNECTIONS = 32;
-/** Of a thread that works on a list for a few milliseconds at a time, a collection of garbage on top. */
+/** A thread that works on a list for a few milliseconds at a time, plus a garbage collection. */
 const LONGEST_TURN_MS = 50;
 const MIB = 2 ** 20;
 
@@ -133,14 +133,14 @@ async function measure(given: Given, plane: Plane, keys: number, { name, read }:
   ];
 }
 
-/** Of the figures of each period: one stall of the machine does not decide. */
+/** Median over the periods, so that one stall of the machine does not decide. */
 const middle = (periods: readonly Probed[], of: (period: Probed) => number): string =>
   median(periods.map(of)).toFixed(1);
 
 const describe = (periods: readonly Probed[]): string =>
   `p50 ${middle(periods, (it) => it.p50Ms)} p99 ${middle(periods, (it) => it.p99Ms)} longest ${middle(periods, (it) => it.longestMs)} ms`;
 
-/** `work` goes on until it is told; meanwhile requests come to the data plane. */
+/** `work` continues until it is stopped; meanwhile requests go to the data plane. */
 async function probed(given: Given, plane: Plane, work: (isOver: AbortSignal) => Promise<unknown>): Promise<Probed> {
   const isOver = new AbortController();
   const job = { port: plane.port, shape: SHAPE, perSecond: PROBE_PER_SECOND, connections: PROBE_CONNECTIONS };

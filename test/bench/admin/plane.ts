@@ -1,6 +1,6 @@
 /**
- * A gateway in config mode with both doors of its admin plane open: a cluster of one, its state in a folder of its own, one
- * provider at the upstream of the bench. It runs under the probe, so that its heap and its main thread can be asked about.
+ * A gateway in config mode with admin socket and listener: a single-node cluster, its state in a folder of its own, one
+ * provider at the bench's upstream. It runs under the probe, which reports on its heap and main thread.
  */
 
 import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
@@ -15,20 +15,20 @@ import { waitForReadyLine } from "../parts/gateway.ts";
 import type { Given } from "./given.ts";
 
 interface PlaneOptions {
-  /** Without one the network door is that of the loopback, and asks for no token. */
+  /** Without one the listener is on the loopback and needs no token. */
   readonly issuer?: { readonly url: string; readonly audience: string };
-  /** Text of the policy; undefined: everything is permitted. */
+  /** Text of the policy; `undefined` permits everything. */
   readonly policy?: string;
 }
 
 export interface Plane extends Child {
-  /** Of the data plane. */
+  /** Port of the data plane. */
   readonly port: number;
-  /** Of the network door. */
+  /** Port of the admin listener. */
   readonly adminPort: number;
   readonly socketPath: string;
   alive(): Promise<Alive>;
-  /** Since the last time it was asked. */
+  /** Returns usage since the last call. */
   mainThread(): Promise<MainThread>;
 }
 
@@ -98,7 +98,7 @@ async function waitForLeader(plane: Plane): Promise<void> {
   for (;;) {
     const { status, text } = await call(plane, "GET", "/status");
     if (status === 200 && text.includes('"role":"leader"')) return;
-    // Under a policy the bench may look at nothing but what it measures; a socket that refuses is a plane that works.
+    // Under a policy the bench may read only what it measures; a refusing socket is a working plane.
     if (status === 403) return;
     if (performance.now() > deadline) throw new Error(`the gateway does not lead: ${status} ${text}`);
     await sleep(10);
@@ -108,7 +108,7 @@ async function waitForLeader(plane: Plane): Promise<void> {
 export interface Answered {
   readonly status: number;
   readonly text: string;
-  /** From the request to the end of its answer. */
+  /** Time from the request to the end of its answer. */
   readonly ms: number;
 }
 
@@ -117,7 +117,7 @@ interface Sending {
   readonly signal?: AbortSignal;
 }
 
-/** By the local socket, on a connection of its own. */
+/** Uses the local socket, with a connection of its own. */
 export function call(
   { socketPath }: Pick<Plane, "socketPath">,
   method: string,
@@ -146,7 +146,7 @@ export function call(
   });
 }
 
-/** As `call`, and rejects unless the answer is good. */
+/** Like `call`, and rejects unless the answer is good. */
 export async function callWell(plane: Plane, method: string, path: string, sending: Sending = {}): Promise<Answered> {
   const answer = await call(plane, method, path, sending);
   if (answer.status < 200 || answer.status > 299) {
@@ -163,11 +163,11 @@ const jsonHeaders = (text: string) => ({
 interface TextParts {
   readonly body?: object;
   readonly token?: string;
-  /** Of the loopback's door, which answers to no other name; a socket has none. */
+  /** Host name of the loopback listener, which accepts no other; a socket has none. */
   readonly host?: string;
 }
 
-/** A request as the load generator sends it. */
+/** Returns a request in the load generator's form. */
 export function requestText(method: string, path: string, { body, token, host = "gateway" }: TextParts = {}): string {
   const text = body === undefined ? "" : JSON.stringify(body);
   return [
@@ -182,13 +182,13 @@ export function requestText(method: string, path: string, { body, token, host = 
 
 const TEAMS = 100;
 const CREATORS = 256;
-/** Requests that go to the generator at a time. */
+/** Requests passed to the generator at a time. */
 const CREATED_AT_ONCE = 5_000;
 
 /** Names of `TEAMS` teams in turn. */
 export const teamOf = (number: number): string => `team-${number % TEAMS}`;
 
-/** Mints the keys from `from` up to `until`; gives how many a second. */
+/** Mints the keys from `from` up to `until`; returns the number per second. */
 export async function createKeys(given: Given, plane: Plane, from: number, until: number): Promise<number> {
   const startedAt = performance.now();
   for (let at = from; at < until; at += CREATED_AT_ONCE) {

@@ -1,6 +1,6 @@
 /**
- * How long somebody at a prompt waits: from the start of the process to the first byte on stdout, beside a node that does
- * nothing. The programs take turns, so that a busy moment of the machine meets them all.
+ * Waiting time at a prompt: from process start to the first byte on stdout, compared with an empty node. The programs
+ * alternate, so that a busy moment affects all of them.
  */
 
 import { spawn } from "node:child_process";
@@ -38,7 +38,7 @@ async function queryStart(given: Given): Promise<readonly Figure[]> {
     await createKeys(given, plane, 0, KEYS);
     const empty: number[] = [];
     const times = programs.map((): number[] => []);
-    // The first of each is not counted: it finds files that are not in memory, and starts the query worker.
+    // The first of each is not counted: files are not cached yet, and the query worker starts.
     for (let run = -1; run < (given.isQuick ? QUICK_RUNS : RUNS); run += 1) {
       const alone = await timeToExit(["-e", "0"], env);
       if (run >= 0) empty.push(alone);

@@ -1,6 +1,6 @@
 /**
- * A thousand blocking reads at once on the local socket: what they use while nothing changes, what each holds, and how long
- * it takes until the last of them has heard of a change.
+ * A thousand concurrent blocking reads on the local socket: their cost while nothing changes, the memory of each, and
+ * the time until the last one has a change.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -19,10 +19,10 @@ const WINDOWS = 3;
 const WINDOW_MS = 3_000;
 const QUICK_WINDOW_MS = 1_000;
 const MOST_SHARE = 0.01;
-/** What is still done for readers that have just come uses more. */
+/** Work for readers that have just arrived uses more. */
 const REST_SHARE = 0.05;
 const REST_LIMIT_MS = 30_000;
-/** Descriptors: what calls before may not have closed yet. */
+/** Tolerance in descriptors for earlier calls that are not closed yet. */
 const MISCOUNTED = 10;
 const PATH = "/suspensions";
 
@@ -37,7 +37,7 @@ async function waits(given: Given): Promise<readonly Figure[]> {
     await suspend(plane, 0);
     const descriptors = openDescriptors(plane);
     const startWave = (): Promise<Wave> => gather(plane, descriptors);
-    // Of the first wave only its size is taken: code is compiled and buffers are made, which later ones find.
+    // The first wave only gives the size: it compiles code and makes buffers that later ones reuse.
     const residentBefore = residentBytes(plane.pid);
     const cold = await startWave();
     const resident = residentBytes(plane.pid) - residentBefore;
@@ -85,10 +85,10 @@ async function waits(given: Given): Promise<readonly Figure[]> {
 const suspend = (plane: Plane, number: number): Promise<Answered> =>
   callWell(plane, "PUT", "/suspensions/model:bench", { body: { reason: `change ${number}` } });
 
-/** NaN where the system does not tell. */
+/** NaN if the system does not report it. */
 const openDescriptors = ({ pid }: Plane): number => readDescriptors(pid)?.open ?? Number.NaN;
 
-/** Resolves when all of them wait; `descriptors` is what the gateway has open without them. */
+/** Resolves when all of them wait; `descriptors` is the gateway's number without them. */
 async function gather(plane: Plane, descriptors: number): Promise<Wave> {
   const { index } = JSON.parse((await callWell(plane, "GET", PATH)).text) as { readonly index: number };
   const read = async (): Promise<Answered & { readonly at: number }> => {
@@ -124,7 +124,7 @@ async function finish(plane: Plane, { answers }: Wave, number: number): Promise<
   return { firstMs: Math.min(...times), lastMs: Math.max(...times), writeMs, cpuMs };
 }
 
-/** Processor time of all threads over a while, in seconds a second. */
+/** Processor time of all threads over a period, in seconds per second. */
 async function share({ pid }: Plane, ms: number): Promise<number> {
   const [before, startedAt] = [cpuMicros(pid), performance.now()];
   await sleep(ms);

@@ -1,7 +1,7 @@
 /**
- * Changes through the local socket, each answered once it is committed, applied and its audit record is on the disk; beside
- * them the same command given to a cluster of one directly, without HTTP, policy and audit. Rounds take turns, since a disk
- * that others use is never as fast as a minute ago. R, the raw rate, is what the disk does by itself.
+ * Changes through the local socket, each answered once it is committed, applied and its audit record is on the disk;
+ * compared with the same command given directly to a single-node cluster, without HTTP, policy and audit. Rounds
+ * alternate, since the speed of a shared disk varies. R, the raw rate, is the disk's own.
  */
 
 import { mkdir } from "node:fs/promises";
@@ -18,7 +18,7 @@ import { type Plane, requestText, startPlane } from "./plane.ts";
 
 export const WRITES: AdminScenario = { name: "writes", run: writes };
 
-/** Clients, and writes a round of all of them together. */
+/** Clients, and total writes per round. */
 const SIZES = [
   { clients: 1, count: 200 },
   { clients: 16, count: 2_000 },
@@ -41,7 +41,7 @@ interface Round {
   readonly p99Ms: number;
   readonly cpuUs: number;
   readonly cluster: WriteFigures;
-  /** Of a read on the same connection: what HTTP and the plane take by themselves. */
+  /** Duration of a read on the same connection: the cost of HTTP and the plane alone. */
   readonly readP50Ms: number;
   readonly raw: number;
 }
@@ -54,7 +54,7 @@ async function writes(given: Given): Promise<readonly Figure[]> {
   try {
     const rounds = new Map(SIZES.map(({ clients }): [number, Round[]] => [clients, []]));
     const share = given.isQuick ? QUICK_SHARE : 1;
-    // The first is not counted: code is compiled.
+    // The first round is not counted, since code is compiled.
     for (let round = -1; round < (given.isQuick ? QUICK_ROUNDS : ROUNDS); round += 1) {
       for (const { clients, count } of SIZES) {
         const measured = await measure(given, plane, node, clients, Math.round(count * share));

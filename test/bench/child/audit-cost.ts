@@ -1,8 +1,8 @@
 /**
- * A process with an audit trail on its stderr: what a record costs it. First the same loop without a trail, then with
- * one, at a rate that a busy gateway has; then as fast as it goes.
+ * A process with an audit trail on its stderr, and the cost of a record. First the same loop without a trail, then with
+ * one, at the rate of a busy gateway; then at full speed.
  *
- * Prints one JSON object. Times are microseconds a record; `main` is the time in which the main thread was not idle.
+ * Prints one JSON object. Times are microseconds per record; `main` is the busy time of the main thread.
  */
 
 import { sign } from "node:crypto";
@@ -14,7 +14,7 @@ import { type AuditEvent, openAudit, type TrailInput, verifyTrail } from "../../
 export interface AuditCostJob {
   readonly dir: string;
   readonly records: number;
-  /** A second. */
+  /** Records per second. */
   readonly rate: number;
 }
 
@@ -22,9 +22,9 @@ export interface AuditCosts {
   readonly append: number;
   readonly main: number;
   readonly cpu: number;
-  /** Of one Ed25519 signature by itself, on this machine, now. */
+  /** Duration of one Ed25519 signature alone, on this machine, now. */
   readonly signature: number;
-  /** Records a second, from the first append to the last emission. */
+  /** Records per second, from the first append to the last emission. */
   readonly fastest: number;
 }
 
@@ -33,7 +33,7 @@ export interface VerifyJob {
   readonly threads: number;
 }
 
-/** Records; on a machine that does other things as well, a second of CPU says more. */
+/** Records per second of elapsed time and of CPU; the latter is more reliable on a busy machine. */
 export interface VerifyRates {
   readonly perSecond: number;
   readonly perCpuSecond: number;
@@ -41,7 +41,7 @@ export interface VerifyRates {
 
 const TURN_MS = 5;
 
-/** As a decision of the data plane, with its names in the order that it gives them. */
+/** Like a decision of the data plane, with names in its order. */
 function eventOf(n: number): AuditEvent {
   return {
     event: "access.decision",
@@ -77,7 +77,7 @@ interface Spent {
   readonly cpu: number;
 }
 
-/** `append` is called for `records` events in turns of a few, at `rate`; then `settled` is waited for. */
+/** Calls `append` for `records` events in small batches, at `rate`; then awaits `settled`. */
 async function spend(
   { records, rate }: AuditCostJob,
   append: (event: AuditEvent) => void,

@@ -1,8 +1,9 @@
 /**
- * The yardstick: the least that a proxy on Node can do. node:http in front, undici `dispatch` behind, the body collected
- * and sent on, the answer piped back; no parsing, no routing, no metrics, no limits. Every ratio of the bench is to this.
+ * The yardstick: a minimal proxy on Node. node:http in front, undici `dispatch` behind, the body buffered and
+ * forwarded, the answer piped back; no parsing, no routing, no metrics, no limits. Every ratio of the bench is relative
+ * to it.
  *
- * Usage: bare-proxy UPSTREAM_PORT [CHAIN_FILE KEY_FILE]; with the two it speaks TLS, by node:https.
+ * Usage: bare-proxy UPSTREAM_PORT [CHAIN_FILE KEY_FILE]; with the two it uses TLS by node:https.
  */
 
 import { readFileSync } from "node:fs";
@@ -11,7 +12,7 @@ import { createServer as createSecureServer } from "node:https";
 import { Agent, type Dispatcher } from "undici";
 import { listenAndReport } from "./channel.ts";
 
-/** Fields that speak of one connection (RFC 9110 section 7.6.1), and the two that the client of undici writes itself. */
+/** Hop-by-hop fields (RFC 9110 section 7.6.1), and the two that undici's client writes itself. */
 const NOT_FORWARDED = new Set(["connection", "keep-alive", "transfer-encoding", "host", "content-length"]);
 
 const [, , upstreamPort, chainFile, keyFile] = process.argv;

@@ -1,6 +1,6 @@
 /**
- * The child's end of the channel to the bench: it says on which port it listens, and ends when the bench is gone, however
- * that ended. A piece started by hand, without a channel, prints its port and runs until it is interrupted.
+ * The child's end of the channel to the bench: it reports its port, and ends when the bench is gone for any reason. A
+ * piece started manually, without a channel, prints its port and runs until it is interrupted.
  */
 
 import type { Server } from "node:http";
@@ -15,7 +15,7 @@ export function endWithParent(): void {
   if (process.connected) process.on("disconnect", () => process.exit(0));
 }
 
-/** Listens on a free port of the loopback and reports it. */
+/** Listens on a free loopback port and reports it. */
 export function listenAndReport(server: Server | SecureServer): void {
   endWithParent();
   server.keepAliveTimeout = 60_000;

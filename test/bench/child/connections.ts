@@ -1,17 +1,17 @@
-/** Connections of the load generators: raw sockets, of a port of the loopback, with TLS or without, or of a Unix socket. */
+/** Connections of the load generators: raw sockets to a loopback port, with TLS or without, or to a Unix socket. */
 
 import { connect, type Socket } from "node:net";
 import { connect as connectSecurely } from "node:tls";
 
 export interface Target {
-  /** 0 where there is a `socketPath`. */
+  /** 0 with a `socketPath`. */
   readonly port: number;
   readonly socketPath?: string;
-  /** PEM of the root to trust: TLS is spoken with a server named `localhost`. Left out, plain HTTP. */
+  /** PEM of the root to trust for TLS with a server named `localhost`. Plain HTTP if omitted. */
   readonly root?: string;
 }
 
-/** It is among `sockets` from the start, so that it is closed with them however the job ends. */
+/** It is in `sockets` from the start, so that it is closed with them however the job ends. */
 export function openSocket({ port, socketPath, root }: Target, sockets: Set<Socket>): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket =

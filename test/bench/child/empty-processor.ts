@@ -1,6 +1,6 @@
 /**
- * An external processing service that looks at nothing: it lets each message go on as it came. Its one argument is the path
- * of the service's definition.
+ * An external processing service that inspects nothing and lets each message pass. Its one argument is the path of the
+ * service's definition.
  */
 
 import { loadPackageDefinition, Server, ServerCredentials, type ServerDuplexStream } from "@grpc/grpc-js";
@@ -8,7 +8,7 @@ import { loadSync } from "@grpc/proto-loader";
 import { endWithParent, type Listening } from "./channel.ts";
 
 interface Message {
-  /** Name of the one member that is set. */
+  /** Name of the only member that is set. */
   readonly request?: string;
 }
 

@@ -1,7 +1,7 @@
 /**
- * The generator of handshakes, a process of its own: connections that agree on TLS and are closed, some at a time, until
- * the count is used up. It does one job at a time, asked for over the channel. Each answer of the server's counts: one that
- * was to be resumed and was not is a failure.
+ * The handshake generator, a process of its own: TLS connections that are closed after the handshake, a few at a time,
+ * up to the count. It runs one job at a time, requested over the channel. Every handshake counts: a failed resumption
+ * is a failure.
  */
 
 import { connect, type TLSSocket } from "node:tls";
@@ -12,7 +12,7 @@ export interface HandshakeJob {
   /** PEM of the root to trust. */
   readonly root: string;
   readonly version: "TLSv1.2" | "TLSv1.3";
-  /** Every one of them resumes the session of one that is made before. */
+  /** Each resumes the session of an earlier connection. */
   readonly isResumed: boolean;
   readonly atOnce: number;
   readonly count: number;
@@ -66,7 +66,7 @@ function opened({ port, root, version }: HandshakeJob, session: Buffer | undefin
   });
 }
 
-/** The tickets of TLS 1.3 come behind the handshake; what is not read would end the connection with a reset. */
+/** TLS 1.3 tickets follow the handshake; unread data would end the connection with a reset. */
 function closed(socket: TLSSocket): Promise<void> {
   return new Promise((resolve) => {
     socket.once("close", () => resolve());

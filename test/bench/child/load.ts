@@ -1,7 +1,7 @@
 /**
  * The load generator, a process of its own: a closed loop over raw keep-alive sockets. Each connection sends prebuilt
- * bytes, waits for the whole answer, and sends again until the count is used up. It does one job at a time, asked for
- * over the channel, and answers with rates and latencies (microseconds, whole answers). Any answer but a 2xx is a failure.
+ * bytes, waits for the whole answer, and repeats up to the count. It runs one job at a time, requested over the
+ * channel, and returns rates and latencies (microseconds, whole answers). Any answer but a 2xx is a failure.
  */
 
 import type { Socket } from "node:net";
@@ -15,11 +15,11 @@ export interface LoadJob extends Target {
   readonly shape: RequestShape | TextShape;
   readonly connections: number;
   readonly requests: number;
-  /** Of another server of the same: each takes half of the connections. */
+  /** Port of a second equal server: each gets half of the connections. */
   readonly otherPort?: number;
   /**
-   * Each request is written in so many pieces, a tick of the timers apart, and its answer timed from the last of them; left
-   * out, at once.
+   * Writes each request in this many pieces, one timer tick apart, timing its answer from the last of them; at once if
+   * omitted.
    */
   readonly pieces?: number;
 }
@@ -29,17 +29,17 @@ export type LoadResult =
       readonly kind: "done";
       readonly seconds: number;
       readonly failures: number;
-      /** Of the last failure; 0: there was none. */
+      /** Status of the last failure; 0 for none. */
       readonly failedWith: number;
       readonly perSecond: number;
       readonly p50Us: number;
       readonly p99Us: number;
-      /** To the head of an answer, which a proxy sends with the first event of a stream. */
+      /** Time to the head of an answer, which a proxy sends with the first event of a stream. */
       readonly firstP50Us: number;
     }
   | { readonly kind: "broken"; readonly reason: string };
 
-/** A job that takes longer is stuck: the largest of the bench needs a tenth of it. */
+/** A longer job is stuck: the largest of the bench needs a tenth of it. */
 const JOB_TIMEOUT_MS = 180_000;
 
 endWithParent();
@@ -129,7 +129,7 @@ async function drive(job: LoadJob, sockets: Set<Socket>): Promise<LoadResult> {
   return { kind: "done", seconds, failures, failedWith, perSecond, p50Us, p99Us, firstP50Us };
 }
 
-/** `onLast`: the last is about to be written. */
+/** `onLast` is called before the last piece is written. */
 function writePieces(socket: Socket, bytes: Buffer, pieces: number, onLast: () => void): void {
   if (pieces <= 1) {
     onLast();

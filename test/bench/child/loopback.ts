@@ -1,11 +1,11 @@
 /**
- * Loaded into a foreign program that is measured (`--require`): whatever it would listen on, it listens on the loopback. A
- * proxy that asks nobody for a credential is then nobody's but the bench's.
+ * Loaded into a foreign program that is measured (`--require`): it listens on the loopback instead of any other
+ * address, so that a proxy without authentication is reachable only by the bench.
  */
 
 import { Server } from "node:net";
 
-/** Stands where the method stood, so it takes what that takes; the programs measured here give a port first. */
+/** Replaces the method with the same arguments; the programs measured here pass a port first. */
 type Listen = (this: Server, ...given: readonly unknown[]) => Server;
 
 const listen = Server.prototype.listen as Listen;

@@ -1,13 +1,13 @@
 /**
- * A thread that ticks, for the generator of a steady load: the timers of an event loop come once a millisecond at best,
- * and at a higher rate than that would send several requests at once. It rests between its ticks.
+ * A ticking thread for the generator of a steady load: event-loop timers fire once a millisecond at best, and at a
+ * higher rate several requests would be sent at once. It sleeps between its ticks.
  */
 
 import { parentPort, workerData } from "node:worker_threads";
 
 export interface Pace {
   readonly intervalMs: number;
-  /** Shared; anything but 0 ends it. */
+  /** Shared; any value but 0 ends it. */
   readonly end: Int32Array<SharedArrayBuffer>;
 }
 

@@ -1,8 +1,8 @@
 /**
- * Loaded into the gateway by benches (`--require`, with `--expose-gc`): answers over the channel with what is alive after
- * a full collection, or with how busy the main thread has been since the last question of that kind. Only so can timers be
- * counted and the heap's floor be told from its breathing. The channel does not keep the gateway alive, and workers, which
- * load this too, stay silent.
+ * Loaded into the gateway by benches (`--require`, with `--expose-gc`): answers over the channel with what is alive
+ * after a full collection, or with how busy the main thread has been since the last such request. Only this way can
+ * timers be counted and the minimum of the heap be separated from its variation. The channel does not keep the gateway
+ * alive, and workers, which load this too, stay silent.
  */
 
 import { type IntervalHistogram, monitorEventLoopDelay, performance } from "node:perf_hooks";
@@ -12,18 +12,18 @@ export interface Alive {
   readonly heapBytes: number;
   /** Memory of buffers and other objects outside the heap. */
   readonly externalBytes: number;
-  /** Number of what keeps the event loop alive, by type: Timeout, TCPSocketWrap and so on. */
+  /** Number of resources that keep the event loop alive, by type: Timeout, TCPSocketWrap and so on. */
   readonly resources: Readonly<Record<string, number>>;
 }
 
 export interface MainThread {
-  /** Share of the time in which it was not idle. */
+  /** Share of the time in which it was busy. */
   readonly busyShare: number;
   readonly delayP99Ms: number;
   readonly longestDelayMs: number;
 }
 
-/** `alive` when it says nothing. The first question about the main thread starts the measurement, and its answer is void. */
+/** `alive` by default. The first request about the main thread starts the measurement, and its answer is void. */
 export interface ProbeQuestion {
   readonly kind?: "main-thread";
 }

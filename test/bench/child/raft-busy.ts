@@ -1,17 +1,17 @@
 /**
- * Stands for a data plane under full load: a server whose every answer costs the main thread some 0.2 ms, as the gateway's
- * do, and jobs in the thread pool of about 30 ms each, as look-ups of names and compression are.
+ * Stands for a data plane under full load: a server whose every answer costs the main thread some 0.2 ms, like the
+ * gateway's, and thread-pool jobs of about 30 ms each, like name lookups and compression.
  */
 
 import { pbkdf2 } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 
-/** Of SHA-512; some 30 ms of one core. */
+/** Rounds of SHA-512; some 30 ms of one core. */
 const ROUNDS = 20_000;
 const BODY = JSON.stringify({ choices: [{ message: { role: "assistant", content: "word ".repeat(2_000) } }] });
 
-/** Gives a function that begins with so many jobs, and answers with the server's port, or ends all with none. */
+/** Returns a function that starts this many jobs and returns the server's port, or stops everything for none. */
 export function keepBusy(): (poolJobs: number) => Promise<number> {
   let server: Server | undefined;
   let jobs = 0;

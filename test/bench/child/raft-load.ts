@@ -6,7 +6,7 @@ import type { Cluster } from "../../../src/server/cluster/index.ts";
 import { percentile } from "../statistics.ts";
 
 export interface LoadShape {
-  /** `suspension`: rows that are written again and again, about 1 KB each. `key`: each write adds a key. */
+  /** `suspension` rewrites rows of about 1 KB each; `key` adds a key with each write. */
   readonly what: "suspension" | "key";
   readonly clients: number;
   readonly seconds: number;
@@ -32,7 +32,7 @@ const TIMEOUT_MS = 30_000;
 const RETRY_TIMEOUT_MS = 1_000;
 
 const REASON = "r".repeat(900);
-/** With its digest, name and two rows, a key of this comes to some 670 bytes: 100,000 of them are 64 MiB. */
+/** With its digest, name and two rows such a key takes some 670 bytes: 100,000 of them are 64 MiB. */
 const METADATA_BYTES = 330;
 
 const suspension = (number: number): Command => ({
@@ -42,7 +42,7 @@ const suspension = (number: number): Command => ({
 
 const key = (number: number): Command => {
   const digits = String(number).padStart(8, "0");
-  // Hex of digests, so that compression gains no more on it than on what people write.
+  // Hex of digests, so that it compresses no better than human text.
   const hex = Array.from({ length: 6 }, (_, part) => hash("sha256", `${number} ${part}`, "hex"));
   const metadata = { purpose: hex.join("").slice(0, METADATA_BYTES) };
   const id = `k${digits}`;
@@ -82,7 +82,7 @@ export async function runLoad(cluster: Cluster, { what, clients, seconds, count 
   };
 }
 
-/** Asks again at every refusal, as a client does that must get through. */
+/** Retries at every refusal, like a persistent client. */
 export async function firstWrite(cluster: Cluster): Promise<void> {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   for (;;) {

@@ -1,7 +1,7 @@
 /**
- * One node of a cluster, a process of its own: opens it and does what it is asked over the channel, one thing at a time.
- * Its clients write as the admin server does, by `cluster.write` on the main thread. Times are in milliseconds, memory
- * in bytes. What fails is answered as `failed`, with the reason.
+ * One node of a cluster, a process of its own: opens it and processes requests over the channel, one at a time. Its
+ * clients write like the admin server, by `cluster.write` on the main thread. Times are in milliseconds, memory in
+ * bytes. A failure is answered as `failed` with the reason.
  */
 
 import { createReadStream, createWriteStream } from "node:fs";
@@ -18,18 +18,18 @@ export type NodeQuestion =
   | { readonly kind: "status" }
   /** Writes until `count` are done or `seconds` have passed, whichever is first. */
   | { readonly kind: "load"; readonly shape: LoadShape }
-  /** Tries until a write is accepted. */
+  /** Retries until a write is accepted. */
   | { readonly kind: "first-write" }
   | { readonly kind: "barrier" }
   | { readonly kind: "save"; readonly path: string }
   | { readonly kind: "restore"; readonly path: string }
-  /** The data plane: a server, and jobs that keep the thread pool busy. Answers with the port; 0 ends it. */
+  /** Simulates the data plane: a server, and jobs that keep the thread pool busy. Answers with the port; 0 ends it. */
   | { readonly kind: "busy"; readonly poolJobs: number }
   | { readonly kind: "memory" }
   | { readonly kind: "close" };
 
 export type NodeAnswer =
-  /** `ms`: of what was asked, within the process; `longestTurnMs`: the longest the main thread was away meanwhile. */
+  /** `ms` is the duration in the process; `longestTurnMs` the longest time the main thread was blocked meanwhile. */
   | { readonly kind: "done"; readonly ms: number; readonly longestTurnMs: number; readonly value: NodeValue }
   | { readonly kind: "failed"; readonly reason: string };
 
@@ -51,7 +51,7 @@ let cluster: Cluster | undefined;
 const busy = keepBusy();
 
 endWithParent();
-// By itself rather than by the signal, so that a profile is written.
+// Exits itself and not by the signal, so that a profile is written.
 process.on("SIGTERM", () => process.exit(0));
 process.on("message", (question: NodeQuestion) => {
   void answer(question).then((it) => process.send?.(it));

@@ -1,39 +1,42 @@
-/** The requests of the bench as bytes: HTTP/1.1, keep-alive, the headers an SDK sends. */
+/** The requests of the bench as bytes: HTTP/1.1, keep-alive, the headers of an SDK. */
 
 import { readFileSync, statSync } from "node:fs";
 
 type RequestKind = "unary" | "stream" | "large-request" | "large-answer" | "mcp-call";
 
-/** Where the call of a tool goes, at the gateway and at the upstream. */
+/** Path of a tool call, at the gateway and at the upstream. */
 export const MCP_PATH = "/mcp/bench";
 const MCP_TOOL = "find_orders";
 
 export interface RequestShape {
   readonly kind: RequestKind;
   readonly model: string;
-  /** File with a credential a line, all of one length, each borne once, in random order, before any is borne again; left out, one that nobody knows. */
+  /**
+   * File with one credential per line, all of one length, each used once, in random order, before any repeats; an
+   * unknown one by default.
+   */
   readonly credentials?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Of the client; left out, compat. */
+  /** Dialect of the client; compat by default. */
   readonly dialect?: "compat" | "messages" | "responses";
-  /** An agent's turn of about 2 KB: a tool, a call of it and its result, instead of a question alone. */
+  /** An agent's turn of about 2 KB: a tool, its call and its result, instead of a question alone. */
   readonly hasTools?: true;
-  /** A conversation of so many turns of about 1 KB of prose, of which the newest is another in each request. */
+  /** A conversation with this many turns of about 1 KB of prose, of which the newest differs in each request. */
   readonly turns?: number;
 }
 
-/** Whole requests, sent one after the other and from the first again. */
+/** Whole requests, sent one after the other in a loop. */
 export interface TextShape {
   readonly kind: "texts";
   readonly texts: readonly string[];
 }
 
-/** Body bytes of a unary request, of the order of a short chat; a large one holds 1 MiB. */
+/** Body bytes of a unary request, like a short chat; a large one has 1 MiB. */
 const SMALL_BODY_BYTES = 1_000;
 const LARGE_BODY_BYTES = 1 << 20;
 const UNKNOWN_CREDENTIAL = "bench-client-credential";
 
-/** Gives the bytes of one request after the other; what it gave is not written again. */
+/** Returns the bytes of one request after the other; earlier results are not overwritten. */
 export function createRequests(shape: RequestShape | TextShape, port: number): () => Buffer {
   if (shape.kind === "texts") return inTurn(shape.texts.map((text) => Buffer.from(text)));
   if (shape.turns !== undefined) return withFreshTurns(shape, port);
@@ -51,7 +54,7 @@ function inTurn(requests: readonly Buffer[]): () => Buffer {
   };
 }
 
-/** A copy of the first for each, with another credential in its place: 100,000 whole requests would not fit into a cache. */
+/** Copies the first for each, with another credential: 100,000 whole requests would not fit a cache. */
 function withCredentials(shape: RequestShape, port: number, credentials: readonly string[]): () => Buffer {
   const [first = ""] = credentials;
   const template = buildRequest(shape, port, first);
@@ -66,7 +69,7 @@ function withCredentials(shape: RequestShape, port: number, credentials: readonl
   };
 }
 
-/** Digits that are others in each request; they stand nowhere else in one. */
+/** Digits that differ in each request and occur nowhere else in it. */
 const FRESH = "5550001";
 
 function withFreshTurns(shape: RequestShape, port: number): () => Buffer {
@@ -82,7 +85,7 @@ function withFreshTurns(shape: RequestShape, port: number): () => Buffer {
   };
 }
 
-/** Another file may get the same name: each size of a bench has keys of its own. */
+/** Another file may get the same name: each size of a bench has its own keys. */
 let lastRead:
   | { readonly file: string; readonly writtenAt: number; readonly credentials: readonly string[] }
   | undefined;
@@ -100,12 +103,12 @@ function readShuffled(file: string): readonly string[] {
   return lastRead.credentials;
 }
 
-/** By Fisher and Yates, alike in every run. */
+/** Fisher-Yates shuffle, the same in every run. */
 function shuffle(values: readonly string[]): readonly string[] {
   const shuffled = [...values];
   let random = 1;
   for (let last = shuffled.length - 1; last > 0; last -= 1) {
-    // Linear congruential, modulus 2^32, of which the high bits are random enough to defeat every cache.
+    // Linear congruential, modulus 2^32, whose high bits are random enough to defeat every cache.
     random = (Math.imul(random, 1_664_525) + 1_013_904_223) >>> 0;
     const other = Math.floor((random / 2 ** 32) * (last + 1));
     const value = shuffled[last] ?? "";
@@ -138,7 +141,7 @@ function buildRequest(shape: RequestShape, port: number, credential: string): Bu
   return Buffer.concat([Buffer.from(head, "latin1"), body]);
 }
 
-/** Model and stream come first: the upstream of the bench looks at the first bytes only. */
+/** Model and stream come first, since the bench's upstream reads only the first bytes. */
 function buildBody(shape: RequestShape): Buffer {
   if (shape.kind === "mcp-call") return Buffer.from(JSON.stringify(toolCall()));
   if (shape.turns !== undefined) return Buffer.from(JSON.stringify(conversation(shape, shape.turns)));
@@ -160,7 +163,7 @@ function buildBody(shape: RequestShape): Buffer {
   return Buffer.from(JSON.stringify(about));
 }
 
-/** Of about 1 KB, as people write to a model at work: names, days, amounts, and nothing that is a secret. */
+/** About 1 KB of typical prose at work: names, days, amounts, and no secret. */
 const PROSE =
   "The delivery for the new shop in Bristol was supposed to arrive on Tuesday, but the carrier called this morning and " +
   "said that two of the nine pallets are still in the depot. Could you write a short and friendly message to the team " +
@@ -187,7 +190,7 @@ function conversation({ kind, model }: RequestShape, turns: number): object {
 
 const MCP_VERSION = "2026-07-28";
 
-/** As official clients write it, with arguments that make it about 1 KB. */
+/** Formatted like official clients, with arguments that make it about 1 KB. */
 function toolCall(): object {
   const params = {
     name: MCP_TOOL,
@@ -216,7 +219,7 @@ const SYSTEM = "You help the people of a warehouse. Use the tools; never guess t
 const QUESTION = "Which orders of customer c-4711 are open, and which of them should have left the house already? ";
 const RESULT = JSON.stringify([{ order: "o-1", status: "open", lines: 3, due: "2026-02-01" }]).repeat(6);
 
-/** The same turn in each form. */
+/** The same turn in each dialect. */
 function agentTurn({ kind, model, dialect }: RequestShape): object {
   if (dialect === "responses") {
     return {

@@ -1,11 +1,11 @@
 /**
- * The least of an HTTP/1.1 response parser (RFC 9112) that a load generator needs: it says when a response is over and
- * what its status was, and looks at nothing else. Framing is content-length or chunked; interim responses and bodies
- * that end with the connection are not expected from the servers measured here and count as faults.
+ * A minimal HTTP/1.1 response parser (RFC 9112) for a load generator: it reports the end of a response and its status,
+ * and ignores the rest. Framing is content-length or chunked; interim responses and bodies that end with the connection
+ * are not expected from the servers measured here and count as faults.
  */
 
 interface ResponseReader {
-  /** Takes what arrived. Throws on bytes that are no response. */
+  /** Parses received bytes. Throws on bytes that are not a response. */
   push(piece: Buffer): void;
 }
 
@@ -29,7 +29,7 @@ export function createResponseReader(
     onEnd(status);
   };
 
-  /** Reads one element at `at` and gives where the next one starts, or -1 when more bytes are needed. */
+  /** Parses one element at `at` and returns the start of the next, or -1 if more bytes are needed. */
   const step = (bytes: Buffer, at: number): number => {
     if (state === "length" || state === "chunk-data") {
       const taken = Math.min(left, bytes.length - at);

@@ -1,7 +1,7 @@
 /**
- * The load generator that does not wait for answers, a process of its own: requests at a rate, on keep-alive sockets that
- * are many more than are ever in use. A request that finds none free waits for one, and that wait counts as latency; the
- * delay of the generator's own clock does not. Latencies are microseconds, to the end of the answer.
+ * The load generator that does not wait for answers, a process of its own: requests at a rate, on many more keep-alive
+ * sockets than are ever in use. A request without a free socket waits for one, which counts as latency; the delay of
+ * the generator's own clock does not. Latencies are microseconds, to the end of the answer.
  */
 
 import { once } from "node:events";
@@ -33,11 +33,11 @@ export type SteadyResult =
     }
   | { readonly kind: "broken"; readonly reason: string };
 
-/** Beside this file, once both are compiled. */
+/** Beside this file once both are compiled. */
 const PACER = join(dirname(process.argv[1] ?? ""), "pacer.cjs");
-/** Ticks that come faster than this cost more than they are worth. */
+/** Faster ticks cost more than they gain. */
 const LEAST_TICK_MS = 0.1;
-/** After the last request is due, its answer. */
+/** Limit for the answer to the last request. */
 const END_LIMIT_MS = 30_000;
 
 interface Client {
@@ -127,7 +127,7 @@ async function drive(job: SteadyJob, sockets: Set<Socket>, pacer: Worker): Promi
       }
       const wanted = Math.min(total, Math.floor(((now - startedAt) * job.perSecond) / 1e3));
       for (; due < wanted; due += 1) {
-        // The one that has rested longest: a server closes a connection on which nothing ever comes.
+        // The longest idle one, since a server closes a connection without traffic.
         const client = idle.shift();
         if (client === undefined) waiting.push(now);
         else client.send(now);

@@ -1,10 +1,11 @@
 /**
- * The upstream of the bench, a process of its own: fixed answers, as fast as node:http gives them.
+ * The upstream of the bench, a process of its own: fixed answers, as fast as node:http sends them.
  *
- * What is asked for is read from the first bytes of the body, which stand in its first piece: `"stream":true` answers
- * 100 events, one a turn of the event loop, so that a proxy reads them as pieces and not as one write, and one more with
- * the usage where that is asked for; `/v1/messages` and `/v1/responses` answer in their own forms, the path of the MCP server the call of a tool. The model `bench-large-answer` answers 1 MiB. Everything else answers 0.6 KB of JSON.
- * GET /counts says how many were answered.
+ * The first bytes of the body, which are in its first piece, select the answer: `"stream":true` gives 100 events, one
+ * per turn of the event loop, so that a proxy reads them as pieces and not as one write, and one more with the usage if
+ * requested; `/v1/messages` and `/v1/responses` answer in their own formats, the path of the MCP server with a tool
+ * call. The model `bench-large-answer` answers 1 MiB. Everything else answers 0.6 KB of JSON. GET /counts returns the
+ * number of answers.
  */
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -12,15 +13,15 @@ import { listenAndReport } from "./channel.ts";
 import { MCP_PATH } from "./requests.ts";
 
 const CHUNKS_PER_STREAM = 100;
-/** What of a body is looked at; model and stream are the first keys of every request of the bench. */
+/** Length of the examined start of a body; model and stream are the first keys of every request of the bench. */
 const PEEKED_BYTES = 128;
-/** Pieces of at most this are looked through for the question about usage, which a gateway may have put anywhere. */
+/** Pieces up to this length are searched for the usage option, which a gateway may have put anywhere. */
 const SHORT_BYTES = 4_096;
 
 const unaryAnswer = Buffer.from(completion("The quick brown fox jumps over the lazy dog. ".repeat(5)));
 const largeAnswer = Buffer.from(completion("x".repeat(1 << 20)));
 const chunk = { id: "chatcmpl-bench", object: "chat.completion.chunk", created: 1_700_000_000, model: "bench" };
-/** What is streamed, a word an event, again and again: prose, since who reads answers holds back by what they say. */
+/** Streamed text, one word per event, repeated: prose, since guardrails hold text back by its content. */
 const WORDS =
   "The river was high, and all the boats lay still. No one of them knew when it would fall; so they sat. ".split(
     /(?<= )/,
@@ -40,13 +41,13 @@ const firstEvent = eventOf({
 });
 const lastEvent = eventOf({ ...chunk, choices: [{ index: 0, delta: {}, finish_reason: "stop" }] });
 
-/** What a stream is made of in a dialect. */
+/** The parts of a stream in a dialect. */
 interface StreamPieces {
   readonly first: Buffer;
-  /** In turn. */
+  /** Events in turn. */
   readonly each: readonly Buffer[];
   readonly last: Buffer;
-  /** Told only where it is asked for. */
+  /** Sent only if requested. */
   readonly usage: Buffer | undefined;
   readonly end: Buffer;
 }
@@ -148,7 +149,7 @@ const callAnswer = Buffer.from(
   }),
 );
 
-/** By path; any other is of chat completions. */
+/** Formats by path; any other is chat completions. */
 const FORMS = new Map([
   ["/v1/messages", { stream: messagesStream, whole: messageAnswer }],
   ["/v1/responses", { stream: responsesStream, whole: responseAnswer }],

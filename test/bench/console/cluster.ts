@@ -1,9 +1,9 @@
 /**
- * The console at three real nodes that serve 14 requests a second: what it costs while nobody touches it, how soon a key is
- * answered, how soon it is there, and how long a view takes behind a line of 2 kB/s.
+ * The console with three real nodes that serve 14 requests a second: its idle cost, the latency of a key, its startup
+ * time, and the time of a view behind a line of 2 kB/s.
  *
- * `GATEWAY_BENCH_AGAINST=FOLDER`, the root of another build, opens a second console beside the first at the same nodes.
- * Both are measured over the same time, so that what else the machine does falls on both.
+ * `GATEWAY_BENCH_AGAINST=FOLDER`, the root of another build, opens a second console beside the first with the same
+ * nodes. Both are measured over the same time, so that other work of the machine affects both.
  */
 
 import { tmpdir } from "node:os";
@@ -21,23 +21,23 @@ import { type Given, LAUNCHER, onStage, quit, toView } from "./stage.ts";
 
 const REQUESTS_PER_SECOND = 14;
 const PROVIDERS = 4;
-/** Those that call, each with a budget of its own, and those that do not. */
+/** Callers with requests, each with its own budget, and callers without. */
 const CALLERS = 60;
 const OTHER_KEYS = 2_000;
-/** Sent before anything is measured, so that the lists are as long as after an hour. */
+/** Sent before any measurement, so that the lists are as long as after an hour. */
 const EARLIER_REQUESTS = 6_000;
 const AT_ONCE = 24;
 const IDLE_MS = 60_000;
 const VIEW_MS = 20_000;
 const STARTS = 5;
 const PRESSES = 200;
-/** Until charts and counts have something to show. */
+/** Until charts and counts have data. */
 const WARM_MS = 15_000;
-/** After a view was opened, until its lists are there. */
+/** Time after opening a view until its lists are loaded. */
 const SETTLE_MS = 4_000;
 const LEAST_PAUSE_MS = 40;
 const MOST_PAUSE_MS = 160;
-/** Ten bits a byte. */
+/** Ten bits per byte. */
 const SLOW_BAUD = 20_000;
 const SLOW_REST_MS = 6_000;
 
@@ -97,7 +97,7 @@ const deployment = (simulator: Simulator) => ({
 
 const startNodes = (owner: Owner): Promise<Governed> => startGoverned(owner, { ids: ["n1", "n2", "n3"], deployment });
 
-/** Requests at all nodes by turns, each of another caller; one in twenty names a model that nobody serves. */
+/** Sends requests to all nodes in turn, each of another caller; one in twenty names an unknown model. */
 async function startTraffic(owner: Owner, { nodes, node }: Governed, share: number): Promise<void> {
   const keys: string[] = [];
   for (let at = 0; at < CALLERS; at += 1) {
@@ -218,7 +218,7 @@ async function idle(owner: Owner, governed: Governed, given: Given, share: numbe
   return figures;
 }
 
-/** The cursor of the keys, down five rows and up again. */
+/** Moves the cursor of the keys view down five rows and up again. */
 async function keyToFrame(terminal: TestTerminal, at: number): Promise<number> {
   const isDown = at % 10 < 5;
   const cursor = isDown ? (at % 5) + 1 : 4 - (at % 5);
@@ -229,7 +229,7 @@ async function keyToFrame(terminal: TestTerminal, at: number): Promise<number> {
   return performance.now() - begunAt;
 }
 
-/** What the consoles cost that nobody touches, all over the same time. */
+/** Cost of the idle consoles, all over the same time. */
 async function rest(opened: readonly Opened[], name: string, ms: number, aim: number): Promise<readonly Figure[]> {
   const before = opened.map(({ terminal }) => ({ micros: cpuMicros(terminal.pid), bytes: terminal.bytes.total }));
   const from = performance.now();
@@ -246,7 +246,7 @@ async function rest(opened: readonly Opened[], name: string, ms: number, aim: nu
   });
 }
 
-/** Each view that is opened behind a slow line, from the key to its content. */
+/** Time to open each view behind a slow line, from the key to its content. */
 async function slow(owner: Owner, governed: Governed, given: Given): Promise<readonly Figure[]> {
   const figures: Figure[] = [];
   for (const of of contenders()) {

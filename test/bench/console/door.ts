@@ -1,9 +1,10 @@
 /**
- * A door of the admin API without a gateway behind it, in a process of its own: lists as a gateway serves them, held back
- * while nothing is new, of which rows change as often as it is told. A gateway is not filled with ten thousand keys for
- * each run, and it would share the measured core.
+ * An admin API without a gateway, in a process of its own: lists as a gateway serves them, with blocking reads, whose
+ * rows change at a given rate. Filling a gateway with ten thousand keys for each run would take long, and it would
+ * share the measured core.
  *
- * Started with the path of its socket and the number of keys; told `Told` over the channel, it answers each with `Counts`.
+ * Started with the path of its socket and the number of keys; it answers each `Told` message over the channel with
+ * `Counts`.
  */
 
 import { createServer, type ServerResponse } from "node:http";
@@ -14,15 +15,15 @@ import { backend, member, model, STATUS } from "../../console/views/traffic-fixt
 import { endWithParent } from "../child/channel.ts";
 
 export interface Told {
-  /** A second; each changes some rows of each list in `tables`. 0: nothing changes. */
+  /** Changes per second; each changes some rows of each list in `tables`. 0 for none. */
   readonly changes: number;
   readonly tables: readonly Changing[];
-  /** Requests a second that the node's own recorder is told of; left out: none. */
+  /** Requests per second reported to the node's own recorder; none if omitted. */
   readonly requests?: number;
 }
 
 export interface Counts {
-  /** Answers that told of a change. */
+  /** Number of answers with a change. */
   readonly answers: number;
 }
 
@@ -35,7 +36,7 @@ const BACKENDS = 20;
 const [socket = "", keys = "0"] = process.argv.slice(2);
 const day = (turn: number): string => new Date(Date.parse("2026-11-20T00:00:00Z") + turn * 1_000).toISOString();
 
-/** The row of a table after it was changed so many times. */
+/** Row of a table after this many changes. */
 const MADE: { readonly [T in Changing]: (at: number, turn: number) => unknown } = {
   keys: (at, turn) =>
     key({
@@ -160,7 +161,7 @@ function change(tables: readonly Changing[]): void {
   }
 }
 
-/** The node's own recorder of its last requests, and its rows as the node puts them into words. */
+/** The node's own recorder of recent requests, with its rows in API format. */
 const recorder = createRequests();
 let requestsIndex = 100;
 let recorded = 0;
@@ -185,7 +186,7 @@ recorder.rows.onChange(() => {
   }
 });
 
-/** What a governed request that was answered leaves behind; one in fifty failed. */
+/** Records an answered governed request; one in fifty failed. */
 function record(): void {
   recorded += 1;
   const hasFailed = recorded % 50 === 0;

@@ -1,4 +1,7 @@
-/** A console whose reads rest hardly at all, so that the answers of an hour come in minutes. Its argument: a socket. */
+/**
+ * A console with minimal pauses between reads, so that the answers of an hour arrive in minutes. Its argument is a
+ * socket.
+ */
 
 Reflect.set(process.env, "NODE_ENV", "production");
 const { NO_SETTINGS, openConsole } = await import("../../../src/console/index.ts");

@@ -1,6 +1,6 @@
 /**
- * The memory of a console over as many answers as two a second bring in an hour, in minutes: a console whose reads do not
- * rest. What leaks leaks by the answer and by the frame, and not by the clock.
+ * The memory of a console over as many answers as two per second for an hour, in minutes: a console without pauses
+ * between reads. Leaks grow with answers and frames, and not with time.
  */
 
 import type { Figure } from "../parts/figures.ts";
@@ -12,9 +12,9 @@ import { type Given, onStage, openConsole, openEndpoint, pause, quit, toKeys } f
 const KEYS = 1_000;
 const ANSWERS = 7_200;
 const CHANGES = 40;
-/** A machine that is busy with other things brings fewer answers in this time; the table says how many. */
+/** A busy machine delivers fewer answers in this time; the table shows how many. */
 const LIMIT_MS = 900_000;
-/** The collector lets the heap grow at first; what it does then is what counts. */
+/** The heap grows at first; its later growth counts. */
 const WARM_SHARE = 0.25;
 
 export const HOUR: Scenario<Given> = {

@@ -1,4 +1,4 @@
-/** What a console costs that nobody touches, and how long it takes to be there. */
+/** Idle cost of a console, and its startup time. */
 
 import type { Figure } from "../parts/figures.ts";
 import { cpuMicros, residentBytes } from "../parts/process-usage.ts";
@@ -7,7 +7,7 @@ import { type Given, onStage, openConsole, openEndpoint, pause, quit, toKeys, to
 
 const KEYS = 10_000;
 const IDLE_MS = 30_000;
-/** Until the list of requests is as long as a node keeps it, at 5,000 a second. */
+/** Until the list of requests has a node's full length, at 5,000 a second. */
 const FILLED_MS = 1_000;
 
 const OTHERS: readonly (readonly [name: string, shows: RegExp])[] = [

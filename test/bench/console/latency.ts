@@ -1,4 +1,4 @@
-/** From the byte of a key to the screen that shows what it did, in a list of ten thousand keys that changes meanwhile. */
+/** From the byte of a key to its effect on the screen, in a list of ten thousand keys that changes meanwhile. */
 
 import type { TestTerminal } from "../../console/support/terminal.ts";
 import type { Figure } from "../parts/figures.ts";
@@ -9,7 +9,7 @@ import { type Given, onStage, openConsole, openEndpoint, pause, quit, toKeys, to
 const KEYS = 10_000;
 const PRESSES = 600;
 const CHANGES = 20;
-/** Between a frame and the next key: a person is slower, a held key about as fast. */
+/** Pause between a frame and the next key: a person is slower, a held key about as fast. */
 const LEAST_PAUSE_MS = 15;
 const MOST_PAUSE_MS = 75;
 const HELD_MS = 3_000;
@@ -29,7 +29,7 @@ async function press(terminal: TestTerminal, count: number): Promise<readonly nu
   return took;
 }
 
-/** The cursor of the charts goes back in time and on again; each moment says when it was. */
+/** Moves the charts' cursor back in time and forward again; each moment shows its time. */
 async function moveInTime(terminal: TestTerminal, count: number): Promise<readonly number[]> {
   const took: number[] = [];
   const moment = (screen: string): string => /(\d\d:\d\d:\d\d)Z?, [^│]* ago/.exec(screen)?.[1] ?? "now";
@@ -44,7 +44,7 @@ async function moveInTime(terminal: TestTerminal, count: number): Promise<readon
   return took;
 }
 
-/** Frames a second while a key is held that comes faster than frames are made. */
+/** Frames per second while a key is held that repeats faster than frames are made. */
 async function hold(terminal: TestTerminal): Promise<number> {
   const begunAt = performance.now();
   const { frames } = await written(terminal, async () => {

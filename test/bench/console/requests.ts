@@ -1,7 +1,7 @@
 /**
- * The view `requests` of a gateway that answers 5,000 requests a second: how soon the console answers a key, what it costs,
- * and whether the data plane feels it. Generator, upstream, gateway and console share the machine; the table says what
- * rate they came to. Every figure has its counterpart without a console.
+ * The view `requests` of a gateway with 5,000 requests a second: latency of a key, cost of the console, and effect on
+ * the data plane. Generator, upstream, gateway and console share the machine; the table shows the reached rate. Every
+ * figure has its counterpart without a console.
  */
 
 import type { TestTerminal } from "../../console/support/terminal.ts";
@@ -20,11 +20,11 @@ const SECONDS = 12;
 /** Many more than are ever in use. */
 const CONNECTIONS = 256;
 const WARM_SECONDS = 3;
-/** Share of the rate that is answered in time by a machine that can carry it. */
+/** Share of the rate that a sufficient machine answers in time. */
 const KEPT_UP = 0.97;
-/** Alternately, so that a round that the machine disturbs is not that of one side. */
+/** Alternating, so that a disturbance does not affect one side only. */
 const ROUNDS = 2;
-/** Between a frame and the next key: a person is slower. */
+/** Pause between a frame and the next key: a person is slower. */
 const KEY_PAUSE_MS = 60;
 
 interface Load {
@@ -35,7 +35,7 @@ interface Load {
   readonly cpuUs: number;
 }
 
-/** Letters into the prompt of a filter, which the list follows, one at a time until the load is over. */
+/** Types letters into a filter prompt, which the list follows, one at a time until the load ends. */
 async function type(terminal: TestTerminal, isOver: () => boolean): Promise<readonly number[]> {
   const took: number[] = [];
   while (!isOver()) {
@@ -54,7 +54,7 @@ async function type(terminal: TestTerminal, isOver: () => boolean): Promise<read
   return took;
 }
 
-/** The same list from a door whose recorder is fed at the rate: where the machine cannot carry so many and a console too. */
+/** The same list from a stub whose recorder is fed at the rate, for a machine too small for that load and a console. */
 export const RECORDED: Scenario<Given> = {
   name: "requests-recorded",
   run: (given) =>
@@ -100,7 +100,7 @@ export const REQUESTS: Scenario<Given> = {
       };
       await load(WARM_SECONDS);
       const { perSecond: most } = await load(WARM_SECONDS);
-      // Where every queue is full, what a console adds is not told from what the load does to itself.
+      // With every queue full, the console's effect cannot be separated from the load's own.
       if (most < PER_SECOND * KEPT_UP) rate = Math.round(most / 2);
       const alone: Load[] = [];
       const watched: Load[] = [];
@@ -162,7 +162,7 @@ function keyFigures(
   ];
 }
 
-/** Beyond what rounds differ by anyhow. */
+/** Beyond the normal variation of rounds. */
 const MOST_SLOWER = 1.25;
 
 function loadFigures(alone: readonly Load[], watched: readonly Load[]): readonly Figure[] {

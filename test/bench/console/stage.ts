@@ -1,4 +1,4 @@
-/** What the scenarios of the console play on: a door, a console in a terminal, and what the kernel says of its process. */
+/** Shared by the console scenarios: a stub gateway, a console in a terminal, and kernel figures of its process. */
 
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
@@ -28,7 +28,7 @@ interface EndpointUnderTest {
   tell(told: Told): Promise<Counts>;
 }
 
-/** Runs what `play` does with an owner of its own, whose end is the end of all that it opened. */
+/** Runs `play` with an owner of its own, whose end closes everything it opened. */
 export async function onStage<T>(play: (owner: Owner) => Promise<T>): Promise<T> {
   const closers: (() => void | Promise<void>)[] = [];
   try {
@@ -61,7 +61,7 @@ async function heard(child: ChildProcess): Promise<Counts> {
   return counts;
 }
 
-/** The console as operators start it; `hour`: the same with its reads as fast as they can be. */
+/** Starts the console like an operator; `hour` removes the pauses between reads. */
 export function openConsole(
   owner: Owner,
   { socket }: Pick<EndpointUnderTest, "socket">,
@@ -78,7 +78,7 @@ export const pause = (ms: number): Promise<void> => new Promise((done) => setTim
 
 const FRAME = "\u001b[?2026h";
 
-/** Frames and bytes that the console writes while `play` goes on. */
+/** Frames and bytes that the console writes during `play`. */
 export async function written(
   terminal: TestTerminal,
   play: () => Promise<void>,
@@ -89,14 +89,14 @@ export async function written(
   return { frames: count() - frames, bytes: terminal.bytes.total - bytes };
 }
 
-/** The console at its keys, up to date. */
+/** The console with an up-to-date list of keys. */
 export async function toKeys(terminal: TestTerminal): Promise<void> {
   await terminal.until("Overview");
   await terminal.press("3");
   await terminal.until(/>key-00000/);
 }
 
-/** The view of that name; `shows` is looked for in it. */
+/** Opens the view with that name; `shows` is a text in it. */
 export async function toView(terminal: TestTerminal, name: string, shows: string | RegExp): Promise<void> {
   await terminal.press(":");
   terminal.type(name);

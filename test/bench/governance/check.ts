@@ -1,6 +1,6 @@
 /**
- * That a gateway which is said to govern does, before its cost is taken: figures of a gateway that lets everything through
- * would look the best.
+ * Asserts that a governed gateway does govern before its cost is measured: one that lets everything through would have
+ * the best figures.
  */
 
 import { readFile } from "node:fs/promises";
@@ -13,11 +13,11 @@ import { waitForReadyLine } from "../parts/gateway.ts";
 import { BUDGET } from "../parts/governed-deployment.ts";
 import type { Prepared } from "../stage.ts";
 
-/** A busy machine takes its time. */
+/** Allows for a busy machine. */
 const TIMEOUT_MS = 20_000;
 const POLL_MS = 20;
 
-/** Resolves when it serves and governs; rejects with what is wrong. A mode that does not govern is left alone. */
+/** Resolves when it serves and governs; rejects with the problem. Other modes are skipped. */
 export async function checkGoverned({ gateway, shape }: Prepared, server: Piece): Promise<void> {
   if (gateway.home === undefined || shape.credentials === undefined) return;
   const { port } = server;

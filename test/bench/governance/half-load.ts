@@ -1,7 +1,7 @@
 /**
- * What the governed gateway adds to an answer at half the rate that saturates it: requests come at that rate whether or
- * not earlier ones are answered, to the upstream directly, through the bare proxy and through the gateway in turn. Beside
- * each other stand what is added to the upstream's own answer and what the bare proxy adds to it.
+ * Latency that the governed gateway adds at half of its saturation rate: requests are sent at that rate whether or not
+ * earlier ones are answered, to the upstream directly, through the bare proxy and through the gateway in turn. Reported
+ * are the addition to the upstream's own latency, and that of the bare proxy.
  */
 
 import { startPiece } from "../parts/children.ts";

@@ -1,7 +1,7 @@
 /**
- * What a key weighs: a gateway started with many keys beside one started with a single key, after full collections, before
- * a key has been used and once each has. The heap is that of the main thread, with the buffers that its objects hold;
- * resident memory is that of all threads, the log's among them.
+ * Memory of a key: a gateway started with many keys compared with one with a single key, after full collections, before
+ * a key has been used and after each has. The heap is that of the main thread with the buffers of its objects; resident
+ * memory is that of all threads, including the log's.
  */
 
 import { CONFIG_MODEL } from "../parts/configuration.ts";
@@ -13,7 +13,7 @@ import { prepare, type Stage } from "../stage.ts";
 import { checkGoverned } from "./check.ts";
 
 const CLIENTS = 32;
-/** What a process takes for its first requests is not the keys'. */
+/** Memory for the first requests does not belong to the keys. */
 const LEAST_REQUESTS = 10_000;
 const MIB = 2 ** 20;
 
@@ -48,7 +48,7 @@ async function weigh(stage: Stage, keys: number): Promise<Weight> {
   const { gateway, shape } = prepared;
   const server = await startProbed(gateway, stage.pieces.probe);
   const heap = async (): Promise<number> => {
-    // What the first collection finalizes, the second frees.
+    // The second collection frees what the first one finalizes.
     await server.alive();
     const { heapBytes, externalBytes } = await server.alive();
     return heapBytes + externalBytes;

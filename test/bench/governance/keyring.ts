@@ -1,7 +1,7 @@
 /**
- * Keys of a governed gateway, and what they weigh. The first are minted through its admin socket as an operator would, the
+ * Keys of a governed gateway, and their memory. The first are minted through its admin socket as by an operator, the
  * others come with a restored archive, which takes seconds instead of minutes. The gateway is stopped afterwards; it is
- * started again in its folder, with its keys, wherever it is to be measured.
+ * started again in its folder, with its keys, for each measurement.
  */
 
 import { readFile, writeFile } from "node:fs/promises";
@@ -18,12 +18,12 @@ import { restoreArchive, saveArchive } from "../state/node.ts";
 
 export interface Keyring {
   readonly count: number;
-  /** Of the gateway: node file, deployment, state. */
+  /** Folder of the gateway: node file, deployment, state. */
   readonly home: string;
-  /** File with the text of a key a line. */
+  /** File with the text of one key per line. */
   readonly credentials: string;
   readonly mintedPerSecond: number;
-  /** Resident memory of the process before and after it took them, bytes. */
+  /** Resident memory of the process before and after it loaded them, in bytes. */
   readonly rssBefore: number;
   readonly rssAfter: number;
 }
@@ -35,10 +35,10 @@ interface Minting {
   readonly count: number;
 }
 
-/** Each has as many connections as a client of the admin API opens. */
+/** Each has as many connections as an admin API client opens. */
 const CLIENTS = 4;
 const CALLS_EACH = 64;
-/** More come with an archive. */
+/** More keys come with an archive. */
 const MOST_MINTED = 1_000;
 const LEADER_TIMEOUT_MS = 60_000;
 
@@ -77,7 +77,7 @@ async function waitForLeader(client: AdminClient): Promise<void> {
   }
 }
 
-/** Adds keys until there are `count`; returns the texts of those that were added. */
+/** Adds keys until there are `count`; returns the texts of the added ones. */
 async function restoreMore(home: string, minted: number, count: number): Promise<readonly string[]> {
   const node = { socketPath: socketIn(home) };
   const saved = join(home, "saved.tar.gz");

@@ -1,6 +1,6 @@
 /**
- * What is found in ordinary texts at a score of one half. The folder that GATEWAY_GUARDRAIL_TEXTS names has a folder for
- * each kind of text: manuals, source code, logs. Not each finding is wrong: a log has addresses and dates.
+ * Findings in ordinary texts at a score of one half. The folder in GATEWAY_GUARDRAIL_TEXTS has a folder for each kind
+ * of text: manuals, source code, logs. Not every finding is wrong: a log has addresses and dates.
  */
 
 import { readdirSync, readFileSync } from "node:fs";
@@ -10,7 +10,7 @@ import type { Figure } from "../parts/figures.ts";
 import type { Scenario } from "../parts/scenario.ts";
 import type { Given } from "./given.ts";
 
-/** UTF-16 units that are read as one text, as one turn of a conversation. */
+/** UTF-16 units read as one text, like one turn of a conversation. */
 const PIECE = 1_500;
 
 export const ALARMS: Scenario<Given> = {

@@ -1,4 +1,4 @@
-/** What the `pii` detector costs on ordinary texts, and that no text makes it cost more than its length. */
+/** Cost of the `pii` detector on ordinary texts, and that no text costs more than its length. */
 
 import { BUILT_IN, compileScan, engineOf, type Prefilter, type Scan } from "../../../src/server/detectors/pii/index.ts";
 import type { Aim, Figure } from "../parts/figures.ts";
@@ -9,7 +9,7 @@ import { HOSTILE, ORDINARY } from "./texts.ts";
 const MOST_WITHOUT_PHONES_US = 50;
 const MOST_WITH_PHONES_US = 150;
 const HOSTILE_LENGTH = 200_000;
-/** For twice the text. */
+/** Maximum growth for twice the text. */
 const MOST_GROWTH = 2.3;
 
 function scanOf(prefilter: Prefilter, hasPhones: boolean): Scan | undefined {

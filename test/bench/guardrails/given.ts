@@ -1,10 +1,10 @@
-/** What the scenarios of the bench of guardrails share. */
+/** Shared by the guardrail bench scenarios. */
 
 import type { ScenarioOptions } from "../parts/scenario.ts";
 
 export type Given = Pick<ScenarioOptions, "isQuick">;
 
-/** User CPU time of one call in microseconds: the least of several series, since what disturbs one only adds to it. */
+/** User CPU time of one call in microseconds: the minimum of several series, since disturbances only add to it. */
 export function cpuMicrosOf(call: () => void, { isQuick }: Given, calls = 200): number {
   const series = isQuick ? 4 : 12;
   for (let each = 0; each < calls; each++) call();

@@ -1,4 +1,4 @@
-/** The detector beside the Presidio analyzer, on the same texts in one run. */
+/** The detector compared with the Presidio analyzer, on the same texts in one run. */
 
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -21,7 +21,7 @@ import { cpuMicrosOf, type Given } from "./given.ts";
 const SCRIPT = fileURLToPath(new URL("presidio.py", import.meta.url));
 const TIMEOUT_MS = 170_000;
 const LEAST_TIMES_FASTER = 30;
-/** At which ours is meant to be used; Presidio's own default is to report all. */
+/** Recommended threshold of ours; Presidio's own default reports everything. */
 const THRESHOLD = 0.5;
 
 interface Answer {
@@ -70,7 +70,7 @@ function beside(given: Given, python: string, name: string, recognizers: "defaul
   return [speed, ...shared.map((type) => quality(type, what, cases, ours, theirs))];
 }
 
-/** By a model alone: no pattern of ours or theirs finds them. */
+/** Found by a model alone: no pattern finds them. */
 const MODEL_DRIVEN = new Set(["PERSON", "LOCATION", "ORGANIZATION", "NRP", "AGE", "ID", "TITLE"]);
 const isFoundByOurs = (type: string): boolean => !MODEL_DRIVEN.has(type);
 

@@ -1,8 +1,8 @@
-/** Texts that detection is timed on: about 1 KB each of what people and programs send. */
+/** Texts for timing detection: about 1 KB each of what people and programs send. */
 
 const repeated = (text: string): string => text.repeat(Math.ceil(1_000 / text.length)).slice(0, 1_000);
 
-/** By kind; each has what is usual for it, such as dates in a log. */
+/** Texts by kind; each has its usual content, such as dates in a log. */
 export const ORDINARY: Readonly<Record<string, string>> = {
   "English prose": repeated(
     "The delivery for the new shop was supposed to arrive on Tuesday, but the carrier called this morning and said that two " +
@@ -35,7 +35,7 @@ export const ORDINARY: Readonly<Record<string, string>> = {
   ),
 };
 
-/** Each as long as it is asked to be, with nothing in it that ends a search early. */
+/** Texts of the requested length without anything that ends a search early. */
 export const HOSTILE: Readonly<Record<string, (length: number) => string>> = {
   "one word": (length) => "a".repeat(length),
   digits: (length) => "7".repeat(length),

@@ -1,7 +1,7 @@
 /**
- * Added latency of an inspected request, in rounds: through an Envoy that asks nobody, one that asks a service which looks at
- * nothing, and one that asks the inspector; and then the other way round. What is added, and its ratio, is taken within a
- * round, and the median of the rounds is what is reported.
+ * Added latency of an inspected request, in rounds: through an Envoy without inspection, one that calls a service
+ * without inspection logic, and one that calls the inspector; then in reverse order. Additions and ratios are computed
+ * within a round, and the median of the rounds is reported.
  */
 
 import type { LoadJob } from "../child/load.ts";
@@ -10,7 +10,7 @@ import type { Scenario } from "../parts/scenario.ts";
 import { median } from "../statistics.ts";
 import type { InspectorStage, Seconds, Through } from "./stage.ts";
 
-/** What inspecting may add, beside the detector's own time, to what asking anybody adds. */
+/** Maximum ratio of the inspector's addition, without the detector's own time, to that of any service. */
 const MOST_RATIO = 1.5;
 
 const ROUNDS = 7;
@@ -46,7 +46,7 @@ export const scenarioOf = (cell: Cell): Scenario<CellsGiven> => ({
     const ask = async (through: Through, requests: number): Promise<Latency> => {
       const result = await stage.ask(jobOf(cell, stage.ports[through], requests));
       if (result.kind === "broken") throw new Error(`load through ${through}: ${result.reason}`);
-      // It lets its connections fill up with resets, which a server of Node's takes a thousand of.
+      // Its connections fill up with resets, of which a Node server accepts a thousand.
       if (through === "empty") lost += result.failures;
       else if (result.failures > 0) {
         throw new Error(`${result.failures} through ${through} were not 2xx, the last ${result.failedWith}`);
@@ -91,9 +91,9 @@ const meanUs = (before: Seconds, after: Seconds): number => (after.sumUs - befor
 interface Beside {
   readonly detectorUs: number;
   readonly verdictUs: number;
-  /** Of a request, which the filter sent. */
+  /** Messages per request sent by the filter. */
   readonly messages: number;
-  /** Requests that the service which looks at nothing has lost. */
+  /** Requests lost by the service without inspection logic. */
   readonly lost: number;
   readonly cpuUs: Readonly<Record<"empty" | "inspector", number>>;
 }
@@ -136,7 +136,7 @@ function figuresOf(
   return [...figures, own];
 }
 
-/** On one connection: no request waits for another. */
+/** Uses one connection, so that no request waits for another. */
 function jobOf({ bytes, way }: Cell, port: number, requests: number): LoadJob {
   const shape = { kind: "texts", texts: [requestOf(bytes, way, port)] } as const;
   return { port, shape, connections: 1, requests, ...(way === "streamed" && { pieces: PIECES }) };

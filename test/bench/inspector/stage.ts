@@ -1,6 +1,6 @@
 /**
- * What a cell of the inspector's bench is measured on: one upstream, and three Envoys in front of it. One asks nobody, one a
- * service that looks at nothing, one a gateway that inspects. All are processes of their own, as is the generator.
+ * Setup of a cell of the inspector's bench: one upstream, and three Envoys in front of it. One calls nothing, one a
+ * service without inspection logic, one an inspecting gateway. All are separate processes, as is the generator.
  */
 
 import { mkdir, writeFile } from "node:fs/promises";
@@ -22,7 +22,7 @@ const PROTO = fileURLToPath(new URL("../../../proto/external_processor.proto", i
 
 const DETECTOR = "cards";
 
-/** Nothing is remembered: the same text is read each time it comes. */
+/** Without a cache, so that the same text is read each time. */
 const DEPLOYMENT = {
   guardrails: {
     cache_entries: 0,
@@ -31,7 +31,7 @@ const DEPLOYMENT = {
   },
 };
 
-/** Of Envoy 1.37 and later, in its default configuration. */
+/** Default configuration of Envoy 1.37 and later. */
 const MODES = { request: "streamed", response: "off" } as const;
 
 export type Through = "nothing" | "empty" | "inspector";
@@ -39,11 +39,11 @@ export type Through = "nothing" | "empty" | "inspector";
 export interface InspectorStage {
   readonly ask: Ask;
   readonly ports: Readonly<Record<Through, number>>;
-  /** CPU time of whoever is asked there, in microseconds since its start. */
+  /** CPU time of the called service, in microseconds since its start. */
   readonly cpuOf: (through: Exclude<Through, "nothing">) => number;
-  /** Messages that this Envoy's filter has sent. */
+  /** Messages sent by this Envoy's filter. */
   readonly messagesOf: (through: Exclude<Through, "nothing">) => Promise<number>;
-  /** Of the inspector: what is counted of a histogram, and its sum in microseconds. */
+  /** Count and sum of an inspector's histogram, the sum in microseconds. */
   readonly seconds: (series: string) => Promise<Seconds>;
   readonly end: () => Promise<void>;
 }
@@ -53,7 +53,7 @@ export interface Seconds {
   readonly sumUs: number;
 }
 
-/** `envoy`: its executable. `profileFolder`: of the inspector's CPU profiles; undefined: none are taken. */
+/** `envoy` is its executable. `profileFolder` is for the inspector's CPU profiles; `undefined` for none. */
 export async function openInspectorStage(envoy: string, profileFolder: string | undefined): Promise<InspectorStage> {
   const pieces = await compilePieces();
   const upstream = await startPiece(pieces.upstream, []);

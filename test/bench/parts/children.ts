@@ -1,6 +1,6 @@
 /**
- * Child processes that end with the bench: when it is done, when it throws, and when it is interrupted. Pieces of ours
- * get a channel and leave on their own when it closes; foreign programs are killed here.
+ * Child processes that end with the bench: when it is done, when it throws, and when it is interrupted. Our own pieces
+ * get a channel and exit when it closes; foreign programs are killed here.
  */
 
 import { type ChildProcess, fork, type SpawnOptions, spawn } from "node:child_process";
@@ -10,11 +10,11 @@ import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Listening } from "../child/channel.ts";
 
-/** Between SIGTERM and SIGKILL. A gateway that drains longer than this has nothing left to drain in a bench. */
+/** Time between SIGTERM and SIGKILL. A gateway has nothing to drain for longer in a bench. */
 const STOP_TIMEOUT_MS = 10_000;
-/** A busy machine takes its time; what cannot start ends by itself. */
+/** Allows for a busy machine; a program that cannot start ends by itself. */
 const START_TIMEOUT_MS = 60_000;
-/** Of what a child writes, this much of the end is kept for the message about its failure. */
+/** Length of a child's output kept for the message about its failure. */
 const KEPT_OUTPUT_CHARS = 16_384;
 
 const running = new Set<ChildProcess>();
@@ -23,7 +23,7 @@ let isGuarded = false;
 
 export interface Child {
   readonly pid: number;
-  /** The end of what it wrote on stderr. */
+  /** Returns the end of its stderr. */
   output(): string;
   hasEnded(): boolean;
   stop(): Promise<void>;
@@ -33,7 +33,7 @@ export interface Piece extends Child {
   readonly port: number;
 }
 
-/** A folder that is removed when the bench ends, after the children that write in it. */
+/** Removes a folder when the bench ends, after the children that write to it. */
 export function removeAtEnd(folder: string): void {
   guard();
   folders.add(folder);
@@ -44,7 +44,7 @@ export function startChild(command: string, args: readonly string[], options: Sp
   return own(child);
 }
 
-/** One of the compiled pieces of this folder; resolves when it listens. */
+/** Starts one of the compiled pieces of this folder; resolves when it listens. */
 export async function startPiece(file: string, args: readonly string[]): Promise<Piece> {
   const child = fork(file, args, { execArgv: [], stdio: ["ignore", "ignore", "pipe", "ipc"] });
   const owned = own(child);
@@ -52,7 +52,7 @@ export async function startPiece(file: string, args: readonly string[]): Promise
   return Object.assign(owned, { port: message.port });
 }
 
-/** A program that is asked over its channel: one question at a time, each with one answer. */
+/** Starts a program with requests over its channel: one at a time, each with one answer. */
 export function startAsked<Question extends object, Answer>(
   file: string,
   args: readonly string[] = [],
@@ -69,7 +69,7 @@ export function startAsked<Question extends object, Answer>(
   return Object.assign(owned, { ask });
 }
 
-/** Polls until the port takes connections; rejects when the child ends first. */
+/** Polls until the port accepts connections; rejects if the child ends first. */
 export async function waitForPort(port: number, child: Child): Promise<void> {
   const deadline = performance.now() + START_TIMEOUT_MS;
   while (!(await takesConnections(port))) {
@@ -122,7 +122,7 @@ function own(child: ChildProcess): Child {
   };
 }
 
-/** Rejects when the child ends before the promise settles, instead of waiting for ever. */
+/** Rejects if the child ends before the promise settles, instead of waiting forever. */
 async function withEnd<Value>(promise: Promise<unknown[]>, child: Child): Promise<Value & unknown[]> {
   const ended = new AbortController();
   const watch = async (): Promise<never> => {

@@ -1,6 +1,6 @@
 /**
  * The pieces of the bench as plain JavaScript in a temporary folder. They run without a loader, so that the bare proxy
- * is measured as the gateway is: one compiled file, no hooks, no source maps.
+ * is measured like the gateway: one compiled file, no hooks, no source maps.
  */
 
 import { mkdtemp } from "node:fs/promises";

@@ -1,6 +1,6 @@
 /**
- * Node file and deployment document of the gateway under test: 20 providers and 50 aliases, metrics on; and with a mode
- * that governs, the sections that make it govern and a local socket by which keys are minted.
+ * Node file and deployment document of the measured gateway: 20 providers and 50 aliases, metrics on; in a governing
+ * mode also the sections for it and a local socket for minting keys.
  */
 
 import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
@@ -10,22 +10,22 @@ import { MCP_PATH } from "../child/requests.ts";
 import { governedSections, guardrailsOf } from "./governed-deployment.ts";
 
 /**
- * `governed` asks for keys and applies rules and a budget; `recorded` does that, and a rule decides each request; `guarded`
- * does what `governed` does, and reads what each request says; `guarded answers` reads what answers say.
+ * `governed` requires keys and applies rules and a budget; `recorded` adds a rule that decides each request; `guarded`
+ * adds inspection of requests to `governed`; `guarded answers` inspects answers.
  */
 export type GatewayMode = "flag" | "config" | "governed" | "recorded" | "guarded" | "guarded answers";
 
-/** A model of the tenth provider, as it is called there and by one of its aliases. */
+/** A model of the tenth provider, by its own name and by one of its aliases. */
 export const CONFIG_MODEL = "p10-chat";
 export const CONFIG_ALIAS = "alias-10";
 
-/** Of a provider that speaks the messages dialect. */
+/** Model of a provider with the messages dialect. */
 export const MESSAGES_MODEL = "m-chat";
 
-/** Of a provider that has chat completions alone; the same length of a name. */
+/** Model of a provider with chat completions alone; a name of the same length. */
 export const CHAT_MODEL = "ch-chatt";
 
-/** Of a provider whose requests are signed; the same upstream, and the same length of a name. */
+/** Model of a provider with signed requests; same upstream, and a name of the same length. */
 export const SIGNED_MODEL = "sg-chatt";
 
 const PROVIDERS = 20;
@@ -33,7 +33,7 @@ const ALIASES = 50;
 
 interface Configuring {
   readonly mode: Exclude<GatewayMode, "flag">;
-  /** Of the node file and the state; what is there already is served again. */
+  /** Folder of node file and state; existing content is served again. */
   readonly home: string;
   readonly port: number;
   readonly metricsPort: number;
@@ -47,7 +47,7 @@ export interface CertificateFiles {
   readonly keyFile: string;
 }
 
-/** A folder for `writeConfiguration`. */
+/** Makes a folder for `writeConfiguration`. */
 export async function makeHome(folder: string): Promise<string> {
   const home = await mkdtemp(join(folder, "node-"));
   await mkdir(join(home, "state"), { mode: 0o700 });
@@ -56,7 +56,7 @@ export async function makeHome(folder: string): Promise<string> {
 
 export const socketIn = (home: string): string => join(home, "admin.sock");
 
-/** Gives the path of the node file. */
+/** Returns the path of the node file. */
 export async function writeConfiguration(options: Configuring): Promise<string> {
   const { home, mode } = options;
   const isGoverned = mode !== "config";
@@ -84,7 +84,7 @@ export async function writeConfiguration(options: Configuring): Promise<string> 
   return join(home, "node.yaml");
 }
 
-/** Alias n belongs to provider n modulo 20 (provider 20 for those that divide), so each provider has two or three. */
+/** Alias n belongs to provider n modulo 20 (provider 20 for multiples), so each provider has two or three. */
 function routing(upstreamPort: number): object {
   const providers = Array.from({ length: PROVIDERS }, (_, index) => {
     const number = index + 1;

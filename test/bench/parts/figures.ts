@@ -1,4 +1,4 @@
-/** Figures with aims as a table or JSON. Pure. */
+/** Figures with targets as a table or JSON. Pure. */
 
 import { align } from "../report.ts";
 
@@ -11,12 +11,12 @@ export interface Figure<Unit extends string = string> {
   readonly name: string;
   readonly value: number;
   readonly unit: Unit;
-  /** Undefined: for information. */
+  /** `undefined` for information only. */
   readonly aim: Aim | undefined;
   readonly detail: string;
 }
 
-/** What one bench shows of each figure besides, before the detail. */
+/** An additional column of one bench, before the detail. */
 export interface ExtraColumn<Row extends Figure> {
   readonly heading: string;
   cell(row: Row): string;
@@ -62,7 +62,7 @@ function renderAim(aim: Aim | undefined): string {
   return aim?.atMost === undefined ? "" : `<= ${aim.atMost}`;
 }
 
-/** Three digits at least, and none that say nothing. */
+/** Formats at least three significant digits, without meaningless ones. */
 export function showNumber(value: number): string {
   if (value >= 100 || value === 0) return value.toFixed(0);
   return Math.abs(value) < 0.1 ? value.toFixed(4) : value.toFixed(2);

@@ -1,4 +1,4 @@
-/** Those that are measured beside ours. */
+/** Foreign gateways that are measured beside ours. */
 import type { ForeignGateway, ForeignName } from "./foreign.ts";
 import { LITELLM } from "./litellm.ts";
 import { PORTKEY } from "./portkey.ts";

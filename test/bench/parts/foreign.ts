@@ -1,7 +1,6 @@
 /**
- * Gateways of others as yardsticks: pinned, installed by their own package manager into the folder of the bench, and run
- * there as their authors start them. They are measured and nothing else: no file of theirs is kept, and none is in this
- * repository.
+ * Other gateways as yardsticks: pinned, installed by their own package manager into the bench's folder, and run there
+ * as their authors start them. They are only measured: no file of theirs is kept, and none is in this repository.
  */
 
 import { execFile } from "node:child_process";
@@ -12,22 +11,28 @@ import type { Piece } from "./children.ts";
 export type ForeignName = "portkey" | "litellm";
 
 export interface ForeignGateway {
-  /** Of the scenario's load: it takes so many times as long that a round with all the requests would be one of minutes. */
+  /** Share of the scenario's load: it is so much slower that a round with all requests would take minutes. */
   readonly share: number;
-  /** Into a folder below this one, from whichever registry the package manager is configured with. Rejects with why it cannot be had. */
+  /**
+   * Installs into a folder below this one, from the package manager's configured registry. Rejects with the reason if
+   * it is not available.
+   */
   install(folder: string): Promise<InstalledGateway>;
 }
 
 export interface InstalledGateway {
-  /** `loopback`: the compiled piece that keeps a program of Node off the network. It gets nothing of our environment but the path. */
+  /**
+   * `loopback` is the compiled piece that keeps a Node program off the network. Of our environment only the path is
+   * passed.
+   */
   start(given: { readonly upstreamPort: number; readonly loopback: string; readonly model: string }): Promise<Piece>;
-  /** What is sent to it where the gateway is sent this. */
+  /** Returns the request for it that corresponds to the gateway's. */
   asked(shape: RequestShape, upstreamPort: number): RequestShape;
 }
 
 const INSTALL_TIMEOUT_MS = 300_000;
 
-/** Runs a package manager. Rejects with the line in which it says why it failed. */
+/** Runs a package manager. Rejects with its error line. */
 export async function install(command: string, args: readonly string[], cwd: string): Promise<void> {
   try {
     await promisify(execFile)(command, args, { cwd, timeout: INSTALL_TIMEOUT_MS, maxBuffer: 1 << 24 });
@@ -36,7 +41,7 @@ export async function install(command: string, args: readonly string[], cwd: str
   }
 }
 
-/** The first line that is marked as an error, or the first of all. */
+/** Returns the first line marked as an error, or the first of all. */
 function reasonIn(text: string): string {
   const lines = text.split("\n");
   return lines.find((line) => /^(npm error|ERROR:)/.test(line)) ?? lines[0] ?? "";

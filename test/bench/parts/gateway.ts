@@ -1,6 +1,6 @@
 /**
- * The gateway under test, started as an operator would: flag mode with one upstream, or config mode with a node file and
- * a deployment. Its stderr is read for the line that says it is ready.
+ * The measured gateway, started like by an operator: flag mode with one upstream, or config mode with a node file and a
+ * deployment. Its stderr is read for the ready line.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -14,37 +14,37 @@ export interface GatewayOptions {
   readonly file: string;
   readonly mode: GatewayMode;
   readonly upstreamPort: number;
-  /** Where configuration and state go. */
+  /** Folder for configuration and state. */
   readonly folder: string;
-  /** A folder in which a gateway of the same mode ran before, with its state; left out, a new one in `folder`. */
+  /** Folder in which a gateway of the same mode ran before, with its state; a new one in `folder` by default. */
   readonly home?: string;
-  /** Of a gateway with a node file: it speaks TLS. */
+  /** Enables TLS, with a node file. */
   readonly tls?: CertificateFiles;
-  /** Beside the bench's own environment. */
+  /** Variables beside the bench's own environment. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Flags for node itself, such as those of the profiler. */
+  /** Node flags, such as those of the profiler. */
   readonly nodeFlags?: readonly string[];
 }
 
-/** Past this a gateway is broken, not slow: the aim is one second. */
+/** A slower gateway is broken: the target is one second. */
 const READY_TIMEOUT_MS = 60_000;
 
 export interface StartedGateway extends Piece {
-  /** From spawn to the first accepted connection, milliseconds. */
+  /** Milliseconds from spawn to the first accepted connection. */
   readonly listeningMs: number;
 }
 
 export async function startGateway(options: GatewayOptions): Promise<StartedGateway> {
   const { port, args } = await configured(options);
   const startedAt = performance.now();
-  // What one process costs is compared, unless the scenario is about several.
+  // The cost of one process is compared, unless the scenario is about several.
   const env = { ...process.env, GATEWAY_WORKERS: "1", ...options.env };
   const child = startChild(process.execPath, [...(options.nodeFlags ?? []), options.file, ...args], { env });
   await waitForPort(port, child);
   return Object.assign(child, { port, listeningMs: performance.now() - startedAt });
 }
 
-/** Under the probe, a compiled piece, which tells what is alive after a full collection. */
+/** Starts it under the probe, a compiled piece that reports what is alive after a full collection. */
 export async function startProbed(
   options: GatewayOptions,
   probe: string,
@@ -68,7 +68,7 @@ async function configured(
   return { port, args: ["-config", await writeConfiguration(configuring)] };
 }
 
-/** Waits for the log line whose message is `ready`. */
+/** Waits for the log line with the message `ready`. */
 export async function waitForReadyLine(child: Child): Promise<void> {
   const deadline = performance.now() + READY_TIMEOUT_MS;
   while (!child.output().split("\n").some(isReadyLine)) {

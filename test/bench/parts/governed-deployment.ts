@@ -1,16 +1,17 @@
 /**
- * What a governed deployment of the bench says besides its providers: keys only, one profile with a list of models and a
- * shared budget that nobody will exhaust, and four rules that no request of the bench matches, two for everybody and two of
- * the profile, and two for calls of tools. All are looked at with each request. A deployment that records has one more, which decides each request.
+ * Content of a governed deployment beside its providers: keys only, one profile with a list of models and a shared
+ * budget that is never exhausted, and four rules that no request of the bench matches, two for everybody and two of the
+ * profile, and two for tool calls. All are evaluated for each request. A recording deployment has one more, which
+ * decides each request.
  */
 
 export const PROFILE = "engineers";
 export const BUDGET = "engineering";
-/** Tokens a day: of 260 each, more requests than a thousand benches send. */
+/** Tokens per day: at 260 each, more requests than a thousand benches send. */
 const LIMIT = 1_000_000_000_000;
 
 interface Governing {
-  /** The one that the bench asks for. */
+  /** The model that the bench requests. */
   readonly model: string;
   /** A rule decides each request, which is therefore recorded. */
   readonly isRecorded: boolean;
@@ -58,7 +59,7 @@ const DECIDING = {
   controls: ["AC-3", "SOC2-CC6.1"],
 };
 
-/** One detector with all that it knows, and four rules, of which no text of the bench meets one. Left out: of requests. */
+/** One detector with everything it knows, and four rules that no text of the bench matches. For requests by default. */
 export const guardrailsOf = (kinds: readonly string[] | undefined): object => ({
   score_threshold: 0.5,
   detectors: [{ type: "pii", prefilter: "pure", ...(kinds !== undefined && { apply_to: kinds }) }],

@@ -1,6 +1,6 @@
 /**
- * LiteLLM's proxy, one worker, with a model and a key of its own. Budgets are left out: it keeps them in a database beside
- * it. Needs a Python that has `venv`.
+ * LiteLLM's proxy, one worker, with its own model and key. Budgets are omitted, since it keeps them in a database.
+ * Needs a Python with `venv`.
  */
 
 import { mkdir, writeFile } from "node:fs/promises";
@@ -10,7 +10,7 @@ import { startChild, waitForPort } from "./children.ts";
 import { type ForeignGateway, install } from "./foreign.ts";
 
 const VERSION = "1.106.0";
-/** The parts of it that decide what a request costs; it leaves their versions open. */
+/** Dependencies that decide its cost per request, whose versions it leaves open. */
 const BESIDE = ["fastapi==0.165.0", "starlette==1.10.0", "uvicorn==0.54.0", "aiohttp==3.14.5", "httpx==0.28.1"];
 const KEY = "sk-bench-client";
 
@@ -37,7 +37,7 @@ export const LITELLM: ForeignGateway = {
         const address = ["--host", "127.0.0.1", "--port", String(port)];
         const child = startChild(program("litellm"), ["--config", file, ...address, "--num_workers", "1"], {
           cwd: prefix,
-          // Prices come with it; else it asks for newer ones at its start.
+          // Uses its included prices; otherwise it downloads newer ones at its start.
           env: { PATH: process.env["PATH"], HOME: prefix, LITELLM_LOG: "ERROR", LITELLM_LOCAL_MODEL_COST_MAP: "True" },
         });
         await waitForPort(port, child);

@@ -1,4 +1,4 @@
-/** nginx as a second yardstick, where it is installed: one process, keep-alive to the upstream, logs off. */
+/** nginx as a second yardstick, if installed: one process, keep-alive to the upstream, logs off. */
 
 import { spawnSync } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
@@ -20,7 +20,7 @@ export async function startNginx(folder: string, upstreamPort: number): Promise<
   return Object.assign(child, { port });
 }
 
-/** One process without a master, so that its CPU time is the whole of it. Temporary paths are relative to the prefix. */
+/** One process without a master, so that its CPU time is the total. Temporary paths are relative to the prefix. */
 function configure(port: number, upstreamPort: number): string {
   return `daemon off;
 master_process off;

@@ -1,6 +1,6 @@
 /**
- * Portkey's open-source gateway, started without any configuration: it forwards to the upstream of the bench by the headers
- * of each request.
+ * Portkey's open-source gateway, started without configuration: the headers of each request make it forward to the
+ * bench's upstream.
  */
 
 import { mkdir, readFile, writeFile } from "node:fs/promises";
@@ -13,7 +13,7 @@ const NAME = "@portkey-ai/gateway";
 const VERSION = "1.15.2";
 const INTEGRITY = "sha512-OuwwQEJ0rnKQuPgaCqyMpP+X5Uly2h9EBDm5Lx/NYu9MXTzB/nKrKgjd8J3vPGeNpYoyxTzKSzTV2tGv8Dd+fg==";
 /**
- * The parts of it that decide what a request costs; it leaves their versions open. With later ones of the server it
+ * Dependencies that decide its cost per request, whose versions it leaves open. With later versions of the server it
  * answers every stream with a 500 on Node 20.
  */
 const OVERRIDES = { hono: "4.13.19", "@hono/node-server": "1.13.8" };
@@ -25,7 +25,7 @@ export const PORTKEY: ForeignGateway = {
     const manifest = { private: true, dependencies: { [NAME]: VERSION }, overrides: OVERRIDES };
     await mkdir(prefix);
     await writeFile(join(prefix, "package.json"), JSON.stringify(manifest));
-    // Without scripts of any package.
+    // Without package scripts.
     const flags = ["--ignore-scripts", "--omit=dev", "--no-audit", "--no-fund", "--loglevel=error"];
     await install("npm", ["install", "--prefix", prefix, ...flags], prefix);
     const integrity = readIntegrity(await readFile(join(prefix, "package-lock.json"), "utf8"));
@@ -52,7 +52,7 @@ export const PORTKEY: ForeignGateway = {
   },
 };
 
-/** What npm checked the package against, by the lock file that it wrote. */
+/** Returns the integrity that npm checked, from the lock file that it wrote. */
 export function readIntegrity(lock: string): string | undefined {
   const { packages } = JSON.parse(lock) as {
     readonly packages?: Readonly<Record<string, { readonly integrity?: string }>>;

@@ -1,28 +1,28 @@
 /**
- * What the kernel says of a process: CPU time (user plus system, every thread), resident memory, open descriptors.
+ * Kernel figures of a process: CPU time (user plus system, every thread), resident memory, open descriptors.
  *
  * CPU time is the sum of `/proc/<pid>/task/<tid>/schedstat` (nanoseconds; proc(5)), which resolves runs of a tenth of a
- * second that the 10 ms ticks of `/proc/<pid>/stat` cannot. A thread that ends takes its figure along; the processes
- * measured here keep their threads. Kernels without schedstat give the ticks, systems without /proc what `ps` says.
+ * second, unlike the 10 ms ticks of `/proc/<pid>/stat`. The figure of a thread that ends is lost; the measured
+ * processes keep their threads. Kernels without schedstat give the ticks, systems without /proc the output of `ps`.
  */
 
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 
-/** USER_HZ: 100 on every architecture Node runs on; the kernel scales what it shows user space to it. */
+/** USER_HZ: 100 on every architecture of Node; the kernel scales its output to it. */
 const TICKS_PER_SECOND = 100;
 
 const hasProc = existsSync("/proc/self/stat");
 const hasSchedstat = existsSync("/proc/self/schedstat");
 
-/** CPU time the process has used since its start, microseconds. */
+/** CPU time of the process since its start, in microseconds. */
 export function cpuMicros(pid: number): number {
   if (hasProc && hasSchedstat) return schedstatMicros(pid);
   if (hasProc) return parseStatTicks(readFileSync(`/proc/${pid}/stat`, "utf8")) * (1e6 / TICKS_PER_SECOND);
   return parsePsTime(execFileSync("ps", ["-o", "time=", "-p", String(pid)], { encoding: "utf8" })) * 1e6;
 }
 
-/** Resident set, bytes. */
+/** Resident set in bytes. */
 export function residentBytes(pid: number): number {
   if (hasProc) return parseStatusRss(readFileSync(`/proc/${pid}/status`, "utf8"));
   return Number(execFileSync("ps", ["-o", "rss=", "-p", String(pid)], { encoding: "utf8" })) * 1024;
@@ -33,7 +33,7 @@ export interface Descriptors {
   readonly sockets: number;
 }
 
-/** What the process has open; undefined without /proc. */
+/** Open descriptors of the process; `undefined` without /proc. */
 export function readDescriptors(pid: number): Descriptors | undefined {
   if (!hasProc) return undefined;
   const names = readdirSync(`/proc/${pid}/fd`);
@@ -58,7 +58,7 @@ export interface ThreadUsage {
   readonly micros: number;
 }
 
-/** CPU time of each thread; the one whose id is the process's is the main thread. Empty without schedstat. */
+/** CPU time of each thread; the one with the process's id is the main thread. Empty without schedstat. */
 export function threadMicros(pid: number): readonly ThreadUsage[] {
   if (!hasSchedstat) return [];
   return readdirSync(`/proc/${pid}/task`).flatMap((thread): readonly ThreadUsage[] => {
@@ -67,21 +67,21 @@ export function threadMicros(pid: number): readonly ThreadUsage[] {
       const name = readFileSync(`/proc/${pid}/task/${thread}/comm`, "utf8").trim();
       return [{ id: Number(thread), name, micros: nanos / 1e3 }];
     } catch {
-      return []; // it ended between the listing and the reading; its time is gone with it
+      return []; // it ended between listing and reading; its time is lost
     }
   });
 }
 
 /**
- * How long the main thread has been ready to run and no core was free, microseconds; NaN without schedstat. What delays a
- * thread and is not in here, the thread does itself.
+ * Time in which the main thread was ready to run without a free core, in microseconds; NaN without schedstat. Any other
+ * delay is caused by the thread itself.
  */
 export function mainThreadWaitMicros(pid: number): number {
   if (!hasSchedstat) return Number.NaN;
   return Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, "utf8").split(" ")[1]) / 1e3;
 }
 
-/** Processes that it has started; none without /proc. */
+/** Child processes; none without /proc. */
 export function childrenOf(pid: number): readonly number[] {
   if (!hasProc) return [];
   return readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
@@ -89,18 +89,21 @@ export function childrenOf(pid: number): readonly number[] {
   );
 }
 
-/** utime + stime of a `/proc/<pid>/stat` line. The command may hold spaces and brackets, so fields count from its end. */
+/**
+ * utime + stime of a `/proc/<pid>/stat` line. The command may contain spaces and parentheses, so fields count from its
+ * end.
+ */
 export function parseStatTicks(line: string): number {
   const fields = line.slice(line.lastIndexOf(")") + 2).split(" ");
   return Number(fields[11]) + Number(fields[12]);
 }
 
-/** VmRSS of a `/proc/<pid>/status` text, bytes. */
+/** VmRSS of a `/proc/<pid>/status` text, in bytes. */
 export function parseStatusRss(text: string): number {
   return Number(/^VmRSS:\s*(\d+) kB/m.exec(text)?.[1] ?? Number.NaN) * 1024;
 }
 
-/** Seconds of `[[dd-]hh:]mm:ss[.cc]`, as `ps -o time` prints it. */
+/** Seconds of `[[dd-]hh:]mm:ss[.cc]`, as printed by `ps -o time`. */
 export function parsePsTime(text: string): number {
   const [clock = "", days = "0"] = text.trim().split("-").reverse();
   const seconds = clock.split(":").reduce((sum, part) => sum * 60 + Number(part), 0);

@@ -1,6 +1,6 @@
 /**
- * The frame of a bench that is a list of scenarios: its command line, the scenarios that were asked for one after the
- * other, and the end. A scenario starts its own processes and ends them.
+ * Frame of a bench with a list of scenarios: its command line, the requested scenarios one after the other, and the
+ * end. A scenario starts its own processes and ends them.
  */
 
 import { parseArgs } from "node:util";
@@ -11,7 +11,7 @@ export interface ScenarioOptions {
   readonly isQuick: boolean;
   readonly isJson: boolean;
   readonly only: readonly string[];
-  /** Folder for CPU profiles of what is measured; undefined: none are taken. */
+  /** Folder for CPU profiles of the measured processes; `undefined` for none. */
   readonly profileFolder: string | undefined;
   readonly isStrict: boolean;
 }
@@ -32,7 +32,7 @@ export function usageOf(script: string): string {
 `;
 }
 
-/** One dash is as good as two, as with the flags of the gateway. Throws with a sentence for whoever typed it. */
+/** Accepts one dash and two, like the flags of the gateway. Throws with a message for the user. */
 export function parseScenarioOptions(argv: readonly string[], names: readonly string[]): ScenarioOptions {
   const { values } = parseArgs({
     args: argv.map((arg) => arg.replace(/^-(?=[a-z]{2})/, "--")),
@@ -55,7 +55,7 @@ export function parseScenarioOptions(argv: readonly string[], names: readonly st
   };
 }
 
-/** Undefined, and the usage on stderr, when the command line cannot be read. */
+/** Returns `undefined`, and prints the usage on stderr, if the command line is invalid. */
 export function readScenarioOptions(script: string, names: readonly string[]): ScenarioOptions | undefined {
   try {
     return parseScenarioOptions(process.argv.slice(2), names);
@@ -65,7 +65,7 @@ export function readScenarioOptions(script: string, names: readonly string[]): S
   }
 }
 
-/** What cannot be measured is a miss in the table, so that the others are still shown. */
+/** A failed measurement is a miss in the table, so that the others are still shown. */
 export async function guarded<Given, Unit extends string>(
   scenario: Scenario<Given, Unit>,
   given: Given,
@@ -78,7 +78,7 @@ export async function guarded<Given, Unit extends string>(
   }
 }
 
-/** The last line, or the JSON; gives the exit status. */
+/** Prints the last line or the JSON; returns the exit status. */
 export function conclude(figures: readonly Figure[], { isJson, isStrict }: ScenarioOptions): number {
   const missed = countMissed(figures);
   if (isJson) process.stdout.write(`${figuresAsJson(figures)}\n`);

@@ -1,6 +1,6 @@
 /**
- * The node of the bench as the build makes the gateway: bundled, the worker a file of its own where `openCluster` looks
- * for it. Dependencies are those of the repository.
+ * The node of the bench built like the gateway: bundled, with the worker as a file of its own where `openCluster` looks
+ * for it. Dependencies are the repository's.
  */
 
 import { symlink, writeFile } from "node:fs/promises";
@@ -10,7 +10,7 @@ import { build } from "esbuild";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 
-/** Writes into `folder`; gives the file to run. */
+/** Writes into `folder`; returns the file to run. */
 export async function compileNode(folder: string): Promise<string> {
   await symlink(join(root, "node_modules"), join(folder, "node_modules"), "dir");
   await writeFile(join(folder, "package.json"), '{ "type": "module" }');

@@ -1,7 +1,7 @@
 /**
- * A hundred thousand keys in 64 MiB of rows: how long it takes to write them, to save, restart, restore and to bring a
- * blank node in, and how much memory the process has at most meanwhile. While a snapshot is written and while a node
- * joins, one client goes on writing, which shows how long the worker is away.
+ * A hundred thousand keys in 64 MiB of rows: time to write them, to save, restart, restore and add an empty node, and
+ * the peak memory meanwhile. While a snapshot is written and while a node joins, one client keeps writing, which shows
+ * how long the worker is blocked.
  */
 
 import { stat } from "node:fs/promises";
@@ -15,7 +15,10 @@ const KEYS = 100_000;
 const CLIENTS = 256;
 const SAMPLE_MS = 20;
 const MIB = 2 ** 20;
-/** Five copies of the state beside a process of its own: two threads hold the rows, and a file, a build and the garbage in between. */
+/**
+ * Five copies of the state plus the process itself: two threads hold the rows, and there are a file, a build and
+ * garbage.
+ */
 const MOST_MIB = 768;
 
 export const LARGE_STATE: Scenario = { name: "large-state", run: largeState };
@@ -98,7 +101,7 @@ async function largeState(given: Surroundings): Promise<readonly Figure[]> {
   return figures;
 }
 
-/** One client until it is told; the longest write. */
+/** Writes with one client until stopped; returns the longest write. */
 async function writeOn(node: RaftNode, isOver: AbortSignal): Promise<number> {
   let longest = 0;
   while (!isOver.aborted) {
@@ -129,7 +132,7 @@ async function watched<Value>(node: RaftNode, work: () => Promise<Value>): Promi
   }
 }
 
-/** After a pause for the collector. */
+/** Pauses for the garbage collector. */
 async function rest(node: RaftNode): Promise<string> {
   await sleep(1_000);
   const { value } = await node.ask({ kind: "memory" });

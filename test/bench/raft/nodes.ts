@@ -1,4 +1,4 @@
-/** Nodes as child processes, alone or as a cluster on the loopback, their data directories in one folder. */
+/** Nodes as child processes, single or as a cluster on the loopback, with their data directories in one folder. */
 
 import { mkdirSync, mkdtempSync } from "node:fs";
 import { join } from "node:path";
@@ -14,9 +14,9 @@ export type Done = Extract<NodeAnswer, { kind: "done" }>;
 export interface RaftNode extends Child {
   readonly id: string;
   readonly options: OpenNode;
-  /** Rejects where the answer is a failure. */
+  /** Rejects on a failure. */
   ask(question: NodeQuestion): Promise<Done>;
-  /** As a power switch would, but for the disk. */
+  /** Acts like a power switch, except for the disk. */
   kill(): Promise<void>;
   /** Ends the cluster, then the process. */
   end(): Promise<void>;
@@ -70,7 +70,7 @@ const dataDir = (folder: string, id: string): string => {
   return path;
 };
 
-/** A cluster of one, reachable for nodes that join. */
+/** A single-node cluster that other nodes can join. */
 export async function startAlone(options: NodesOptions): Promise<RaftNode> {
   const node = startNode(await describeNode("n1", { kind: "bootstrap" }, options), options);
   await node.ask({ kind: "open", options: node.options });
@@ -97,7 +97,7 @@ export async function describeNode(
   };
 }
 
-/** A cluster of `count`, each with its own address list; resolves when one leads. */
+/** A cluster of `count` nodes with their address lists; resolves when one leads. */
 export async function startCluster(count: number, options: NodesOptions): Promise<RaftNode[]> {
   const blank = { kind: "bootstrap" } as const;
   const ids = Array.from({ length: count }, (_, at) => `n${at + 1}`);
@@ -116,7 +116,7 @@ async function statusOf(node: RaftNode): Promise<ClusterStatus> {
   return value.status;
 }
 
-/** Waits until one of the nodes leads and says so. */
+/** Waits until one of the nodes leads and reports it. */
 export async function leaderOf(nodes: readonly RaftNode[]): Promise<RaftNode> {
   const deadline = performance.now() + LEADER_TIMEOUT_MS;
   while (performance.now() < deadline) {

@@ -1,4 +1,4 @@
-/** R: how often a second one writer can append 1 KB to a file and have it durable. What the figures are compared with. */
+/** R: how often per second one writer can append 1 KB to a file durably. Figures are relative to it. */
 
 import { closeSync, fdatasyncSync, openSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { join } from "node:path";
 const BLOCK = Buffer.alloc(1_024, "r");
 const MILLISECONDS = 400;
 
-/** Measured in `folder`, which is to be on the file system of the data directories; blocks this thread meanwhile. */
+/** Measured in `folder`, which must be on the file system of the data directories; blocks this thread meanwhile. */
 export function measureRawRate(folder: string): number {
   const path = join(folder, "raw-rate");
   const file = openSync(path, "w");

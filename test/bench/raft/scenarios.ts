@@ -1,6 +1,6 @@
 /**
- * What is measured of the replicated state, and what it is to come to. Aims are in the units of the values; those in R
- * are ratios to the raw rate of the same minute. Each scenario starts its own nodes and ends them.
+ * Measurements of the replicated state, and their targets. Targets have the units of the values; those in R are ratios
+ * to the raw rate of the same minute. Each scenario starts its own nodes and ends them.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -13,13 +13,13 @@ import type { Scenario as ScenarioOf } from "../parts/scenario.ts";
 import { percentile } from "../statistics.ts";
 import { type Done, leaderOf, type NodesOptions, type RaftNode, startAlone, startCluster, startNode } from "./nodes.ts";
 
-/** `R`: commits over the raw rate. */
+/** `R` stands for commits over the raw rate. */
 export type Figure = FigureOf<"R" | "ms" | "MiB" | "times" | "s">;
 
 export interface Surroundings extends NodesOptions {
   /** Share of the time and of the rows: 1, or 0.1 for a quick look. */
   readonly scale: number;
-  /** R now; 1 KB appended and synced a time. */
+  /** Returns the current R; 1 KB appended and synced each time. */
   rawRate(): number;
   readonly generator: Child & { ask(job: LoadJob): Promise<LoadResult> };
 }
@@ -74,8 +74,8 @@ async function threeNodes(given: Surroundings): Promise<readonly Figure[]> {
 }
 
 /**
- * Short rounds with R before and after each, and the median of their ratios: a disk that others use is never as fast as a
- * minute ago. CPU time a commit, of all nodes together, does not depend on the disk.
+ * Short rounds with R before and after each, and the median of their ratios, since the speed of a shared disk varies.
+ * CPU time per commit, of all nodes together, does not depend on the disk.
  */
 async function rounds(
   nodes: readonly RaftNode[],
@@ -108,7 +108,7 @@ async function rounds(
   return { ratio: percentile(ratios, 0.5), p99Ms: middle((it) => it.p99Ms), detail };
 }
 
-/** From the death of the leader until a write is accepted by either of the others; both ask all the time. */
+/** Time from the leader's death until either of the others accepts a write; both are tried constantly. */
 async function leaderLoss(given: Surroundings): Promise<readonly Figure[]> {
   const nodes = await startCluster(3, given);
   const losses = Math.max(3, Math.round(LOSSES * given.scale));
@@ -125,7 +125,7 @@ async function leaderLoss(given: Surroundings): Promise<readonly Figure[]> {
       nodes[nodes.indexOf(leader)] = again;
       await again.ask({ kind: "open", options: again.options });
       await Promise.all(nodes.map((node) => node.ask({ kind: "first-write" })));
-      // Whoever has just come back may not be the one to decide the next election.
+      // A node that has just returned may not be able to decide the next election.
       await sleep(200);
     }
   } finally {
@@ -201,7 +201,7 @@ async function saturated(given: Surroundings): Promise<readonly Figure[]> {
   return [{ name, value: percentile(ratios, 0.5), unit: "times", aim: { atMost: 5 }, detail: lines.join("; ") }];
 }
 
-/** Requests one batch after the other; answers a second. */
+/** Sends requests batch after batch; returns answers per second. */
 async function keepAsking(port: number, isOver: AbortSignal, { generator }: Surroundings): Promise<number> {
   const shape = { kind: "unary", model: "bench-model" } as const;
   const rates: number[] = [];

@@ -1,4 +1,4 @@
-/** What the model is fitted to: clusters of several sizes under writes and at rest, and the writes of a serving node. */
+/** Inputs of the model: clusters of several sizes under writes and idle, and the writes of a serving node. */
 
 import { execFileSync } from "node:child_process";
 import { mkdir } from "node:fs/promises";
@@ -58,7 +58,7 @@ export async function measureCluster(nodes: number, options: NodesOptions): Prom
   }
 }
 
-/** Bytes that the process has sent on its connections that are open, by the kernel's account; NaN without `ss`. */
+/** Bytes sent by the process on its open connections, by the kernel's count; NaN without `ss`. */
 function sentBytes(pid: number): number {
   try {
     const text = execFileSync("ss", ["-tinpH"], { encoding: "utf8" });

@@ -1,13 +1,13 @@
-/** Model of what a cluster costs: straight lines through measured points, and what they give for larger clusters. Pure. */
+/** Cost model of a cluster: straight lines through measured points, and their values for larger clusters. Pure. */
 
-/** What was measured of a cluster with so many followers. CPU in microseconds. */
+/** Measurements of a cluster with this many followers. CPU in microseconds. */
 export interface ClusterPoint {
   readonly followers: number;
   readonly leaderUsAWrite: number;
   readonly followerUsAWrite: number;
-  /** A second without writes. */
+  /** Per second without writes. */
   readonly leaderUsIdle: number;
-  /** To one follower. */
+  /** Bytes to one follower. */
   readonly bytesAWrite: number;
 }
 
@@ -17,7 +17,7 @@ interface Line {
 }
 
 interface Model {
-  /** Without followers: nothing is sent and nothing waited for. */
+  /** Without followers: nothing is sent or awaited. */
   readonly aloneAWrite: number;
   readonly leaderAWrite: Line;
   readonly leaderIdle: Line;
@@ -25,10 +25,10 @@ interface Model {
   readonly bytesAWrite: number;
 }
 
-/** What one serving node asks of the cluster, and what a request costs it. */
+/** Demand of one serving node on the cluster, and its cost per request. */
 export interface NodeLoad {
   readonly requestUs: number;
-  /** Entries a second of a node under full load. */
+  /** Entries per second of a node under full load. */
   readonly writesASecond: number;
 }
 
@@ -36,14 +36,14 @@ interface Prediction {
   readonly nodes: number;
   readonly requestsASecond: number;
   readonly writesASecond: number;
-  /** Of one core. */
+  /** Share of one core. */
   readonly leaderShare: number;
   readonly followerShare: number;
-  /** Sent by the leader. */
+  /** Bytes sent by the leader. */
   readonly bytesASecond: number;
 }
 
-/** Least squares. */
+/** Least-squares fit. */
 function lineThrough(points: readonly { readonly x: number; readonly y: number }[]): Line {
   const mean = (of: (point: { readonly x: number; readonly y: number }) => number): number =>
     points.reduce((sum, point) => sum + of(point), 0) / points.length;
@@ -72,7 +72,7 @@ export function fitModel(points: readonly ClusterPoint[]): Model {
 }
 
 const SECOND_US = 1e6;
-/** Of a core: a node that is busier answers late. */
+/** Maximum share of a core: a busier node answers late. */
 const SERVING_SHARE = 0.7;
 
 export function predict(model: Model, { requestUs, writesASecond }: NodeLoad, nodes: number): Prediction {
@@ -90,7 +90,7 @@ export function predict(model: Model, { requestUs, writesASecond }: NodeLoad, no
   };
 }
 
-/** Most nodes whose leader stays below `share` of a core. */
+/** Maximum number of nodes whose leader stays below `share` of a core. */
 export function mostNodes(model: Model, load: NodeLoad, share: number): number {
   let nodes = 1;
   while (nodes < 100_000 && predict(model, load, nodes + 1).leaderShare <= share) nodes++;

@@ -1,6 +1,6 @@
 /**
- * What the soak decides on, pure: whether anything grew, and whether the counts of client, gateway and simulator agree.
- * Every request a client began is counted by the gateway once; every one that reached the upstream, by the simulator
+ * Decisions of the soak, pure: whether anything grew, and whether the counts of client, gateway and simulator agree.
+ * The gateway counts every request that a client began once; the simulator counts every one that reached the upstream
  * under the name of its kind, and in the end as answered, aborted or dropped.
  */
 
@@ -8,7 +8,7 @@ import { median, type Point, slope } from "../statistics.ts";
 import { type ClientKind, modelOf } from "./clients.ts";
 import { type Series, sumOf } from "./metrics.ts";
 
-/** The simulator's `GET /sim/counts`, what is read of it. */
+/** The used part of the simulator's `GET /sim/counts`. */
 export interface SimulatorCounts {
   readonly requests: number;
   readonly answered: number;
@@ -30,13 +30,13 @@ export interface KindCount {
   readonly surprises: readonly string[];
 }
 
-/** After a rest pools fill anew, and the heap follows; growth is judged from here on. */
+/** After an idle phase pools fill again, and the heap follows; growth is judged from here on. */
 const SETTLING_SHARE = 1 / 4;
 
 interface GrowthBounds {
   readonly name: string;
   readonly unit: string;
-  /** Most that the fitted line may rise from where it has settled to the last sample, in `unit`. */
+  /** Maximum rise of the fitted line from the settled point to the last sample, in `unit`. */
   readonly mostRise: number;
 }
 

@@ -1,7 +1,7 @@
 /**
- * The clients of the soak, one kind of behaviour each. A kind knows whether its requests reach the upstream, so that the
- * counts at the end must agree exactly: who leaves early leaves only when the request has certainly been read. A reset
- * (RST) discards what the other side has not read yet, so it is sent only after the answer has begun.
+ * The clients of the soak, one kind of behavior each. A kind knows whether its requests reach the upstream, so that the
+ * final counts must agree exactly: early disconnects happen only once the request has certainly been read. A reset
+ * (RST) discards unread data of the other side, so it is sent only after the answer has begun.
  */
 
 import { connect, type Socket } from "node:net";
@@ -10,26 +10,28 @@ import { createResponseReader } from "../child/response-reader.ts";
 
 export interface ClientKind {
   readonly name: string;
-  /** The fault it asks for. The name sent has the kind's behind a colon, so that each kind is counted for itself. */
+  /** The requested fault. The sent name has the kind's after a colon, so that each kind is counted separately. */
   readonly model: string;
   readonly isStreamed: boolean;
-  /** How many of them act at a time. */
+  /** Number of concurrent clients. */
   readonly count: number;
-  /** How the simulator counts its requests in the end. */
+  /** The simulator's final count for its requests. */
   readonly endsAs: "answered" | "aborted" | "dropped" | "unseen";
   readonly leaves: "at-end" | "before-headers" | "mid-stream" | "by-reset" | "mid-request" | "when-cut";
-  /** Pause after each piece read, milliseconds; 0 reads as fast as it can. */
+  /** Pause after each piece read, in milliseconds; 0 reads at full speed. */
   readonly readPauseMs: number;
-  /** Between two requests, so that the machine is busy and not saturated; large answers cost the simulator most. */
+  /**
+   * Pause between two requests, so that the machine is busy and not saturated; large answers cost the simulator most.
+   */
   readonly thinkMs: number;
-  /** The status a whole answer has; undefined where none is waited for. */
+  /** Status of a whole answer; `undefined` if none is awaited. */
   readonly expects: number | undefined;
 }
 
 const normal = { isStreamed: false, endsAs: "answered", readPauseMs: 0, thinkMs: 5, expects: undefined } as const;
 const leaving = { ...normal, isStreamed: true, endsAs: "aborted" } as const;
 
-/** 4 MiB flow through a slow reader's connection at some MiB a second; 16 MiB are more than the sockets' buffers hold. */
+/** 4 MiB flow through a slow reader's connection at some MiB per second; 16 MiB exceed the sockets' buffers. */
 export const CLIENT_KINDS: readonly ClientKind[] = [
   { ...normal, name: "unary", model: "sim-long-20", count: 6, leaves: "at-end", expects: 200 },
   { ...normal, name: "stream", model: "sim-long-100", isStreamed: true, count: 4, leaves: "at-end", expects: 200 },
@@ -72,16 +74,16 @@ export function modelOf(kind: ClientKind): string {
   return `${kind.model}:${kind.name.replaceAll(" ", "-")}`;
 }
 
-/** Long enough for a request to be read by a busy gateway and its upstream, far shorter than the upstream's answer. */
+/** Long enough for a busy gateway and its upstream to read a request, far shorter than the upstream's answer. */
 const BEFORE_HEADERS_MS = 500;
-/** Longest a request may take; the slow readers need a tenth of it. */
+/** Maximum duration of a request; the slow readers need a tenth of it. */
 const ACTION_TIMEOUT_MS = 60_000;
-/** What a client that leaves mid-stream has read by then. */
+/** Pieces that a client reads before it disconnects mid-stream. */
 const MID_STREAM_PIECES = 3;
 
 export interface Tally {
   sent: number;
-  /** What went otherwise than the kind expects, first few only. */
+  /** Unexpected results, only the first few. */
   readonly surprises: string[];
   surprised: number;
 }
@@ -90,7 +92,7 @@ export function createTally(): Tally {
   return { sent: 0, surprises: [], surprised: 0 };
 }
 
-/** Sends one request after another until the signal; a request under way is finished. */
+/** Sends one request after another until the signal; the current one is completed. */
 export async function runClient(kind: ClientKind, port: number, tally: Tally, ended: AbortSignal): Promise<void> {
   const bytes = buildSoakRequest(kind, port);
   while (!ended.aborted) {
@@ -104,7 +106,7 @@ export async function runClient(kind: ClientKind, port: number, tally: Tally, en
   }
 }
 
-/** One request on a connection of its own; gives what was not as expected. */
+/** Sends one request on its own connection; returns what was unexpected. */
 function act(kind: ClientKind, port: number, bytes: Buffer): Promise<string | undefined> {
   return new Promise((resolve) => {
     const socket = connect({ port, host: "127.0.0.1" });

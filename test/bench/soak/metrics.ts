@@ -10,7 +10,7 @@ export interface Series {
 
 const TIMEOUT_MS = 10_000;
 
-/** A GET on a connection of its own: one that is kept would be counted among the gateway's sockets. */
+/** Sends a GET on its own connection: a kept-alive one would count among the gateway's sockets. */
 export function get(port: number, path: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const signal = AbortSignal.timeout(TIMEOUT_MS);
@@ -42,7 +42,7 @@ export function parseMetrics(text: string): readonly Series[] {
   return found;
 }
 
-/** Sum over the series of a name; NaN when there is none, so that a missing metric reconciles with nothing. */
+/** Sum over the series of a name; NaN if there is none, so that a missing metric never matches. */
 export function sumOf(series: readonly Series[], name: string): number {
   const own = series.filter((one) => one.name === name);
   return own.length === 0 ? Number.NaN : own.reduce((sum, { value }) => sum + value, 0);

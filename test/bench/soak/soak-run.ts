@@ -1,7 +1,7 @@
 /**
- * One soak: simulator and gateway as processes, the clients here. Warm-up, rest, load, rest, drain, checks: what is alive
- * at the two rests is compared, since under load it varies by what slow readers hold. The gateway runs in flag mode with
- * metrics, under the probe that counts what is alive.
+ * One soak: simulator and gateway as processes, the clients here. Warm-up, idle, load, idle, drain, checks: live
+ * objects of the two idle phases are compared, since under load they vary with slow readers. The gateway runs in flag
+ * mode with metrics, under the probe that counts live objects.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -25,18 +25,20 @@ import { get, parseMetrics, type Series, sumOf } from "./metrics.ts";
 import type { SoakOptions } from "./options.ts";
 import { aliveMib, type Courses, countTimers, type Watched, watch } from "./watch.ts";
 
-/** The simulator allows idle connections 75 s, which the gateway may use; a socket that is open after this is leaked. */
+/**
+ * The simulator keeps idle connections for 75 s, which the gateway may use; a socket open after this time is leaked.
+ */
 const DRAIN_TIMEOUT_MS = 100_000;
-/** From the last client's end until nothing is in flight; an abort is to reach the upstream within 100 ms. */
+/** Time from the last client's end until nothing is in flight; an abort must reach the upstream within 100 ms. */
 const REST_TIMEOUT_MS = 10_000;
-/** Caches fill, code is compiled, pools reach their size: this share of the run, at least so many seconds. */
+/** Share of the run, with a minimum in seconds, in which caches fill, code is compiled and pools grow. */
 const WARM_UP_SHARE = 0.1;
 const LEAST_WARM_UP_SECONDS = 8;
-/** Between two rests, after full collections: at 100,000 requests it is 20 bytes a request. */
+/** Between two idle phases, after full collections: at 100,000 requests it is 20 bytes per request. */
 const MOST_ALIVE_RISE_MIB = 2;
-/** Fitted rise over the run. RSS breathes with the heap. */
+/** Fitted rise over the run. RSS varies with the heap. */
 const MOST_RSS_RISE_MIB = 12;
-/** Under load both follow the number of requests in flight, which is constant but for chance. */
+/** Under load both follow the number of requests in flight, which varies randomly. */
 const MOST_TIMER_RISE = 8;
 const MOST_DESCRIPTOR_RISE = 12;
 
@@ -103,7 +105,7 @@ async function load(port: number, counted: readonly Counted[], ended: AbortSigna
   await Promise.all(clients);
 }
 
-/** Waits until nothing is in flight, then once more, so that what finalizers free is freed. */
+/** Waits until nothing is in flight, then once more, so that finalized objects are freed. */
 async function rest(gateway: Watched, metricsPort: number): Promise<State> {
   const deadline = performance.now() + REST_TIMEOUT_MS;
   while (performance.now() < deadline) {
@@ -114,7 +116,7 @@ async function rest(gateway: Watched, metricsPort: number): Promise<State> {
   return observe(gateway);
 }
 
-/** Waits until sockets and timers are as they were, or until they are not going to be; gives how it is then. */
+/** Waits until sockets and timers are as before, or until the timeout; returns the final state. */
 async function drain(gateway: Watched, fresh: State): Promise<State> {
   const deadline = performance.now() + DRAIN_TIMEOUT_MS;
   for (;;) {

@@ -1,4 +1,4 @@
-/** Samples of the gateway while it is under load: memory and descriptors every second, what is alive every ten. */
+/** Samples of the gateway under load: memory and descriptors every second, live objects every ten. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Alive } from "../child/probe.ts";
@@ -17,10 +17,10 @@ export interface Watched {
 }
 
 const SAMPLE_MS = 1_000;
-/** A full collection stops the gateway for some 10 ms; more often would be a load of its own. */
+/** A full collection stops the gateway for some 10 ms; more often it would be a load of its own. */
 const ALIVE_EVERY = 10;
 
-/** Samples until the signal. `note` gets a line now and then for the person who waits. */
+/** Samples until the signal. `note` gets a progress line now and then. */
 export async function watch(gateway: Watched, ended: AbortSignal, note: (line: string) => void): Promise<Courses> {
   const courses: Courses = { rssMib: [], descriptors: [], timers: [] };
   const startedAt = performance.now();

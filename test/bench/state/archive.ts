@@ -14,7 +14,7 @@ import { PROFILE } from "../parts/governed-deployment.ts";
 
 export interface KeyArchive {
   readonly path: string;
-  /** File with the text of a key a line. */
+  /** File with the text of one key per line. */
   readonly credentials: string;
   readonly stateBytes: number;
 }

@@ -1,4 +1,6 @@
-/** Curves as an SVG picture: a panel a figure, both axes logarithmic, so that a line of slope 1 is linear growth. Pure. */
+/**
+ * Curves as an SVG picture: one panel per figure, both axes logarithmic, so that a slope of 1 is linear growth. Pure.
+ */
 
 import { type JudgedCurve, type Point, shortNumber } from "./points.ts";
 

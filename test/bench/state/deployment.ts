@@ -1,15 +1,15 @@
-/** Deployment documents of a governed gateway in which one thing is large: providers, budgets or rules. */
+/** Deployment documents of a governed gateway with one large part: providers, budgets or rules. */
 
 import { CONFIG_MODEL } from "../parts/configuration.ts";
 import { governedSections } from "../parts/governed-deployment.ts";
 
 export interface DeploymentSize {
   readonly providers: number;
-  /** Beside that of the callers; each has a profile of its own. */
+  /** Budgets beside that of the callers; each has a profile of its own. */
   readonly budgets: number;
   /** Rules of profiles that no caller of the bench has, `RULES_A_PROFILE` each. */
   readonly otherRules: number;
-  /** Rules that each request is compared with. */
+  /** Rules evaluated for each request. */
   readonly commonRules: number;
 }
 
@@ -24,7 +24,7 @@ interface Rule {
   readonly action: string;
 }
 
-/** Each edition is a change of the one before, with a higher version. */
+/** Each edition changes the previous one and has a higher version. */
 export function deploymentOf(size: DeploymentSize, upstreamPort: number, edition: number): object {
   const governed = governedSections({ model: CONFIG_MODEL, isRecorded: false });
   const budgets = Array.from({ length: size.budgets }, (_, at) => ({
@@ -51,7 +51,7 @@ export function deploymentOf(size: DeploymentSize, upstreamPort: number, edition
   };
 }
 
-/** The tenth serves the model that is asked for. */
+/** The tenth serves the requested model. */
 function provider(number: number, upstreamPort: number, edition: number): object {
   return {
     name: `provider-${number}`,

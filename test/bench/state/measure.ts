@@ -33,13 +33,13 @@ export interface Figure {
 export interface Bench {
   readonly stage: Stage;
   readonly bare: Piece;
-  /** Archive of a node without keys, which the others are made from. */
+  /** Archive of a node without keys, from which the others are made. */
   readonly base: string;
 }
 
 const READS = 5;
 const MINTED = 1_000;
-/** Before them; their code is compiled then. */
+/** Minted before the measurement, so that code is compiled. */
 const WARM_UP_MINTED = 600;
 const MINTERS = 64;
 const RELOADS = 3;
@@ -53,10 +53,10 @@ const figure = (name: string, unit: string, growth: Growth, value: number): Figu
   value,
 });
 
-/** The document that is in force after the reloads. */
+/** The active document after the reloads. */
 const lastEdition = (stage: Stage, size: DeploymentSize): object => deploymentOf(size, stage.upstreamPort, RELOADS);
 
-/** CPU time that the process uses for `work` and for what is left to do behind it, in milliseconds. */
+/** CPU time of the process for `work` and its remaining tasks, in milliseconds. */
 async function cpuMs({ pid }: Pick<StateNode, "pid">, work: () => Promise<unknown>): Promise<number> {
   const before = cpuMicros(pid);
   await work();
@@ -128,7 +128,7 @@ async function startFigures(node: StateNode): Promise<readonly Figure[]> {
   ];
 }
 
-/** A blank node joins; what the member does for it counts too. */
+/** An empty node joins; the member's work for it counts too. */
 async function joinFigures({ stage }: Bench, node: StateNode, keys: number): Promise<readonly Figure[]> {
   const home = join(stage.pieces.folder, `joined-${keys}`);
   await mkdir(home);
@@ -152,7 +152,7 @@ async function joinFigures({ stage }: Bench, node: StateNode, keys: number): Pro
   }
 }
 
-/** What is measured of every node that serves: a request, memory, a reload. */
+/** Measurements of every serving node: a request, memory, a reload. */
 async function servingFigures(
   { stage, bare }: Bench,
   node: StateNode,
@@ -164,7 +164,7 @@ async function servingFigures(
     await writeDeployment(node.home, deploymentOf(size, stage.upstreamPort, edition));
     reloads.push(await cpuMs(node, () => callWell(node, "POST", "/reload", {})));
   }
-  // The restored archive had the small document: what is measured is the one that was reloaded.
+  // The restored archive had the small document; the reloaded one is measured.
   const { cpuUs, ratio } = await requestCost(stage, node, bare, credentials);
   return [
     figure("CPU of a request", "us", "flat", cpuUs),
@@ -195,7 +195,7 @@ async function mintingFigures(stage: Stage, node: StateNode): Promise<readonly F
   ];
 }
 
-/** `table`: the list in which what is many can be read. */
+/** `table` is the list in which the many objects can be read. */
 export async function measureDeployment(bench: Bench, size: DeploymentSize, table: string): Promise<readonly Figure[]> {
   const { stage } = bench;
   const { folder, probe } = stage.pieces;
@@ -206,7 +206,7 @@ export async function measureDeployment(bench: Bench, size: DeploymentSize, tabl
   const file = stage.options.gateway;
   let node = await startStateNode({ file, probe, home, deployment });
   try {
-    // The archive holds the small document: the one on disk is applied again by the first reload.
+    // The archive has the small document: the first reload applies the one on disk again.
     await restoreArchive(node, archive.path, 1);
     const serving = await servingFigures(bench, node, archive, size);
     const page = `select * from ${table} limit ${PAGE}`;

@@ -1,4 +1,4 @@
-/** A governed gateway with a cluster of its own, under the probe, that another one can join. */
+/** A governed gateway with its own cluster, under the probe, that another one can join. */
 
 import { createReadStream, createWriteStream } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
@@ -19,7 +19,7 @@ export interface StateNode extends Child {
   readonly port: number;
   readonly socketPath: string;
   readonly forwardAddress: string;
-  /** From spawn to the line that says it is ready. */
+  /** Time from spawn to the ready line. */
   readonly readyMs: number;
   /** Heap and buffers of the main thread after two full collections, in bytes. */
   heapBytes(): Promise<number>;
@@ -29,10 +29,10 @@ interface StateNodeOptions {
   /** The launcher. */
   readonly file: string;
   readonly probe: string;
-  /** Folder of the node; one that has run before is started with its state. */
+  /** Folder of the node; an existing one is started with its state. */
   readonly home: string;
   readonly deployment: object;
-  /** Address of a member; left out, the node starts a cluster of its own. */
+  /** Address of a member; by default the node starts its own cluster. */
   readonly through?: string;
 }
 

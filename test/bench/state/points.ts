@@ -1,11 +1,11 @@
-/** What a curve of the large-state bench consists of, and how its growth is judged. Pure. */
+/** The parts of a large-state curve, and the judgment of its growth. Pure. */
 
 export interface Point {
   readonly size: number;
   readonly value: number;
 }
 
-/** `flat`: does not depend on the size. `linear`: grows with it at most. */
+/** `flat` does not depend on the size; `linear` grows with it at most. */
 export type Growth = "flat" | "linear";
 
 export interface Curve {
@@ -20,12 +20,12 @@ export interface Curve {
 export interface JudgedCurve extends Curve {
   /** Exponent of the size between the two largest points: 0 is flat, 1 is linear. */
   readonly exponent: number;
-  /** Of a linear curve: what one more costs between its smallest and its largest point, in the unit of the curve. */
+  /** Cost of one more item on a linear curve, between its smallest and its largest point, in the curve's unit. */
   readonly each: number;
   readonly isWithin: boolean;
 }
 
-/** A flat figure may differ by so much between the smallest and the largest size, on a machine that others use. */
+/** Maximum difference of a flat figure between the smallest and the largest size, on a shared machine. */
 const MAX_FLAT_RATIO = 1.5;
 /** Above 1, since caches miss more often in large tables. */
 const MAX_LINEAR_EXPONENT = 1.15;

@@ -18,7 +18,7 @@ const CONNECTIONS = 32;
 const ROUNDS = 5;
 const REQUESTS = 2_000;
 const WARM_UP = 6_000;
-/** Shown of a server that failed. */
+/** Lines shown of a failed server's output. */
 const LAST_LINES = 5;
 
 export async function requestCost(

@@ -1,4 +1,4 @@
-/** A certificate of P-256 for the servers of the bench, of an authority that its clients trust. */
+/** A P-256 certificate for the bench's servers, of an authority that its clients trust. */
 
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";

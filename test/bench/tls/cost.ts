@@ -1,7 +1,7 @@
 /**
- * What TLS costs at the front door, beside what it costs the bare proxy: requests on connections that are kept, and
- * handshakes, CPU time of the server alone. A round puts a part of the load on each of the four servers in turn, and the
- * other way round in the next, so that neighbours on the machine disturb all of them alike.
+ * Cost of TLS for the gateway, compared with the bare proxy: requests on kept-alive connections, and handshakes, CPU
+ * time of the server alone. A round puts a part of the load on each of the four servers in turn, in reverse order in
+ * the next, so that disturbances affect all alike.
  */
 
 import type { HandshakeJob, HandshakeResult } from "../child/handshakes.ts";
@@ -106,7 +106,7 @@ function requestRows(bare: readonly number[], gateway: readonly number[]): reado
 
 type AskedHandshakes = (job: HandshakeJob) => Promise<HandshakeResult>;
 
-/** Of a connection that is opened, agrees on TLS with a key of P-256, says nothing and is closed. */
+/** Opens a connection, completes TLS with a P-256 key, sends nothing and closes. */
 async function handshakeRow(
   { version, isResumed, count }: Pick<HandshakeJob, "version" | "isResumed" | "count">,
   servers: { readonly secureBare: Server; readonly secureGateway: Server },

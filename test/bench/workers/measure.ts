@@ -1,7 +1,7 @@
 /**
- * The data plane in one process and in two: CPU a request with what the node process has of it, on as many connections as a
- * load balancer keeps; a change by an operator while all of that is busy; and what more cores would do by these figures.
- * Two cores cannot show throughput, since the load and the upstream take theirs: CPU is what is compared.
+ * The data plane in one process and in two: CPU per request with the node process's share, on as many connections as a
+ * load balancer keeps; an operator's change while all of that is busy; and the prediction for more cores. Two cores
+ * cannot show throughput, since the load and the upstream use theirs, so CPU is compared.
  */
 import { createAdminClient } from "../../../src/admin-api/index.ts";
 import { type Piece, startPiece } from "../parts/children.ts";
@@ -18,7 +18,7 @@ const MODES = ["config", "governed", "recorded"] as const;
 const CONNECTIONS = 64;
 const REQUESTS = 25_000;
 const WARM_RUNS = 3;
-/** Changes by one operator, one after the other. */
+/** Sequential changes by one operator. */
 const WRITES = 200;
 const MAX_CPU_RATIO = 1.08;
 const MAX_NODE_SHARE = 0.1;
@@ -52,11 +52,11 @@ async function measureMode(stage: Stage, mode: Mode): Promise<readonly Judged[]>
   try {
     for (let round = -1; round < options.rounds; round += 1) {
       for (const count of round % 2 === 0 ? [2, 1] : [1, 2]) {
-        // One after the other in the folder of the keys, which one process at a time may have.
+        // One after the other in the folder of the keys, which one process at a time may use.
         const own = await prepare(stage, mode, { kind: "unary", model: CONFIG_MODEL });
         const server = await startGateway({ ...own.gateway, env: { GATEWAY_WORKERS: `${count}` } });
         started.push({ count, own, server });
-        // Each process compiles for itself what it runs often.
+        // Each process compiles its hot code for itself.
         for (let warm = 0; warm < WARM_RUNS * count; warm += 1) await run(stage, server, own);
         const sample = await run(stage, server, own);
         if (round >= 0) samples.get(count)?.push(sample);
@@ -72,7 +72,7 @@ async function measureMode(stage: Stage, mode: Mode): Promise<readonly Judged[]>
 
 const requestsOf = ({ scale }: Stage): number => Math.max(CONNECTIONS, Math.round(REQUESTS * scale));
 
-/** The same of the bare proxy, twice without a word between them: what a second process costs on this machine whoever it is. */
+/** The same for the bare proxy, twice without communication: the cost of any second process on this machine. */
 async function measureBare(stage: Stage): Promise<Judged> {
   const { pieces, upstreamPort, options } = stage;
   const { shape } = await prepare(stage, "flag", { kind: "unary", model: CONFIG_MODEL });
@@ -190,7 +190,7 @@ function figures(mode: Mode, one: readonly Sample[], two: readonly Sample[]): re
   ];
 }
 
-/** Changes of the state while the data plane is idle and while it is busy. */
+/** Changes of the state with an idle and with a busy data plane. */
 async function measureWrites(stage: Stage): Promise<readonly Judged[]> {
   const judged: Judged[] = [];
   for (const count of [1, 2]) {

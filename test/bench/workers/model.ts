@@ -1,21 +1,21 @@
 /**
- * What a machine with more cores than this one would do, from what the parts cost here: a bound for each thing that can
- * saturate, and the least of them. Pure.
+ * Prediction for a machine with more cores, from the costs of the parts here: a bound for each thing that can saturate,
+ * and the minimum of them. Pure.
  *
- * A worker's requests run on its main thread, so that it takes one core at most; what the node process does for a request,
- * and its other threads (signing, raft), are one thread each whatever the number of cores. Clocks, caches and memory are
- * taken to be as here, which a machine with sixty-four cores is not: figures are upper bounds.
+ * A worker's requests run on its main thread, so that it uses one core at most; the node process's work for a request,
+ * and its other threads (signing, raft), are one thread each for any number of cores. Clocks, caches and memory are
+ * assumed to be as here, unlike on a machine with sixty-four cores: figures are upper bounds.
  */
 
-/** Microseconds of CPU a request. */
+/** Microseconds of CPU per request. */
 export interface RequestCost {
-  /** Of a worker's main thread, and of its other threads (collection of memory). */
+  /** A worker's main thread, and its other threads (garbage collection). */
   readonly worker: number;
   readonly workerRest: number;
-  /** Of the node process's main thread, and of its busiest other thread (signing, where requests are recorded). */
+  /** The node process's main thread, and its busiest other thread (signing, if requests are recorded). */
   readonly node: number;
   readonly nodeThread: number;
-  /** Of all other threads of the node process. */
+  /** All other threads of the node process. */
   readonly nodeRest: number;
 }
 
@@ -26,9 +26,9 @@ export interface Machine {
 
 interface Predicted {
   readonly perSecond: number;
-  /** What cannot do more: the part that operators would have to relieve. */
+  /** The saturated part, which operators would have to relieve. */
   readonly saturates: "workers" | "cores" | "node process" | "thread of the node process";
-  /** Of the node process's main thread, at that rate. */
+  /** Busy share of the node process's main thread, at that rate. */
   readonly nodeBusy: number;
 }
 

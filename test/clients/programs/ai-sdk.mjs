@@ -27,7 +27,7 @@ async function streamed(options) {
   for await (const piece of result.textStream) text += piece;
   if (fault !== undefined) throw fault;
   const { inputTokens } = await result.totalUsage;
-  // The compatible provider does not ask for it.
+  // The compatible provider does not request it.
   if (!(inputTokens > 0) && process.env.KIND !== "compatible") throw new Error("no input tokens were told");
   return text;
 }

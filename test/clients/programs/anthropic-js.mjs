@@ -26,7 +26,7 @@ await run({
     return text;
   },
   "stream-helper": (root) => client(root).messages.stream(base).finalText(),
-  // It runs over a message thread of its own accord.
+  // It uses a message thread by default.
   tools: async (root) => textOf(await client(root).beta.messages.toolRunner({ ...base, tools: [weather] })),
   "tools-stream": async (root) => {
     let last;

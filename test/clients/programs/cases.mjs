@@ -1,11 +1,11 @@
-/** Runs the cases of a client program: each has a base URL of its own, by which the recorder tells what belongs to it. */
+/** Runs the cases of a client program: each has its own base URL, by which the recorder assigns requests. */
 
 export const QUESTION = "What is the weather in Paris?";
 export const WEATHER = "It is sunny in Paris.";
 export const MODEL = process.env.MODEL ?? "sim-small";
 export const KEY = process.env.KEY ?? "test-key";
 
-/** `cases`: name to `(root) => promise`; a case that is asked for by no argument is not run. */
+/** `cases` maps a name to `(root) => promise`; a case that no argument names is not run. */
 export async function run(cases) {
   const root = process.env.ROOT;
   let failed = 0;

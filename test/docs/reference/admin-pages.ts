@@ -12,7 +12,7 @@ const listIn = (value: unknown): readonly Json[] => (Array.isArray(value) ? (val
 
 const document = openApiDocument({ version: "" });
 
-/** Returns the named part of the document that a reference leads to, or the value itself. */
+/** Returns the part of the document that a reference names, or the value itself. */
 function resolved(value: unknown): Json {
   const reference = recordIn(value)["$ref"];
   if (typeof reference !== "string") return recordIn(value);
@@ -20,7 +20,7 @@ function resolved(value: unknown): Json {
   return recordIn(steps.reduce<unknown>((at, step) => recordIn(at)[step], document));
 }
 
-/** Returns the type of a value in a few words. */
+/** Returns a short description of a value's type. */
 export function typeWords(schema: Json): string {
   if (Array.isArray(schema["enum"])) return `one of ${schema["enum"].map(code).join(", ")}`;
   const [first = "any value", ...others] = [schema["type"] ?? "any value"].flat().map(String);
@@ -45,7 +45,7 @@ function parametersOf(operation: Json): string {
   return rows.length === 0 ? "" : table(["Parameter", "In", "Type", "Description"], rows);
 }
 
-/** Returns the members of an object, and of the objects below it by their path. */
+/** Returns the members of an object, and of nested objects by their path. */
 function membersOf(schema: Json, path: string): readonly (readonly string[])[] {
   const required = (schema["required"] ?? []) as readonly string[];
   return Object.entries(recordIn(schema["properties"])).flatMap(([name, value]) => {

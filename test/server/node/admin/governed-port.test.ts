@@ -1,7 +1,4 @@
-/**
- * The port `Governed` over real configurations, states and ledgers: rows, their buckets, and notifications of
- * listeners.
- */
+/** The port `Governed` over real configurations, states and ledgers: rows, buckets, notifications of listeners. */
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
