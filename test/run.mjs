@@ -1,16 +1,16 @@
 /**
- * `npm test`, `npm run test:all` and `npm run test:long`: the tests of one tier (test/runner/tiers.mjs). The first also
- * checks types and style; the last also runs the random tests of the other two at their full length, and writes
- * test/LONG.md. `npm test -- test/base test/cli/flags.test.ts` runs those tests alone, whatever their tier, and shows each;
- * `npm run test:long -- FILE…` does so at full length and puts what came of them into test/LONG.md.
+ * Runs the tests of one tier (test/runner/tiers.mjs): `npm test`, `npm run test:all` and `npm run test:long`. The first
+ * also checks types and style. The last also runs the random tests of the other two at full length, and writes
+ * test/LONG.md. `npm test -- test/base test/cli/flags.test.ts` runs only those tests, whatever their tier, and lists
+ * each one; `npm run test:long -- FILE…` does the same at full length and adds the results to test/LONG.md.
  *
- * `--keep-times` writes what each job took into test/runner/times.json, by which the next run is scheduled. Any other option
- * goes to Node's test runner. `GATEWAY_TEST_COUNTS` names a file to which the counts of the run are appended, in place of the
- * last line; .ci/run adds them up.
+ * `--keep-times` writes the duration of each job to test/runner/times.json, which schedules the next run. Any other
+ * option is passed to Node's test runner. `GATEWAY_TEST_COUNTS` names a file to which the counts of the run are
+ * appended instead of printing the last line; .ci/run adds them up.
  *
- * Files are bundled first (bundle.mjs), those of pure folders share processes (jobs.mjs), and as many processes run at once
- * as the machine has cores for (schedule.mjs). A file of the tier `all` that failed has a second run by itself; if it passes
- * then, it is reported as unsteady. `npm test` runs each file once; with `GATEWAY_TEST_RERUN=1`, as in .ci/run, it does as `all`.
+ * Files are bundled first (bundle.mjs), files of pure folders share processes (jobs.mjs), and one process runs per core
+ * (schedule.mjs). A failed file of the tier `all` runs once more by itself; if it then passes, it is reported as
+ * unsteady. `npm test` runs each file once, or like `all` with `GATEWAY_TEST_RERUN=1`, as in .ci/run.
  */
 
 import { appendFileSync, mkdirSync, readFileSync, rmSync, statSync } from "node:fs";
@@ -32,7 +32,7 @@ const cache = join(root, "node_modules/.cache/gateway");
 const TIMES = join(root, "test/runner/times.json");
 const LONG_REPORT = join(root, "test/LONG.md");
 
-/** Time that one process of tests may take, by tier: an upgrade between every pair of builds takes most of an hour. */
+/** Time limit of one test process, by tier. An upgrade between every pair of builds takes most of an hour. */
 const JOB_LIMIT_MS = { test: 420_000, all: 420_000, long: 3_600_000 };
 
 const CHECKS = [
@@ -40,10 +40,10 @@ const CHECKS = [
   ["style", ["node_modules/@biomejs/biome/bin/biome", "check", "--error-on-warnings", "."]],
 ];
 
-/** If more files than this fail, their second run would say nothing about steadiness. */
+/** If more files than this fail, running them again says nothing about steadiness. */
 const MOST_RUN_AGAIN = 10;
 
-/** A pure file that takes longer does not wait for others in their process. */
+/** A pure file that takes longer runs in a process of its own. */
 const LONG_SECONDS = 5;
 
 const COMMANDS = { test: "npm test", all: "npm run test:all", long: "npm run test:long" };
@@ -62,9 +62,9 @@ const env = {
   ...process.env,
   GATEWAY_TEST_LENGTH: length,
   GATEWAY_TEST_PROGRAMS: folder,
-  // As the launcher sets it: four threads are soon all in reads of pipes, and every file then waits for them.
+  // Same value as the launcher's: four threads are soon all blocked reading pipes, and every file operation then waits.
   UV_THREADPOOL_SIZE: process.env.UV_THREADPOOL_SIZE ?? "16",
-  // A test may run the runner, whose counts are its own.
+  // A test may run the runner, which then keeps its own counts.
   GATEWAY_TEST_COUNTS: undefined,
   // Test support appends a character for each gateway that it starts.
   GATEWAY_TEST_STARTS: startsFile,
@@ -165,7 +165,7 @@ function countStarts() {
   return isFile(startsFile) ? statSync(startsFile).size : 0;
 }
 
-/** Puts the jobs that ended into the report. One that is still running when the run is interrupted is not among them. */
+/** Adds the ended jobs to the report. A job still running when the run is interrupted is left out. */
 function reportLong() {
   const whole = testFiles("test").map(withTier).filter(isOfTier);
   const names = jobsOf(

@@ -1,4 +1,4 @@
-/** The generated reference: it is what the program says now, and every key, column, code and event has its documentation. */
+/** The generated reference is up to date, and every key, column, code and event is documented. */
 
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -61,9 +61,9 @@ test("every series that an alert, a dashboard or a recorded rule reads exists in
   }
 });
 
-/** Variables of the terminal and the system, which every program reads. */
+/** Variables of the terminal and the system that every program reads. */
 const USUAL = new Set(["HOME", "PATH", "TERM", "COLORFGBG", "TMUX", "LANG", "LC_ALL", "LC_CTYPE", "NODE_ENV"]);
-/** Names that only look like variables: constants of the build, and an entity type. */
+/** Names that look like variables but are constants of the build, or an entity type. */
 const NO_VARIABLES = new Set(["GATEWAY_BUILD", "GATEWAY_IS_BUILT", "GATEWAY_KEY"]);
 
 test("the documented environment variables are exactly those that the source reads", () => {

@@ -1,7 +1,7 @@
 // tier: long
 /**
- * The site as `npm run docs` builds it: all pages, search, files for language models, and what a browser shows at the width of a
- * desktop and of a phone. Skipped where its packages cannot be installed.
+ * The site as `npm run docs` builds it: all pages, search, files for language models, and rendering at desktop and
+ * phone width. Skipped where its packages cannot be installed.
  */
 
 import assert from "node:assert/strict";

@@ -1,6 +1,6 @@
 /**
- * Spelling of the documents: British forms, where this project writes American ones, and common slips. Names that are part of the
- * contract are code, which is not looked at.
+ * Spelling of the documents: British forms (this project writes American ones) and common slips. Names that belong to
+ * the contract are code, which is not checked.
  */
 
 import assert from "node:assert/strict";
@@ -12,7 +12,7 @@ import { partsOf } from "./markdown-parts.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 
-/** British words by their stems, each with the American one. */
+/** British words by their stems, with their American forms. */
 const BRITISH: Readonly<Record<string, string>> = {
   behaviour: "behavior",
   colour: "color",
@@ -108,7 +108,7 @@ const SLIPS = [
 ];
 
 const WRONG = new RegExp(`\\b(?:${[...Object.keys(BRITISH), ...SLIPS].join("|")})`, "i");
-/** A word that is written twice; names and numbers may be. */
+/** A repeated word. Names and numbers may repeat. */
 const TWICE = /(?<![-`])\b([a-z]{2,}) \1\b/;
 
 test("no document has a British or misspelled word, or a doubled word", () => {

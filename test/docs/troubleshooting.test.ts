@@ -1,4 +1,4 @@
-/** The page on troubleshooting: every error code has a row, and every log line that it explains is in the source. */
+/** The page on troubleshooting has a row for every error code, and every log line that it explains is in the source. */
 
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
@@ -11,7 +11,7 @@ const page = readFileSync(join(ROOT, "docs/troubleshooting.md"), "utf8");
 
 const section = (heading: string): string => page.split(/^## /m).find((text) => text.startsWith(heading)) ?? "";
 
-/** Returns the texts in backquotes of the first cells of a table, each up to an ellipsis. */
+/** Returns the backquoted texts in the first cells of a table, each cut at an ellipsis. */
 function firstCells(heading: string): readonly string[] {
   return [...section(heading).matchAll(/^\| (`[^|]*`) \|/gm)].flatMap(([, cell = ""]) =>
     [...cell.matchAll(/`([^`]+)`/g)].map(([, text = ""]) => text.replace(/ …( .*)?$/, "")),

@@ -1,6 +1,7 @@
 /**
- * Blocks of YAML in the documents: each key is one of the node file or of the deployment document, with a value of its form, so
- * that a fragment can be pasted. Rule suites and other programs' files begin with a line that says so, or have keys of their own.
+ * YAML blocks in the documents: every key belongs to the node file or the deployment document and has a valid value, so
+ * that a fragment can be pasted. Rule suites and files of other programs begin with a line that says so, or have keys
+ * of their own.
  */
 
 import assert from "node:assert/strict";
@@ -13,10 +14,10 @@ import { deploymentJsonSchema, type JsonSchema, nodeFileJsonSchema } from "../..
 
 const ROOT = resolve(import.meta.dirname, "../..");
 
-/** Pages that are generated from the schemas show values without the keys around them. */
+/** Pages generated from the schemas show values without their parent keys. */
 const GENERATED = "docs/reference/";
 
-/** Keys of rule suites and of the console's settings, which have tests of their own. */
+/** Keys of rule suites and of the console's settings, which have their own tests. */
 const OTHERS = new Set(["suite", "callers", "cases", "description", "theme", "themes", "keys", "commands", "contexts"]);
 
 function below(folder: string): readonly string[] {
@@ -39,7 +40,7 @@ function kindOf(schema: JsonSchema): Kind {
     keys: new Set(Object.keys((schema as { readonly properties: object }).properties)),
     problems(document) {
       if (check(document)) return [];
-      // A fragment lacks what stands around it.
+      // A fragment lacks its surroundings.
       const errors = (check.errors ?? []).filter(
         ({ keyword }) => !["required", "if", "dependentRequired"].includes(keyword),
       );
@@ -50,12 +51,12 @@ function kindOf(schema: JsonSchema): Kind {
 
 const KINDS = [kindOf(deploymentJsonSchema()), kindOf(nodeFileJsonSchema())];
 
-/** Returns what is wrong with a block; empty for one that is of another program. */
+/** Returns the problems of a block; none for another program's block. */
 function problemsOf(text: string): readonly string[] {
   if (/^# fragment of (?!node\.yaml|deployment\.yaml)/.test(text)) return [];
-  // Both readers take a number where a text is expected, as in `when: [429]`.
+  // Both readers accept a number in place of a string, as in `when: [429]`.
   const document: unknown = parse(text.replaceAll(/(?<=[[ ])429(?=[,\]])/g, '"429"'), { logLevel: "silent" });
-  // An entry of a list by itself is judged where the whole list is shown.
+  // A single list entry is checked where the whole list appears.
   if (typeof document !== "object" || document === null || Array.isArray(document)) return [];
   const entries = Object.entries(document).filter(([key]) => !OTHERS.has(key));
   const unknown = entries

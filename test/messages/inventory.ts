@@ -1,6 +1,6 @@
 /**
- * `npm run messages`: writes every text of `src/` and `bin/` that a person may read to `test/messages/inventory.md`, by file,
- * so that they can be read as a whole. Review the difference of that file when messages change.
+ * `npm run messages` writes every text of `src/` and `bin/` that a person may read to `test/messages/inventory.md`,
+ * grouped by file, so that all can be read together. When messages change, review the difference of that file.
  */
 
 import { writeFileSync } from "node:fs";
@@ -10,10 +10,10 @@ import { textsOf } from "./texts.ts";
 
 const INVENTORY = fileURLToPath(new URL("inventory.md", import.meta.url));
 
-/** Tables of data whose texts are no messages: telephone plans, sources of presets. */
+/** Data tables whose texts are not messages: telephone plans, sources of presets. */
 const DATA = /\/(?:plans|preset-sources)\.ts$/;
 
-/** Returns the inventory as Markdown: a heading for each file, and an item for each text. */
+/** Returns the inventory as Markdown: a heading for each file and an item for each text. */
 function inventory(): string {
   const files = [...filesUnder("src"), ...filesUnder("bin")]
     .filter((path) => /\.(?:tsx?|mjs|cjs)$/.test(path) && !DATA.test(path))

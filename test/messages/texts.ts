@@ -5,15 +5,15 @@ import ts from "typescript";
 interface Text {
   /** The text with `{name}` for each substitution. Concatenated parts are joined. */
   readonly text: string;
-  /** Line where it begins, from 1. */
+  /** First line of the text, from 1. */
   readonly line: number;
 }
 
-/** Two words that are separated by a space: names, codes, paths and patterns have none. */
+/** Two words with a space between them. Names, codes, paths and patterns do not match. */
 const SENTENCE = /[\p{L}\d`'")}][,.:;]? +[`'"({]?[\p{L}\d]/u;
 /** Properties whose text is shown even if it is a single word. */
 const SHOWN = new Set(["label", "title", "hint", "heading", "summary", "help", "message", "description", "empty"]);
-/** Texts for programs: regular expressions, queries, header lines, shell fragments of completion scripts. */
+/** Texts for programs: regular expressions, queries, header lines, and shell fragments of completion scripts. */
 const CODE = /^(?:SELECT|INSERT|#!|\^|\\)|[$\\]\{|=>|^\s*[\w-]+: [\w*/]+;?$/;
 
 /** Returns the texts of a file in order of their lines. */
@@ -31,7 +31,7 @@ export function textsOf(path: string, source: string): readonly Text[] {
       const { line } = file.getLineAndCharacterOfPosition(node.getStart(file));
       found.push({ text: text.replace(/\s+/g, " ").trim(), line: line + 1 });
     }
-    // Substitutions may contain texts of their own, such as the branches of a condition.
+    // Substitutions may contain further texts, such as the branches of a condition.
     for (const part of substitutions(node)) visit(part);
   };
   visit(file);

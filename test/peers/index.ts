@@ -1,4 +1,4 @@
-/** Programs of others that tests talk to, pinned: found in a cache, or installed into it. */
+/** Pinned programs of others that tests use, from a cache or newly installed into it. */
 
 export { type Peer, peer } from "./peer.ts";
 export { PEERS, type PeerName } from "./table.ts";

@@ -1,9 +1,11 @@
-/** `npm run peers [-- NAME...]`: installs every peer, or those that are named, so that no test has to wait for one. */
+/**
+ * `npm run peers [-- NAME...]` installs every peer, or those named, so that no test has to wait for an installation.
+ */
 
 import { findOrInstall } from "./peer.ts";
 import { PEERS, type PeerName } from "./table.ts";
 
-/** For what is compiled, on a machine that has other things to do. */
+/** Limit for peers that are compiled, on a busy machine. */
 const LIMIT_MS = 1_200_000;
 
 const known = Object.keys(PEERS) as PeerName[];

@@ -1,11 +1,14 @@
-/** One process at a time, by a file that names it; a process that died holds nothing. */
+/** A lock between processes: a file that names its owner. A dead process holds no lock. */
 
 import { open, readFile, rename, rm } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 
 const LOOK_EVERY_MS = 200;
 
-/** Runs `work` alone among all processes that name `path`. Rejects with the signal's reason when it has to wait too long. */
+/**
+ * Runs `work` exclusively among all processes that use `path`. Rejects with the signal's reason when the wait is too
+ * long.
+ */
 export async function alone<Result>(path: string, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
   while (!(await take(path))) {
     await dropStale(path);
@@ -30,7 +33,10 @@ async function take(path: string): Promise<boolean> {
   }
 }
 
-/** Moved away under a name of our own, so that of two that find it stale one removes it, and no newer one. */
+/**
+ * The file is first renamed to a unique name. If two processes find it stale, one removes it and neither removes a
+ * newer lock.
+ */
 async function dropStale(path: string): Promise<void> {
   const holder = await holderOf(path);
   if (holder === undefined || isAlive(holder)) return;
@@ -40,11 +46,11 @@ async function dropStale(path: string): Promise<void> {
     if ((await holderOf(mine)) === holder) await rm(mine, { force: true });
     else await rename(mine, path);
   } catch {
-    // Somebody else was first.
+    // Another process was first.
   }
 }
 
-/** Undefined where there is no lock, or one that was taken this moment. */
+/** `undefined` where there is no lock, or one whose owner has not written its id yet. */
 async function holderOf(path: string): Promise<number | undefined> {
   try {
     return Number.parseInt(await readFile(path, "utf8"), 10) || undefined;

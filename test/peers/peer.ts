@@ -1,10 +1,11 @@
 /**
- * A pinned peer, from the cache or installed into it within a limit; else the reason why the tests that want it are
- * skipped. A suite never fails for lack of one. What takes minutes is installed by `npm run peers` alone.
+ * Finds a pinned peer in the cache or installs it within a time limit. If that fails, the tests that need it are
+ * skipped with the reason; a suite never fails for a missing peer. Peers that take minutes are installed by `npm run
+ * peers` only.
  *
- * The cache is `gateway-test-peers` in the user's cache folder, or the folder that GATEWAY_TEST_PEERS names; `none` there
- * is to have no peers. What is in it is whole: a peer is installed beside its place and moved there. An install that failed
- * is not tried again for some minutes, by no process.
+ * The cache is `gateway-test-peers` in the user's cache folder, or the folder named by GATEWAY_TEST_PEERS; the value
+ * `none` means no peers. Entries of the cache are complete: a peer is installed next to its final folder and then
+ * moved. After a failed installation no process tries again for some minutes.
  */
 
 import { createHash } from "node:crypto";
@@ -16,28 +17,28 @@ import type { Recipe } from "./recipes.ts";
 import { runStep } from "./run-step.ts";
 import { PEERS, type PeerName } from "./table.ts";
 
-/** For an install, or for that of another process. A file of tests has twice as long. */
+/** Limit for one installation, or for waiting on another process's installation. A test file may take twice as long. */
 const LIMIT_MS = 110_000;
 const TRIED_AGAIN_AFTER_MS = 600_000;
 
 export interface Peer {
-  /** For `{ skip: peer.missing }` of a test: false when it is there. */
+  /** For a test's `{ skip: peer.missing }`; `false` when the peer is available. */
   readonly missing: string | false;
-  /** Of its executable. Throws when it is missing. */
+  /** Path of its executable. Throws when the peer is missing. */
   readonly path: string;
 }
 
 interface PeerOptions {
-  /** The folder of the cache, or `none`. */
+  /** Folder of the cache, or `none`. */
   readonly cache?: string | undefined;
   readonly limitMs?: number;
-  /** Also what takes minutes is installed. */
+  /** Also installs peers that take minutes. */
   readonly isPatient?: true;
 }
 
 const asked = new Map<PeerName, Promise<Peer>>();
 
-/** `await peer("node-24")` at the top of a test file, then `{ skip: it.missing }` and `it.path`. */
+/** Use `await peer("node-24")` at the top of a test file, then `{ skip: it.missing }` and `it.path`. */
 export function peer(name: PeerName): Promise<Peer> {
   const known = asked.get(name);
   if (known !== undefined) return known;
@@ -81,13 +82,13 @@ function missing(name: string, why: string): Peer {
   };
 }
 
-/** Answers why it failed. */
+/** Returns why the installation failed, if it did. */
 async function install(recipe: Recipe, place: string, signal: AbortSignal): Promise<string | undefined> {
   const folder = await mkdtemp(`${place}.part-`);
   try {
     for (const step of recipe.steps) await runStep(step, folder, signal);
     await access(join(folder, recipe.file), constants.X_OK);
-    // What was there and no longer runs, as when the Python that it was made of has gone.
+    // Removes an installation that no longer runs, for example because its Python was removed.
     await rm(place, { recursive: true, force: true });
     await rename(folder, place);
     await rm(failureOf(place), { force: true });
@@ -109,7 +110,7 @@ async function failedBefore(place: string): Promise<string | undefined> {
     const { at, reason } = JSON.parse(await readFile(failureOf(place), "utf8")) as { at: number; reason: string };
     if (Date.now() - at < TRIED_AGAIN_AFTER_MS) return `${reason} (tried again later; remove ${failureOf(place)})`;
   } catch {
-    // None, or one that was cut off.
+    // No reason was written, or only part of one.
   }
   return undefined;
 }

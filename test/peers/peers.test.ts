@@ -1,5 +1,5 @@
 // tier: long
-/** How peers are found and installed, by recipes that take no network; and that those of the table run. */
+/** Finding and installing peers, with recipes that need no network; and the peers of the table run. */
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -111,7 +111,7 @@ test("`none` as the cache path disables peers", async () => {
   assert.equal(missing, "no it: GATEWAY_TEST_PEERS is none");
 });
 
-// At once: the limits of all that have to be installed are one limit.
+// In parallel, so that the limits of several installations do not add up.
 const [node22, node24, pebble] = await Promise.all([peer("node-22"), peer("node-24"), peer("pebble")]);
 
 for (const [name, node, major] of [

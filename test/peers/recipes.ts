@@ -1,16 +1,16 @@
 /**
- * How a peer comes onto the disk: programs that are run one after the other in an empty folder. What they leave there
- * must bear being moved, since the folder gets its name when it is whole.
+ * How a peer is installed: programs that run one after another in an empty folder. Their result must survive a move,
+ * since the folder is renamed once it is complete.
  */
 
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 export interface Recipe {
-  /** Of the executable, from the folder. */
+  /** Path of the executable within the folder. */
   readonly file: string;
   readonly steps: readonly (readonly [program: string, ...args: readonly string[]])[];
-  /** It takes longer than a file of tests may wait, so that no test installs it: `npm run peers` does. */
+  /** Takes longer than a test file may wait. Tests do not install it; `npm run peers` does. */
   readonly takesMinutes?: true;
 }
 
@@ -26,7 +26,10 @@ const OPTIONS = [
   "--fetch-retry-mintimeout=1000",
 ];
 
-/** One package at one version. No script of it runs. Without a network it says so in seconds, where npm tries for minutes. */
+/**
+ * One npm package at one version, without running its scripts. Without a network it fails within seconds, where npm
+ * retries for minutes.
+ */
 export function npmPackage(name: string, version: string, file: string): Recipe {
   return {
     file: `node_modules/${name}/${file}`,
@@ -34,12 +37,15 @@ export function npmPackage(name: string, version: string, file: string): Recipe 
   };
 }
 
-/** As `npmPackage`, of a package that is loaded and not run. */
+/** Like `npmPackage`, for a package that is loaded rather than run. */
 export function npmFiles(name: string, version: string, file: string): Recipe {
   return npmPackages([`${name}@${version}`], `node_modules/${name}/${file}`);
 }
 
-/** Packages at one version each (`name@version`), for programs that load them; `file` is the one that they load them beside. */
+/**
+ * Several npm packages, each at one version (`name@version`), for programs that load them. `file` is the file that they
+ * resolve the packages from.
+ */
 export function npmPackages(packages: readonly string[], file: string): Recipe {
   return {
     file,
@@ -50,12 +56,12 @@ export function npmPackages(packages: readonly string[], file: string): Recipe {
   };
 }
 
-/** Folder of the Node.js that runs this, if its C++ headers are there: a compiler then has no need to download them. */
+/** Folder of the current Node.js if it has its C++ headers; a compiler then need not download them. */
 const HEADERS = existsSync(join(dirname(dirname(process.execPath)), "include/node/node_version.h"))
   ? [`npm_config_nodedir=${dirname(dirname(process.execPath))}`]
   : [];
 
-/** One package at one version, with the script that fetches or compiles its native part. */
+/** One npm package at one version, with the script that downloads or compiles its native part. */
 export function nativeNpmPackage(name: string, version: string, file: string): Recipe {
   const options = ["--prefix", ".", "--no-save", "--no-audit", "--no-fund", "--prefer-offline", "--fetch-retries=1"];
   return {
@@ -65,7 +71,7 @@ export function nativeNpmPackage(name: string, version: string, file: string): R
   };
 }
 
-/** A Python of its own with these packages (`name==version`), from wheels alone: nothing is compiled. */
+/** A separate Python environment with these packages (`name==version`), from wheels only, so nothing is compiled. */
 export function pythonPackages(requirements: readonly string[]): Recipe {
   return {
     file: "bin/python",
@@ -76,7 +82,7 @@ export function pythonPackages(requirements: readonly string[]): Recipe {
   };
 }
 
-/** As `pythonPackages`, for a package of which pip resolves a hundred others in minutes: uv does in seconds. */
+/** Like `pythonPackages`, for a package with a hundred dependencies: pip needs minutes to resolve them, uv seconds. */
 export function uvPackages(requirements: readonly string[]): Recipe {
   return {
     file: "bin/python",
@@ -88,7 +94,7 @@ export function uvPackages(requirements: readonly string[]): Recipe {
   };
 }
 
-/** The command of a Go module, compiled with the Go that is installed. */
+/** The command of a Go module, compiled with the installed Go. */
 export function goProgram(command: string, version: string): Recipe {
   return {
     file: command.slice(command.lastIndexOf("/") + 1),
@@ -97,7 +103,7 @@ export function goProgram(command: string, version: string): Recipe {
   };
 }
 
-/** What a Python package holds, unpacked and not installed. */
+/** The contents of a Python package, unpacked and not installed. */
 export function wheelFiles(name: string, version: string, file: string): Recipe {
   return {
     file,
@@ -109,7 +115,7 @@ export function wheelFiles(name: string, version: string, file: string): Recipe 
   };
 }
 
-/** A package of Debian or Ubuntu, unpacked and not installed: it needs no root, and its libraries must be there. */
+/** A Debian or Ubuntu package, unpacked and not installed. It needs no root; its libraries must already be there. */
 export function aptPackage(name: string, file: string): Recipe {
   return {
     file,
@@ -120,13 +126,13 @@ export function aptPackage(name: string, file: string): Recipe {
   };
 }
 
-/** A library of Debian or Ubuntu, which is marked as a program is, since that is what is looked for. */
+/** A Debian or Ubuntu library. It is made executable, because an executable file is what the search looks for. */
 export function aptLibrary(name: string, file: string): Recipe {
   const { steps, ...recipe } = aptPackage(name, file);
   return { ...recipe, steps: [...steps, ["chmod", "+x", file]] };
 }
 
-/** Runs `program` with the libraries that were unpacked beside it. */
+/** A script that runs `program` with the libraries unpacked next to it. */
 function runner(program: string, libraries: string): string {
   const script = [
     "#!/bin/sh",
@@ -137,7 +143,7 @@ function runner(program: string, libraries: string): string {
 }
 
 const LIBRARIES = 'echo "$here"/usr/lib/*-linux-gnu';
-/** Some are in folders of their own. */
+/** Some libraries are in folders of their own. */
 const ALL_LIBRARIES = 'find "$here"/usr/lib/*-linux-gnu -type d | tr "[:space:]" :';
 
 const unpacked = (program: string, file: string, libraries = LIBRARIES): Recipe["steps"] => [
@@ -145,12 +151,12 @@ const unpacked = (program: string, file: string, libraries = LIBRARIES): Recipe[
   ["sh", "-c", `printf '${runner(program, libraries)}\\n' > ${file} && chmod +x ${file}`],
 ];
 
-/** A program of Debian or Ubuntu with the libraries that it does not find there; `file` runs it. */
+/** A Debian or Ubuntu program with those of its libraries that the system lacks. `file` starts it. */
 export function aptProgram(packages: readonly string[], program: string, file: string): Recipe {
   return { file, steps: [["apt-get", "download", "-qq", ...packages], ...unpacked(program, file)] };
 }
 
-/** The same with whatever of its dependencies this system does not have. */
+/** Like `aptProgram`, with every dependency that the system lacks. */
 export function aptProgramWithAll(name: string, program: string, file: string): Recipe {
   const missing = `apt-get install -s --no-install-recommends ${name} | awk '/^Inst/{print $2}'`;
   return {

@@ -1,14 +1,15 @@
-/** One program of a recipe, to its end; all that it started ends with it. */
+/** Runs one program of a recipe to its end, and ends every process that it started. */
 
 import { spawn } from "node:child_process";
 
-/** Of what it wrote, for the reason of a failure. */
+/** Bytes kept of its output, for the reason of a failure. */
 const MAX_OUTPUT = 4_096;
 
-/** Rejects with the last line that it wrote, or with what kept it from running. */
+/** Rejects with its last line of output, or with what prevented its start. */
 export function runStep([program, ...args]: readonly string[], cwd: string, signal: AbortSignal): Promise<void> {
   return new Promise((done, failed) => {
-    // A group of its own: npm and apt do their work in children, which a signal to them alone would leave behind.
+    // It has its own process group: npm and apt work in child processes, which would survive a signal to the parent
+    // alone.
     const child = spawn(program ?? "", args, { cwd, detached: true, stdio: ["ignore", "pipe", "pipe"] });
     let output = "";
     const read = (text: string): void => {
@@ -21,7 +22,7 @@ export function runStep([program, ...args]: readonly string[], cwd: string, sign
       try {
         process.kill(-child.pid, "SIGKILL");
       } catch {
-        // Gone by itself.
+        // It has already ended.
       }
     };
     signal.addEventListener("abort", kill, { once: true });
@@ -40,7 +41,9 @@ export function runStep([program, ...args]: readonly string[], cwd: string, sign
   });
 }
 
-/** The first line that tells of an error, since npm ends with advice and the name of a log; else the last. */
+/**
+ * The first line that mentions an error, because npm ends with advice and the name of a log; otherwise the last line.
+ */
 function tellingLine(output: string): string {
   const lines = output.split("\n").filter((line) => line.trim() !== "");
   return (lines.find((line) => /\berror\b/i.test(line)) ?? lines.at(-1) ?? "").trim();

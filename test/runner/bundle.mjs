@@ -1,8 +1,8 @@
 /**
- * Test files made into JavaScript before they run: all at once, with what they share in pieces of their own. A process that
- * compiles its modules as it loads them spends more on that than most test files take to run.
+ * Bundles test files into JavaScript before they run: all at once, with shared code split out. Compiling modules at
+ * load time costs more than most test files take to run.
  *
- * `import.meta.url` and its kin say where the source lies, so that a test finds the data beside it.
+ * `import.meta.url` and similar properties name the source, so a test finds the data next to it.
  */
 
 import { readdirSync, readFileSync } from "node:fs";
@@ -37,7 +37,7 @@ const placesOfSources = {
   },
 };
 
-/** Puts the shortened fast-check in the place of the package. */
+/** Replaces the package with the shortened fast-check. */
 const lengthOfProperties = {
   name: "length-of-properties",
   setup({ onResolve }) {
@@ -46,10 +46,10 @@ const lengthOfProperties = {
   },
 };
 
-/** Calls that start a program of the tests in a child process (test/support/child-program.ts). */
+/** Calls that start a test program in a child process (test/support/child-program.ts). */
 const CHILD = /\bchild(?:Program|Args)\(\s*"([^"]+)",\s*import\.meta\.url/g;
 
-/** Returns the child programs that any file of the tests names, relative to the project. */
+/** Returns the child programs that test files name, relative to the project. */
 function childPrograms() {
   const found = readdirSync(join(root, "test"), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
@@ -61,9 +61,9 @@ function childPrograms() {
 }
 
 /**
- * Bundles test files (paths relative to the project) and the programs that tests start in child processes into `folder`,
- * which must lie below node_modules, where imports of packages resolve. Resolves with the path of each test's program,
- * relative to the project, by the file's path.
+ * Bundles test files (paths relative to the project), and the programs that tests start in child processes, into
+ * `folder`. It must lie below node_modules, so that package imports resolve. Resolves with a map from each file's path
+ * to its program, relative to the project.
  */
 export async function bundle(files, folder) {
   await build({
@@ -73,7 +73,7 @@ export async function bundle(files, folder) {
     outbase: root,
     bundle: true,
     splitting: true,
-    // A module that is imported for what it does is not left out, whatever package.json says of the product's own.
+    // Modules imported for their side effects stay, even though package.json marks the product's own as free of them.
     ignoreAnnotations: true,
     packages: "external",
     format: "esm",

@@ -1,6 +1,6 @@
 /**
- * Prints what each tier is expected to take, from the CPU times kept in test/runner/times.json: `node
- * test/runner/expected.mjs`, and with `-files` also each file or group that takes a second or more.
+ * Prints the expected duration of each tier, from the CPU times in test/runner/times.json: `node
+ * test/runner/expected.mjs`. With `-files` it also prints each file or group that takes a second or more.
  */
 import { readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -11,7 +11,7 @@ import { readTimes } from "./times.mjs";
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
 const times = readTimes(join(root, "test/runner/times.json"));
-/** CPU seconds of a job that is too short to be kept. */
+/** CPU seconds assumed for a job that is too short to be recorded. */
 const SHORT_SECONDS = 0.6;
 const LONG_SECONDS = 5;
 

@@ -1,6 +1,6 @@
 /**
- * fast-check with properties a tenth as long where `GATEWAY_TEST_LENGTH` is `short`. The bundler (bundle.mjs) puts this in
- * the place of the package in every test file.
+ * fast-check with a tenth of the runs where `GATEWAY_TEST_LENGTH` is `short`. The bundler (bundle.mjs) replaces the
+ * package with it in every test file.
  */
 import fc from "fast-check";
 
@@ -9,7 +9,7 @@ const isShort = process.env.GATEWAY_TEST_LENGTH === "short";
 /** Least number of random cases of a shortened property, besides its examples. */
 const LEAST_RUNS = 30;
 
-/** A property that names no number of runs is short as it is. */
+/** A property without a number of runs is short already. */
 function shortened(parameters) {
   if (parameters?.numRuns === undefined) return parameters;
   const least = LEAST_RUNS + (parameters.examples?.length ?? 0);

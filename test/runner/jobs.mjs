@@ -1,8 +1,8 @@
 /**
- * Which test files there are, and which of them share a process.
+ * Lists the test files and decides which of them share a process.
  *
- * Starting a process costs more than most tests of functions take: the files of an area run in one. A file that starts
- * processes or threads, that uses the network or timers, or that changes what is the process's own has one to itself.
+ * Starting a process takes longer than most tests of functions, so the files of an area run in one. A file that starts
+ * processes or threads, uses the network or timers, or changes process-wide state has a process of its own.
  */
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
@@ -10,23 +10,25 @@ import { fileURLToPath } from "node:url";
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
 
-/** Benchmarks are no tests, and data may look like one. */
+/** Benchmarks are not tests, and data may look like test files. */
 const NO_TESTS = new Set(["bench", "data"]);
 
-/** The folders whose files share a process. */
+/** Folders whose files share a process. */
 const SHARED_FOLDERS = ["test/base", "test/bench-parts", "test/cli", "test/console", "test/server", "test/simulator"];
 
-/** Areas whose folders have enough files of their own; of any other area all files are in one group. */
+/** Areas whose folders have enough files for separate groups. The files of any other area form one group. */
 const LARGE_AREAS = ["test/server/core", "test/console/views"];
 
-/** What a file that shares a process may not use, by itself or through a support file, which is not looked into. */
+/**
+ * What a file must not use if it shares a process, directly or through a support file. Support files are not searched.
+ */
 const APART =
   /from "(?:node:(?:child_process|worker_threads|net|http|https|os|timers|timers\/promises|test\/.*)|ink|react|\.{1,2}\/[^"]*(?:render|scene|terminal|e2e|peers)[^"]*)"|process\.(?:env|on|once|chdir)|mock\.|globalThis|memoryUsage|beforeEach|afterEach/;
 
-/** A process that is too long holds up the end, and a failure in it is looked for among too many. */
+/** A long process delays the end of the run, and a failure in it has more possible causes. */
 const MOST_IN_ONE = 24;
 
-/** The test files under a path, or the path itself; relative to the project, with forward slashes. */
+/** Returns the test files under a path, or the path itself; relative to the project, with forward slashes. */
 export function testFiles(path) {
   const absolute = resolve(root, path);
   if (!statSync(absolute).isDirectory()) return [relative(root, absolute).split(sep).join("/")];
@@ -38,7 +40,10 @@ export function testFiles(path) {
     });
 }
 
-/** Files as jobs `{name, files}`: one each, or a folder's that can share a process, but for those that `isLong` of. */
+/**
+ * Groups files into jobs `{name, files}`: one per file, or one per folder that can share a process. Files for which
+ * `isLong` holds have their own.
+ */
 export function jobsOf(files, isLong) {
   const folders = new Map();
   const jobs = [];
@@ -62,16 +67,19 @@ function isPure(file) {
   return isShared && !APART.test(readFileSync(join(root, file), "utf8"));
 }
 
-/** Returns the folder that names a file's group: its own folder in a large area, otherwise at most the third from the top. */
+/**
+ * Returns the folder that names a file's group: its own folder in a large area, otherwise one at most three levels
+ * deep.
+ */
 function groupOf(file) {
   const folder = dirname(file);
   return LARGE_AREAS.some((area) => file.startsWith(`${area}/`)) ? folder : folder.split("/").slice(0, 3).join("/");
 }
 
 /**
- * Returns the path of a job's program, given the `programs` of its files, and writes one into `folder` if there are several
- * files. No test runs before all are loaded: one that ran while its own file is still being evaluated would find its
- * constants undefined.
+ * Returns the path of a job's program. `programs` has the program of each file; for several files a program that loads
+ * them is written into `folder`. Tests run after all files are loaded: a test that ran while its own file is still
+ * being evaluated would find its constants undefined.
  */
 export function programOf({ name, files }, programs, folder) {
   if (files.length === 1) return programs.get(files[0]);

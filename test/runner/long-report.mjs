@@ -1,8 +1,8 @@
 /**
- * Writes test/LONG.md: what came of each job of `npm run test:long`, with date and commit.
+ * Writes test/LONG.md: the result of each job of `npm run test:long`, with date and commit.
  *
- * A run that was interrupted, or of some files alone, replaces the rows of the jobs that it finished and keeps the others. The
- * report names what was never run.
+ * A run that was interrupted, or that had only some files, replaces the rows of its finished jobs and keeps the others.
+ * The report lists jobs that never ran.
  */
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -21,7 +21,7 @@ function commitOf(root) {
 
 const cell = (text) => String(text).replaceAll("|", "\\|").replaceAll("\n", " ");
 
-/** Returns the rows of an earlier report and its skipped tests, by job. */
+/** Returns the rows and skipped tests of an earlier report, by job. */
 function earlier(path) {
   const rows = new Map();
   const skips = new Map();
@@ -43,8 +43,8 @@ function textOf(path) {
 }
 
 /**
- * Writes the report to `path`. `results` are those of the jobs that ended, `names` are the jobs of a whole run, and rows of
- * jobs that are not among them are dropped.
+ * Writes the report to `path`. `results` are those of ended jobs. `names` are the jobs of a whole run; rows of other
+ * jobs are dropped.
  */
 export function writeLongReport(path, root, { results, names, starts }) {
   const { rows, skips } = earlier(path);

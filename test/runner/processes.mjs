@@ -1,13 +1,15 @@
-/** Child processes of the runner: Node with arguments to its end, and one process of tests. */
+/** Child processes of the runner: any Node program, and a test process. */
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 
-/** Time that a test may take; a longer one hangs. */
+/** Time limit of a test; a longer one counts as hung. */
 const TEST_LIMIT_MS = 240_000;
-/** Time that reading the pipes of an ended process may take: a process that a test left running can keep them open. */
+/**
+ * Time limit for reading the pipes of an ended process, because a process that a test left running can keep them open.
+ */
 const PIPES_LIMIT_MS = 1_000;
 
-/** Runs Node to its end in `cwd` and resolves with its status (1 if it was killed) and its output as text. */
+/** Runs Node in `cwd` until it ends. Resolves with its status (1 if it was killed) and its output as text. */
 export function runNode(args, { cwd, env, limitMs }) {
   return new Promise((done, failed) => {
     const child = spawn(process.execPath, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
@@ -30,7 +32,7 @@ export function runNode(args, { cwd, env, limitMs }) {
   });
 }
 
-/** Runs a program of tests; `told` is the path at which its tally is left. Returns what the runner reports of it. */
+/** Runs a test program whose tally is written to the path `told`. Resolves with the runner's report of it. */
 export async function runTests(program, { told, options, limitMs, cwd, env }) {
   const startedAt = performance.now();
   const { status, output } = await runNode(
@@ -48,7 +50,7 @@ export async function runTests(program, { told, options, limitMs, cwd, env }) {
   );
   const seconds = (performance.now() - startedAt) / 1000;
   const tally = readTally(told);
-  // A process that ended early has not said what it ran, whatever its status.
+  // A process that ended early has not reported its tests, whatever its status.
   const isOk = status === 0 && tally !== undefined && tally.fail === 0;
   const { pass = 0, failed = [], skipped = [], cpu = 0, children = 0 } = tally ?? {};
   const fail = isOk ? 0 : Math.max(1, tally?.fail ?? 0);

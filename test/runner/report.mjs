@@ -27,7 +27,10 @@ export function countsOf(results, failedChecks) {
 
 export const countsLine = ({ passed, failed, skipped }) => `${passed} passed, ${failed} failed, ${skipped} skipped`;
 
-/** Prints the summary: what is slow, skipped, left to other commands and failed, with the command that runs it again. */
+/**
+ * Prints the summary: slow tests, skipped tests, tests of other commands, and failed tests with the command that runs
+ * them again.
+ */
 export function tellSummary({ results, failedChecks, unsteady, left, isWhole, length, seconds, cpu, starts }) {
   say("");
   if (isWhole) tellSlowest(results);
@@ -47,7 +50,7 @@ function tellSlowest(results) {
   for (const { job, seconds, cpu } of slowest) say(`  ${cores(seconds)}  ${cores(cpu)} of CPU  ${job.name}`);
 }
 
-/** Prints the command that runs a failed job again; a random test may fail at its full length only. */
+/** Prints the command that runs a failed job again. A random test may fail only at full length. */
 function tellFailed({ job, failed }, length) {
   const prefix = length === "full" ? "GATEWAY_TEST_LENGTH=full " : "";
   const command = `${prefix}node test/run.mjs`;
@@ -59,13 +62,16 @@ function tellFailed({ job, failed }, length) {
   }
 }
 
-/** Returns whether a failed test is of the file `own`: by the place that Node names, or because the file has its name. */
+/**
+ * Returns whether a failed test belongs to the file `own`, by the place that Node reports or by a test name equal to
+ * the file's.
+ */
 function isOf(own, place, name) {
   if (place?.replaceAll("\\", "/").includes(own.replace(/\.tsx?$/, "."))) return true;
   return readFileSync(own, "utf8").includes(JSON.stringify(name).slice(1, -1));
 }
 
-/** Returns a pattern of exactly this name, as one word of a shell. */
+/** Returns a pattern that matches exactly this name, as one shell word. */
 function quoted(name) {
   const pattern = `^${name.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&")}$`;
   return `'${pattern.replaceAll("'", "'\\''")}'`;

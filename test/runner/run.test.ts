@@ -1,4 +1,4 @@
-/** What the runner says at its end, of a file with tests of every outcome, and what .ci/run adds up. */
+/** The runner's summary for a file with tests of every outcome, and the sums of .ci/run. */
 import assert from "node:assert/strict";
 import { execFile, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -17,7 +17,7 @@ interface Ran {
   readonly lines: readonly string[];
 }
 
-/** `NODE_TEST_CONTEXT` would have the tests within told to this process's runner. */
+/** With `NODE_TEST_CONTEXT` the inner tests would report to this process's runner. */
 function runShell(command: string, env: Readonly<Record<string, string>> = {}): Promise<Ran> {
   const options = { cwd: ROOT, env: { ...process.env, NODE_TEST_CONTEXT: undefined, ...env } };
   return new Promise((done) => {

@@ -1,18 +1,18 @@
 /**
- * In which order jobs run, and how many at once.
+ * Order and number of concurrent jobs.
  *
- * A job is `{name, seconds, load}`: how long it takes and how many cores it keeps busy meanwhile, as last measured. The
- * longest start first, so that the end is not one of them alone; as many run at once as the machine has cores for, which
- * are more where they wait than where they compute.
+ * A job is `{name, seconds, load}`: its duration, and how many cores it keeps busy, as last measured. The longest jobs
+ * start first, so that none of them runs alone at the end. The number of concurrent jobs follows the number of cores;
+ * jobs that mostly wait count for less than a core.
  */
 
-/** Of which nothing is known yet. */
+/** Values for a job that was never measured. */
 export const UNKNOWN = { seconds: 2, load: 0.7 };
 
-/** A job that only waits still starts processes, and what it waits for must not come late because there are fifty. */
+/** Even a job that only waits starts processes, and fifty such jobs at once would delay what they wait for. */
 const LEAST_LOAD = 0.3;
 
-/** Runs `work(job)` for each of the jobs; `cores` may be a fraction. Resolves with the results in the order of the jobs. */
+/** Runs `work(job)` for each job; `cores` may be a fraction. Resolves with the results in the order of the jobs. */
 export async function runAll(jobs, cores, work) {
   const waiting = jobs.map((job, index) => ({ job, index, load: loadOf(job, cores) }));
   waiting.sort((a, b) => (b.job.seconds ?? UNKNOWN.seconds) - (a.job.seconds ?? UNKNOWN.seconds));

@@ -1,7 +1,7 @@
 /**
- * Prints `N passed, N failed, N skipped` for several runs of the tests: `node test/runner/sum-counts.mjs FILE STATUS…`, with
- * the file that `GATEWAY_TEST_COUNTS` named and the exit status of each. A run that failed without counting a failed test,
- * since it could not be set up or was killed, counts as one.
+ * Prints `N passed, N failed, N skipped` for several test runs: `node test/runner/sum-counts.mjs FILE STATUS…`, with
+ * the file named by `GATEWAY_TEST_COUNTS` and the exit status of each run. A run that failed without a failed test,
+ * because its setup failed or it was killed, counts as one failure.
  */
 import { readFileSync } from "node:fs";
 import { countsLine } from "./report.mjs";

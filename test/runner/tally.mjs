@@ -1,16 +1,21 @@
 /**
- * A reporter for Node's test runner: at the end of a process one line of JSON, `{pass, fail, failed, skipped, cpu, children}`.
+ * A reporter for Node's test runner. At the end of a process it writes one line of JSON, `{pass, fail, failed, skipped,
+ * cpu, children}`.
  *
- * `failed` has `{name, file}` of each failed test at the outermost level, `skipped` has `{name, reason}`. `cpu` is the time
- * of the process in seconds, `children` that of the processes that it has waited for, where the system tells it (Linux).
+ * `failed` has `{name, file}` of each failed test at the outermost level, `skipped` has `{name, reason}`. `cpu` is the
+ * CPU time of the process in seconds, `children` that of child processes that it waited for, where the system reports
+ * it (Linux).
  */
 import { readFileSync } from "node:fs";
 
 const TICKS_PER_SECOND = 100;
-/** Place of `cutime` in `/proc/self/stat` after the name of the process, which ends with the last bracket. */
+/** Position of `cutime` in `/proc/self/stat` after the process name, which ends with the last bracket. */
 const CHILDREN_USER = 13;
 
-/** Returns the seconds of CPU of all processes that this one has waited for; 0 where the system does not tell it. */
+/**
+ * Returns the CPU seconds of all child processes that this process has waited for; 0 where the system does not report
+ * it.
+ */
 export function childrenSeconds() {
   try {
     const stat = readFileSync("/proc/self/stat", "utf8");
@@ -31,7 +36,7 @@ export default async function* tally(events) {
     const isFailure = type === "test:fail" && data.todo === undefined;
     if (isFailure && data.nesting === 0) failed.push({ name: data.name, file: data.file });
     if (data.details?.type === "suite") {
-      // A suite that could not be set up has no test that failed, and some versions of Node end well with it.
+      // A suite whose setup failed has no failed test, and some versions of Node then exit with 0.
       if (type === "test:fail" && data.details.error?.failureType !== "subtestsFailed") fail += 1;
       continue;
     }

@@ -1,15 +1,15 @@
 /**
- * The tier of a test file, which names the command that runs it: `test` (`npm test`), `all` (`npm run test:all`) or `long`
- * (`npm run test:long`).
+ * The tier of a test file, which determines the command that runs it: `test` (`npm test`), `all` (`npm run test:all`)
+ * or `long` (`npm run test:long`).
  *
- * The first line of a file decides if it is `// tier: NAME`. Otherwise the folder decides. A file in a folder that is not
- * listed here has no tier until it gets such a line; test/tidy/tiers.test.ts lists these files.
+ * If the first line of a file is `// tier: NAME`, that is its tier. Otherwise its folder decides. A file in a folder
+ * that is not listed here has no tier until it gets such a line; test/tidy/tiers.test.ts reports these files.
  */
 
 /** Tiers in the order in which they run. */
 export const TIERS = ["test", "all", "long"];
 
-/** Folders with the tier of their files. The longest folder that contains a file decides. */
+/** Folders with the tier of their files. The longest matching folder decides. */
 const FOLDERS = {
   "test/admin-api/": "test",
   "test/base/": "test",
@@ -41,8 +41,8 @@ export function tierOf(path, text) {
 }
 
 /**
- * Returns whether a file has random tests, which are a tenth as long in the tiers `test` and `all`. The tier `long` runs these files
- * as well, at their full length.
+ * Returns whether a file has random tests. They are a tenth as long in the tiers `test` and `all`; the tier `long` runs
+ * these files as well, at full length.
  */
 export function isRandom(text) {
   return /from "(?:fast-check|(?:\.\.\/)+support\/random-length\.ts)"/.test(text);

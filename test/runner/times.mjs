@@ -1,11 +1,11 @@
 /**
- * Times of earlier runs, by which jobs are scheduled: `test/runner/times.json` has `[seconds, seconds of CPU]` of each job.
- * A run leaves its own in node_modules/.cache/gateway/test-times.json and, with `--keep-times`, in the file of the project.
+ * Times of earlier runs, used for scheduling: `test/runner/times.json` has `[seconds, seconds of CPU]` of each job. A
+ * run writes its times to node_modules/.cache/gateway/test-times.json and, with `--keep-times`, to the project's file.
  */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 
-/** A job that took less is not kept. */
+/** Shorter jobs are not recorded. */
 const LEAST_KEPT_SECONDS = 1;
 
 export function readTimes(path) {
@@ -18,7 +18,9 @@ export function readTimes(path) {
 
 const round = (seconds) => Math.round(seconds * 10) / 10;
 
-/** Writes the times of `results` to `path`, the longest first, with the CPU of child processes as a third number. */
+/**
+ * Writes the times of `results` to `path`, the longest first, with the CPU time of child processes as a third number.
+ */
 export function writeLastTimes(path, results) {
   const all = results
     .map(({ job, seconds, cpu, children }) => [job.name, [round(seconds), round(cpu), round(children)]])
@@ -27,7 +29,10 @@ export function writeLastTimes(path, results) {
   writeFileSync(path, `${JSON.stringify(Object.fromEntries(all), undefined, 1)}\n`);
 }
 
-/** Puts the times of `results` into those kept at `path`. Jobs that did not run keep theirs if `isKnown` says so. */
+/**
+ * Merges the times of `results` into the file at `path`. Jobs that did not run keep their times if `isKnown` returns
+ * true for them.
+ */
 export function keepTimes(path, results, isKnown) {
   const times = new Map(Object.entries(readTimes(path)).filter(([name]) => isKnown(name)));
   for (const { job, seconds, cpu } of results) {

@@ -1,4 +1,4 @@
-/** Marked texts that the picture of a sweep is of: what is found at which score differs, so that figures do. */
+/** Labeled texts for the picture of a sweep. Scores vary from one text to the next, so that the figures differ. */
 
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";

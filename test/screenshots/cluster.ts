@@ -1,6 +1,6 @@
 /**
- * Three nodes as three machines have them, on three addresses of the loopback, in a folder whose name a picture may show.
- * Linux, which gives a machine all of 127.0.0.0/8.
+ * Three nodes as on three machines, on three loopback addresses, in a folder whose name may appear in a picture. Linux
+ * only, where all of 127.0.0.0/8 belongs to the machine.
  */
 
 import { spawn } from "node:child_process";
@@ -18,7 +18,7 @@ import { countStart } from "../support/count-start.ts";
 import { policy } from "./documents.ts";
 import { PAST_DAYS, setClock } from "./past-days.ts";
 
-/** Short, since the first line of every picture holds it. */
+/** Short, because it appears in the first line of every picture. */
 export const FOLDER = "/tmp/gw-demo";
 export const GATEWAY = resolve(fileURLToPath(import.meta.url), "../../../bin/gateway");
 
@@ -29,12 +29,12 @@ export type NodeId = (typeof IDS)[number];
 interface DemoNode {
   readonly id: NodeId;
   readonly client: AdminClient;
-  /** Resolves once it serves, which needs a configuration. */
+  /** Resolves once the node serves requests, which needs a configuration. */
   addresses(): Promise<NodeAddresses>;
   stop(): Promise<void>;
 }
 
-/** Each `http://host:port`. */
+/** Addresses in the form `http://host:port`. */
 export interface NodeAddresses {
   readonly gateway: string;
   readonly admin: string;
@@ -44,10 +44,10 @@ export interface NodeAddresses {
 export type DemoCluster = Readonly<Record<NodeId, DemoNode>>;
 
 export const socketOf = (id: NodeId): string => join(FOLDER, id === "n1" ? "admin.sock" : `${id}.sock`);
-/** What the node has written to stderr: its log, and its audit trail. */
+/** The node's stderr: its log and its audit trail. */
 const trailOf = (id: NodeId): string => join(FOLDER, `${id}.jsonl`);
 
-/** The trail of n1 without its log, as a collector keeps it. */
+/** The audit trail of n1 without its log, as a collector stores it. */
 export const AUDIT_TRAIL = join(FOLDER, "audit.jsonl");
 
 export async function exportTrail(): Promise<void> {
@@ -60,7 +60,7 @@ const raftOf = (id: NodeId): string => `${hostOf(id)}:7000`;
 const forwardOf = (id: NodeId): string => `${hostOf(id)}:7001`;
 
 export async function startCluster(owner: Owner, issuer: Issuer): Promise<DemoCluster> {
-  // Fails where there is one: it is not ours to remove.
+  // Fails if the folder exists, because another program may own it.
   await mkdir(FOLDER, { mode: 0o700 });
   atEnd(owner, () => rm(FOLDER, { recursive: true, force: true }));
   await setClock(FOLDER, PAST_DAYS);
@@ -73,7 +73,7 @@ export async function startCluster(owner: Owner, issuer: Issuer): Promise<DemoCl
   return { n1, n2, n3 };
 }
 
-/** Hands leadership to the node where another has it, so that the pictures are of the leader. */
+/** Makes the node leader if another one leads, so that the pictures show the leader. */
 async function leads({ id, client }: DemoNode): Promise<boolean> {
   const { role, leader } = await client.call("get_status");
   if (role !== "leader" && leader !== null) {
@@ -82,7 +82,7 @@ async function leads({ id, client }: DemoNode): Promise<boolean> {
   return role === "leader";
 }
 
-/** Sets the clock of a node by the file of `setClock`. */
+/** Sets a node's clock from the file that `setClock` writes. */
 const clockModule = (): URL =>
   new URL(
     `../e2e/reconcile/support/driven-clock.mjs?file=${encodeURIComponent(join(FOLDER, "clock"))}`,
@@ -100,7 +100,7 @@ async function startNode(owner: Owner, id: NodeId, issuer: Issuer): Promise<Demo
   const log = openSync(trailOf(id), "a", 0o600);
   countStart();
   const child = spawn(process.execPath, [GATEWAY, "-config", path], {
-    // Three machines are one here: a process each is enough.
+    // Three nodes share one machine here, so each has a single process.
     env: {
       PATH: process.env["PATH"],
       GATEWAY_WORKERS: "1",
@@ -136,7 +136,7 @@ async function startNode(owner: Owner, id: NodeId, issuer: Issuer): Promise<Demo
   return { id, client, stop, addresses: () => until(`${id} serves`, () => readyLine(id), START_LIMIT_MS) };
 }
 
-/** From its log. */
+/** Reads the addresses from its log. */
 async function readyLine(id: NodeId): Promise<NodeAddresses | undefined> {
   const line = (await readFile(trailOf(id), "utf8")).split("\n").find((it) => it.includes('"message":"ready"'));
   if (line === undefined) return undefined;
@@ -144,11 +144,11 @@ async function readyLine(id: NodeId): Promise<NodeAddresses | undefined> {
   return { gateway: `http://${listen}`, admin: `http://${admin}`, metrics: `http://${metrics}/metrics` };
 }
 
-/** The node whose front door serves TLS: nobody asks it for models. */
+/** Node whose model listener uses TLS. Nobody sends it model requests. */
 const TLS_NODE = "n3";
 const DAY_MS = 86_400_000;
 
-/** With a life that is nearly over, as if whoever keeps the files had forgotten them. */
+/** The certificate expires soon, as if nobody renewed the files. */
 async function writePair(folder: string): Promise<void> {
   const now = Date.now();
   const { issue } = await testAuthority(now);
@@ -158,7 +158,7 @@ async function writePair(folder: string): Promise<void> {
   await writeFile(join(folder, "tls.key"), key, { mode: 0o600 });
 }
 
-/** What models left in the cache that no detector needs any more. */
+/** Models in the cache that no detector uses any more. */
 async function writeCache(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   for (const [at, size] of [1_843_200, 431_104, 88_064].entries()) {

@@ -1,4 +1,4 @@
-/** What the cluster of the pictures runs from: the sources of its deployment, as its operators would write them. */
+/** Deployment sources of the cluster in the pictures, as its operators would write them. */
 
 import type { Reporting } from "./past-days.ts";
 
@@ -13,10 +13,10 @@ export const PROVIDERS = [
 ] as const;
 export type ProviderName = (typeof PROVIDERS)[number];
 
-/** Base address of each provider, and of the server and agent that is fronted. */
+/** Base address of each provider, and of the fronted server and agent. */
 export type Addresses = Readonly<Record<ProviderName | "fronted" | `report of ${Reporting}`, string>>;
 
-/** Sealed in the cluster; the values are nobody's. */
+/** Names of the secrets sealed in the cluster; the values are made up. */
 export const SECRETS: readonly string[] = [
   "ACME_API_KEY",
   "BETA_API_KEY",
@@ -26,7 +26,7 @@ export const SECRETS: readonly string[] = [
 ];
 export const secretOf = (name: string): string => `nobody's-${name}`;
 
-/** Source `default`: `edit` 1 to 3 is how it grew. */
+/** Source `default`; `edit` 1 to 3 are its successive revisions. */
 export const defaultSource = (at: Addresses, edit: 1 | 2 | 3): string => `\
 # Providers, callers and budgets of everybody.
 auth:
@@ -131,7 +131,7 @@ guardrails:
     - { name: addresses, action: redact, select: 'a.type == "pii/EMAIL_ADDRESS"', operator: mask, mask_chars: 4, controls: ["gdpr/art-5", "iso-27001:2022/A.8.12"] }
 `;
 
-/** Who may do what on the admin plane; on the node that \`hides\` a kind of thing, the local operator may not read it. */
+/** Admin plane policy. On the node that \`hides\` a kind of object, the local operator may not read it. */
 export const policy = (hides?: string): string => `\
 permit(principal in Role::"local", action, resource);
 permit(principal in Role::"viewer", action in Action::"read", resource);

@@ -1,4 +1,7 @@
-/** An MCP server and an agent of the pictures in one: it answers every call alike, but a share of those at `/files` with 503. */
+/**
+ * An MCP server and an agent for the pictures, in one program. It answers every call alike, except that a share of
+ * those at `/files` gets 503.
+ */
 
 import { createServer } from "node:http";
 import { json } from "node:stream/consumers";
@@ -7,7 +10,7 @@ import { atEnd, type Owner } from "../e2e/support/wait.ts";
 
 const REVISION = "2026-07-28";
 
-/** Calls of the pictures, each in its turn: of a tool, or of an agent. */
+/** The calls in the pictures, made in turn: of a tool, or of an agent. */
 export const CALLS: readonly { readonly path: string; readonly tool?: string }[] = [
   { path: "/mcp/tickets", tool: "find" },
   { path: "/mcp/files", tool: "read" },
@@ -15,7 +18,7 @@ export const CALLS: readonly { readonly path: string; readonly tool?: string }[]
   { path: "/a2a/planner" },
 ];
 
-/** `http://127.0.0.1:port`. */
+/** Returns `http://127.0.0.1:port`. */
 export async function startFronted(owner: Owner): Promise<string> {
   let reads = 0;
   const server = createServer((incoming, response) => {
@@ -46,7 +49,7 @@ export async function startFronted(owner: Owner): Promise<string> {
   return url;
 }
 
-/** With words that guardrails look for. */
+/** The texts contain words that guardrails look for. */
 export async function callFronted(gateway: string, key: string, { path, tool }: (typeof CALLS)[number]): Promise<void> {
   const text = "Tell desk@example.com what came of it.";
   const method = tool === undefined ? "SendMessage" : "tools/call";

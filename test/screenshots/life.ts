@@ -1,6 +1,6 @@
 /**
- * What has happened on the cluster before it is looked at: secrets, sources with their revisions, keys, suspensions, a
- * refusal; and the traffic that goes on while pictures are taken.
+ * History and traffic of the cluster: secrets, sources with revisions, keys, suspensions and a refusal before the
+ * pictures are taken, and steady traffic meanwhile.
  */
 
 import { type AdminClient, createAdminClient } from "../../src/admin-api/index.ts";
@@ -29,9 +29,9 @@ interface KeySpec {
   readonly profile?: string;
   readonly team: string;
   readonly expiresIn?: string;
-  /** Tokens that it has spent, by the model that it asks for. */
+  /** Tokens that the key has spent, by requested model. */
   readonly spent?: readonly [model: string, tokens: number];
-  /** Share of the steady traffic, and what it asks for. */
+  /** Models that it requests in the steady traffic. Repeating one raises its share. */
   readonly asks?: readonly string[];
 }
 
@@ -78,9 +78,9 @@ interface LifeOptions {
   readonly cluster: DemoCluster;
   readonly providers: Readonly<Record<ProviderName, Provider>>;
   readonly issuer: Issuer;
-  /** Where the MCP servers and agents are. */
+  /** Address of the MCP servers and agents. */
   readonly fronted: string;
-  /** Simulators behind the providers whose usage is reconciled. */
+  /** Simulators of the providers whose usage is reconciled. */
   readonly reporting: Readonly<Record<Reporting, Simulator>>;
 }
 
@@ -110,7 +110,7 @@ export async function liveOn(
   };
   const oldest = KEYS.find(({ name }) => name === "status-page");
   if (oldest !== undefined) await mint(n1.client, oldest);
-  // Long enough for a difference of a few percent to be above the floor.
+  // Long enough for a difference of a few percent to exceed the floor.
   const report = "report ".repeat(300);
   const ofOldest = (model: string) => ask(gateway, texts.get("status-page") ?? "", model, undefined, report);
   await livePastDays({ cluster, folder: FOLDER, simulators: reporting, ask: ofOldest });
@@ -182,16 +182,16 @@ async function ask(gateway: string, key: string, model: string, tokens?: number,
     throw new Error(`${model} answered ${response.status}: ${answer}`);
 }
 
-/** Requests between two calls of servers and agents. */
+/** Model requests between two calls of servers and agents. */
 const CALL_EACH = 3;
-/** Share of the requests that acme-chat answers 503. */
+/** Share of acme-chat's requests that get 503. */
 const FAILING = 0.78;
-/** Between two requests of a node. */
+/** Delay between two requests of a node. */
 const BETWEEN_MS = 70;
-/** Attempts a second of a provider, as averaged over a minute, from which on the pictures look as on any day. */
+/** Attempts a second of a provider, averaged over a minute, from which on the pictures look typical. */
 const WARM_RATE = 2;
 
-/** One request after the other, each key in its turn, until the owner's end. */
+/** Sends one request after another, with each key in turn, until the owner closes. */
 function keepAsking(owner: Owner, gateway: string, texts: ReadonlyMap<string, string>): void {
   const turns = KEYS.flatMap(({ name, asks = [] }) => asks.map((model) => ({ key: texts.get(name) ?? "", model })));
   let at = 0;

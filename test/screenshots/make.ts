@@ -1,7 +1,7 @@
 /**
- * `npm run screenshots [-- NAME …]`: takes the pictures in `screenshots/`, of the program as it is run, in a terminal, on a
- * cluster of three processes that serve requests meanwhile. Linux. They show the time at which they were taken; all else
- * is the same each time but for what traffic makes of it.
+ * `npm run screenshots [-- NAME …]` takes the pictures in `screenshots/`: the real program in a terminal, on a cluster
+ * of three processes that serve requests meanwhile. Linux only. Apart from the time of day and the effects of traffic
+ * the pictures are the same each time.
  */
 
 import { mkdir, rm, writeFile } from "node:fs/promises";
@@ -23,10 +23,10 @@ import { type Provider, startProvider } from "./provider.ts";
 import { SHOTS, type Shot, SMALL } from "./shots.ts";
 
 const PICTURES = resolve(fileURLToPath(import.meta.url), "../../../screenshots");
-/** Dots of a PNG for one of the SVG: sharp where it is shown at half its size, and the folder stays small. */
+/** PNG pixels per SVG unit: sharp when shown at half size, and small enough for the folder. */
 const SCALE = 1.5;
 
-/** Runs `work` and closes what it opened, last opened first. */
+/** Runs `work`, then closes what it opened, in reverse order. */
 async function owning(work: (owner: Owner) => Promise<void>): Promise<void> {
   const closers: (() => void | Promise<void>)[] = [];
   try {
@@ -41,7 +41,7 @@ async function take(shot: Shot, cluster: DemoCluster): Promise<void> {
   await owning(async (owner) => {
     const terminal = openTerminal(owner, {
       args: [GATEWAY, "console", "-socket", socketOf(node), ...(light === true ? ["-theme", "light"] : []), ...args],
-      // Its memory is the pictures' own, and begins empty.
+      // The pictures use their own state folder, which starts empty.
       env: { XDG_STATE_HOME: join(FOLDER, "state"), ...env },
       cwd: FOLDER,
       columns,
@@ -52,7 +52,7 @@ async function take(shot: Shot, cluster: DemoCluster): Promise<void> {
     await terminal.settled();
     if (light === true) {
       terminal.resize(SMALL.columns, SMALL.rows);
-      // The emulator cuts what was drawn before; the corner is there once the console has drawn anew.
+      // The emulator crops earlier output; the corner appears once the console has redrawn.
       await terminal.until(() => new RegExp(`^.{${SMALL.columns - 1}}┐$`).test(terminal.row(2)), "the new size");
       await terminal.settled();
       return await writeFile(join(PICTURES, `${name}.svg`), inLight(svgOf(terminal.cells(), title)));

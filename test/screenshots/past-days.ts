@@ -1,6 +1,6 @@
 /**
- * Days of traffic before the pictures are taken, so that there is something to reconcile: the clock of the nodes begins some days
- * ago and goes on day by day to the present. Two providers report what they served, on some days otherwise than it was.
+ * Days of traffic before the pictures are taken, so that there is usage to reconcile. The nodes' clock starts some days
+ * ago and advances day by day to the present. Two providers report their usage, on some days with wrong figures.
  */
 
 import { rename, writeFile } from "node:fs/promises";
@@ -11,21 +11,21 @@ import { atEnd, type Owner } from "../e2e/support/wait.ts";
 import type { DemoCluster } from "./cluster.ts";
 
 const DAY_MS = 86_400_000;
-/** Days before today that have traffic; those that ended a day ago are compared. */
+/** Past days with traffic. Those that ended a day ago are compared. */
 export const PAST_DAYS = 9;
 const LIMIT_MS = 90_000;
-/** Time within which the worker processes of a node learn its time. */
+/** Time for a node's worker processes to pick up the new time. */
 const WORKERS_MS = 1_500;
 
 const REPORTING = ["acme-messages", "beta-labs"] as const;
 export type Reporting = (typeof REPORTING)[number];
-/** Kind of each provider's report, and what is asked of it in the past days. */
+/** Kind of each provider's report, and the models requested from it in the past days. */
 const REPORTS = {
   "acme-messages": { type: "messages", model: "messages-large" },
   "beta-labs": { type: "compat", model: "beta-1" },
 } as const satisfies Record<Reporting, { readonly type: string; readonly model: string }>;
 
-/** Starts the simulator of a provider whose usage report is read with the key. */
+/** Starts the simulator of a provider whose usage report is read with this key. */
 export async function startReporting(owner: Owner, adminKey: string): Promise<Simulator> {
   const simulator = await startSimulator({ host: "127.0.0.1", port: 0, adminKey });
   atEnd(owner, () => simulator.close());
@@ -34,14 +34,14 @@ export async function startReporting(owner: Owner, adminKey: string): Promise<Si
 
 const dayOf = (daysAgo: number): string => new Date(Date.now() - daysAgo * DAY_MS).toISOString().slice(0, 10);
 
-/** A day that was reported too low, one that was reported twice, and one that is slightly wrong. */
+/** A day reported too low, a day reported twice, and a day that is slightly wrong. */
 const ADJUSTED = [
   { type: "messages", day: dayOf(7), counter: "input", factor: 0.97 },
   { type: "messages", day: dayOf(4), counter: "output", factor: 2 },
   { type: "compat", day: dayOf(5), counter: "input", factor: 0.989 },
 ];
 
-/** Sets the clock of the nodes, which read it from this file. */
+/** Sets the clock of the nodes, which read this file. */
 export async function setClock(folder: string, daysAgo: number): Promise<void> {
   const path = join(folder, "clock");
   await writeFile(`${path}.new`, String(-daysAgo * DAY_MS));
@@ -56,7 +56,7 @@ interface PastDays {
   ask(model: string): Promise<void>;
 }
 
-/** Resolves at the present, once the newest day that can be compared was. */
+/** Resolves at the present, after the newest comparable day was compared. */
 export async function livePastDays({ cluster, folder, simulators, ask }: PastDays): Promise<void> {
   for (let daysAgo = PAST_DAYS; daysAgo >= 0; daysAgo -= 1) {
     const clock = new Date(Date.now() - daysAgo * DAY_MS).toISOString();

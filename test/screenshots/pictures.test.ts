@@ -1,4 +1,7 @@
-/** What lies in `screenshots/`: a picture of each view, each one whole and of a bounded size; and each view once more, small and in the light theme. */
+/**
+ * The files in `screenshots/`: a complete picture of limited size for each view, and another one of each view, small
+ * and in the light theme.
+ */
 
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync, statSync } from "node:fs";
@@ -76,7 +79,10 @@ function boxOf(svg: string): { readonly width: number; readonly height: number }
 
 const TOKEN = /<(\/?)([a-z]+)((?: [\w:-]+="[^"<]*")*)(\/?)>|[^<]+/gy;
 
-/** Elements closed in order, attributes quoted, and no `&` that is not of an entity: all the markup that is written. */
+/**
+ * Checks that elements are closed in order, attributes are quoted and every `&` begins an entity; the pictures use no
+ * other markup.
+ */
 function assertWellFormed(svg: string): void {
   const open: string[] = [];
   let end = 0;

@@ -1,6 +1,6 @@
 /**
- * Providers of the pictures: the simulated one behind a door that fails a share of the requests, as a provider in trouble
- * does, and that bills more than a few words of made-up text would come to.
+ * Providers for the pictures: the simulator behind a proxy that fails a share of the requests, like a provider with
+ * problems, and that bills more tokens than the short generated texts have.
  */
 
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
@@ -10,13 +10,13 @@ import { listenLocally } from "../e2e/support/ports.ts";
 import { atEnd, type Owner } from "../e2e/support/wait.ts";
 
 export interface Provider {
-  /** `http://127.0.0.1:port` */
+  /** In the form `http://127.0.0.1:port`. */
   readonly url: string;
-  /** Share of the requests that are answered 503, from now on. */
+  /** Share of the requests that get 503 from now on. */
   failing: number;
 }
 
-/** Tokens that a prompt says its answer shall be billed as: `[billed 120000]`. */
+/** Token count in a prompt that the answer is billed as: `[billed 120000]`. */
 const BILLED = /\[billed (\d+)\]/;
 const OUTPUT_SHARE = 0.25;
 
@@ -26,7 +26,7 @@ export async function startProvider(owner: Owner, simulator: Simulator): Promise
   let served = 0;
   const server = createServer((incoming, response) => {
     served += 1;
-    // Evenly, so that a short time has the share too.
+    // Failures are spaced evenly, so that any short period has the same share.
     const isFailing = Math.floor(served * provider.failing) > Math.floor((served - 1) * provider.failing);
     if (isFailing) {
       incoming.resume();
@@ -70,7 +70,7 @@ async function pass(incoming: IncomingMessage, response: ServerResponse, simulat
   onward.end(body);
 }
 
-/** The answer with another usage, in either dialect. */
+/** Replaces the usage in an answer of either dialect. */
 function billedAs(answer: string, tokens: number): string {
   const output = Math.round(tokens * OUTPUT_SHARE);
   const counts: Readonly<Record<string, number>> = {

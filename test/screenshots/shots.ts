@@ -1,4 +1,4 @@
-/** The pictures, in the order in which they are taken: for each which console is opened, and what its operator does. */
+/** The pictures in the order in which they are taken: which console is opened and what its operator does. */
 
 import { VIEWS } from "../../src/console/views/all.ts";
 import type { TestTerminal } from "../console/support/terminal.ts";
@@ -6,49 +6,49 @@ import { CASES } from "./cases.ts";
 import { AUDIT_TRAIL, type DemoCluster, type NodeId } from "./cluster.ts";
 
 export interface Shot {
-  /** Of the file. The picture of a view has the view's id. */
+  /** Name of the file. The picture of a view is named by the view's id. */
   readonly name: string;
-  /** For those who cannot see it. */
+  /** Text for people who cannot see the picture. */
   readonly title: string;
   readonly columns?: number;
   readonly rows?: number;
-  /** Node whose socket is asked; n1, the leader, when left out. */
+  /** Node whose socket is used; n1, the leader, by default. */
   readonly node?: NodeId;
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** In the light theme, and cut down to 80 by 24 before the picture is taken, of which there is no PNG. */
+  /** In the light theme, and reduced to 80 by 24 before the picture is taken. It has no PNG. */
   readonly light?: true;
-  /** Until the screen shows what the picture is of. */
+  /** Drives the terminal until the screen shows the subject of the picture. */
   act(terminal: TestTerminal, cluster: DemoCluster): Promise<void>;
 }
 
 export const SMALL = { columns: 80, rows: 24 };
 
-/** By its name, from anywhere but the workbench; `shows` is looked for once the view is there. */
+/** Opens a view by name from anywhere but the workbench. `shows` is awaited once the view is open. */
 async function go(terminal: TestTerminal, command: string, shows: string | RegExp): Promise<void> {
   terminal.type(`:${command}`);
   await terminal.until((screen) => screen.trimEnd().endsWith(`:${command}`), `the prompt with ${command}`);
   await terminal.press("enter");
-  // Both, since what the view shows may have been on the screen before.
+  // Both must be there, because the view's content may have been on the screen before.
   const isThere = (screen: string): boolean =>
     /\? help|Ctrl-R/.test(screen) && !screen.includes(`:${command}`) && new RegExp(shows).test(screen);
   await terminal.until((screen) => isThere(screen.replace(/\[:[\w-]+\]/g, "")), `${shows} in ${command}`);
 }
 
-/** A view by its name, with what it shows once it has been read. */
+/** A view by its name; `shows` is what it displays once its data is read. */
 const view = (name: string, shows: string | RegExp, title: string, command = name): Shot => ({
   name,
   title,
   act: (terminal) => go(terminal, command, shows),
 });
 
-/** A verb of the view on the row under the cursor. */
+/** Presses a key on the row under the cursor, such as that of a verb, and waits for `shows`. */
 async function press(terminal: TestTerminal, chord: string, shows: string | RegExp): Promise<void> {
   await terminal.press(chord);
   await terminal.until(shows);
 }
 
-/** A dialog, on the row of a view. */
+/** A dialog for one row of a view. */
 const dialog = (name: string, title: string, [command, row, chord]: readonly [string, string, string]): Shot => ({
   name,
   title,
@@ -58,15 +58,15 @@ const dialog = (name: string, title: string, [command, row, chord]: readonly [st
   },
 });
 
-/** With requests in the newest ten seconds. */
+/** There were requests in the last ten seconds. */
 const PULSE_SHOWS = /REQUESTS +[1-9]/;
-/** With the failures of the row below. */
+/** The failures of the row appear below. */
 const PROVIDERS_SHOW = /attempt \d[\s\S]*attempt \d/;
-/** With what is above the alerts: the last changes too, where there is room for them. */
+/** Waits for what is above the alerts, and for the last changes too where there is room for them. */
 const overview: Shot["act"] = (terminal) => terminal.until(/(?:RECENT|TRAFFIC)[\s\S]*team-research[\s\S]*beta-labs/);
 const providers: Shot["act"] = (terminal) => go(terminal, "providers", /judge-local/);
 
-/** Every node has the budgets: one row for each. */
+/** Every node has the budgets, so there is one row per node. */
 const SQL = `select k.name, k.profile, b.budget, max(b.used) as used, min(b.remaining) as remaining
 from keys k join budgets b on b.key = k.name
 where b.status <> 'ok' or k.name like 'prod-%'
@@ -77,7 +77,7 @@ async function typed(terminal: TestTerminal, text: string): Promise<void> {
   await terminal.settled();
 }
 
-/** The dialog that mints a key. */
+/** Fills in the dialog that creates a key. */
 async function fillIn(terminal: TestTerminal): Promise<void> {
   terminal.type("prod-vision");
   await terminal.until("[prod-vision");
@@ -86,12 +86,12 @@ async function fillIn(terminal: TestTerminal): Promise<void> {
   await terminal.until(/"profile":"standard"/);
 }
 
-/** Takes a list of models from a profile. */
+/** Removes a list of models from a profile. */
 const REHEARSED = {
   env: { VISUAL: "", EDITOR: "sed -i 's/allowed_models: .acme-., messages/allowed_models: [messages/'" },
 };
 
-/** The first rehearsal of a node may take longer than a dialog waits; the edited text is kept for the next. */
+/** A node's first rehearsal may take longer than a dialog waits; the edited text is kept for the next try. */
 async function rehearse(terminal: TestTerminal): Promise<void> {
   await go(terminal, "config /default", />default/);
   for (let times = 0; times < 3 && !/Last hour +\d/.test(terminal.screen()); times += 1) {
@@ -101,7 +101,7 @@ async function rehearse(terminal: TestTerminal): Promise<void> {
   await terminal.until(/Last hour +[\d,]+ requests: [\d,]+ would be refused[\s\S]*allowed_models/);
 }
 
-/** While all three nodes run. */
+/** Pictures taken while all three nodes run. */
 const WHOLE: readonly Shot[] = [
   { name: "overview", title: "The overview: what wants attention, worst first", act: overview },
   {
@@ -324,7 +324,7 @@ const WHOLE: readonly Shot[] = [
     node: "n3",
     act: (terminal) => go(terminal, "secrets", /not permit|policy/),
   },
-  // Last, as there is more to chart the longer the nodes have run.
+  // Last, because there is more to chart the longer the nodes have run.
   view("pulse", PULSE_SHOWS, "The pulse: the whole gateway in charts of 15 minutes"),
   {
     name: "pulse-80x24",
@@ -345,7 +345,7 @@ const WHOLE: readonly Shot[] = [
   },
 ];
 
-/** `n3` is lost while its console looks on, and stays lost. */
+/** `n3` fails while its console is open, and stays down. */
 const BROKEN: readonly Shot[] = [
   {
     name: "offline",
@@ -370,7 +370,7 @@ const BROKEN: readonly Shot[] = [
 
 const IDS: ReadonlySet<string> = new Set(VIEWS.map(({ id }) => id));
 
-/** The other size and the other theme, of each view. */
+/** Each view in the other size and the other theme. */
 const SMALL_AND_LIGHT: readonly Shot[] = WHOLE.filter(({ name }) => IDS.has(name)).map((shot) => ({
   ...shot,
   name: `${shot.name}-light-80x24`,

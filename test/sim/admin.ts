@@ -1,7 +1,7 @@
 /**
- * Membership operations, asked of whoever leads: add a learner, promote, remove, prune through a joint configuration,
- * and bring a removed member back, on its old disk or a blank one. New processes begin once their addition is applied
- * somewhere, as a joining node waits for its answer.
+ * Membership operations, sent to the current leader: add a learner, promote, remove, prune through a joint
+ * configuration, and bring a removed member back on its old or a blank disk. A new process starts once its addition is
+ * applied somewhere, as a joining node waits for the answer to its request.
  */
 
 import type { ConfChange, Configuration } from "../../src/server/core/raft/index.ts";
@@ -12,9 +12,9 @@ import { leaderOf, type SimNode, type World } from "./world.ts";
 type SingleChange = ConfChange["changes"][number];
 
 export interface Admin {
-  /** Asks for one random change. */
+  /** Requests one random change. */
   change(): void;
-  /** Leaves an explicit joint configuration, when one is in force. */
+  /** Leaves an explicit joint configuration, if one is in force. */
   settle(): void;
   onMembers(
     index: number,
@@ -31,7 +31,7 @@ export function createAdmin(world: World): Admin {
   const propose = (leader: SimNode, transition: ConfChange["transition"], changes: readonly SingleChange[]): void => {
     const text = changes.map(({ type, nodeId }) => `${type} ${nodeId}`).join(", ");
     world.scheduleOn(leader, 0, () => {
-      // A removed member that returns may do so with a blank disk; a member never changes its disk.
+      // A removed member may return with a blank disk. A member never changes its disk.
       const storages = changes.map(({ type, nodeId }) => {
         const id = String(nodeId);
         const isNew = type !== "remove-node" && !membersOf(leader.configuration).includes(id);
@@ -81,7 +81,7 @@ export function createAdmin(world: World): Admin {
     }
   };
 
-  /** A prune to some voters, together with whoever else happens to change. */
+  /** A prune to some voters, combined with another random change. */
   const mixed = ({ voters, learners }: Configuration, others: readonly string[]): readonly SingleChange[] => {
     const [keep, ...rest] = random.shuffled(voters);
     if (keep === undefined) return [];
@@ -118,8 +118,9 @@ export function createAdmin(world: World): Admin {
   };
 
   /**
-   * A removed member is told so, and its process ends; until then it goes on asking for votes. It is needed until those
-   * who stay know for good that it is removed: before, they count on it (the two-member caveat of the reference, 2.6).
+   * A removed member is told so and its process ends; until then it keeps asking for votes. It is needed until those
+   * who stay know durably that it is removed, because before that they count it as a voter (the two-member caveat of
+   * the reference, 2.6).
    */
   const retire = (id: string): void => {
     world.schedule(random.real() ** 2 * 3_000, () => {
@@ -169,7 +170,7 @@ export function createAdmin(world: World): Admin {
   };
 }
 
-/** Whether the node votes in the newest configuration that anybody has applied. */
+/** Whether the node votes in the newest configuration applied by any node. */
 export function isVotingNow(world: World, id: string): boolean {
   return isVoter(world.checks.configurationAt(Number.MAX_SAFE_INTEGER), id);
 }

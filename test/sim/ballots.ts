@@ -1,11 +1,11 @@
-/** Who was granted whose vote, by what left the voters: what a leader's office rests on. */
+/** Records granted votes from the messages that voters sent: the basis of every election. */
 
 import type { Configuration, NodeId } from "../../src/server/core/raft/index.ts";
 import { hasQuorum } from "./quorum.ts";
 
 interface Ballots {
   granted(term: number, candidate: NodeId, voter: NodeId): void;
-  /** Whether a candidate may lead `term` under one of `configurations`; its own vote needs no message. */
+  /** Checks that a candidate may lead `term` under one of `configurations`. Its own vote needs no message. */
   elect(term: number, candidate: NodeId, configurations: readonly Configuration[]): boolean;
 }
 

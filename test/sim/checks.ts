@@ -1,6 +1,6 @@
 /**
- * The invariants of the cluster, checked after every event and at every obligation of a node: cluster reference, 10.2.
- * They look at disks, messages and what is applied, and share no code with what they check.
+ * The cluster's invariants, checked after every event and at every obligation of a node: cluster reference, 10.2. They
+ * examine disks, messages and applied entries, and share no code with what they check.
  */
 
 import type { LogWrite } from "../../src/server/cluster/storage/types.ts";
@@ -15,23 +15,23 @@ import { must, Violation } from "./violation.ts";
 import type { SimNode } from "./world.ts";
 
 export interface Checks {
-  /** Everything up to here was seen by a client: no later read may show less. */
+  /** A client saw everything up to this index; no later read may show less. */
   readonly acknowledged: number;
   acknowledge(index: number): void;
-  /** A try that was refused for certain: it must never be applied. */
+  /** Reports an attempt that was definitely refused and must never be applied. */
   refuse(attempt: number): void;
   onWrite(node: SimNode, write: LogWrite): void;
-  /** The disk is about to have done it. */
+  /** Called before the disk takes the job's effect. */
   onJob(node: SimNode, job: DiskJob): void;
   onSend(node: SimNode, message: Message, target: SimNode | undefined): void;
   beforeApply(node: SimNode, entry: Entry, nodes: ReadonlyMap<string, SimNode>): void;
   afterApply(node: SimNode, entry: Entry, effect: Effect | undefined): void;
   onConfiguration(node: SimNode, entry: Entry, change: ConfChange, configuration: Configuration): void;
-  /** After each event in the node's process. */
+  /** Called after each event in the node's process. */
   after(node: SimNode, nodes: ReadonlyMap<string, SimNode>): void;
-  /** In force once `index` is applied. */
+  /** The configuration in force once `index` is applied. */
   configurationAt(index: number): Configuration;
-  /** What each (client, seq) changed at, by `client/seq`. */
+  /** The index at which each operation took effect, by `client/seq`. */
   readonly effects: ReadonlyMap<string, number>;
   readonly leaderChanges: number;
 }
@@ -51,7 +51,7 @@ export function createChecks(ledger: Ledger): Checks {
     return configurations[at]!.configuration;
   };
 
-  /** Configurations in force while a node applied from `from` to `to`. */
+  /** Configurations in force while a node applied entries `from` to `to`. */
   const configurationsBetween = (from: number, to: number): readonly Configuration[] => [
     configurationAt(from),
     ...configurations.filter(({ index }) => index > from && index <= to).map(({ configuration }) => configuration),
@@ -78,8 +78,8 @@ export function createChecks(ledger: Ledger): Checks {
   };
 
   /**
-   * Makes the global path longer when this node's commit index is beyond its end. It must be a leader that counted an
-   * entry of its own term, at `atLeast` or above, on a durable quorum of the configuration in force where it stands.
+   * Extends the global path when this node's commit index is beyond its end. The node must be a leader that counted an
+   * entry of its own term, at `atLeast` or later, on a durable quorum of the configuration in force at that entry.
    */
   const checkCommit = (node: SimNode, nodes: ReadonlyMap<string, SimNode>, atLeast?: number): void => {
     if (node.driver === undefined) return;
@@ -106,7 +106,10 @@ export function createChecks(ledger: Ledger): Checks {
     throw new Violation("quorum sanity", `${node.id} commits ${commit}/${term} without a durable quorum of ${text}`);
   };
 
-  /** What a leader takes a member to hold is on that member's disk, unless a later leader had it replaced since. */
+  /**
+   * An entry that a leader counts as stored by a member is on that member's disk, unless a later leader has replaced
+   * it.
+   */
   const checkMatch = (node: SimNode, status: RaftStatus, other: SimNode | undefined, match: number): void => {
     if (other === undefined || other === node || !other.disk.isWhole()) return;
     if ((node.storages.get(other.id) ?? 0) !== other.storage) return;
@@ -173,7 +176,7 @@ export function createChecks(ledger: Ledger): Checks {
         must(holds, "durable before sent", () => `${node.id} sends ${type} of term ${term}; ${what} is not durable`);
       if (type === "MsgPreVote" || type === "MsgPreVoteResp") return;
       promise(term <= hardState.term, "its term");
-      // What was written since in a later term stands for what it replaced: one write holds both or neither.
+      // Entries written in a later term replaced earlier ones: one write stores both changes or neither.
       const isPast = hardState.term > term;
       if (type === "MsgVote") {
         promise(isPast || hardState.vote === node.id, "its vote");
@@ -194,7 +197,7 @@ export function createChecks(ledger: Ledger): Checks {
 
     beforeApply(node, entry, nodes) {
       const { index } = entry;
-      // A leader applies in the same event in which it learns that an entry is committed.
+      // A leader applies an entry in the same event in which it learns that the entry is committed.
       if (index > ledger.lastCommitted) checkCommit(node, nodes, index);
       const before = node.machine.appliedIndex;
       must(index === before + 1, "applied in order", () => `${node.id} applies ${index} after ${before}`);

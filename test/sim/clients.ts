@@ -1,6 +1,7 @@
 /**
- * Clients: each has one operation at a time, asks a node for it and asks again under the same sequence while the outcome
- * is unknown, as a forwarding node does (cluster reference, 2.8). What they see is the history.
+ * Simulated clients. Each has one operation at a time: it sends it to a node and repeats it under the same sequence
+ * while the outcome is unknown, as a forwarding node does (cluster reference, 2.8). Their observations form the
+ * history.
  */
 
 import type { ReadOutcome, WriteOutcome } from "../../src/server/cluster/consensus/driver-types.ts";
@@ -11,20 +12,20 @@ import { leaderOf, runningNodes, type SimNode, type World, wallClock } from "./w
 
 export interface Clients {
   start(): void;
-  /** After the storm: so many operations more. */
+  /** Starts this many more operations, after the storm. */
   ask(operations: number): void;
-  /** Operations that have no outcome yet. */
+  /** Number of operations without an outcome. */
   readonly open: number;
 }
 
 interface Client {
   id: number;
   seq: number;
-  /** Asked first. */
+  /** The node that it asks first. */
   node: string | undefined;
 }
 
-/** More are not checked together: the search is exponential in what is unknown. */
+/** Longer histories are not checked as a whole, because the search is exponential in the number of unknown outcomes. */
 const MAX_OPERATIONS_OF_KEY = 120;
 const MAX_UNKNOWN_OF_KEY = 8;
 const MAX_ATTEMPTS = 8;
@@ -76,7 +77,7 @@ export function createClients(world: World, history: History): Clients {
     });
   };
 
-  /** Ends one try: its answer, or the limit, whichever is first. */
+  /** Ends one attempt at its answer or at the time limit, whichever comes first. */
   const once = <T>(limit: () => void, answered: (outcome: T) => void): ((outcome: T) => void) => {
     let isOver = false;
     world.schedule(answerLimitMs, () => {
@@ -96,7 +97,7 @@ export function createClients(world: World, history: History): Clients {
 
   const read = (client: Client, key: number): void => {
     const call = history.call(key, { kind: "read" }, world.now);
-    // Stronger than what clients saw: what any leader had committed when the read began.
+    // Stronger than the clients' observations: what any leader had committed when the read began.
     const floor = Math.max(checks.acknowledged, world.ledger.lastCommitted);
     const finish = (): void => {
       open -= 1;
@@ -152,7 +153,7 @@ export function createClients(world: World, history: History): Clients {
   const drawChange = (): Change => {
     lastValue += 1;
     const kind = random.pick(["write", "write", "swap", "append"] as const);
-    // Values are unique, so an expected one is a guess at what was written lately.
+    // Values are unique, so the expected one is guessed among recent writes.
     if (kind === "swap") return { kind, expected: Math.max(0, lastValue - random.between(0, 3)), value: lastValue };
     return { kind, value: lastValue };
   };
@@ -167,7 +168,7 @@ export function createClients(world: World, history: History): Clients {
     const giveUp = (): void => {
       if (isDoubtful) {
         call.unknown();
-        // Another process of the client: what this one asked for may still take effect.
+        // Continues as a new process of the client. What this one requested may still take effect.
         lastClient += 1;
         client.id = lastClient;
         client.seq = 0;

@@ -1,13 +1,13 @@
 /**
- * A command of a simulated client as an entry of the log: a fixed head of numbers, then filling to a drawn size.
- * `attempt` is another at each try, so that a try which was refused can be told from one which was taken.
+ * A simulated client's command as a log entry: a fixed header of numbers, then padding to a random size. `attempt`
+ * differs for each try, so that a refused try can be told from an accepted one.
  */
 
 export type Change =
   | { readonly kind: "write"; readonly value: number }
-  /** Sets `value` where `expected` stands. */
+  /** Sets `value` if the current value is `expected`. */
   | { readonly kind: "swap"; readonly expected: number; readonly value: number }
-  /** Mixes `value` into what stands, so that order and number of appends are seen in the result. */
+  /** Mixes `value` into the current value, so that the result reveals the order and number of appends. */
   | { readonly kind: "append"; readonly value: number };
 
 export interface Command {
@@ -15,7 +15,7 @@ export interface Command {
   readonly seq: number;
   readonly attempt: number;
   readonly key: number;
-  /** Wall clock of the leader that appended it, milliseconds. */
+  /** Wall clock of the leader that appended it, in milliseconds. */
   readonly now: number;
   readonly change: Change;
 }
@@ -38,7 +38,7 @@ export function encodeCommand(command: Command, fillBytes: number): Uint8Array {
   return data;
 }
 
-/** Undefined for an entry without a command. */
+/** `undefined` for an entry without a command. */
 export function decodeCommand(data: Uint8Array): Command | undefined {
   if (data.length < HEAD_BYTES) return undefined;
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
@@ -59,7 +59,7 @@ export function change(kind: Change["kind"], value: number, expected: number): C
   return kind === "swap" ? { kind, expected, value } : { kind, value };
 }
 
-/** What a key holds after `value` is appended to `state`; never 0. */
+/** Value of a key after `value` is appended to `state`; never 0. */
 export function appended(state: number, value: number): number {
   let mixed = Math.imul(state ^ (value + 0x9e3779b9), 0x85ebca6b);
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);

@@ -1,6 +1,6 @@
 /**
- * The simulator as one plain file: it runs many times faster so than through a loader. A mutant is the same with one
- * text of one source file replaced while it is compiled.
+ * Compiles the simulator into one plain file, which runs many times faster than through a loader. For a mutant one text
+ * in one source file is replaced during compilation.
  */
 
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -13,12 +13,12 @@ import type { Mutant } from "./mutants.ts";
 const here = dirname(fileURLToPath(import.meta.url));
 const root = resolve(here, "../..");
 
-/** Packages that the state machine imports are written for `require`. */
+/** Some packages of the state machine use `require`. */
 const REQUIRE = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);";
 
 /**
- * Compiles `entry` of this folder into a file in `folder` and gives its path. Throws when the text that `mutant`
- * replaces does not stand in its file exactly once, or when that file is no part of `entry`.
+ * Compiles `entry` of this folder into a file in `folder` and returns its path. Throws when the text that `mutant`
+ * replaces is not in its file exactly once, or when that file is not part of `entry`.
  */
 export async function compile(options: {
   readonly folder: string;
@@ -60,7 +60,7 @@ function replacing({ name, file, find, replace }: Mutant, onReplaced: () => void
   };
 }
 
-/** Calls `use` with a folder that is removed afterwards. */
+/** Calls `use` with a temporary folder, which is removed afterwards. */
 export async function inFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), "gateway-sim-"));
   try {

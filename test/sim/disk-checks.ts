@@ -1,4 +1,4 @@
-/** What a job may do to a disk, and what its owner may append: looked at before the job takes effect. */
+/** Checks of a disk job, and of what a node may append, before the job takes effect. */
 
 import type { LogWrite } from "../../src/server/cluster/storage/types.ts";
 import type { DiskJob } from "./disk.ts";
@@ -6,7 +6,7 @@ import type { Ledger } from "./ledger.ts";
 import { must } from "./violation.ts";
 import type { SimNode } from "./world.ts";
 
-/** No committed entry leaves a log but into a snapshot that stands for it. */
+/** A committed entry may leave a log only when a snapshot covers it. */
 export function checkJob(node: SimNode, job: DiskJob, ledger: Ledger): void {
   const { disk } = node;
   const isCommitted = (index: number): boolean =>
@@ -32,7 +32,10 @@ export function checkJob(node: SimNode, job: DiskJob, ledger: Ledger): void {
   );
 }
 
-/** A leader appends a change once it has applied all earlier ones: two on one base may have quorums that do not meet. */
+/**
+ * A leader appends a configuration change only after applying all earlier ones: two changes of the same configuration
+ * may have disjoint quorums.
+ */
 export function checkChanges(node: SimNode, { entries }: LogWrite): void {
   const status = node.driver?.status();
   if (status?.role !== "leader") return;

@@ -1,7 +1,7 @@
 /**
- * The disk of one node: the log, the hard state and the snapshots, with the semantics of the storage that a node has in
- * production. Writes come one at a time and are whole or absent after a crash. What a write that was not synced has
- * left is seen by the process at once and may be gone after a loss of power; a later synced write makes it durable.
+ * A node's simulated disk: log, hard state and snapshots, with the semantics of the production storage. Writes happen
+ * one at a time and are complete or absent after a crash. The process sees an unsynced write at once, but a power loss
+ * may undo it; a later synced write makes it durable.
  */
 
 import type { LogWrite } from "../../src/server/cluster/storage/types.ts";
@@ -11,7 +11,7 @@ import type { Machine } from "./machine.ts";
 import type { Random } from "./random.ts";
 import { must } from "./violation.ts";
 
-/** A snapshot file: the state at `link`, with the storage identities that the members had. */
+/** A snapshot file: the state at `link`, with the members' storage identities at that point. */
 export interface SnapshotFile {
   readonly meta: SnapshotMeta;
   readonly link: Link;
@@ -22,12 +22,12 @@ export interface SnapshotFile {
 export type DiskJob =
   | { readonly kind: "write"; readonly write: LogWrite }
   | { readonly kind: "install"; readonly file: SnapshotFile; readonly hardState: HardState }
-  /** Records a snapshot of this node's own and drops the log up to `compactTo`. */
+  /** Records a local snapshot and drops the log up to `compactTo`. */
   | { readonly kind: "record"; readonly file: SnapshotFile; readonly compactTo: number };
 
-/** All that lies on the disk. `log` is shared and only appended to; what cuts it makes a new one. */
+/** The contents of a disk. `log` is shared and only appended to; truncation makes a new array. */
 interface Image {
-  /** The link before the first of `log`. */
+  /** The link before the first entry of `log`. */
   readonly behind: Link;
   readonly log: Link[];
   readonly length: number;
@@ -40,27 +40,30 @@ export interface SimDisk {
   readonly snapshot: SnapshotFile;
   readonly firstIndex: number;
   readonly lastIndex: number;
-  /** Index and term of the last entry that a loss of power would leave, and the term and vote it would. */
+  /** Index and term of the last entry that survives a power loss, and the surviving term and vote. */
   readonly durable: { readonly last: Link; readonly hardState: HardState };
-  /** Undefined when compacted away or beyond the end. */
+  /** `undefined` when the entry is compacted away or beyond the end. */
   at(index: number): Link | undefined;
-  /** As `at`, of what a loss of power would leave. */
+  /** Like `at`, for entries that survive a power loss. */
   durableAt(index: number): Link | undefined;
-  /** Completes a job: its effect is seen, and durable when synced. */
+  /** Completes a job: its effect becomes visible, and durable if synced. */
   finish(job: DiskJob): void;
-  /** The process ended; `inFlight` may or may not have reached the disk. With the power gone, unsynced writes neither. */
+  /**
+   * The process ended; the job in flight may or may not have reached the disk. After a power loss, unsynced writes may
+   * also be missing.
+   */
   crash(kind: "process" | "power", inFlight: DiskJob | undefined, random: Random): void;
   /**
-   * Damage: the end of the log is gone though it was synced, or an entry of it is not what was written. What others
-   * were promised stays to be seen here, so that it can be checked; the node itself finds out when it starts.
+   * Damages the disk: the synced end of the log is gone, or an entry is altered. What the node promised to others
+   * remains visible here for the checks; the node itself notices when it starts.
    */
   damage(kind: "lost-end" | "flipped-bit", random: Random): void;
   /**
-   * What a node looks at before it starts: every entry by its checksum and chain, and the guard file, which says how far
-   * the log and the term have been synced (cluster reference, 3.3).
+   * What a node checks before it starts: every entry by checksum and chain, and the guard file, which records how far
+   * log and term were synced (cluster reference, 3.3).
    */
   isWhole(): boolean;
-  /** What a core reads; `configuration` is that of the state applied at the start. */
+  /** The core's reader; `configuration` is that of the state applied at the start. */
   reader(configuration: () => Configuration): LogReader;
 }
 
@@ -73,10 +76,10 @@ export function createDisk(ledger: Ledger, first: { readonly behind: Link; reado
     hardState: { term, vote: undefined, commit: first.behind.index },
     snapshot: first.snapshot,
   };
-  /** What a loss of power leaves at least; undefined while everything is synced. */
+  /** The least that survives a power loss; `undefined` while everything is synced. */
   let base: Image | undefined;
   let unsynced: LogWrite[] = [];
-  /** The end of the log that the guard file knows of. */
+  /** End of the log recorded in the guard file. */
   let guard: Link = first.behind;
   let isDamaged = false;
 
@@ -108,7 +111,7 @@ export function createDisk(ledger: Ledger, first: { readonly behind: Link; reado
     return { ...before, log, length, hardState: hardState ?? before.hardState };
   };
 
-  /** After the log, so that a crash between the two leaves a guard that promises less, never more. */
+  /** Written after the log, so a crash between the two leaves a guard that promises less, never more. */
   const writeGuard = (): void => {
     guard = lastOf(image);
   };

@@ -1,4 +1,4 @@
-/** What goes wrong, one fault after another, by the weights of the plan: cluster reference, 10.1. */
+/** Injects faults one after another, by the weights of the plan: cluster reference, 10.1. */
 
 import type { Admin } from "./admin.ts";
 import { isVotingNow } from "./admin.ts";
@@ -76,7 +76,7 @@ function inject(world: World, admin: Admin, family: FaultFamily): void {
   }
 }
 
-/** Cuts a leader off until others have elected another, and lets it come back to them. */
+/** Isolates a leader until the others have elected another, then reconnects it. */
 function depose(world: World, leader: SimNode): void {
   const { plan, net, random, trace } = world;
   const others = [...world.nodes.keys()].filter((id) => id !== leader.id);
@@ -94,7 +94,7 @@ function depose(world: World, leader: SimNode): void {
   });
 }
 
-/** A new leader that has not applied all that its predecessor left is asked for changes. */
+/** Requests changes from a new leader that has not yet applied all of its predecessor's entries. */
 export function holdUp(world: World, admin: Admin, leader: SimNode): void {
   const { plan, random, trace } = world;
   if (!world.isStormy || !random.chance(plan.eagerChance)) return;

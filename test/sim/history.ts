@@ -1,11 +1,11 @@
-/** What clients saw, key by key, and the sequential object that it is held against. */
+/** Clients' observations, by key, and the sequential object that they are checked against. */
 
 import { appended, type Change } from "./command.ts";
 import { checkLinearizable, type Model, type Operation, type Verdict } from "./linearizability.ts";
 
 export type Input = Change | { readonly kind: "read" };
 
-/** Of one key: its value is a number, 0 at first. An output is the value read, what `append` made of it, or 1 or 0. */
+/** Model of one key: a number, 0 at first. An output is the value read, the result of `append`, or 1 or 0. */
 export const REGISTER: Model<Input, number> = {
   initial: 0,
   step(state, input, output) {
@@ -32,17 +32,17 @@ export const REGISTER: Model<Input, number> = {
 };
 
 export interface History {
-  /** Operations that were called on `key`, and how many of them ended without a known outcome. */
+  /** Number of operations called on `key`, and how many of them have an unknown outcome. */
   sizeOf(key: number): { readonly called: number; readonly unknown: number };
   call(key: number, input: Input, at: number): Call;
   check(maxSteps: number): readonly { readonly key: number; readonly verdict: Verdict; readonly size: number }[];
   readonly operations: number;
 }
 
-/** Ended once, by one of these. Not ended at all is an unknown outcome. */
+/** Ended once, by one of these. If it never ends, the outcome is unknown. */
 export interface Call {
   returned(at: number, output: number): void;
-  /** It certainly took no effect. */
+  /** It definitely had no effect. */
   failed(): void;
   unknown(): void;
 }
@@ -73,7 +73,7 @@ export function createHistory(): History {
           recorded.end = "failed";
         },
         unknown() {
-          // A read without an answer says nothing.
+          // A read without an answer proves nothing.
           if (input.kind === "read") recorded.end = "failed";
           else of.unknown += 1;
         },

@@ -1,11 +1,13 @@
-/** Compiles the simulator into a temporary folder and runs it in a process of its own; with `-mutants`, once for each. */
+/**
+ * Compiles the simulator into a temporary folder and runs it in its own process; with `-mutants`, once for each mutant.
+ */
 
 import { spawn } from "node:child_process";
 import { compile, inFolder } from "./compile.ts";
 import { MUTANTS } from "./mutants.ts";
 import { FURTHER_MUTANTS } from "./mutants-further.ts";
 
-/** Runs a compiled simulator to its end; gives its exit status. A request to end goes to it, too. */
+/** Runs a compiled simulator to its end and returns its exit status. Termination signals are passed on to it. */
 function run(file: string, args: readonly string[]): Promise<number> {
   return new Promise((done, failed) => {
     const child = spawn(process.execPath, ["--enable-source-maps", file, ...args], { stdio: "inherit" });
@@ -37,7 +39,7 @@ async function runMutants(folder: string, args: readonly string[]): Promise<numb
   return missed === 0 ? 0 : 1;
 }
 
-/** Enough for each of them. */
+/** Enough to catch each mutant. */
 const MUTANT_SEEDS = 5_000;
 
 const args = process.argv.slice(2);

@@ -1,8 +1,8 @@
 /**
- * All that any node ever wrote to its log, as a tree of links, and the one path through it that is committed.
+ * Everything that any node wrote to its log, as a tree of links, with the one committed path through it.
  *
- * A link stands for an entry together with everything before it: two logs that hold the same link are equal up to
- * there. So log matching is that (index, term) names one link, and comparing logs is comparing two references.
+ * A link stands for an entry together with all entries before it: two logs with the same link are equal up to it. Log
+ * matching therefore means that (index, term) names one link, and comparing logs means comparing two references.
  */
 
 import type { Configuration, Entry } from "../../src/server/core/raft/index.ts";
@@ -12,31 +12,31 @@ export interface Link {
   readonly index: number;
   readonly term: number;
   readonly entry: Entry;
-  /** Undefined before the first entry. */
+  /** `undefined` before the first entry. */
   readonly previous: Link | undefined;
 }
 
-/** What the checker knows of a committed index. The first node to apply it fills in what applying came to. */
+/** The checker's record of a committed index. The first node to apply it fills in the results. */
 interface Committed {
   readonly link: Link;
-  /** Of the leader under which it was first known to be committed. */
+  /** Term of the leader under which the commit was first known. */
   readonly committedIn: number;
   digest: string | number | undefined;
-  /** In force once this index is applied. */
+  /** The configuration in force once this index is applied. */
   configuration: Configuration | undefined;
 }
 
 export interface Ledger {
-  /** Before the first entry of any log. */
+  /** The link before the first entry of any log. */
   readonly root: Link;
-  /** The snapshot with which every bootstrapped node begins, index 1. */
+  /** The snapshot of every bootstrapped node at its start, index 1. */
   readonly origin: Link;
   readonly lastCommitted: number;
-  /** Throws when there is none. */
+  /** Throws when the index is not committed. */
   committed(index: number): Committed;
   link(previous: Link, entry: Entry): Link;
   find(index: number, term: number): Link | undefined;
-  /** Makes everything up to `link` committed. */
+  /** Marks everything up to `link` as committed. */
   commit(link: Link, term: number): void;
 }
 
@@ -98,7 +98,7 @@ export function createLedger(first: Configuration): Ledger {
   };
 }
 
-/** Terms of a run stay far below 65,536. */
+/** Terms in a run stay far below 65,536. */
 function keyOf(index: number, term: number): number {
   return index * 65_536 + term;
 }

@@ -1,4 +1,4 @@
-/** The checker of histories is checked itself: what is known to be linearizable passes, what is known not to be fails. */
+/** Tests of the history checker: histories known to be linearizable pass, and others fail. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -90,7 +90,7 @@ test("a search that takes too long is undecided", () => {
   assert.equal(checkLinearizable(history, REGISTER, 1_000).kind, "undecided");
 });
 
-/** Calls and returns around a moment at which each took effect on one register. */
+/** Calls and returns around the moments at which operations took effect on one register. */
 const genuine = fc
   .array(
     fc.record({
@@ -143,11 +143,11 @@ test("a history with many unknown outcomes is decided, whether it is linearizabl
     read(101 + at * 10, 106 + at * 10, value),
   ]);
   assert.equal(verdict([...unknown, ...swaps, ...seen]), "linearizable");
-  // A write that is seen, gone and seen again took effect twice.
+  // A write that is seen, then gone, then seen again took effect twice.
   assert.equal(verdict([...unknown, ...swaps, ...seen, read(300, 301, 3)]), "violated");
 });
 
-/** By trying every order; for a handful of operations. */
+/** Tries every order; for a handful of operations. */
 function isLinearizable(left: readonly Op[], state: number): boolean {
   if (left.every(({ returned }) => returned === undefined)) return true;
   const end = Math.min(...left.map(({ returned }) => returned?.at ?? Number.POSITIVE_INFINITY));
@@ -177,7 +177,7 @@ test("pruning the search changes no verdict: small histories, valid and invalid,
   });
   const small = fc.array(op, { maxLength: 6 }).map((ops) =>
     ops.map(({ kind, value, expected, output, call, length, isUnknown }): Op => {
-      const at = call * 2 + length * 2 + 1; // never when another is called
+      const at = call * 2 + length * 2 + 1; // no other call has this time
       if (kind === "read") return read(call * 2, at, output);
       if (kind === "write") return write(call * 2, isUnknown ? undefined : at, value);
       return swap(call * 2, isUnknown ? undefined : at, expected, value, output === 0 ? 0 : 1);

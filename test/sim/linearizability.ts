@@ -1,29 +1,31 @@
 /**
- * Whether a history of one object is linearizable: Wing and Gong's search with Lowe's memoization, as in Porcupine.
- * Histories are checked key by key, which is enough (Herlihy and Wing: linearizability is local).
+ * Checks whether a history of one object is linearizable: Wing and Gong's search with Lowe's memoization, as in
+ * Porcupine. Histories are checked for each key separately, which is enough (Herlihy and Wing: linearizability is
+ * local).
  *
- * An operation whose outcome is unknown has no return: it may take effect at any later time, or never. Such operations are
- * what makes the search long, so three rules keep them and others short: what only observes takes effect as soon as it
- * can, since nothing that follows can tell; what is unknown is tried after what is known, and not where it would change
- * nothing or be overwritten at once; and of equal unknown ones the earliest is taken first. Time is bounded by steps, memory by what is remembered.
+ * An operation with an unknown outcome has no return: it may take effect at any later time, or never. Such operations
+ * make the search long. Three rules keep it short: an operation that only observes takes effect as soon as it can,
+ * since nothing later depends on it; unknown operations are tried after known ones, and not where they would change
+ * nothing or be overwritten at once; among equal unknown operations the earliest is taken first. Steps limit the time,
+ * and the number of remembered states limits the memory.
  */
 
-/** `call` < `return`; times need only be ordered, equal ones count as overlapping. */
+/** `call` < `return`. Only the order of times matters; equal times count as overlapping. */
 export interface Operation<I, O> {
   readonly input: I;
-  /** Undefined when the outcome is unknown. */
+  /** `undefined` when the outcome is unknown. */
   readonly returned: { readonly at: number; readonly output: O } | undefined;
   readonly call: number;
 }
 
-/** A sequential object. States are numbers, so that they can be compared and remembered cheaply. */
+/** A sequential object. States are numbers, which are cheap to compare and remember. */
 export interface Model<I, O> {
   readonly initial: number;
-  /** The state after `input`; undefined when it cannot have answered `output` in `state`. `output` undefined: any. */
+  /** The state after `input`; `undefined` when `output` is impossible in `state`. An `undefined` output matches any. */
   step(state: number, input: I, output: O | undefined): number | undefined;
-  /** Whether an operation that answered so left the state as it was, whatever that state was. */
+  /** Whether an operation with this output left the state unchanged, whatever the state was. */
   observes(input: I, output: O): boolean;
-  /** Whether an operation leaves the same state and answers the same whatever the state was. */
+  /** Whether an operation leads to the same state and output whatever the state was. */
   overwrites(input: I): boolean;
 }
 
@@ -33,10 +35,10 @@ export type Verdict =
   /** Given up after `maxSteps`. */
   | { readonly kind: "undecided" };
 
-/** The call or the return of an operation, in a doubly linked list by time. */
+/** A call or return in a doubly linked list ordered by time. */
 interface Node {
   readonly operation: number;
-  /** The node of its return; undefined for a return. */
+  /** The node of the return; `undefined` for a return. */
   readonly match: Node | undefined;
   previous: Node | undefined;
   next: Node | undefined;
@@ -44,12 +46,12 @@ interface Node {
 
 interface Step {
   readonly state: number;
-  /** Of an operation that is known; undefined of one that is not. */
+  /** Node of a known operation; `undefined` for an unknown one. */
   readonly node: Node | undefined;
-  /** Of an unknown operation: which one, and the return before which it took effect. */
+  /** For an unknown operation: its number, and the return before which it took effect. */
   readonly unknown: number;
   readonly before: Node | undefined;
-  /** Nothing else need be tried in its place. */
+  /** No alternative needs to be tried. */
   readonly isForced: boolean;
 }
 
@@ -57,11 +59,11 @@ interface Step {
 interface Unknown<I> {
   readonly input: I;
   readonly call: number;
-  /** The nearest earlier one of the same input; -1 for none. */
+  /** Index of the nearest earlier operation with the same input; -1 for none. */
   readonly twin: number;
 }
 
-/** Some tens of megabytes. Beyond, the search goes on and may come to the same place twice. */
+/** Takes some tens of megabytes. Beyond it the search continues and may repeat states. */
 const MAX_REMEMBERED = 200_000;
 
 export function checkLinearizable<I, O>(
@@ -81,7 +83,7 @@ export function checkLinearizable<I, O>(
   let at = head.next;
   let candidate = 0;
 
-  /** False when the search has been here before. */
+  /** Returns false when the search was in this state before. */
   const enter = (step: Step, after: number): boolean => {
     const mark = markOf(after, done, isTaken);
     if (visited.has(mark)) return false;
@@ -93,7 +95,7 @@ export function checkLinearizable<I, O>(
     return true;
   };
 
-  /** What is unknown and overwritten at once may as well not have been: that is tried elsewhere. */
+  /** An unknown operation that is overwritten at once may be left out; the search tries that elsewhere. */
   const isInVain = (input: I): boolean => {
     const last = taken.at(-1);
     return last !== undefined && last.node === undefined && model.overwrites(input);
@@ -130,7 +132,7 @@ export function checkLinearizable<I, O>(
     return false;
   };
 
-  /** To the last step that leaves something to try; false when there is none. */
+  /** Returns to the last step with an alternative; false when there is none. */
   const goBack = (): boolean => {
     for (let last = taken.pop(); last !== undefined; last = taken.pop()) {
       state = last.state;
@@ -157,7 +159,7 @@ export function checkLinearizable<I, O>(
       if (!takeKnown(at)) at = at.next;
       continue;
     }
-    // A return, or the end of the list: what is known and was called before it is exhausted.
+    // At a return or the end of the list, all known operations called before it have been tried.
     if (candidate < unknown.length) {
       const index = candidate;
       candidate += 1;
@@ -182,7 +184,7 @@ function unknownOf<I, O>(history: readonly Operation<I, O>[]): readonly Unknown<
     });
 }
 
-/** Names a state and what took effect before it, without the words of operations that all did. */
+/** A key for a state and the operations that took effect before it, without the words whose operations are all done. */
 function markOf(state: number, done: Int32Array, isTaken: readonly boolean[]): string {
   let low = 0;
   while (low < done.length && done[low] === -1) low += 1;
@@ -194,7 +196,7 @@ function markOf(state: number, done: Int32Array, isTaken: readonly boolean[]): s
   return mark;
 }
 
-/** The list's head, whose `next` is the earliest call or return. Calls come before returns of the same time. */
+/** Head of the list, whose `next` is the earliest call or return. At equal times calls come before returns. */
 function linked<I, O>(known: readonly Operation<I, O>[]): Node {
   const points = known.flatMap(({ call, returned }, operation) => {
     const end: Node = { operation, match: undefined, previous: undefined, next: undefined };
@@ -230,7 +232,7 @@ function lift(call: Node): void {
   unlink(call.match!);
 }
 
-/** In the reverse order of `lift`. */
+/** Undoes `lift`, in reverse order. */
 function unlift(call: Node): void {
   relink(call.match!);
   relink(call);

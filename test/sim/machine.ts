@@ -1,34 +1,34 @@
 /**
- * The state machine of most simulated runs: numbers under numbered keys, each command taking effect once by (client,
- * seq). Small, so that a run costs its consensus and not its state.
+ * State machine of most simulated runs: numbers under numbered keys, where each command takes effect once by (client,
+ * seq). It is small, so that a run spends its time on consensus and not on state.
  */
 
 import type { Entry } from "../../src/server/core/raft/index.ts";
 import { appended, type Command, decodeCommand, encodeCommand } from "./command.ts";
 
-/** What a command came to. */
+/** Result of a command. */
 export interface Effect {
   readonly command: Command;
-  /** The result, also of a command that took effect before. */
+  /** The output, also of a command that took effect earlier. */
   readonly output: number;
-  /** Whether it took effect now. */
+  /** Whether it took effect just now. */
   readonly isFirst: boolean;
 }
 
 export interface Machine {
   readonly appliedIndex: number;
-  /** Over all of the state; equal on all nodes at equal index. */
+  /** Digest of the whole state; equal on all nodes at the same index. */
   readonly digest: string | number;
-  /** Undefined for an entry without a command. */
+  /** `undefined` for an entry without a command. */
   apply(entry: Entry, memberIds: () => readonly string[]): Effect | undefined;
   /** 0 for a key that was never written. */
   read(key: number): number;
   copy(): Machine;
 }
 
-/** How a kind of machine begins, and the bytes that it takes for a command. */
+/** How a kind of machine is created, and its encoding of commands. */
 export interface MachineKind {
-  /** Without anything, as of `appliedIndex`. */
+  /** An empty machine as of `appliedIndex`. */
   create(appliedIndex: number): Machine;
   encode(command: Command, fillBytes: number): Uint8Array;
 }
@@ -89,7 +89,7 @@ function machineOf(contents: Contents): Machine {
       const { client, seq } = command;
       const session = sessions.get(client);
       const isRepeated = session !== undefined && seq <= session.seq;
-      // A client waits for each result before its next command: only the last one's can be asked for again.
+      // A client waits for each result before its next command, so only the last result can be requested again.
       if (isRepeated) return { command, output: session.output, isFirst: false };
       const output = change(command);
       if (session !== undefined) toggle(2, client, session.seq, session.output);

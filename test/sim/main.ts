@@ -1,4 +1,4 @@
-/** The simulator's process: one seed in detail, or many with progress. Runs compiled, see `run.mjs`. */
+/** The simulator's process: one seed in detail, or many with progress. It is compiled before it runs, see `run.mjs`. */
 
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
@@ -7,10 +7,10 @@ import { isMainThread, parentPort, Worker, workerData } from "node:worker_thread
 import { parseSimOptions, type SimOptions, USAGE } from "./options.ts";
 import { type RunResult, runSeed } from "./simulation.ts";
 
-/** Seeds of one piece of work; after each round of them progress is kept. */
+/** Seeds in one batch. Progress is saved after each round of batches. */
 const PIECE = 50;
 const PROGRESS_EVERY_MS = 5_000;
-/** Of runs whose history could not be decided. */
+/** Largest share of runs whose history may remain undecided. */
 const MAX_UNDECIDED_SHARE = 0.01;
 
 interface Piece {
@@ -20,7 +20,7 @@ interface Piece {
   readonly mode: SimOptions["mode"];
 }
 
-/** Sums over runs; `failed` is the first one that failed. */
+/** Sums over runs; `failed` is the first failed run. */
 interface Tally {
   seeds: number;
   events: number;
@@ -70,7 +70,7 @@ function runPieceElsewhere(piece: Piece): Promise<Tally> {
   });
 }
 
-/** Kept between runs of the same code with the same options. */
+/** Saved between runs of the same code with the same options. */
 interface Progress {
   readonly key: string;
   readonly next: number;

@@ -1,6 +1,6 @@
 /**
- * Further rules, broken one at a time, beyond the list in `mutants.ts` and with no thought of which check would notice:
- * terms, ballots, joint majorities, snapshots, hand-over, and what a late message may do.
+ * Further rules, each broken in one place, beyond the list in `mutants.ts` and chosen without regard to the checks:
+ * terms, ballots, joint majorities, snapshots, leader handover, and late messages.
  */
 
 import type { Mutant } from "./mutants.ts";

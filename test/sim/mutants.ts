@@ -1,6 +1,6 @@
 /**
- * Rules of consensus, each broken in one place. The simulator must notice every one: `npm run sim -- -mutants` compiles
- * it with the replacement and runs seeds until one fails. `find` stands in `file` exactly once.
+ * Rules of consensus, each broken in one place. The simulator must detect each one: `npm run sim -- -mutants` compiles
+ * it with the replacement and runs seeds until one fails. `find` occurs in `file` exactly once.
  */
 
 export interface Mutant {
@@ -8,7 +8,7 @@ export interface Mutant {
   readonly file: string;
   readonly find: string;
   readonly replace: string;
-  /** Further options of the runs that must notice it. */
+  /** Further options for the runs that must detect it. */
   readonly args?: readonly string[];
 }
 

@@ -1,26 +1,26 @@
 /**
- * The network between nodes: what is lost, doubled, late or cut. One-way links are cut one by one, so every kind of
- * partition is a set of cut links.
+ * The network between nodes, which loses, duplicates and delays messages, and cuts links. Each direction of a link is
+ * cut separately, so every kind of partition is a set of cut links.
  */
 
 import type { Plan } from "./plan.ts";
 import type { Random } from "./random.ts";
 
 export interface SimNet {
-  /** For each delivery of a message sent now, after how many milliseconds; empty when it is lost. */
+  /** Delay in milliseconds of each delivery of a message sent now; empty when it is lost. */
   deliveries(from: string, to: string): readonly number[];
   isCut(from: string, to: string): boolean;
   cut(from: string, to: string): void;
-  /** Takes one cut back. */
+  /** Restores one cut link. */
   mend(from: string, to: string): void;
   heal(): void;
-  /** From now on nothing is lost, doubled or late. Cut links stay so. */
+  /** From now on no message is lost, duplicated or late. Cut links stay cut. */
   calm(): void;
 }
 
-/** Of a calm network, at most. */
+/** Maximum delay in a calm network. */
 const CALM_DELAY_MS = 8;
-/** A delay of the second kind may span several terms, one of the first the next election. */
+/** A delay of the second kind may span several terms, the first kind the next election. */
 const STALE_AFTER_MS = [1_500, 20_000] as const;
 
 export function createNet(plan: Plan["net"], random: Random): SimNet {

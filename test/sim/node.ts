@@ -1,6 +1,6 @@
 /**
- * One simulated node: the production driver and core over a simulated disk, network and state machine, and the life of
- * its process: start, crash, restart, coming back with a blank disk.
+ * A simulated node: the production driver and core on a simulated disk, network and state machine, and the life of its
+ * process: start, crash, restart, return with a blank disk.
  */
 
 import { createDriver } from "../../src/server/cluster/consensus/driver.ts";
@@ -13,16 +13,16 @@ import { connectInTurn, connectToAll, peersOf } from "./reconnecting.ts";
 import { must, Violation } from "./violation.ts";
 import type { Envelope, SimNode, World } from "./world.ts";
 
-/** Whoever has not heard of a member's disk takes it to be the one that the cluster was founded with. */
+/** A member whose disk id was never heard of has the disk from the cluster's founding. */
 const FOUNDER = 0;
 
-/** A transfer of a snapshot takes this many deliveries. */
+/** A snapshot transfer takes this many deliveries. */
 const SNAPSHOT_DELIVERIES = 3;
 
-/** At a crash, in runs of damage. */
+/** Chance at a crash, in runs with damage. */
 const DAMAGE_CHANCE = 0.3;
 
-/** With a blank disk, or one that was bootstrapped; not started. */
+/** Creates a node with a blank or bootstrapped disk, without starting it. */
 export function createNode(
   world: World,
   options: {
@@ -62,7 +62,7 @@ function freshSeen(term: number): SimNode["seen"] {
   return { term, commit: 0, applied: 0, role: "follower", match: new Map(), matchTerm: 0 };
 }
 
-/** Starts its process. The state is as old as its disk may have left it, at least the snapshot's. */
+/** Starts the node's process. Its state is as old as the disk may have kept it, but no older than the snapshot. */
 function startNode(world: World, node: SimNode): void {
   const { plan, random, ledger } = world;
   const { disk } = node;
@@ -117,7 +117,7 @@ function startNode(world: World, node: SimNode): void {
   world.scheduleOn(node, period * random.real(), tick);
 }
 
-/** Ends its process; what it had promised must be on its disk then. */
+/** Ends the node's process. What it had promised must be on its disk. */
 export function stopNode(world: World, node: SimNode, kind: "process" | "power"): void {
   if (node.state !== "running") return;
   const { disk, driver } = node;
@@ -138,7 +138,7 @@ export function stopNode(world: World, node: SimNode, kind: "process" | "power")
   driver?.stop();
 }
 
-/** Runs in the node's process what may find a bug, and looks at the node afterwards. */
+/** Runs code in the node's process that may reveal a bug, and checks the node afterwards. */
 export function inNode(world: World, node: SimNode, run: () => void): void {
   try {
     run();
@@ -193,7 +193,7 @@ function portsOf(world: World, node: SimNode): DriverPorts {
   };
 }
 
-/** The disk takes one job at a time. A write error ends the process, with the write done or not. */
+/** The disk runs one job at a time. A write error ends the process, with or without the write done. */
 function submit(world: World, node: SimNode, job: DiskJob, done: () => void): void {
   node.jobs.push({ job, done });
   if (node.jobs.length === 1) startJob(world, node);
@@ -226,7 +226,7 @@ function startJob(world: World, node: SimNode): void {
   });
 }
 
-/** A crash, followed by a restart some time later. */
+/** Crashes a node and restarts it some time later. */
 export function failNode(world: World, node: SimNode, kind: "process" | "power"): void {
   const { plan, random } = world;
   stopNode(world, node, kind);
@@ -279,7 +279,7 @@ function send(world: World, node: SimNode, message: Message): void {
   }
 }
 
-/** So many of what was sent to a node are kept, and so many of these come again when it begins to lead. */
+/** Number of earlier messages to a node that are kept, and that are repeated when it becomes leader. */
 const KEPT_ECHOES = 200;
 const ECHOES = 25;
 const ECHOED_WITHIN_MS = 400;
@@ -290,7 +290,7 @@ function keepEcho(world: World, to: SimNode, envelope: Envelope): void {
   else to.echoes[world.random.below(KEPT_ECHOES)] = envelope;
 }
 
-/** The network brings a new leader what it was sent in earlier terms: nothing of it may count any more. */
+/** The network repeats messages of earlier terms to a new leader, which must ignore them all. */
 export function echo(world: World, node: SimNode): void {
   if (!world.isStormy || node.echoes.length === 0) return;
   for (let count = 0; count < ECHOES; count += 1) {
@@ -301,8 +301,9 @@ export function echo(world: World, node: SimNode): void {
 }
 
 /**
- * A connection ends with the disk of either end, so what a node sent before it came back blank is not taken any more.
- * And no answer of a blank one counts for him whom the receiver knows under that id (see the reference, 2.6).
+ * A connection ends when either end changes its disk, so messages that a node sent before it came back blank are
+ * dropped. An answer of a blank node also does not count for the member that the receiver knows under that id (see the
+ * reference, 2.6).
  */
 function receive(
   world: World,
@@ -336,8 +337,8 @@ function sendSnapshot(world: World, node: SimNode, message: Message): void {
   const { snapshot } = message;
   const [delay, ...again] = world.net.deliveries(node.id, String(message.to));
   const isCurrent = snapshot?.index === file.meta.index && snapshot.term === file.meta.term;
-  // A snapshot from before the target came with this disk would tell it a configuration that means another under its
-  // id: it could elect itself by votes that are not its own.
+  // A snapshot from before the target joined with this disk has a configuration in which its id means another member.
+  // The node could then elect itself with that member's vote.
   if (to !== undefined && (file.storages.get(to.id) ?? 0) !== to.storage) {
     recordSnapshot(world, node);
     report(false, world.plan.tickMs);
@@ -359,7 +360,7 @@ function sendSnapshot(world: World, node: SimNode, message: Message): void {
   };
   world.scheduleOn(to, delay * SNAPSHOT_DELIVERIES, run, true);
   for (const late of again) world.scheduleOn(to, late * SNAPSHOT_DELIVERIES, () => deliver(), true);
-  // A receiver that is down answers nothing: the sender's own limit ends the transfer.
+  // A receiver that is down does not answer; the sender's own limit ends the transfer.
   report(false, delay * SNAPSHOT_DELIVERIES + 20 * world.plan.tickMs);
 }
 

@@ -1,18 +1,18 @@
-/** What the command line of the simulator asks for. */
+/** Options on the simulator's command line. */
 
 export interface SimOptions {
   readonly seeds: number;
   readonly from: number;
-  /** At least so many of faults a seed. */
+  /** Least number of fault events per seed. */
   readonly events: number;
-  /** Replay this one alone. */
+  /** The only seed to run, to replay it. */
   readonly seed: number | undefined;
   readonly isTraced: boolean;
   readonly mode: "faults" | "damage";
-  /** Where progress is kept, so that a run goes on where it was stopped. */
+  /** File in which progress is saved, so that an interrupted run can continue. */
   readonly stateFile: string | undefined;
   readonly jobs: number;
-  /** Name of a mutant that must be caught by one of the seeds. */
+  /** Name of a mutant that one of the seeds must catch. */
   readonly mutant: string | undefined;
 }
 
@@ -28,7 +28,7 @@ export const USAGE = `npm run sim -- [options]
   -mutants [NAME] break a rule, run seeds until one notices; all mutants, or those named
 `;
 
-/** Throws an Error with a text for the user. */
+/** Throws an Error with a message for the user. */
 export function parseSimOptions(argv: readonly string[]): SimOptions {
   const texts = new Map<string, string>();
   const numbers = new Map<string, number>();

@@ -1,4 +1,4 @@
-/** The parts of the simulator that its verdicts rest on: chance, the order of events, the disk and the quorums. */
+/** The parts on which the simulator's verdicts depend: randomness, event order, disk and quorums. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

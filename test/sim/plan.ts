@@ -1,6 +1,6 @@
 /**
- * What a run will be like, drawn from its seed: sizes, timings, and which faults with what weight. Each family of faults
- * is present in some runs only (swarm testing), since faults can hide each other. Milliseconds of virtual time.
+ * Plan of a run, drawn from its seed: sizes, timings, and faults with their weights. Each family of faults occurs only
+ * in some runs (swarm testing), since faults can hide each other. Times are milliseconds of virtual time.
  */
 
 import type { Random } from "./random.ts";
@@ -20,10 +20,10 @@ const FAULT_FAMILIES = [
 export type FaultFamily = (typeof FAULT_FAMILIES)[number];
 
 export interface Plan {
-  /** First voters n1, n2, … */
+  /** Initial voters n1, n2, … */
   readonly voters: number;
   readonly machine: "small" | "production";
-  /** Members never are more. */
+  /** Upper limit of the number of members. */
   readonly maxMembers: number;
   readonly net: {
     readonly loss: number;
@@ -31,7 +31,7 @@ export interface Plan {
     readonly delayMs: number;
     readonly tailChance: number;
     readonly tailMs: number;
-    /** A message is delivered once more, much later. */
+    /** Chance that a message is delivered again, much later. */
     readonly staleChance: number;
   };
   readonly disk: {
@@ -39,7 +39,7 @@ export interface Plan {
     readonly slowChance: number;
     readonly slowMs: number;
     readonly errorChance: number;
-    /** Powered off rather than killed, where a crash happens. */
+    /** Chance that a crash is a power loss rather than the end of a process. */
     readonly powerChance: number;
   };
   readonly faults: readonly { readonly family: FaultFamily; readonly weight: number }[];
@@ -66,11 +66,11 @@ export interface Plan {
     readonly largeShare: number;
   };
   readonly snapshot: { readonly everyEntries: number; readonly trailing: number };
-  /** That a new leader is held up in applying and asked for changes meanwhile, as often as leaders change. */
+  /** Chance, at each change of leader, that the new leader is slow to apply and is asked for changes meanwhile. */
   readonly eagerChance: number;
   /** What stays broken when faults stop. */
   readonly remains: "nothing" | "crashed" | "isolated" | "deaf" | "mute" | "half-linked";
-  /** In runs of damage: a node's synced log loses its end at a crash. */
+  /** Whether a crash may remove the end of a node's synced log. */
   readonly damage: boolean;
 }
 

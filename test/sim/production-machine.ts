@@ -1,6 +1,6 @@
 /**
- * The production state machine with one more command, for a share of the runs: its envelope, sessions, rows, digest and
- * reload from rows then stand under the same faults as the log.
+ * The production state machine with one extra command, used in a share of the runs. Its envelope, sessions, rows,
+ * digest and reload from rows are thereby subject to the same faults as the log.
  */
 
 import type { CommandRule, State } from "../../src/server/core/state/index.ts";
@@ -84,7 +84,7 @@ function machineOf(load: (rules: ReadonlyMap<string, CommandRule>) => State): Ma
   };
 }
 
-/** The command as it was asked for; undefined for an entry without one. */
+/** The original command; `undefined` for an entry without one. */
 function commandOf(data: Uint8Array): Command | undefined {
   const decoded = decodeProposal(data);
   if (decoded.kind !== "proposal") return undefined;

@@ -1,9 +1,9 @@
-/** What is to happen, by virtual time (milliseconds), and at equal times in the order in which it was scheduled. */
+/** Future events, ordered by virtual time (milliseconds) and at equal times by the order of scheduling. */
 
 interface EventQueue<T> {
   readonly size: number;
   push(at: number, event: T): void;
-  /** The time of the next event; undefined when there is none. */
+  /** Time of the next event; `undefined` when there is none. */
   nextAt(): number | undefined;
   pop(): T | undefined;
 }

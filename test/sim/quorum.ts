@@ -1,8 +1,10 @@
-/** Majorities and legal steps of configurations, written here anew so that they do not share a mistake with the core. */
+/** Majorities and legal configuration steps, reimplemented here so that they do not share mistakes with the core. */
 
 import type { Configuration, NodeId } from "../../src/server/core/raft/index.ts";
 
-/** Whether those who pass `test` decide: a majority of the voters, of both lists in a joint configuration. */
+/**
+ * Whether the members that pass `test` form a quorum: a majority of the voters, in a joint configuration of both lists.
+ */
 export function hasQuorum({ voters, votersOutgoing }: Configuration, test: (id: NodeId) => boolean): boolean {
   const isMajority = (ids: readonly NodeId[]): boolean => ids.filter(test).length * 2 > ids.length;
   return isMajority(voters) && (votersOutgoing.length === 0 || isMajority(votersOutgoing));
@@ -17,7 +19,7 @@ export function isVoter({ voters, votersOutgoing }: Configuration, id: NodeId): 
   return voters.includes(id) || votersOutgoing.includes(id);
 }
 
-/** Whether any two quorums of the two share a voter, by the shape of the step between them. */
+/** Whether every two quorums of the two configurations share a voter, judged by the kind of step. */
 export function isLegalStep(from: Configuration, to: Configuration): boolean {
   if (to.voters.length === 0) return false;
   if (new Set([...to.voters, ...to.learners]).size !== to.voters.length + to.learners.length) return false;
@@ -25,7 +27,7 @@ export function isLegalStep(from: Configuration, to: Configuration): boolean {
   const isToJoint = to.votersOutgoing.length > 0;
   if (isFromJoint && isToJoint)
     return isSameSet(from.votersOutgoing, to.votersOutgoing) && isSameSet(from.voters, to.voters);
-  // Nobody but the outgoing voters leaves with them.
+  // Only the outgoing voters are dropped.
   if (isFromJoint)
     return isSameSet(from.voters, to.voters) && isSameSet([...from.learners, ...from.learnersNext], to.learners);
   if (isToJoint) return isSameSet(from.voters, to.votersOutgoing);

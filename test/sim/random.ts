@@ -1,6 +1,6 @@
 /**
- * The one source of chance of a simulated run: xoshiro128** (Blackman and Vigna), seeded by splitmix32. Integers of 32
- * bits only, so that the same seed gives the same numbers on every machine.
+ * The only source of randomness in a simulated run: xoshiro128** (Blackman and Vigna), seeded by splitmix32. It uses
+ * 32-bit integers only, so a seed gives the same numbers on every machine.
  */
 
 export interface Random {

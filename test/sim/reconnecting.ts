@@ -1,10 +1,10 @@
 /**
- * Connections that are made anew, all the time and at each start of a process: whoever takes one looks whether the log of
- * the other ends before what is known of it. In a history in which every disk keeps what was synced to it nobody may ever
- * be found to have forgotten, whatever messages are lost, doubled or late.
+ * Connections that are renewed all the time, and at each start of a process. The accepting node checks whether the
+ * other's log ends before what it knows of it. If every disk keeps what was synced to it, no node may ever be found to
+ * have lost data, whatever messages are lost, duplicated or late.
  *
- * A hello and a node's word of how far it is arrive at once here. In production they may take a while, but nothing that
- * the node says later comes before them, since it leaves on the same connection.
+ * Here a hello and a node's report of its log end arrive immediately. In production they may take a while, but no later
+ * message of that node can overtake them, since all use the same connection.
  */
 
 import { createPeers, type OwnPeers } from "../../src/server/cluster/members/peers.ts";
@@ -14,7 +14,7 @@ import { runningNodes, type SimNode, type World } from "./world.ts";
 
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** What the node's process knows of its peers: nothing at its start. */
+/** What the node's process knows about its peers; nothing at its start. */
 export function peersOf(node: SimNode): OwnPeers {
   const known = (id: string): string => String(node.storages.get(id) ?? 0);
   return createPeers({
@@ -37,7 +37,7 @@ export function peersOf(node: SimNode): OwnPeers {
   });
 }
 
-/** Of a process that starts: with everybody. */
+/** Connects a starting process to all others. */
 export function connectToAll(world: World, node: SimNode): void {
   for (const other of runningNodes(world)) {
     if (other === node) continue;
@@ -46,7 +46,7 @@ export function connectToAll(world: World, node: SimNode): void {
   }
 }
 
-/** To be called at each tick of the node: one of the others, in turn. */
+/** Called at each tick of the node: connects to the next of the others. */
 export function connectInTurn(world: World, node: SimNode, tick: number): void {
   node.peers?.look();
   const others = runningNodes(world).filter((other) => other !== node);

@@ -1,6 +1,6 @@
 /**
- * The calm after the storm: faults stop for a connected majority, some of the others may stay broken for ever, and the
- * cluster must elect, answer, catch up and agree. Source: cluster reference, 10.2, liveness mode.
+ * The calm after the storm: faults stop for a connected majority, while some of the others may stay broken forever. The
+ * cluster must elect a leader, answer, catch up and agree. Source: cluster reference, 10.2, liveness mode.
  */
 
 import type { NodeId } from "../../src/server/core/raft/index.ts";
@@ -31,7 +31,7 @@ export function comeToRest(world: World, { admin, clients, step }: Scene): { rea
   let broken: ReadonlySet<string> = new Set();
   const isRefused = (id: NodeId): boolean => nodes.get(String(id))?.state === "refused";
 
-  /** Runs until `holds`; fails after so many election timeouts. */
+  /** Runs until `holds` returns true; fails after that many election timeouts. */
   const until = (timeouts: number, what: string, holds: () => boolean): void => {
     const limit = world.now + timeouts * timeoutMs;
     while (!holds()) {
@@ -49,7 +49,7 @@ export function comeToRest(world: World, { admin, clients, step }: Scene): { rea
     return leader !== undefined && isWell(leader.id) ? leader : undefined;
   };
 
-  /** Everything asked for has ended, and all members that are well have applied all there is. */
+  /** Every request has ended, and all healthy members have applied all entries. */
   const isAtRest = (): boolean => {
     const leader = wellLeader();
     if (leader === undefined || clients.open > 0 || leader.configuration.votersOutgoing.length > 0) return false;
@@ -83,7 +83,7 @@ export function comeToRest(world: World, { admin, clients, step }: Scene): { rea
   broken = new Set([...nodes.keys()].filter(isRefused));
   if (broken.size > 0 && isQuorumRefused(world)) return { isStranded: true };
   rest();
-  // A transfer of leadership or a campaign of before may still run.
+  // An earlier leadership transfer or campaign may still be running.
   wait(SETTLES_WITHIN);
   rest();
 
@@ -113,7 +113,7 @@ export function comeToRest(world: World, { admin, clients, step }: Scene): { rea
   return { isStranded: false };
 }
 
-/** A leader that is asked to hand over to a voter that is well does so, in the next term and without a campaign between. */
+/** A leader that is asked to hand over to a healthy voter does so in the next term, without another campaign. */
 function handOver(
   world: World,
   scene: {
@@ -134,7 +134,7 @@ function handOver(
   must(now === term + 1, "transfer", () => `${leader.id} led term ${term}, ${to} leads ${now}`);
 }
 
-/** A voter that hears nobody for a while raises no term, and deposes nobody when it comes back. */
+/** A voter that is cut off for a while raises no term, and deposes nobody when it returns. */
 function disturb(
   world: World,
   scene: {
@@ -171,8 +171,8 @@ function disturb(
 }
 
 /**
- * The two-member caveat (cluster reference, 2.6): whoever committed the newest change crashed before a quorum of those
- * who stay learnt that it is committed. They may need the vote of a member that does not vote any more.
+ * The two-member caveat (cluster reference, 2.6): the node that committed the newest change crashed before a quorum of
+ * the remaining members learned of the commit. They may need the vote of a member that no longer votes.
  */
 function isChangeForgotten({ newestChange, checks, nodes }: World): boolean {
   if (newestChange === undefined) return false;
@@ -187,7 +187,7 @@ function isChangeForgotten({ newestChange, checks, nodes }: World): boolean {
   });
 }
 
-/** Too many disks are damaged for a quorum of a configuration that somebody goes by, or may come to. */
+/** Whether too many disks are damaged for a quorum of a configuration that some node uses or may come to use. */
 function isQuorumRefused({ nodes, checks }: World): boolean {
   const all = [...nodes.values()];
   const isChanging = all.some(({ disk, machine }) => {
@@ -202,7 +202,7 @@ function isQuorumRefused({ nodes, checks }: World): boolean {
   return ![checks.configurationAt(Number.MAX_SAFE_INTEGER), ...inForce].every((one) => hasQuorum(one, isWhole));
 }
 
-/** Every process runs again, at once and without delays. */
+/** Restarts every process at once and without delays. */
 function mend(world: World): void {
   for (const node of world.nodes.values()) {
     node.pausedUntil = Math.min(node.pausedUntil, world.now);
@@ -216,7 +216,7 @@ function mend(world: World): void {
   }
 }
 
-/** Breaks, for ever, members that are no majority. */
+/** Permanently breaks a minority of the members. */
 function breakSome(world: World, already: ReadonlySet<string>): ReadonlySet<string> {
   const { plan, random, net, nodes, trace, checks } = world;
   const broken = new Set(already);
@@ -246,8 +246,8 @@ function breakSome(world: World, already: ReadonlySet<string>): ReadonlySet<stri
 }
 
 /**
- * Cuts one voter off from the leader and some others, not from all: those who still hear it also hear the leader, and
- * must not help it into office.
+ * Cuts one voter off from the leader and some others, but not from all. Those who still hear the voter also hear the
+ * leader, and must not help the voter win an election.
  */
 function halfLink(world: World, leader: SimNode, broken: ReadonlySet<string>): void {
   const { random, net, trace } = world;

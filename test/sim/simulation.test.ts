@@ -1,4 +1,4 @@
-/** A bounded number of simulated clusters, and the proof that a broken rule is noticed. Long runs: `npm run sim`. */
+/** A limited number of simulated clusters, and the proof that a broken rule is detected. Long runs: `npm run sim`. */
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

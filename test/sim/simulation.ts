@@ -1,5 +1,5 @@
 /**
- * One run: a cluster of production cores and drivers in virtual time, faults by a plan drawn from the seed, and then a
+ * One run: a cluster of production cores and drivers in virtual time, with faults by a plan drawn from the seed, then a
  * calm in which it must come to rest. The same seed and options give the same run, event by event.
  */
 
@@ -23,7 +23,7 @@ import type { SimNode, World } from "./world.ts";
 
 export interface RunOptions {
   readonly seed: number;
-  /** Faults go on for at least this many events; the calm after them adds more. */
+  /** Faults continue for at least this many events; the calm after them adds more. */
   readonly events: number;
   readonly mode: "faults" | "damage";
   readonly onTrace?: (line: string) => void;
@@ -33,13 +33,15 @@ export interface RunResult {
   readonly seed: number;
   readonly events: number;
   readonly digest: string;
-  /** Client operations, committed entries and leaders: what the run was worth. */
+  /** Counts of client operations, committed entries and leaders, which show how much the run covered. */
   readonly operations: number;
   readonly committed: number;
   readonly leaders: number;
   /** Keys whose history could not be decided within the limit. */
   readonly undecided: number;
-  /** Lost its quorum for good as no algorithm could prevent: it was correct, and not asked to come to rest. */
+  /**
+   * Lost its quorum for good in a way that no algorithm could prevent: the run was correct, and need not come to rest.
+   */
   readonly isStranded: boolean;
   readonly failure:
     | { readonly invariant: string; readonly message: string; readonly trace: readonly string[] }
@@ -48,14 +50,14 @@ export interface RunResult {
 
 interface SimEvent {
   readonly node: SimNode | undefined;
-  /** Of the process that it belongs to; undefined for any. */
+  /** The process life that the event belongs to; `undefined` for any. */
   readonly life: number | undefined;
   readonly run: () => void;
 }
 
-/** Steps of the search, of all keys of a run about a second at most. */
+/** Limit of search steps over all keys of a run, about a second at most. */
 const MAX_CHECK_STEPS = 200_000;
-/** Virtual time in which a storm ends even when little happens, such as when all nodes are down. */
+/** Virtual time after which a storm ends even when little happens, such as when all nodes are down. */
 const MAX_STORM_MS = 3_600_000;
 
 export function runSeed(options: RunOptions): RunResult {
@@ -109,7 +111,7 @@ export function runSeed(options: RunOptions): RunResult {
   const admin = createAdmin(world);
   const clients = createClients(world, history);
 
-  /** One event; false when there is none. */
+  /** Runs one event; false when there is none. */
   const step = (): boolean => {
     const at = queue.nextAt();
     const event = queue.pop();

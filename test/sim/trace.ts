@@ -1,16 +1,16 @@
 /**
- * What happened in a run: a digest over all of it, and the last lines as text. Lines are made when they are read, so
- * that a run that passes pays for none.
+ * Record of a run: a digest of everything, and the last lines as text. Lines are formatted when they are read, so a
+ * passing run does not pay for them.
  */
 
 import type { Message } from "../../src/server/core/raft/index.ts";
 
 export interface Trace {
-  /** 8 hex digits over every note so far. */
+  /** 8 hex digits over all notes so far. */
   readonly digest: string;
-  /** `detail` must not change afterwards. */
+  /** `detail` must not be changed afterwards. */
   note(at: number, who: string, what: string, detail?: string | number | Message): void;
-  /** The last ones, oldest first. */
+  /** The last lines, oldest first. */
   lines(): readonly string[];
 }
 

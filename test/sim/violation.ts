@@ -1,4 +1,4 @@
-/** An invariant of the cluster that did not hold. */
+/** A violated invariant of the cluster. */
 
 export class Violation extends Error {
   readonly invariant: string;

@@ -1,4 +1,4 @@
-/** What the parts of a simulation share: virtual time, the nodes, and how to make something happen later. */
+/** State shared by the parts of a simulation: virtual time, the nodes, and the scheduling of events. */
 
 import type { Driver } from "../../src/server/cluster/consensus/driver-types.ts";
 import type { OwnPeers } from "../../src/server/cluster/members/peers.ts";
@@ -19,20 +19,20 @@ export interface World {
   readonly net: SimNet;
   readonly ledger: Ledger;
   readonly checks: Checks;
-  /** By id, in the order in which they first appeared. */
+  /** Nodes by id, in the order of their first appearance. */
   readonly nodes: Map<string, SimNode>;
   /** Milliseconds of virtual time. */
   readonly now: number;
   /** Faults, membership operations and new client operations happen while this is true. */
   isStormy: boolean;
   readonly machines: MachineKind;
-  /** Which disk each member has once `index` is applied; undefined where a node has not applied it yet. */
+  /** Each member's disk once `index` is applied; `undefined` where a node has not applied it yet. */
   storagesAt(index: number): ReadonlyMap<string, number> | undefined;
-  /** The newest change of the configuration that anybody applied: at which index, and the first one to do so. */
+  /** The newest configuration change that any node applied: its index, and the first node to apply it. */
   readonly newestChange: { readonly index: number; readonly by: SimNode; readonly life: number } | undefined;
-  /** A node leads from now on. */
+  /** Called when a node becomes leader. */
   onLeader(node: SimNode): void;
-  /** A node applied a change of the configuration. */
+  /** Called when a node applies a configuration change. */
   onMembers(
     node: SimNode,
     index: number,
@@ -40,58 +40,60 @@ export interface World {
   ): void;
   schedule(delayMs: number, run: () => void): void;
   /**
-   * Runs in the node's process: not while it is paused, and not when that process has ended before. `anyLife`: in
-   * whatever process it has then, if it has one.
+   * Runs in the node's process: not while it is paused, and not if that process has ended before. With `anyLife` it
+   * runs in the process that the node then has, if any.
    */
   scheduleOn(node: SimNode, delayMs: number, run: () => void, anyLife?: boolean): void;
 }
 
-/** Compared after every event; what may not go back. */
+/** Values compared after every event, which may not go back. */
 interface Seen {
   term: number;
   commit: number;
   applied: number;
   role: Role;
-  /** Of a leader: by member. */
+  /** Of a leader, by member. */
   readonly match: Map<NodeId, number>;
   matchTerm: number;
 }
 
 export interface SimNode {
   readonly id: string;
-  /** Which disk it has: raised when it comes back blank. */
+  /** Number of its disk, raised when it returns with a blank one. */
   storage: number;
   disk: SimDisk;
   machine: Machine;
-  /** As applied. */
+  /** The configuration as applied by this node. */
   configuration: Configuration;
-  /** Which disk each member has, as applied. */
+  /** Each member's disk, as applied by this node. */
   storages: ReadonlyMap<string, number>;
-  /** `gone`: removed, and not started again until it is added. `refused`: its disk is damaged, it does not start. */
+  /**
+   * `gone`: removed, and not started again until it is added. `refused`: it does not start because its disk is damaged.
+   */
   state: "running" | "down" | "gone" | "refused";
   /** Raised at each start and end of its process. */
   life: number;
   driver: Driver | undefined;
-  /** Of its process. */
+  /** Knowledge of its process about the peers. */
   peers: OwnPeers | undefined;
   pausedUntil: number;
   applyHeldUntil: number;
-  /** No write ends before. */
+  /** No write ends before this time. */
   diskHeldUntil: number;
-  /** Of its monotonic clock against virtual time. */
+  /** Rate of its monotonic clock relative to virtual time. */
   readonly clockRate: number;
   wallOffsetMs: number;
-  /** The first one is in flight. */
+  /** The first job is in flight. */
   jobs: { readonly job: DiskJob; readonly done: () => void }[];
   isRecording: boolean;
   /** Snapshot files that peers have sent, by `term/index`. */
   readonly received: Map<string, SnapshotFile>;
   seen: Seen;
-  /** Some of the messages that were ever sent to it. */
+  /** Some of the messages that were ever sent to this node. */
   readonly echoes: Envelope[];
 }
 
-/** A message under way, with the disks that its connection was made between. */
+/** A message in transit, with the disks at both ends of its connection. */
 export interface Envelope {
   readonly message: Message;
   readonly fromStorage: number;
@@ -112,7 +114,7 @@ export function runningNodes(world: World): readonly SimNode[] {
   return [...world.nodes.values()].filter(({ state }) => state === "running");
 }
 
-/** The wall clock of a node, whole milliseconds. Only stamps of commands see it. */
+/** Wall clock of a node in whole milliseconds. Only command timestamps use it. */
 export function wallClock(world: World, node: SimNode): number {
   return Math.max(0, Math.floor(1_700_000_000_000 + world.now * node.clockRate + node.wallOffsetMs));
 }

@@ -1,4 +1,4 @@
-/** The simulated agent: what it answers and what it refuses. Source: a2a reference, 1 to 9. */
+/** The simulated agent's answers and refusals. Source: a2a reference, 1 to 9. */
 
 import assert from "node:assert/strict";
 import { createPublicKey, type JsonWebKey, verify } from "node:crypto";
@@ -51,7 +51,7 @@ test("a stream has the task, its updates and its end; a late subscriber gets the
   const subscribed = a2a(at, "SubscribeToTask", { id: begun.id }).then(answersOf);
   const listed = await answerOf(a2a(at, "ListTasks", { contextId: begun.contextId }));
   assert.deepEqual([listed.result?.["totalSize"], listed.result?.["nextPageToken"]], [1, ""]);
-  // Whether the other is subscribed by now, or sees a task that has ended, it is told the end.
+  // Whether the other client is already subscribed or finds an ended task, it receives the end.
   const cancelled = await answerOf(a2a(at, "CancelTask", { id: begun.id }));
   assert.equal(taskOf(cancelled).status.state, "TASK_STATE_CANCELED");
   assert.match(JSON.stringify((await subscribed).at(-1)), /TASK_STATE_CANCELED|-32004/);

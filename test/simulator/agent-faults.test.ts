@@ -1,4 +1,4 @@
-/** Faults of the simulated MCP server and agent, by name: in the path, of a tool, in a message. */
+/** Faults of the simulated MCP server and agent, selected by name in the path, a tool or a message. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

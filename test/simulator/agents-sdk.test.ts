@@ -11,10 +11,10 @@ import { simulator } from "./clients.ts";
 
 const FOLDER = join(dirname(fileURLToPath(import.meta.url)), "programs");
 
-/** What the client saw, by feature. */
+/** The client's results, by feature. */
 async function seenBy(program: string, peerPath: string, url: string): Promise<Readonly<Record<string, unknown>>> {
   const out = await outputOf(process.execPath, [join(FOLDER, program), peerPath, url]);
-  // The SDK itself writes lines too.
+  // The SDK prints lines of its own too.
   const lines = out.split("\n").filter((line) => line.startsWith("["));
   return Object.fromEntries(lines.map((line) => JSON.parse(line) as [string, unknown]));
 }

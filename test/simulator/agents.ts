@@ -1,4 +1,4 @@
-/** What clients of the simulated MCP server and agent send, as their specifications have it. */
+/** Requests to the simulated MCP server and agent, in the form of the specifications. */
 
 import type { Json } from "../../src/simulator/json.ts";
 
@@ -7,7 +7,7 @@ const META = "io.modelcontextprotocol/";
 
 interface McpAsk {
   readonly capabilities?: Json;
-  /** Members of `_meta` beside the required ones. */
+  /** Further members of `_meta`, besides the required ones. */
   readonly meta?: Readonly<Record<string, Json>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
@@ -18,7 +18,7 @@ export const metaOf = (capabilities: Json = {}): Record<string, Json> => ({
   [`${META}clientCapabilities`]: capabilities,
 });
 
-/** `id` 7. The name in the params is copied to its header. */
+/** The id is 7. The name in the params is copied to its header. */
 export function mcp(
   url: string,
   method: string,
@@ -49,7 +49,7 @@ export function mcp(
 export const callTool = (url: string, name: string, args: Readonly<Record<string, unknown>> = {}, ask: McpAsk = {}) =>
   mcp(url, "tools/call", { name, arguments: args }, ask);
 
-/** `id` 7. */
+/** The id is 7. */
 export function a2a(
   url: string,
   method: string,
@@ -73,7 +73,7 @@ export interface Answered {
   readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
 }
 
-/** The messages of an answer: the one of a body, or those of a stream. */
+/** Messages of an answer: the one in a body, or those of a stream. */
 export async function answersOf(response: Response): Promise<readonly (Answered & { readonly method?: string })[]> {
   const text = await response.text();
   if (!response.headers.get("content-type")?.startsWith("text/event-stream")) return [JSON.parse(text) as Answered];
@@ -85,20 +85,20 @@ export async function answerOf(response: Promise<Response>): Promise<Answered> {
   return answer;
 }
 
-/** Of an answer that is no error. */
+/** The result of an answer without an error. */
 export async function resultOf(response: Promise<Response>): Promise<Readonly<Record<string, unknown>>> {
   const answer = await answerOf(response);
   if (answer.result === undefined) throw new Error(JSON.stringify(answer));
   return answer.result;
 }
 
-/** What the error says, as `[HTTP status, code]`. */
+/** The error as `[HTTP status, code]`. */
 export async function refusal(response: Promise<Response>): Promise<readonly [number, number | undefined]> {
   const got = await response;
   return [got.status, (await answerOf(Promise.resolve(got))).error?.code];
 }
 
-/** The first text of a tool's result, or of a message. */
+/** The first text in a tool's result or a message. */
 export function textOf({ result }: Answered): string {
   const { content, message } = (result ?? {}) as {
     readonly content?: readonly { readonly text?: string }[];

@@ -1,4 +1,6 @@
-/** A simulator for a test, closed at its end, and the official SDKs pointed at it: no retries, nothing from outside. */
+/**
+ * A simulator that closes at the end of a test, and the official SDKs set up for it: no retries and no outside access.
+ */
 
 import { connect } from "node:net";
 import type { TestContext } from "node:test";
@@ -38,7 +40,7 @@ export function post(url: string, body: unknown, headers: Record<string, string>
   });
 }
 
-/** Everything a raw client receives until the server ends the connection. */
+/** Everything that a raw client receives until the server ends the connection. */
 export function rawExchange({ port }: Simulator, request: string): Promise<string> {
   return new Promise((done, fail) => {
     const socket = connect(port, "127.0.0.1", () => socket.write(request));
@@ -57,12 +59,12 @@ export function rawPost(path: string, body: unknown): string {
   return `POST ${path} HTTP/1.1\r\nhost: sim\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`;
 }
 
-/** Waits for a condition that I/O of another socket brings about; fails with the test's own timeout. */
+/** Waits for a condition that depends on another socket's I/O; on failure the test's own timeout applies. */
 export async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((done) => setImmediate(done));
 }
 
-/** Waits until every request has come to its end: the client may have its answer before the server has counted it. */
+/** Waits until every request has ended: a client may have its answer before the server has counted it. */
 export function settled(of: Simulator): Promise<void> {
   return until(() => {
     const { answered, aborted, dropped, requests } = of.counts();

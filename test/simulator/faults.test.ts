@@ -168,7 +168,7 @@ test("a long answer has the requested number of words and chunks, and a big one 
   assert.equal(chunks, 50);
   const big = await chat(of, "sim-big-300k");
   assert.equal(big.choices[0]?.message.content?.length, 300 * 1_024);
-  const streamed = await chatStream(of, "sim-big-3000k"); // over every buffer, so the stream must wait for its reader
+  const streamed = await chatStream(of, "sim-big-3000k"); // larger than every buffer, so the stream must wait for its reader
   assert.equal(streamed.choices[0]?.message.content?.length, 3_000 * 1_024);
 });
 

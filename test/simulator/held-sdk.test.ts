@@ -1,4 +1,4 @@
-/** Files, batches and vector stores, as both official SDKs upload, poll, read and delete them. */
+/** Files, batches and vector stores: both official SDKs upload, poll, read and delete them. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { toFile as anthropicFile } from "@anthropic-ai/sdk";
@@ -29,7 +29,7 @@ async function upload(client: OpenAI, text: string, purpose: "batch" | "assistan
   return await client.files.create({ file: await toFile(Buffer.from(text), "a.jsonl"), purpose });
 }
 
-/** As the SDK's users do, until it does not change any more. */
+/** Polls as users of the SDK do, until nothing changes any more. */
 async function polled(client: OpenAI, id: string, seen: string[] = []): Promise<OpenAI.Batch> {
   for (;;) {
     const batch = await client.batches.retrieve(id);
@@ -381,7 +381,7 @@ test("stored objects are limited in number and bytes, and the oldest are dropped
     ["d", 1, ["b", "c", "d"]],
     ["e", 8, ["c", "d", "e"]],
     ["d", 2, ["d", "e"]],
-    // Grown, the one that is put stays and the others go.
+    // After it has grown, the object being stored stays and the others are removed.
     ["d", 9, ["d"]],
     ["f", 11, ["f"]],
     ["g", 1, ["g"]],

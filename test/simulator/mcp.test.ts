@@ -1,4 +1,4 @@
-/** The simulated MCP server: what it answers and what it refuses. Source: mcp reference, 2 to 8. */
+/** The simulated MCP server's answers and refusals. Source: mcp reference, 2 to 8. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,6 @@
-/** What a model name asks for beside faults: each manner as the official SDKs read it, whole and streamed. */
+/**
+ * Variants of answers that a model name selects besides faults, as the official SDKs read them, complete and streamed.
+ */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -178,7 +180,7 @@ interface Line {
     | undefined;
 }
 
-/** The lines of the odd stream of two calls after a text, with thinking. */
+/** Lines of the odd stream: a text and then two calls, with thinking. */
 async function oddStream(
   of: Simulator,
   kind: string,
@@ -203,7 +205,7 @@ const finishesOf = (lines: readonly Line[]) =>
 const callsOf = (lines: readonly Line[]) =>
   deltasOf(lines).flatMap(({ tool_calls: calls }) => (Array.isArray(calls) ? calls : []));
 
-/** What each deviation shows, and whether its sign is there. */
+/** For each deviation, whether its sign is present. */
 const COMPAT_SIGNS: Readonly<Record<string, (lines: readonly Line[], raw: string) => boolean>> = {
   "usage-on-finish": (lines) =>
     chunksOf(lines).at(-1)?.["usage"] !== undefined && finishesOf(lines).at(-1) === "tool_calls",

@@ -1,4 +1,6 @@
-/** Responses of the simulated provider: the grammar of streams, each kind of item, what is sent back, and how a stream fails. */
+/**
+ * Responses of the simulated provider: the grammar of streams, each kind of item, items sent back, and failing streams.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type OpenAI from "openai";
@@ -28,7 +30,7 @@ async function streamed({ url }: Simulator, body: object): Promise<readonly Even
   });
 }
 
-/** Without what differs from one request to the next. */
+/** Drops what differs between requests. */
 function comparable(response: unknown): unknown {
   const text = JSON.stringify(response, (name, value) =>
     name === "encrypted_content" || name.endsWith("_at") ? null : value,

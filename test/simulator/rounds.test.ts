@@ -1,4 +1,4 @@
-/** Loops of tools that go on for as many rounds as the model name asks for, in all three forms of requests. */
+/** Tool loops with as many rounds as the model name asks for, in all three request forms. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type Anthropic from "@anthropic-ai/sdk";

@@ -1,4 +1,4 @@
-/** What the simulated cloud takes for a signature, against the published suite's values. */
+/** The simulated cloud's signature check, against the published suite's values. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
@@ -25,7 +25,7 @@ const TIME = "20150830T123600Z";
 const SECRET = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY";
 const wire = (text: string): string => Buffer.from(text).toString("latin1");
 
-/** As it would arrive, with the suite's own signature. */
+/** The request as it would arrive, with the suite's own signature. */
 function arrived(row: Row): IncomingMessage {
   const pairs: (readonly [string, string])[] = row.headers.map(([name, value]) => [name, wire(value)]);
   pairs.push(["X-Amz-Date", TIME]);

@@ -12,7 +12,7 @@ interface Event {
   readonly response?: { readonly usage: { readonly input_tokens: number; readonly output_tokens: number } | null };
 }
 
-/** Sends `events`, and gives what comes back until an event of type `last` or the close. */
+/** Sends `events` and returns what comes back, up to an event of type `last` or the close. */
 async function converse(socket: WebSocket, events: readonly object[], last: string): Promise<readonly Event[]> {
   const received: Event[] = [];
   const done = new Promise<void>((resolve) => {

@@ -1,6 +1,6 @@
 /**
- * TypeScript programs that tests start in child processes. The runner bundles them with the tests, since a TypeScript loader
- * costs a child process a second or more; without the runner the loader is used.
+ * TypeScript programs that tests start in child processes. The runner bundles them with the tests, because a TypeScript
+ * loader costs a child process a second or more; without the runner the loader is used.
  */
 import { existsSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
@@ -9,12 +9,15 @@ import { fileURLToPath } from "node:url";
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
 
 interface ChildProgram {
-  /** Options of Node that stand before the path. */
+  /** Node options before the path. */
   readonly options: readonly string[];
   readonly path: string;
 }
 
-/** Returns how to run the file at `path`, relative to `base`. `base` is `import.meta.url`, since bundle.mjs looks for that. */
+/**
+ * Returns how to run the file at `path`, relative to `base`. `base` must be `import.meta.url`, because bundle.mjs
+ * searches for it.
+ */
 export function childProgram(path: string, base: string): ChildProgram {
   const source = fileURLToPath(new URL(path, base));
   const folder = process.env["GATEWAY_TEST_PROGRAMS"];

@@ -1,9 +1,9 @@
 /** The comments of a source file. Consecutive lines that begin with `//` are one comment. */
 
 interface Comment {
-  /** Line where it begins, from 1. */
+  /** First line of the comment, from 1. */
   readonly line: number;
-  /** Its words in one line, without the marks around them. */
+  /** The comment's words in one line, without comment marks. */
   readonly text: string;
 }
 

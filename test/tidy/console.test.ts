@@ -1,4 +1,4 @@
-/** Within the console: which folder knows of which, and that what is drawn is known to its edges alone. */
+/** Imports between the console's folders, and the rule that only its edges know how things are drawn. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -11,7 +11,7 @@ const sources = filesUnder("src/console")
   .filter((path) => /\.tsx?$/.test(path))
   .map((path) => sourceFile(path));
 
-/** Undefined for what lies in the console's own folder, and beyond it. */
+/** `undefined` for files in the console's top folder or outside of it. */
 const folderOf = (path: string): string | undefined =>
   path.startsWith(CONSOLE) ? /^([^/]+)\//.exec(path.slice(CONSOLE.length))?.[1] : undefined;
 

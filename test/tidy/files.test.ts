@@ -1,4 +1,4 @@
-/** Rules that a file keeps by itself: its name, its length, and what must not stand in it. */
+/** Rules for single files: name, length, and forbidden contents. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -9,7 +9,7 @@ const MAX_LINES = 400;
 const files = filesUnder("");
 const code = files.filter((path) => /^(?:src|test|bin)\/.*\.(?:tsx?|mjs|cjs)$/.test(path));
 const typed = code.filter((path) => /\.tsx?$/.test(path)).map((path) => sourceFile(path));
-/** What people read; recorded data, pictures and the lock file are not. */
+/** Texts that people read; not recorded data, pictures or the lock file. */
 const prose = files.filter(
   (path) =>
     code.includes(path) ||
@@ -47,7 +47,7 @@ test("files and folders of code are named in kebab case", () => {
 });
 
 test("the type checker and the linter are never suppressed", () => {
-  // In parts, so that this file does not contain what it looks for.
+  // Split so that this file does not contain what it looks for.
   const pragma = new RegExp(
     ["@ts-" + "(?:ignore|expect-error|nocheck)", "biome" + "-ignore", "eslint" + "-disable"].join("|"),
   );
@@ -88,14 +88,14 @@ test("the lock file names no host other than the public registry", () => {
 });
 
 test("the process is ended in one place", () => {
-  // Signal 0 ends nobody: it asks whether there is such a process.
+  // Signal 0 ends nothing: it checks whether the process exists.
   const exit = /(?<![\w$.])process\.(?:exit|abort|kill|reallyExit)\b(?!\(\w+, 0\))/;
   const places = typed.filter(({ path, code: text }) => path.startsWith("src/") && exit.test(text));
   assert.deepEqual(
     places.map(({ path }) => path),
-    // The console ends the group of a program that it started, stops itself for the shell (SIGSTOP), and goes on; what works
-    // for it ends with it, in the midst of what does not look up. A worker of the data plane is a program of its own, and so
-    // is a model's process, which a run of its graph keeps from hearing that the node has gone.
+    // The console ends the process group of a program that it started, stops itself for the shell (SIGSTOP) and
+    // continues. Its helper processes end with it, even in the middle of long work. A data plane worker is a program of
+    // its own, and so is a model process, which cannot notice the end of its node while it runs a graph.
     [
       "src/cli/console-command.ts",
       "src/cli/console-trials/child.ts",

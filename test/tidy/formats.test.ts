@@ -1,7 +1,7 @@
 /**
- * The rule of versions, over bytes and answers: what nodes send each other, what lies on disks and in trails, and what the
- * admin API promises. CONTRIBUTING, "Versions". `GATEWAY_REWRITE=1` adds what is new, which a release
- * does, and changes nothing that is recorded.
+ * The rule of versions for bytes and answers: messages between nodes, files on disks and in trails, and the admin API's
+ * promises. See CONTRIBUTING, "Versions". `GATEWAY_REWRITE=1` adds new entries, as a release does, and changes no
+ * recorded ones.
  */
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -19,7 +19,7 @@ const RECORD = "GATEWAY_REWRITE=1 node --import tsx --test test/tidy/formats.tes
 interface RecordedBytes {
   /** Hex. */
   readonly bytes: string;
-  /** What they are read as. */
+  /** The value that they decode to. */
   readonly value: unknown;
 }
 
@@ -29,7 +29,7 @@ const recorded = (existsSync(bytesFile) ? JSON.parse(readFileSync(bytesFile, "ut
   RecordedBytes
 >;
 
-/** As JSON has it, bytes as hex. */
+/** The value as JSON, with bytes as hex. */
 const plain = (value: unknown): unknown =>
   JSON.parse(
     JSON.stringify(value, (_, each) => {
@@ -38,7 +38,7 @@ const plain = (value: unknown): unknown =>
     }) ?? "null",
   );
 
-/** What builds before `joined`, `inc` and the end of the log sent. */
+/** The hello of builds before `joined`, `inc` and the log end existed. */
 const SPARSE_HELLO =
   '{"v":1,"cluster":"fda64e3a063d37a6","epoch":0,"node":"n2","storage":"5b","proto":[1,1],"feat":0,"purpose":"raft"}';
 
@@ -85,7 +85,7 @@ for (const [name, lines] of Object.entries(LISTS)) {
     const remedy = `consoles, scripts, trails and nodes of other builds go by it: keep it beside what is new; CONTRIBUTING, "Versions"`;
     assert.deepEqual(gone, [], `gone or changed: ${remedy}`);
     assert.ok(REWRITES || before.length > 1, `nothing is recorded: ${RECORD}`);
-    // What was never released may still be given another name: a release records it.
+    // A name that was never released can still change; a release records it.
     if (REWRITES) writeFileSync(file, `${[...now].sort().join("\n")}\n`);
   });
 }

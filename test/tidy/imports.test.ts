@@ -1,4 +1,4 @@
-/** The architecture's import table, held by every file under src/. */
+/** The architecture's import table, checked for every file under src/. */
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -20,7 +20,7 @@ const edges: readonly Edge[] = sources.flatMap((from) =>
   from.imports.flatMap((via) => (via.target === undefined ? [] : [{ from, to: via.target, via }])),
 );
 
-/** Imports that leave their unit. */
+/** Imports from another unit. */
 const crossings = edges.flatMap((edge) => {
   const from = unitOf(edge.from.path);
   const to = unitOf(edge.to);
@@ -125,9 +125,7 @@ test("an index only re-exports", () => {
   assert.deepEqual(breaches, []);
 });
 
-/**
- * A circle within `graph`, as the walk around it; undefined when there is none.
- */
+/** A cycle in `graph`, as the path around it; `undefined` when there is none. */
 function circle(graph: ReadonlyMap<string, readonly string[]>): readonly string[] | undefined {
   const done = new Set<string>();
   const walk = (node: string, path: readonly string[]): readonly string[] | undefined => {

@@ -1,11 +1,11 @@
-/** What is in a pure folder is a function of its arguments: no clock, randomness, I/O, environment, logger or screen. */
+/** Files in pure folders are functions of their arguments: no clock, randomness, I/O, environment, logger or screen. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { filesUnder, sourceFile } from "./source.ts";
 import { IMPURE_NAMES, PURE_FOLDERS, PURE_NODE_MODULES } from "./table.ts";
 
-/** What must not stand in pure code, by what it would bring in. */
+/** Patterns forbidden in pure code, with what they would bring in. */
 const IMPURE: readonly (readonly [what: string, pattern: RegExp])[] = [
   ["the clock", /\bDate\.now\b|\bnew Date\(\s*\)|(?<![\w$.])performance\b/],
   ["randomness", /\bMath\.random\b|\brandom(?:Bytes|UUID|Int|Fill)\b|\bgetRandomValues\b/],

@@ -16,7 +16,7 @@ const BEGIN_GRAPH = "<!-- The graph is written by the command that writes the so
 const END_GRAPH = "<!-- End of the graph -->";
 const MAX_FILES = 25;
 
-/** Folders that are larger, since each of their files is a stage of the same path. */
+/** Folders that may be larger, since each of their files is a stage of the same path. */
 const LARGE: ReadonlySet<string> = new Set(["src/server/dataplane", "src/server/dataplane/hops/model"]);
 
 test("each folder has a description, and the architecture page lists them all", () => {

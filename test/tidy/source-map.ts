@@ -1,14 +1,14 @@
 /**
- * The source map of docs/contributing/architecture.md: a line for each folder of `src/` and each folder within it, from the head of the folder's
- * `index.ts`. The first sentence of the head says what the folder is for; a line ``- `name/`: text`` says it for a folder
- * within.
+ * The source map of docs/contributing/architecture.md: a line for each folder of `src/` and its direct subfolders, from
+ * the head of the folder's `index.ts`. The first sentence of the head describes the folder; a line ``- `name/`: text``
+ * describes a subfolder.
  */
 
 import { posix } from "node:path";
 import { filesUnder, read } from "./source.ts";
 import { MAY_IMPORT } from "./table.ts";
 
-/** Heads of folders that have no index, since nothing imports them. */
+/** Heads of folders without an index, which nothing imports. */
 const HEADS: Readonly<Record<string, string>> = {
   "src/cli": `
 The command line: launcher of the verbs, flags and help as data, and what verbs share.
@@ -32,7 +32,7 @@ interface FolderLine {
   readonly text: string;
 }
 
-/** Returns the text of the comment that a file begins with; empty without one. */
+/** Returns the comment at the beginning of a file; empty without one. */
 function headOf(path: string): string {
   const [, comment = ""] = /^\/\*\*([\s\S]*?)\*\//.exec(read(path)) ?? [];
   return comment.replace(/^[ \t]*\*? ?/gm, "");
@@ -55,7 +55,7 @@ function parse(head: string): { readonly sentence: string; readonly folders: Rea
 
 const oneLine = (text: string): string => text.trim().replace(/\s+/g, " ").replace(/\.$/, "");
 
-/** Returns the lines of all folders, each with the folders directly within, and the problems that keep one from its line. */
+/** Returns the lines of all folders, each with its direct subfolders, and the problems that prevent a line. */
 export function sourceMap(): { readonly lines: readonly FolderLine[]; readonly problems: readonly string[] } {
   const files = filesUnder("src");
   const folders = new Set(files.map((path) => posix.dirname(path)));

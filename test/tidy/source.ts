@@ -1,4 +1,4 @@
-/** The files of the repository and what they import, read by regular expressions: the compiler offers no API for it. */
+/** The repository's files and their imports, read with regular expressions because the compiler has no API for it. */
 
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, posix, resolve } from "node:path";
@@ -9,10 +9,12 @@ const root = resolve(dirname(fileURLToPath(import.meta.url)), "..", "..");
 
 const SKIPPED: ReadonlySet<string> = new Set([".git", "node_modules", "dist"]);
 
-/** Files that a program writes, in its own style; other tests check that they are current. */
+/** Generated files, in a style of their own; other tests check that they are current. */
 const GENERATED = /\.generated\.ts$/;
 
-/** Paths from the root, with forward slashes, of every file under `folder` that is neither installed, built nor generated. */
+/**
+ * Paths from the root, with forward slashes, of every file under `folder` that is not installed, built or generated.
+ */
 export function filesUnder(folder: string): readonly string[] {
   return readdirSync(join(root, folder), { withFileTypes: true })
     .filter(({ name }) => !SKIPPED.has(name))
@@ -29,7 +31,7 @@ export function read(path: string): string {
 export interface Import {
   /** As written between the quotes. */
   readonly specifier: string;
-  /** The imported file from the root, for a relative specifier. */
+  /** For a relative specifier, the imported file from the root. */
   readonly target: string | undefined;
   readonly kind: "value" | "type" | "lazy";
   /** Names between the braces, without `type`. */
@@ -38,7 +40,7 @@ export interface Import {
 
 export interface SourceFile {
   readonly path: string;
-  /** Without comments, and texts emptied; line ends kept. */
+  /** The code without comments and with emptied strings; line ends are kept. */
   readonly code: string;
   readonly imports: readonly Import[];
 }
@@ -47,7 +49,7 @@ export function sourceFile(path: string, text = read(path)): SourceFile {
   return { path, code: strip(text, { texts: true }), imports: importsOf(path, strip(text, { texts: false })) };
 }
 
-/** The unit of a file under src/: the longest folder of the table that holds it. */
+/** The unit of a file under src/: the longest matching folder of the table. */
 export function unitOf(path: string): string | undefined {
   const inner = path.replace(/^src\//, "");
   return Object.keys(MAY_IMPORT)
@@ -84,8 +86,8 @@ function targetOf(path: string, specifier: string): string | undefined {
 }
 
 /**
- * Comments out, and where asked also what stands in quotes, so that a word in prose is not taken for code. A template's
- * substitutions stay. A regular expression that holds a quote may confuse it for the rest of its line, not further.
+ * Removes comments and, on request, quoted text, so that a word in prose is not mistaken for code. A template's
+ * substitutions stay. A regular expression with a quote may confuse it until the end of the line.
  */
 function strip(text: string, { texts }: { readonly texts: boolean }): string {
   const TOKEN =

@@ -1,8 +1,8 @@
 /**
- * Who may import whom: the table of the architecture, as data. A change of the architecture is a change of this table.
+ * Which unit may import which: the architecture's table, as data. Changing the architecture means changing this table.
  *
- * A unit is a folder of src/ with one face, its `index.ts`; folders within a unit belong to it. Every unit may import
- * `base`, and no unit's files but its index.
+ * A unit is a folder of src/ with one entry point, its `index.ts`; its subfolders belong to it. Every unit may import
+ * `base`; only a unit's index may be imported from outside.
  */
 
 /** The units under src/server/core, which are pure. */
@@ -13,39 +13,39 @@ const CORE = {
   "server/core/catalog": ["server/core/config", "server/core/dialects"],
   "server/core/dialects": ["server/core/config"],
   "server/core/policy": ["server/core/config", "server/core/cel", "server/core/policy/variables"],
-  // Apart from the rules: the data plane fills variables in without loading the engine that reads them.
+  // Separate from the rules: the data plane fills in variables without loading the engine that parses them.
   "server/core/policy/variables": ["server/core/cel"],
   "server/core/budgets": ["server/core/cel", "server/core/config", "server/core/dialects"],
   "server/core/guardrails": ["server/core/config", "server/core/dialects", "server/core/policy/variables"],
-  // Apart from the types that detectors, streams and hops pass: it loads CEL.
+  // Separate from the types that detectors, streams and hops share, because it loads CEL.
   "server/core/guardrails/policy": ["server/core/cel", "server/core/config", "server/core/guardrails"],
   // How JSON and event streams are read.
   "server/core/agents": ["server/core/config", "server/core/dialects"],
-  // Packs of controls, and how one is put into a document: what the objects of a deployment are, is the schema's to say.
+  // Packs of controls and their insertion into a document. The schema defines the objects of a deployment.
   "server/core/packs": ["server/core/config"],
-  // Pages of other origins: which are served, and what lets them read the answer.
+  // Requests from web pages of other origins: which are served, and which headers let the page read the answer.
   "server/core/cross-origin": [],
   "server/core/state": ["server/core/config", "server/core/budgets"],
-  // Records of requests, and what another configuration would have made of them.
+  // Recorded requests, and their results under another configuration.
   "server/core/rehearsal": [],
 } as const;
 
 const PARTS = {
   "server/audit": [],
   "server/telemetry": [],
-  // Which addresses are reached through a forward proxy, and the way through it.
+  // Which addresses are reached through a forward proxy, and the connection through it.
   "server/forward-proxy": [],
-  // Bytes that are held for requests, in account with each other.
+  // Accounting of the bytes held for requests.
   "server/memory": [],
-  // Content encodings, of the data plane and of what another proxy routes.
+  // Content encodings, for the data plane and for traffic that another proxy routes.
   "server/coding": ["server/memory"],
-  // The wire of ext_proc, for the client of pickers and the server of proxies.
+  // The wire format of ext_proc, for the client of endpoint pickers and the server for proxies.
   "server/ext-proc": [],
   "server/models": ["server/core/config", "server/forward-proxy"],
   "server/tls": ["server/core/config", "server/forward-proxy"],
   "server/auth": ["server/core/config", "server/forward-proxy"],
   "server/secrets": ["server/core/config", "server/core/state"],
-  // Bodies of model answers before the guard: of the data plane, and of what another proxy routes.
+  // Model answers before the guard, of the data plane and of traffic that another proxy routes.
   "server/answers": ["server/core/guardrails", "server/core/dialects"],
   "server/credentials": ["server/core/config", "server/auth", "server/forward-proxy"],
   "server/detectors": ["server/core/config", "server/core/guardrails", "server/core/dialects", "server/models"],
@@ -94,7 +94,7 @@ const PARTS = {
     "server/upstream",
     "server/forward-proxy",
   ],
-  // The data plane in processes of its own: each port that it asks of the node, over a channel.
+  // The data plane in separate processes: each port that it uses of the node goes over a channel.
   "server/workers": [
     "server/audit",
     "server/auth",
@@ -156,7 +156,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   base: [],
   "admin-api": [],
   console: ["admin-api"],
-  // It shares nothing with our reading of the protocols, so that it cannot share our mistakes.
+  // It shares nothing with our implementation of the protocols, so it cannot share our mistakes.
   simulator: [],
   cli: ["admin-api", "console", "simulator", ...SERVER, "server/node"],
   ...CORE,
@@ -165,20 +165,22 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "server/node": SERVER,
 };
 
-/** Units of which another may take some types and nothing else: the inspector has nothing to route with. */
+/**
+ * Units of which another may import some types and nothing else. The inspector, for example, has nothing to route with.
+ */
 export const TYPES_ONLY: readonly { readonly from: string; readonly to: string; readonly types: readonly string[] }[] =
   [{ from: "server/inspector", to: "server/snapshot", types: ["GuardrailSnapshot"] }];
 
 /**
- * Imports that must be `import()`: react and ink cost a quarter of a second, which only the console pays; the simulated
- * provider is for two verbs alone.
+ * Imports that must use `import()`: react and ink take a quarter of a second, which only the console needs, and the
+ * simulated provider serves only two verbs.
  */
 export const LAZY_ONLY: readonly { readonly from: string; readonly to: string }[] = [
   { from: "cli", to: "console" },
   { from: "cli", to: "simulator" },
 ];
 
-/** Modules of Node's that a pure file may import: functions of their arguments. */
+/** Node modules that a pure file may import, because they are functions of their arguments. */
 export const PURE_NODE_MODULES: readonly string[] = [
   "assert",
   "assert/strict",
@@ -188,10 +190,10 @@ export const PURE_NODE_MODULES: readonly string[] = [
   "util",
 ];
 
-/** What units that pure code may import have for others: time, waits and the wire. */
+/** Exports for time, waiting and I/O, in units that pure code may import; pure code may not use them. */
 export const IMPURE_NAMES: readonly string[] = ["systemClock", "Lifetime", "createAdminClient"];
 
-/** Folders whose files are functions of their arguments: the core of the server, and the console but for its edges. */
+/** Folders whose files are functions of their arguments: the server's core, and the console except for its edges. */
 export const PURE_FOLDERS: readonly string[] = [
   "src/server/core",
   ...["model", "format", "edit", "workbench", "actions", "pages", "store", "draw", "views"].map(
@@ -200,9 +202,9 @@ export const PURE_FOLDERS: readonly string[] = [
 ];
 
 /**
- * The folders of the console, each with those that it may import. Below are the words and forms that all share; above them
- * what is seen and done, as data; the edges (`terminal`, `watch`, `run`, `parts`) know of one another only what is said
- * here, and `open.ts`, which nobody imports but the index, joins them.
+ * The console's folders, each with those that it may import. The lowest layer has words and forms that all share; above
+ * it the views and actions, as data. The edges (`terminal`, `watch`, `run`, `parts`) may use of one another only what
+ * is listed here. `open.ts`, which only the index imports, connects them.
  */
 export const CONSOLE_MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   model: [],

@@ -1,4 +1,6 @@
-/** Every test file has one tier (test/runner/tiers.mjs), and those of `npm test` need nothing that is not installed with it. */
+/**
+ * Every test file has one tier (test/runner/tiers.mjs), and those of `npm test` need nothing beyond its installation.
+ */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -28,7 +30,7 @@ test("a line that names a tier is the first of its file, and names one that exis
   );
 });
 
-/** Peers that are neither of npm nor of Debian. */
+/** Peers that come neither from npm nor from Debian. */
 const OF_PYPI = Object.entries(PEERS)
   .filter(([, { steps }]) => steps.some((step) => step.includes("pip")))
   .map(([name]) => name);

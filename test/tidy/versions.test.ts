@@ -1,6 +1,7 @@
 /**
- * The rule of versions, over what replicas share: shapes of commands and rows, and what entries come to. CONTRIBUTING,
- * "Versions", says what to do where a test here fails. `GATEWAY_REWRITE=1` records what is allowed to be recorded.
+ * The rule of versions for what replicas share: the structure of commands and rows, and the results of entries.
+ * CONTRIBUTING, "Versions", explains what to do when a test here fails. `GATEWAY_REWRITE=1` records what may be
+ * recorded.
  */
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -51,13 +52,13 @@ for (const { level } of FEATURE_LEVELS) {
   });
 }
 
-/** As many as carry every command out, with one seed or another. */
+/** Enough entries for one of the seeds to cover every command. */
 const ENTRIES = 450;
 const MOST_SEEDS = 100;
 
 type Log = ReturnType<typeof drawLog>;
 
-/** That of the first seed that carries every command out; else the last that was tried. */
+/** The log of the first seed that covers every command; otherwise the last one tried. */
 function wholeLog(level: number): Log {
   for (let seed = level; ; seed += 1) {
     const log = drawLog({ level, seed, entries: ENTRIES });

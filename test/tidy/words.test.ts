@@ -1,6 +1,6 @@
 /**
- * Words that a newcomer stumbles over, and names of files that mean two things. This is a floor and not the aim: a text can
- * pass and still be a riddle. How the project writes is in CONTRIBUTING, "How we write".
+ * Words that trip up a newcomer, and file names with two meanings. This is a minimum and not the goal: a text can pass
+ * and still be hard to understand. How the project writes is in CONTRIBUTING, "How we write".
  */
 
 import assert from "node:assert/strict";
@@ -55,9 +55,9 @@ test("archaic words are in no source and on no page", () => {
   assert.deepEqual(found, []);
 });
 
-/** Names that mean the same in each folder that has them. */
+/** File names that mean the same in each folder. */
 const SHARED_NAMES = "index types ports metrics limits columns rows register schema options parse";
-/** Names that were there twice before this check, most of them in folders that mirror each other. Add none. */
+/** Names that were used twice before this check, most of them in folders that mirror each other. Add none. */
 const KNOWN_NAMES =
   "acknowledgements americas answer answer-parts asia audit auth bearer-token blocks body budgets cache-marks certificates connection credentials dates europe exchange frames fronted governed guardrails header-value history hops ids inspecting items keys media models names overlays parts payload protocol providers read-files read-request reconcile request restore routes secrets settings sources spans statistics stream suspensions tally texts tool-names tools tunnel turns usage used worker worker-protocol";
 const MAY_REPEAT: ReadonlySet<string> = new Set(
@@ -75,7 +75,7 @@ test("a file of src/server has a name of its own", () => {
   assert.deepEqual(twice, []);
 });
 
-/** Texts that belong together: lines of code one by one, those of a comment or a page's paragraph joined. */
+/** Texts that belong together: single lines of code, and the joined lines of a comment or of a paragraph. */
 function paragraphs(path: string): readonly { readonly line: number; readonly text: string }[] {
   const lines = read(path).split("\n");
   if (!path.endsWith(".md")) {
@@ -85,7 +85,7 @@ function paragraphs(path: string): readonly { readonly line: number; readonly te
   return lines.map((text, index) => ({ line: index + 1, text }));
 }
 
-/** Quoted texts of a line of code; identifiers are judged by people. */
+/** Returns the quoted texts of a line of code. Identifiers are left to human judgment. */
 function textOnly(line: string): string {
   return [...line.matchAll(/"(?:[^"\\]|\\.)*"|`[^`]*`?|'(?:[^'\\]|\\.)*'/g)].map(([text]) => text).join(" ");
 }

@@ -19,7 +19,10 @@ const KEY_HEADERS = {
   both: "`authorization: Bearer` and `x-api-key`",
 } as const;
 
-/** Capabilities of a channel's dialect that the channel does not claim. Routes are left out: the base URL says what there is. */
+/**
+ * Returns capabilities of a channel's dialect that the channel does not claim. Routes are left out, as they follow from
+ * the base URL.
+ */
 function lackedBy({ dialect, caps }: Channel): readonly string[] {
   if (caps === undefined) return [];
   return CAPABILITY_NAMES.filter((name) => {

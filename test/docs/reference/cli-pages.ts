@@ -1,4 +1,7 @@
-/** A page for each verb of the command line, with usage, flags and what it exits with, and one for the bare command. */
+/**
+ * Pages for the verbs of the command line, each with usage, flags and exit codes, and a page for the command without a
+ * verb.
+ */
 
 import { formatDuration } from "../../../src/base/index.ts";
 import { ENVIRONMENT, ENVIRONMENT_GROUPS } from "../../../src/cli/environment.ts";
@@ -10,12 +13,12 @@ import { code, fence, type Page, prose, sentence, table } from "./page.ts";
 
 const ORDER = 3;
 
-/** Columns of a usage line that fit beside the outline of a page. */
+/** Columns of a usage line that fit beside a page's outline. */
 const MAX_USAGE_WIDTH = 70;
 
 const firstWord = (verb: Verb): string => verb.name.split(" ")[0] ?? "";
 
-/** Returns a command line over several lines, since one of the bare command is 200 characters long. */
+/** Returns a command line broken into several lines: that of the command without a verb has 200 characters. */
 function wrappedUsage(verb: Verb): string {
   const words = usage(verb).match(/\[(?:[^[\]]|\[[^\]]*\])*\](?:\.\.\.)?|\S+/g) ?? [];
   const lines: string[] = [];
@@ -36,7 +39,7 @@ function defaultOf(flag: Flag): string {
   return "default" in flag && flag.default !== undefined ? code(String(flag.default)) : "";
 }
 
-/** Words that the help quotes, such as 'gateway keys find', are code on a page. */
+/** Turns words that the help quotes, such as 'gateway keys find', into inline code. */
 const quoted = (text: string): string => text.replace(/(?<![a-z])'([^']+)'(?![a-z])/g, "`$1`");
 
 function flagTable({ flags }: Verb): string {

@@ -23,7 +23,7 @@ const pretty = (json: string): string => JSON.stringify(JSON.parse(json), null, 
 
 const REQUEST_ID = "39dc67d5-c7d1-4053-8da4-e3d698260faf";
 
-/** Returns the `type` of an error body. */
+/** Returns the `type` in an error body. */
 function typeIn(dialect: "compat" | "messages", refusal: RefusalCode): string {
   const body = JSON.parse(refusalBody(dialect, new GatewayError(refusal, ""), REQUEST_ID)) as {
     error: { type: string };

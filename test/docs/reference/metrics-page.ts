@@ -1,4 +1,4 @@
-/** Page of metrics, as the source registers them, and of the alert rules that come with the examples. */
+/** Page of metrics, as registered in the source, and of the alert rules among the examples. */
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ interface Metric {
   readonly labels: readonly string[];
 }
 
-/** A call whose first arguments are the name and the help of a series, then bounds and labels. */
+/** A call whose first arguments are the name and help of a series, followed by bounds and labels. */
 const REGISTERED =
   /([\w.]+)\(\s*"((?:gateway|process|nodejs|gen_ai)[_.][a-z0-9_.]+)",\s*("(?:[^"\\]|\\.)*"(?:\s*\+\s*"(?:[^"\\]|\\.)*")*)(?:,\s*(?:[A-Z_]+,\s*)?\[([^\]]*)\])?/g;
 
@@ -72,7 +72,7 @@ function alertRows(root: string): readonly (readonly string[])[] {
     );
 }
 
-/** Labels in the text of an alert, as a reader of the page needs them: `{{ $labels.instance }}` is the instance. */
+/** Replaces labels in an alert's text with words for the reader: `{{ $labels.instance }}` becomes the instance. */
 const placeholders = (text = ""): string =>
   sentence(text.replace(/\{\{ *\$labels\.(\w+) *\}\}/g, "<$1>").replace(/\{\{ *\$value[^}]*\}\}/g, "<value>"));
 

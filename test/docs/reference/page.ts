@@ -1,4 +1,4 @@
-/** Parts of a generated page: front matter, tables and code, written so that a code host and the site show the same. */
+/** Parts of a generated page: front matter, tables and code. A code host and the site render them alike. */
 
 export interface Page {
   /** Path below `docs/reference/`. */
@@ -18,14 +18,14 @@ export function textOf({ title, order, body }: Page): string {
   return `---\ntitle: ${JSON.stringify(title)}\norder: ${order}\neditLink: false\n---\n\n${NOTE}\n\n# ${title}\n\n${body.trim()}\n`;
 }
 
-/** Returns text as inline code. A text with backquotes gets a longer fence. */
+/** Returns text as inline code. Text with backquotes gets a longer fence. */
 export function code(value: unknown): string {
   const text = typeof value === "string" ? value : JSON.stringify(value);
   if (text === "") return '`""`';
   return text.includes("`") ? `\`\` ${text} \`\`` : `\`${text}\``;
 }
 
-/** Returns prose whose characters outside of code are never markup of a page: `<` and `*` mean themselves. */
+/** Returns prose in which `<` and `*` outside of code are plain characters and not markup. */
 export const prose = (text: string): string =>
   text
     .split(/(`[^`]*`)/)
@@ -42,7 +42,7 @@ export function sentence(text: string): string {
   return prose(/[.!?:]$/.test(capital) ? capital : `${capital}.`);
 }
 
-/** A bar would end the cell, also within code. */
+/** A bar would end the cell, even within code. */
 const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("\n", " ").trim();
 
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -52,5 +52,5 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
 
 export const fence = (language: string, text: string): string => `\`\`\`${language}\n${text.trimEnd()}\n\`\`\``;
 
-/** Returns a target for links within a page, for what has no heading. */
+/** Returns a link target for things without a heading. */
 export const anchor = (id: string): string => `<a id="${id}"></a>`;

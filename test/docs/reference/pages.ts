@@ -1,4 +1,4 @@
-/** All files of `docs/reference/`, each made of a table of the program. */
+/** All files of `docs/reference/`, generated from tables of the program. */
 
 import { adminApiPage, listsPage } from "./admin-pages.ts";
 import { auditPage } from "./audit-page.ts";
@@ -24,7 +24,7 @@ function overviewPage(pages: readonly Page[]): Page {
   };
 }
 
-/** Text of each file, by its path below `docs/reference/`. `root`: folder of the repository. */
+/** Returns the text of each file by its path below `docs/reference/`. `root` is the repository's folder. */
 export function referenceFiles(root: string): ReadonlyMap<string, string> {
   const pages = [
     ...schemaPages(),

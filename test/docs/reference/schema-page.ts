@@ -7,7 +7,7 @@ import { anchor, code, fence, type Page, prose, table } from "./page.ts";
 const recordIn = (value: unknown): Readonly<Record<string, JsonSchema>> =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, JsonSchema>) : {};
 
-/** An object with keys, at its path. */
+/** An object with keys, and its path. */
 interface Section {
   readonly path: string;
   readonly schema: JsonSchema;
@@ -63,7 +63,7 @@ const wordOf = (type: unknown): string => String(Array.isArray(type) ? type[0] :
 
 const plural = (type: unknown): string => (type === undefined ? "any values" : `${wordOf(type)}s`);
 
-/** Returns limits as they are written for people. */
+/** Returns limits in words for people. */
 function limitsOf(schema: JsonSchema): readonly string[] {
   const written = (recordIn((schema["anyOf"] as readonly JsonSchema[] | undefined)?.[0]) as JsonSchema) ?? {};
   const choices = choicesIn(schema) ?? choicesIn(recordIn(schema["items"]) as JsonSchema);
@@ -94,7 +94,7 @@ function defaultOf(schema: JsonSchema, isRequired: boolean): string {
   return "default" in schema ? code(schema["default"]) : "";
 }
 
-/** Short values are shown in the table; longer ones are the example of their section. */
+/** Short values appear in the table, longer ones as the example of their section. */
 const MAX_SHOWN = 60;
 
 function examplesIn(schema: JsonSchema): string {
@@ -121,7 +121,7 @@ function rowsOf({ path, schema }: Section): readonly (readonly string[])[] {
   });
 }
 
-/** Wraps an example in the keys that lead to it, so that it can be pasted into a document. */
+/** Wraps an example in its parent keys, so that it can be pasted into a document. */
 function wrapped(path: string, value: unknown): unknown {
   return path
     .split(".")
@@ -133,13 +133,13 @@ function exampleOf({ path, schema }: Section): string {
   const [example] = (schema["examples"] ?? []) as readonly unknown[];
   if (example === undefined) return "";
   const text = stringify(path === "" ? example : wrapped(path, example), { lineWidth: 0, flowCollectionPadding: true });
-  // What surrounds a nested section may need more keys.
+  // The parents of a nested section may need more keys.
   return `\n\n${fence(path.includes(".") ? "yaml fragment" : "yaml", text)}`;
 }
 
 const keysOf = (rule: JsonSchema): readonly string[] => ((rule["required"] ?? []) as readonly string[]).map(code);
 
-/** Returns what the schema says about keys together, in sentences. */
+/** Returns the schema's rules about several keys together, as sentences. */
 function rulesOf(schema: JsonSchema): readonly string[] {
   const rules = ((schema["allOf"] ?? []) as readonly JsonSchema[]).flatMap((rule) => {
     const alternatives = ((rule["oneOf"] ?? []) as readonly JsonSchema[]).flatMap(keysOf);
@@ -161,7 +161,7 @@ function sectionText(section: Section): string {
   const said = own === description || own === "" ? description : `${description} ${own}`;
   const level = path.includes(".") ? "###" : "##";
   const heading = path.replaceAll("[]", "");
-  // A heading without a dot has that id by itself.
+  // A heading without a dot already has that id.
   const id = heading.includes(".") ? `${anchor(keyId(path))}\n\n` : "";
   const head = path === "" ? "" : `${id}${level} ${code(heading)}\n\n`;
   const rows = rowsOf(section);

@@ -1,4 +1,4 @@
-/** What the reference values are of: models, texts and configurations, written to a folder. */
+/** Inputs of the reference values (models, texts and configurations), written to a folder. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { embedder, sequenceClassifier, tokenClassifier } from "./graphs.ts";
@@ -8,7 +8,7 @@ import { byteLevel, type TinyTokenizer, unigram, wordPiece } from "./tokenizers.
 export const LABELS = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC", "ORG"] as const;
 export const VERDICTS = ["SAFE", "INJECTION", "JAILBREAK"] as const;
 const AGGREGATIONS = ["none", "simple", "first", "average", "max"] as const;
-/** One that no text reaches, and small ones with every kind of overlap. */
+/** The first is longer than every text; the others are small, with every kind of overlap. */
 const WINDOWS = [
   { maxTokens: 512, stride: 14 },
   { maxTokens: 16, stride: 4 },
@@ -21,7 +21,7 @@ export const TEMPERATURE = 0.05;
 
 const KINDS = { "word-piece": wordPiece, "byte-level": byteLevel, unigram } as const;
 
-/** Below `folder`, a folder for each kind of tokenizer. */
+/** Writes one folder below `folder` for each kind of tokenizer. */
 export async function writeAssets(folder: string): Promise<void> {
   const all = texts();
   const made = Object.entries(KINDS).map(([kind, make]) => [kind, make([...all, PREFIX])] as const);

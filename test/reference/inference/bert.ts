@@ -1,6 +1,6 @@
 /**
- * A sentence encoder of BERT's kind from its weights (safetensors) to a graph of ONNX, without the framework that it was
- * trained with: `last_hidden_state` of `input_ids`, `attention_mask` and `token_type_ids`.
+ * Converts the weights of a BERT-style sentence encoder (safetensors) to an ONNX graph, without its training framework:
+ * `last_hidden_state` from `input_ids`, `attention_mask` and `token_type_ids`.
  */
 import { readFile } from "node:fs/promises";
 import { FLOAT, INT64, type Initializer, type Node, onnx } from "./onnx.ts";
@@ -13,7 +13,7 @@ interface Stored {
 
 const HEADS = 12;
 
-/** `heads` of scores whose weights say nothing, for what they cost. */
+/** `nlp` and `classify` are heads with arbitrary weights, used to measure cost. */
 type Head = "embed" | "nlp" | "classify";
 
 const LABELS = 5;

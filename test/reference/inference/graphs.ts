@@ -1,7 +1,9 @@
-/** Tiny models of all three types, whose numbers come of a seed. What a token gives depends on all others of its sequence. */
+/**
+ * Tiny models of all three types, with numbers from a seed. Each token's result depends on all others in its sequence.
+ */
 import { FLOAT, type GraphDescription, INT64, type Initializer, type Node, onnx, type Value } from "./onnx.ts";
 
-/** Between -1 and 1, always the same. */
+/** Numbers between -1 and 1, the same for each seed. */
 export function numbers(seed: number): () => number {
   let state = seed;
   return () => {
@@ -33,7 +35,7 @@ interface Shape {
 const inputsOf = ({ batch = "batch", sequence = "sequence" }: Shape): readonly Value[] =>
   ["input_ids", "attention_mask", "token_type_ids"].map((name) => ({ name, type: INT64, dims: [batch, sequence] }));
 
-/** `hidden` [batch, sequence, HIDDEN] and `mean` [batch, HIDDEN] over what is not padding. */
+/** `hidden` [batch, sequence, HIDDEN], and `mean` [batch, HIDDEN] over everything except padding. */
 function trunk(
   vocabulary: number,
   next: () => number,
@@ -125,7 +127,7 @@ export const embedder = (vocabulary: number, seed: number, isPooled = false): Ui
     ],
   }));
 
-/** Scores that a table gives each token, whatever stands around it. */
+/** Takes each token's scores from a table, regardless of context. */
 export const lookupClassifier = (scores: readonly (readonly number[])[]): Uint8Array => {
   const labels = scores[0]?.length ?? 0;
   return onnx({
@@ -136,7 +138,7 @@ export const lookupClassifier = (scores: readonly (readonly number[])[]): Uint8A
   });
 };
 
-/** Takes long, and then gives scores of 0 for every label: a loop of products of matrices. */
+/** A slow model: a loop of matrix products that returns scores of 0 for every label. */
 export function slowClassifier(labels: number, rounds: number): Uint8Array {
   const size = 96;
   const loop: GraphDescription = {
@@ -157,7 +159,7 @@ export function slowClassifier(labels: number, rounds: number): Uint8Array {
   };
   return onnx({
     nodes: [
-      // Only a sequence of five tokens and more takes long, so that loading does not.
+      // Only sequences of five or more tokens are slow, so loading is not.
       { op: "Shape", inputs: ["input_ids"], outputs: ["shape"] },
       { op: "Gather", inputs: ["shape", "one"], outputs: ["length"], attributes: { axis: 0 } },
       { op: "Sub", inputs: ["length", "short"], outputs: ["over"] },

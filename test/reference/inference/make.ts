@@ -1,7 +1,7 @@
 /**
- * Makes `values.json` anew: the findings of Hugging Face transformers, tokenizers and ONNX Runtime in Python for the models
- * and texts of `assets.ts`. `node --import tsx test/reference/inference/make.ts PYTHON`, where PYTHON has the packages that
- * `reference.py` names.
+ * Regenerates `values.json`: the results of Hugging Face transformers, tokenizers and ONNX Runtime in Python for the
+ * models and texts of `assets.ts`. Usage: `node --import tsx test/reference/inference/make.ts PYTHON`, where PYTHON has
+ * the packages named in `reference.py`.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";

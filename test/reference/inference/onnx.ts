@@ -1,6 +1,6 @@
 /**
- * Tiny graphs of ONNX, written field by field. Source: onnx.proto (ModelProto 1 2 7 8, GraphProto 1 2 5 11 12, NodeProto 1 2
- * 4 5, AttributeProto 1 2 3 6 20, TensorProto 1 2 8 9, ValueInfoProto 1 2).
+ * Tiny ONNX graphs, encoded field by field. Source: onnx.proto (ModelProto 1 2 7 8, GraphProto 1 2 5 11 12, NodeProto 1
+ * 2 4 5, AttributeProto 1 2 3 6 20, TensorProto 1 2 8 9, ValueInfoProto 1 2).
  */
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 
@@ -26,7 +26,7 @@ export interface Initializer {
   readonly dims: readonly number[];
   readonly values: readonly number[];
   readonly type?: number;
-  /** In place of `values`, as they are in the file. */
+  /** Raw bytes of the file, in place of `values`. */
   readonly bytes?: Uint8Array;
 }
 

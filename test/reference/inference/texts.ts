@@ -1,4 +1,4 @@
-/** Two hundred texts in five scripts, always the same: names, sentences, punctuation, marks, emoji, line breaks, long ones. */
+/** Two hundred fixed texts in five scripts: names, sentences, punctuation, marks, emoji, line breaks, long texts. */
 import { numbers } from "./graphs.ts";
 
 const WORDS: readonly (readonly string[])[] = [
@@ -44,7 +44,7 @@ export function texts(): readonly string[] {
   });
 }
 
-/** Of topics, and of what is ordinary. */
+/** Texts about topics, and ordinary texts. */
 export const TOPICS = [
   { name: "people", examples: ["my name is Alice", "меня зовут Анна", "اسمي محمد"] },
   { name: "places", examples: ["I live in Berlin", "住在北京。", "मैं दिल्ली में रहता हूँ"] },

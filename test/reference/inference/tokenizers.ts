@@ -1,6 +1,6 @@
-/** Tiny tokenizers of the three kinds that models use, made of the texts that they are for. */
+/** Tiny tokenizers of the three kinds that models use, built from the texts that they tokenize. */
 
-/** `vocabulary`: tokens that it can give. */
+/** `vocabulary` is the tokens that it can produce. */
 export interface TinyTokenizer {
   readonly json: string;
   readonly vocabulary: number;
@@ -38,7 +38,7 @@ const frame = (first: string, last: string, ids: readonly [number, number]) => {
   };
 };
 
-/** Most frequent first, then in the order of their text. */
+/** Sorted by falling frequency, then by text. */
 function frequent(counts: ReadonlyMap<string, number>, most: number): readonly string[] {
   return [...counts]
     .sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1))
@@ -62,7 +62,7 @@ function* partsOf(words: Iterable<string>, least: number, most: number): Generat
   }
 }
 
-/** As BERT has it, with a truncation and a padding that must not be heeded. */
+/** A tokenizer like BERT's. Its truncation and padding settings must be ignored. */
 export function wordPiece(texts: readonly string[]): TinyTokenizer {
   const words = texts.flatMap(
     (text) =>
@@ -120,7 +120,7 @@ export function wordPiece(texts: readonly string[]): TinyTokenizer {
   return { json, vocabulary: tokens.length, continuingPrefix: "##" };
 }
 
-/** Whole words in lower case, from id 4 on; others are unknown. */
+/** Whole lower-case words, from id 4 on; others are unknown. */
 export function wholeWords(words: readonly string[]): TinyTokenizer {
   const tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", ...words];
   const json = JSON.stringify({
@@ -146,7 +146,7 @@ export function wholeWords(words: readonly string[]): TinyTokenizer {
   return { json, vocabulary: tokens.length, continuingPrefix: "##" };
 }
 
-/** How byte-level tokenizers write bytes. */
+/** The characters that byte-level tokenizers use for bytes. */
 function byteLetters(): readonly string[] {
   const letters: string[] = [];
   let extra = 0;
@@ -157,7 +157,7 @@ function byteLetters(): readonly string[] {
   return letters;
 }
 
-/** As RoBERTa has it. */
+/** A tokenizer like RoBERTa's. */
 export function byteLevel(texts: readonly string[]): TinyTokenizer {
   const letters = byteLetters();
   const words = count(
@@ -210,7 +210,7 @@ export function byteLevel(texts: readonly string[]): TinyTokenizer {
   return { json, vocabulary: tokens.length, continuingPrefix: "" };
 }
 
-/** As XLM-RoBERTa has it: SentencePiece. Letters that are rare are unknown. */
+/** A tokenizer like XLM-RoBERTa's (SentencePiece). Rare letters are unknown. */
 export function unigram(texts: readonly string[]): TinyTokenizer {
   const words = texts.flatMap((text) =>
     text

@@ -1,4 +1,7 @@
-/** What the official A2A client makes of the simulated agent: `node a2a-client.mjs PEER URL`. One line of JSON a feature. */
+/**
+ * Results of the official A2A client with the simulated agent: `node a2a-client.mjs PEER URL`. Prints one line of JSON
+ * for each feature.
+ */
 import { createRequire } from "node:module";
 
 const [, , peer, url, authorization] = process.argv;

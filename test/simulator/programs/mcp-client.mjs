@@ -1,4 +1,7 @@
-/** What the official MCP client makes of the simulated server: `node mcp-client.mjs PEER URL`. One line of JSON a feature. */
+/**
+ * Results of the official MCP client with the simulated server: `node mcp-client.mjs PEER URL`. Prints one line of JSON
+ * for each feature.
+ */
 import { createRequire } from "node:module";
 
 const [, , peer, url, authorization] = process.argv;

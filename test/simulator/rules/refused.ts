@@ -1,4 +1,4 @@
-/** What a rule says of a body: the refusal it throws, or undefined when the body is accepted. */
+/** A rule's verdict on a body: the refusal that it throws, or `undefined` when the body is accepted. */
 
 import assert from "node:assert/strict";
 import { Refused } from "../../../src/simulator/errors.ts";
@@ -21,7 +21,7 @@ export function refusalOf(check: () => void): Told | undefined {
   }
 }
 
-/** As it comes from the wire. */
+/** The value as it would arrive on the wire. */
 export function asJson(value: unknown): JsonObject {
   return JSON.parse(JSON.stringify(value)) as JsonObject;
 }
