@@ -104,14 +104,14 @@ test("an answer that breaks off is unreachable", async (t) => {
   assert.equal((await rejection((await serveWith(t, breakOff)).call("get_status"))).code, "unreachable");
 });
 
-test("a gateway that does not answer in time is given up, by the timeout of the client or of the call", async (t) => {
+test("a gateway that does not answer in time is abandoned, by the timeout of the client or of the call", async (t) => {
   const client = await serveWith(t, () => {}, 20);
   assert.equal((await rejection(client.call("get_status"))).code, "timeout");
   const patient = await serveWith(t, () => {});
   assert.equal((await rejection(patient.call("get_status", {}, { timeLimitMs: 20 }))).code, "timeout");
 });
 
-test("an answer that does not end in time is given up", async (t) => {
+test("an answer that does not end in time is abandoned", async (t) => {
   const dawdle = (_request: IncomingMessage, response: ServerResponse): void => void response.write("{");
   assert.equal((await rejection((await serveWith(t, dawdle, 50)).call("get_status"))).code, "timeout");
 });

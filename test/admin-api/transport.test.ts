@@ -197,7 +197,7 @@ test("a sign-in without a token is reported with its own message and cause", asy
   assert.deepEqual([after.status, after.code, after.cause], [401, "unauthenticated", ended]);
 });
 
-test("a slow token source is given up with the call", async (t) => {
+test("a slow token source is abandoned with the call", async (t) => {
   const { url } = await serve(t, asking("new", []));
   const transport = open(t, url, () => new Promise(() => {}));
   const limited = transport.exchange({ method: "GET", path: "/" }, () => undefined, { timeLimitMs: 20 });

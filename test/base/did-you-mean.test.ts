@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { nearest } from "../../src/base/index.ts";
 
-test("the nearest key is a plausible typo or undefined", () => {
+test("the suggested key is close enough to be a typo, or undefined", () => {
   const keys = ["listen", "metrics_listen", "deployment", "on"];
   for (const [typo, meant] of [
     ["lisen", "listen"],

@@ -102,7 +102,7 @@ test("a callback that throws does not keep the rest from closing, and its error 
   assert.equal(isClosed, true);
 });
 
-test("a closer that never ends is given up at its timeout with an aborted signal, and reported", async () => {
+test("a closer that never ends is abandoned at its timeout with an aborted signal, and reported", async () => {
   const trace: string[] = [];
   const lifetime = new Lifetime({
     limitMs: 60_000,

@@ -234,7 +234,7 @@ test("endless events do not grow the gateway's memory without bound", async () =
   assert.equal(answer.body.length, (16 << 20) + 8);
 });
 
-test("a provider that never answers is given up at its timeout, once per allowed attempt", async (t) => {
+test("a provider that never answers is abandoned at its timeout, once per allowed attempt", async (t) => {
   const slow = await scriptedUpstream(t, () => undefined);
   const node = await startWithFiles(t, {
     providers: [

@@ -126,7 +126,7 @@ test("a new sign-in replaces a damaged or unsafe one", async (t) => {
   assert.equal(home.read(gateway.url)?.issuer, provider.issuer);
 });
 
-test("plain HTTP over a network is warned about", {
+test("plain HTTP over a network causes a warning", {
   skip: process.platform !== "linux" && "0.0.0.0 dials here on Linux",
 }, async (t) => {
   const gateway = await startGateway(t);

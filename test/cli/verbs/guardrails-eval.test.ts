@@ -175,7 +175,7 @@ test("types come from the data or from -types, under their new names; without ma
   assert.deepEqual(await counts("n.jsonl"), [0, 2, 0]);
 });
 
-test("a type that no case marks is warned about with the closest known one", async (t) => {
+test("a type that no case marks causes a warning that names the closest known one", async (t) => {
   const { status, err } = await evaluate(t, ["-types", "EMAIL_ADRESS", "c.jsonl"]);
   assert.deepEqual(
     [status, err],
@@ -316,7 +316,7 @@ test("conflicting flags and files are usage errors", async (t) => {
   }
 });
 
-test("an unknown key is warned about once", async (t) => {
+test("an unknown key causes one warning", async (t) => {
   const files = {
     "k.jsonl": jsonLines([
       { text: "a", span: [] },

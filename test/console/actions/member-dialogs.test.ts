@@ -202,7 +202,7 @@ test("a follower saves its own state, and says so", () => {
   assert.deepEqual(alone.kind === "ask" && alone.next("a.tgz"), { kind: "job", job });
 });
 
-test("a snapshot is named by its second, and saved without a dialog", () => {
+test("a snapshot's proposed file name is the time to the second, and no further dialog follows", () => {
   assert.equal(archiveName(NOW), "gateway-20261120-140207.tgz");
   const intent = saveSnapshot(three);
   assert.equal(intent.kind === "ask" && intent.initial, "gateway-20261120-140207.tgz");

@@ -87,7 +87,7 @@ const model = (name: string, provider: string) => ({
   failover: ["stays"],
 });
 
-test("the removal page of a source lists what it alone defined, and the models and keys it leaves without", async (t) => {
+test("the removal page of a source lists what only it defines, and the models and keys that lose it", async (t) => {
   const bodies: string[] = [];
   const { load } = await start(t, (path, response, request) => {
     if (path === "/models") {

@@ -108,7 +108,7 @@ test("a provider without failures has a plain sentence", () => {
   );
 });
 
-test("s and u are about the provider, without a row", () => {
+test("s and u act on the provider, even without a row", () => {
   assert.equal(whyOf(errorsView, "suspend", context), undefined);
   assert.equal(whyOf(errorsView, "lift", context), "acme-chat is not suspended");
   assert.match(

@@ -361,7 +361,7 @@ describe("workbench keys", () => {
     }
   });
 
-  it("are hinted for the part that has the focus", () => {
+  it("are shown as hints for the part that has the focus", () => {
     const hints = (workbench: typeof EMPTY_WORKBENCH) =>
       workbenchHints(workbench).map(({ chord, does }) => `${chord} ${does}`);
     assert.deepEqual(hints(EMPTY_WORKBENCH), [

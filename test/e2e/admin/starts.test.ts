@@ -40,7 +40,7 @@ describe("startup", { concurrency: 2 }, () => {
     assert.match(stderr, /admin\.cedar:2:\d+: /);
   });
 
-  test("an issuer without a policy stops the start", async (t) => {
+  test("a node with an issuer and no policy does not start", async (t) => {
     const { status, stderr } = await stopped(t, { issuer: ISSUER });
     assert.equal(status, 10);
     assert.match(stderr, /policy_file/);
@@ -61,7 +61,7 @@ describe("startup", { concurrency: 2 }, () => {
     assert.match(stderr, /admin\.issuers\[0\]\.issuer: names no entry of the top-level `issuers`/);
   });
 
-  test("a policy that names something unknown is warned about and still applies", async (t) => {
+  test("a policy that names something unknown causes a warning and still applies", async (t) => {
     const policy = `${POLICY} permit(principal in Role::"viewer", action == Action::"list_kees", resource);`;
     const node = await preparePlane(t, { issuer: ISSUER, policy, deployment: { providers: [] } });
     const program = node.launch();

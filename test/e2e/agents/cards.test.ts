@@ -259,7 +259,7 @@ for (const [name, [, problem, code]] of Object.entries(FAULTY)) {
   });
 }
 
-test("an agent that does not answer is given up after ten seconds", async () => {
+test("an agent that does not answer is abandoned after ten seconds", async () => {
   const answer = await slow;
   assert.equal(answer.status, 502);
   assert.match(await answer.text(), /no answer within 10s/);

@@ -41,5 +41,5 @@ describe("console", { skip: ptySkip }, async () => {
     mintingTests(scene);
   });
 
-  describe("gateway gone", () => viewsGoneTests(scene, isShort));
+  describe("lost gateway", () => viewsGoneTests(scene, isShort));
 });

@@ -179,7 +179,7 @@ for (const { name, modes } of SIDES) {
         await eventually("no stuck stream", async () => (await streams()) === 0);
       });
 
-      await t.test("killed with requests and responses in flight, and restarted", async () => {
+      await t.test("a gateway is killed with requests and responses in flight, and restarted", async () => {
         const text = chat(`killed ada@example.com ${"x".repeat(20_000)}`);
         const before = await Promise.all(both.map(messages));
         const requests = both.map(({ url }) => begun(url, IN_FLIGHT, text));

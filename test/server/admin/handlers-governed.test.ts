@@ -118,7 +118,7 @@ test("the budget list changes with configuration and spending, and not with keys
   );
 });
 
-test("a blocking read is answered by the change", async () => {
+test("a blocking read is answered when the change happens", async () => {
   const { configure, spend, budgets } = open();
   configure({ budgets: ["b"] });
   const { index } = await budgets.read(AT_ONCE, () => NOW);

@@ -201,7 +201,7 @@ test("a list has one listener for any number of waiting readers, and reads nothi
   assert.equal(listeners.size, 0);
 });
 
-test("a reader that disconnects is forgotten", async () => {
+test("nothing is kept for a reader that has disconnected", async () => {
   const { list } = countingList();
   const leaving = new AbortController();
   const reading = list.read({ index: 1, waitMs: 60_000, signal: leaving.signal }, () => 0);

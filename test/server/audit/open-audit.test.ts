@@ -341,7 +341,7 @@ test("a directory that cannot be created is refused with its path", async (conte
   await assert.rejects(open(context, at), { name: "AuditError", code: "unwritable", message: /audit: EEXIST|ENOTDIR/ });
 });
 
-test("a worker that does not answer in time is given up, with the remedy", async (context) => {
+test("a worker that does not answer in time is abandoned, with the remedy", async (context) => {
   const at = place(context);
   context.mock.timers.enable({ apis: ["setTimeout"] });
   // Its answer cannot arrive before this turn ends.

@@ -74,7 +74,7 @@ test("a failure is counted, and the next head sent is newer and still names the 
   assert.equal(failures.value, 1);
 });
 
-test("an unanswered head is given up at its timeout, and its signal aborts", async () => {
+test("an unanswered head is abandoned at its timeout, and its signal aborts", async () => {
   const failures = failuresOf();
   let signal: AbortSignal | undefined;
   const show = (_: AuditHead, __: unknown, given: AbortSignal): Promise<void> => {

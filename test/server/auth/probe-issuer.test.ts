@@ -124,7 +124,7 @@ test("an answer that is not the expected document is reported as such", async ()
   }
 });
 
-test("an endless answer is given up at the limit, or at its headers if the body is not needed", async () => {
+test("an endless answer is abandoned at the limit, or at its headers if the body is not needed", async () => {
   await using issuer = await startIssuer();
   let sent = 0;
   let status = 200;

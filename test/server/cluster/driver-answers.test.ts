@@ -135,7 +135,7 @@ test("a confirmed read waits until its index is applied", () => {
   assert.deepEqual(read, [{ kind: "readable", index: 3 }]);
 });
 
-test("a read without an answering leader is given up after two election timeouts", () => {
+test("a read without an answering leader is abandoned after two election timeouts", () => {
   const bench = driverBench();
   bench.receive({ type: "MsgHeartbeat", term: 2, from: "c" });
   bench.settle();

@@ -147,14 +147,14 @@ for (const [what, chunks, status] of BROKEN) {
   });
 }
 
-test("header values of a megabyte each, in bytes of any kind, are survived", async () => {
+test("the server survives header values of a megabyte each, with any bytes", async () => {
   await under(async () => {
     const value = Buffer.alloc(1 << 20, 0xff);
     for (let at = 0; at < 20; at++) await sent(framed(header(Buffer.from("x-large"), value)));
   });
 });
 
-test("twenty thousand one-byte messages from a peer that reads no answer are survived", async () => {
+test("the server survives twenty thousand one-byte messages from a peer that reads no answer", async () => {
   await under(async () => {
     const peer = rawPeer(port);
     const stream = peer.open();
@@ -170,7 +170,7 @@ test("twenty thousand one-byte messages from a peer that reads no answer are sur
   });
 });
 
-test("large bodies from a peer that opens no window for the answers are survived", async () => {
+test("the server survives large bodies from a peer that opens no window for the answers", async () => {
   const peer = rawPeer(port, { initialWindowSize: 0 });
   try {
     // Four times the limit: unread answers count like received data.
@@ -192,7 +192,7 @@ test("large bodies from a peer that opens no window for the answers are survived
   await under(() => Promise.resolve());
 });
 
-test("streams that are opened and stay silent are survived", async () => {
+test("the server survives streams that are opened and stay silent", async () => {
   await under(async () => {
     const peers = Array.from({ length: 10 }, () => rawPeer(port));
     for (const peer of peers) await once(peer.session, "connect");
@@ -219,7 +219,7 @@ test("of two thousand streams those above the limit are refused, and served agai
   while (seen !== "served") seen = await outcome();
 });
 
-test("twenty thousand streams opened and reset at once are survived", async () => {
+test("the server survives twenty thousand streams opened and reset at once", async () => {
   await under(async () => {
     for (let round = 0; round < 20; round++) {
       const peer = rawPeer(port);
@@ -233,7 +233,7 @@ test("twenty thousand streams opened and reset at once are survived", async () =
   });
 });
 
-test("metadata of a megabyte is survived", async () => {
+test("the server survives metadata of a megabyte", async () => {
   await under(async () => {
     for (let round = 0; round < 5; round++) {
       const peer = rawPeer(port);
@@ -278,7 +278,7 @@ const FLOODS: readonly (readonly [string, Buffer, Buffer])[] = [
 ];
 
 for (const [what, first, again] of FLOODS) {
-  test(`raw bytes are survived: ${what}`, async () => {
+  test(`the server survives raw bytes: ${what}`, async () => {
     await under(async () => {
       const socket: Socket = connect(port, "127.0.0.1");
       socket.on("error", () => undefined);

@@ -226,7 +226,7 @@ for (const [name, encode, decode] of CODINGS) {
   });
 }
 
-test("two encoding headers are two encodings", async () => {
+test("two encoding headers count as two encodings", async () => {
   const twice = gzipSync(gzipSync(Buffer.from(chat(CARD))));
   const { verdict } = await asked("/mcp", twice, "content-encoding", "gzip", "content-encoding", "gzip");
   assert.equal(verdict.kind, "rewrite");

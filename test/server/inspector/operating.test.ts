@@ -113,7 +113,7 @@ for (const [what, messages] of [
   });
 }
 
-test("a response that never comes is given up after its own longer timeout, and an observer ends cleanly", async () => {
+test("a response that never comes is abandoned after its own longer timeout, and an observer ends cleanly", async () => {
   const answers = { areRead: true, begin: () => undefined };
   const verdict = { kind: "allow" } as const;
   const begin = () => ({ maxBodyBytes: 50_000, inspect: async () => verdict, answers });
@@ -141,7 +141,7 @@ test("a response that never comes is given up after its own longer timeout, and 
   }
 });
 
-test("a response that makes progress is never given up", async () => {
+test("a response that makes progress is never abandoned", async () => {
   const answers = { areRead: true, begin: () => undefined };
   const verdict = { kind: "allow" } as const;
   const begin = () => ({ maxBodyBytes: 50_000, inspect: async () => verdict, answers });

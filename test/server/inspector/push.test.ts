@@ -75,7 +75,7 @@ describe("push notifications with inspected answers", () => {
       assert.deepEqual([status, JSON.parse(said).error.status], [403, "PERMISSION_DENIED"]);
     });
   }
-  test("a batch with push notifications is refused whole", async () => {
+  test("a batch with push notifications is refused as a whole", async () => {
     const { verdict, headers } = await asked("/rpc", `[${ASKING[0]?.[2]},${rpc("SendMessage", { message }, 8)}]`);
     const told = JSON.parse(refusalOf(verdict, headers).body) as readonly { readonly id: number }[];
     assert.deepEqual(

@@ -174,7 +174,7 @@ test("an answer for another commit is refused before its content", async (t) => 
   assert.match(found.message, /answers with commit e{40} in place of/);
 });
 
-test("a renamed repository is followed with the token", async (t) => {
+test("the redirect of a renamed repository is followed with the token", async (t) => {
   const { hub, directory, commit } = await setting(t);
   hub.fault = (seen, answer) => {
     if (!seen.path.includes("/resolve/") || seen.path.includes("moved")) return false;

@@ -20,7 +20,7 @@ const standing: Standing = {
 };
 const failure = (trigger: Trigger, retryAfter?: number) => ({ trigger, retryAfterMs: retryAfter });
 
-test("retries run out before failover", () => {
+test("all retries are used before failover", () => {
   assert.deepEqual(nextMove(failure("5xx"), standing), { kind: "retry", waitMs: 200 });
   assert.deepEqual(nextMove(failure("5xx"), { ...standing, repeated: 1 }), { kind: "retry", waitMs: 400 });
   assert.deepEqual(nextMove(failure("5xx"), { ...standing, repeated: 2 }), { kind: "next" });

@@ -270,7 +270,7 @@ test("hostile names stay distinct and bounded, and contain no terminal escapes",
   }
 });
 
-test("hours that could not be reported keep their hour", () => {
+test("usage that could not be reported keeps its hour", () => {
   const at = cluster();
   const accumulator = createAccumulator(() => at.now);
   accumulator.add(use());

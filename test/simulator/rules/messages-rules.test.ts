@@ -252,7 +252,7 @@ test("the version is required, and the newest refuses sampling, assistant docume
   }
 });
 
-test("models refuse what their names state", () => {
+test("a model refuses what its name says it refuses", () => {
   const refusedBy = (model: string, more: object, messages: unknown[] = [USER]) =>
     refused({ ...BASE, ...more, messages }, OLD, model);
   assert.match(refusedBy("sim-no-sampling", { temperature: 0.5 }) ?? "", /`temperature` is deprecated/);

@@ -38,7 +38,7 @@ const started = [
 
 for (const gateways of started) {
   const { members, simulator } = gateways;
-  describe(`over ${members.length} node${members.length === 1 ? "" : "s"}`, async () => {
+  describe(`budgets over ${members.length} node${members.length === 1 ? "" : "s"}`, async () => {
     const keys = await mintKeys(gateways, Object.fromEntries([...rounds, "filled"].map((name) => [name, name])));
     const keyOf = (name: string): Key => keys.find((key) => key.name === name) ?? assert.fail();
 

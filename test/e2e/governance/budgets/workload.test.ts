@@ -36,7 +36,7 @@ const started = [
 
 for (const gateways of started) {
   const { members, simulator } = gateways;
-  describe(`over ${members.length} node${members.length === 1 ? "" : "s"}`, async () => {
+  describe(`budgets over ${members.length} node${members.length === 1 ? "" : "s"}`, async () => {
     const keys = await mintKeys(gateways, KEYS);
 
     test("each bucket is charged exactly what its requests used", async (t) => {

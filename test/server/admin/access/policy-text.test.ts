@@ -77,7 +77,7 @@ const WARNED: readonly (readonly [name: string, text: string, expected: RegExp])
 ];
 
 for (const [name, text, expected] of WARNED) {
-  test(`${name} is warned about with its position, and the policy is used`, async () => {
+  test(`${name} causes a warning with its position, and the policy is used`, async () => {
     const outcome = await told(text);
     assert.equal(outcome.kind, "loaded");
     assert.match(outcome.told[0] ?? "", expected);

@@ -94,7 +94,7 @@ test("a directory belongs to the cluster of one secret, until the previous secre
   await assert.rejects(openFor("1111111111111111"), (error) => error instanceof StorageError);
 });
 
-test("low disk space is warned about, and the free space can be read", async (t) => {
+test("low disk space causes a warning, and the free space can be read", async (t) => {
   const dir = makeDir(t);
   const storage = await openStorage({ dir, nodeId: "a", minFreeBytes: Number.MAX_SAFE_INTEGER });
   t.after(() => storage.close());

@@ -110,7 +110,7 @@ test("a lasting step is followed after ten seconds if no other node can tell, an
   }
 });
 
-test("a slewed clock is followed", () => {
+test("a clock that is adjusted gradually is followed without a step", () => {
   const made = clocksOf({ b: 0, c: 0 });
   for (let turn = 0; turn < 100; turn += 1) {
     made.set(turn * 15);

@@ -101,7 +101,7 @@ test("a restarted peer is connected to again", async (context) => {
   assert.equal(stateOf(n1, "n2")?.error, undefined);
 });
 
-test("a peer with a new address is followed", async (context) => {
+test("a peer that has a new address is connected to there", async (context) => {
   const [n1, before, after] = await Promise.all(["n1", "n2", "n2"].map((id) => testNode(context, id)));
   assert.ok(n1 && before && after);
   know(n1, addressOf(before));

@@ -172,7 +172,7 @@ test("a peer that answers hello with something else is broken", async (context) 
   }
 });
 
-test("a peer that accepts and stays silent is given up in time", async (context) => {
+test("a peer that accepts and stays silent is abandoned in time", async (context) => {
   const timing = manualTiming();
   let accepted = 0;
   const silent = await plainServer(context, () => {

@@ -28,7 +28,7 @@ cluster:
   peers: [{id: a, raft_addr: 'a:1'}]
 `;
 
-test("a deployment is read, and a literal credential is warned about", () => {
+test("a deployment is read, and a literal credential in it causes a warning", () => {
   assert.deepEqual(lines(readDeployment({ name: "d", text: DEPLOYMENT }, references)), []);
   const { document, problems } = readDeployment(
     { name: "d", text: `providers: [{preset: openai, api_key: ${CANARY}, models: ['*']}]\n` },

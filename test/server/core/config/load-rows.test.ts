@@ -109,7 +109,7 @@ test("anchors and at most 100 aliases are read; recursive or undefined ones are 
   assert.equal(readNodeFile({ name: "n.yaml", text: node }, NONE).document?.audit?.dir, "/data");
 });
 
-test("ineffective settings are warned about", () => {
+test("a setting without an effect causes a warning", () => {
   const custom = (validator: Json): Json =>
     detector({
       custom_recognizers: [{ name: "r", entity: "E", patterns: [{ regex: "[0-9]{4}", score: 0.5 }], validator }],

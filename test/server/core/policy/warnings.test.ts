@@ -37,7 +37,7 @@ const WARNED: readonly (readonly [condition: string, at: "llm" | "mcp" | "a2a", 
   ['key.name == "other"', "llm"],
 ];
 
-test("a rule that can never match is warned about with the closest known name", () => {
+test("a rule that can never match causes a warning that names the closest known name", () => {
   for (const [condition, at, ...warnings] of WARNED) {
     const expected = warnings.map((warning) => `access_rules.0.condition: ${warning}`);
     const found = problemsOf({ access_rules: [rule(condition, { at: [at] })] }, KNOWN, "warning");
@@ -62,6 +62,6 @@ test("a rule after one that always matches is unreachable, in its list and for i
   assert.deepEqual(problemsOf({ access_rules: [always, everywhere], profiles }, KNOWN, "warning"), []);
 });
 
-test("a rule that always matches is not warned about, since lists end that way", () => {
+test("a rule that always matches causes no warning, since lists end that way", () => {
   assert.deepEqual(problemsOf({ access_rules: [rule("true")] }, KNOWN, "warning"), []);
 });

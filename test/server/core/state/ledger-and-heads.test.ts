@@ -19,7 +19,7 @@ const able = () => {
   return at;
 };
 
-test("ledger rows are replaced whole by the observing node and dropped by day", () => {
+test("ledger rows are replaced as a whole by the observing node and dropped by day", () => {
   const at = able();
   const row = (day: string, tokens: number, seen = 0) => ({
     ...{ day, id: "p/openai", seen },

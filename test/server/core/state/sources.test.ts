@@ -88,7 +88,7 @@ test("a file is applied, kept, refused or left waiting according to the transiti
   }
 });
 
-test("the rows of the specification's table are followed one by one", () => {
+test("each row of the specification's table has its effect", () => {
   for (const [trigger, storedVersion, version, text, outcome] of [
     ["start", 1, 2, "other", "applied"],
     ["start", 2, 2, "other", "version_reused"],

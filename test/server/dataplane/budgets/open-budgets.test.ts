@@ -76,7 +76,7 @@ async function after<Asked>(asked: Asked, node: { exchange(): Promise<number> })
   return asked;
 }
 
-test("a request that no window can hold is told so", async () => {
+test("a request larger than a whole window is refused with that reason", async () => {
   const { reserve } = await provisioned(100);
   const refusal = refusalOf(reserve(101));
   assert.equal(refusal.code, "budget_exhausted");
@@ -308,7 +308,7 @@ test("a node that is not a member sends nothing, and asks again once it is one",
   heldOf(asked).release();
 });
 
-test("a report has two seconds; then it is given up, and the next one includes its content", async () => {
+test("a report has two seconds; then it is abandoned, and the next one includes its content", async () => {
   const { node, reserve, cluster } = await provisioned(1_000);
   heldOf(reserve(20)).settle(undefined);
   await node.pass(500);

@@ -44,7 +44,7 @@ test("sources compile to one snapshot in which a request finds the providers of 
   assert.deepEqual([...deployment.versions], [["b", 4]]);
 });
 
-test("sources that do not compile are refused whole, naming the source at fault", () => {
+test("sources that do not compile are refused as a whole, and the source at fault is named", () => {
   assert.deepEqual(linesOf(compile({ keys: KEYS, a: OPENAI })), [
     "keys:1:37: credentials[0].api_key: `${secret:MAIN}`: there is no such secret",
   ]);

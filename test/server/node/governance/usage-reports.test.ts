@@ -110,7 +110,7 @@ test("a node that is not a member of the cluster has no number", async (t) => {
   assert.equal(elsewhere.incarnation(), 0);
 });
 
-test("a report with an earlier number is refused, and one that is given up is not awaited", async (t) => {
+test("a report with an earlier number is refused, and one that is abandoned is not awaited", async (t) => {
   const node = await openAlone(t);
   const reports = usageReports(node);
   await started(reports);

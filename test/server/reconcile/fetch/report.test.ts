@@ -238,7 +238,7 @@ describe("a failing provider", () => {
     assert.deepEqual(waits, [7_000, 2_000, 4_000]);
   });
 
-  it("is given up after five retries, and at once if it asks for a long pause", async () => {
+  it("is abandoned after five retries, and at once if it asks for a long pause", async () => {
     await knobs({ errors: Array.from({ length: 9 }, () => ({ status: 502 })) });
     assert.equal(await problemOf(), "the report answers 502, after 5 repeats");
     assert.deepEqual(waits, [1_000, 2_000, 4_000, 8_000, 16_000]);
@@ -314,7 +314,7 @@ describe("invalid reports", () => {
     });
   }
 
-  it("endless empty pages are given up after the page limit", async () => {
+  it("endless empty pages are abandoned after the page limit", async () => {
     let asked = 0;
     answer = (_, response) => {
       asked += 1;

@@ -36,7 +36,7 @@ test("the sink receives written lines, only while it is attached", () => {
   });
 });
 
-test("an oversized line reaches the sink truncated like the line", () => {
+test("an oversized line is truncated for the sink just as in the log", () => {
   const { log, tee, lines, written, take } = logged();
   tee.sink = take;
   log.info("long", { texts: Array.from({ length: 60 }, () => "x".repeat(1_900)) });

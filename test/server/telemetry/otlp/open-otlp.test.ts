@@ -219,7 +219,7 @@ test("only the enabled signals are opened", async (t) => {
   assert.deepEqual(new Set(collector.posted.map(({ path }) => path)), new Set(["/v1/metrics"]));
 });
 
-test("an invalid environment variable is warned about, and an unknown sampler falls back", async (t) => {
+test("an invalid environment variable causes a warning, and an unknown sampler is replaced by the default", async (t) => {
   const collector = await startCollector(t);
   const env = { ...JSON_TO(collector.url), OTEL_TRACES_SAMPLER: "nonsense", OTEL_LOGS_EXPORTER: "syslog" };
   const { otlp, lines } = await opened(t, env);

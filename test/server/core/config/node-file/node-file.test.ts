@@ -202,7 +202,7 @@ test("a member of three, a joiner with a fallback and an operator socket are rea
   assert.equal(joiner.document?.cluster.rejoin_after, "30s");
 });
 
-test("a secret of 16 characters is warned about, and one of 32 is not", () => {
+test("a secret of 16 characters causes a warning, and one of 32 does not", () => {
   const cluster = (secret: string) => read(`cluster: {node_id: a, data_dir: /d, bootstrap: true, secret: ${secret}}\n`);
   assert.deepEqual(lines(cluster("a".repeat(31))), [
     "n:1:62: cluster.secret: warning: has fewer than 32 characters; all trust between members is derived from it, so make it random and long",
@@ -211,7 +211,7 @@ test("a secret of 16 characters is warned about, and one of 32 is not", () => {
   assert.deepEqual(lines(cluster("a".repeat(32))), []);
 });
 
-test("an inspector is read, and one on a public address is warned about", () => {
+test("an inspector is read, and one on a public address causes a warning", () => {
   const inspecting = (address: string) =>
     read(
       `cluster: {node_id: a, bootstrap: true}\nextproc: {inspect_listen: '${address}', request_body_mode: duplex}\n`,

@@ -77,7 +77,7 @@ test("places are found in both dialects, inside lists and fields", () => {
   assert.equal(of("prefill", { messages: [{ role: "assistant", content: "x" }] }), "messages[0]");
 });
 
-test("a requirement of the caller's profile has no remedy by the operator", () => {
+test("if the caller's profile requires a capability, the proposed remedy is another model", () => {
   const { message } = refused(
     [lost("strict_tools", "tools[0].function.parameters")],
     {},

@@ -65,7 +65,7 @@ function tellsEnd(sent: Sent): boolean {
   );
 }
 
-test("exactly what the provider needs back is sealed", () => {
+test("reasoning that the provider needs back is sealed, and nothing else", () => {
   const { messages, chat } = TRANSCRIPTS.find(({ row }) => row.startsWith("reason")) ?? assert.fail();
   for (const [from, given, block] of [
     ["messages", messages, { k: "t", x: "I need the weather.", s: "EqQBsig==" }],

@@ -86,7 +86,7 @@ test("of two tied types the one with a context word stays, then the validated on
   }
 });
 
-test("remove_intersections: the lower score is removed whole, on a tie the later; none: nothing changes", () => {
+test("remove_intersections removes the finding with the lower score, on a tie the later one; none changes nothing", () => {
   const cut: readonly (readonly [findings: readonly Finding[], ...left: string[]])[] = [
     [[at(0, 5), at(3, 8, "Y", 0.9)], "Y 3-8 0.9"],
     [[at(0, 5, "X", 0.9), at(3, 8, "Y")], "X 0-5 0.9"],

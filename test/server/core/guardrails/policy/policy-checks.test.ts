@@ -45,7 +45,7 @@ test("a condition is checked like an access rule's, and a type without its categ
   );
 });
 
-test("unknown names are warned about with the closest known one", () => {
+test("an unknown name causes a warning that names the closest known one", () => {
   const gives = "no detector that the rule reads gives";
   const table: readonly (readonly [when: string, ...problems: string[]])[] = [
     [
@@ -83,7 +83,7 @@ test("unknown names are warned about with the closest known one", () => {
   assert.deepEqual(of({ action: "deny", when: '"pii/ANYTHING" in labels' }, {}, { ...open, profiles: [] }), []);
 });
 
-test("a rule that can never act is warned about", () => {
+test("a rule that can never act causes a warning", () => {
   const shadow = facts([{ ...PII, mode: "shadow" }]);
   const headers = facts([{ ...PII, kinds: ["header", "query"] }]);
   const known = (more: typeof shadow) => ({ ...more, profiles: [] });
@@ -110,7 +110,7 @@ test("a rule that can never act is warned about", () => {
   );
 });
 
-test("a condition that fails whenever nothing was found is warned about", () => {
+test("a condition that fails whenever nothing was found causes a warning", () => {
   const [told = ""] = deny('labels["pii/CREDIT_CARD"] > 0.5');
   assert.match(
     told,
@@ -123,7 +123,7 @@ test("a condition that fails whenever nothing was found is warned about", () => 
   assert.deepEqual(deny('"pii/CREDIT_CARD" in labels && labels["pii/CREDIT_CARD"] > 0.5'), []);
 });
 
-test("keys that the action does not read are warned about", () => {
+test("keys that the action does not read cause a warning", () => {
   assert.deepEqual(of({ action: "annotate", select: "true", kinds: ["user"], replacement: "x", message: "m" }), [
     "warning r.select: is read only by a redact rule",
     "warning r.kinds: is read only by a redact rule",
@@ -185,7 +185,7 @@ test("rewriting streamed answers needs a detector with a bounded match length, o
   );
 });
 
-test("a detector beside or behind the call is warned about if it is too late for a rule", () => {
+test("a detector beside or behind the call causes a warning if it is too late for a rule", () => {
   const known = {
     ...facts([
       PII,

@@ -111,7 +111,7 @@ function spansOf(pattern: RegExp, text: string, from: number): readonly Span[] {
   });
 }
 
-describe("a clean cut", () => {
+describe("clean cut position", () => {
   it(`loses no match that ends behind its place (seed ${SEED})`, () => {
     const below = numbers(SEED);
     const pieces = ["123-45", "12", "-", "3", "me@x", "@", "abc", "ab-", "!", ". ", " ", "é", "😀", "word"];

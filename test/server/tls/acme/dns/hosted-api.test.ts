@@ -147,7 +147,7 @@ for (const [what, fault, reason, words] of FAULTS) {
   });
 }
 
-test("silence ends with the signal", async (t) => {
+test("a signal ends the wait for a silent server", async (t) => {
   const { simulator, dns } = await start(t);
   simulator.fault = () => "silence";
   const stop = new AbortController();
