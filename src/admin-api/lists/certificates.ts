@@ -4,7 +4,7 @@ import { choice, integer, list, nullable, object, text, time } from "../../base/
 import { defineList, MEASURED_QUERY } from "../list-definition.ts";
 
 export const certificates = defineList({
-  help: "Lists the certificates of the data listener. The list is empty if it serves plain HTTP.",
+  help: "Lists the certificates of the data listener, or none if it serves plain HTTP.",
   query: MEASURED_QUERY,
   row: object("A certificate of the data listener, as a node presents it.", {
     names: list("Names in the certificate, or the requested names if there is none yet.", text("Name.")),

@@ -22,7 +22,7 @@ export const acknowledgementOperations = {
     path: "/acknowledgements/{name}",
     group: "write",
     resource,
-    help: "Acknowledges an alert for a time, or replaces its acknowledgement. The alert is shown again if it gets worse.",
+    help: "Acknowledges an alert for a time, or until it gets worse, or replaces its acknowledgement.",
     params: SUBJECT,
     query: NOTHING,
     body: jsonBody(

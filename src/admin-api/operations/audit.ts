@@ -40,7 +40,7 @@ export const auditOperations = {
     path: "/audit/recent",
     group: "read",
     resource: { kind: "Audit", name: "records" },
-    help: "Lists the last audit records of this node, newest last. Records of requests and all other records are kept separately.",
+    help: "Lists the last audit records of this node, newest last, with separate limits for records of requests and all others.",
     params: NOTHING,
     query: object("Query parameters.", {
       limit: optional(integer("Maximum number of records. The default is 100.", { minimum: 1, maximum: KEPT_RECORDS })),

@@ -87,7 +87,7 @@ export const backendOperations = {
     path: "/backends/{name}/members",
     group: "read",
     resource: { kind: "Backend", param: "name" },
-    help: "Lists the servers of a provider's pool, failing ones first. The list is empty if the provider has no pool.",
+    help: "Lists the servers of a provider's pool, failing ones first, or none if the provider has no pool.",
     params: object("Path parameters.", { name: text("Name of the provider.", { maxLength: 256 }) }),
     query: object("Query parameters.", EVERY_NODE),
     body: NO_BODY,

@@ -14,7 +14,7 @@ export const clusterOperations = {
     path: "/cluster_members/{id}",
     group: "dangerous",
     resource: { kind: "Member", param: "id" },
-    help: "Removes a member from the cluster. It cannot rejoin before its process restarts.",
+    help: "Removes a member from the cluster, which cannot rejoin before its process restarts.",
     params: object("Path parameters.", { id: nodeId }),
     query: NOTHING,
     body: NO_BODY,
@@ -65,7 +65,7 @@ export const clusterOperations = {
     path: "/snapshot",
     group: "write",
     resource: { kind: "Cluster", name: "snapshot" },
-    help: "Returns an archive of the whole replicated state. Secrets in it stay sealed.",
+    help: "Returns an archive of the whole replicated state, in which secrets stay sealed.",
     params: NOTHING,
     query: object("Query parameters.", {
       stale: optional(

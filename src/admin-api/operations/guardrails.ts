@@ -138,7 +138,7 @@ export const guardrailOperations = {
     path: "/guardrails/inspect",
     group: "read",
     resource: { kind: "Guardrails", name: "guardrails" },
-    help: "Shows what the guardrails would do with texts. Nothing is forwarded or recorded.",
+    help: "Shows what the guardrails would do with texts, and forwards and records nothing.",
     params: NOTHING,
     query: NOTHING,
     body: jsonBody(

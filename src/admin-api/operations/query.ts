@@ -53,7 +53,7 @@ export const queryOperations = {
     path: "/query",
     group: "read",
     resource: { kind: "Table", name: "query" },
-    help: "Runs one SQL SELECT on the lists that the caller may read. All lists are read at the same moment.",
+    help: "Runs one SQL SELECT on the lists that the caller may read, all read at the same moment.",
     params: NOTHING,
     query: object("Query parameters. `nodes=all` applies to the lists that each node measures.", EVERY_NODE),
     body: jsonBody(

@@ -72,7 +72,7 @@ export const rehearsalOperations = {
     group: "read",
     isRecorded: true,
     resource: { kind: "Config", name: "config" },
-    help: "Tests a document on the recent requests of all nodes. Writes nothing.",
+    help: "Tests a document on the recent requests of all nodes and writes nothing.",
     params: NOTHING,
     query: NOTHING,
     body: jsonBody(

@@ -17,7 +17,7 @@ export const suspensionOperations = {
     path: "/suspensions/{kind}:{name}",
     group: "write",
     resource,
-    help: "Suspends an object, or replaces its suspension. The object must exist, except a model.",
+    help: "Suspends an object, which must exist unless it is a model, or replaces its suspension.",
     params: SUBJECT,
     query: NOTHING,
     body: jsonBody(

@@ -106,7 +106,7 @@ test("a required but missing binding and a clock hours off fail; minutes are a n
       /^fail .*machine is 120 min behind the clock of .*no certificate is/,
     ],
     [{ ca: await authority(t, { aheadMs: -10 * 60_000 }) }, /^note .*machine is 10 min ahead of the clock of/],
-    [{ ca: await authority(t, { body: "<html>" }) }, /^fail .*says that it is JSON and is none/],
+    [{ ca: await authority(t, { body: "<html>" }) }, /^fail .*declared as JSON but is not JSON/],
     [{ ca: await authority(t, { body: "{}" }) }, /^fail .*no `newNonce`/],
     [{ ca: `http://127.0.0.1:${await freePort()}/dir` }, /^fail .*cannot be reached: nothing listens there/],
   ] as const;

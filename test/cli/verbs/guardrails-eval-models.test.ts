@@ -248,7 +248,7 @@ test("a judge with invalid answers fails the case and never passes it", async (t
   const { status, out, err } = await gateway(await judged(t), [...JUDGE, "c.jsonl"], { env });
   assert.equal(status, 1);
   assert.equal(JSON.parse(out).labels.tp, 0);
-  assert.match(err, /the detector "llm" failed in 1 of 3 cases \(the judge's answer has no JSON object\): the figures/);
+  assert.match(err, /the detector "llm" failed in 1 of 3 cases \(the judge's answer has no JSON object\): the results/);
 });
 
 test("a failing judge provider fails over, under the other's model name", async (t) => {

@@ -91,7 +91,7 @@ for (const [what, text, problem] of REFUSED) {
 
 test("a document with guardrails is refused if the engine was not loaded for it", async () => {
   const problems = await problemsOf(document(CARDS), { isUnprepared: true });
-  assert.match(problems.join("\n"), /guardrails: this cannot be judged/);
+  assert.match(problems.join("\n"), /guardrails: this cannot be checked/);
 });
 
 const RULES_AND = (rules: string, detectors = CARDS, rest = ""): string =>

@@ -88,7 +88,7 @@ const REFUSED: readonly (readonly [name: string, text: string, packs: readonly P
   ],
   ["merge keys", "access_rules: []\n<<: {}\n", [BASE], /merge keys/],
   ["a list that is none", "access_rules: 3\n", [BASE], /cannot be added/],
-  ["a document that is no map", "- a\n", [BASE], /no map/],
+  ["a document that is no map", "- a\n", [BASE], /not a map/],
 ];
 
 for (const [name, text, packs, problem] of REFUSED) {

@@ -303,7 +303,7 @@ describe("invalid reports", () => {
     ["a count in words", page([bucket(FROM, [{ output_tokens: "12" }])]), /`output_tokens` is not a count/],
     ["a count past all counting", page([bucket(FROM, [{ output_tokens: 1e300 }])]), /`output_tokens` is not a count/],
     ["more pages without a cursor", page([], { has_more: true }), /does not say where/],
-    ["cursors without end", page([], { has_more: true, next_page: "same" }), /circle/],
+    ["cursors without end", page([], { has_more: true, next_page: "same" }), /loop/],
     ["more than anybody reads", page([], { filler: "x".repeat(200_000) }), /longer than 100000 bytes/],
   ];
   for (const [why, body, problem] of CASES) {

@@ -59,7 +59,7 @@ test("a refusal of the server is reported with the remedy", skip, async () => {
       "dns_auth",
       /BADTIME\); its clock is (3600|3599|3601) s ahead/,
     ],
-    [provider(), "_acme-challenge.loop.example.com", "dns_update", /in a circle/],
+    [provider(), "_acme-challenge.loop.example.com", "dns_update", /form a loop/],
   ] as const;
   for (const [dns, name, reason, words] of cases) {
     await assert.rejects(dns.publish([record("x", name)], signal), (error: Error & { reason?: string }) => {

@@ -160,7 +160,7 @@ test("a check reads zones and records, writes nothing, and names what is missing
   const { simulator, dns } = await start(t);
   assert.match(
     await dns.check([NAME, "_acme-challenge.example.com"], signal),
-    /shows the records of example\.com; that they/,
+    /shows the records of example\.com; whether they/,
   );
   assert.ok(simulator.asked.every((line) => line.startsWith("GET ")));
   const other = await start(t, { apiToken: "reader" });
