@@ -63,7 +63,7 @@ async function textOf(path: string): Promise<Text> {
     const user = process.geteuid?.();
     if (!found.isFile()) return refused("it is not a file", "put a file in its place");
     if (user !== undefined && found.uid !== user && found.uid !== 0)
-      return refused(`it belongs to user ${found.uid}, and it names programs to run`, "make it your own: chown");
+      return refused(`it belongs to user ${found.uid}, and it names programs to run`, "change its owner with chown");
     if (user !== undefined && (found.mode & 0o022) !== 0)
       return refused("others may write to it, and it names programs to run", "chmod go-w");
     if (found.size > MAX_SETTINGS_BYTES) return refused("it is larger than 64 KiB", "make it shorter");

@@ -54,7 +54,7 @@ export const sourceProblem = object("An error or warning about a document.", {
   path: text("Path in the document. Empty if the problem is about the whole document."),
   line: integer("Line, from 1. 0 if there is none."),
   column: integer("Column, from 1. 0 if there is none."),
-  message: text("What is wrong."),
+  message: text("Description of the problem."),
 });
 
 const warnings = list("Warnings: parts of the document that compile but may be mistakes.", sourceProblem);

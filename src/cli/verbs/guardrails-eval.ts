@@ -116,7 +116,9 @@ function checkFlags({ verdicts, json, invariance, sweep }: Options): void {
 
 function checkSize({ sweep }: Options, { textBytes }: Survey): void {
   if (!sweep || textBytes <= MAX_SWEPT_BYTES) return;
-  throw new UsageError(`flag '-sweep' keeps the texts, at most ${MAX_SWEPT_BYTES >> 20} MiB of them; use '-limit'`);
+  throw new UsageError(
+    `flag '-sweep' keeps the texts in memory, at most ${MAX_SWEPT_BYTES >> 20} MiB of them; use '-limit'`,
+  );
 }
 
 type Scored = Promise<FailedCases>;

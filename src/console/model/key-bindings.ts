@@ -91,7 +91,7 @@ export const VERBS = {
     chord: "x",
     does: "run or stop",
     group: "read",
-    help: "run the view's local work, such as a sweep; again stops it",
+    help: "run the local task of the view, such as a sweep; again stops it",
   },
   write: { chord: "W", does: "write", group: "write", help: "write the row into the document that defines it" },
   verify: { chord: "V", does: "verify", group: "read", help: "verify an exported audit trail" },

@@ -36,7 +36,7 @@ export function profileLines(profile: ProfileRecord): readonly Line[] {
       "",
       span("budget ", "dim"),
       shown(budget ?? "none"),
-      span(`  ${plural(rules, "access rule")} of its own, beside those of the deployment`),
+      span(`  ${plural(rules, "access rule")} of its own, in addition to those of the deployment`),
       span("  detectors ", "dim"),
       shown(detectorsOf(profile)),
     ),

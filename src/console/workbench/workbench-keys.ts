@@ -25,7 +25,7 @@ const WRITING = ["params", "editor", "result"] as const;
 export const WORKBENCH_KEYS = {
   accept: { chords: ["enter"], does: "ok", help: "accept the typed name", modes: ["asking"] },
   complete_name: { chords: ["tab"], does: "complete", help: "complete the name", modes: ["asking"] },
-  edit: { chords: ["enter"], does: "edit", help: "go on with the statement", modes: ["result"] },
+  edit: { chords: ["enter"], does: "edit", help: "return to the statement", modes: ["result"] },
   run: {
     chords: ["ctrl-r", "alt-enter"],
     does: "run",

@@ -21,7 +21,7 @@ export function locate(method: string, request: IncomingMessage): Place {
   if (!namesOneHost(request)) throw new GatewayError("invalid_request", "The request must have one Host header.");
   // All Content-Type headers would go to the provider, while the gateway reads the body according to the first.
   if (countOf(request, "content-type") > 1) {
-    throw new GatewayError("invalid_request", "The request must have one Content-Type header at most.");
+    throw new GatewayError("invalid_request", "The request must have at most one Content-Type header.");
   }
   if (method === "UPGRADE" && isOtherProtocol(path)) throw notCarried();
   const route = findRoute(method, path);

@@ -108,7 +108,7 @@ test("the pane shows profile, buckets and metadata", () => {
   assert.deepEqual(textsOf(pane?.("prod-search", CONTEXT) ?? []), [
     "prod-search  id aaaa0002  active  made 2026-08-02 10:00Z  last used -  never expires",
     "profile   standard  models acme-*, pool-*  require_caps tools",
-    "          budget day-5m  2 access rules of its own, beside those of the deployment  detectors all",
+    "          budget day-5m  2 access rules of its own, in addition to those of the deployment  detectors all",
     "budget    day-5m (shared)  ########............  41.0 %  2,050,000 of 5,000,000 in 24h, resets in 9h 57m",
     "metadata  team=core",
   ]);

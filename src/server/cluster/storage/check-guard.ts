@@ -40,7 +40,7 @@ function forgotten(slot: GuardSlot, { identity, tail, hardState }: Guarded): str
   const { term, vote } = hardState;
   const { last } = tail;
   if (identity.recoveryEpoch < slot.epoch) return "a recovery of the membership is missing";
-  if (term < slot.term) return `it knows term ${term}, and term ${slot.term} had been reached`;
+  if (term < slot.term) return `its term is ${term}, but term ${slot.term} had been reached`;
   const voteDigest = guardDigest(vote === undefined ? undefined : voteText(vote));
   if (term === slot.term && slot.vote !== guardDigest(undefined) && slot.vote !== voteDigest) {
     return `the vote of term ${term} is missing or another`;

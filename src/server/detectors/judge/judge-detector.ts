@@ -149,7 +149,7 @@ function problemsOf(
     seen.add(name);
   }
   if (format === "guard_codes" && labels.length >= MOST_CODES) {
-    problems.push({ path: ["llm", "labels"], message: `\`guard_codes\` has room for ${MOST_CODES - 1} labels` });
+    problems.push({ path: ["llm", "labels"], message: `\`guard_codes\` supports at most ${MOST_CODES - 1} labels` });
   }
   if (format !== "json" && speaksCompat === false) {
     const message = `\`${format}\` needs a provider of the compat dialect, and \`${provider}\` has no channel of it`;

@@ -79,7 +79,7 @@ export async function startWorker({ program, number, version, env, log }: Worker
   life.heard();
   const { version: theirs } = greeting as { readonly version: string };
   if (theirs === version) return worker;
-  kill("it is of another version");
+  kill("it has another version");
   throw new Error(
     `worker ${number} is of version ${theirs}, and this is ${version}: the program was replaced; restart the gateway to use the new version`,
   );

@@ -32,7 +32,7 @@ export function numeric(value: Cell): number | null {
 }
 
 function finite(value: number): number {
-  if (!Number.isFinite(value)) throw new StatementError("A number became too large.");
+  if (!Number.isFinite(value)) throw new StatementError("A calculated number is too large.");
   return value;
 }
 

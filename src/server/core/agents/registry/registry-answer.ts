@@ -52,11 +52,11 @@ function list(entries: readonly RegistryEntry[], query: URLSearchParams): Regist
   const limit = query.get("limit");
   const most = limit === null || limit === "" ? DEFAULT_LIMIT : Number(limit);
   if (!Number.isInteger(most) || most < 1 || most > MAX_LIMIT) {
-    return fault(422, "Unprocessable Entity", `\`limit\` is a whole number from 1 to ${MAX_LIMIT}`);
+    return fault(422, "Unprocessable Entity", `\`limit\` must be a whole number from 1 to ${MAX_LIMIT}`);
   }
   const since = query.get("updated_since");
   const from = since === null || since === "" ? Number.NEGATIVE_INFINITY : timeOf(since);
-  if (Number.isNaN(from)) return fault(400, "Bad Request", "`updated_since` is a time of RFC 3339");
+  if (Number.isNaN(from)) return fault(400, "Bad Request", "`updated_since` must be a time in RFC 3339 format");
   const cursor = query.get("cursor") ?? "";
   const after = cursor === "" ? "" : Buffer.from(cursor, "base64url").toString("utf8");
   if (cursor !== "" && cursorAfter(after) !== cursor)
