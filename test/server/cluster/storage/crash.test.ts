@@ -73,7 +73,7 @@ test("a batch interrupted by a crash loses nothing, whichever of log and guard f
   const old = makeDir(t);
   cpSync(dir, old, { recursive: true });
   cpSync(databaseBefore, join(old, "raft"), { recursive: true, force: true });
-  await assert.rejects(open(t, old), refusal("forgot", /term 2, and term 3 had been reached/));
+  await assert.rejects(open(t, old), refusal("forgot", /term is 2, but term 3 had been reached/));
 });
 
 test("a guard file slot torn by a power failure leaves the other slot", async (t) => {

@@ -72,7 +72,7 @@ test("a deleted log file that had everything, with the state intact, is refused"
   await writeLog(dir, 20);
   rmSync(fileOf(dir, WAL));
   const before = readdirSync(dir);
-  await refusesToStart(t, dir, "forgot", /knows term 0, and term 2 had been reached/);
+  await refusesToStart(t, dir, "forgot", /term is 0, but term 2 had been reached/);
   assert.deepEqual(readdirSync(dir), before);
 });
 
@@ -209,7 +209,7 @@ test("a database replaced by an older copy is detected as forgotten", async (t) 
   await storage.close();
   rmSync(join(dir, "raft"), { recursive: true });
   cpSync(join(copy, "raft"), join(dir, "raft"), { recursive: true });
-  await refusesToStart(t, dir, "forgot", /knows term 2, and term 5 had been reached/);
+  await refusesToStart(t, dir, "forgot", /term is 2, but term 5 had been reached/);
 });
 
 test("a guard file that is missing, damaged or of another directory is refused", async (t) => {
