@@ -35,7 +35,7 @@ export function readSecretFile({ dir, name, maxBytes }: SecretFileOptions): Secr
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT")
       return { ...problem(`there is no file ${JSON.stringify(name)} in secrets_dir ${dir}`), missing: true };
-    return problem(`${where} cannot be read (${code ?? "unknown error"})`);
+    return problem(`${where} ${unreadable(code)}`);
   }
   if (typeof content === "string") return problem(`${where} ${content}`);
   const end = endWithoutNewlines(content);
@@ -47,6 +47,12 @@ export function readSecretFile({ dir, name, maxBytes }: SecretFileOptions): Secr
     return problem(`${where} is not UTF-8 text`);
   }
 }
+
+/** Describes why the file system refuses to read a file, from the code of its error. */
+export const unreadable = (code: string | undefined): string =>
+  code === "EACCES" || code === "EPERM"
+    ? `is not readable for the user that the gateway runs as (${code})`
+    : `cannot be read (${code ?? "unknown error"})`;
 
 /** Returns the content, or the reason for refusing it; `refuse` may add a reason. Throws errors of the file system. */
 export function readRegularFile(

@@ -142,7 +142,10 @@ test("an unreadable file is reported as such", { skip: process.getuid?.() === 0 
   const dir = makeDir(t);
   writeFileSync(join(dir, "token"), "x");
   chmodSync(join(dir, "token"), 0);
-  assert.match(problemOf(openSecrets({ dir }).secret("token")), /cannot be read \(EACCES\)/);
+  assert.match(
+    problemOf(openSecrets({ dir }).secret("token")),
+    /is not readable for the user that the gateway runs as \(EACCES\)/,
+  );
 });
 
 test("links are followed, as orchestrators mount secrets, and a replaced link is noticed", (t) => {
