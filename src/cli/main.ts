@@ -7,9 +7,9 @@
 
 import { nativeCallsEnded } from "../base/index.ts";
 import { invoke } from "./dispatch.ts";
+import { findVerb, isGroupWord } from "./find-verb.ts";
 import { UsageError } from "./flags.ts";
 import { type ExitStatus, Interrupted, type Io, OutputLost, processIo } from "./io.ts";
-import { findVerb, isGroupWord } from "./verb-table.ts";
 
 /** Runs the process from its arguments to its end. */
 export async function main(args: readonly string[]): Promise<void> {

@@ -5,7 +5,6 @@
  * `run`. Source: specification document 1, "Command line".
  */
 
-import { clip, didYouMean, UsageError } from "./flags.ts";
 import { OPERATE_VERBS } from "./operate/verbs.ts";
 import {
   adminFlags,
@@ -36,7 +35,6 @@ import {
   versionFlags,
 } from "./specs.ts";
 import { type Positionals, SCHEMAS, SHELLS, type Verb } from "./verb.ts";
-import { VERBS_OF_OTHER_TOOLS } from "./verbs-of-other-tools.ts";
 
 export * from "./verb.ts";
 
@@ -54,7 +52,7 @@ export const DAEMON = {
   positionals: NONE,
 } as const satisfies Verb;
 
-const ENTRIES = [
+export const ENTRIES = [
   {
     name: "check",
     group: "run",
@@ -366,35 +364,3 @@ export const VERBS: readonly Verb[] = ENTRIES;
 
 /** Entry of the table, typed with its own name and flags. */
 export type Entry = typeof DAEMON | (typeof ENTRIES)[number];
-
-/** Returns the verb that the first words name, and the remaining arguments. Throws `UsageError` if there is none. */
-export function findVerb(args: readonly string[]): { readonly verb: Entry; readonly rest: readonly string[] } {
-  const [first, second] = args;
-  // Users expect `-version` in every program. The bare command would treat it as a flag of the daemon.
-  if (first === "-version" || first === "--version") return findVerb(["version", ...args.slice(1)]);
-  if (first === undefined || first.startsWith("-")) return { verb: DAEMON, rest: args };
-  const two = `${first} ${second}`;
-  for (const verb of ENTRIES) {
-    if (verb.name === two) return { verb, rest: args.slice(2) };
-    if (verb.name === first) return { verb, rest: args.slice(1) };
-  }
-  const followers = groupWords(first);
-  if (followers.length > 0) {
-    const hint = second === undefined ? "" : didYouMean(second, followers);
-    throw new UsageError(`'${clip(first)}' is followed by ${followers.join(" or ")}${hint}`);
-  }
-  const elsewhere = Object.hasOwn(VERBS_OF_OTHER_TOOLS, first) ? VERBS_OF_OTHER_TOOLS[first] : undefined;
-  if (elsewhere !== undefined) throw new UsageError(`there is no verb '${clip(first)}': ${elsewhere}`);
-  const names = VERBS.map(({ name }) => name);
-  throw new UsageError(`unknown verb '${clip(first)}'${didYouMean(first, names)}`);
-}
-
-/** Returns the second words of the verbs that begin with this word: `mint`, `rotate` and so on for `keys`. */
-function groupWords(first: string): readonly string[] {
-  return VERBS.flatMap(({ name }) => (name.startsWith(`${first} `) ? [name.slice(first.length + 1)] : []));
-}
-
-/** Returns whether the word only begins verbs of two words, and is not a verb itself. */
-export function isGroupWord(first: string): boolean {
-  return groupWords(first).length > 0 && !VERBS.some(({ name }) => name === first);
-}

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { findVerb } from "../../src/cli/find-verb.ts";
 import { Interrupted } from "../../src/cli/io.ts";
 import { execute } from "../../src/cli/main.ts";
-import { DAEMON, findVerb, VERBS } from "../../src/cli/verb-table.ts";
+import { DAEMON, VERBS } from "../../src/cli/verb-table.ts";
 import { bufferIo } from "./buffers.ts";
 
 /** A refused command line, and the first line on stderr. */

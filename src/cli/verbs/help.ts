@@ -7,10 +7,11 @@ import meow from "meow";
 import { formatDuration } from "../../base/index.ts";
 import { ENVIRONMENT, ENVIRONMENT_GROUPS } from "../environment.ts";
 import { EXIT_STATUSES } from "../exit-statuses.ts";
+import { findVerb } from "../find-verb.ts";
 import { clip, type Flag, type FlagsOf, type FlagTable, UsageError } from "../flags.ts";
 import type { ExitStatus, Io } from "../io.ts";
 import type { noFlags } from "../specs.ts";
-import { DAEMON, findVerb, GROUPS, HELP_TOPICS, VERBS, type Verb } from "../verb-table.ts";
+import { DAEMON, GROUPS, HELP_TOPICS, VERBS, type Verb } from "../verb-table.ts";
 
 /** Width of the help in columns, as wide as the usual terminal. */
 const WIDTH = 80;

@@ -1,4 +1,4 @@
-/** Rows of the lists that a node provides as they are shown. A list whose rows are missing here is a compile error. */
+/** Rows of the lists that a node provides as they are shown. A list whose rows are missing is a compile error. */
 
 import type { Clock } from "../../../base/index.ts";
 import type { Ports } from "../../admin/index.ts";
@@ -21,13 +21,16 @@ interface RowSources {
   readonly clock: Pick<Clock, "now">;
 }
 
+/** Returns the rows of the lists that are made here. */
+const madeRows = ({ configuration, store, models, certificates, decisions, clock }: RowSources) =>
+  ({
+    artifacts: artifactRows({ configuration, store, supply: models }),
+    certificates: certificateRows(certificates),
+    controls: controlRows({ configuration, decisions, clock, citing: citingPacks }),
+  }) satisfies Partial<Rows>;
+
 /** Returns the rows of all lists. `opened`: rows of parts that the node has opened for other purposes too. */
-export const listRows = (
-  opened: Omit<Rows, "artifacts" | "certificates" | "controls">,
-  { configuration, store, models, certificates, decisions, clock }: RowSources,
-): Rows => ({
+export const listRows = (opened: Omit<Rows, keyof ReturnType<typeof madeRows>>, sources: RowSources): Rows => ({
   ...opened,
-  artifacts: artifactRows({ configuration, store, supply: models }),
-  certificates: certificateRows(certificates),
-  controls: controlRows({ configuration, decisions, clock, citing: citingPacks }),
+  ...madeRows(sources),
 });

@@ -1,8 +1,9 @@
 /** Shared by the tests of this folder: a document with its defaults, and the checks' problems as plain lines. */
 
 import type { Deployment, ProviderConfig } from "../../../../../src/server/core/config/deployment/index.ts";
-import { deploymentChecks } from "../../../../../src/server/core/config/deployment/index.ts";
+import { deploymentChecks, deploymentSchema } from "../../../../../src/server/core/config/deployment/index.ts";
 import { formatPath, type ProblemAt } from "../../../../../src/server/core/config/problem.ts";
+import { fillDefaults } from "../../../../../src/server/core/config/schema/defaults.ts";
 
 export const problemAt: ProblemAt = (path, message, severity = "error") => ({
   severity,
@@ -13,15 +14,11 @@ export const problemAt: ProblemAt = (path, message, severity = "error") => ({
   message,
 });
 
+/** Returns a document with these sections and the defaults of the others. */
 export function documentOf(sections: Partial<Deployment>): Deployment {
-  return {
-    max_body_bytes: 0,
-    credentials: [],
-    catalog_overlays: [],
-    providers: [],
-    on_fidelity_loss: "reject",
-    ...sections,
-  };
+  const defaults: Partial<Deployment> = {};
+  fillDefaults(deploymentSchema.json, defaults);
+  return { ...(defaults as Deployment), ...sections };
 }
 
 export const providersOf = (...providers: readonly ProviderConfig[]): Deployment => documentOf({ providers });

@@ -1,0 +1,36 @@
+/** Finds the verb that the words of a command line name. */
+import { clip, didYouMean, UsageError } from "./flags.ts";
+import { DAEMON, ENTRIES, type Entry, VERBS } from "./verb-table.ts";
+import { VERBS_OF_OTHER_TOOLS } from "./verbs-of-other-tools.ts";
+
+/** Returns the verb that the first words name, and the remaining arguments. Throws `UsageError` if there is none. */
+export function findVerb(args: readonly string[]): { readonly verb: Entry; readonly rest: readonly string[] } {
+  const [first, second] = args;
+  // Users expect `-version` in every program. The bare command would treat it as a flag of the daemon.
+  if (first === "-version" || first === "--version") return findVerb(["version", ...args.slice(1)]);
+  if (first === undefined || first.startsWith("-")) return { verb: DAEMON, rest: args };
+  const two = `${first} ${second}`;
+  for (const verb of ENTRIES) {
+    if (verb.name === two) return { verb, rest: args.slice(2) };
+    if (verb.name === first) return { verb, rest: args.slice(1) };
+  }
+  const followers = groupWords(first);
+  if (followers.length > 0) {
+    const hint = second === undefined ? "" : didYouMean(second, followers);
+    throw new UsageError(`'${clip(first)}' is followed by ${followers.join(" or ")}${hint}`);
+  }
+  const elsewhere = Object.hasOwn(VERBS_OF_OTHER_TOOLS, first) ? VERBS_OF_OTHER_TOOLS[first] : undefined;
+  if (elsewhere !== undefined) throw new UsageError(`there is no verb '${clip(first)}': ${elsewhere}`);
+  const names = VERBS.map(({ name }) => name);
+  throw new UsageError(`unknown verb '${clip(first)}'${didYouMean(first, names)}`);
+}
+
+/** Returns the second words of the verbs that begin with this word: `mint`, `rotate` and so on for `keys`. */
+function groupWords(first: string): readonly string[] {
+  return VERBS.flatMap(({ name }) => (name.startsWith(`${first} `) ? [name.slice(first.length + 1)] : []));
+}
+
+/** Returns whether the word only begins verbs of two words, and is not a verb itself. */
+export function isGroupWord(first: string): boolean {
+  return groupWords(first).length > 0 && !VERBS.some(({ name }) => name === first);
+}
