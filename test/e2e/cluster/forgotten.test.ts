@@ -82,7 +82,7 @@ test("data directories that must not return", async (t) => {
     const { status, output } = await twin.failsToStart();
     assert.equal(status, STORAGE_FAULT, output);
     assert.match(output, /another process of this node id is connected to n\d and answers/);
-    assert.match(output, /Keep one of the two/);
+    assert.match(output, /Stop one of the two/);
     assert.ok(cluster.node(id).isRunning);
     await mustWrite(cluster.node(id), `after-${name}`, 1);
   }

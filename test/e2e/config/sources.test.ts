@@ -134,7 +134,7 @@ describe("deployment written through the admin API", { concurrency: 2 }, () => {
     const declared = { headers: { "content-type": "application/yaml", "content-length": 9 << 20 } };
     const tooLarge = await send(join(node.dir, "admin.sock"), "PUT", "/admin/v1/sources/large", declared);
     assert.equal(tooLarge.status, 413);
-    assert.match(tooLarge.text, /"body_too_large".*over 8388608 bytes/);
+    assert.match(tooLarge.text, /"body_too_large".*larger than 8388608 bytes/);
   });
 
   test("a file beside admin API sources is not applied, and `file_status` says why", async (t) => {
@@ -152,7 +152,7 @@ describe("deployment written through the admin API", { concurrency: 2 }, () => {
     assert.equal(await served(t, gateway), "api");
     const status = await fileStatus(node);
     assert.equal(status.state, "diverged");
-    assert.match(`${status.message} ${status.remedy}`, /admin API, as team.*`deployment` out of the node file/);
+    assert.match(`${status.message} ${status.remedy}`, /admin API, as team.*remove `deployment` from the node file/);
     assert.equal((await refusalOf(node.client.call("reload_config"))).status, 409);
   });
 

@@ -125,7 +125,10 @@ test("if no source has keys, `check` says for each source why", async () => {
   const program = runProgram(file, { args: ["check", "-config", first.nodePath], env });
   await within("the end of check", program.ended, 60_000);
   assert.match(program.stdout(), /fail {2}credential cloud: .*fromEnv.*EC2 Instance Metadata Service access disabled/);
-  assert.match(program.stdout(), /fail {2}provider bedrock: no request was sent: The credential cloud cannot be had/);
+  assert.match(
+    program.stdout(),
+    /fail {2}provider bedrock: no request was sent: The credential cloud is not available/,
+  );
 });
 
 const MODES: readonly Mode[] = ["403", "v1", "garbage", "expired", "slow"];

@@ -223,7 +223,7 @@ test("a caller without a token of the issuer is refused before any upstream is a
   for (const [token, words] of [
     [key, "can only be called with a token of the issuer corp"],
     [foreign, "can only be called with a token of the issuer corp"],
-    [bound, "is bound to a key of the caller's"],
+    [bound, "is bound to a key of the caller and"],
   ] as const) {
     for (const called of [await callTool(url, "exchanged", token, "x"), await callAgent(url, "behalf", token, "x")]) {
       assert.equal(called.status, 403, called.text);
@@ -245,7 +245,7 @@ test("the issuer's refusal reaches the caller by its code alone; a required user
     ["denied", 403, "token_exchange_refused", /its issuer refused: access_denied\./],
     ["strange", 403, "token_exchange_refused", /its issuer refused: unreadable\./],
     ["step-up", 401, "unauthenticated", /sign in again/],
-    ["our-fault", 502, "credential_unavailable", /credential exchanged cannot be had/],
+    ["our-fault", 502, "credential_unavailable", /credential exchanged is not available/],
   ] as const;
   for (const [subject, status, code, words] of table) {
     const token = await tokenOf(subject);

@@ -105,7 +105,7 @@ const FACTS: ReadonlyMap<string, Facts> = new Map(
       empty: [/No change was rehearsed yet/, /Enter there opens its requests/],
     },
     revisions: { subject: "default", normal: /sort: rev/, empty: [/No revisions of default are kept/, /`:config`/] },
-    secrets: { normal: /vendor-token/, empty: [/No sealed secrets\./, /Press n to seal one/] },
+    secrets: { normal: /vendor-token/, empty: [/No sealed secrets\./, /Press n to create one/] },
     "audit-heads": { normal: /NODE .*\bn1 /, empty: [/No audit heads yet\./, /r reads again/] },
     "audit-tail": { normal: /admin/, empty: [/nodes have no audit records yet/, /press r to read again/] },
     "audit-verify": { normal: /Nothing verified yet/, empty: undefined },

@@ -82,7 +82,7 @@ export async function upgrade(owner: Owner, { older, seed, steps, onStep }: Upgr
   const facts = await sameDigest(cluster);
   for (const node of cluster.nodes) {
     await until(`${node.id} has the last revision`, async () => (await editionOf(node)) >= load.edition);
-    assert.ok(!/is not that of its leader/.test(node.output()), `${node.id} diverged`);
+    assert.ok(!/is not that of its leader|differs from that of its leader/.test(node.output()), `${node.id} diverged`);
   }
   await isCharged(cluster.nodes[0]!, provider.requests());
   const { served, refusedConnects, leaderless, edition: editions } = load;

@@ -107,7 +107,7 @@ test("a directory that is missing or not writable is named in the error", async 
   t.after(() => chmod(directory, 0o700));
   await assert.rejects(
     placeSocket(join(directory, "a.sock"), async () => {}),
-    /may not be written/,
+    /is not writable/,
   );
 });
 
