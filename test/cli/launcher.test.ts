@@ -45,6 +45,14 @@ test("a usage error exits with status 2", { skip }, () => {
   assert.equal(status, 2);
 });
 
+test("a folder that was deleted is named as the cause, without a stack", { skip }, () => {
+  const folder = mkdtempSync(join(tmpdir(), "gateway-gone-"));
+  const script = 'cd "$1" && rmdir "$1" && exec "$2" "$3" version';
+  const { status, stderr } = spawnSync("sh", ["-c", script, "sh", folder, process.execPath, bin], { encoding: "utf8" });
+  assert.equal(stderr, "gateway: the current folder no longer exists: change to another one\n");
+  assert.equal(status, 1);
+});
+
 test("a closed output pipe prints no error", { skip }, async () => {
   const child = spawn(process.execPath, [bin, "help"], { stdio: ["ignore", "pipe", "pipe"] });
   child.stdout.destroy();
