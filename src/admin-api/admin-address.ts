@@ -16,8 +16,8 @@ export type AdminAddress =
   | { readonly kind: "url"; readonly url: string; readonly token?: TokenSource };
 
 /** Returns the name of the address in messages. */
-export function addressText(door: AdminAddress): string {
-  return door.kind === "socket" ? door.path : door.url;
+export function addressText(address: AdminAddress): string {
+  return address.kind === "socket" ? address.path : address.url;
 }
 
 export type ParsedAdminUrl =

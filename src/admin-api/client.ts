@@ -22,7 +22,7 @@ import { BASE_PATH } from "./paths.ts";
 import { type AdminAnswer, type CallOptions, openTransport, type RequestBody } from "./transport.ts";
 
 export interface ClientOptions {
-  readonly door: AdminAddress;
+  readonly address: AdminAddress;
   /** Default time limit of a call; a blocking read must set one above its `wait`. */
   readonly timeLimitMs?: number;
 }
@@ -69,8 +69,8 @@ interface AnyInput {
   readonly ifMatch?: number;
 }
 
-export function createAdminClient({ door, timeLimitMs }: ClientOptions): AdminClient {
-  const transport = openTransport(door, { timeLimitMs });
+export function createAdminClient({ address, timeLimitMs }: ClientOptions): AdminClient {
+  const transport = openTransport(address, { timeLimitMs });
 
   function call(id: OperationId, input: AnyInput = {}, options: CallOptions = {}): Promise<unknown> {
     const operation: Operation = OPERATIONS[id];

@@ -12,15 +12,15 @@ export interface Explanation {
 }
 
 /** Explains an error. Foreign text is included unchanged; the display must escape control characters. */
-export function explain({ status, code, message, cause, details }: AdminError, door: AdminAddress): Explanation {
+export function explain({ status, code, message, cause, details }: AdminError, address: AdminAddress): Explanation {
   switch (code) {
     case "unreachable":
-      return { ...whyUnreachable(cause, door), isUnreachable: true };
+      return { ...whyUnreachable(cause, address), isUnreachable: true };
     case "timeout":
-      return { words: `${addressText(door)}: ${message}`, isUnreachable: true };
+      return { words: `${addressText(address)}: ${message}`, isUnreachable: true };
     case "unintelligible":
       return {
-        words: `${addressText(door)}: ${message}`,
+        words: `${addressText(address)}: ${message}`,
         remedy: "the address of a gateway's admin API; another server answers here",
         isUnreachable: false,
       };
@@ -28,8 +28,8 @@ export function explain({ status, code, message, cause, details }: AdminError, d
       // The sign-in failed before a request was sent; its message contains the remedy.
       if (cause !== undefined) return { words: message, isUnreachable: false };
       const words = `${status} ${code}: ${message}`;
-      return door.kind === "url"
-        ? { words, remedy: `gateway login ${door.url}`, isUnreachable: false }
+      return address.kind === "url"
+        ? { words, remedy: `gateway login ${address.url}`, isUnreachable: false }
         : { words, isUnreachable: false };
     }
     case "no_leader":
@@ -43,10 +43,10 @@ export function explain({ status, code, message, cause, details }: AdminError, d
   }
 }
 
-function whyUnreachable(cause: unknown, door: AdminAddress): Omit<Explanation, "isUnreachable"> {
+function whyUnreachable(cause: unknown, address: AdminAddress): Omit<Explanation, "isUnreachable"> {
   const code = codeOf(cause);
-  const [why, remedy] = door.kind === "socket" ? ofSocket(code) : ofNetwork(code, door.url);
-  const words = `cannot reach ${addressText(door)}: ${why ?? (cause instanceof Error ? cause.message : String(cause))}`;
+  const [why, remedy] = address.kind === "socket" ? ofSocket(code) : ofNetwork(code, address.url);
+  const words = `cannot reach ${addressText(address)}: ${why ?? (cause instanceof Error ? cause.message : String(cause))}`;
   return remedy === undefined ? { words } : { words, remedy };
 }
 

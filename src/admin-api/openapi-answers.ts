@@ -109,9 +109,9 @@ export function componentResponses(operations: readonly Operation[]): Responses 
   for (const operation of operations) {
     for (const [, codes] of byStatus(codesOf(operation))) named.set(responseName(codes), refused(codes));
   }
-  const door = DOOR_CODES.map((code) => `${statusOf(code)} \`${code}\``).join(", ");
+  const refusalCodes = DOOR_CODES.map((code) => `${statusOf(code)} \`${code}\``).join(", ");
   named.set("Refusal", {
-    description: `Refused before the operation was reached: ${door}.`,
+    description: `Refused before the operation was reached: ${refusalCodes}.`,
     headers: REQUEST_ID,
     content: { [JSON_TYPE]: { schema: reference("schemas", "Error") } },
   });

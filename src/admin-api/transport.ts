@@ -38,7 +38,7 @@ export interface CallOptions {
 }
 
 export interface Transport {
-  readonly door: AdminAddress;
+  readonly address: AdminAddress;
   /** Makes one exchange. The time limit covers the answer's head and `read`, but not an answer that `read` returns. */
   exchange<T>(request: AdminRequest, read: (answer: AdminAnswer) => T | Promise<T>, options?: CallOptions): Promise<T>;
   /** Closes idle connections, and aborts exchanges in progress. */
@@ -64,9 +64,9 @@ type Dial = (options: {
   signal: AbortSignal;
 }) => Promise<ReturnType<typeof request>>;
 
-export function openTransport(door: AdminAddress, { timeLimitMs: ownLimit }: TransportOptions = {}): Transport {
-  const wire = door.kind === "socket" ? overSocket(door.path) : overNetwork(new URL(door.url));
-  const tokens = door.kind === "url" && door.token !== undefined ? sharedTokens(door.token) : undefined;
+export function openTransport(address: AdminAddress, { timeLimitMs: ownLimit }: TransportOptions = {}): Transport {
+  const wire = address.kind === "socket" ? overSocket(address.path) : overNetwork(new URL(address.url));
+  const tokens = address.kind === "url" && address.token !== undefined ? sharedTokens(address.token) : undefined;
   // Each exchange has its own controller, because on Node 20 a long-lived signal retains memory for each signal derived
   // from it.
   const underWay = new Set<AbortController>();
@@ -86,7 +86,7 @@ export function openTransport(door: AdminAddress, { timeLimitMs: ownLimit }: Tra
   }
 
   return {
-    door,
+    address,
     async exchange(asked, read, options = {}) {
       const timeLimitMs = options.timeLimitMs ?? ownLimit ?? DEFAULT_TIME_LIMIT_MS;
       const late = new AbortController();
@@ -117,7 +117,7 @@ export function openTransport(door: AdminAddress, { timeLimitMs: ownLimit }: Tra
         }
         if (error instanceof AdminError) throw error;
         if (signal.aborted) throw new AdminError(0, "aborted", "The call was aborted.", { cause: error });
-        const message = `The gateway at ${addressText(door)} could not be reached.`;
+        const message = `The gateway at ${addressText(address)} could not be reached.`;
         throw new AdminError(0, "unreachable", message, { cause: error });
       } finally {
         clearTimeout(limit);

@@ -17,7 +17,7 @@ const GRACE_MS = 2_000;
 
 interface RunOptions {
   readonly io: Io;
-  readonly door: AdminAddress;
+  readonly address: AdminAddress;
   readonly signal: AbortSignal;
   readonly timeLimitMs?: number;
 }
@@ -30,11 +30,11 @@ interface Ran {
 /** Runs the program. Rejects if it cannot be started, or if the signal aborts. */
 export async function runCommand(
   [program = "", ...args]: readonly string[],
-  { io, door, signal, timeLimitMs = TIME_LIMIT_MS }: RunOptions,
+  { io, address, signal, timeLimitMs = TIME_LIMIT_MS }: RunOptions,
 ): Promise<Ran> {
   signal.throwIfAborted();
   const { GATEWAY_ADMIN_SOCKET: _, GATEWAY_ADMIN_URL: __, ...env } = io.env;
-  const at = door.kind === "socket" ? { GATEWAY_ADMIN_SOCKET: door.path } : { GATEWAY_ADMIN_URL: door.url };
+  const at = address.kind === "socket" ? { GATEWAY_ADMIN_SOCKET: address.path } : { GATEWAY_ADMIN_URL: address.url };
   return await new Promise<Ran>((resolve, reject) => {
     // The child gets its own process group, so that its descendants are killed with it.
     const child = spawn(program, args, {

@@ -30,11 +30,11 @@ export async function contextsOf(set: readonly NamedEndpoint[], io: Io): Promise
   return [...names.values()];
 }
 
-export const aboutDoor = ({ endpoint: door }: NamedEndpoint): string =>
-  door.kind === "socket" ? `unix:${door.path}` : door.urls.join(", ");
+export const endpointText = ({ endpoint }: NamedEndpoint): string =>
+  endpoint.kind === "socket" ? `unix:${endpoint.path}` : endpoint.urls.join(", ");
 
 /** Returns the addresses of the gateway called `name`. Throws `UsageError` if there is none. */
-export function doorsOf(
+export function addressesOf(
   name: string,
   contexts: readonly NamedEndpoint[],
   io: Io,
@@ -46,8 +46,8 @@ export function doorsOf(
       `no gateway is named '${name}'; ${names === "" ? "no gateway has a name" : `there are ${names}`}`,
     );
   }
-  const { endpoint: door } = found;
-  return door.kind === "socket"
-    ? chooseAddresses({ socket: door.path, url: undefined }, io)
-    : chooseAddresses({ socket: undefined, url: door.urls.join(",") }, io);
+  const { endpoint } = found;
+  return endpoint.kind === "socket"
+    ? chooseAddresses({ socket: endpoint.path, url: undefined }, io)
+    : chooseAddresses({ socket: undefined, url: endpoint.urls.join(",") }, io);
 }

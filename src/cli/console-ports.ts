@@ -41,10 +41,10 @@ export function createPorts(io: Io): ConsolePorts {
       const lines = [...reportLines(report)].map((text) => [{ text: escapeControls(text) }]);
       return { isGood, lines };
     },
-    async saveSnapshot(door, file, { isStale, signal, onProgress }) {
+    async saveSnapshot(address, file, { isStale, signal, onProgress }) {
       const { saveArchive } = await import("./verbs/snapshot-save.ts");
       const target = await freshTarget(io, file);
-      const saved = await saveArchive(door, {
+      const saved = await saveArchive(address, {
         isStale,
         signal,
         progress: byteProgress("saved", onProgress),
@@ -52,10 +52,10 @@ export function createPorts(io: Io): ConsolePorts {
       });
       return `saved ${file}: ${saved}`;
     },
-    async restoreSnapshot(door, file, { signal, onProgress }) {
+    async restoreSnapshot(address, file, { signal, onProgress }) {
       const { archiveIn, restoreArchive } = await import("./verbs/snapshot-restore.ts");
       const source = await archiveIn(file, { ...io, signal });
-      const { summary } = await restoreArchive(door, source, {
+      const { summary } = await restoreArchive(address, source, {
         withoutSecrets: false,
         signal,
         progress: byteProgress("sent", onProgress),
@@ -84,7 +84,7 @@ export function createPorts(io: Io): ConsolePorts {
     memory: createMemory(io),
     follow: (file, fromEnd, signal, onWaiting) => follow(resolvePath(io, file), fromEnd, signal, onWaiting),
     documents: createDocumentPorts(io),
-    runCommand: (argv, door, signal) => runCommand(argv, { io, door, signal }),
+    runCommand: (argv, address, signal) => runCommand(argv, { io, address, signal }),
     scrape,
   };
 }

@@ -18,16 +18,16 @@ import {
   createEvaluation,
   eachOf,
   type Faults,
-  failedWords,
+  failedTexts,
   figuresByKind,
-  judgeWords,
+  judgeTexts,
   namesOf,
   openData,
-  progressWords,
+  progressText,
   type Subject,
   type Swept,
   scopeOf,
-  spentWords,
+  spentTexts,
   surveyOf,
   type Turning,
   unmarkedWarnings,
@@ -100,7 +100,7 @@ export async function sweepHere(
     checkJudges(subject, options);
     const asked = { options, files, note, onProgress, ownOf, inForce: own?.threshold ?? subject.scoreThreshold };
     const result = await swept(subject, asked, quiet);
-    for (const line of spentWords(subject)) note(line);
+    for (const line of spentTexts(subject)) note(line);
     return { kind: "done", result: { ...result, source, notes, detector, isOwnThreshold: own !== undefined } };
   } finally {
     await subject.close();
@@ -116,7 +116,7 @@ function hasDetectors(text: string): boolean {
 function checkJudges(subject: Subject, options: Options): void {
   const names = subject.ensemble.members.map(({ name }) => name);
   checkDetector(options.detector, names);
-  const [notice] = options.detector === undefined ? judgeWords(subject) : [];
+  const [notice] = options.detector === undefined ? judgeTexts(subject) : [];
   if (notice !== undefined) {
     throw new UsageError(
       `${notice.replace(/^note: /, "")}; name the detectors that are to be swept, one at a time: -detector NAME`,
@@ -177,14 +177,14 @@ async function swept(
     async (one, index) => {
       await evaluation.add(one, index);
       done += 1;
-      atIntervals(() => onProgress(progressWords(done, survey.cases, "cases", io.now() - startedAt)));
+      atIntervals(() => onProgress(progressText(done, survey.cases, "cases", io.now() - startedAt)));
     },
   );
   signal.throwIfAborted();
   onProgress(`scored ${cases} cases; counting them at every threshold`);
   const found = await evaluation.sweep?.finish(signal);
   signal.throwIfAborted();
-  for (const failed of failedWords(evaluation.failed, cases)) note(`! ${failed}`);
+  for (const failed of failedTexts(evaluation.failed, cases)) note(`! ${failed}`);
   return { files, cases, inForce, ...figuresOf(found) };
 }
 
@@ -211,7 +211,7 @@ function turningOf({ index, case: { file, line, text }, sides }: Turning): Turni
     file,
     line,
     excerpt: excerptOf(text, Number.isFinite(first) ? first : 0),
-    sides: sides.map(({ from, faults }) => ({ from, words: faults === undefined ? "" : faultWords(faults) })),
+    sides: sides.map(({ from, faults }) => ({ from, words: faults === undefined ? "" : faultText(faults) })),
   };
 }
 
@@ -226,7 +226,7 @@ function excerptOf(text: string, at: number): string {
 }
 
 /** Describes the faults, for example `misses EMAIL_ADDRESS, finds PERSON 0.62`. */
-function faultWords({ missed, missedLabels, extra, extraLabels }: Faults): string {
+function faultText({ missed, missedLabels, extra, extraLabels }: Faults): string {
   const names = [...missed.map(({ type }) => type), ...missedLabels];
   const found = [...extra, ...extraLabels].map(({ type, score }) => `${type} ${score.toFixed(2)}`);
   const words = [

@@ -12,14 +12,14 @@ export const REMOVED_WORDS: Readonly<Record<Removed["by"], string>> = {
 };
 
 /** Returns the type and byte range of a finding, such as `<category>/<LABEL> 5..24`. */
-export const placeWords = ({ type, start, end }: Rehearsal["findings"][number]): string => `${type} ${start}..${end}`;
+export const placeText = ({ type, start, end }: Rehearsal["findings"][number]): string => `${type} ${start}..${end}`;
 
 /** Returns the source of a finding: detector, recognizer and pattern. */
-export const finderWords = ({ detector, recognizer, trace }: Rehearsal["findings"][number]): string =>
+export const finderText = ({ detector, recognizer, trace }: Rehearsal["findings"][number]): string =>
   [detector, recognizer, trace?.pattern ?? ""].filter((part) => part !== "").join("/");
 
 /** Explains how the score was computed; empty if the finding has no trace. */
-export function scoreWords({ trace }: Rehearsal["findings"][number]): string {
+export function scoreText({ trace }: Rehearsal["findings"][number]): string {
   if (trace === null) return "";
   const { validated, context_word: word, score_base: base, score_context: context, agreement } = trace;
   return [
@@ -31,7 +31,7 @@ export function scoreWords({ trace }: Rehearsal["findings"][number]): string {
 }
 
 /** Returns one line per detector that did not read the texts, with the reason. */
-export const unaskedWords = ({ detectors }: Rehearsal): readonly string[] =>
+export const unaskedTexts = ({ detectors }: Rehearsal): readonly string[] =>
   detectors.flatMap(({ name, in_force: isInForce, asked, kinds }) => {
     if (asked) return [];
     return [`${name}: ${isInForce ? `it reads ${kinds.join(", ")}` : "the profile leaves it out"}`];

@@ -5,7 +5,7 @@
 
 import { escapeControls, escapeControlsOfLines } from "../base/index.ts";
 import type { Rehearsal } from "../server/core/guardrails/index.ts";
-import { finderWords, REMOVED_WORDS, scoreWords, unaskedWords } from "./guardrail-text.ts";
+import { finderText, REMOVED_WORDS, scoreText, unaskedTexts } from "./guardrail-text.ts";
 import { type TextColumn, tableLines } from "./table-text.ts";
 
 export interface ShownAs {
@@ -35,7 +35,7 @@ export function* inspectionLines(rehearsal: Rehearsal, { width, isColored }: Sho
   for (const { rule, part, error } of skipped) {
     yield `${bold("skipped")}   ${escapeControls(rule)}: its \`${part}\` could not be evaluated (${error})\n`;
   }
-  for (const words of unaskedWords(rehearsal)) yield `${bold("not asked")} ${escapeControls(words)}\n`;
+  for (const words of unaskedTexts(rehearsal)) yield `${bold("not asked")} ${escapeControls(words)}\n`;
   if (rehearsal.detectors.length === 0) yield "There are no detectors.\n";
 
   if (findings.length === 0) yield `\n${bold("Nothing was found.")}\n`;
@@ -43,7 +43,7 @@ export function* inspectionLines(rehearsal: Rehearsal, { width, isColored }: Sho
     yield `\n${bold("Found")}\n`;
     yield* tableLines(
       FOUND,
-      findings.map((one) => [...rowOf(one), scoreWords(one)]),
+      findings.map((one) => [...rowOf(one), scoreText(one)]),
       width,
     );
   }
@@ -51,7 +51,7 @@ export function* inspectionLines(rehearsal: Rehearsal, { width, isColored }: Sho
     yield `\n${bold("Found by detectors in shadow mode, which rules do not see")}\n`;
     yield* tableLines(
       FOUND,
-      shadow.map((one) => [...rowOf(one), scoreWords(one)]),
+      shadow.map((one) => [...rowOf(one), scoreText(one)]),
       width,
     );
   }
@@ -82,5 +82,5 @@ const rowOf = (finding: Rehearsal["findings"][number]): readonly string[] => [
   finding.type,
   finding.score.toFixed(2),
   `${finding.start}..${finding.end}`,
-  finderWords(finding),
+  finderText(finding),
 ];

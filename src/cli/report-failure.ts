@@ -11,9 +11,9 @@ const REFUSED: ExitStatus = 1;
 const UNREACHABLE: ExitStatus = 3;
 
 /** Reports a failed call. Rethrows `error` if it is not the failure of a call, or if the verb was interrupted. */
-export function reportFailure(verb: string, error: unknown, door: AdminAddress, io: Io): ExitStatus {
+export function reportFailure(verb: string, error: unknown, address: AdminAddress, io: Io): ExitStatus {
   if (!(error instanceof AdminError) || io.signal.aborted) throw error;
-  const { words, remedy, isUnreachable } = explain(error, door);
+  const { words, remedy, isUnreachable } = explain(error, address);
   io.stderr.write(`gateway ${verb}: ${escapeControls(words)}\n`);
   if (remedy !== undefined) io.stderr.write(`try: ${remedy}\n`);
   if (isUnreachable) return UNREACHABLE;

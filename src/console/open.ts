@@ -53,9 +53,9 @@ export interface ConsoleOptions {
   readonly auditFile: string | undefined;
   /** Overrides of the default polling intervals. */
   readonly pace?: Partial<Pace>;
-  /** The operator's settings; `settingsWords` says what is wrong with the settings file. */
+  /** The operator's settings; `settingsText` says what is wrong with the settings file. */
   readonly settings: Settings;
-  readonly settingsWords: string | undefined;
+  readonly settingsText: string | undefined;
   /** Color theme; `undefined` selects one by the terminal's background. Ignored if colors are disabled. */
   readonly theme: ThemeSpec | undefined;
   readonly hasMouse: boolean;
@@ -89,7 +89,7 @@ const PREFERENCES_LIMIT_MS = 250;
 /** Runs the console. Restores the terminal before it settles. Rejects only with an internal error of the console. */
 export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> {
   const { ports, env, metricsUrl, auditFile } = options;
-  const looks = environmentOf({ env, isTTY: true, isAsciiAsked: options.isAscii });
+  const terminal = environmentOf({ env, isTTY: true, isAsciiAsked: options.isAscii });
   // A plain assignment would not work, because the bundler replaces `process.env.NODE_ENV` with its value.
   Reflect.set(process.env, "NODE_ENV", "production");
   // Ink draws only the last frame if `CI` is set; there is a terminal, so every frame is drawn.
@@ -119,18 +119,18 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
   const screen = openScreen({
     stdin: process.stdin,
     stdout: process.stdout,
-    isPlain: !looks.hasCursor,
+    isPlain: !terminal.hasCursor,
     onEvent: (event) => (event.kind === "repaint" ? rendered?.redraw() : dispatch(event)),
     onGone: () => end({ kind: "signal", signal: "SIGHUP" }),
     ...(options.hasMouse &&
-      !looks.isScreenReader && {
+      !terminal.isScreenReader && {
         onMouse: (report: MouseReport) => {
           for (const event of eventsOfMouse(state, VIEWS, report)) dispatch(event);
         },
       }),
     ...(options.theme === undefined &&
-      looks.hasColour &&
-      !looks.isScreenReader && {
+      terminal.hasColour &&
+      !terminal.isScreenReader && {
         onBackground: (isLight: boolean) => {
           if (isLight !== wasLight) rendered?.retheme(themeBy(isLight));
           wasLight = isLight;
@@ -156,7 +156,7 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
     endpoint: endpoints[0],
     endpoints: endpoints.length,
     isReadOnly: options.isReadOnly,
-    isAscii: looks.isAscii,
+    isAscii: terminal.isAscii,
     hasMetrics: metricsUrl !== undefined,
     hasTail: auditFile !== undefined,
     keys: options.settings.keys,
@@ -164,7 +164,7 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
     contexts: options.contexts,
     context: options.context,
   });
-  if (options.settingsWords !== undefined) state = flashed(state, options.settingsWords, "warn");
+  if (options.settingsText !== undefined) state = flashed(state, options.settingsText, "warn");
   const listeners = new Set<(isByItself: boolean) => void>();
   let needed = "";
 
@@ -182,7 +182,7 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
         needed = keys;
         watch.need(needs);
       }
-      const isAttended = looks.isScreenReader || performance.now() - touchedAt < ATTENDED_MS;
+      const isAttended = terminal.isScreenReader || performance.now() - touchedAt < ATTENDED_MS;
       if (isWorthDrawing(event, before, state, VIEWS, isAttended))
         for (const listener of listeners) listener(isByItself(event));
     }
@@ -214,7 +214,7 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
     now,
     dispatch,
     copy(text) {
-      const sequence = looks.hasCursor ? osc52(text, { env }) : undefined;
+      const sequence = terminal.hasCursor ? osc52(text, { env }) : undefined;
       if (sequence !== undefined) screen.output.stream.write(sequence);
       return sequence !== undefined;
     },
@@ -266,16 +266,18 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
   // Waits for the preferences, since a function key may be pressed before the first frame, and columns must not change
   // after it.
   await Promise.race([remember("preferences"), pause(PREFERENCES_LIMIT_MS, stop.signal)]);
-  const theme = looks.hasColour ? themeBy(wasLight) : MONO;
+  const theme = terminal.hasColour ? themeBy(wasLight) : MONO;
   const rendered = life.own(
     "screen",
-    looks.hasCursor ? renderConsole({ ...drawing, theme, isScreenReader: looks.isScreenReader }) : renderPlain(drawing),
+    terminal.hasCursor
+      ? renderConsole({ ...drawing, theme, isScreenReader: terminal.isScreenReader })
+      : renderPlain(drawing),
     (it) => it.unmount(),
   );
 
   const clock = setInterval(
     () => dispatch({ kind: "tick", now: now() }),
-    looks.isScreenReader ? READER_TICK_MS : TICK_MS,
+    terminal.isScreenReader ? READER_TICK_MS : TICK_MS,
   );
   life.own("clock", clock, clearInterval);
   watch.need(needsOf(state, VIEWS));

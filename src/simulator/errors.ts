@@ -30,27 +30,27 @@ export class Refused extends Error {
   }
 }
 
-interface ErrorWords {
+interface ErrorTypes {
   readonly compatType: string;
   readonly compatCode: string | null;
   readonly messagesType: string;
 }
 
-const INVALID: ErrorWords = {
+const INVALID: ErrorTypes = {
   compatType: "invalid_request_error",
   compatCode: null,
   messagesType: "invalid_request_error",
 };
 
-const SERVER: ErrorWords = { compatType: "server_error", compatCode: "internal_error", messagesType: "api_error" };
+const SERVER: ErrorTypes = { compatType: "server_error", compatCode: "internal_error", messagesType: "api_error" };
 
-const OVERLOADED: ErrorWords = {
+const OVERLOADED: ErrorTypes = {
   compatType: "service_unavailable_error",
   compatCode: "server_is_overloaded",
   messagesType: "overloaded_error",
 };
 
-const WORDS: Readonly<Record<number, ErrorWords>> = {
+const WORDS: Readonly<Record<number, ErrorTypes>> = {
   401: { ...INVALID, compatCode: "invalid_api_key", messagesType: "authentication_error" },
   402: { compatType: "insufficient_quota", compatCode: "insufficient_quota", messagesType: "billing_error" },
   403: { ...INVALID, compatCode: "permission_denied", messagesType: "permission_error" },
@@ -64,7 +64,7 @@ const WORDS: Readonly<Record<number, ErrorWords>> = {
   529: OVERLOADED,
 };
 
-export function errorWords(status: number): ErrorWords {
+export function errorTypes(status: number): ErrorTypes {
   return WORDS[status] ?? (status >= 500 ? SERVER : INVALID);
 }
 
@@ -85,7 +85,7 @@ export function errorBody(dialect: Voice, facts: ErrorFacts): string {
     const error = { code: status < 500 ? -32_600 : -32_603, message };
     return JSON.stringify({ jsonrpc: "2.0", id: rpcId, error });
   }
-  const { compatType, compatCode, messagesType } = errorWords(status);
+  const { compatType, compatCode, messagesType } = errorTypes(status);
   if (dialect === "messages") {
     const details = code === undefined || code === null ? undefined : { error_code: code };
     return JSON.stringify({ type: "error", error: { type: messagesType, message, details }, request_id: requestId });

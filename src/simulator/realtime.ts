@@ -5,7 +5,7 @@
  */
 
 import { type Ask, countPrompt } from "./ask.ts";
-import { errorWords } from "./errors.ts";
+import { errorTypes } from "./errors.ts";
 import type { Fault } from "./faults.ts";
 import { type JsonObject, objectOf, objectsOf, stringOf } from "./json.ts";
 import type { Memory } from "./memory.ts";
@@ -37,7 +37,7 @@ export function sessionEvent(type: "session.created" | "session.updated", sessio
 }
 
 export function realtimeError(status: number, message: string, eventId: string | undefined): JsonObject {
-  const { compatType, compatCode } = errorWords(status);
+  const { compatType, compatCode } = errorTypes(status);
   const error = { type: compatType, code: compatCode, message, param: null, event_id: eventId ?? null };
   return { type: "error", event_id: "event_error", error };
 }

@@ -10,7 +10,7 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { countModel, countRoute, countTokens, type Tally } from "./counts.ts";
-import { errorBody, errorWords, Refused } from "./errors.ts";
+import { errorBody, errorTypes, Refused } from "./errors.ts";
 import { type Fault, MAX_WAIT_MS, parseFault } from "./faults.ts";
 import { type JsonObject, objectOf, parseJson, stringOf } from "./json.ts";
 import type { Memory } from "./memory.ts";
@@ -195,7 +195,7 @@ function* texts(events: Iterable<JsonObject>): Generator<string> {
 
 function responsesSpeaker(ports: SocketPorts, serial: number): Speaker {
   const errorText = (status: number, message: string) => {
-    const { compatType, compatCode } = errorWords(status);
+    const { compatType, compatCode } = errorTypes(status);
     const what = { code: compatCode, message, param: null };
     const error = { type: compatType, ...what };
     return JSON.stringify({ type: "error", status, error, ...what, sequence_number: 0 });

@@ -15,7 +15,7 @@ async function serveWith(t: TestContext, listener: RequestListener, timeLimitMs?
   const server = createServer(listener).listen(socketPath);
   await once(server, "listening");
   const client = createAdminClient({
-    door: { kind: "socket", path: socketPath },
+    address: { kind: "socket", path: socketPath },
     ...(timeLimitMs !== undefined && { timeLimitMs }),
   });
   t.after(async () => {
@@ -89,7 +89,7 @@ for (const [title, status, body] of [
 }
 
 test("a gateway that is down is unreachable, with the path of its socket", async (t) => {
-  const client = createAdminClient({ door: { kind: "socket", path: "/nonexistent/gateway.sock" } });
+  const client = createAdminClient({ address: { kind: "socket", path: "/nonexistent/gateway.sock" } });
   t.after(() => client.close());
   const error = await rejection(client.call("get_status"));
   assert.deepEqual([error.status, error.code], [0, "unreachable"]);

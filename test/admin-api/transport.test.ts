@@ -223,7 +223,7 @@ test("an early refusal of a long body is the answer, and the rest of the body is
       .writeHead(413, { "content-type": "application/json" })
       .end('{"error":{"code":"body_too_large","message":"No."}}');
   });
-  const client = createAdminClient({ door: { kind: "url", url } });
+  const client = createAdminClient({ address: { kind: "url", url } });
   t.after(() => client.close());
   const call = client.call("put_source", { params: { name: "a" }, body: "x".repeat(8 << 20) });
   assert.deepEqual([(await rejection(call)).status, (await rejection(call)).code], [413, "body_too_large"]);
@@ -234,7 +234,7 @@ test("a raw request is sent as given and answered whatever the status", async (t
     response.writeHead(418, { "x-kind": "teapot" });
     response.end([request.method, request.url, request.headers["x-a"], await textOf(request)].join(" "));
   });
-  const client = createAdminClient({ door: { kind: "url", url } });
+  const client = createAdminClient({ address: { kind: "url", url } });
   t.after(() => client.close());
   const below = await client.raw("PATCH", "keys/a", { headers: { "x-a": "b" }, body: "{}" });
   assert.deepEqual([below.status, below.headers["x-kind"]], [418, "teapot"]);

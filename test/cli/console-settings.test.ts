@@ -56,7 +56,7 @@ const never = new AbortController().signal;
 const door = { kind: "socket", path: "/run/gateway.sock" } as const;
 const io = bufferIo({ env: { PATH: process.env["PATH"] ?? "", GATEWAY_ADMIN_URL: "https://elsewhere" } });
 const ran = (argv: readonly string[], signal = never, timeLimitMs?: number) =>
-  runCommand(argv, { io, door, signal, ...(timeLimitMs !== undefined && { timeLimitMs }) });
+  runCommand(argv, { io, address: door, signal, ...(timeLimitMs !== undefined && { timeLimitMs }) });
 const textOf = (lines: readonly (readonly { readonly text: string }[])[]): string =>
   lines.map((line) => line.map(({ text }) => text).join("")).join("\n");
 

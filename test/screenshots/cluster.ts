@@ -125,7 +125,7 @@ async function startNode(owner: Owner, id: NodeId, issuer: Issuer): Promise<Demo
   const kill = (): void => void child.kill("SIGKILL");
   process.once("exit", kill);
   atEnd(owner, () => stop().finally(() => process.off("exit", kill)));
-  const client = createAdminClient({ door: { kind: "socket", path: socketOf(id) } });
+  const client = createAdminClient({ address: { kind: "socket", path: socketOf(id) } });
   atEnd(owner, () => client.close());
   const look = async () => {
     if (!isRunning) throw new GivenUp(`${id} ended:\n${await readFile(trailOf(id), "utf8")}`);

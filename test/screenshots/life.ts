@@ -152,7 +152,7 @@ const suspension = (kind: "provider" | "key", name: string, reason: string, dura
 });
 
 function personAt(owner: Owner, url: string, token: () => Promise<string>): AdminClient {
-  const client = createAdminClient({ door: { kind: "url", url, token } });
+  const client = createAdminClient({ address: { kind: "url", url, token } });
   atEnd(owner, () => client.close());
   return client;
 }

@@ -45,9 +45,9 @@ export function acmeProbes(nodeFile: NodeFile, surroundings: Surroundings): read
   ];
 }
 
-type Told = Omit<Answer, "subject">;
+type ProbeAnswer = Omit<Answer, "subject">;
 
-const probe = (subject: string, ask: (signal: AbortSignal) => Promise<Told>): Probe => ({
+const probe = (subject: string, ask: (signal: AbortSignal) => Promise<ProbeAnswer>): Probe => ({
   subject,
   async ask({ timeoutMs, signal }: Limits) {
     const limit = AbortSignal.timeout(timeoutMs);
@@ -61,7 +61,7 @@ const probe = (subject: string, ask: (signal: AbortSignal) => Promise<Told>): Pr
   },
 });
 
-async function askAuthority({ ca, roots, eab, proxies }: AcmeSettings, signal: AbortSignal): Promise<Told> {
+async function askAuthority({ ca, roots, eab, proxies }: AcmeSettings, signal: AbortSignal): Promise<ProbeAnswer> {
   const { now } = systemClock;
   const authority = openAuthority({ directory: ca, roots, eab, userAgent: "gateway", now, proxies });
   const startedAt = performance.now();
@@ -89,7 +89,7 @@ async function askAuthority({ ca, roots, eab, proxies }: AcmeSettings, signal: A
   }
 }
 
-async function askDns(dns: DnsProvider, domains: readonly string[], signal: AbortSignal): Promise<Told> {
+async function askDns(dns: DnsProvider, domains: readonly string[], signal: AbortSignal): Promise<ProbeAnswer> {
   const names = new Set(domains.map((domain) => `_acme-challenge.${domain.replace(/^\*\./, "")}`));
   return { verdict: "ok", words: await dns.check([...names], signal) };
 }
@@ -103,7 +103,7 @@ async function askName(
   isProvedElsewhere: boolean,
   nameServers: readonly string[],
   signal: AbortSignal,
-): Promise<Told> {
+): Promise<ProbeAnswer> {
   const resolver = new Resolver({ tries: 2 });
   if (nameServers.length > 0) resolver.setServers(nameServers);
   const cancel = (): void => resolver.cancel();

@@ -10,7 +10,7 @@ import type { Answer, Limits, Probe } from "./probe.ts";
 const note = (words: string): Answer => ({ verdict: "note", subject: "node", words });
 
 /** Describes the listeners of the admin API and where their audit trail is kept. `path`: of the node file. */
-export function doorAnswers(nodeFile: NodeFile, path: string): readonly Answer[] {
+export function listenerAnswers(nodeFile: NodeFile, path: string): readonly Answer[] {
   const kept = auditDirOf(nodeFile, path);
   const key =
     kept === undefined

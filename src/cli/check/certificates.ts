@@ -12,7 +12,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const OTHERS_MAY_READ = 0o004;
 
 /** Describes the protocol of the data listener. */
-export function listenerWords({ listen, tls }: NodeFile): string {
+export function listenerText({ listen, tls }: NodeFile): string {
   if (tls === undefined) return `serves plain HTTP on ${listen}, since \`tls\` is not set`;
   return tls.cert_file === undefined
     ? `serves TLS on ${listen} with a certificate from ACME for ${tls.domains?.join(", ") ?? ""}`

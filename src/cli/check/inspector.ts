@@ -37,7 +37,7 @@ export function inspectorAnswers(node: LoadedNode): readonly Answer[] {
       "set failure_mode_allow: false on the filter of each proxy; otherwise traffic passes without inspection when the inspector fails",
     ),
     ...(extproc.request_body_mode === "streamed" || extproc.inspect_responses === "streamed"
-      ? [peers(timeWords(node))]
+      ? [peers(timeText(node))]
       : []),
     ...(extproc.request_body_mode === "streamed"
       ? [peers("requests with trailers are refused with 501; set `request_body_mode: duplex` to inspect them")]
@@ -56,7 +56,7 @@ export function inspectorAnswers(node: LoadedNode): readonly Answer[] {
 }
 
 /** Describes the `message_timeout` that a streamed filter needs, by the detectors that call servers or run models. */
-function timeWords({ compiled }: LoadedNode): string {
+function timeText({ compiled }: LoadedNode): string {
   const slow = compiled.snapshot.guardrails.inForce.detectors.filter(({ type }) => type !== "pii");
   const names = slow.map(({ name }) => name).join(", ");
   return slow.length === 0

@@ -5,7 +5,7 @@ import type { Presenter } from "../../server/credentials/index.ts";
 import { type ForwardProxies, openProxyAgent } from "../../server/forward-proxy/index.ts";
 import type { LoadedNode } from "../../server/node/index.ts";
 import { STAND_IN } from "../../server/secrets/index.ts";
-import { failureWords } from "../../server/upstream/index.ts";
+import { failureText } from "../../server/upstream/index.ts";
 import { clockFault } from "./clock.ts";
 import { isSealed } from "./credentials.ts";
 import { memberLookup } from "./pool.ts";
@@ -79,7 +79,7 @@ async function askProvider(
       words: `${judged.words}; ${fault}`,
     };
   } catch (error) {
-    return { verdict: "fail", subject, words: `${url}: ${failureWords(error, timeoutMs)}` };
+    return { verdict: "fail", subject, words: `${url}: ${failureText(error, timeoutMs)}` };
   }
 }
 

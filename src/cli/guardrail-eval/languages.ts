@@ -140,10 +140,10 @@ export function* languagesLines(languages: Languages, facts: Facts, width: numbe
   yield* tableLines(columns, table, width);
   if (apart.length > 0) yield "\nRows that do not agree:\n";
   for (const { file, line, language, lost, gained } of apart) {
-    const words = [...bagWords("lost", lost), ...bagWords("gained", gained)].join(", ");
+    const words = [...bagTexts("lost", lost), ...bagTexts("gained", gained)].join(", ");
     yield `${escapeControls(`${file}:${line} ${language}: ${words}`)}\n`;
   }
 }
 
-const bagWords = (word: string, bag: Bag): readonly string[] =>
+const bagTexts = (word: string, bag: Bag): readonly string[] =>
   [...bag].map(([type, times]) => `${word} ${type}${times === 1 ? "" : ` (${times})`}`);

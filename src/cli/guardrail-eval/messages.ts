@@ -16,7 +16,7 @@ export function warner(tell: (words: string) => void): Warn {
 }
 
 /** Returns the progress, such as `scored 120 of 546 cases, 340/s, 2 s left`. */
-export function progressWords(done: number, total: number, what: string, elapsedMs: number): string {
+export function progressText(done: number, total: number, what: string, elapsedMs: number): string {
   const words = `scored ${done} of ${total} ${what}`;
   if (elapsedMs <= 0) return words;
   const perSecond = (done * 1_000) / elapsedMs;
@@ -25,7 +25,7 @@ export function progressWords(done: number, total: number, what: string, elapsed
 }
 
 /** Returns one line per detector that failed. */
-export const failedWords = (
+export const failedTexts = (
   failed: ReadonlyMap<string, { readonly cases: number; readonly reason: string }>,
   cases: number,
 ): readonly string[] =>

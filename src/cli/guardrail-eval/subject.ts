@@ -174,7 +174,7 @@ const judgesOf = ({ detectors }: Guardrails): readonly Judge[] =>
   );
 
 /** Returns one notice per judge that will be called. `detector`: the only one that will run; `undefined` if all will. */
-export const judgeWords = ({ judges }: Subject, detector?: string): readonly string[] =>
+export const judgeTexts = ({ judges }: Subject, detector?: string): readonly string[] =>
   judges
     .filter(({ name }) => detector === undefined || name === detector)
     .map(
@@ -183,7 +183,7 @@ export const judgeWords = ({ judges }: Subject, detector?: string): readonly str
     );
 
 /** Returns one line per model that judges called. */
-export const spentWords = ({ spent }: Subject): readonly string[] =>
+export const spentTexts = ({ spent }: Subject): readonly string[] =>
   spent().map(
     ({ provider, model, calls, promptTokens }) =>
       `the model ${model} of ${provider} was called ${calls === 1 ? "once" : `${calls} times`}, with ${promptTokens} tokens`,

@@ -91,7 +91,7 @@ function providerEntry(provider: Provider, { reactions, credential, needsKey, va
   const { name, endpoint, models, aliases, to, lines, timeoutMs } = provider;
   const { preset, dialect, baseUrl, region, retry } = endpoint;
   let key = endpoint.apiKey;
-  let comment = linesWords([...lines].sort((a, b) => a - b));
+  let comment = linesText([...lines].sort((a, b) => a - b));
   if (key === undefined && credential === undefined && needsKey) {
     const variable = `${name
       .toUpperCase()
@@ -120,7 +120,7 @@ function providerEntry(provider: Provider, { reactions, credential, needsKey, va
   });
 }
 
-function linesWords(lines: readonly number[]): string {
+function linesText(lines: readonly number[]): string {
   const shown = lines.slice(0, MAX_LINES_NAMED).join(", ");
   const more = lines.length > MAX_LINES_NAMED ? " and more" : "";
   return lines.length === 1 ? `From line ${shown}.` : `From lines ${shown}${more}.`;

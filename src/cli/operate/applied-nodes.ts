@@ -21,7 +21,7 @@ export async function appliedText({ client }: Called, signal: AbortSignal): Prom
       const members = [...new Set(items.map(({ id }) => id))];
       const applied = new Set(items.filter((row) => (row.applied ?? -1) >= index).map(({ id }) => id)).add(node);
       const behind = members.filter((id) => !applied.has(id));
-      if (behind.length === 0) return `In force on ${nodesWords(members.length)} at raft index ${index}.`;
+      if (behind.length === 0) return `In force on ${nodesText(members.length)} at raft index ${index}.`;
       if (performance.now() > deadline) {
         return `In force on ${applied.size} of ${members.length} nodes at raft index ${index}. Not confirmed yet: ${behind.map(escapeControls).join(", ")}; they apply it once they are reachable.`;
       }
@@ -33,4 +33,4 @@ export async function appliedText({ client }: Called, signal: AbortSignal): Prom
   }
 }
 
-const nodesWords = (count: number): string => (count === 1 ? "the only node" : `all ${count} nodes`);
+const nodesText = (count: number): string => (count === 1 ? "the only node" : `all ${count} nodes`);

@@ -36,25 +36,25 @@ interface Change {
  * refuses the caller.
  */
 export async function contextOf(
-  { client, door }: Called,
+  { client, address }: Called,
   needs: readonly Need[],
   io: Io,
   console: ConsoleModule,
 ): Promise<Context> {
   // This call fails if the gateway is unreachable or the sign-in is missing, unlike a list that a policy merely hides.
   await client.call("get_whoami", {}, { signal: io.signal });
-  const data = await console.readOnce(needs, { client, endpoint: door, signal: io.signal, now: () => io.now() });
-  return contextWith(data, door, io);
+  const data = await console.readOnce(needs, { client, endpoint: address, signal: io.signal, now: () => io.now() });
+  return contextWith(data, address, io);
 }
 
-function contextWith(data: Data, door: AdminAddress, io: Io): Context {
+function contextWith(data: Data, address: AdminAddress, io: Io): Context {
   return {
     data,
     now: io.now(),
     subject: undefined,
     isReadOnly: false,
     isAscii: false,
-    endpointFlags: door.kind === "socket" ? `-socket ${door.path}` : `-url ${door.url}`,
+    endpointFlags: address.kind === "socket" ? `-socket ${address.path}` : `-url ${address.url}`,
     tail: undefined,
     verification: undefined,
   };

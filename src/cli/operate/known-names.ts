@@ -58,7 +58,7 @@ export async function printNames(kind: string, io: Io): Promise<ExitStatus> {
   let client: AdminClient | undefined;
   try {
     client = createAdminClient({
-      door: chooseAddress({ socket: undefined, url: undefined }, io),
+      address: chooseAddress({ socket: undefined, url: undefined }, io),
       timeLimitMs: LIMIT_MS,
     });
     const names = await READERS[kind](client, io);

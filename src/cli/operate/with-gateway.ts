@@ -8,7 +8,7 @@ import { reportFailure } from "../report-failure.ts";
 
 export interface Called {
   readonly client: AdminClient;
-  readonly door: AdminAddress;
+  readonly address: AdminAddress;
 }
 
 /** Timeout of a call that is not a blocking read, in milliseconds. */
@@ -27,14 +27,14 @@ export async function withGateway(
   io: Io,
   work: (called: Called) => Promise<ExitStatus>,
 ): Promise<ExitStatus> {
-  const door = chooseAddress(flags, io);
+  const address = chooseAddress(flags, io);
   // Each concurrent read adds a listener to the verb's signal; Node warns above 10 listeners.
   setMaxListeners(MOST_READS, io.signal);
-  const client = createAdminClient({ door, timeLimitMs: TIME_LIMIT_MS });
+  const client = createAdminClient({ address, timeLimitMs: TIME_LIMIT_MS });
   try {
-    return await work({ client, door });
+    return await work({ client, address });
   } catch (error) {
-    return reportFailure(verb, error, door, io);
+    return reportFailure(verb, error, address, io);
   } finally {
     client.close();
   }

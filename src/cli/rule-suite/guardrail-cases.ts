@@ -6,7 +6,7 @@
 
 import type { Place } from "../../server/core/config/index.ts";
 import { CATEGORIES, type Rehearsal, type RehearsalQuestion } from "../../server/core/guardrails/index.ts";
-import { finderWords, placeWords, REMOVED_WORDS, unaskedWords } from "../guardrail-text.ts";
+import { finderText, placeText, REMOVED_WORDS, unaskedTexts } from "../guardrail-text.ts";
 import type { Caller } from "./callers.ts";
 import type { CaseText, GivenText, GuardrailText } from "./schema.ts";
 import { didYouMean, type Fault, type Subject } from "./subject.ts";
@@ -128,7 +128,7 @@ function isAsExpected(rehearsal: Rehearsal, { expect, rule, message, rewritten, 
 }
 
 /** Describes the outcome for the text; if it was not expected, also what was found in it and what was removed. */
-export function guardrailWords({ rehearsal, passes }: GuardrailJudgement): string {
+export function guardrailText({ rehearsal, passes }: GuardrailJudgement): string {
   const { decision, rule, message, segments, findings, removed } = rehearsal;
   const acted = actedIn(rehearsal);
   const by = `by ${acted.length === 0 ? "no rule" : acted.join(" and ")}`;
@@ -139,13 +139,13 @@ export function guardrailWords({ rehearsal, passes }: GuardrailJudgement): strin
         ? `allowed ${by}`
         : `${decision === "deny" ? "denied by" : "refused by an error of"} ${rule ?? "a detector"}: ${message}`;
   if (passes) return outcome;
-  const found = findings.map((one) => `${placeWords(one)} (${one.score.toFixed(2)} by ${finderWords(one)})`);
-  const gone = removed.map((one) => `${placeWords(one)} (${REMOVED_WORDS[one.by]})`);
+  const found = findings.map((one) => `${placeText(one)} (${one.score.toFixed(2)} by ${finderText(one)})`);
+  const gone = removed.map((one) => `${placeText(one)} (${REMOVED_WORDS[one.by]})`);
   return [
     outcome,
     found.length === 0 ? "nothing was found" : `found ${fewOf(found)}`,
     ...(gone.length === 0 ? [] : [`does not count: ${fewOf(gone)}`]),
-    ...unaskedWords(rehearsal).map((words) => `not asked: ${words}`),
+    ...unaskedTexts(rehearsal).map((words) => `not asked: ${words}`),
   ].join("; ");
 }
 
@@ -157,7 +157,7 @@ const fewOf = (words: readonly string[]): string =>
     ? words.join(", ")
     : `${words.slice(0, MOST_SHOWN).join(", ")} and ${words.length - MOST_SHOWN} more`;
 
-export function expectedGuardrailWords({ expect, rule, message, rewritten, types }: ExpectedGuardrail): string {
+export function expectedGuardrailText({ expect, rule, message, rewritten, types }: ExpectedGuardrail): string {
   return [
     expect,
     ...(rule === undefined ? [] : [`by ${rule}`]),

@@ -2,7 +2,7 @@
 
 import type { Coverage } from "./coverage.ts";
 import { type Expected, layerName } from "./expected.ts";
-import { expectedGuardrailWords, type GuardrailJudgement, guardrailWords } from "./guardrail-cases.ts";
+import { expectedGuardrailText, type GuardrailJudgement, guardrailText } from "./guardrail-cases.ts";
 import type { Judgement, Outcome } from "./judge.ts";
 
 /** Returns the line of a case. If it fails, the line has its place and what was expected. Without a line end. */
@@ -11,8 +11,8 @@ export function judgementLine(judgement: Judgement | GuardrailJudgement): string
   const subject = `${it.suite}: ${it.name}`;
   const [outcome, expected] =
     "rehearsal" in judgement
-      ? [guardrailWords(judgement), expectedGuardrailWords(judgement.case.expected)]
-      : [outcomeWords(judgement.outcome), expectedWords(judgement.case.expected)];
+      ? [guardrailText(judgement), expectedGuardrailText(judgement.case.expected)]
+      : [outcomeText(judgement.outcome), expectedText(judgement.case.expected)];
   if (passes) return `ok    ${subject}: ${outcome}`;
   const { file, line, column } = it.place;
   return `fail  ${subject}: ${file}:${line}:${column}: expected ${expected}; ${outcome}`;
@@ -32,12 +32,12 @@ export function coverageLine({ rules, undecided }: Coverage): string {
   return rules === 1 ? "the only rule has a case" : `all ${rules} rules have a case`;
 }
 
-function outcomeWords(outcome: Outcome): string {
+function outcomeText(outcome: Outcome): string {
   switch (outcome.kind) {
     case "allow": {
       const by = outcome.decisions.map(({ rule, layer }) => `${rule} ${layerName(layer)}`);
       const passedOver = outcome.passedOver.map(
-        ({ provider, refusal }) => `; not sent to ${provider}, ${outcomeWords(refusal)}`,
+        ({ provider, refusal }) => `; not sent to ${provider}, ${outcomeText(refusal)}`,
       );
       const then = outcome.reaches.slice(1).map((provider) => `, then ${provider}`);
       const to = outcome.reaches.length === 0 ? "" : `; sent to ${outcome.reaches[0]}${then.join("")}`;
@@ -56,7 +56,7 @@ function outcomeWords(outcome: Outcome): string {
   }
 }
 
-function expectedWords({ expect, by, message, reaches }: Expected): string {
+function expectedText({ expect, by, message, reaches }: Expected): string {
   const layer = by?.kind === "rule" && by.layer !== undefined ? ` ${layerName(by.layer)}` : "";
   return [
     expect,

@@ -38,9 +38,9 @@ export async function run(options: Options, positionals: readonly string[], io: 
   if (options.d !== undefined && method === "GET") {
     throw new UsageError(`a GET has no body: give the method, as in 'gateway admin -d BODY POST ${clip(path)}'`);
   }
-  const door = chooseAddress(options, io);
+  const address = chooseAddress(options, io);
   const body = options.d === undefined ? undefined : await bodyOf(options.d, method, path, io);
-  const transport = openTransport(door);
+  const transport = openTransport(address);
   try {
     const headers = {
       ...body?.headers,
@@ -51,10 +51,10 @@ export async function run(options: Options, positionals: readonly string[], io: 
       timeLimitMs: TIME_LIMIT_MS,
     });
     // The API itself never redirects, so a redirect comes from a proxy in front of it and counts as a refusal.
-    if (answer.status >= 300) return await printRefusal(answer, door, io);
+    if (answer.status >= 300) return await printRefusal(answer, address, io);
     return await print(answer, io);
   } catch (error) {
-    return reportFailure("admin", error, door, io);
+    return reportFailure("admin", error, address, io);
   } finally {
     transport.close();
   }
@@ -138,11 +138,11 @@ async function print(answer: AdminAnswer, io: Io): Promise<ExitStatus> {
 }
 
 /** Prints the body to stdout, since it has more details than the message on stderr. */
-async function printRefusal(answer: AdminAnswer, door: AdminAddress, io: Io): Promise<ExitStatus> {
+async function printRefusal(answer: AdminAnswer, address: AdminAddress, io: Io): Promise<ExitStatus> {
   const body = await readText(answer);
   const isTerminal = io.isTerminal("stdout");
   await writeAll(io.stdout, [isTerminal ? forTerminal(body) : body], io.signal);
-  return reportFailure("admin", refusalOf(answer.status, body), door, io);
+  return reportFailure("admin", refusalOf(answer.status, body), address, io);
 }
 
 function forTerminal(body: string): string {

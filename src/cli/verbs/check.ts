@@ -18,9 +18,9 @@ import {
   readNode,
 } from "../../server/node/index.ts";
 import { acmeAnswers, acmeProbes } from "../check/acme.ts";
-import { doorAnswers, issuerProbes, libraryAnswers, policyAnswers } from "../check/admin.ts";
+import { issuerProbes, libraryAnswers, listenerAnswers, policyAnswers } from "../check/admin.ts";
 import { callerAnswers } from "../check/callers.ts";
-import { listenerWords } from "../check/certificates.ts";
+import { listenerText } from "../check/certificates.ts";
 import { credentialProbes } from "../check/credentials.ts";
 import { detectorProbes } from "../check/detectors.ts";
 import { diskPlaces, placeAnswers } from "../check/directories.ts";
@@ -181,9 +181,9 @@ function nodeAnswers(node: LoadedNode, path: string): readonly Answer[] {
   const isRouting = !onlyInspects(node);
   return [
     ...inspectorAnswers(node),
-    ...(isRouting ? [note(listenerWords(nodeFile)), ...acmeAnswers(nodeFile)] : []),
+    ...(isRouting ? [note(listenerText(nodeFile)), ...acmeAnswers(nodeFile)] : []),
     note(nodeFile.metrics_listen === "none" ? "serves no metrics" : `serves metrics on ${nodeFile.metrics_listen}`),
-    ...doorAnswers(nodeFile, path),
+    ...listenerAnswers(nodeFile, path),
     ...(nodeFile.deployment === undefined
       ? [note("waits for its deployment document from the admin API, since `deployment` is not set")]
       : []),

@@ -9,7 +9,7 @@
 import { appendFileSync, openSync } from "node:fs";
 import type { ConsoleEnd, RecordFile } from "../../console/index.ts";
 import { chooseAddresses } from "../choose-address.ts";
-import { aboutDoor, contextsOf, doorsOf } from "../console-contexts.ts";
+import { addressesOf, contextsOf, endpointText } from "../console-contexts.ts";
 import { createPorts } from "../console-ports.ts";
 import { chooseTheme, faultLine, findSettings } from "../console-settings.ts";
 import { type FlagsOf, UsageError } from "../flags.ts";
@@ -42,12 +42,12 @@ export async function run(options: Options, _: readonly string[], io: Io): Promi
   const theme = await chooseTheme(options.theme, settings, io);
   const contexts = await contextsOf(settings.contexts, io);
   let { context } = options;
-  let doors = context === undefined ? chooseAddresses(options, io) : doorsOf(context, contexts, io);
+  let addresses = context === undefined ? chooseAddresses(options, io) : addressesOf(context, contexts, io);
   const record = options.record === undefined ? undefined : openRecord(resolvePath(io, options.record), io);
   let end: ConsoleEnd;
   for (;;) {
     end = await openConsole({
-      endpoints: doors,
+      endpoints: addresses,
       ports: createPorts(io),
       env: io.env,
       isReadOnly: options.readonly,
@@ -55,20 +55,20 @@ export async function run(options: Options, _: readonly string[], io: Io): Promi
       metricsUrl: metrics,
       auditFile: audit === undefined ? undefined : resolvePath(io, audit),
       settings,
-      settingsWords:
+      settingsText:
         read.kind === "good"
           ? undefined
           : `settings are not used: ${faultLine(path, read.faults[0])}; gateway console -check-settings lists all faults`,
       theme,
       hasMouse: options.mouse === undefined ? (settings.hasMouse ?? true) : options.mouse === "on",
-      contexts: contexts.map((one) => ({ name: one.name, about: aboutDoor(one) })),
+      contexts: contexts.map((one) => ({ name: one.name, about: endpointText(one) })),
       context,
       record,
       signal: io.signal,
     });
     if (end.kind !== "context") break;
     context = end.name;
-    doors = doorsOf(context, contexts, io);
+    addresses = addressesOf(context, contexts, io);
   }
   switch (end.kind) {
     case "left":

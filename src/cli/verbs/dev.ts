@@ -83,7 +83,7 @@ async function runDevGateway(options: FlagsOf<typeof devFlags>, io: Io, log: Log
 
 /** Mints the virtual key that the printed examples use. */
 async function mint(socket: string, signal: AbortSignal): Promise<string> {
-  const client = createAdminClient({ door: { kind: "socket", path: socket }, timeLimitMs: MINT_LIMIT_MS });
+  const client = createAdminClient({ address: { kind: "socket", path: socket }, timeLimitMs: MINT_LIMIT_MS });
   try {
     const { key } = await client.call("create_key", { body: { name: "dev", profile: DEV_PROFILE } }, { signal });
     if (key === undefined) throw new Error("the text of the new key was not returned");

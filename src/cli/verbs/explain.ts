@@ -22,9 +22,9 @@ type Options = FlagsOf<typeof explainFlags>;
 export function run(options: Options, [id = ""]: readonly string[], io: Io): Promise<ExitStatus> {
   return withGateway("explain", options, io, async (called) => {
     const { rows, unanswered, records } = await knownOf(called.client, id, io.signal);
-    for (const node of unanswered) io.stderr.write(`gateway explain: ${unansweredWords(node)}\n`);
+    for (const node of unanswered) io.stderr.write(`gateway explain: ${unansweredText(node)}\n`);
     if (rows.length === 0 && records.length === 0) {
-      io.stderr.write(`gateway explain: ${unknownWords(id)}\n`);
+      io.stderr.write(`gateway explain: ${unknownText(id)}\n`);
       return 1;
     }
     const lines =
@@ -39,9 +39,9 @@ export function run(options: Options, [id = ""]: readonly string[], io: Io): Pro
 /** Returns the lines that the verb prints, also if no node knows the request. The console shows the same. */
 export async function explanationOf(client: AdminClient, id: string, signal: AbortSignal): Promise<readonly string[]> {
   const { rows, unanswered, records } = await knownOf(client, id, signal);
-  const missing = unanswered.map(unansweredWords);
+  const missing = unanswered.map(unansweredText);
   return rows.length === 0 && records.length === 0
-    ? [unknownWords(id), ...missing]
+    ? [unknownText(id), ...missing]
     : [...rows.flatMap(requestLines), ...auditLines(records), ...missing];
 }
 
@@ -50,8 +50,8 @@ async function knownOf(client: AdminClient, id: string, signal: AbortSignal) {
   return { ...found, records };
 }
 
-const unansweredWords = (node: string): string => `${escapeControls(node)} did not answer`;
-const unknownWords = (id: string): string =>
+const unansweredText = (node: string): string => `${escapeControls(node)} did not answer`;
+const unknownText = (id: string): string =>
   `no node knows the request '${clip(id)}': each node remembers its last ${KEPT_REQUESTS} requests; older ones are in the exported audit trail`;
 
 async function requestsOf(client: AdminClient, id: string, signal: AbortSignal) {

@@ -35,7 +35,7 @@ export async function run(options: Options, [listName, ...names]: readonly strin
   if (listName === undefined) return await printLists(io);
   const list = listNamed(listName);
   const asked = askedOf(list, names, options, io.now());
-  return await withGateway("get", options, io, async ({ client, door }) => {
+  return await withGateway("get", options, io, async ({ client, address }) => {
     const first = await readList(client, asked, options, io.signal);
     reportMissing(first, io);
     const missing = names.filter((name) => !first.items.some((row) => isNamed(list, row, name)));
@@ -45,7 +45,7 @@ export async function run(options: Options, [listName, ...names]: readonly strin
       return 1;
     }
     await print(asked, first.items.filter(asked.isWanted), options, io);
-    if (options.watch) return await follow({ client, door }, asked, first, options, io);
+    if (options.watch) return await follow({ client, address }, asked, first, options, io);
     return 0;
   });
 }

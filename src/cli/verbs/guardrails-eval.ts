@@ -19,14 +19,14 @@ import {
   type EvaluationOptions,
   eachOf,
   type FailedCases,
-  failedWords,
-  judgeWords,
+  failedTexts,
+  judgeTexts,
   languagesLines,
   languagesReport,
   type Names,
   namesOf,
   openData,
-  progressWords,
+  progressText,
   type Row,
   reportLines,
   reportOf,
@@ -34,7 +34,7 @@ import {
   type Subject,
   type Survey,
   scopeOf,
-  spentWords,
+  spentTexts,
   surveyOf,
   unmarkedWarnings,
   type Warn,
@@ -61,7 +61,7 @@ export async function run(options: Options, paths: readonly string[], io: Io): P
   try {
     return await evaluate(subject, { paths, options, names, wanted }, io);
   } finally {
-    for (const words of spentWords(subject)) tell(io, words);
+    for (const words of spentTexts(subject)) tell(io, words);
     await subject.close();
   }
 }
@@ -89,7 +89,7 @@ async function evaluate(subject: Subject, { paths, options, names, wanted }: Ask
   if (survey.cases === 0) throw new Error(`no case is in ${paths.map(clip).join(", ")}`);
   for (const words of unmarkedWarnings(survey, types)) tell(io, `warning: ${words}`);
   checkSize(options, survey);
-  for (const words of judgeWords(subject, options.detector)) tell(io, words);
+  for (const words of judgeTexts(subject, options.detector)) tell(io, words);
 
   const evaluating: EvaluationOptions = {
     subject,
@@ -103,7 +103,7 @@ async function evaluate(subject: Subject, { paths, options, names, wanted }: Ask
     signal: io.signal,
   };
   const failed = await (options.invariance ? compareLanguages : score)(files, evaluating, options, io, survey.cases);
-  for (const words of failedWords(failed, survey.cases)) tell(io, words);
+  for (const words of failedTexts(failed, survey.cases)) tell(io, words);
   if (io.signal.aborted) return 130;
   return failed.size === 0 ? 0 : 1;
 }
@@ -208,7 +208,7 @@ async function watched<Item extends EvalCase | Row>(
     return await eachOf(items, parallel, io.signal, async (item, index) => {
       await add(item, index);
       done += 1;
-      progress.show(() => progressWords(done, total, what, io.now() - startedAt));
+      progress.show(() => progressText(done, total, what, io.now() - startedAt));
     });
   } finally {
     progress.clear();

@@ -12,7 +12,7 @@ import type { Rehearsal } from "../../server/core/guardrails/index.ts";
 import { chooseAddress } from "../choose-address.ts";
 import { isColored } from "../color.ts";
 import { clip, didYouMean, type FlagsOf, UsageError } from "../flags.ts";
-import { compileSubject, judgeWords, type Subject } from "../guardrail-eval/index.ts";
+import { compileSubject, judgeTexts, type Subject } from "../guardrail-eval/index.ts";
 import { inspectionLines } from "../inspection-report.ts";
 import { type ExitStatus, type Io, resolvePath } from "../io.ts";
 import { reportFailure } from "../report-failure.ts";
@@ -58,8 +58,8 @@ async function textOf(given: string, io: Io): Promise<string> {
 /** Inspects the text with a running gateway. */
 async function ask(options: Options, text: string, io: Io): Promise<Rehearsal | ExitStatus> {
   const { profile, model, kind } = options;
-  const door = chooseAddress(options, io);
-  const client = createAdminClient({ door, timeLimitMs: TIME_LIMIT_MS });
+  const address = chooseAddress(options, io);
+  const client = createAdminClient({ address, timeLimitMs: TIME_LIMIT_MS });
   const body = {
     segments: [{ kind, text }],
     ...(profile !== undefined && { profile }),
@@ -68,7 +68,7 @@ async function ask(options: Options, text: string, io: Io): Promise<Rehearsal | 
   try {
     return await client.call("inspect_guardrails", { body }, { signal: io.signal });
   } catch (error) {
-    return reportFailure("guardrails inspect", error, door, io);
+    return reportFailure("guardrails inspect", error, address, io);
   } finally {
     client.close();
   }
@@ -84,7 +84,7 @@ async function tryOut(config: string, options: Options, text: string, io: Io): P
     return 1;
   }
   const { subject } = compiled;
-  for (const words of judgeWords(subject)) io.stderr.write(`${escapeControls(words)}\n`);
+  for (const words of judgeTexts(subject)) io.stderr.write(`${escapeControls(words)}\n`);
   try {
     return await rehearsed(subject, options, text, io);
   } finally {

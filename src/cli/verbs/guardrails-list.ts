@@ -21,15 +21,15 @@ export async function run(
   _: readonly string[],
   io: Io,
 ): Promise<ExitStatus> {
-  const door = chooseAddress(options, io);
-  const client = createAdminClient({ door, timeLimitMs: TIME_LIMIT_MS });
+  const address = chooseAddress(options, io);
+  const client = createAdminClient({ address, timeLimitMs: TIME_LIMIT_MS });
   try {
     const { items } = await client.call("list_guardrails", {}, { signal: io.signal });
     const lines = options.json ? [`${escapeControlsOfLines(JSON.stringify(items, null, 2))}\n`] : linesOf(items, io);
     await writeAll(io.stdout, joined(lines), io.signal);
     return 0;
   } catch (error) {
-    return reportFailure("guardrails list", error, door, io);
+    return reportFailure("guardrails list", error, address, io);
   } finally {
     client.close();
   }

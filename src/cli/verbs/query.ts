@@ -37,8 +37,8 @@ const MAX_SQL_BYTES = 1 << 20;
 
 export async function run(options: Options, positionals: readonly string[], io: Io): Promise<ExitStatus> {
   const sql = await sqlOf(options, positionals, io);
-  const door = chooseAddress(options, io);
-  const transport = openTransport(door);
+  const address = chooseAddress(options, io);
+  const transport = openTransport(address);
   const call = { signal: io.signal, timeLimitMs: TIME_LIMIT_MS };
   try {
     if (sql === undefined) {
@@ -54,7 +54,7 @@ export async function run(options: Options, positionals: readonly string[], io: 
     };
     return await printRows(await transport.exchange(request, readResult, call), options, io);
   } catch (error) {
-    return reportFailure("query", error, door, io);
+    return reportFailure("query", error, address, io);
   } finally {
     transport.close();
   }

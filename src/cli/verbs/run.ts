@@ -100,10 +100,10 @@ async function runFlagMode(options: Options, io: Io, log: Log, tee: LogTee): Pro
     const observed = await observe(options.metricsListen, owner, log, build, exporting);
     const { snapshot } = compiled;
     const plane = { ...bounds, listen: options.listen, snapshot, env: io.env };
-    const door = await serveDataPlane(plane, observed, owner, log);
+    const dataPlane = await serveDataPlane(plane, observed, owner, log);
     log.info("ready", {
       mode: "flags",
-      listen: door.address,
+      listen: dataPlane.address,
       metrics: observed.metricsAddress ?? "none",
       providers: snapshot.providers.map(({ name }) => name),
       version: build.version,

@@ -34,7 +34,7 @@ const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
 
 export async function run(options: Options, [name = ""]: readonly string[], io: Io): Promise<ExitStatus> {
   const source = await archiveIn(name, io);
-  const door = chooseAddress(options, io);
+  const address = chooseAddress(options, io);
   const progress = progressOf(io, "sent", source.size);
   let isSent = false;
   const onSent = (): void => {
@@ -42,14 +42,14 @@ export async function run(options: Options, [name = ""]: readonly string[], io: 
   };
   try {
     const { withoutSecrets } = options;
-    const restored = await restoreArchive(door, source, { withoutSecrets, signal: io.signal, progress, onSent });
+    const restored = await restoreArchive(address, source, { withoutSecrets, signal: io.signal, progress, onSent });
     progress.clear();
     io.stderr.write(`restored ${clip(name)}: ${restored.summary}\n`);
     if (withoutSecrets) reportLeftOut(restored, io);
     return 0;
   } catch (error) {
     progress.clear();
-    const status = reportFailure("snapshot restore", error, door, io);
+    const status = reportFailure("snapshot restore", error, address, io);
     if (isSent && status === 3) io.stderr.write("The archive was sent; it may have been restored.\n");
     return status;
   }
@@ -73,11 +73,11 @@ export interface RestoredArchive {
 }
 
 export async function restoreArchive(
-  door: AdminAddress,
+  address: AdminAddress,
   { open, isRepeatable }: ArchiveSource,
   { withoutSecrets, signal, progress, onSent }: RestoreOptions,
 ): Promise<RestoredArchive> {
-  const transport = openTransport(door);
+  const transport = openTransport(address);
   const parts = async function* (): AsyncGenerator<Uint8Array> {
     yield* counted(open(), progress);
     onSent();

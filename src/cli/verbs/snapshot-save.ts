@@ -36,20 +36,20 @@ export async function run(options: Options, [name = ""]: readonly string[], io: 
     throw new UsageError("an archive cannot be printed to a terminal: give a file name, or redirect stdout");
   }
   const target = name === "-" ? undefined : await fileTarget(resolvePath(io, name));
-  const door = chooseAddress(options, io);
+  const address = chooseAddress(options, io);
   const progress = progressOf(io, "saved");
   const write = async (parts: AsyncIterable<Uint8Array>): Promise<void> => {
     if (target === undefined) await writeAll(io.stdout, parts, io.signal);
     else await writeWhole(target, parts);
   };
   try {
-    const saved = await saveArchive(door, { isStale: options.stale, signal: io.signal, progress, write });
+    const saved = await saveArchive(address, { isStale: options.stale, signal: io.signal, progress, write });
     progress.clear();
     io.stderr.write(`saved ${target === undefined ? "an archive" : name}: ${saved}\n`);
     return 0;
   } catch (error) {
     progress.clear();
-    const status = reportFailure("snapshot save", error, door, io);
+    const status = reportFailure("snapshot save", error, address, io);
     if (!options.stale && error instanceof AdminError && LEADERLESS.has(error.code)) {
       io.stderr.write("try: -stale, for the state of this node, which may lack the newest writes\n");
     }
@@ -66,9 +66,9 @@ export interface SaveOptions {
 }
 
 /** Saves the archive and returns a description of it. */
-export async function saveArchive(door: AdminAddress, options: SaveOptions): Promise<string> {
+export async function saveArchive(address: AdminAddress, options: SaveOptions): Promise<string> {
   const { isStale, signal, progress, write } = options;
-  const transport = openTransport(door);
+  const transport = openTransport(address);
   try {
     const request = { method: "GET", path: `${BASE_PATH}/snapshot${isStale ? "?stale=true" : ""}` };
     const archive = await transport.exchange(request, archiveOf, { signal, timeLimitMs: TIME_LIMIT_MS });

@@ -103,7 +103,7 @@ function* textOf(overview: Overview, io: Io, console: ConsoleModule): Generator<
     row.clock_offset_ms,
   ]);
   if (rows.length > 0) yield* tableLines(columns, rows, io.columns());
-  yield `\n${escapeControls(status.node)} answered: ${readiness(status)}; ${leaderWords(status)}\n`;
+  yield `\n${escapeControls(status.node)} answered: ${readiness(status)}; ${leaderText(status)}\n`;
   yield `\n`;
   if (shown.length === 0) yield "No alerts.\n";
   else {
@@ -122,7 +122,7 @@ function* textOf(overview: Overview, io: Io, console: ConsoleModule): Generator<
 const readiness = ({ ready, reasons }: NodeStatus): string =>
   ready ? "it serves" : `it cannot serve: ${escapeControls(reasons.join("; ")) || "it does not say why"}`;
 
-const leaderWords = ({ leader }: NodeStatus): string =>
+const leaderText = ({ leader }: NodeStatus): string =>
   leader === null ? "no leader is known, so changes are refused" : `leader ${escapeControls(leader)}`;
 
 function* jsonOf(

@@ -58,8 +58,8 @@ export async function run(options: FlagsOf<typeof waitFlags>, names: readonly st
       `'${clip(name)}' is not a condition${didYouMean(name, CONDITION_NAMES)}; there are ${CONDITION_NAMES.join(", ")}`,
     );
   }
-  const door = chooseAddress(options, io);
-  const client = createAdminClient({ door });
+  const address = chooseAddress(options, io);
+  const client = createAdminClient({ address });
   const deadline = performance.now() + options.timeout;
   let isReached = false;
   try {
@@ -70,7 +70,7 @@ export async function run(options: FlagsOf<typeof waitFlags>, names: readonly st
         isReached = true;
       } catch (error) {
         if (!(error instanceof AdminError) || io.signal.aborted) throw error;
-        const { words, isUnreachable } = explain(error, door);
+        const { words, isUnreachable } = explain(error, address);
         isReached = !isUnreachable;
         why = words;
         // Waiting does not help if the caller is not authorized.

@@ -5,7 +5,7 @@
 
 import { type AcknowledgementRecord, type ATTENTION_SEVERITIES, OPERATIONS } from "../../admin-api/index.ts";
 import { escapeControls, formatDuration } from "../../base/index.ts";
-import { namesInWords } from "../format/name-list.ts";
+import { namesText } from "../format/name-list.ts";
 import { plural } from "../format/numbers.ts";
 import { span } from "../format/times.ts";
 import { type Action, actionOf } from "../model/action.ts";
@@ -52,7 +52,7 @@ export const acknowledgementOf = ({ data, now }: Context, name: string): Acknowl
   activeAcknowledgements(data, now).find((row) => row.name === name);
 
 /** Describes an acknowledgement: `"known" by unix:1000, ends in 1h 12m`. */
-const acknowledgementWords = ({ reason, by, until }: AcknowledgementRecord, now: number): string =>
+const acknowledgementText = ({ reason, by, until }: AcknowledgementRecord, now: number): string =>
   `"${escapeControls(reason)}" by ${escapeControls(by)}, ends in ${span(Date.parse(until) - now)}`;
 
 const DURATIONS = ["30m", "1h", "4h", "8h", "24h", "72h", "168h"] as const;
@@ -78,7 +78,7 @@ export function acknowledgeDialog(items: readonly Acknowledgeable[], context: Co
     title: `Acknowledge ${isOne && first !== undefined ? escapeControls(first.label) : plural(items.length, "row")}`,
     fields: fieldsOf(before[0]?.reason ?? ""),
     lines: (_, now) => [
-      ...(isOne ? [] : [["Rows", line(namesInWords(items.map(({ label }) => label)))] as const]),
+      ...(isOne ? [] : [["Rows", line(namesText(items.map(({ label }) => label)))] as const]),
       [
         "Effect",
         line(`${isOne ? "folded" : "each is folded"} away in every operator's overview; nothing else changes`),
@@ -86,7 +86,7 @@ export function acknowledgeDialog(items: readonly Acknowledgeable[], context: Co
       ["Back", line("at the end of the time, once it gets worse, or when the acknowledgement is lifted")],
       ...items.flatMap(({ name }): Lines => {
         const active = acknowledgementOf(now, name);
-        return active === undefined ? [] : [["Already", line(acknowledgementWords(active, now.now), "warn")]];
+        return active === undefined ? [] : [["Already", line(acknowledgementText(active, now.now), "warn")]];
       }),
     ],
     confirm: { kind: "yes", does: "acknowledge" },
@@ -136,7 +136,7 @@ export function liftAcknowledgementsDialog(names: readonly string[], atFirst: Co
     lines: (_, context) => [
       ...active(context)
         .slice(0, MAX_LISTED)
-        .map((row): Lines[number] => ["Was", line(acknowledgementWords(row, context.now))]),
+        .map((row): Lines[number] => ["Was", line(acknowledgementText(row, context.now))]),
       ["Effect", line("the alert is shown in every operator's overview again")],
     ],
     confirm: { kind: "yes", does: "lift now" },
@@ -165,7 +165,7 @@ function againDialog(before: readonly AcknowledgementRecord[]): Dialog {
   return {
     title: `Acknowledge ${plural(before.length, "row")} again`,
     fields: [],
-    lines: (_, { now }) => left(now).map((row): Lines[number] => ["Again", line(acknowledgementWords(row, now))]),
+    lines: (_, { now }) => left(now).map((row): Lines[number] => ["Again", line(acknowledgementText(row, now))]),
     confirm: { kind: "yes", does: "acknowledge again" },
     why: (_, { now }) => (left(now).length === 0 ? "it would have ended by now" : undefined),
     task: (_, { now }) => ({

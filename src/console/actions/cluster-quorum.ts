@@ -43,7 +43,7 @@ export function quorumOf(members: readonly Member[]): Quorum {
 }
 
 /** Describes the quorum: `3 voters, quorum 2, tolerates the loss of 1`; silent voters reduce the tolerance. */
-export function quorumWords({ voters, quorum, tolerates, reachable, isMet }: Quorum): string {
+export function quorumText({ voters, quorum, tolerates, reachable, isMet }: Quorum): string {
   if (voters === 0) return "no voters";
   const words = `${plural(voters, "voter")}, quorum ${quorum}`;
   if (!isMet) return words;

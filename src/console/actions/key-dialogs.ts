@@ -5,7 +5,7 @@
 
 import { type CallInput, type KeyRecord, OPERATIONS } from "../../admin-api/index.ts";
 import { escapeControls, formatDuration, parseDuration } from "../../base/index.ts";
-import { namesInWords } from "../format/name-list.ts";
+import { namesText } from "../format/name-list.ts";
 import { count, plural } from "../format/numbers.ts";
 import { ago, clock, span } from "../format/times.ts";
 import { actionOf, type Outcome } from "../model/action.ts";
@@ -40,7 +40,7 @@ function endOf(choice: string, now: number): number | undefined {
   return lifetime === undefined ? undefined : now + (parseDuration(lifetime) ?? 0);
 }
 
-function endWords(at: number | undefined, now: number): string {
+function expiryText(at: number | undefined, now: number): string {
   if (at === undefined) return "never expires";
   return at <= now ? `expired at ${clock(at, now)}` : `expires at ${clock(at, now)}, in ${span(at - now)}`;
 }
@@ -77,8 +77,8 @@ export function mintDialog({ data }: Pick<Context, "data">, like?: string): Dial
     lines({ name = "", profile = "", end = "never" }, { data, now }) {
       const named = name === "" ? "a key" : escapeControls(name);
       return [
-        ["Effect", line(`${named} is accepted ${onNodes(data)} at once and ${endWords(endOf(end, now), now)}`)],
-        ["Profile", line(profileWords(profile, data))],
+        ["Effect", line(`${named} is accepted ${onNodes(data)} at once and ${expiryText(endOf(end, now), now)}`)],
+        ["Profile", line(profileText(profile, data))],
         ...budgetRows(profile, data, now),
         ["Secret", line("the text of the key is shown once, here; the gateway keeps a hash of it")],
         ["Format", line("metadata as team=core,env=prod; access rules can read it", "dim")],
@@ -108,11 +108,11 @@ function whyNoMetadata(text: string): string | undefined {
   return read.kind === "invalid" ? read.why : undefined;
 }
 
-function profileWords(name: string, data: Data): string {
+function profileText(name: string, data: Data): string {
   if (name === "") return "none: all models; no budget";
   const found = profileNamed(data, name);
   if (found === undefined) return escapeControls(name);
-  const models = found.allowed_models.length === 0 ? "all models" : namesInWords(found.allowed_models);
+  const models = found.allowed_models.length === 0 ? "all models" : namesText(found.allowed_models);
   const budget = found.budget === null ? "no budget" : escapeControls(`budget ${found.budget}`);
   return `${escapeControls(name)}: ${models}; ${budget}; ${plural(found.access_rules, "access rule")} of its own`;
 }
@@ -168,7 +168,7 @@ export function revokeDialog(names: readonly string[]): Dialog {
       const used = names.filter((it) => isUsedLately(keyNamed(data, it), now)).length;
       return [
         ["Effect", line(`${names.length} keys stop working ${onNodes(data)} now. Cannot be undone`)],
-        ["Keys", line(namesInWords(names))],
+        ["Keys", line(namesText(names))],
         [
           "In use",
           line(`${used} of them used within the hour, as far as this node knows`, used > 0 ? "warn" : "plain"),
@@ -190,11 +190,11 @@ export function revokeDialog(names: readonly string[]): Dialog {
 
 function revokeLine(name: string, data: Data, now: number): Line {
   return line(
-    `${escapeControls(name)} stops working ${onNodes(data)} now. ${lastUseWords(name, data, now)}. Cannot be undone`,
+    `${escapeControls(name)} stops working ${onNodes(data)} now. ${lastUseText(name, data, now)}. Cannot be undone`,
   );
 }
 
-function lastUseWords(name: string, data: Data, now: number): string {
+function lastUseText(name: string, data: Data, now: number): string {
   const at = keyNamed(data, name)?.last_used_at ?? null;
   return at === null ? "This node knows of no use of it" : `Last used ${ago(at, now)}`;
 }
@@ -209,7 +209,7 @@ function whyGone(names: readonly string[], data: Data): string | undefined {
   if (data.get({ id: "list_keys" })?.value === undefined) return undefined;
   const gone = names.filter((name) => keyNamed(data, name) === undefined);
   if (gone.length === 0) return undefined;
-  return `${namesInWords(gone)} no longer exist${gone.length === 1 ? "s" : ""}`;
+  return `${namesText(gone)} no longer exist${gone.length === 1 ? "s" : ""}`;
 }
 
 export function rotateDialog(name: string): Dialog {
@@ -219,7 +219,7 @@ export function rotateDialog(name: string): Dialog {
     fields: [],
     lines: (_, { data, now }) => [
       ["Effect", line(`the old text is refused at once ${onNodes(data)}: callers fail until they have the new one`)],
-      ["Use", line(lastUseWords(name, data, now))],
+      ["Use", line(lastUseText(name, data, now))],
       ["Kept", line("name, profile, metadata and expiry")],
       ["New", line("its id; its own budget bucket starts again")],
       ["Secret", line("the new text is shown once, here")],
@@ -240,8 +240,8 @@ export function extendDialog(name: string): Dialog {
     lines({ end = "30d" }, { data, now }) {
       const key = keyNamed(data, name);
       const next = endOf(end, now);
-      const known = key === undefined ? [] : [["Now", line(endWords(presentEnd(key), now))] as const];
-      return [...known, ["Then", line(`it ${endWords(next, now)}`)], ...comparison(key, next, now)];
+      const known = key === undefined ? [] : [["Now", line(expiryText(presentEnd(key), now))] as const];
+      return [...known, ["Then", line(`it ${expiryText(next, now)}`)], ...comparison(key, next, now)];
     },
     confirm: { kind: "yes", does: "set the expiry" },
     why: (_, { data }) => whyGone([name], data),
@@ -270,8 +270,8 @@ function formerExpiryDialog(name: string, end: number | undefined): Dialog {
     fields: [],
     lines(_, { data, now }) {
       const key = keyNamed(data, name);
-      const known = key === undefined ? [] : [["Now", line(endWords(presentEnd(key), now))] as const];
-      return [...known, ["Then", line(`it ${endWords(end, now)}`)], ...comparison(key, end, now)];
+      const known = key === undefined ? [] : [["Now", line(expiryText(presentEnd(key), now))] as const];
+      return [...known, ["Then", line(`it ${expiryText(end, now)}`)], ...comparison(key, end, now)];
     },
     confirm: { kind: "yes", does: "set the expiry" },
     why: (_, { data, now }) => (isPast(now) ? "it would have expired by now" : whyGone([name], data)),
@@ -281,7 +281,7 @@ function formerExpiryDialog(name: string, end: number | undefined): Dialog {
         actionOf(
           "update_key",
           { params: { name }, body: { expires_in: end === undefined ? null : formatDuration(end - now) } },
-          () => ({ words: `${escapeControls(name)} ${endWords(end, now)} again` }),
+          () => ({ words: `${escapeControls(name)} ${expiryText(end, now)} again` }),
         ),
       ],
     }),

@@ -12,7 +12,7 @@ import { type Action, actionOf } from "../model/action.ts";
 import type { Context } from "../model/context.ts";
 import type { Dialog, FieldValues, Task } from "../model/dialog.ts";
 import { type Line, line } from "../model/text.ts";
-import { fragilityOf, isReachable, quorumOf, quorumWords, type Reduction, reductionOf } from "./cluster-quorum.ts";
+import { fragilityOf, isReachable, quorumOf, quorumText, type Reduction, reductionOf } from "./cluster-quorum.ts";
 import { behindSnapshot, snapshotFields, snapshotLine, snapshotWhy } from "./cluster-snapshot.ts";
 import { leaderOf, memberOf, membersOf } from "./known-members.ts";
 
@@ -89,7 +89,7 @@ export function removeDialog(id: string): Dialog {
     isDangerous: true,
     fields: [],
     lines: (_, context) => [
-      ["Now", line(quorumWords(quorumOf(membersOf(context))))],
+      ["Now", line(quorumText(quorumOf(membersOf(context))))],
       ...consequences(without(id, context), context),
     ],
     confirm: { kind: "typed", does: "remove", label: `Type ${shown}`, expected: () => id },
@@ -203,7 +203,7 @@ function whatIsTrue(context: Reads): Rows {
           (learners.length === 0 ? "" : `; without a vote ${listed(learners)}`),
       ),
     ],
-    ["", line(quorumWords(quorumOf(members)))],
+    ["", line(quorumText(quorumOf(members)))],
     ...away.map((member): readonly [string, Line] => ["", line(silence(member), "warn")]),
   ];
 }
@@ -248,7 +248,7 @@ function consequences(reduction: Reduction, context: Reads): Rows {
       return [
         [
           "Consequence",
-          line(`members ${count(members.length)} -> ${count(members.length - removed.length)}; ${quorumWords(after)}`),
+          line(`members ${count(members.length)} -> ${count(members.length - removed.length)}; ${quorumText(after)}`),
         ],
         ...(fragility === undefined ? [] : [["", line(`${fragility}. Add a node first`, "fail")] as const]),
         ...(leader !== undefined && removed.includes(leader)

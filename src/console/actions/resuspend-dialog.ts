@@ -7,7 +7,7 @@ import { actionOf } from "../model/action.ts";
 import type { Dialog } from "../model/dialog.ts";
 import { line } from "../model/text.ts";
 import { suspensionOf } from "./suspension-routes.ts";
-import { KIND_WORDS, labelOf, liftsWords, onNodes, suspensionWords } from "./suspension-text.ts";
+import { KIND_WORDS, labelOf, onNodes, suspensionText, untilText } from "./suspension-text.ts";
 
 /** Maximum number of suspensions that are listed individually. */
 const MAX_LISTED = 8;
@@ -27,8 +27,8 @@ export function suspendAgainDialog(before: readonly SuspensionRecord[]): Dialog 
           const present = suspensionOf(data, record.kind, record.name);
           const words = `${KIND_WORDS[record.kind].suspended(escapeControls(record.name))} ${onNodes(data)}`;
           return [
-            ["Effect", line(`${words}, "${escapeControls(record.reason)}", ${liftsWords(record, now)}`)] as const,
-            ...(present === undefined ? [] : [["Now", line(`suspended ${suspensionWords(present, now)}`)] as const]),
+            ["Effect", line(`${words}, "${escapeControls(record.reason)}", ${untilText(record, now)}`)] as const,
+            ...(present === undefined ? [] : [["Now", line(`suspended ${suspensionText(present, now)}`)] as const]),
           ];
         }),
       ...(before.length > MAX_LISTED ? [["", line(`and ${before.length - MAX_LISTED} more`)] as const] : []),
@@ -50,7 +50,7 @@ export function suspendAgainDialog(before: readonly SuspensionRecord[]): Dialog 
         const { kind, name, reason, until } = record;
         const duration = until === null ? {} : { duration: formatDuration(Math.max(1, Date.parse(until) - now)) };
         return actionOf("put_suspension", { params: { kind, name }, body: { reason, ...duration } }, () => ({
-          words: `${labelOf(record)} suspended again, ${liftsWords(record, now)}`,
+          words: `${labelOf(record)} suspended again, ${untilText(record, now)}`,
         }));
       }),
     }),

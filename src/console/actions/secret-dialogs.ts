@@ -6,7 +6,7 @@
 import { OPERATIONS } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
 import { sealingCommand } from "../format/command-line.ts";
-import { namesInWords } from "../format/name-list.ts";
+import { namesText } from "../format/name-list.ts";
 import { plural } from "../format/numbers.ts";
 import { actionOf } from "../model/action.ts";
 import { type Data, rowsOf } from "../model/data.ts";
@@ -26,7 +26,7 @@ export function secretsRemovalDialog(names: readonly string[]): Dialog {
     fields: [],
     lines: (_, { data }) => [
       ["Effect", line(`the sealed ${isOne ? "value is" : "values are"} gone ${onNodes(data)}. Cannot be undone`)],
-      ...(isOne ? [] : [["Secrets", line(namesInWords(names))] as const]),
+      ...(isOne ? [] : [["Secrets", line(namesText(names))] as const]),
       [
         "Then",
         line(
@@ -54,7 +54,7 @@ export function whySecretsGone(names: readonly string[], data: Data): string | u
   const there = new Set(rowsOf(data, "secrets").map(({ name }) => name));
   const gone = names.filter((name) => !there.has(name));
   if (gone.length === 0) return undefined;
-  return `${namesInWords(gone)} no longer exist${gone.length === 1 ? "s" : ""}`;
+  return `${namesText(gone)} no longer exist${gone.length === 1 ? "s" : ""}`;
 }
 
 const NAME = new RegExp(String(OPERATIONS.put_secret.params.keys.name.json["pattern"]));

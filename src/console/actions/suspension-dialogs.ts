@@ -9,7 +9,7 @@
 
 import type { SuspensionKind, SuspensionRecord } from "../../admin-api/index.ts";
 import { parseDuration } from "../../base/index.ts";
-import { namesInWords } from "../format/name-list.ts";
+import { namesText } from "../format/name-list.ts";
 import { plural } from "../format/numbers.ts";
 import { type Action, actionOf } from "../model/action.ts";
 import type { Context } from "../model/context.ts";
@@ -19,7 +19,7 @@ import { type Line, line } from "../model/text.ts";
 import { suspendAgainDialog } from "./resuspend-dialog.ts";
 import {
   DURATION_FIELD,
-  forWords,
+  durationText,
   KIND_FIELD,
   kindOf,
   nameField,
@@ -29,10 +29,10 @@ import {
   whyNoReason,
 } from "./suspension-fields.ts";
 import { reroutingOf, suspensionOf } from "./suspension-routes.ts";
-import { KIND_WORDS, labelOf, liftsWords, onNodes, type Suspendable, suspensionWords } from "./suspension-text.ts";
+import { KIND_WORDS, labelOf, onNodes, type Suspendable, suspensionText, untilText } from "./suspension-text.ts";
 
 export { activeSuspensions, suspensionOf } from "./suspension-routes.ts";
-export { labelOf, type Suspendable, suspensionWords } from "./suspension-text.ts";
+export { labelOf, type Suspendable, suspensionText } from "./suspension-text.ts";
 
 /** Subjects of one kind, one or more. */
 export interface Subjects {
@@ -110,7 +110,7 @@ export function liftSuspensionsDialog(chosen: readonly Suspendable[], { data: in
     lines(_, { data, now }) {
       const all = suspended(data);
       return [
-        ...all.slice(0, MAX_LISTED).map((it): Lines[number] => ["Effect", line(liftWords(it, data, now))]),
+        ...all.slice(0, MAX_LISTED).map((it): Lines[number] => ["Effect", line(liftText(it, data, now))]),
         ...moreLine(all.length - MAX_LISTED),
         ...(all.some(({ kind }) => ASKED_BY_CHECK.has(kind)) ? [PROBE] : []),
       ];
@@ -146,7 +146,7 @@ export function extendDialog({ kind, name }: Suspendable, { data }: Context): Di
       const suspension = suspensionOf(context.data, kind, name);
       if (suspension === undefined) return [["Now", line("not suspended", "warn")]];
       return [
-        ["Now", line(suspensionWords(suspension, context.now))],
+        ["Now", line(suspensionText(suspension, context.now))],
         ["Effect", newEnd(label, suspension, durationOf(values), context.now)],
         ["Then", line("it is recorded under your name, with the reason below")],
       ];
@@ -171,7 +171,7 @@ export function whyAllSuspended(data: Data, { kind, names }: Subjects): string |
   const [name = ""] = names;
   const by = suspensionOf(data, kind, name);
   return names.length === 1 && by !== undefined
-    ? `${labelOf({ kind, name })} is suspended already, by ${namesInWords([by.by])}`
+    ? `${labelOf({ kind, name })} is suspended already, by ${namesText([by.by])}`
     : `all ${names.length} are suspended already`;
 }
 
@@ -179,7 +179,7 @@ export function whyAllSuspended(data: Data, { kind, names }: Subjects): string |
 export function whyNotSuspended(data: Data, subjects: readonly Suspendable[]): string | undefined {
   if (subjects.some(({ kind, name }) => suspensionOf(data, kind, name) !== undefined)) return undefined;
   return subjects.length === 1
-    ? `${namesInWords(subjects.map(({ name }) => name))} is not suspended`
+    ? `${namesText(subjects.map(({ name }) => name))} is not suspended`
     : `none of these ${subjects.length} is suspended`;
 }
 
@@ -198,7 +198,7 @@ function whyUnknown(kind: SuspensionKind, name: string, data: Data): string | un
   const list = LISTS[kind];
   const known = list === undefined ? undefined : data.get({ id: list })?.value;
   if (known === undefined || known.some((row) => row.name === name)) return undefined;
-  return `there is no ${KIND_WORDS[kind].one} named ${namesInWords([name])}`;
+  return `there is no ${KIND_WORDS[kind].one} named ${namesText([name])}`;
 }
 
 /** Lists that contain all names of a kind. */
@@ -220,17 +220,17 @@ function consequences(kind: SuspensionKind, names: readonly string[], data: Data
   const unsuspended = notSuspended(kind, names, data);
   const before = names.filter((name) => !unsuspended.includes(name));
   return [
-    ["Effect", line(effectWords(kind, unsuspended.length === 0 ? names : unsuspended, data))],
+    ["Effect", line(effectText(kind, unsuspended.length === 0 ? names : unsuspended, data))],
     ...(kind === "provider" ? rerouted(names, data) : []),
     ...(before.length === 0
       ? []
-      : [["Already", line(`${namesInWords(before)} is suspended already and is left unchanged`, "warn")] as const]),
+      : [["Already", line(`${namesText(before)} is suspended already and is left unchanged`, "warn")] as const]),
   ];
 }
 
-function effectWords(kind: SuspensionKind, names: readonly string[], data: Data): string {
+function effectText(kind: SuspensionKind, names: readonly string[], data: Data): string {
   const { many, one, suspended } = KIND_WORDS[kind];
-  const named = names.length === 1 ? namesInWords(names) : `these ${plural(names.length, one, many)}`;
+  const named = names.length === 1 ? namesText(names) : `these ${plural(names.length, one, many)}`;
   const subject = kind === "provider" || names.length > 1 ? named : `${one} ${named}`;
   const inFlight = rowsOf(data, "backends").filter(({ name }) => names.includes(name));
   const running = inFlight.reduce((sum, { in_flight }) => sum + in_flight, 0);
@@ -257,10 +257,10 @@ function rerouted(names: readonly string[], data: Data): Lines {
           ? `no model is routed to ${names.length === 1 ? "it" : "them"} first`
           : replacements.length === 0
             ? `${possessive} models go to: no provider`
-            : `${possessive} models go to: ${namesInWords(replacements)}`,
+            : `${possessive} models go to: ${namesText(replacements)}`,
       ),
     ],
-    ["", unserved.length === 0 ? line(left) : line(`${left} (${namesInWords(unserved, MAX_UNSERVED)})`, "fail")],
+    ["", unserved.length === 0 ? line(left) : line(`${left} (${namesText(unserved, MAX_UNSERVED)})`, "fail")],
   ];
 }
 
@@ -272,10 +272,10 @@ const MAX_LISTED = 8;
 
 const moreLine = (more: number): Lines => (more > 0 ? [["", line(`and ${more} more`)]] : []);
 
-function liftWords(suspension: SuspensionRecord, data: Data, now: number): string {
+function liftText(suspension: SuspensionRecord, data: Data, now: number): string {
   const { kind, by, reason } = suspension;
-  const [who, why] = [namesInWords([by]), namesInWords([reason])];
-  return `${labelOf(suspension)} ${KIND_WORDS[kind].lifted} ${onNodes(data)}. Suspended by ${who} for "${why}", ${liftsWords(suspension, now)}`;
+  const [who, why] = [namesText([by]), namesText([reason])];
+  return `${labelOf(suspension)} ${KIND_WORDS[kind].lifted} ${onNodes(data)}. Suspended by ${who} for "${why}", ${untilText(suspension, now)}`;
 }
 
 function newEnd(label: string, { until }: SuspensionRecord, duration: string, now: number): Line {
@@ -296,7 +296,7 @@ function putAction({ kind, name }: Suspendable, values: FieldValues): Action {
       params: { kind, name },
       body: { reason: values["reason"] ?? "", ...(duration !== UNTIL_LIFTED && { duration }) },
     },
-    () => ({ words: `${labelOf({ kind, name })} suspended ${forWords(duration)}` }),
+    () => ({ words: `${labelOf({ kind, name })} suspended ${durationText(duration)}` }),
   );
 }
 
@@ -312,7 +312,7 @@ function titleOf(kind: SuspensionKind, names: readonly string[]): string {
   return names.length === 1 ? labelOf({ kind, name }) : plural(names.length, one, many);
 }
 
-const namesLine = (names: readonly string[]): Lines => (names.length > 1 ? [["Names", line(namesInWords(names))]] : []);
+const namesLine = (names: readonly string[]): Lines => (names.length > 1 ? [["Names", line(namesText(names))]] : []);
 
 function confirmed(does: string, kind: SuspensionKind, number: number): Dialog["confirm"] {
   return number === 1 ? { kind: "yes", does } : typedCount(does, number, KIND_WORDS[kind].many);

@@ -73,4 +73,4 @@ export const kindOf = (text: string | undefined): SuspensionKind =>
   SUSPENSION_KINDS.find((kind) => kind === text) ?? "provider";
 
 /** Returns `for 30m` or `until lifted`. */
-export const forWords = (duration: string): string => (duration === UNTIL_LIFTED ? duration : `for ${duration}`);
+export const durationText = (duration: string): string => (duration === UNTIL_LIFTED ? duration : `for ${duration}`);

@@ -14,7 +14,7 @@ export interface Suspendable {
 /** Returns `provider:acme-chat`. */
 export const labelOf = ({ kind, name }: Suspendable): string => `${kind}:${escapeControls(name)}`;
 
-interface KindWords {
+interface KindText {
   readonly one: string;
   readonly many: string;
   /** Describes the effect of a suspension. `names` is one name, or several separated by commas. */
@@ -23,7 +23,7 @@ interface KindWords {
   readonly lifted: string;
 }
 
-export const KIND_WORDS: Readonly<Record<SuspensionKind, KindWords>> = {
+export const KIND_WORDS: Readonly<Record<SuspensionKind, KindText>> = {
   provider: {
     one: "provider",
     many: "providers",
@@ -75,11 +75,11 @@ export function onNodes(data: Data): string {
 }
 
 /** Returns `lifts in 12m 02s` or `until lifted`. */
-export function liftsWords({ until }: Pick<SuspensionRecord, "until">, now: number): string {
+export function untilText({ until }: Pick<SuspensionRecord, "until">, now: number): string {
   return until === null ? "until lifted" : `lifts in ${span(Date.parse(until) - now)}`;
 }
 
 /** Describes a suspension: `"key rotation" by alice@example, lifts in 12m 02s`. */
-export function suspensionWords(of: Pick<SuspensionRecord, "reason" | "by" | "until">, now: number): string {
-  return `"${escapeControls(of.reason)}" by ${escapeControls(of.by)}, ${liftsWords(of, now)}`;
+export function suspensionText(of: Pick<SuspensionRecord, "reason" | "by" | "until">, now: number): string {
+  return `"${escapeControls(of.reason)}" by ${escapeControls(of.by)}, ${untilText(of, now)}`;
 }

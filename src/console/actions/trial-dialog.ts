@@ -30,7 +30,7 @@ export function trialWhy(trial: Trial | undefined): string | undefined {
   return undefined;
 }
 
-export function whereWords({ source, file, revision }: Pick<DocumentChange, "source" | "file" | "revision">): string {
+export function locationText({ source, file, revision }: Pick<DocumentChange, "source" | "file" | "revision">): string {
   return file === undefined
     ? `source ${escapeControls(source)}, over revision ${revision}`
     : `the file ${escapeControls(file)}, which is then reloaded`;
@@ -98,7 +98,7 @@ export function trialDialog(options: TrialDialogOptions, opened: Context): Dialo
       const differing = differenceOfTrial(trial).filter((it) => textOfLine(it) !== "");
       const left = differing.length - MOST_LINES;
       return [
-        ["Writes", line(whereWords(change))],
+        ["Writes", line(locationText(change))],
         ...options.lines(context),
         ...compilingLines(trial).map((it) => ["Compiles", it] as const),
         ...differing.slice(0, MOST_LINES).map((it, at) => [at === 0 ? "Difference" : "", it] as const),

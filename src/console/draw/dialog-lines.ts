@@ -10,7 +10,7 @@ import type { Field, Task } from "../model/dialog.ts";
 import type { DialogState, State } from "../model/state.ts";
 import { BLANK, type Line, line, type Span } from "../model/text.ts";
 import { contextOf } from "../store/current-view.ts";
-import { underWayWords } from "../store/progress-text.ts";
+import { progressText } from "../store/progress-text.ts";
 import { boxOf, commandsOf, whyNotConfirmed } from "../store/step-dialog.ts";
 import { editLine } from "./edit-line.ts";
 import { REHEARSAL_LABEL, rehearsalLines } from "./rehearsal-lines.ts";
@@ -39,7 +39,7 @@ export function dialogText(state: State, open: DialogState, cells: number): Dial
       return {
         body: wrapLine(line(open.stage.words), cells),
         focusAt: undefined,
-        foot: [BLANK, ...wrapLine(line(underWayWords(state, open.stage.since), "dim"), cells)],
+        foot: [BLANK, ...wrapLine(line(progressText(state, open.stage.since), "dim"), cells)],
       };
     case "done":
       return {

@@ -31,7 +31,7 @@ import { drawHeader, drawHealth } from "./header.ts";
 import { drawFlash, drawHints } from "./hints.ts";
 import { drawStatus, isOld } from "./status-lines.ts";
 import { drawTable } from "./table-lines.ts";
-import { drawFoot, drawTitle, positionWords } from "./title.ts";
+import { drawFoot, drawTitle, positionText } from "./title.ts";
 
 export type DrawWorkbench = (
   workbench: WorkbenchState,
@@ -103,7 +103,7 @@ function drawBody(state: State, views: readonly View[], drawWorkbench: DrawWorkb
   if (isHelpOpen(state)) {
     const { lines, offset } = helpOf(state, views);
     const shown = lines.slice(offset, offset + bodyRows(size));
-    return { lines: inSides(shown, columns), position: [positionWords(offset, shown.length, lines.length)] };
+    return { lines: inSides(shown, columns), position: [positionText(offset, shown.length, lines.length)] };
   }
   if (state.page !== undefined) return drawText(state, views, false);
   const view = viewOf(state, views);
@@ -146,7 +146,7 @@ function drawText(state: State, views: readonly View[], isDimmed: boolean): Body
   const shown = text.lines.slice(text.offset, text.offset + rows);
   return {
     lines: inSides(isDimmed ? shown.map((line) => allIn(line, "dim")) : shown, state.size.columns),
-    position: [positionWords(text.offset, shown.length, text.lines.length)],
+    position: [positionText(text.offset, shown.length, text.lines.length)],
   };
 }
 
@@ -193,7 +193,7 @@ function drawTableBody(
       ...fill(table.lines, rows).map((line, at) => [...line, ...(dimmed(side)[at] ?? BLANK)]),
       ...inSides(dimmed(pane), columns),
     ],
-    position: [table.scrolled, positionWords(tableState.offset, shown, listing.order.length)],
+    position: [table.scrolled, positionText(tableState.offset, shown, listing.order.length)],
   };
 }
 

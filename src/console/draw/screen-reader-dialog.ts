@@ -4,7 +4,7 @@ import type { Field } from "../model/dialog.ts";
 import type { DialogState, State } from "../model/state.ts";
 import { textOfLine } from "../model/text.ts";
 import { contextOf } from "../store/current-view.ts";
-import { underWayWords } from "../store/progress-text.ts";
+import { progressText } from "../store/progress-text.ts";
 import { whyNotConfirmed } from "../store/step-dialog.ts";
 import { requestsOf, unseen } from "./dialog-lines.ts";
 import { REHEARSAL_LABEL, rehearsalLines } from "./rehearsal-lines.ts";
@@ -22,7 +22,7 @@ export function speakDialog(state: State, open: DialogState): ReaderTree {
       return [
         title,
         { ...textNode(plain(stage.words)), state: { busy: true } },
-        textNode(plain(underWayWords(state, stage.since))),
+        textNode(plain(progressText(state, stage.since))),
       ];
     case "done":
       return [

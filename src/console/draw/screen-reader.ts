@@ -28,7 +28,7 @@ import { hintsOf } from "./hints.ts";
 import { speakDialog } from "./screen-reader-dialog.ts";
 import { plain, type ReaderNode, type ReaderTree, textNode } from "./screen-reader-node.ts";
 import { drawStatus, noticeOf } from "./status-lines.ts";
-import { positionWords } from "./title.ts";
+import { positionText } from "./title.ts";
 
 export type { ReaderNode, ReaderTree } from "./screen-reader-node.ts";
 
@@ -125,7 +125,7 @@ function speakTable(state: State, views: readonly View[], view: View, body: Tabl
   const under = order[cursor];
   const pane = under === undefined ? [] : (body.pane?.(table.idOf(under), context) ?? []);
   const caption = [
-    positionWords(offset, shown.length, order.length) ?? `${total} rows`,
+    positionText(offset, shown.length, order.length) ?? `${total} rows`,
     `sort ${sort.column} ${sort.isDescending ? "descending" : "ascending"}`,
     ...(filter === "" ? [] : [`filter ${filter}, ${order.length} of ${total}`]),
   ].join(", ");
@@ -140,7 +140,7 @@ function speakText(state: State, views: readonly View[]): ReaderTree {
   const text = textOf(state, views);
   if (text === undefined) return [{ ...textNode("loading"), state: { busy: true } }];
   const shown = text.lines.slice(text.offset, text.offset + bodyRows(state.size));
-  const position = positionWords(text.offset, shown.length, text.lines.length);
+  const position = positionText(text.offset, shown.length, text.lines.length);
   return [
     ...(position === undefined ? [] : [textNode(`lines ${position}`)]),
     ...shown.map((line) => textNode(plain(textOfLine(line)))),

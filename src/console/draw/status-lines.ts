@@ -48,7 +48,7 @@ export function drawStatus(status: ViewStatus, { now, link }: State): readonly L
         line(`OFFLINE: ${unreachable(status.endpoint.name, wordsOf(status.failure))}`, "fail"),
         BLANK,
         line(
-          `Next try ${inWords(status.retryAt, now)}; r tries now${link.endpoints > 1 ? ", O tries the next gateway" : ""}.`,
+          `Next try ${remainingText(status.retryAt, now)}; r tries now${link.endpoints > 1 ? ", O tries the next gateway" : ""}.`,
           "dim",
         ),
       ];
@@ -76,7 +76,7 @@ export function noticeOf(status: ViewStatus, { now, link }: State): Line | undef
     case "offline":
       if (!status.hasData) return undefined;
       return line(
-        `OFFLINE since ${shortSpan(now - status.since)}: ${wordsOf(status.failure)}; retry ${inWords(status.retryAt, now)}; r tries now${link.endpoints > 1 ? "; O next gateway" : ""}`,
+        `OFFLINE since ${shortSpan(now - status.since)}: ${wordsOf(status.failure)}; retry ${remainingText(status.retryAt, now)}; r tries now${link.endpoints > 1 ? "; O next gateway" : ""}`,
         "fail",
       );
     case "signed_out":
@@ -91,7 +91,7 @@ export function isOld(status: ViewStatus): boolean {
   return (status.kind === "failed" || status.kind === "offline" || status.kind === "signed_out") && status.hasData;
 }
 
-const inWords = (at: number, now: number): string => `in ${shortSpan(at - now)}`;
+const remainingText = (at: number, now: number): string => `in ${shortSpan(at - now)}`;
 
 /** Returns the message that the endpoint cannot be reached. Names the endpoint only once. */
 const unreachable = (endpoint: string, words: string): string =>

@@ -3,9 +3,9 @@
 import { cellsOf, escapeControls } from "../../base/index.ts";
 import { borderLine } from "../format/box-frame.ts";
 import { cellsOfLine, cutLine } from "../format/fit.ts";
-import { gapWords } from "../format/missing-nodes.ts";
+import { gapText } from "../format/missing-nodes.ts";
 import { count, plural } from "../format/numbers.ts";
-import { coverageWords } from "../model/nodes.ts";
+import { coverageText } from "../model/nodes.ts";
 import type { State } from "../model/state.ts";
 import type { Line, Span } from "../model/text.ts";
 import type { View } from "../model/view.ts";
@@ -29,13 +29,13 @@ export function drawTitle(state: State, views: readonly View[], status: ViewStat
     const { title, lines, filter } = state.page;
     const words = [
       { text: title, tone: "strong" as const },
-      ...(lines === undefined ? [titlePart("loading")] : filterWords(state, views, filter)),
+      ...(lines === undefined ? [titlePart("loading")] : filterSpans(state, views, filter)),
     ];
     return borderLine("top", columns, { left: words });
   }
   const view = viewOf(state, views);
   const right = missing(state, views);
-  const words = [...viewWords(state, view), ...rowWords(state, views, status), ...coverageSpans(state, view, status)];
+  const words = [...viewSpans(state, view), ...rowSpans(state, views, status), ...coverageSpans(state, view, status)];
   // Corners, blanks and dashes of the border take six cells.
   const room = columns - 6 - (right.length === 0 ? 0 : cellsOfLine(right) + 3);
   const tabs = tabsOf(view, views).find((it) => cellsOfLine([...words, ...it]) <= room) ?? [];
@@ -46,10 +46,10 @@ export function drawTitle(state: State, views: readonly View[], status: ViewStat
 function missing(state: State, views: readonly View[]): Line {
   const gaps = gapsOf(state, views);
   if (gaps === undefined) return [];
-  return cutLine([{ text: gapWords(gaps), tone: "warn" }], Math.floor(state.size.columns / 2));
+  return cutLine([{ text: gapText(gaps), tone: "warn" }], Math.floor(state.size.columns / 2));
 }
 
-function viewWords({ place }: State, { title, digit, id }: View): readonly Span[] {
+function viewSpans({ place }: State, { title, digit, id }: View): readonly Span[] {
   return [
     { text: title, tone: "strong" },
     ...(place.subject === undefined ? [] : [{ text: ` ${place.subject}` }]),
@@ -61,22 +61,22 @@ function viewWords({ place }: State, { title, digit, id }: View): readonly Span[
 function coverageSpans(state: State, { needs, body }: View, status: ViewStatus): readonly Span[] {
   if (insteadOfRows(status) !== undefined) return [];
   const [need] = body.kind === "table" ? needs(state.place.subject) : [];
-  const coverage = need === undefined ? undefined : coverageWords(contextOf(state).data, need);
+  const coverage = need === undefined ? undefined : coverageText(contextOf(state).data, need);
   return coverage === undefined ? [] : [titlePart(escapeControls(coverage))];
 }
 
-function rowWords(state: State, views: readonly View[], status: ViewStatus): readonly Span[] {
+function rowSpans(state: State, views: readonly View[], status: ViewStatus): readonly Span[] {
   const instead = insteadOfRows(status);
   if (instead !== undefined) return [titlePart(instead)];
   const listing = listingOf(state, views);
   const { filter, isNarrowed, marks, isWide } = tableStateOf(state);
-  if (listing === undefined) return filterWords(state, views, filter);
+  if (listing === undefined) return filterSpans(state, views, filter);
   return [
     titlePart(plural(listing.total, "row")),
     ...(marks.size > 0 ? [titlePart(`${count(marks.size)} marked`)] : []),
     titlePart(`sort: ${listing.sort.column} ${listing.sort.isDescending ? "desc" : "asc"}`),
     ...(isNarrowed ? [titlePart("attention only")] : []),
-    ...filterWords(state, views, filter),
+    ...filterSpans(state, views, filter),
     ...(isWide ? [titlePart("wide")] : []),
   ];
 }
@@ -97,7 +97,7 @@ function insteadOfRows(status: ViewStatus): string | undefined {
   }
 }
 
-function filterWords(state: State, views: readonly View[], filter: string): readonly Span[] {
+function filterSpans(state: State, views: readonly View[], filter: string): readonly Span[] {
   const listing = state.page === undefined ? listingOf(state, views) : undefined;
   const { isNarrowed } = tableStateOf(state);
   if (filter === "" && !(isNarrowed && listing !== undefined)) return [];
@@ -131,7 +131,7 @@ function tabsOf({ group, id }: View, views: readonly View[]): readonly Line[] {
 const titlePart = (text: string): Span => ({ text: `   ${text}` });
 
 /** Returns the visible range, `12-40 of 10,000`; `undefined` if everything is visible. */
-export function positionWords(offset: number, shown: number, total: number): string | undefined {
+export function positionText(offset: number, shown: number, total: number): string | undefined {
   if (total === 0 || shown >= total) return undefined;
   return `${count(offset + 1)}-${count(Math.min(total, offset + shown))} of ${count(total)}`;
 }

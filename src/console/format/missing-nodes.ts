@@ -7,7 +7,7 @@ import type { Gaps } from "../model/data.ts";
 const NAMED = 3;
 
 /** Describes missing nodes for a title: `n3 HAS NOT ANSWERED, MORE ON n1`; empty if nothing is missing. */
-export function gapWords({ unanswered, cut, isOfOne = false }: Gaps): string {
+export function gapText({ unanswered, cut, isOfOne = false }: Gaps): string {
   const has = unanswered.length === 1 ? "HAS" : "HAVE";
   return [
     ...(unanswered.length === 0 ? [] : [`${named(unanswered)} ${has} NOT ANSWERED`]),

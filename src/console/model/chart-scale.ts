@@ -9,7 +9,7 @@ export interface ScaleSpec {
   readonly buckets: number;
   /** Span and bucket in words. */
   readonly words: string;
-  readonly bucketWords: string;
+  readonly bucketText: string;
 }
 
 export const CHART_SCALES: Readonly<Record<ChartScale, ScaleSpec>> = {
@@ -18,9 +18,9 @@ export const CHART_SCALES: Readonly<Record<ChartScale, ScaleSpec>> = {
     bucketMs: 10_000,
     buckets: 90,
     words: "15 minutes",
-    bucketWords: "ten seconds",
+    bucketText: "ten seconds",
   },
-  "1h": { list: "list_history_minutes", bucketMs: 60_000, buckets: 60, words: "1 hour", bucketWords: "minute" },
+  "1h": { list: "list_history_minutes", bucketMs: 60_000, buckets: 60, words: "1 hour", bucketText: "minute" },
 };
 
 export const isChartScale = (value: unknown): value is ChartScale =>

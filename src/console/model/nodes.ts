@@ -37,7 +37,7 @@ const OF_EVERY_NODE: ReadonlySet<ReadableId> = new Set<ReadableId>([
  * Returns `of all 3 nodes`, `of 2 of 3 nodes` or `of n1`; `undefined` if the reading is the same on every node, or not known
  * yet.
  */
-export function coverageWords(data: Data, need: Need): string | undefined {
+export function coverageText(data: Data, need: Need): string | undefined {
   if (!OF_EVERY_NODE.has(need.id)) return undefined;
   const reading = data.get(need);
   const node = data.get({ id: "get_status" })?.value?.node;

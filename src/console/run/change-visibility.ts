@@ -105,7 +105,7 @@ async function askEndpoints(
 ): Promise<void> {
   await Promise.all(
     endpoints.map(async ({ endpoint }) => {
-      const client = createAdminClient({ door: endpoint, timeLimitMs: ENDPOINT_LIMIT_MS });
+      const client = createAdminClient({ address: endpoint, timeLimitMs: ENDPOINT_LIMIT_MS });
       try {
         const status = await client.call("get_status", {}, { signal });
         if (status.applied_index >= index) onThere(status.node);

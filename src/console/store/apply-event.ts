@@ -114,12 +114,12 @@ function withLink(state: State, link: Link): State {
   const before = state.link.state.kind;
   if (link.endpoint.name === state.link.endpoint.name && link.state.kind === before) return { ...state, link };
   const after = unlinked({ ...state, link });
-  return withWords(
+  return withLinkMessage(
     link.endpoint.name === state.link.endpoint.name ? after : noticed(after, `connected to ${link.endpoint.name}`),
   );
 }
 
-function withWords(state: State): State {
+function withLinkMessage(state: State): State {
   const { link } = state;
   switch (link.state.kind) {
     case "offline":

@@ -3,7 +3,7 @@
  * rows by their names. Best match first, then the most recently visited.
  */
 
-import { namesInWords } from "../format/name-list.ts";
+import { namesText } from "../format/name-list.ts";
 import { VERBS } from "../model/key-bindings.ts";
 import type { PromptState, State } from "../model/state.ts";
 import type { Place, View } from "../model/view.ts";
@@ -187,7 +187,7 @@ function verbCommand(state: State, views: readonly View[], text: string): Comman
   const exact = found.filter(([, { match }]) => match === 0);
   const [only, second] = exact.length > 0 ? exact : found;
   if (only !== undefined && second === undefined) return only[0].command;
-  const kinds = namesInWords([...new Set(verbs.flatMap(({ view }) => view.rows ?? []))], MOST_KINDS);
+  const kinds = namesText([...new Set(verbs.flatMap(({ view }) => view.rows ?? []))], MOST_KINDS);
   return {
     kind: "wrong",
     words:

@@ -5,7 +5,7 @@
  */
 
 import { nearest } from "../../base/index.ts";
-import { namesInWords } from "../format/name-list.ts";
+import { namesText } from "../format/name-list.ts";
 import type { VerbId } from "../model/key-bindings.ts";
 import type { Place, View } from "../model/view.ts";
 
@@ -68,7 +68,7 @@ export function viewNamed(name: string, views: readonly View[]): View | string {
   const [first] = matching;
   if (first !== undefined && matching.length === 1) return first;
   if (first !== undefined)
-    return `${name} may be ${namesInWords(
+    return `${name} may be ${namesText(
       matching.map(({ id }) => id),
       MOST_NAMED,
     )}`;

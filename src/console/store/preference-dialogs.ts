@@ -67,7 +67,7 @@ function favoriteHere(state: State): Favorite {
 }
 
 /** Describes a saved view: `Keys, filter prod, sort used % desc`. */
-function favoriteWords({ place, filter, sort, isNarrowed }: Favorite, views: readonly View[]): string {
+function favoriteText({ place, filter, sort, isNarrowed }: Favorite, views: readonly View[]): string {
   const title = views.find(({ id }) => id === place.view)?.title ?? place.view;
   return [
     escapeControls(place.subject === undefined ? title : `${title} ${place.subject}`),
@@ -86,13 +86,13 @@ const FORGET = "clear the key";
 export function keepDialog(state: State, views: readonly View[]): Dialog {
   const { favorites } = state.preferences;
   const here = favoriteHere(state);
-  const words = favoriteWords(here, views);
+  const words = favoriteText(here, views);
   const keys = FAVORITE_CHORDS.map((chord) => ({ chord, text: chordText(chord) }));
   const chordOf = (text = ""): Chord => keys.find((key) => key.text === text)?.chord ?? "f1";
   const initial =
     keys.find(({ chord }) => {
       const held = favorites.get(chord);
-      return held !== undefined && favoriteWords(held, views) === words;
+      return held !== undefined && favoriteText(held, views) === words;
     }) ??
     keys.find(({ chord }) => !favorites.has(chord)) ??
     keys[0];
@@ -117,7 +117,7 @@ export function keepDialog(state: State, views: readonly View[]): Dialog {
           "Now",
           held === undefined
             ? line("free", "dim")
-            : line(`${favoriteWords(held, views)}${does === KEEP ? ", which is replaced" : ""}`),
+            : line(`${favoriteText(held, views)}${does === KEEP ? ", which is replaced" : ""}`),
         ],
       ];
     },

@@ -7,7 +7,7 @@ import type { State } from "../model/state.ts";
  * Returns the message. Without a leader, the gateway waits for one for a limited time and then refuses the request without
  * effect. The message counts down the remaining seconds.
  */
-export function underWayWords({ data, now }: State, since: number): string {
+export function progressText({ data, now }: State, since: number): string {
   if (data.get({ id: "get_status" })?.value?.leader !== null) return "running …";
   const seconds = Math.ceil((since + LEADER_WAIT_MS - now) / 1_000);
   return seconds > 0

@@ -1,7 +1,7 @@
 /** Prompt at the bottom: a command, a filter that applies while it is typed, or the answer to a verb's question. */
 
 import { applyEdit, editAtEnd } from "../edit/edit.ts";
-import { namesInWords } from "../format/name-list.ts";
+import { namesText } from "../format/name-list.ts";
 import { VERBS } from "../model/key-bindings.ts";
 import type { KeyEvent } from "../model/key-event.ts";
 import type { PromptState, State, Step } from "../model/state.ts";
@@ -130,7 +130,7 @@ function entered(before: State, prompt: PromptState, views: readonly View[]): St
 /** Adds the kinds of rows whose names could not be read to the message that nothing was found. */
 function withUnreadNames(command: Command, unread: readonly string[]): Command {
   if (command.kind !== "wrong" || unread.length === 0) return command;
-  return { kind: "wrong", words: `${command.words}; could not read the names of ${namesInWords(unread, MOST_UNREAD)}` };
+  return { kind: "wrong", words: `${command.words}; could not read the names of ${namesText(unread, MOST_UNREAD)}` };
 }
 
 function run(state: State, command: Command, views: readonly View[]): Step {

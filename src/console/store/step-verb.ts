@@ -1,6 +1,6 @@
 /** Verb letters: starts a verb that the view offers, and explains why one is not offered or unavailable. */
 
-import { namesInWords } from "../format/name-list.ts";
+import { namesText } from "../format/name-list.ts";
 import { VERBS, type VerbId } from "../model/key-bindings.ts";
 import type { Chord } from "../model/key-event.ts";
 import type { State, Step } from "../model/state.ts";
@@ -47,5 +47,5 @@ function whereOffered(verb: VerbId, views: readonly View[]): string {
   const { chord, does } = VERBS[verb];
   const ids = views.filter(({ offers }) => offers.some((offer) => offer.verb === verb)).map(({ id }) => id);
   if (ids.length === 0) return `${chord} (${does}) is not available here`;
-  return `${chord} (${does}) is not available here; use it in: ${namesInWords(ids, MOST_NAMED)}`;
+  return `${chord} (${does}) is not available here; use it in: ${namesText(ids, MOST_NAMED)}`;
 }

@@ -6,7 +6,7 @@
 
 import type { AcknowledgementRecord } from "../../admin-api/index.ts";
 import { activeAcknowledgements } from "../actions/acknowledgement-dialogs.ts";
-import { namesInWords } from "../format/name-list.ts";
+import { namesText } from "../format/name-list.ts";
 import { span } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
 import { rowsOf } from "../model/data.ts";
@@ -34,7 +34,7 @@ export function withoutAcknowledged(items: readonly AttentionItem[], context: Co
 
 /** Returns the reason why an acknowledged alert is shown; `undefined` if it stays hidden. */
 function whyShown(item: AttentionItem, row: AcknowledgementRecord, context: Context): string | undefined {
-  const by = namesInWords([row.by]);
+  const by = namesText([row.by]);
   if (isWorse(item, row)) return `worse than when ${by} acknowledged it`;
   const away = awayMs(row, context);
   if (away !== undefined) return `back after ${span(away)} since ${by} acknowledged it`;

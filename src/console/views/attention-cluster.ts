@@ -11,7 +11,7 @@ import { type Quorum, quorumOf } from "../actions/cluster-quorum.ts";
 import { count, plural } from "../format/numbers.ts";
 import { rowsOf } from "../model/data.ts";
 import type { AttentionItem, AttentionSource, Seen, Severity } from "./attention-item.ts";
-import { contactWords } from "./cluster-members.ts";
+import { contactText } from "./cluster-members.ts";
 
 export const SILENT_MEMBERS: AttentionSource = {
   needs: [{ id: "list_cluster_members" }],
@@ -54,7 +54,7 @@ const LONG_SILENCE_MS = 3_600_000;
 
 function silent(member: ClusterMemberRecord, { voters, reachable, quorum, isMet }: Quorum): AttentionItem {
   const { id, last_contact_ms: ms } = member;
-  const since = ms === null ? "silent, last contact not known" : `silent ${contactWords(ms)}`;
+  const since = ms === null ? "silent, last contact not known" : `silent ${contactText(ms)}`;
   const left = `${reachable} of ${plural(voters, "voter")} reachable, quorum ${quorum}`;
   return {
     id: `member:${id}`,
@@ -100,7 +100,7 @@ function wrongClock(member: ClusterMemberRecord, ahead: number): AttentionItem {
     what: "CLOCK",
     kind: "member",
     name: member.id,
-    says: `its clock is ${contactWords(Math.abs(ahead))} ${ahead > 0 ? "ahead of" : "behind"} the others: check the time synchronization of its machine`,
+    says: `its clock is ${contactText(Math.abs(ahead))} ${ahead > 0 ? "ahead of" : "behind"} the others: check the time synchronization of its machine`,
     goes: { place: { view: "cluster" }, row: member.id },
     json: member,
   };
@@ -116,7 +116,7 @@ export const LOG_AHEAD: AttentionSource = {
     const node = status(context);
     const ms = node?.time?.log_ahead_ms ?? 0;
     if (node === undefined || ms === 0) return [];
-    const until = `the time of the log is ${contactWords(ms)} ahead of the members' clocks`;
+    const until = `the time of the log is ${contactText(ms)} ahead of the members' clocks`;
     return [
       {
         ...ofNode(node, { id: "log:ahead", what: "TIME", kind: "cluster", view: "cluster", words: "" }),

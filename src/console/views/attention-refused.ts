@@ -1,12 +1,12 @@
 /** Alerts about refused callers: keys, users or agents whose requests were refused in the last minute. */
 
 import type { RefusalRecord } from "../../admin-api/index.ts";
-import { namesInWords } from "../format/name-list.ts";
+import { namesText } from "../format/name-list.ts";
 import { count } from "../format/numbers.ts";
 import { rowsOf } from "../model/data.ts";
 import type { AttentionItem, AttentionSource } from "./attention-item.ts";
 import { requestsOfSubject } from "./keys-filters.ts";
-import { callerWords, causeWords, refusalId } from "./refusals.ts";
+import { callerText, causeText, refusalId } from "./refusals.ts";
 
 /** Maximum number of separate rows; a refused client retries, and there may be hundreds. */
 const MOST_CALLERS = 6;
@@ -44,7 +44,7 @@ function refusedItem(rows: Refused): AttentionItem {
   const { caller_kind: kind, caller, code, cause } = row;
   const minute = minuteOf(rows);
   const hour = rows.reduce((sum, { last_hour: refused }) => sum + refused, 0);
-  const by = causeWords(row);
+  const by = causeText(row);
   // Only a note: scanners are normal, and a suspended caller is refused on purpose.
   const isMeant = kind === "unrecognised" || cause === "suspension";
   const isUnknown = caller === null || kind === "unrecognised";
@@ -59,8 +59,8 @@ function refusedItem(rows: Refused): AttentionItem {
     since: Math.min(...rows.map(({ first_at: first }) => Date.parse(first))),
     what: "REFUSED",
     kind: kind === "unrecognised" || kind === "others" ? "caller" : kind,
-    name: isUnknown ? callerWords(row) : caller,
-    says: `${causeFirst(row)} refused ${count(minute)}/min${by === "" ? "" : ` with ${code}`}, ${count(hour)} in the hour, on ${namesInWords(rows.map(({ node }) => node))}`,
+    name: isUnknown ? callerText(row) : caller,
+    says: `${causeFirst(row)} refused ${count(minute)}/min${by === "" ? "" : ` with ${code}`}, ${count(hour)} in the hour, on ${namesText(rows.map(({ node }) => node))}`,
     goes: {
       place: { view: "refusals" },
       row: refusalId(rows.reduce((a, b) => (b.last_minute > a.last_minute ? b : a))),
@@ -74,7 +74,7 @@ function refusedItem(rows: Refused): AttentionItem {
 function causeFirst(row: RefusalRecord): string {
   const { cause, cause_name: name, code } = row;
   if (cause === "rule" || cause === "credential") return name ?? code;
-  return causeWords(row) || code;
+  return causeText(row) || code;
 }
 
 function othersItem(groups: readonly Refused[]): AttentionItem {

@@ -5,7 +5,7 @@
 
 import type { BudgetRecord, RefusalRecord, SuspensionRecord } from "../../admin-api/index.ts";
 import { activeSuspensions, reroutingOf } from "../actions/suspension-routes.ts";
-import { namesInWords } from "../format/name-list.ts";
+import { namesText } from "../format/name-list.ts";
 import { count, percent, plural } from "../format/numbers.ts";
 import { type Data, rowsOf } from "../model/data.ts";
 import { sumOf } from "../model/nodes.ts";
@@ -58,7 +58,7 @@ function failingItem<Row extends Measured>(
   const some = differing(met.parts);
   const those = some === undefined ? [met.record] : met.parts.filter(({ node }) => some.nodes.includes(node));
   const { error_ratio: ratio, rate, in_flight: inFlight } = sumOf(those);
-  const onlyOn = some === undefined ? "" : `only on ${namesInWords(some.nodes, FEW_NAMES)}: `;
+  const onlyOn = some === undefined ? "" : `only on ${namesText(some.nodes, FEW_NAMES)}: `;
   const failed = { kind: KINDS[table], name };
   return {
     id: suspensionId(failed),
@@ -86,7 +86,7 @@ function leaving(name: string, data: Data): string {
   if (routed === 0) return "; no model is routed to it first";
   return replacements.length === 0
     ? "; no other provider takes over"
-    : `; requests fail over to ${namesInWords(replacements, FEW_NAMES)}`;
+    : `; requests fail over to ${namesText(replacements, FEW_NAMES)}`;
 }
 
 /**
@@ -109,7 +109,7 @@ export const UNSERVED_MODELS: AttentionSource = {
       says:
         unserved.length === 1
           ? "no provider serves it: all in its plan are suspended or missing"
-          : `no provider serves ${namesInWords(unserved.map(({ model }) => model))}`,
+          : `no provider serves ${namesText(unserved.map(({ model }) => model))}`,
       goes: { place: { view: "models" }, row: first.model },
       json: unserved,
     };

@@ -16,14 +16,14 @@ const factsOf = ({ data }: AuditRecord): Facts =>
 const MAX_FACTS = 12;
 const MAX_FACT_LENGTH = 120;
 
-interface RecordWords {
+interface RecordText {
   readonly text: string;
   readonly tone: Tone;
   /** True if a caller was refused, or something failed. */
   readonly isBad: boolean;
 }
 
-export function wordsOf(record: AuditRecord): RecordWords {
+export function wordsOf(record: AuditRecord): RecordText {
   const facts = factsOf(record);
   const text = escapeControls(tell(record, facts));
   return isBad(record, facts)

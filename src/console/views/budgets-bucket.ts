@@ -110,7 +110,7 @@ export function burnOf(row: BudgetRecord, now: number): Burn {
   return inMs < left ? { kind: "exhausts", perHour, inMs } : { kind: "lasts", perHour };
 }
 
-export function burnWords(row: BudgetRecord, now: number): string {
+export function burnText(row: BudgetRecord, now: number): string {
   const burn = burnOf(row, now);
   const resets = `the window ends in ${span(Date.parse(row.resets_at) - now)}`;
   switch (burn.kind) {

@@ -3,7 +3,7 @@
 import type { BudgetRecord } from "../../admin-api/index.ts";
 import { padTo } from "../format/cut.ts";
 import { describedAs, labelled, shown } from "../format/labelled-lines.ts";
-import { namesInWords } from "../format/name-list.ts";
+import { namesText } from "../format/name-list.ts";
 import { count, plural } from "../format/numbers.ts";
 import { clock } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
@@ -11,7 +11,7 @@ import { type Data, rowsOf } from "../model/data.ts";
 import { largest, smallest, summed, valuesOf } from "../model/rows-query.ts";
 import { type Line, line, span } from "../model/text.ts";
 import type { Chosen, Intent, Offer, View } from "../model/view.ts";
-import { bucketId, bucketLine, burnOf, burnWords, isShared, ownerOf, whyRefusing } from "./budgets-bucket.ts";
+import { bucketId, bucketLine, burnOf, burnText, isShared, ownerOf, whyRefusing } from "./budgets-bucket.ts";
 import { budgetsTable } from "./budgets-table.ts";
 import { anyOf, budgetFilter, callerFilter, profileFilter } from "./keys-filters.ts";
 import { requestsOffer } from "./requests.ts";
@@ -26,7 +26,7 @@ function pane(id: string, { data, now, isAscii }: Context, mostHolders: number):
   const why = whyRefusing(row);
   return [
     bucketLine(row, now, isAscii),
-    labelled("burn", span(burnWords(row, now), isShort ? "warn" : "plain")),
+    labelled("burn", span(burnText(row, now), isShort ? "warn" : "plain")),
     labelled(
       "left",
       span(`${count(row.remaining)}; ${count(row.reserved)} reserved here, ${count(row.granted)} granted and unspent`),
@@ -55,7 +55,7 @@ function referrersOf(row: BudgetRecord, data: Data) {
   if (profiles.length === 0) return [span("no profile")];
   const keys = profiles.reduce((sum, profile) => sum + profile.keys, 0);
   return [
-    span(`${profiles.length === 1 ? "profile" : "profiles"} ${namesInWords(profiles.map(({ name }) => name))}`),
+    span(`${profiles.length === 1 ? "profile" : "profiles"} ${namesText(profiles.map(({ name }) => name))}`),
     span(`  ${plural(keys, "key")}`),
   ];
 }

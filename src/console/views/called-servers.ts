@@ -29,7 +29,7 @@ import {
   UNITS,
 } from "./measured-columns.ts";
 import { requestsOffer } from "./requests.ts";
-import { bucketLines, bucketWords, lastBadLines, requestBuckets } from "./requests-recent.ts";
+import { bucketLine, bucketLines, lastBadLines, requestBuckets } from "./requests-recent.ts";
 import { suspensionOffers } from "./suspension-offers.ts";
 
 /** Agents have no registry name. */
@@ -93,7 +93,7 @@ export function callsView({ table, columns = [], many, ...named }: Calls): View 
         "measured",
         span(`first byte p50 ${milliseconds(p50)} p95 ${milliseconds(p95)}; ${count(units)} units/min`),
       ),
-      bucketWords(requestBuckets(recent(context), context.now, `${hop}/${name}`, ofOne(name)), "call"),
+      bucketLine(requestBuckets(recent(context), context.now, `${hop}/${name}`, ofOne(name)), "call"),
       ...lastBadLines(recent(context), context, { which: ofOne(name), most: 2 }),
       labelled("called at", shown(paths(row.record))),
       labelled("address", shown(url), shown(`  protocol ${protocol}`, "dim")),

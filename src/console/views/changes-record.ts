@@ -146,7 +146,7 @@ export const actionWord = ({ action }: Pick<Change, "action">): string =>
   (Object.hasOwn(ACTION_WORDS, action) ? ACTION_WORDS[action] : undefined)?.replace(/ of$/, "") ?? action;
 
 /** Returns the action with its resource: `suspend provider:acme-chat`; an unknown action by its id. */
-export function actionWords({ action, resource }: Change): string {
+export function actionText({ action, resource }: Change): string {
   const words = Object.hasOwn(ACTION_WORDS, action) ? ACTION_WORDS[action] : undefined;
   if (words === undefined) return `${action} ${resource}`;
   const [kind = "", ...name] = resource.split(" ");
@@ -155,7 +155,7 @@ export function actionWords({ action, resource }: Change): string {
 }
 
 /** Returns `done  reason "key rotation", until ...`; foreign text in it is not escaped yet. */
-export function resultWords({ result, code, facts }: Change): string {
+export function resultText({ result, code, facts }: Change): string {
   const details = [...(code === "" ? [] : [code]), ...facts.map(([name, value]) => `${name} ${value}`)];
   return [RESULTS[result].word, ...(details.length === 0 ? [] : [details.join(", ")])].join("  ");
 }

@@ -7,7 +7,7 @@ import type { Context } from "../model/context.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { BLANK, type Line, line, span } from "../model/text.ts";
 import type { View } from "../model/view.ts";
-import { actionWord, CHANGE_RECORDS, type Change, changesOf, RECORDS, RESULTS, resultWords } from "./changes-record.ts";
+import { actionWord, CHANGE_RECORDS, type Change, changesOf, RECORDS, RESULTS, resultText } from "./changes-record.ts";
 
 const COLUMNS: readonly Column<Change>[] = [
   {
@@ -35,8 +35,8 @@ const COLUMNS: readonly Column<Change>[] = [
     width: { least: 8, flex: 3 },
     align: "left",
     priority: 1,
-    cell: (change) => shown(resultWords(change), RESULTS[change.result].tone),
-    sortKey: (change) => resultWords(change),
+    cell: (change) => shown(resultText(change), RESULTS[change.result].tone),
+    sortKey: (change) => resultText(change),
   },
 ];
 
@@ -47,7 +47,7 @@ const table = ({ data }: Omit<Context, "now">): Table =>
       idOf: ({ id }) => id,
       nameOf: ({ resource }) => resource,
       haystack: (change) =>
-        `${change.who} ${change.action} ${actionWord(change)} ${change.resource} ${resultWords(change)}`,
+        `${change.who} ${change.action} ${actionWord(change)} ${change.resource} ${resultText(change)}`,
       isBad: ({ result }) => RESULTS[result].isBad,
       jsonOf: ({ record }) => record,
     },
@@ -76,7 +76,7 @@ function pane(id: string, { data, now }: Context): readonly Line[] {
       shown(`  record ${record.seq} of ${record.node}`, "dim"),
     ),
     labelled("what", shown(`${action} on ${resource}`)),
-    labelled("result", shown(resultWords(change), RESULTS[result].tone)),
+    labelled("result", shown(resultText(change), RESULTS[result].tone)),
   ];
 }
 

@@ -5,7 +5,7 @@
 
 import type { ClusterMemberRecord, NodeStatus } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
-import { fragilityOf, quorumOf, quorumWords, reductionOf } from "../actions/cluster-quorum.ts";
+import { fragilityOf, quorumOf, quorumText, reductionOf } from "../actions/cluster-quorum.ts";
 import { memberOf, membersOf, statusOf } from "../actions/known-members.ts";
 import { countColumn } from "../format/column-kinds.ts";
 import { labelled, shown } from "../format/labelled-lines.ts";
@@ -30,7 +30,7 @@ const STATES: Readonly<Record<ClusterMemberRecord["state"], { readonly words: st
   );
 
 /** Formats the time since the last contact: in milliseconds if short, otherwise in two units. */
-export function contactWords(ms: number | null): string {
+export function contactText(ms: number | null): string {
   if (ms === null) return "-";
   return ms < 10_000 ? milliseconds(ms) : spanOf(ms);
 }
@@ -87,7 +87,7 @@ function specFor(self: string | undefined): TableSpec<ClusterMemberRecord> {
         width: 12,
         align: "right",
         priority: 3,
-        cell: ({ last_contact_ms }) => span(contactWords(last_contact_ms)),
+        cell: ({ last_contact_ms }) => span(contactText(last_contact_ms)),
         sortKey: ({ last_contact_ms }) => last_contact_ms,
       },
       countColumn({ head: "APPLIED", letter: "a", width: 7, priority: 4 }, ({ applied }) => applied),
@@ -146,7 +146,7 @@ export function clusterLines(context: Reads): readonly Line[] {
     : span(`; ! ${quorum.reachable} reachable: NO QUORUM, nothing can be written (H)`, "fail");
   const lines: Line[] = [
     [
-      span(quorumWords(quorum)),
+      span(quorumText(quorum)),
       ...(learners === 0 ? [] : [span(`; ${plural(learners, "learner")} without a vote`)]),
       verdict,
       ...(fragility === undefined || quorum.voters === 1 ? [] : [span(`; ~ ${fragility}`, "warn")]),
@@ -191,7 +191,7 @@ const NOTABLE_MS = 100;
 
 function clockLines({ clock_offset_ms: ms }: ClusterMemberRecord): readonly Line[] {
   if (ms === null || Math.abs(ms) < NOTABLE_MS) return [];
-  const words = `${contactWords(Math.abs(ms))} ${ms > 0 ? "ahead of" : "behind"} that of the connected node`;
+  const words = `${contactText(Math.abs(ms))} ${ms > 0 ? "ahead of" : "behind"} that of the connected node`;
   return [labelled("clock", span(words, Math.abs(ms) > 1_000 ? "warn" : "plain"))];
 }
 
@@ -269,7 +269,7 @@ function withoutIt(id: string, context: Reads): Span {
         : shown(`it cannot be removed now: ${reduction.why}`, "warn");
     case "possible": {
       const fragility = fragilityOf(reduction.after);
-      const words = quorumWords(reduction.after);
+      const words = quorumText(reduction.after);
       return fragility === undefined ? span(words) : span(`${words}: ${fragility}`, "warn");
     }
     default:

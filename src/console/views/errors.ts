@@ -15,7 +15,7 @@ import { rowsOf } from "../model/data.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { BLANK, type Line, line, span } from "../model/text.ts";
 import type { Chosen, View } from "../model/view.ts";
-import { movedWords } from "./providers-pane.ts";
+import { failoverTargetText } from "./providers-pane.ts";
 import { requestsOffer } from "./requests.ts";
 
 interface Row {
@@ -77,7 +77,7 @@ const columnsOf = (provider: string): readonly Column<Row>[] => [
     priority: 2,
     cut: "middle",
     cell({ failure: { moved_to: movedTo } }) {
-      if (movedTo === null || movedTo === provider) return span(movedWords(movedTo, provider), "dim");
+      if (movedTo === null || movedTo === provider) return span(failoverTargetText(movedTo, provider), "dim");
       return shown(movedTo);
     },
     sortKey: ({ failure }) => failure.moved_to,

@@ -14,7 +14,7 @@ interface Row {
   readonly favorite: Favorite;
 }
 
-const sortWords = ({ sort }: Favorite): string | null =>
+const sortText = ({ sort }: Favorite): string | null =>
   sort === undefined ? null : `${sort.column} ${sort.isDescending ? "desc" : "asc"}`;
 
 const COLUMNS: readonly Column<Row>[] = [
@@ -34,7 +34,7 @@ const COLUMNS: readonly Column<Row>[] = [
     favorite.filter === "" ? null : favorite.filter,
   ),
   textColumn({ head: "SORT", letter: "s", width: { least: 10, flex: 1 }, priority: 4 }, ({ favorite }) =>
-    sortWords(favorite),
+    sortText(favorite),
   ),
 ];
 

@@ -25,7 +25,7 @@ const named = (data: Data, id: string): GuardrailRecord | undefined =>
   rowsOf(data, "guardrails").find((record) => guardrailId(record) === id);
 
 /** Returns `redact mask`, `pii confirm`. */
-const typeWords = ({ type, operator, role }: GuardrailRecord): string =>
+const typeText = ({ type, operator, role }: GuardrailRecord): string =>
   [type, ...(operator === null ? [] : [operator]), ...(role === "confirm" ? [role] : [])].join(" ");
 
 const listed = (names: readonly string[] | null, otherwise: string): string =>
@@ -54,7 +54,7 @@ const COLUMNS: readonly Column<Row>[] = [
     ({ record }) => record.name,
   ),
   textColumn({ head: "TYPE", letter: "t", width: { least: 10, flex: 1 }, priority: 1 }, ({ record }) =>
-    typeWords(record),
+    typeText(record),
   ),
   {
     id: "mode",
@@ -91,7 +91,7 @@ const table = ({ data }: Pick<Context, "data">): Table =>
       nameOf: ({ record }) => record.name,
       haystack: ({ record }) =>
         [
-          ...[record.kind, record.name, typeWords(record), record.mode, record.schedule, record.on_error],
+          ...[record.kind, record.name, typeText(record), record.mode, record.schedule, record.on_error],
           ...[record.entities, record.recognizers, record.requires, record.controls, record.exempt].flatMap(
             (names) => names ?? [],
           ),
@@ -112,7 +112,7 @@ function pane(id: string, context: Context): readonly Line[] {
     ...(kind === "rule" ? ruleLines(record) : detectorLines(record)),
     labelled(
       "counted",
-      span(kind === "rule" ? `acted on ${plural(record.decisions ?? 0, "request")}; ` : readWords(record)),
+      span(kind === "rule" ? `acted on ${plural(record.decisions ?? 0, "request")}; ` : readCountText(record)),
       span(plural(errors, "error"), errors === 0 ? "plain" : onError === "fail_closed" ? "fail" : "warn"),
       shown(`  on ${node}, since its process started`, "dim"),
     ),
@@ -122,12 +122,12 @@ function pane(id: string, context: Context): readonly Line[] {
   ];
 }
 
-const readWords = ({ texts_read: read, texts_remembered: remembered }: GuardrailRecord): string =>
+const readCountText = ({ texts_read: read, texts_remembered: remembered }: GuardrailRecord): string =>
   `${plural(read ?? 0, "text")} read, ${count(remembered ?? 0)} remembered; `;
 
 function ruleLines(record: GuardrailRecord): readonly Line[] {
   return [
-    labelled("rule", shown(typeWords(record), "strong"), shown(`  ${record.on_error}`, "dim")),
+    labelled("rule", shown(typeText(record), "strong"), shown(`  ${record.on_error}`, "dim")),
     labelled("needs", shown(listed(record.requires, "all detectors"))),
     ...(record.type === "redact" ? [labelled("rewrites", shown(`texts of kind ${kindsOf(record)}`))] : []),
     ...(record.controls.length === 0 ? [] : [labelled("controls", shown(record.controls.join(", ")))]),
@@ -143,7 +143,7 @@ function detectorLines(record: GuardrailRecord): readonly Line[] {
   return [
     labelled(
       "detector",
-      shown(typeWords(record), "strong"),
+      shown(typeText(record), "strong"),
       mode === "shadow" ? span("  SHADOW: rules do not see what it finds", "off") : shown(`  ${mode}`),
       shown(`  ${[schedule, ...has, record.on_error].join(", ")}`, "dim"),
     ),

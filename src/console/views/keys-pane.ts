@@ -2,9 +2,9 @@
 
 import type { KeyRecord } from "../../admin-api/index.ts";
 import { keyNamed, profileNamed } from "../actions/keys-by-name.ts";
-import { suspensionOf, suspensionWords } from "../actions/suspension-dialogs.ts";
+import { suspensionOf, suspensionText } from "../actions/suspension-dialogs.ts";
 import { labelled, shown } from "../format/labelled-lines.ts";
-import { namesInWords } from "../format/name-list.ts";
+import { namesText } from "../format/name-list.ts";
 import { count, plural } from "../format/numbers.ts";
 import { ago, clock } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
@@ -25,7 +25,7 @@ export function keyPane(name: string, { data, now, isAscii, subject }: Context):
   return [
     keyLine(key, now),
     ...(subject === key.id ? usageLines(name, data, now) : []),
-    ...(suspension === undefined ? [] : [labelled("", spanOf(`SUSPENDED ${suspensionWords(suspension, now)}`, "off"))]),
+    ...(suspension === undefined ? [] : [labelled("", spanOf(`SUSPENDED ${suspensionText(suspension, now)}`, "off"))]),
     ...(found === undefined ? [labelled("profile", shown(profile ?? "none"))] : profileLines(found)),
     ...allBucketsOf(data, key).map((bucket) => labelled("budget", ...bucketLine(bucket, now, isAscii))),
     labelled("metadata", shown(texts.length === 0 ? "none" : texts.join("  "))),
@@ -69,7 +69,7 @@ function usageLines(name: string, data: Data, now: number): readonly Line[] {
     labelled(
       "through",
       shown(nodes.join(", ")),
-      shown(models.length === 0 ? "" : `  for ${namesInWords(models, MOST_MODELS)}`),
+      shown(models.length === 0 ? "" : `  for ${namesText(models, MOST_MODELS)}`),
     ),
   ];
 }

@@ -1,6 +1,6 @@
 /** Columns of measurements of the last minute, shared by the views of providers, MCP servers and agents. */
 
-import { liftsWords } from "../actions/suspension-text.ts";
+import { untilText } from "../actions/suspension-text.ts";
 import { type ColumnPlace, textColumn } from "../format/column-kinds.ts";
 import { shown } from "../format/labelled-lines.ts";
 import { count, milliseconds, percent } from "../format/numbers.ts";
@@ -100,7 +100,7 @@ export const LIFTS_IN: Column<Met> = {
   cell: ({ suspension }, now) =>
     suspension === undefined
       ? span("-", "dim")
-      : span(suspension.until === null ? liftsWords(suspension, now) : duration(Date.parse(suspension.until) - now)),
+      : span(suspension.until === null ? untilText(suspension, now) : duration(Date.parse(suspension.until) - now)),
   sortKey: ({ suspension }) =>
     suspension === undefined
       ? null

@@ -2,7 +2,7 @@
 
 import type { BackendRecord, RowOf, SuspensionRecord } from "../../admin-api/index.ts";
 import { activeSuspensions } from "../actions/suspension-routes.ts";
-import { suspensionWords } from "../actions/suspension-text.ts";
+import { suspensionText } from "../actions/suspension-text.ts";
 import { labelled, shown } from "../format/labelled-lines.ts";
 import { count, percent } from "../format/numbers.ts";
 import { wordTable } from "../format/word-table.ts";
@@ -66,7 +66,7 @@ export function stateLines({ record, parts, state, suspension }: Met, what: stri
       span(word, tone),
       span(`  ${count(record.rate, 1)} ${what}/s${fails}; ${record.in_flight} in flight`),
     ),
-    ...(suspension === undefined ? [] : [labelled("suspended", span(suspensionWords(suspension, now), "off"))]),
+    ...(suspension === undefined ? [] : [labelled("suspended", span(suspensionText(suspension, now), "off"))]),
     ...(parts.length < 2
       ? []
       : [labelled("nodes", ...parts.slice(0, MOST_NODES).flatMap(nodeSpans), ...moreNodes(parts))]),

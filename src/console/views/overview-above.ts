@@ -4,7 +4,7 @@
  */
 
 import { cellsOf } from "../../base/index.ts";
-import { isReachable, quorumOf, quorumWords } from "../actions/cluster-quorum.ts";
+import { isReachable, quorumOf, quorumText } from "../actions/cluster-quorum.ts";
 import { cutMiddle, padTo } from "../format/cut.ts";
 import { fitLine } from "../format/fit.ts";
 import { shown } from "../format/labelled-lines.ts";
@@ -13,8 +13,8 @@ import type { Context } from "../model/context.ts";
 import { rowsOf } from "../model/data.ts";
 import { BLANK, type Line, line, span } from "../model/text.ts";
 import { BUDGET_STATES, ownerOf, usedBar, usedFraction, usedPercent } from "./budgets-bucket.ts";
-import { actionWords, changesOf, RESULTS, resultWords } from "./changes-record.ts";
-import { contactWords } from "./cluster-members.ts";
+import { actionText, changesOf, RESULTS, resultText } from "./changes-record.ts";
+import { contactText } from "./cluster-members.ts";
 import { trafficLines } from "./overview-traffic.ts";
 
 interface Size {
@@ -104,7 +104,7 @@ function clusterLines({ data }: Context, rows: number): readonly Line[] {
     [
       span("CLUSTER", "strong"),
       span(
-        `  ${quorumWords(quorum)}${quorum.isMet ? "" : `, ${quorum.reachable} reachable: NO QUORUM`}`,
+        `  ${quorumText(quorum)}${quorum.isMet ? "" : `, ${quorum.reachable} reachable: NO QUORUM`}`,
         quorum.isMet ? "plain" : "fail",
       ),
     ],
@@ -123,7 +123,7 @@ function clusterLines({ data }: Context, rows: number): readonly Line[] {
       !isReachable(member) ? span(padTo(`! ${member.state}`, state), "fail") : span(padTo(member.state, state)),
       {
         text: [
-          padTo(contactWords(member.last_contact_ms), last, "right"),
+          padTo(contactText(member.last_contact_ms), last, "right"),
           padTo(member.applied === null ? "-" : String(member.applied), applied, "right"),
           padTo(member.lag === null ? "-" : String(member.lag), lag, "right"),
         ].join(""),
@@ -174,7 +174,7 @@ function recentChanges({ data, now }: Context, most: number): readonly Line[] {
   const rows = changes.map((change) => ({
     at: clock(change.at, now),
     who: cutMiddle(shown(change.who).text, WHO_CELLS),
-    action: cutMiddle(shown(actionWords(change)).text, ACTION_CELLS),
+    action: cutMiddle(shown(actionText(change)).text, ACTION_CELLS),
     change,
   }));
   const widest = (of: "at" | "who" | "action"): number => Math.max(...rows.map((row) => cellsOf(row[of])));
@@ -184,7 +184,7 @@ function recentChanges({ data, now }: Context, most: number): readonly Line[] {
     ...rows.map((row) => [
       { text: `${padTo(row.at, at)}  ${padTo(row.who, who)}  ` },
       span(`${padTo(row.action, action)}  `, "strong"),
-      shown(resultWords(row.change), RESULTS[row.change.result].tone),
+      shown(resultText(row.change), RESULTS[row.change.result].tone),
     ]),
   ];
 }

@@ -9,7 +9,7 @@ import { count, milliseconds, percent, plural } from "../format/numbers.ts";
 import { sparkline } from "../format/sparkline.ts";
 import type { Context } from "../model/context.ts";
 import type { Metrics } from "../model/data.ts";
-import { coverageWords } from "../model/nodes.ts";
+import { coverageText } from "../model/nodes.ts";
 import { BLANK, type Line, line, type Span, span, type Tone } from "../model/text.ts";
 import { type TrafficHistory, trafficHistory } from "./traffic-history.ts";
 
@@ -117,7 +117,7 @@ function measuredLines(context: Context, draw: Draw): readonly Line[] {
   const sum = (of: (it: BackendRecord) => number): number => backends.reduce((total, it) => total + of(it), 0);
   const rate = sum(({ rate }) => rate);
   const failed = sum(({ rate, error_ratio: ratio }) => rate * (ratio ?? 0));
-  const coverage = `  ${escapeControls(coverageWords(data, { id: "list_backends" }) ?? "of this node")}, `;
+  const coverage = `  ${escapeControls(coverageText(data, { id: "list_backends" }) ?? "of this node")}, `;
   const failing = percent(rate === 0 ? null : failed / rate);
   const retries = plural(
     sum(({ retries }) => retries),

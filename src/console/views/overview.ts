@@ -17,7 +17,7 @@ import {
 } from "../actions/suspension-dialogs.ts";
 import { textColumn } from "../format/column-kinds.ts";
 import { shown } from "../format/labelled-lines.ts";
-import { namesInWords } from "../format/name-list.ts";
+import { namesText } from "../format/name-list.ts";
 import { plural } from "../format/numbers.ts";
 import type { Context } from "../model/context.ts";
 import { keyOf, type Need } from "../model/data.ts";
@@ -124,7 +124,7 @@ const foldOf = (folded: readonly AttentionItem[]): AttentionItem => ({
   tone: "dim",
   kind: "",
   name: `${folded.length} acknowledged`,
-  says: namesInWords(folded.map(({ what, name }) => `${what} ${name}`)),
+  says: namesText(folded.map(({ what, name }) => `${what} ${name}`)),
   goes: { place: { view: "acknowledgements" } },
   json: folded.map(({ json }) => json),
 });
@@ -159,7 +159,7 @@ function named<T>(
   const items = chosenOnes(chosen, context);
   if (items.length === 0) return GONE;
   const other = items.find((item) => of(item) === undefined);
-  if (other !== undefined) return `${namesInWords([other.name])} ${otherwise}`;
+  if (other !== undefined) return `${namesText([other.name])} ${otherwise}`;
   return items.flatMap((item) => of(item) ?? []);
 }
 
@@ -206,7 +206,7 @@ function needs(): readonly [Need, ...Need[]] {
 }
 
 /** Describes the states of upstreams: `2 providers ok and 1 idle`. */
-function okWords(rows: readonly Measured[], one: string): string {
+function okText(rows: readonly Measured[], one: string): string {
   const of = (wanted: State) => rows.filter(({ state }) => state === wanted).length;
   const idle = of("idle");
   return `${plural(of("ok"), one)} ok${idle === 0 ? "" : ` and ${idle} idle`}`;
@@ -222,9 +222,9 @@ function calmSentence({ data }: Context): string {
   const file = data.get({ id: "get_config" })?.value?.file_status.state;
   const facts = [
     ...(members === undefined ? [] : [`${members.filter(isReachable).length}/${plural(members.length, "member")}`]),
-    ...(isKnown ? [okWords(recordsOf("backends"), "provider")] : []),
-    ...(servers.length === 0 ? [] : [okWords(servers, "MCP server")]),
-    ...(agents.length === 0 ? [] : [okWords(agents, "agent")]),
+    ...(isKnown ? [okText(recordsOf("backends"), "provider")] : []),
+    ...(servers.length === 0 ? [] : [okText(servers, "MCP server")]),
+    ...(agents.length === 0 ? [] : [okText(agents, "agent")]),
     ...(file === "in_sync" ? ["files in sync"] : []),
   ];
   return facts.length === 0
@@ -272,7 +272,7 @@ export const overviewView: View = {
         next:
           missing.length === 0
             ? "2 providers, 3 keys, 4 budgets, : for everything else"
-            : `Not read: ${namesInWords(missing)}`,
+            : `Not read: ${namesText(missing)}`,
       };
     },
     open(id, context) {

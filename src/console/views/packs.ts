@@ -5,7 +5,7 @@
 
 import { escapeControls } from "../../base/index.ts";
 import { writeWhy } from "../actions/source-dialogs.ts";
-import { compilingLines, differenceOfTrial, trialDialog, trialWhy, whereWords } from "../actions/trial-dialog.ts";
+import { compilingLines, differenceOfTrial, locationText, trialDialog, trialWhy } from "../actions/trial-dialog.ts";
 import { countColumn, textColumn } from "../format/column-kinds.ts";
 import { quoted } from "../format/command-line.ts";
 import { labelled, shown } from "../format/labelled-lines.ts";
@@ -198,7 +198,7 @@ function described(name: string, context: Context): readonly Line[] {
 function previewLines(trial: PackTrial): readonly Line[] {
   return [
     line(
-      trial.change === undefined ? "Nothing was written." : `Nothing was written: ${whereWords(trial.change)}.`,
+      trial.change === undefined ? "Nothing was written." : `Nothing was written: ${locationText(trial.change)}.`,
       "dim",
     ),
     BLANK,
@@ -247,7 +247,7 @@ export const packsView: View = {
     sort: { column: "pack", isDescending: false },
     above(context) {
       const shelf = shelfOf(context);
-      return shelf === undefined ? [] : [labelled("document", span(whereWords(shelf)))];
+      return shelf === undefined ? [] : [labelled("document", span(locationText(shelf)))];
     },
     aboveRows: 2,
     pane,

@@ -2,7 +2,7 @@
 
 import type { ProfileRecord } from "../../admin-api/index.ts";
 import { labelled, shown } from "../format/labelled-lines.ts";
-import { namesInWords } from "../format/name-list.ts";
+import { namesText } from "../format/name-list.ts";
 import { plural } from "../format/numbers.ts";
 import { type Line, span } from "../model/text.ts";
 
@@ -28,7 +28,7 @@ export function profileLines(profile: ProfileRecord): readonly Line[] {
       "profile",
       shown(name, "strong"),
       span("  models ", "dim"),
-      span(models.length === 0 ? "all that are routed" : namesInWords(models, MAX_NAMED)),
+      span(models.length === 0 ? "all that are routed" : namesText(models, MAX_NAMED)),
       span("  require_caps ", "dim"),
       shown(capsOf(profile)),
     ),

@@ -3,7 +3,7 @@
 import type { ProfileRecord } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
 import { profileNamed } from "../actions/keys-by-name.ts";
-import { suspensionOf, suspensionWords } from "../actions/suspension-dialogs.ts";
+import { suspensionOf, suspensionText } from "../actions/suspension-dialogs.ts";
 import { countColumn, textColumn } from "../format/column-kinds.ts";
 import { describedAs, labelled, shown } from "../format/labelled-lines.ts";
 import { count } from "../format/numbers.ts";
@@ -107,7 +107,7 @@ function pane(name: string, { data, now, isAscii }: Context): readonly Line[] {
   const listed = [...shared, ...bad].slice(0, MAX_BUCKETS);
   return [
     ...profileLines(profile),
-    ...(suspension === undefined ? [] : [labelled("", span(`SUSPENDED ${suspensionWords(suspension, now)}`, "off"))]),
+    ...(suspension === undefined ? [] : [labelled("", span(`SUSPENDED ${suspensionText(suspension, now)}`, "off"))]),
     ...listed.map((bucket) => labelled("budget", ...bucketLine(bucket, now, isAscii))),
     ...(buckets.length > listed.length
       ? [labelled("", span(`${count(buckets.length - listed.length)} more buckets; f shows them`, "dim"))]

@@ -3,7 +3,7 @@
 import type { BackendFailure } from "../../admin-api/index.ts";
 import { padTo } from "../format/cut.ts";
 import { labelled, shown } from "../format/labelled-lines.ts";
-import { gapWords } from "../format/missing-nodes.ts";
+import { gapText } from "../format/missing-nodes.ts";
 import { milliseconds, plural } from "../format/numbers.ts";
 import { clock } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
@@ -11,7 +11,7 @@ import type { Data } from "../model/data.ts";
 import { BLANK, type Line, line, type Span, span } from "../model/text.ts";
 import { stateLines } from "./measured.ts";
 import { joined, type ProviderRow, providerNamed, providerSpan, type Serving, servings } from "./providers-facts.ts";
-import { failoverWords } from "./providers-table.ts";
+import { failoverText } from "./providers-table.ts";
 
 /** Maximum number of failures in the pane. */
 const FEW_FAILURES = 4;
@@ -45,7 +45,7 @@ function providerLines(row: ProviderRow, { data, now }: Context): readonly Line[
     labelled(
       "measured",
       span(
-        `first byte p50 ${milliseconds(p50)} p95 ${milliseconds(p95)}; ${plural(retries, "retry", "retries")}; failover ${failoverWords(came, left)}`,
+        `first byte p50 ${milliseconds(p50)} p95 ${milliseconds(p95)}; ${plural(retries, "retry", "retries")}; failover ${failoverText(came, left)}`,
       ),
     ),
     ...poolLines(row),
@@ -83,7 +83,7 @@ function routes(name: string, data: Data): readonly Line[] {
     all.filter(({ model }) => model.failover.includes(name)).map(({ model }) => model.provider),
   );
   return [
-    labelled("serves", ...namesOf(own.map(modelWords))),
+    labelled("serves", ...namesOf(own.map(modelText))),
     labelled(
       "failover",
       ...(targets.length === 0 ? [span("none")] : joined(targets.map((it) => providerSpan(data, it)))),
@@ -95,7 +95,7 @@ function routes(name: string, data: Data): readonly Line[] {
 }
 
 /** Returns the name of a model, for an alias `gpt-fast -> acme-small`. */
-function modelWords({ model: { model, upstream_model: upstream } }: Serving): string {
+function modelText({ model: { model, upstream_model: upstream } }: Serving): string {
   return upstream === null ? model : `${model} -> ${upstream}`;
 }
 
@@ -114,7 +114,7 @@ function failureLines(name: string, { data, now }: Context, most: number): reado
     return reading?.failure === undefined ? [] : [labelled("failures", shown(reading.failure.message, "dim"))];
   }
   const { value, gaps } = reading;
-  const missing = gaps === undefined ? [] : [labelled("", span(gapWords(gaps), "warn"))];
+  const missing = gaps === undefined ? [] : [labelled("", span(gapText(gaps), "warn"))];
   const [first, ...others] = value.slice(0, Math.max(1, most - missing.length));
   if (first === undefined) {
     return [labelled("failures", span("none on any node that answers, since its start", "dim")), ...missing];
@@ -132,12 +132,12 @@ function failureSpans({ time, status, kind, attempt, moved_to: movedTo }: Backen
     span(padTo(String(status ?? "-"), 4), "fail"),
     shown(padTo(kind, 10)),
     span(`  attempt ${attempt}`),
-    shown(`  ${movedWords(movedTo, name)}`, "dim"),
+    shown(`  ${failoverTargetText(movedTo, name)}`, "dim"),
   ];
 }
 
 /** Describes where a failed attempt at the provider `name` continued. */
-export const movedWords = (movedTo: string | null, name: string): string =>
+export const failoverTargetText = (movedTo: string | null, name: string): string =>
   movedTo === null ? "no failover" : movedTo === name ? "retried here" : `failed over to ${movedTo}`;
 
 /** Describes the routing of its requests: each name with its providers, then those for which it is a failover. */

@@ -41,7 +41,7 @@ const columnsOf = (rows: readonly Row[]): readonly Column<Row>[] => [
     align: "left",
     priority: 3,
     cell: ({ record }) => {
-      const words = failoverWords(record.failovers_in, record.failovers_out);
+      const words = failoverText(record.failovers_in, record.failovers_out);
       return span(words, words === "0" ? "dim" : "plain");
     },
     sortKey: ({ record }) => record.failovers_in + record.failovers_out,
@@ -63,7 +63,7 @@ const columnsOf = (rows: readonly Row[]): readonly Column<Row>[] => [
 ];
 
 /** Describes the failovers to and from a provider: `398 out`, `3 in 398 out` or `0`. */
-export function failoverWords(came: number, left: number): string {
+export function failoverText(came: number, left: number): string {
   const parts = [...(came > 0 ? [`${count(came)} in`] : []), ...(left > 0 ? [`${count(left)} out`] : [])];
   return parts.length === 0 ? "0" : parts.join(" ");
 }

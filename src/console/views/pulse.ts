@@ -67,17 +67,17 @@ function lines(context: Context, { columns, rows }: Size, at: number | undefined
 const joinedBeside = (lines: readonly Line[], cells: number): Line =>
   lines.flatMap((line, at) => [...(at === 0 ? [] : [{ text: " ".repeat(BETWEEN) }]), ...fitLine(line, cells)]);
 
-function timeWords({ scale, moments, nodes }: Pulse, bucket: number, at: number | undefined, { now }: Context) {
+function timeText({ scale, moments, nodes }: Pulse, bucket: number, at: number | undefined, { now }: Context) {
   const from = moments[bucket] ?? now;
   const when =
     at === undefined
-      ? `now: the ${scale.bucketWords} from ${timeOfDay(from)}`
+      ? `now: the ${scale.bucketText} from ${timeOfDay(from)}`
       : `${timeOfDay(from)}, ${spanOfTime(now - from - scale.bucketMs)} ago`;
   return { when, of: nodes.length === 0 ? "" : `${plural(nodes.length, "node")} (${nodes.join(" ")})` };
 }
 
 function timeLine(pulse: Pulse, bucket: number, at: number | undefined, context: Context): Line {
-  const { when, of } = timeWords(pulse, bucket, at, context);
+  const { when, of } = timeText(pulse, bucket, at, context);
   return [
     { text: when, tone: "strong", ...(at !== undefined && { isInverse: true }) },
     { text: "   " },
@@ -181,7 +181,7 @@ export const pulseView: View = {
       const { moments, scale } = pulse;
       const from = moments[bucket] ?? context.now;
       return [
-        `${at === undefined ? "now, " : ""}${scale.bucketWords} from ${timeOfDay(from)}`,
+        `${at === undefined ? "now, " : ""}${scale.bucketText} from ${timeOfDay(from)}`,
         ...pulse.panels.map(({ title, why, value, parts }) =>
           [
             title.toLowerCase(),

@@ -6,13 +6,13 @@
 
 import type { ClusterMemberRecord } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
-import { isReachable, quorumOf, quorumWords } from "../actions/cluster-quorum.ts";
+import { isReachable, quorumOf, quorumText } from "../actions/cluster-quorum.ts";
 import { membersOf, statusOf } from "../actions/known-members.ts";
 import { count } from "../format/numbers.ts";
 import type { Context } from "../model/context.ts";
 import { BLANK, type Line, line, span } from "../model/text.ts";
 import type { View } from "../model/view.ts";
-import { contactWords } from "./cluster-members.ts";
+import { contactText } from "./cluster-members.ts";
 
 const NODE_FILE = "node.yaml";
 
@@ -56,7 +56,7 @@ function memberLines(context: Context, members: readonly ClusterMemberRecord[]):
   const from = statusOf(context)?.node;
   const asSeen = from === undefined ? "" : ` as ${escapeControls(from)} sees it`;
   return [
-    line(`${quorumWords(quorum)}; ${quorum.reachable} reachable${asSeen}`),
+    line(`${quorumText(quorum)}; ${quorum.reachable} reachable${asSeen}`),
     quorum.isMet
       ? line("A majority is reachable: do NOT recover. Whatever is wrong, this guide does not apply.", "warn")
       : line("! No majority is reachable: nothing can be written until there is one, or until a recovery.", "fail"),
@@ -65,7 +65,7 @@ function memberLines(context: Context, members: readonly ClusterMemberRecord[]):
 
 function memberLine(member: ClusterMemberRecord, self: string | undefined): Line {
   const { id, voter, state, last_contact_ms, applied, forward_addr } = member;
-  const contact = last_contact_ms === null || id === self ? "" : `, heard of ${contactWords(last_contact_ms)} ago`;
+  const contact = last_contact_ms === null || id === self ? "" : `, heard of ${contactText(last_contact_ms)} ago`;
   return [
     span(`  ${escapeControls(id)}${id === self ? " *" : ""}`.padEnd(12)),
     span(`${voter ? "voter  " : "learner"}  `),

@@ -32,30 +32,30 @@ const named = (data: Data, id: string): RefusalRecord | undefined =>
   rowsOf(data, "refusals").find((row) => refusalId(row) === id);
 
 /** Returns `key ci-runner`, `user a@example.com`, `key id k3J9x0Qa` or `unknown caller`. */
-export function callerWords({ caller_kind: kind, caller }: Pick<RefusalRecord, "caller_kind" | "caller">): string {
+export function callerText({ caller_kind: kind, caller }: Pick<RefusalRecord, "caller_kind" | "caller">): string {
   if (kind === "unrecognised") return caller === null ? "unknown caller" : `key id ${caller}`;
   if (kind === "others") return "other callers";
   return caller === null ? kind : `${kind} ${caller}`;
 }
 
 /** Returns the caller in words, with the reason why a key has an id but no name. */
-const whoWords = (row: RefusalRecord): string =>
+const callerCondition = (row: RefusalRecord): string =>
   row.caller_kind === "unrecognised" && row.caller !== null
-    ? `${callerWords(row)}, revoked or of another gateway,`
-    : callerWords(row);
+    ? `${callerText(row)}, revoked or of another gateway,`
+    : callerText(row);
 
 /** Returns `budget day-5m` or `rule no-opus`; empty if the code already says it. */
-export const causeWords = ({ cause, cause_name: name }: RefusalRecord): string =>
+export const causeText = ({ cause, cause_name: name }: RefusalRecord): string =>
   cause === null ? "" : `${cause} ${name ?? ""}`.trim();
 
 /** Returns the filter by which the view of guardrails links to this one. */
-const filterWords = ({ cause, cause_name: name }: RefusalRecord): string =>
+const causeCondition = ({ cause, cause_name: name }: RefusalRecord): string =>
   cause === "guardrail" && name !== null ? guardrailFilter(name) : "";
 
 const COLUMNS: readonly Column<RefusalRecord>[] = [
-  textColumn({ head: "CALLER", letter: "c", width: { least: 14, flex: 2 }, priority: 1, cut: "middle" }, callerWords),
+  textColumn({ head: "CALLER", letter: "c", width: { least: 14, flex: 2 }, priority: 1, cut: "middle" }, callerText),
   textColumn({ head: "CODE", letter: "o", width: 18, priority: 1 }, ({ code }) => code),
-  textColumn({ head: "BY", letter: "b", width: { least: 14, flex: 2 }, priority: 2, cut: "middle" }, causeWords),
+  textColumn({ head: "BY", letter: "b", width: { least: 14, flex: 2 }, priority: 2, cut: "middle" }, causeText),
   {
     ...countColumn<RefusalRecord>(
       { head: "MINUTE", letter: "m", width: 8, priority: 1 },
@@ -76,7 +76,7 @@ const table = ({ data }: Omit<Context, "now">): Table =>
       idOf: refusalId,
       nameOf: ({ caller, code }) => caller ?? code,
       haystack: (row) =>
-        [callerWords(row), row.code, causeWords(row), row.node, row.last_request, filterWords(row)].join(" "),
+        [callerText(row), row.code, causeText(row), row.node, row.last_request, causeCondition(row)].join(" "),
       isBad: ({ last_minute: refused }) => refused > 0,
       jsonOf: (row) => row,
     },
@@ -87,9 +87,15 @@ function pane(id: string, { data, now }: Context): readonly Line[] {
   const row = named(data, id);
   if (row === undefined) return [];
   const { last_minute: minute, last_hour: hour, node, last_request: request } = row;
-  const by = causeWords(row);
+  const by = causeText(row);
   return [
-    labelled("refused", shown(whoWords(row)), span("  with "), shown(row.code), shown(by === "" ? "" : ` by ${by}`)),
+    labelled(
+      "refused",
+      shown(callerCondition(row)),
+      span("  with "),
+      shown(row.code),
+      shown(by === "" ? "" : ` by ${by}`),
+    ),
     ...budgetLines(row, data),
     labelled(
       "counted",

@@ -71,7 +71,7 @@ export function bucketLines(buckets: Buckets, size: BandSize): readonly Line[] {
 }
 
 /** Describes the bands in words, for a pane and for a screen reader. */
-export function bucketWords({ good, refused, failed, reach }: Buckets, what: string): Line {
+export function bucketLine({ good, refused, failed, reach }: Buckets, what: string): Line {
   const [fine, denied, broken] = [total(good), total(refused), total(failed)];
   if (reach === 0) return labelled("last 15m", span(`no ${what} is kept`, "dim"));
   return labelled(

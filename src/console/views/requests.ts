@@ -14,7 +14,7 @@ import { type Column, type Table, tableOf } from "../model/table.ts";
 import { BLANK, type Line, span, type Tone } from "../model/text.ts";
 import type { Chosen, Intent, Offer, View } from "../model/view.ts";
 import { callerFilter, modelFilter, profileFilter, providerFilter } from "./keys-filters.ts";
-import { bucketLines, bucketWords, hasFailed, requestBuckets } from "./requests-recent.ts";
+import { bucketLine, bucketLines, hasFailed, requestBuckets } from "./requests-recent.ts";
 
 /** Cache of row ids, because each answer has thousands of rows, most of them unchanged. */
 const IDS = new WeakMap<RequestRecord, string>();
@@ -133,7 +133,7 @@ function pane(id: string, { data, now }: Context): readonly Line[] {
       span(`first byte ${firstByte === null ? "-" : milliseconds(firstByte)}, ${milliseconds(row.total_ms)} in all`),
       span(input === null ? "  tokens not counted" : `  ${count(input)} tokens in, ${count(output ?? 0)} out`, "dim"),
     ),
-    bucketWords(all, "request"),
+    bucketLine(all, "request"),
     labelled("request", shown(row.id), shown(`  at ${clock(Date.parse(row.time), now)} on ${row.node}`, "dim")),
   ];
 }

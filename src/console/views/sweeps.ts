@@ -8,7 +8,7 @@ import { escapeControls } from "../../base/index.ts";
 import { writeWhy } from "../actions/source-dialogs.ts";
 import { differenceOfTrial, trialDialog, trialWhy } from "../actions/trial-dialog.ts";
 import { labelled, shown } from "../format/labelled-lines.ts";
-import { namesInWords } from "../format/name-list.ts";
+import { namesText } from "../format/name-list.ts";
 import { count, plural } from "../format/numbers.ts";
 import type { Context } from "../model/context.ts";
 import type { Need } from "../model/data.ts";
@@ -85,7 +85,7 @@ const MOST_FILES = 3;
 const thresholdName = ({ detector, isOwnThreshold }: SweepResult): string =>
   isOwnThreshold && detector !== undefined ? `threshold of ${detector}` : "guardrails.score_threshold";
 
-const figuresWords = (figures: SweepFigures | null): string =>
+const figuresText = (figures: SweepFigures | null): string =>
   figures === null
     ? "no marks"
     : `precision ${figureText(figures.precision)}, recall ${figureText(figures.recall)}, F1 ${figureText(figures.f1)}`;
@@ -112,7 +112,7 @@ function headLines(result: SweepResult, at: number, kind: ScoreKind): readonly L
   return [
     labelled(
       "swept",
-      shown(namesInWords(result.files, MOST_FILES)),
+      shown(namesText(result.files, MOST_FILES)),
       span(`  ${plural(cases, "case")}  `),
       shown(result.detector === undefined ? "all detectors" : `detector ${result.detector}`),
       shown(`  ${thresholdName(result)}`, "dim"),
@@ -120,12 +120,12 @@ function headLines(result: SweepResult, at: number, kind: ScoreKind): readonly L
     labelled(
       "chosen",
       span(thresholdText(step.threshold), "strong"),
-      span(`  ${figuresWords(step.figures[kind])}`),
+      span(`  ${figuresText(step.figures[kind])}`),
       span(`  by ${kind}${kinds.length === 0 ? "" : `; f goes to ${kinds[0]}`}`, "dim"),
     ),
     ...(isOwn
       ? []
-      : [labelled("in force", span(thresholdText(inForce)), span(`  ${figuresWords(base.figures[kind])}`))]),
+      : [labelled("in force", span(thresholdText(inForce)), span(`  ${figuresText(base.figures[kind])}`))]),
     labelled(
       "turn",
       span(`${count(right)} right that ${right === 1 ? "was" : "were"} wrong, `),
@@ -246,7 +246,7 @@ function empty({ sweep }: Context): { readonly sentence: string; readonly next: 
   }
 }
 
-const doneWords = (threshold: string): string => `the threshold is ${threshold}`;
+const doneText = (threshold: string): string => `the threshold is ${threshold}`;
 
 export const sweepsView: View = {
   id: "sweeps",
@@ -329,7 +329,7 @@ export const sweepsView: View = {
           dialog: trialDialog(
             {
               title: `Set ${escapeControls(thresholdName(result))} to ${id}`,
-              done: doneWords(id),
+              done: doneText(id),
               typed: id,
               label: "type the threshold",
               trial: (context) => trialOf(id, { ...context, sweep: opened.sweep, subject: opened.subject }),

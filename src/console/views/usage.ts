@@ -24,11 +24,11 @@ const tokensIn = ({
 }: UsageRecord) => input + cached + created;
 
 /** Formats the hour of a row as `2026-11-20 13h`, or returns its day. */
-const hourWords = ({ hour }: UsageRecord): string =>
+const hourText = ({ hour }: UsageRecord): string =>
   hour.length > 10 ? `${hour.slice(0, 10)} ${hour.slice(11, 13)}h` : hour;
 
 const COLUMNS: readonly Column<UsageRecord>[] = [
-  textColumn({ head: "HOUR", letter: "t", width: 14, priority: 1 }, hourWords),
+  textColumn({ head: "HOUR", letter: "t", width: 14, priority: 1 }, hourText),
   textColumn(
     { head: "CALLER", letter: "c", width: { least: 12, flex: 2 }, priority: 1, cut: "middle" },
     (row) => row.caller,
@@ -81,7 +81,7 @@ function pane(id: string, { data }: Context): readonly Line[] {
       shown(row.profile === null ? "" : `  profile ${row.profile}`),
     ),
     labelled("what", shown([row.hop, row.provider, row.model].filter((it) => it !== null).join("  "))),
-    labelled("when", shown(hourWords(row)), span(row.hour.length > 10 ? "  UTC hour" : "  UTC day", "dim")),
+    labelled("when", shown(hourText(row)), span(row.hour.length > 10 ? "  UTC hour" : "  UTC day", "dim")),
     labelled(
       "requests",
       span(`${plural(row.requests, "request")}, ${count(row.failed)} refused, failed or left by the client`),

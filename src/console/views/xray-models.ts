@@ -52,7 +52,7 @@ export function modelsTree(parent: string, data: Data, allowed: readonly string[
             state: word,
             tone,
             isBad: mark !== " ",
-            says: () => modelWords(row.model, row.first),
+            says: () => modelText(row.model, row.first),
             target: { place: { view: "models" }, row: row.model.model },
             json: row.model,
           },
@@ -84,7 +84,7 @@ function stateOf(row: ModelRow, providers: ReadonlyMap<string, Met>): Pick<Model
   return state.mark === " " && first?.state === "failing" ? STATES.failing : state;
 }
 
-const modelWords = ({ upstream_model: upstream, provider }: ModelRecord, first: string | undefined): string =>
+const modelText = ({ upstream_model: upstream, provider }: ModelRecord, first: string | undefined): string =>
   [
     first === undefined ? "no provider in its plan is available" : first === provider ? "" : `now uses ${first}`,
     upstream === null ? "" : `sent as ${upstream}`,

@@ -1,6 +1,6 @@
 /** Node of an xray tree: an object, its live state, and the row of another view that shows it. */
 
-import { suspensionWords } from "../actions/suspension-dialogs.ts";
+import { suspensionText } from "../actions/suspension-dialogs.ts";
 import { count, milliseconds, percent } from "../format/numbers.ts";
 import type { TreeNode } from "../format/tree.ts";
 import type { Data, ReadableId } from "../model/data.ts";
@@ -89,7 +89,7 @@ export function measuredNode(
     isBad: state === "failing" || state === "suspended",
     says: (now) =>
       suspension !== undefined
-        ? suspensionWords(suspension, now)
+        ? suspensionText(suspension, now)
         : [
             `${count(record.rate, 1)} req/s`,
             ...(record.error_ratio === null ? [] : [`${percent(record.error_ratio)} % fail`]),

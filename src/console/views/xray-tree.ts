@@ -5,7 +5,7 @@
 
 import type { BudgetRecord, GuardrailRecord, KeyRecord, ProfileRecord } from "../../admin-api/index.ts";
 import { keyNamed, profileNamed } from "../actions/keys-by-name.ts";
-import { suspensionOf, suspensionWords } from "../actions/suspension-dialogs.ts";
+import { suspensionOf, suspensionText } from "../actions/suspension-dialogs.ts";
 import { count, plural } from "../format/numbers.ts";
 import { ago, span as spanOfTime } from "../format/times.ts";
 import { type Data, rowsOf } from "../model/data.ts";
@@ -14,7 +14,7 @@ import { guardrailId } from "./guardrails-row.ts";
 import { allBucketsOf, spendingIn } from "./keys-index.ts";
 import { expiryOf, KEY_STATES } from "./keys-table.ts";
 import { capsOf } from "./profiles-facts.ts";
-import { causeWords } from "./refusals.ts";
+import { causeText } from "./refusals.ts";
 import { callsTrees, modelsTree } from "./xray-models.ts";
 import { node, type Target, type Tree, unread, unreadNode } from "./xray-node.ts";
 
@@ -43,7 +43,7 @@ function keyTree(data: Data, key: KeyRecord): Tree {
       tone,
       isBad: status !== "active",
       says(now) {
-        if (suspension !== undefined) return suspensionWords(suspension, now);
+        if (suspension !== undefined) return suspensionText(suspension, now);
         const ends = end === null ? "never expires" : end > now ? `expires in ${spanOfTime(end - now)}` : "expired";
         return `id ${id}, last used ${ago(used, now)}, ${ends}`;
       },
@@ -59,7 +59,7 @@ function refusalNodes(parent: string, data: Data, caller: string): readonly Tree
   const byCause = new Map<string, { minute: number; hour: number; last: string }>();
   for (const row of rowsOf(data, "refusals")) {
     if (row.caller !== caller || row.caller_kind !== "key") continue;
-    const by = causeWords(row);
+    const by = causeText(row);
     const what = `${row.code}${by === "" ? "" : ` by ${by}`}`;
     const sum = byCause.get(what) ?? { minute: 0, hour: 0, last: row.last_at };
     sum.minute += row.last_minute;
@@ -115,7 +115,7 @@ function profileTree(parent: string, data: Data, name: string | null, key: KeyRe
       tone: suspension === undefined ? "plain" : "off",
       isBad: suspension !== undefined,
       says(now) {
-        if (suspension !== undefined) return suspensionWords(suspension, now);
+        if (suspension !== undefined) return suspensionText(suspension, now);
         const caps = capsOf(profile);
         return `${plural(profile.keys, "key")}${caps === "-" ? "" : `, requires ${caps}`}`;
       },

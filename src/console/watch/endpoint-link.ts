@@ -54,7 +54,7 @@ export function createLink({ endpoints, pace, now, onLink, onNote, onSession, on
   const { monotonic } = systemClock;
   const [first] = endpoints;
   let at = 0;
-  let client = createAdminClient({ door: first.endpoint });
+  let client = createAdminClient({ address: first.endpoint });
   let state: Link["state"] = { kind: "connecting" };
   let session: Session | undefined;
   let servedMs = 0;
@@ -112,7 +112,7 @@ export function createLink({ endpoints, pace, now, onLink, onNote, onSession, on
     try {
       for (const next of order) {
         const { endpoint } = endpointAt(next);
-        const candidate = next === at ? client : createAdminClient({ door: endpoint });
+        const candidate = next === at ? client : createAdminClient({ address: endpoint });
         const found = await probe({ client: candidate, endpoint }, { signal, pace, now });
         if (found.kind === "answered" || found.kind === "signed_out") {
           if (next !== at) use(next, candidate, isWanted);

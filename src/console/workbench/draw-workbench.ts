@@ -188,7 +188,7 @@ function drawResult(
 }
 
 function drawRule({ run, result }: WorkbenchState, { table }: Shown, { columns, now }: WorkbenchDrawing): Line {
-  const left = ruleWords(run, now);
+  const left = ruleSpan(run, now);
   const right: Span[] = [];
   if (run.kind === "done") {
     if (run.asked.missing !== undefined) right.push(span(` ${run.asked.missing} `, "warn"));
@@ -206,7 +206,7 @@ function drawRule({ run, result }: WorkbenchState, { table }: Shown, { columns, 
   return [dashes(2), ...words, dashes(room), ...allIn(right, "dim"), dashes(right.length > 0 ? 2 : 0)];
 }
 
-function ruleWords(run: WorkbenchState["run"], now: number): Span | undefined {
+function ruleSpan(run: WorkbenchState["run"], now: number): Span | undefined {
   switch (run.kind) {
     case "none":
       return undefined;

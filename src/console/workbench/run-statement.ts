@@ -3,7 +3,7 @@
 import type { QueryResult } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
 import { editAtEnd } from "../edit/edit.ts";
-import { gapWords } from "../format/missing-nodes.ts";
+import { gapText } from "../format/missing-nodes.ts";
 import { span } from "../format/times.ts";
 import type { Asked, Effect, Event, WorkbenchState } from "../model/state.ts";
 import { boundedHistory, cleanStatement } from "./saved-statements.ts";
@@ -94,12 +94,12 @@ export function runDone(
 }
 
 function askedOf({ unanswered = [], cut = [] }: QueryResult, isOfOneNode: boolean, { nodes }: WorkbenchFacts): Asked {
-  const missing = gapWords({ unanswered, cut });
-  return { words: askedWords(isOfOneNode, nodes, unanswered.length), missing: missing === "" ? undefined : missing };
+  const missing = gapText({ unanswered, cut });
+  return { words: askedText(isOfOneNode, nodes, unanswered.length), missing: missing === "" ? undefined : missing };
 }
 
 /** Describes the queried nodes: `of all 3 nodes`, `of 2 of 3 nodes` or `of n1`. */
-function askedWords(isOfOneNode: boolean, nodes: WorkbenchFacts["nodes"], unanswered = 0): string {
+function askedText(isOfOneNode: boolean, nodes: WorkbenchFacts["nodes"], unanswered = 0): string {
   if (nodes === undefined) return isOfOneNode ? "of one node" : "of all nodes";
   const { own, members } = nodes;
   if (isOfOneNode || members < 2) return `of ${escapeControls(own)}`;
@@ -109,7 +109,7 @@ function askedWords(isOfOneNode: boolean, nodes: WorkbenchFacts["nodes"], unansw
 /** Switches between all nodes and the connected one, for the next run. */
 export function turnNodes(workbench: WorkbenchState, { nodes }: WorkbenchFacts): WorkbenchStep {
   const isOfOneNode = !workbench.isOfOneNode;
-  const words = askedWords(isOfOneNode, nodes).replace(/^of /, "");
+  const words = askedText(isOfOneNode, nodes).replace(/^of /, "");
   return saying(taken({ ...workbench, isOfOneNode }), `the next run asks ${words}`);
 }
 

@@ -18,7 +18,7 @@ export interface Asked {
   readonly principal: Principal;
   readonly resource: Resource;
   /** Way in which the request arrived: `local` (admin socket) or `network` (admin listener). */
-  readonly door: string;
+  readonly listener: string;
   readonly requestId: string;
 }
 
@@ -117,14 +117,14 @@ function failureOf(error: unknown): { readonly outcome: string; readonly code: s
   return { outcome: outcome ?? (code === "internal" ? "unknown" : "refused"), code };
 }
 
-function facts({ id, principal, resource, door, requestId }: Asked): AuditEntry["data"] {
+function facts({ id, principal, resource, listener, requestId }: Asked): AuditEntry["data"] {
   return {
     action: id,
     resource: resourceText(resource),
     principal: actorText(actorOf(principal)),
     ...(principal.name !== undefined && { principal_name: principal.name }),
     roles: fewOf(principal.roles),
-    door,
+    door: listener,
     request_id: requestId,
   };
 }

@@ -6,8 +6,7 @@ import { acknowledgementHandlers, acknowledgementList } from "./handlers/acknowl
 import { auditHandlers, auditHeadList } from "./handlers/audit.ts";
 import { backendHandlers, backendList } from "./handlers/backends.ts";
 import { clusterHandlers, memberList } from "./handlers/cluster.ts";
-import { agentList, serverList } from "./handlers/fronted.ts";
-import { budgetList, profileList } from "./handlers/governed.ts";
+import { agentList, serverList } from "./handlers/fronted-upstreams.ts";
 import { guardrailHandlers } from "./handlers/guardrails.ts";
 import { historyHandlers } from "./handlers/history.ts";
 import { keyHandlers, keyList } from "./handlers/keys.ts";
@@ -15,6 +14,7 @@ import { loginHandlers } from "./handlers/login.ts";
 import { modelList } from "./handlers/models.ts";
 import { nodeHandlers } from "./handlers/node.ts";
 import { openApiHandlers } from "./handlers/openapi.ts";
+import { budgetList, profileList } from "./handlers/profiles-and-budgets.ts";
 import { queryHandlers } from "./handlers/query.ts";
 import { rehearsalHandlers } from "./handlers/rehearsal.ts";
 import { secretHandlers, secretList } from "./handlers/secrets.ts";

@@ -3,7 +3,7 @@
 import type { FastifyRequest } from "fastify";
 import { MAX_MEMBERS, TABLES, type TableName } from "../../admin-api/index.ts";
 import type { Access } from "./access/types.ts";
-import { type BodyReader, createBodyReader } from "./body.ts";
+import { type BodyReader, createBodyReader } from "./body-reader.ts";
 import { answerOf, type Question, readQuestion } from "./gather-nodes.ts";
 import type { HandlerPorts } from "./handler-types.ts";
 import { historyOf } from "./handlers/history.ts";

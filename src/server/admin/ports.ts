@@ -109,7 +109,7 @@ export interface Sources {
   /** Returns the sources in the order of their names; `state` shows whether this node serves the newest revision. */
   list(): readonly SourceRecord[];
   /** Registers a listener for changes of a source's status. Returns a function that removes it. */
-  onStanding(listener: () => void): () => void;
+  onStatus(listener: () => void): () => void;
   /** Returns the document of a revision, the newest if it is `undefined`; `undefined` if there is none. */
   document(name: string, revision: number | undefined, signal: AbortSignal): Promise<string | undefined>;
   /** Returns the revisions, newest first; `undefined` if there is no such source. */

@@ -12,16 +12,16 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from
 import { BASE_PATH, OPERATIONS, type Operation, type OperationId, PROBE_PATHS } from "../../admin-api/index.ts";
 import type { JsonSchema } from "../../base/index.ts";
 import { permittedTables } from "./access/permitted-tables.ts";
+import { listPayload, type Payload, valuePayload } from "./answer-payload.ts";
 import { type Asked, authorize, isPermitted, recorded, resourceOf } from "./authorize.ts";
 import type { Call, HandlerPorts, ListId, Reply } from "./handler-types.ts";
 import { HANDLERS } from "./handlers.ts";
 import type { Authenticator } from "./listeners/authenticator.ts";
 import { signalOf } from "./listeners/http-server.ts";
-import { listPayload, type Payload, valuePayload } from "./payload.ts";
 import type { OpenPlane } from "./plane.ts";
 import { NOBODY } from "./principal.ts";
+import { receive, writeAsked } from "./read-admin-request.ts";
 import { readList } from "./read-list.ts";
-import { receive, writeAsked } from "./read-request.ts";
 import { refusal } from "./refusal.ts";
 import { check, fromTexts, queryTexts } from "./validate-input.ts";
 
@@ -187,7 +187,7 @@ async function admitCaller(
     operation,
     principal,
     resource: resourceOf(operation, params),
-    door: authenticator.name,
+    listener: authenticator.name,
     requestId: request.id,
   };
   if (asked !== undefined) await authorize(access, ports.audit, asked);

@@ -7,13 +7,13 @@
  * journal takes all that the queue holds, and the next start emits it. Source: cluster reference, 9.2.
  */
 
+import type { FromWorker, RecordLines, StartOptions } from "./audit-worker-protocol.ts";
 import { MAX_GROUP } from "./group-proof.ts";
 import type { JournalRecord } from "./journal-format.ts";
 import { openChain } from "./open-chain.ts";
 import { openOutput } from "./output.ts";
 import { isChange } from "./recent.ts";
 import type { AuditHead } from "./types.ts";
-import type { FromWorker, RecordLines, StartOptions } from "./worker-protocol.ts";
 
 /**
  * Maximum number of records emitted at once. A start may find many times as many in the journal, and reports them to
@@ -58,7 +58,7 @@ export async function openWriter(
   let retryTimer: NodeJS.Timeout | undefined;
   let retryMs = FIRST_RETRY_MS;
   let journaledEvents = 0;
-  let isBlockTold = false;
+  let isBlockLogged = false;
   /** True after a failure or the close. */
   let isOver = false;
   let drained: (() => void) | undefined;
@@ -108,15 +108,15 @@ export async function openWriter(
       emitted(pass.slice(0, out), outcome.kind === "gone" ? outcome.code : undefined);
       outbox = outbox.slice(out);
       retryMs = FIRST_RETRY_MS;
-      isBlockTold = false;
+      isBlockLogged = false;
     }
     if (outcome.kind !== "blocked") {
       if (outbox.length === 0) drained?.();
       else retryTimer = setTimeout(() => guarded(pump), 0);
       return;
     }
-    if (retryMs === LAST_RETRY_MS && !isBlockTold) {
-      isBlockTold = true;
+    if (retryMs === LAST_RETRY_MS && !isBlockLogged) {
+      isBlockLogged = true;
       tell({ kind: "blocked", code: outcome.code });
     }
     retryTimer = setTimeout(() => guarded(pump), retryMs);

@@ -57,10 +57,10 @@ function newText(event: AuditEvent): string {
 }
 
 /** Event whose data may have been shortened to any JSON value. */
-type Told = Omit<AuditEvent, "data"> & { readonly data: JsonValue };
+type FittedEvent = Omit<AuditEvent, "data"> & { readonly data: JsonValue };
 
 /** Returns the canonical text; `undefined` if it is too long. Throws for values that JSON cannot represent. */
-function canonicalText({ event, controls = [], data }: Told): string | undefined {
+function canonicalText({ event, controls = [], data }: FittedEvent): string | undefined {
   const few = controls.length > MAX_CONTROLS ? fitControls(controls) : controls;
   const text = JSON.stringify({ controls: few, data, event });
   if (text.length > MAX_EVENT_TEXT) return undefined;

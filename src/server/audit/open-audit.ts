@@ -11,13 +11,13 @@ import { MessageChannel } from "node:worker_threads";
 import { GatewayError, type Instruments, type Log, openThread, type Thread } from "../../base/index.ts";
 import { AuditError } from "./audit-error.ts";
 import { MAX_RECORD_BYTES } from "./audit-record.ts";
+import { type FromWorker, THREAD_OPTIONS, type ToWorker } from "./audit-worker-protocol.ts";
 import { eventText } from "./fit-event.ts";
 import { createAuditMetrics } from "./metrics.ts";
 import { openQueue, RECORD_OVERHEAD_BYTES } from "./queue.ts";
 import { createRecent, parseRecords } from "./recent.ts";
 import type { AuditEvent, AuditHead, AuditOptions, AuditTrail } from "./types.ts";
 import { createWitness, type Witness } from "./witness.ts";
-import { type FromWorker, THREAD_OPTIONS, type ToWorker } from "./worker-protocol.ts";
 
 const ROOM_BYTES = MAX_RECORD_BYTES + RECORD_OVERHEAD_BYTES;
 
@@ -82,7 +82,7 @@ export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> 
   let witness: Witness | undefined;
   let fault: AuditError | undefined;
   let isClosing = false;
-  let isGoneTold = false;
+  let isGoneLogged = false;
   let onStarted: (error?: AuditError) => void = () => undefined;
   let onClosed: (left: number) => void = () => undefined;
   let onEnded: (error: Error) => void = () => undefined;
@@ -135,9 +135,9 @@ export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> 
     head = reached;
     if (gone !== undefined) {
       metrics.unread.inc(records.count);
-      if (!isGoneTold)
+      if (!isGoneLogged)
         log.warn("nobody reads the output of the audit trail; records are kept in its journal", { code: gone });
-      isGoneTold = true;
+      isGoneLogged = true;
     }
     if (reached.kid === kid) witness?.advance(reached);
     try {

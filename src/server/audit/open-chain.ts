@@ -15,6 +15,7 @@
  */
 
 import { AuditError, unwritable } from "./audit-error.ts";
+import type { StartOptions } from "./audit-worker-protocol.ts";
 import { type Chain, createChain } from "./chain.ts";
 import { acquireLock, type Lock } from "./chain-lock.ts";
 import { createDirectory } from "./durable.ts";
@@ -29,7 +30,6 @@ import {
 import type { JournalContent, JournalRecord } from "./journal-format.ts";
 import { type ChainKey, createKeyFile, generateKey, KEY_FILE, readKeyFile } from "./key-file.ts";
 import type { AuditHead, JsonValue } from "./types.ts";
-import type { StartOptions } from "./worker-protocol.ts";
 
 interface OpenChain {
   readonly chain: Chain;

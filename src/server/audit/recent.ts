@@ -4,8 +4,8 @@
  */
 
 import type { AuditEventName } from "../../base/index.ts";
+import type { RecordLines } from "./audit-worker-protocol.ts";
 import type { AuditRecord } from "./types.ts";
-import type { RecordLines } from "./worker-protocol.ts";
 
 /** Number of records kept of each kind. */
 const KEPT_RECORDS = 1_000;

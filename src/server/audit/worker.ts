@@ -1,11 +1,11 @@
-/** Audit worker: a thread that signs, journals and emits records, and sends the messages of `worker-protocol.ts`. */
+/** Audit worker: a thread that signs, journals and emits records, and sends the messages of `audit-worker-protocol.ts`. */
 
 import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
 import { threadCaller } from "../../base/index.ts";
 import { AuditError } from "./audit-error.ts";
+import type { FromWorker, ToWorker } from "./audit-worker-protocol.ts";
 import { openWriter, type Writer } from "./audit-writer.ts";
 import type { FedRecords } from "./types.ts";
-import type { FromWorker, ToWorker } from "./worker-protocol.ts";
 
 const main = threadCaller<ToWorker, readonly FromWorker[]>();
 let writer: Writer | undefined;

@@ -59,19 +59,19 @@ export function createTokenCallers(tokens: CachedVerifier): TokenCallers {
 }
 
 function answersOf(token: VerifiedToken, rules: AuthRules): Answers {
-  const standing = callerOutcome(token, rules);
-  switch (standing.kind) {
+  const outcome = callerOutcome(token, rules);
+  switch (outcome.kind) {
     case "everywhere":
-      return { rules, atServer: new Map(), elsewhere: { kind: "caller", caller: standing.caller } };
+      return { rules, atServer: new Map(), elsewhere: { kind: "caller", caller: outcome.caller } };
     case "at": {
       const atServer = new Map<string, Identification>();
-      for (const [server, caller] of standing.callers) atServer.set(server, { kind: "caller", caller });
+      for (const [server, caller] of outcome.callers) atServer.set(server, { kind: "caller", caller });
       return { rules, atServer, elsewhere: refused("wrong_resource", token.issuer) };
     }
     case "refused":
-      return { rules, atServer: new Map(), elsewhere: refused(standing.fault, token.issuer) };
+      return { rules, atServer: new Map(), elsewhere: refused(outcome.fault, token.issuer) };
     default:
-      return standing satisfies never;
+      return outcome satisfies never;
   }
 }
 

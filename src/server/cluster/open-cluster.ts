@@ -8,12 +8,12 @@ import { randomBytes } from "node:crypto";
 import { clockFrom, type Log, openThread, withResolvers } from "../../base/index.ts";
 import { type CommandResult, encodeCommand, MAX_COMMAND_BYTES } from "../core/state/index.ts";
 import { ClusterError, clusterErrorOf } from "./cluster-error.ts";
+import type { Ask, FromWorker, SavedSnapshot, ToWorker } from "./raft-worker-protocol.ts";
 import { type ArchiveMeta, writeArchive } from "./snapshots/archive.ts";
 import { createRestore } from "./snapshots/restore-archive.ts";
 import { createView } from "./state-view.ts";
 import { StorageError, type StorageErrorCode } from "./storage-error.ts";
 import type { Cluster, ClusterOptions, ClusterStatus } from "./types.ts";
-import type { Ask, FromWorker, SavedSnapshot, ToWorker } from "./worker-protocol.ts";
 
 /**
  * Maximum number of concurrent writes. It is less than the number of results that the state machine keeps for a client, so that

@@ -6,10 +6,10 @@ import type { CommandResult, Member, Mutation, State } from "../core/state/index
 import type { Row } from "./consensus/applied-state.ts";
 import type { Peers } from "./members/peers.ts";
 import type { Network } from "./network.ts";
+import type { SavedSnapshot } from "./raft-worker-protocol.ts";
 import type { Requests } from "./requests/cluster-requests.ts";
 import type { SnapshotRecord, Storage } from "./storage/index.ts";
 import type { ClusterOptions, ClusterStatus } from "./types.ts";
-import type { SavedSnapshot } from "./worker-protocol.ts";
 
 export interface ReplicaEvents {
   /** Called after each applied batch. `now`: log time at `index`. */

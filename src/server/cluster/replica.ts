@@ -69,7 +69,7 @@ export function runReplica(parts: ReplicaParts): Replica {
 
   const writer = createStateWriter({
     store: storage.state(),
-    standing: { applied: parts.state.applied, digest: parts.state.digest, configuration: initial },
+    position: { applied: parts.state.applied, digest: parts.state.digest, configuration: initial },
     onDrained: () => driver.resume(),
     onFault: fault,
   });
@@ -392,7 +392,7 @@ export function runReplica(parts: ReplicaParts): Replica {
     onRemoved(index) {
       const isMember = book.ids().includes(nodeId);
       if (removal.isFinal() || (isMember && machine.state.applied.index >= index)) return;
-      removal.told(index);
+      removal.reported(index);
     },
     reportUnreachable: (id) => driver.reportUnreachable(id),
   };

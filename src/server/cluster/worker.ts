@@ -1,13 +1,13 @@
 /**
  * Raft worker: a separate thread, so that a busy data plane does not depose a leader. It sends the messages of
- * `worker-protocol.ts` and writes nothing to stdout or stderr.
+ * `raft-worker-protocol.ts` and writes nothing to stdout or stderr.
  */
 
 import { type Log, type LogLevel, threadCaller } from "../../base/index.ts";
 import { ClusterError } from "./cluster-error.ts";
+import type { Ask, Failure, FromWorker, ToWorker } from "./raft-worker-protocol.ts";
 import { createPeerQueries } from "./requests/peer-queries.ts";
 import { type StartedReplica, startReplica } from "./start-replica.ts";
-import type { Ask, Failure, FromWorker, ToWorker } from "./worker-protocol.ts";
 
 const main = threadCaller<readonly ToWorker[], readonly FromWorker[]>();
 const stop = new AbortController();

@@ -92,7 +92,7 @@ export function openPresenter(options: PresenterOptions): Presenter {
 
   /** Logs fetches and, at a limited rate, failures. Fetches of another process are logged there. */
   function teller(name: string, kind: CredentialKind) {
-    let toldAt = Number.NEGATIVE_INFINITY;
+    let loggedAt = Number.NEGATIVE_INFINITY;
     let isFailing = false;
     return {
       fetched(isOwn: boolean) {
@@ -106,9 +106,9 @@ export function openPresenter(options: PresenterOptions): Presenter {
         if (!isOwn) return;
         metrics.fetched(name, kind, "failed");
         const now = clock.monotonic();
-        if (isFailing && now < toldAt + TOLD_EVERY_MS) return;
+        if (isFailing && now < loggedAt + TOLD_EVERY_MS) return;
         isFailing = true;
-        toldAt = now;
+        loggedAt = now;
         log.error("a credential cannot be fetched", { credential: name, kind, reason, failures });
       },
     };
@@ -125,7 +125,7 @@ export function openPresenter(options: PresenterOptions): Presenter {
       clock,
       random: Math.random,
       fetched: tell.fetched,
-      failed: (failures, failure) => tell.failed(failures, ...toldOf(failure)),
+      failed: (failures, failure) => tell.failed(failures, ...failureForLog(failure)),
     });
     platforms.set(name, { name, keys, close: keys.close });
     return keys;
@@ -158,7 +158,7 @@ export function openPresenter(options: PresenterOptions): Presenter {
       clock,
       random: Math.random,
       fetched: tell.fetched,
-      failed: (failures, failure) => tell.failed(failures, ...toldOf(failure)),
+      failed: (failures, failure) => tell.failed(failures, ...failureForLog(failure)),
     });
     const close = (): void => {
       renewed.close();
@@ -283,7 +283,7 @@ export function openPresenter(options: PresenterOptions): Presenter {
 }
 
 /** Returns why a fetch failed, for the log, and whether this process made it. */
-function toldOf(failure: unknown): [reason: string, isOwn: boolean] {
+function failureForLog(failure: unknown): [reason: string, isOwn: boolean] {
   const isKnown = failure instanceof ChainFailure || failure instanceof TokenUnavailable;
   return isKnown ? [failure.reason, !failure.isOfAnother] : ["", true];
 }

@@ -96,7 +96,7 @@ export interface PresentedJudge {
    */
   answered(status: number, header: (name: string) => string | undefined, isRepeat: boolean): PresentedVerdict | "read";
   /** Judges the body after `answered` returned `read`. */
-  said(body: string): PresentedVerdict;
+  bodyRead(body: string): PresentedVerdict;
   /** Called when the request is sent again. */
   repeated(): void;
 }

@@ -16,7 +16,7 @@ export { type OpenBudgets, openBudgets, type UsageReports } from "./budgets/inde
 export { shown as shownName } from "./caller-label.ts";
 export type { DecisionSink } from "./decision-trace.ts";
 export { createOwnCards, type FetchedCard, fetchOwnCard, type OwnCards } from "./discovery/own-cards.ts";
-export { type Standing, standingOf } from "./governance/effective-profile.ts";
+export { type EffectiveProfile, effectiveProfileOf } from "./governance/effective-profile.ts";
 export type { Target } from "./hops/model/address.ts";
 export { servedBy } from "./hops/model/choose-channel.ts";
 export { guardRoute } from "./hops/model/guard.ts";
@@ -27,12 +27,12 @@ export { createModelCalls } from "./model-calls/index.ts";
 export type {
   DecisionRecord,
   DecisionTrail,
-  Door,
   Governing,
   Ports,
   SuspendedKind,
   Suspension,
   Suspensions,
+  TlsLayer,
 } from "./ports.ts";
 export {
   type BudgetRecords,

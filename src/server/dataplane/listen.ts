@@ -19,7 +19,7 @@ import { Exchange } from "./exchange.ts";
 import { refuseUpgrade } from "./hops/websocket/tunnel.ts";
 import { dialectOf } from "./locate.ts";
 import { headWithoutOffer, offersWebSocket } from "./not-upgraded.ts";
-import type { Door, DoorAnswer, Ports } from "./ports.ts";
+import type { Ports, TlsLayer, TlsLayerAnswer } from "./ports.ts";
 import { dialectForm } from "./refusal-form.ts";
 import { requestIdOf } from "./request-id.ts";
 import { createRoom } from "./room.ts";
@@ -55,8 +55,8 @@ export interface Accepted {
   onConnection(listener: (socket: Socket) => void): void;
 }
 
-/** Opens the listener; without a `door` it speaks plain HTTP. Rejects with the system's error if the address cannot be bound. */
-export async function listen(from: string | Accepted, ports: Ports, door?: Door): Promise<Listener> {
+/** Opens the listener; without `tls` it speaks plain HTTP. Rejects with the system's error if the address cannot be bound. */
+export async function listen(from: string | Accepted, ports: Ports, tls?: TlsLayer): Promise<Listener> {
   const draining = new AbortController();
   const over = new AbortController();
   const shutdown = { draining: draining.signal, over: over.signal };
@@ -84,24 +84,24 @@ export async function listen(from: string | Accepted, ports: Ports, door?: Door)
   app.server.removeAllListeners("request");
   app.server.on("request", (request: IncomingMessage, response: ServerResponse) => handle(request, response));
   const speakers = app.server.listeners("connection") as ((socket: Duplex) => void)[];
-  const admit = createRoom({ connections, log: ports.log, isPlain: door === undefined });
+  const admit = createRoom({ connections, log: ports.log, isPlain: tls === undefined });
   app.server.removeAllListeners("connection");
   app.server.on("connection", (raw: Socket) => admit(raw, () => begin(raw)));
-  /** Registers a connection and passes it to the HTTP server, with a `door` only once that has accepted it (TLS handshake). */
+  /** Registers a connection and passes it to the HTTP server, with `tls` only after the TLS handshake. */
   const begin = (raw: Socket): void => {
     connections.opened(raw);
     const speak = (socket: Duplex): void => {
       for (const speaker of speakers) speaker.call(app.server, socket);
     };
-    if (door === undefined) speak(raw);
+    if (tls === undefined) speak(raw);
     else
-      door.accept(raw, (socket) => {
+      tls.accept(raw, (socket) => {
         if (socket !== raw) connections.secured(raw, socket);
         speak(socket);
       });
   };
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
-    const own = door?.judge(request);
+    const own = tls?.judge(request);
     if (own?.kind === "challenge") {
       void answerChallenge(response, own.keyAuthorization);
       return;
@@ -131,7 +131,7 @@ export async function listen(from: string | Accepted, ports: Ports, door?: Door)
       readAgain(request, socket, head);
       return;
     }
-    const own = door?.judge(request);
+    const own = tls?.judge(request);
     if (own !== undefined) {
       refuseSession(own, request, socket, ports);
       return;
@@ -179,7 +179,7 @@ export async function listen(from: string | Accepted, ports: Ports, door?: Door)
 /** Answers an ACME HTTP-01 challenge (RFC 8555, section 8.3). A validator asks from several addresses, and more than once. */
 async function answerChallenge(
   response: ServerResponse,
-  asked: Extract<DoorAnswer, { kind: "challenge" }>["keyAuthorization"],
+  asked: Extract<TlsLayerAnswer, { kind: "challenge" }>["keyAuthorization"],
 ): Promise<void> {
   const keyAuthorization = (await asked) ?? "";
   const headers = { "content-type": "application/octet-stream", "content-length": keyAuthorization.length };
@@ -187,7 +187,7 @@ async function answerChallenge(
   response.end(keyAuthorization);
 }
 
-function refuseSession(own: DoorAnswer, request: IncomingMessage, socket: Duplex, ports: Ports): void {
+function refuseSession(own: TlsLayerAnswer, request: IncomingMessage, socket: Duplex, ports: Ports): void {
   socket.on("error", () => undefined);
   const refusal =
     own.kind === "refused"

@@ -52,15 +52,15 @@ export interface Ports {
   readonly log: Log;
 }
 
-/** Layer below HTTP on the listener, for TLS. Without a door the listener speaks plain HTTP. */
-export interface Door {
+/** Layer below HTTP on the listener, for TLS. Without it the listener speaks plain HTTP. */
+export interface TlsLayer {
   /** Handles an accepted connection. Calls `speak` with the socket for HTTP once it is ready. */
   accept(raw: Socket, speak: (socket: Socket) => void): void;
   /** Returns the answer to send instead of the data plane's, or `undefined` if the data plane must serve the request. */
-  judge(request: IncomingMessage): DoorAnswer | undefined;
+  judge(request: IncomingMessage): TlsLayerAnswer | undefined;
 }
 
-export type DoorAnswer =
+export type TlsLayerAnswer =
   | { readonly kind: "refused"; readonly refusal: GatewayError }
   /** ACME challenge (RFC 8555, section 8.3). `keyAuthorization` is `undefined` if the challenge is unknown to this cluster. */
   | { readonly kind: "challenge"; readonly keyAuthorization: string | undefined | Promise<string | undefined> };

@@ -7,7 +7,13 @@ import { performance } from "node:perf_hooks";
 import type { GatewayError } from "../../base/index.ts";
 import type { Caller } from "../auth/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
-import { type AgentWords, calledWords, errorOf, requestWords, type ToldAnswer } from "./conventions/index.ts";
+import {
+  type AgentSpanNaming,
+  endedCallSpanNaming,
+  errorOf,
+  type ReportedAnswerReader,
+  requestSpanNaming,
+} from "./conventions/index.ts";
 import type { Labels } from "./metrics.ts";
 import type { Ports } from "./ports.ts";
 import { causeOf } from "./refusals/index.ts";
@@ -33,9 +39,9 @@ export class RequestReport implements Ending {
   /** Number of attempts at upstreams. */
   attempts = 0;
   /** Data of the delivered answer for the span. It is only set for traced requests. */
-  told: ToldAnswer | undefined;
+  reportedAnswer: ReportedAnswerReader | undefined;
   /** Span data of a call of an MCP server or agent; set once the call is parsed. */
-  called: AgentWords | undefined;
+  called: AgentSpanNaming | undefined;
   #guardrails = "";
   #firstByteMs: number | undefined;
   /** Milliseconds until the first bytes of an event stream. */
@@ -134,7 +140,7 @@ export class RequestReport implements Ending {
 
   /** Records metrics and span of the OpenTelemetry conventions, with the usage, which may be known late. */
   #measure(): void {
-    const { labels, facts, told, span, called } = this;
+    const { labels, facts, reportedAnswer, span, called } = this;
     const { conventions } = this.#ports.metrics;
     const seconds = this.#totalMs / 1_000;
     const error = called?.failure ?? errorOf(this.#status, this.code);
@@ -145,7 +151,9 @@ export class RequestReport implements Ending {
     if (called?.mcpMethod !== undefined) conventions.mcpServed(called.mcpMethod, seconds, error);
     else conventions.served(labels, seconds, error, stream);
     if (span === undefined) return;
-    const words = calledWords(called) ?? requestWords({ labels, streams: this.#isStream, usage: facts.usage, told });
+    const words =
+      endedCallSpanNaming(called) ??
+      requestSpanNaming({ labels, streams: this.#isStream, usage: facts.usage, reportedAnswer });
     span.end({ labels, status: this.#status, code: this.code, words, at: this.startedAt + this.#totalMs });
   }
 }

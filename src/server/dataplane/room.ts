@@ -46,12 +46,12 @@ export function createRoom({ connections, log, isPlain }: RoomOptions): (socket:
   let isLookDue = false;
   let closed = 0;
   let refused = 0;
-  let toldAt = Number.NEGATIVE_INFINITY;
+  let loggedAt = Number.NEGATIVE_INFINITY;
 
   const logShortage = (): void => {
     const now = performance.now();
-    if (now - toldAt < TELL_MS) return;
-    toldAt = now;
+    if (now - loggedAt < TELL_MS) return;
+    loggedAt = now;
     const limit = descriptorLimit();
     log.warn(
       "file descriptors are running out: idle connections are closed, and new ones wait or get status 503. Raise `ulimit -n`",

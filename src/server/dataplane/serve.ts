@@ -19,7 +19,7 @@ import { cardDocument } from "./discovery/card-document.ts";
 import { isRegistryRequest, PREFLIGHT, registryDocument, SHARED_HEADERS } from "./discovery/registry.ts";
 import { wellKnown } from "./discovery/well-known.ts";
 import type { Exchange } from "./exchange.ts";
-import { type Standing, standingOf } from "./governance/effective-profile.ts";
+import { type EffectiveProfile, effectiveProfileOf } from "./governance/effective-profile.ts";
 import { type Asked, identify, recogniseAgain } from "./governance/identify.ts";
 import { removedError } from "./governance/removed.ts";
 import { admitCaller } from "./governance/suspended.ts";
@@ -67,7 +67,7 @@ interface Arrival {
 interface ModelCall {
   readonly snapshot: Snapshot;
   readonly place: Place;
-  readonly standing: Standing;
+  readonly effective: EffectiveProfile;
   readonly original: Buffer;
   /** Caller of the Responses API; `undefined` for other requests. */
   readonly asResponse: ResponseCaller | undefined;
@@ -215,11 +215,11 @@ class Serving {
     const { snapshot, agent } = arrival;
     const { governing } = this.#ports;
     exchange.report.caller = caller;
-    const standing = standingOf(caller, snapshot.governance); // refuses with 403
-    exchange.report.facts.profile = standing.profile.name;
-    if (governing !== undefined) admitCaller(standing.caller, governing.suspensions); // refuses with 403
+    const effective = effectiveProfileOf(caller, snapshot.governance); // refuses with 403
+    exchange.report.facts.profile = effective.profile.name;
+    if (governing !== undefined) admitCaller(effective.caller, governing.suspensions); // refuses with 403
     if (arrival.isRegistry) {
-      this.#answer(registryDocument(request, snapshot.fronted, standing));
+      this.#answer(registryDocument(request, snapshot.fronted, effective));
       return;
     }
     if (agent?.asked === "") throw new GatewayError("not_found", wrongPathMessage("POST", `/${agent.kind}`));
@@ -234,7 +234,7 @@ class Serving {
       failed: this.#done,
       read: (original) => {
         try {
-          this.#read(original, standing, arrival);
+          this.#read(original, effective, arrival);
         } catch (error) {
           this.#end(error);
         }
@@ -242,36 +242,36 @@ class Serving {
     });
   }
 
-  #read(original: Buffer, standing: Standing, { snapshot, agent, place, asked }: Arrival): void {
+  #read(original: Buffer, effective: EffectiveProfile, { snapshot, agent, place, asked }: Arrival): void {
     const exchange = this.#exchange;
     const { request } = exchange;
     const ports = this.#ports;
     const { governing } = ports;
     exchange.bodyRead();
     if (governing !== undefined) {
-      recogniseAgain(standing.caller, snapshot.governance, governing, asked.challenged); // refuses with 401
-      admitCaller(standing.caller, governing.suspensions); // refuses with 403
+      recogniseAgain(effective.caller, snapshot.governance, governing, asked.challenged); // refuses with 401
+      admitCaller(effective.caller, governing.suspensions); // refuses with 403
     }
     if (place === undefined) {
       if (agent === undefined) this.#end();
       else {
         const { kind, fronted } = agent;
-        const use = fronted && beginUse(governing?.ledger, standing, { hop: kind, provider: fronted.name });
+        const use = fronted && beginUse(governing?.ledger, effective, { hop: kind, provider: fronted.name });
         this.#use = use;
-        const call = { exchange, place: agent, standing, snapshot, original, held: this.#held, use, ports };
+        const call = { exchange, place: agent, effective, snapshot, original, held: this.#held, use, ports };
         this.#after(serveAgent(call).then(() => this.#end()));
       }
       return;
     }
-    const allowed = () => allowedModels(snapshot, standing, governing?.suspensions);
+    const allowed = () => allowedModels(snapshot, effective, governing?.suspensions);
     const models = ownAnswer(snapshot, request.method, place, allowed);
     if (models !== undefined) {
       this.#answer({ body: models });
       return;
     }
-    const asResponse = responseCaller(place, standing, request, ports.responses);
-    const guard = snapshot.guardrails.of(standing.profile.name);
-    const call = { snapshot, place, standing, original, asResponse, guard };
+    const asResponse = responseCaller(place, effective, request, ports.responses);
+    const guard = snapshot.guardrails.of(effective.profile.name);
+    const call = { snapshot, place, effective, original, asResponse, guard };
     if (asResponse === undefined) {
       this.#unpack(call);
       return;
@@ -282,10 +282,10 @@ class Serving {
   }
 
   #unpack(call: ModelCall): void {
-    const { place, standing, original, snapshot, guard } = call;
+    const { place, effective, original, snapshot, guard } = call;
     const { "content-encoding": encoding } = this.#exchange.request.headers;
     const isRead =
-      guard !== undefined || place.route.model !== "none" || (standing.isRestricted && mayNameBatch(place.route));
+      guard !== undefined || place.route.model !== "none" || (effective.isRestricted && mayNameBatch(place.route));
     if (encoding === undefined || encoding.toLowerCase() === "identity" || !isRead) {
       this.#address(original, call);
       return;
@@ -309,15 +309,15 @@ class Serving {
 
   #admit(target: Target, call: ModelCall): void {
     const { report } = this.#exchange;
-    const { snapshot, place, standing, asResponse, guard } = call;
+    const { snapshot, place, effective, asResponse, guard } = call;
     const { governing, metrics, log } = this.#ports;
     const { provider } = target;
     report.facts.trace?.addressed(target);
     report.labels = metrics.labels(place.route.name, provider.name, target.label, provider.maker);
-    const use = beginUse(governing?.ledger, standing, usedAt(target));
+    const use = beginUse(governing?.ledger, effective, usedAt(target));
     this.#use = use;
     const admitted = admit(snapshot, target, {
-      standing,
+      effective,
       isInspected: guard !== undefined,
       requestId: report.requestId,
       suspensions: governing?.suspensions,
@@ -325,7 +325,7 @@ class Serving {
       sinks: { trail: governing?.trail, metrics: metrics.decisions, log, facts: report.facts },
     }); // refuses with 400 (fidelity), 403 or 503
     report.facts.trace?.admitted(admitted.first);
-    const meter = reserve(target, admitted.first, standing, { report, use }, this.#ports); // refuses with 429 or 503
+    const meter = reserve(target, admitted.first, effective, { report, use }, this.#ports); // refuses with 429 or 503
     if (meter instanceof Promise) this.#after(meter.then((held) => this.#forward(held, admitted, target, call)));
     else this.#forward(meter, admitted, target, call);
   }
@@ -337,13 +337,13 @@ class Serving {
       this.#end();
       return;
     }
-    const { snapshot, standing, asResponse, guard } = call;
+    const { snapshot, effective, asResponse, guard } = call;
     const forwarding = {
       exchange,
       downstream: exchange,
       target,
       snapshot,
-      standing,
+      effective,
       meter,
       use: this.#use,
       held: this.#held,
@@ -357,9 +357,9 @@ class Serving {
 
   async #inspect(guard: Guard, admitted: AdmittedList, forwarding: Forwarding): Promise<void> {
     const exchange = this.#exchange;
-    const { target, snapshot, standing, held, ports } = forwarding;
+    const { target, snapshot, effective, held, ports } = forwarding;
     const sinks = { trail: ports.governing?.trail, metrics: ports.metrics.guardrails, log: ports.log };
-    const inspected = await inspectRequest(guard, target, { snapshot, exchange, standing, held, sinks }); // refuses with 400, 403 or 503
+    const inspected = await inspectRequest(guard, target, { snapshot, exchange, effective, held, sinks }); // refuses with 400, 403 or 503
     const { verdict } = inspected;
     if (exchange.gone) {
       await verdict;
@@ -369,7 +369,7 @@ class Serving {
     const isInspected = guard.inspectsOutput && !TEXTLESS.has(target.route.name);
     const { heartbeatMs = HEARTBEAT_MS } = ports;
     const { occasion } = inspected;
-    const answering = { guard, occasion, target: inspected.target, standing, sinks, heartbeatMs };
+    const answering = { guard, occasion, target: inspected.target, effective, sinks, heartbeatMs };
     // The members are written out, because spreading the object is slower than the work done with it.
     const forwarded = (downstream: Forwarding["downstream"]): Promise<void> => {
       const further: Forwarding = {
@@ -377,7 +377,7 @@ class Serving {
         downstream,
         target: inspected.target,
         snapshot,
-        standing,
+        effective,
         meter: forwarding.meter,
         use: forwarding.use,
         held,

@@ -41,7 +41,7 @@ export interface AttemptFailure {
   /** Milliseconds since the beginning of the attempt. */
   readonly durationMs: number;
   /** Error that the provider reported, which may be filled in later; `undefined` without one. */
-  readonly error: { readonly said: SaidError } | undefined;
+  readonly error: { readonly reported: SaidError } | undefined;
   /** Reason why an answer could not be used; absent for other failures. It quotes nothing from the answer. */
   readonly reason?: string;
   /** Whether the attempt failed after its answer had begun, in which case it is already counted. */

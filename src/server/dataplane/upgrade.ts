@@ -12,10 +12,10 @@ import type { Guard, Snapshot } from "../snapshot/index.ts";
 import type { Watch } from "../upstream/index.ts";
 import type { SessionCharge } from "./budgets/index.ts";
 import { callerLabels } from "./caller-label.ts";
-import { errorOf, modelWords, requestWords } from "./conventions/index.ts";
+import { errorOf, modelSpanNaming, requestSpanNaming } from "./conventions/index.ts";
 import { crossingOf, originNotAllowed } from "./cross-origin.ts";
 import { isRegistryRequest } from "./discovery/registry.ts";
-import { standingOf } from "./governance/effective-profile.ts";
+import { effectiveProfileOf } from "./governance/effective-profile.ts";
 import { identify, recogniseAgain } from "./governance/identify.ts";
 import { removedError } from "./governance/removed.ts";
 import { type SessionTrail, sessionTrail } from "./governance/session-trail.ts";
@@ -101,7 +101,7 @@ export async function serveUpgrade(
   };
   const finished = (status: number, code: string): void => {
     ports.metrics.finished(labels, status, code);
-    const words = span && requestWords({ labels, streams: false, usage: facts.usage, told: undefined });
+    const words = span && requestSpanNaming({ labels, streams: false, usage: facts.usage, reportedAnswer: undefined });
     span?.end({ labels, status, code, words });
     const now = performance.now();
     const error = errorOf(status, code === "" ? endedBy : code);
@@ -139,17 +139,17 @@ export async function serveUpgrade(
     const protocolToken = protocolCredential(offered);
     const found = identify(request, snapshot.governance, governing, { requestId, protocolToken });
     caller = found instanceof Promise ? await found : found;
-    const standing = standingOf(caller, snapshot.governance);
-    facts.profile = standing.profile.name;
-    if (governing !== undefined) admitCaller(standing.caller, governing.suspensions);
-    const guard = (): Guard | undefined => ports.snapshot().guardrails.of(standing.profile.name);
+    const effective = effectiveProfileOf(caller, snapshot.governance);
+    facts.profile = effective.profile.name;
+    if (governing !== undefined) admitCaller(effective.caller, governing.suspensions);
+    const guard = (): Guard | undefined => ports.snapshot().guardrails.of(effective.profile.name);
     const modelless = () => modellessSession(snapshot, place); // refuses with 426
     const nothing = { contentType: "", original: NO_BODY, plain: NO_BODY };
     const target = address(snapshot, place, { ...nothing, held, facts, modelless });
     facts.trace?.placed(place);
     facts.trace?.addressed(target);
     const governed: Governed = {
-      standing,
+      effective,
       isInspected: guard() !== undefined,
       requestId,
       suspensions: governing?.suspensions,
@@ -162,12 +162,12 @@ export async function serveUpgrade(
     labels = ports.metrics.labels(place.route.name, provider.name, target.label, provider.maker);
     const { label, route: named } = target;
     const asked = { hop: "llm", provider: provider.name, label, route: named.name, isSession: true } as const;
-    use = beginUse(governing?.ledger, standing, asked);
+    use = beginUse(governing?.ledger, effective, asked);
     trail = governing && sessionTrail(governing.trail);
     const { model } = target;
     const { inspector, handshake } = inspectSession({
       target,
-      standing,
+      effective,
       guard,
       request: { requestId, hop: "llm", route: place.route.name, to: provider.name, model },
       sinks: { trail, metrics: ports.metrics.guardrails, log: ports.log },
@@ -181,7 +181,7 @@ export async function serveUpgrade(
     });
     closeInspection = inspector.close;
     acted = await handshake(request); // refuses with 403 or 503
-    const spending = sessionSpending(target, admitted, standing);
+    const spending = sessionSpending(target, admitted, effective);
     if (spending !== undefined && governing !== undefined) {
       // The session is closed after the answer that exhausted the budget, which is charged and on its way to the client.
       const by = { kind: "budget", name: spending.rule.name, bucket: spending.bucket } as const;
@@ -195,12 +195,12 @@ export async function serveUpgrade(
     }
     if (governing !== undefined) {
       // Access may have been withdrawn while the budget was reserved.
-      recogniseAgain(standing.caller, snapshot.governance, governing);
-      admitCaller(standing.caller, governing.suspensions);
+      recogniseAgain(effective.caller, snapshot.governance, governing);
+      admitCaller(effective.caller, governing.suspensions);
     }
     const models = [target.model, admitted.model].filter((it) => it !== undefined);
     const watch = (): void => {
-      if (governing === undefined || mayGoOn(standing.caller, provider.name, models, governing)) return;
+      if (governing === undefined || mayGoOn(effective.caller, provider.name, models, governing)) return;
       ending.abort(closeTunnel(1008, "no longer allowed"));
     };
     unwatch = governing?.onWithdrawal(watch);
@@ -213,7 +213,7 @@ export async function serveUpgrade(
       provider: provider.name,
       channel: channel.id,
       origin: channel.shownOrigin,
-      words: modelWords(labels, false),
+      words: modelSpanNaming(labels, false),
     });
     attempt = sessionAttempt(provider.name, ports, attemptSpan, callerLabels({ requestId, caller }, target.model));
     const meter = snapshot.governance.meters
@@ -236,7 +236,7 @@ export async function serveUpgrade(
     over.addEventListener("abort", stop, { once: true });
     stopUnlessBusy();
     if (over.aborted) stop();
-    const routing = ports.origins.route(channel, standing.profile.poolSubset, { request: prepared, requestId });
+    const routing = ports.origins.route(channel, effective.profile.poolSubset, { request: prepared, requestId });
     const routed = await routing;
     if (routed.kind === "answered") {
       const { status, contentType, body } = routed.answer;
@@ -360,8 +360,8 @@ function orNotCarried<T>(admitting: () => T): T {
  * Returns `undefined` if any model is allowed.
  */
 function mayAsk({ provider }: Admitted, target: Target, snapshot: Snapshot, governed: Governed): ModelGate | undefined {
-  const { standing, suspensions } = governed;
-  const { allows, policy } = standing.profile;
+  const { effective, suspensions } = governed;
+  const { allows, policy } = effective.profile;
   if (allows === undefined && suspensions === undefined && !policy.readsModel) return undefined;
   const gate = modelGate((model) => {
     if (allows?.(model) === false) return false;

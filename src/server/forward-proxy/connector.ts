@@ -5,10 +5,10 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Socket } from "node:net";
 import { Agent, buildConnector, DecoratorHandler, type Dispatcher } from "undici";
+import { authority, connectToProxy, openTunnel } from "./connect-to-proxy.ts";
 import { failedBehindProxy, refusedByProxy } from "./fault.ts";
 import { isPrivateAddress, resolvesToPrivate } from "./private-addresses.ts";
 import { type ForwardProxies, type ForwardProxy, hostOf, portOf } from "./proxy-rules.ts";
-import { authority, connectToProxy, openTunnel } from "./tunnel.ts";
 
 export interface ConnectorOptions {
   readonly proxies: ForwardProxies;
@@ -68,7 +68,7 @@ type Handler = Dispatcher.DispatchHandler;
 const Decorator = DecoratorHandler as unknown as new (handler: Handler) => Decorated;
 
 interface Decorated {
-  onResponseStart(...told: Parameters<NonNullable<Handler["onResponseStart"]>>): void;
+  onResponseStart(...args: Parameters<NonNullable<Handler["onResponseStart"]>>): void;
 }
 
 /** Converts an answer that only a proxy gives to an error that names the proxy. */

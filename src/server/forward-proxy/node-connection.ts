@@ -3,9 +3,9 @@ import { Agent, type RequestOptions } from "node:https";
 import { isIP, isIPv6, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
+import { authority, type Connected, openTunnel, type Target } from "./connect-to-proxy.ts";
 import { failedBehindProxy } from "./fault.ts";
 import { type ForwardProxies, type ForwardProxy, hostOf, portOf } from "./proxy-rules.ts";
-import { authority, type Connected, openTunnel, type Target } from "./tunnel.ts";
 
 interface ProxyConnectionOptions {
   readonly proxy: ForwardProxy;

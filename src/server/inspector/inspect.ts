@@ -24,7 +24,7 @@ import {
 import { type Account, Holding, readingBytes } from "../memory/index.ts";
 import type { GuardrailSnapshot } from "../snapshot/index.ts";
 import type { HeaderList, Room, Verdict, WholeRequest } from "./exchange/index.ts";
-import { headerValue, headerValues } from "./header-value.ts";
+import { headerValue, headerValues } from "./header-list.ts";
 import { type ExchangeSpan, startedExchange, type TraceExchange } from "./inspector-tracing.ts";
 import {
   type ProxiedMessage,
@@ -170,9 +170,7 @@ async function inspectMessages(texts: ProxiedTexts, headers: HeaderList, judging
       // message.
       const segments = at === 0 && beside.length > 0 ? [...message.segments, ...beside] : message.segments;
       const made =
-        segments.length === 0
-          ? undefined
-          : await changesIn(message, segments, headers, { ...judging, told: inspectionSpan });
+        segments.length === 0 ? undefined : await changesIn(message, segments, headers, { ...judging, inspectionSpan });
       for (const place of message.segments.keys()) changes.push(made?.[place]);
     }
   } finally {
@@ -200,7 +198,7 @@ async function changesIn(
   once: ProxiedMessage,
   segments: readonly Segment[],
   headers: HeaderList,
-  { guard, signal, sinks, asked, told }: Judging & { readonly told: InspectionSpan | undefined },
+  { guard, signal, sinks, asked, inspectionSpan }: Judging & { readonly inspectionSpan: InspectionSpan | undefined },
 ): Promise<readonly (string | undefined)[] | undefined> {
   asked.once = once;
   const occasion = { variables: variablesOf(once), rewriting: asked.rewriting, tracer: asked.span };
@@ -208,7 +206,7 @@ async function changesIn(
   try {
     guarded = await guard.message(segments, occasion, signal);
   } finally {
-    told?.add(inspectionFacts(guarded, segments.length));
+    inspectionSpan?.add(inspectionFacts(guarded, segments.length));
   }
   const { error } = settleJudged(guarded, () => factsOf("request", once, headers), sinks);
   if (error !== undefined) throw error;

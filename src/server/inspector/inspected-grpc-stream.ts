@@ -14,7 +14,7 @@ import {
   type WholeRequest,
 } from "./exchange/index.ts";
 import { type Call, openGrpcCall, streamOf } from "./grpc-call.ts";
-import { headerValue } from "./header-value.ts";
+import { headerValue } from "./header-list.ts";
 import { startIdleTimeout } from "./idle-timeout.ts";
 import type { Counted, Inspecting, InspectorOptions } from "./options.ts";
 import { peerName } from "./peer-name.ts";
@@ -91,7 +91,7 @@ export function serveStream(call: Call, { options, streams, turnover, codes }: S
         asking: (request) => (answers.areRead && headerValue(request, "accept-encoding") !== "" ? PLAIN : undefined),
         begin(request, response) {
           const begun = answers.begin(request, response);
-          answering = begun?.read({ told: receiveNews, idle }, hold);
+          answering = begun?.read({ report: receiveNews, idle }, hold);
           return begun?.head.early;
         },
       },
@@ -115,7 +115,7 @@ export function serveStream(call: Call, { options, streams, turnover, codes }: S
   }
 
   function receiveNews(news: ResponseNews): void {
-    guarded(() => take(exchange.told(news)));
+    guarded(() => take(exchange.reported(news)));
     finishIfDone();
   }
 

@@ -12,7 +12,7 @@ import { Holding } from "../memory/index.ts";
 import { type AnswerTerms, type BegunAnswer, inspectAnswer } from "./answer/answer-inspection.ts";
 import { readHead } from "./answer/response-head.ts";
 import type { HeaderList } from "./exchange/index.ts";
-import { arrivalOf, headerValue, headerValues } from "./header-value.ts";
+import { arrivalOf, headerValue, headerValues } from "./header-list.ts";
 import {
   accountOf,
   createRequestState,

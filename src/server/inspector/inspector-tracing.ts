@@ -7,7 +7,7 @@ import type { QuestionTracer } from "../../base/index.ts";
 import type { Route } from "../core/dialects/index.ts";
 import type { EndedInspection } from "../core/guardrails/index.ts";
 import type { HeaderList } from "./exchange/index.ts";
-import { headerValue, headerValues } from "./header-value.ts";
+import { headerValue, headerValues } from "./header-list.ts";
 import { isKnown } from "./proxied-request.ts";
 
 export interface StartedExchange {

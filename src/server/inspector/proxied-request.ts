@@ -9,7 +9,7 @@ import { type ProxiedRequest, type ProxiedShape, readProxied, TooManyTexts } fro
 import { findRoute, memberValue, pathReadings, type Route, readTexts, scanObject } from "../core/dialects/index.ts";
 import { type Segment, segmentOf } from "../core/guardrails/index.ts";
 import type { HeaderList } from "./exchange/index.ts";
-import { arrivalOf, dialectPath, headerValue, pathOf } from "./header-value.ts";
+import { arrivalOf, dialectPath, headerValue, pathOf } from "./header-list.ts";
 
 /** One message, which is inspected separately. Fields that it does not have are empty strings. */
 export interface ProxiedMessage {

@@ -17,7 +17,7 @@ import {
   type StreamStamp,
 } from "../core/dialects/index.ts";
 import type { HeaderList } from "./exchange/index.ts";
-import { arrivalOf, dialectPath, headerValue, pathOf } from "./header-value.ts";
+import { arrivalOf, dialectPath, headerValue, pathOf } from "./header-list.ts";
 import type { Refused } from "./wire.ts";
 
 /** Refusal for a client that has already received headers or part of the body. */

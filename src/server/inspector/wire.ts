@@ -76,10 +76,12 @@ function headersOf(named: readonly WireHeader[]): HeaderList {
 }
 
 /** Returns the body modes of the filter. Throws for an unknown mode, because it cannot be supported. */
-function modesOf({ protocol_config: told }: ProcessingRequest__Output): Extract<Arrival, { kind: "headers" }>["modes"] {
-  if (told === undefined || told === null) return undefined;
-  const request = MODES[told.request_body_mode ?? NONE];
-  const response = MODES[told.response_body_mode ?? NONE];
+function modesOf({
+  protocol_config: config,
+}: ProcessingRequest__Output): Extract<Arrival, { kind: "headers" }>["modes"] {
+  if (config === undefined || config === null) return undefined;
+  const request = MODES[config.request_body_mode ?? NONE];
+  const response = MODES[config.response_body_mode ?? NONE];
   if (request === undefined || response === undefined) throw new UnreadableMessage("its body mode is not known");
   return { request, response };
 }

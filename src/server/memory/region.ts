@@ -15,10 +15,10 @@ const FEW_LEFT_BYTES = 8 << 20;
 const LOOK_EVERY_MS = 1_000;
 
 /** Bytes of all regions that are not collected yet. */
-let standingBytes = 0;
+let uncollectedBytes = 0;
 /** Bytes of the regions whose holder has not called `leave`. */
 let usedBytes = 0;
-let standingBefore = 0;
+let uncollectedBefore = 0;
 let look: NodeJS.Timeout | undefined;
 let collect: (() => void) | undefined;
 
@@ -27,7 +27,7 @@ interface Taken {
 }
 
 const collected = new FinalizationRegistry<Taken>(({ bytes }) => {
-  standingBytes -= bytes;
+  uncollectedBytes -= bytes;
 });
 
 export class Region {
@@ -57,10 +57,10 @@ export class Region {
   grow(bytes: number): void {
     const length = Math.min(Math.max(bytes, Math.ceil(this.length * 1.5)), this.#memory.maxByteLength);
     const more = length - this.length;
-    if (standingBytes + more - usedBytes > MAX_LEFT_BYTES) collectNow();
+    if (uncollectedBytes + more - usedBytes > MAX_LEFT_BYTES) collectNow();
     allocated(() => this.#memory.resize(length));
     this.#taken.bytes = length;
-    standingBytes += more;
+    uncollectedBytes += more;
     usedBytes += more;
     look ??= setInterval(lookAgain, LOOK_EVERY_MS).unref();
   }
@@ -74,12 +74,12 @@ export class Region {
 }
 
 function lookAgain(): void {
-  const isAtRest = standingBytes === standingBefore;
-  standingBefore = standingBytes;
-  if (standingBytes === 0) {
+  const isAtRest = uncollectedBytes === uncollectedBefore;
+  uncollectedBefore = uncollectedBytes;
+  if (uncollectedBytes === 0) {
     clearInterval(look);
     look = undefined;
-  } else if (isAtRest && standingBytes - usedBytes > FEW_LEFT_BYTES) collectNow();
+  } else if (isAtRest && uncollectedBytes - usedBytes > FEW_LEFT_BYTES) collectNow();
 }
 
 /** Runs the engine's garbage collector, which is only available behind a flag. */

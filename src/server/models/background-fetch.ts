@@ -35,7 +35,7 @@ export interface ModelSupply {
   want(needs: readonly ModelNeed[]): void;
   wanted(): readonly ModelNeed[];
   /** Returns the state of the wanted models, in their order. */
-  standing(): readonly ModelStatus[];
+  status(): readonly ModelStatus[];
   /** Registers a listener that is called when a model has arrived or could not be fetched, but not for progress. */
   onChange(listener: () => void): () => void;
   close(): void;
@@ -52,7 +52,7 @@ export interface SupplyOptions {
 interface Wanted {
   readonly need: ModelNeed;
   readonly stop: AbortController;
-  standing: ModelStatus;
+  status: ModelStatus;
 }
 
 /** Identifies the content of a model, independent of its other settings. */
@@ -81,14 +81,14 @@ export function openModelSupply(options: SupplyOptions): ModelSupply {
     const view = await store.ensure(manifest, {
       signal: stop.signal,
       onProgress({ done, total }) {
-        one.standing = { name, state: "fetching", done, total, message: undefined };
+        one.status = { name, state: "fetching", done, total, message: undefined };
         if (done > before) metrics?.bytes.with(name).inc(done - before);
         before = done;
         progress({ done, total });
       },
     });
     sizes.set(keyOf(need), view.size);
-    one.standing = readyOf(name, view.size);
+    one.status = readyOf(name, view.size);
     log.info("a model is ready", {
       model: name,
       bytes: view.size,
@@ -115,7 +115,7 @@ export function openModelSupply(options: SupplyOptions): ModelSupply {
           ? error.message
           : "it could not be downloaded because of an internal error, which is in the log";
         metrics?.failures.with(name, isKnown ? error.fault : "internal").inc();
-        one.standing = { ...one.standing, state: "failed", message };
+        one.status = { ...one.status, state: "failed", message };
         log.error("a model could not be downloaded; the download will be retried", {
           model: name,
           ...(isKnown ? { reason: message } : { error }),
@@ -123,7 +123,7 @@ export function openModelSupply(options: SupplyOptions): ModelSupply {
         });
         changed();
         await waiting.wait(wait, signal).catch(() => undefined);
-        one.standing = { ...one.standing, state: "fetching" };
+        one.status = { ...one.status, state: "fetching" };
       }
     }
   };
@@ -151,14 +151,14 @@ export function openModelSupply(options: SupplyOptions): ModelSupply {
         const size = sizes.get(key);
         const known = before.get(key);
         before.delete(key);
-        const isUnderWay = known !== undefined && known.standing.state !== "ready";
+        const isUnderWay = known !== undefined && known.status.state !== "ready";
         if (size !== undefined) {
           known?.stop.abort();
-          wanted.set(key, { need, stop: new AbortController(), standing: readyOf(name, size) });
+          wanted.set(key, { need, stop: new AbortController(), status: readyOf(name, size) });
         } else if (isUnderWay) wanted.set(key, known);
         else {
-          const standing = { name, state: "fetching", done: 0, total: undefined, message: undefined } as const;
-          const one: Wanted = { need, stop: new AbortController(), standing };
+          const status = { name, state: "fetching", done: 0, total: undefined, message: undefined } as const;
+          const one: Wanted = { need, stop: new AbortController(), status };
           wanted.set(key, one);
           void keepTrying(one);
         }
@@ -167,7 +167,7 @@ export function openModelSupply(options: SupplyOptions): ModelSupply {
       for (const key of sizes.keys()) if (!wanted.has(key)) sizes.delete(key);
     },
     wanted: () => [...wanted.values()].map(({ need }) => need),
-    standing: () => [...wanted.values()].map(({ standing }) => standing),
+    status: () => [...wanted.values()].map(({ status }) => status),
     onChange(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
@@ -219,7 +219,7 @@ function metricsOf(instruments: Instruments, wanted: () => readonly Wanted[]) {
   instruments.observedGauge(
     "gateway_models_missing",
     "Models that the newest configuration needs and that are not in the cache yet.",
-    () => wanted().filter(({ standing }) => standing.state !== "ready").length,
+    () => wanted().filter(({ status }) => status.state !== "ready").length,
   );
   return {
     bytes: instruments.counter("gateway_model_fetched_bytes_total", "Downloaded bytes of models.", ["model"]),
@@ -231,8 +231,8 @@ function metricsOf(instruments: Instruments, wanted: () => readonly Wanted[]) {
 }
 
 /** Describes what is being fetched, such as `names (120 of 431 MB)`; `undefined` if nothing is missing. */
-export function missingModelsText(standing: readonly ModelStatus[]): string | undefined {
-  const words = standing.flatMap(({ name, state, done, total, message }) => {
+export function missingModelsText(status: readonly ModelStatus[]): string | undefined {
+  const words = status.flatMap(({ name, state, done, total, message }) => {
     if (state === "ready") return [];
     if (state === "failed") return [`${name} (${message})`];
     return [total === undefined ? name : `${name} (${megabytes(done)} of ${megabytes(total)} MB)`];

@@ -12,7 +12,7 @@ import { openTrail, recordChanges } from "./audit-trail.ts";
 import type { ConfigNode, ConfigNodeOptions } from "./config-node-types.ts";
 import { openConfiguration } from "./configuration/configuration.ts";
 import type { Configuration } from "./configuration/configuration-types.ts";
-import { beside } from "./configuration/read-files.ts";
+import { beside } from "./configuration/read-configuration-files.ts";
 import { openGoverning } from "./governance/governance-ports.ts";
 import { openReconciling } from "./governance/open-reconciliation.ts";
 import { openTokens } from "./governance/token-verifiers.ts";
@@ -89,14 +89,14 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
     ...{ settings, observed, state, tokens, traffic, store, models, configuration, trail, failures },
     ...{ reconciled, governing, history, certificates, late },
   };
-  late.doors = await openNodeAdmin(parts, owner);
+  late.adminListeners = await openNodeAdmin(parts, owner);
 
   // The data plane opens last and drains first, so that everything it needs outlives it.
   const ended = firstFailure(cluster, trail);
   const secret = here?.sealing.keks.current.key;
-  const door = certificates && (await openDataListenerTls({ ...observed, certificates, secret, log }, owner));
+  const tls = certificates && (await openDataListenerTls({ ...observed, certificates, secret, log }, owner));
   cluster.onQuestion(async (question) => late.dataPlane?.answer(question));
-  const serving = serveNode(parts, { begun, ended, door }, owner);
+  const serving = serveNode(parts, { begun, ended, tls }, owner);
   serving.catch(() => undefined);
 
   const reload = async (): Promise<void> =>

@@ -43,7 +43,7 @@ export {
 } from "./configuration/load-documents.ts";
 export { openCredentialWarning } from "./configuration/open-credentials.ts";
 export { proxiedUpstreams } from "./configuration/proxied-upstreams.ts";
-export { beside, readTextSync } from "./configuration/read-files.ts";
+export { beside, readTextSync } from "./configuration/read-configuration-files.ts";
 export {
   ConfigurationRefused,
   checkForwardProxies,

@@ -2,13 +2,13 @@
 import { withResolvers } from "../../base/index.ts";
 import type { Inspector } from "../inspector/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
-import type { AdminDoors } from "./admin/open-admin-plane.ts";
+import type { AdminListeners } from "./admin/open-admin-plane.ts";
 import type { DataPlane } from "./start.ts";
 
 export interface LateParts {
   /** Snapshot in force. */
   snapshot: Snapshot | undefined;
-  doors: AdminDoors | undefined;
+  adminListeners: AdminListeners | undefined;
   inspector: Inspector | undefined;
   dataPlane: DataPlane | undefined;
   /** Receives each snapshot until there is something to route; `undefined` if the data plane opens at once. */
@@ -20,7 +20,7 @@ export interface LateParts {
 
 export const createLateParts = (): LateParts => ({
   snapshot: undefined,
-  doors: undefined,
+  adminListeners: undefined,
   inspector: undefined,
   dataPlane: undefined,
   route: undefined,

@@ -13,7 +13,7 @@ import {
   openModelStore,
 } from "../models/index.ts";
 import type { CompiledSources } from "./configuration/compile-sources.ts";
-import { beside } from "./configuration/read-files.ts";
+import { beside } from "./configuration/read-configuration-files.ts";
 
 const USUAL = "/gateway";
 

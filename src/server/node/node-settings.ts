@@ -7,7 +7,7 @@ import { type ForwardProxies, readForwardProxies } from "../forward-proxy/index.
 import { accessOf } from "./admin/open-admin-plane.ts";
 import { type KeySources, keySourcesOf } from "./cluster/sealing-keys.ts";
 import type { ConfigNodeOptions } from "./config-node-types.ts";
-import { beside } from "./configuration/read-files.ts";
+import { beside } from "./configuration/read-configuration-files.ts";
 import { countIn } from "./configuration/startup-errors.ts";
 import { createFleet, type Fleet } from "./worker/index.ts";
 

@@ -23,7 +23,7 @@ interface Beginning {
   /** Resolves with the failure that ends the node. */
   readonly ended: Promise<Error>;
   /** TLS of the data listener; `undefined` if it serves plain HTTP. */
-  readonly door: TlsServer | undefined;
+  readonly tls: TlsServer | undefined;
 }
 
 /**
@@ -32,7 +32,7 @@ interface Beginning {
  */
 export async function serveNode(
   parts: NodeParts,
-  { begun, ended, door }: Beginning,
+  { begun, ended, tls }: Beginning,
   owner: Lifetime,
 ): Promise<ServingNode> {
   const { settings, observed, state, governing, late } = parts;
@@ -51,7 +51,7 @@ export async function serveNode(
   const openDataPlane = async (first: Snapshot): Promise<void> => {
     late.dataPlane =
       fleet === undefined
-        ? await serveHere(parts, { snapshot: first, admission, door }, owner)
+        ? await serveHere(parts, { snapshot: first, admission, tls }, owner)
         : await serveInWorkers(fleet, parts, admission, owner);
     late.dataListener.resolve();
     // A newer snapshot may have come while the listener opened. Workers receive theirs from the configuration.
@@ -67,8 +67,8 @@ export async function serveNode(
     listen: late.dataPlane?.address,
     inspector: late.inspector?.address,
     metrics: observed.metricsAddress,
-    socket: late.doors?.socket,
-    admin: late.doors?.listen,
+    socket: late.adminListeners?.socket,
+    admin: late.adminListeners?.listen,
     providers: snapshot.providers.map(({ name }) => name),
   };
 }
@@ -101,11 +101,11 @@ function serveInWorkers(fleet: Fleet, parts: NodeParts, admission: Admission, ow
 interface Here {
   readonly snapshot: Snapshot;
   readonly admission: Admission;
-  readonly door: TlsServer | undefined;
+  readonly tls: TlsServer | undefined;
 }
 
 /** Serves in the node process. */
-function serveHere(parts: NodeParts, { snapshot, admission, door }: Here, owner: Lifetime): Promise<DataPlane> {
+function serveHere(parts: NodeParts, { snapshot, admission, tls }: Here, owner: Lifetime): Promise<DataPlane> {
   const { settings, observed, state, governing, tokens, traffic } = parts;
   const { options, nodeFile } = settings;
   const { cluster, here } = state;
@@ -118,7 +118,7 @@ function serveHere(parts: NodeParts, { snapshot, admission, door }: Here, owner:
       finished: requests,
       ...(records !== undefined && { decisions: { decided: records.add } }),
       issuer: (name) => tokens.issuer(name),
-      door,
+      tls,
       member: { nodeId: cluster.status().nodeId, keys: here?.sealing.keks.all, others },
     },
     observed,

@@ -25,7 +25,6 @@ import {
   type DataplaneMetrics,
   DEFAULT_MEMORY_BYTES,
   type DecisionSink,
-  type Door,
   type FinishedSink,
   type Governing,
   listen,
@@ -33,6 +32,7 @@ import {
   type Refusals,
   type SealKey,
   type Statistics,
+  type TlsLayer,
 } from "../dataplane/index.ts";
 import { readForwardProxies } from "../forward-proxy/index.ts";
 import { type Admission, createAdmission, DEFAULT_ADMISSION } from "../memory/index.ts";
@@ -202,7 +202,7 @@ interface DataPlaneOptions extends DataPlaneBounds {
   /** Fetches shared with other processes of the node; omitted if this process fetches alone. */
   readonly fetchShared?: FetchShared;
   /** TLS of the listener; omitted if it serves plain HTTP. */
-  readonly door?: Door | undefined;
+  readonly tls?: TlsLayer | undefined;
 }
 
 interface Member {
@@ -288,16 +288,16 @@ export async function serveDataPlane(
     log,
   };
   const drainMs = options.drainMs ?? DRAIN_MS;
-  const door = owner.own(
+  const listener = owner.own(
     "data plane",
-    await listen(options.listen, ports, options.door),
+    await listen(options.listen, ports, options.tls),
     (it) => {
       reasons.add("stopping");
       return it.drain(drainMs);
     },
     { limitMs: drainMs + AFTER_DRAIN_MS },
   );
-  address = door.address;
+  address = listener.address;
   const keep = ({ providers, fronted: { all } }: Snapshot): void => {
     const channels = [...providers.flatMap((it) => it.channels), ...all.map((it) => it.channel)];
     const cards = all.flatMap(({ cardUrl }) => (cardUrl === undefined ? [] : [new URL(cardUrl).origin]));
@@ -309,8 +309,8 @@ export async function serveDataPlane(
   keep(snapshot);
   reasons.delete("starting");
   return {
-    address: door.address,
-    port: door.port,
+    address: listener.address,
+    port: listener.port,
     callModel: createModelCalls(ports),
     answer: responses.answer,
     members: (provider) => origins.members(provider),

@@ -95,7 +95,7 @@ function changedDays(
 function tellCorrection(before: Entry | undefined, { day, provider, judged }: Entry, log: Log): void {
   const breaching = new Set(judged?.classes.flatMap((one) => (one.breach ? one.class : [])));
   for (const one of before?.judged?.classes ?? []) {
-    if (!one.told || breaching.has(one.class)) continue;
+    if (!one.isRecorded || breaching.has(one.class)) continue;
     log.info("metered usage and the provider's report agree now", { provider, day, class: one.class });
   }
 }

@@ -3,7 +3,7 @@ import { GatewayError } from "../../base/index.ts";
 import { routeOfKey } from "../core/dialects/index.ts";
 import { llmVariables } from "../core/policy/variables/index.ts";
 import { type Admission, FACT, type RecordedRequest, type Resolve, type Step } from "../core/rehearsal/index.ts";
-import { causeOf, guardRoute, type Standing, type Target } from "../dataplane/index.ts";
+import { causeOf, type EffectiveProfile, guardRoute, type Target } from "../dataplane/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
 import type { Provider } from "../upstream/index.ts";
 import { rulesStep } from "./access-stage.ts";
@@ -11,7 +11,7 @@ import { type Before, channelStep } from "./channels.ts";
 
 interface Judging {
   readonly snapshot: Snapshot;
-  readonly standing: Standing;
+  readonly effective: EffectiveProfile;
   readonly request: RecordedRequest;
   readonly resolve: Resolve;
   readonly before: Before | undefined;
@@ -114,13 +114,13 @@ function targetOf(request: RecordedRequest, route: Target["route"], provider: Pr
 }
 
 function judgeProvider(provider: Provider, target: Target, judging: Judging): Outcome {
-  const { request, standing, resolve, before } = judging;
+  const { request, effective, resolve, before } = judging;
   if ((request.facts & FACT.metSuspension) !== 0) {
     return { kind: "ended", step: resolve("rules", SUSPENDED) };
   }
-  const { poolSubset } = standing.profile;
+  const { poolSubset } = effective.profile;
   if (poolSubset !== undefined && provider.pool?.subsets.has(poolSubset) === false) {
-    return { kind: "passed_over", step: { kind: "refused", code: "no_pool_subset", by: profileOf(standing) } };
+    return { kind: "passed_over", step: { kind: "refused", code: "no_pool_subset", by: profileOf(effective) } };
   }
   const ruled = judgeRules(provider, target, judging);
   if (ruled.kind !== "passed") return { kind: "ended", step: ruled };
@@ -130,7 +130,7 @@ function judgeProvider(provider: Provider, target: Target, judging: Judging): Ou
   }
   const { model: asked } = target;
   const model = asked === undefined ? undefined : (provider.aliases.get(asked) ?? asked);
-  const carried = { request, route: target.route, dialect: target.dialect, model, profile: standing.profile };
+  const carried = { request, route: target.route, dialect: target.dialect, model, profile: effective.profile };
   const step = resolve("channel", channelStep(provider, carried, before));
   return step.kind === "passed" ? { kind: "admitted", provider } : { kind: "ended", step };
 }
@@ -144,9 +144,9 @@ const SUSPENDED: Step = {
 function judgeRules(
   provider: Provider,
   { route, model: asked }: Target,
-  { standing, request, resolve }: Judging,
+  { effective, request, resolve }: Judging,
 ): Step {
-  const { profile, variables } = standing;
+  const { profile, variables } = effective;
   const model = asked === undefined ? undefined : (provider.aliases.get(asked) ?? asked);
   const step = rulesStep(
     profile.policy,
@@ -165,23 +165,24 @@ const NAMES_OTHERS: Step = {
 const MAY_BE_BATCH: Step = { ...NAMES_OTHERS, reason: "it may be a batch" };
 
 /** Checks routes that may name further models, and the model list. */
-function guardStep(target: Target, { standing, request, snapshot, resolve }: Judging): Step {
+function guardStep(target: Target, { effective, request, snapshot, resolve }: Judging): Step {
   const { facts } = request;
-  const { isRestricted, profile } = standing;
+  const { isRestricted, profile } = effective;
   const isInspected = snapshot.guardrails.of(profile.name) !== undefined;
   if ((facts & FACT.isBatch) !== 0 && (isRestricted || isInspected)) return resolve("rules", MAY_BE_BATCH);
   if ((facts & FACT.mayNameOthers) !== 0 && isRestricted) return resolve("rules", NAMES_OTHERS);
   const limitsFallbacks = profile.allows !== undefined || profile.policy.readsModel;
   if ((facts & FACT.hasFallbacks) !== 0 && limitsFallbacks) return resolve("rules", NAMES_OTHERS);
   try {
-    guardRoute(target, [], { standing, isInspected });
+    guardRoute(target, [], { effective, isInspected });
     return PASSED;
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     const { code, by } = error;
-    const cause = causeOf({ caller: standing.caller, code, by });
+    const cause = causeOf({ caller: effective.caller, code, by });
     return { kind: "refused", code, by: cause === undefined ? "" : `${cause.kind} ${cause.name}` };
   }
 }
 
-const profileOf = ({ caller }: Standing): string => (caller.profile === undefined ? "" : `profile ${caller.profile}`);
+const profileOf = ({ caller }: EffectiveProfile): string =>
+  caller.profile === undefined ? "" : `profile ${caller.profile}`;

@@ -12,7 +12,7 @@ import {
   readFindings,
   type Step,
 } from "../core/rehearsal/index.ts";
-import type { Standing } from "../dataplane/index.ts";
+import type { EffectiveProfile } from "../dataplane/index.ts";
 import { canonicalText } from "./canonical-text.ts";
 import type { Side } from "./types.ts";
 
@@ -24,7 +24,7 @@ interface GuardrailSides {
   readonly isUntouched: (request: RecordedRequest, parts: readonly string[]) => boolean;
 }
 
-type Judge = (request: RecordedRequest, standing: Standing, resolve: Resolve) => Guarding;
+type Judge = (request: RecordedRequest, effective: EffectiveProfile, resolve: Resolve) => Guarding;
 
 const unknown = (reason: string): Guarding => ({ step: { kind: "unknown", reason }, acted: "" });
 
@@ -32,8 +32,8 @@ export function guardrailStage({ inForce, proposed, isUntouched }: GuardrailSide
   const detectors = changedDetector(inForce, proposed);
   const unchanged = unchangedRules(inForce, proposed);
   const isSameBut = sameButRules(inForce) === sameButRules(proposed);
-  return (request, standing, resolve) => {
-    const { name } = standing.profile;
+  return (request, effective, resolve) => {
+    const { name } = effective.profile;
     const guard = proposed.snapshot.guardrails.of(name);
     if (proposed.awaitsModels) return unknown("its detectors are waiting for models");
     if (guard === undefined) return { step: PASSED, acted: "" };
@@ -46,7 +46,7 @@ export function guardrailStage({ inForce, proposed, isUntouched }: GuardrailSide
     const isKnown = isSameBut && isUntouched(request, ["models"]);
     if (!isKnown) return unknown("other guardrails were in force");
     if ((request.facts & FACT.findingsCut) !== 0) return unknown("not all of its findings are recorded");
-    return weighed(request, { guard, standing, unchanged });
+    return weighed(request, { guard, effective, unchanged });
   };
 }
 
@@ -55,21 +55,21 @@ const ANSWER = "its answer was not inspected, but would be now";
 
 interface Weighing {
   readonly guard: NonNullable<ReturnType<Side["snapshot"]["guardrails"]["of"]>>;
-  readonly standing: Standing;
+  readonly effective: EffectiveProfile;
   /** Names of rules that are the same in both configurations. */
   readonly unchanged: ReadonlySet<string>;
 }
 
-function weighed(request: RecordedRequest, { guard, standing, unchanged }: Weighing): Guarding {
+function weighed(request: RecordedRequest, { guard, effective, unchanged }: Weighing): Guarding {
   const findings = readFindings(request.findings);
   const inRequest = findings.filter(({ direction }) => direction === "request");
   const inAnswer = findings.filter(({ direction }) => direction === "response");
-  const variables = variablesOf(request, standing);
+  const variables = variablesOf(request, effective);
   const wasLet = endOf(request).kind === "forwarded";
   /** Returns whether the rule acted on the recorded request; `unknown` if it has changed or may have acted on the answer. */
   const before = ({ rule, action }: RuleWeight): RuleWeight["fires"] => {
-    const isTold = wasLet && unchanged.has(rule) && inAnswer.length === 0;
-    if (!isTold) return "unknown";
+    const isRecorded = wasLet && unchanged.has(rule) && inAnswer.length === 0;
+    if (!isRecorded) return "unknown";
     return request.acted.split(", ").includes(spelledDecision({ rule, action, controls: [], types: {}, kinds: [] }))
       ? "yes"
       : "no";
@@ -109,7 +109,7 @@ function decided(weights: readonly RuleWeight[], before: (weight: RuleWeight) =>
 const refused = (code: string, rule: string): Step => ({ kind: "refused", code, by: `guardrail ${rule}` });
 
 /** Returns the variables that the data plane sets. */
-function variablesOf(request: RecordedRequest, { variables, profile }: Standing): GuardrailVariables {
+function variablesOf(request: RecordedRequest, { variables, profile }: EffectiveProfile): GuardrailVariables {
   const { traffic, to, model, route, method, name } = request;
   const isModel = traffic === "llm" || traffic === "websocket";
   return {

@@ -12,7 +12,7 @@ import {
   type Resolve,
   type Step,
 } from "../core/rehearsal/index.ts";
-import { type Standing, standingOf } from "../dataplane/index.ts";
+import { type EffectiveProfile, effectiveProfileOf } from "../dataplane/index.ts";
 import { rulesStep } from "./access-stage.ts";
 import { admitModel, admittedNames } from "./admit-model.ts";
 import { type BudgetSides, budgetStage } from "./budget-stage.ts";
@@ -53,7 +53,7 @@ export function openProposal(input: ProposalInput): OpenProposal {
     const recognized = resolve("caller", step);
     if (recognized.kind !== "passed") return ended(recognized);
     if (caller === undefined) return ended({ kind: "unknown", reason: "its caller was not recognized" });
-    const found = standingIn(caller, proposed);
+    const found = effectiveProfileIn(caller, proposed);
     if ("kind" in found) return ended(found);
     const body = resolve("body", bodyStep(request, proposed));
     if (body.kind !== "passed") return ended(body);
@@ -78,16 +78,16 @@ export function openProposal(input: ProposalInput): OpenProposal {
     return end.kind === "forwarded" ? PASSED : end;
   };
 
-  const admitOver = (request: RecordedRequest, standing: Standing, resolve: Resolve): Admission => {
-    const judging = { request, standing, resolve, snapshot: proposed.snapshot, before: beforeOf(request) };
+  const admitOver = (request: RecordedRequest, effective: EffectiveProfile, resolve: Resolve): Admission => {
+    const judging = { request, effective, resolve, snapshot: proposed.snapshot, before: beforeOf(request) };
     const admission = admitModel(judging);
     const { provider, to } = request;
     // The rest is for requests whose first provider failed and that another one served.
     if (admission.step.kind !== "passed" || provider === "" || provider === to) return admission;
     const earlier = then(request).caller;
-    const standingThen = earlier && standingIn(earlier, inForce);
-    if (standingThen === undefined || "kind" in standingThen) return { step: MOVED, to: admission.to };
-    const before = { ...judging, standing: standingThen, snapshot: inForce.snapshot };
+    const effectiveThen = earlier && effectiveProfileIn(earlier, inForce);
+    if (effectiveThen === undefined || "kind" in effectiveThen) return { step: MOVED, to: admission.to };
+    const before = { ...judging, effective: effectiveThen, snapshot: inForce.snapshot };
     const isAlike = admittedNames(before)?.join("\n") === admittedNames(judging)?.join("\n");
     return isAlike && isUntouched(request, ["providers"]) ? admission : { step: MOVED, to: admission.to };
   };
@@ -106,8 +106,8 @@ export function openProposal(input: ProposalInput): OpenProposal {
 
   const guardingOf = (request: RecordedRequest, resolve: Resolve): Guarding => {
     const { caller } = now(request);
-    const standing = caller && standingIn(caller, proposed);
-    return standing === undefined || "kind" in standing ? LET : guardrails(request, standing, resolve);
+    const effective = caller && effectiveProfileIn(caller, proposed);
+    return effective === undefined || "kind" in effective ? LET : guardrails(request, effective, resolve);
   };
 
   return {
@@ -125,9 +125,9 @@ const LET: Guarding = { step: PASSED, acted: "" };
 const MOVED: Step = { kind: "unknown", reason: "it was served after a failover" };
 
 /** Returns the effective profile of the caller, or the refusal of one whose profile is not configured. */
-function standingIn(caller: Caller, { snapshot }: Side): Standing | Step {
+function effectiveProfileIn(caller: Caller, { snapshot }: Side): EffectiveProfile | Step {
   try {
-    return standingOf(caller, snapshot.governance);
+    return effectiveProfileOf(caller, snapshot.governance);
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     return { kind: "refused", code: error.code, by: `profile ${caller.profile ?? ""}` };
@@ -144,7 +144,7 @@ function bodyStep(request: RecordedRequest, { snapshot }: Side): Step {
 
 function admitCall(
   request: RecordedRequest,
-  { profile: { policy }, variables }: Standing,
+  { profile: { policy }, variables }: EffectiveProfile,
   { snapshot }: Side,
   resolve: Resolve,
 ): Admission {

@@ -48,7 +48,7 @@ const TABLES: Readonly<
     key: certificateRowKey,
     read(text) {
       const { id, names, not_after, ver, sealed } = readCertificate(text);
-      const reseal = (anew: Sealed) => commands.certPut({ id, names, not_after, expect: ver, sealed: anew });
+      const reseal = (resealed: Sealed) => commands.certPut({ id, names, not_after, expect: ver, sealed: resealed });
       return { k: "cert", name: id, ver, sealed, resealedAs: ver + 1, reseal };
     },
   },
@@ -56,7 +56,7 @@ const TABLES: Readonly<
     key: acmeRowKey,
     read(text) {
       const { id, ver, sealed } = readAcme(text);
-      const reseal = (anew: Sealed) => commands.acmePut({ id, expect: ver, sealed: anew });
+      const reseal = (resealed: Sealed) => commands.acmePut({ id, expect: ver, sealed: resealed });
       return { k: "acme", name: id, ver, sealed, resealedAs: ver + 1, reseal };
     },
   },

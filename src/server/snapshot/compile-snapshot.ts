@@ -239,9 +239,9 @@ function compileGuardrails(
     return NO_GUARDRAILS;
   }
   const { guardrails, prepare, probes = [], problems: found } = engine.compile(document, models, byNameOf(providers));
-  const toldOf = ({ path, message, severity }: GuardrailProblem): Problem => read.problem(path, message, severity);
-  problems.push(...found.map(toldOf));
-  return { guardrails, probes, prepare: prepare && (async (signal) => (await prepare(signal)).map(toldOf)) };
+  const problemOf = ({ path, message, severity }: GuardrailProblem): Problem => read.problem(path, message, severity);
+  problems.push(...found.map(problemOf));
+  return { guardrails, probes, prepare: prepare && (async (signal) => (await prepare(signal)).map(problemOf)) };
 }
 
 const byNameOf = (providers: readonly Provider[]): ReadonlyMap<string, Provider> =>

@@ -5,7 +5,12 @@
  */
 import type { Clock, Log } from "../../base/index.ts";
 import { type Untimely, untimelyAt } from "./read-certificate.ts";
-import { type CertificateFiles, type FileFault, type FilesRead, readCertificateFiles } from "./read-files.ts";
+import {
+  type CertificateFiles,
+  type FileFault,
+  type FilesRead,
+  readCertificateFiles,
+} from "./read-certificate-files.ts";
 import type { Certificate, CertificateFailure, Certificates } from "./types.ts";
 
 const LOOK_EVERY_MS = 10_000;
@@ -115,7 +120,7 @@ export async function openFiles(options: FilesOptions): Promise<FileCertificates
   return {
     mode: "files",
     current: () => current,
-    standing() {
+    status() {
       const untimely = untimelyAt(clock.now(), current.notBefore, current.notAfter);
       return {
         source: certFile,

@@ -25,7 +25,7 @@ export { CertificateFilesUnusable, type FileCertificates, openFiles } from "./ce
 export { observeCertificate } from "./metrics.ts";
 export { makePlaceholder } from "./placeholder.ts";
 export { type CertificateFault, type CertificateRead, readCertificate, type Untimely } from "./read-certificate.ts";
-export { type CertificateFiles, type FilesRead, readCertificateFiles } from "./read-files.ts";
+export { type CertificateFiles, type FilesRead, readCertificateFiles } from "./read-certificate-files.ts";
 export { createTlsServer, type TlsServer, type TlsServerAnswer, type TlsServerOptions } from "./serve-tls.ts";
 export { createTicketKeys, type TicketKeys } from "./ticket-keys.ts";
 export type { Certificate, CertificateFailure, CertificateStatus, Certificates, MaybeLater } from "./types.ts";

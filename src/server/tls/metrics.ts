@@ -65,6 +65,6 @@ export function observeCertificate(instruments: Instruments, certificates: Certi
   instruments.observedGauge(
     "gateway_certificate_failures",
     "Failed renewals of the certificate since the last success.",
-    () => certificates.standing().failures,
+    () => certificates.status().failures,
   );
 }

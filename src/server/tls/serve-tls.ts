@@ -218,7 +218,7 @@ const tlsRequired = (): GatewayError =>
   );
 
 const noCertificate = (certificates: Certificates): GatewayError => {
-  const { failure } = certificates.standing();
+  const { failure } = certificates.status();
   return new GatewayError(
     "no_certificate",
     `The gateway has no certificate yet and serves nothing until it has one.${failure === undefined ? "" : " The last attempt failed; the operator finds the reason in the log."}`,

@@ -55,13 +55,13 @@ export interface Certificates {
   readonly mode: "files" | "acme";
   /** Certificate in use on this node; `undefined` before the first. */
   current(): Certificate | undefined;
-  standing(): CertificateStatus;
+  status(): CertificateStatus;
   /**
    * Returns the key authorization of a pending HTTP-01 challenge (RFC 8555 section 8.3), or `undefined` if it is unknown.
    * `host`: as sent by the client, lower case, without port.
    */
   challenge(host: string, token: string): MaybeLater<string | undefined>;
-  /** Registers a listener for changes of `current` or `standing`. Returns a function that removes it. */
+  /** Registers a listener for changes of `current` or `status`. Returns a function that removes it. */
   onChange(listener: () => void): () => void;
   close(): void | Promise<void>;
 }

@@ -20,7 +20,7 @@ interface Turn {
   /** Number of earlier attempts at the candidate. */
   readonly repeated: number;
   /** Whether the gateway looks for an error within the answer of the attempt. */
-  readonly looksInside: boolean;
+  readonly checksForError: boolean;
 }
 
 /** Outcome of one attempt, and the decision that follows. */
@@ -38,7 +38,7 @@ export class Ruling<One extends AnyCandidate> implements Judge, Attempted {
   hasErred = false;
   /** Refusal of the request; set if the upstream answered but its answer must not be sent. */
   refusal: GatewayError | undefined;
-  error: (Partial<Pick<ErrorBody, "add" | "end">> & { readonly said: ProviderError }) | undefined;
+  error: (Partial<Pick<ErrorBody, "add" | "end">> & { readonly reported: ProviderError }) | undefined;
   readonly #begunAt = performance.now();
   readonly #options: ForwardOptions<One>;
   readonly #turn: Turn;
@@ -49,7 +49,7 @@ export class Ruling<One extends AnyCandidate> implements Judge, Attempted {
     this.#turn = turn;
     this.#startedAt = startedAt;
     this.mayMove = turn.candidate.provider.retry !== undefined || options.candidates.mayHave(turn.at + 1);
-    this.inside = turn.looksInside ? this : undefined;
+    this.inside = turn.checksForError ? this : undefined;
   }
 
   event(data: string): Inside {
@@ -66,7 +66,7 @@ export class Ruling<One extends AnyCandidate> implements Judge, Attempted {
   #inside(status: number, text: string): Inside {
     const trigger = statusTrigger(status);
     this.hasErred = true;
-    if (trigger !== undefined) this.error = { said: providerErrorIn(text) };
+    if (trigger !== undefined) this.error = { reported: providerErrorIn(text) };
     return this.#isAnswer(trigger, undefined) ? status : "moves";
   }
 
@@ -162,7 +162,7 @@ export function failureOf(
     }
     // Another provider may have a valid credential.
     ruling.failed("connect");
-    ruling.error = { said: { type: null, code: error.code } };
+    ruling.error = { reported: { type: null, code: error.code } };
     return error;
   }
   const noun = nounOf(provider);

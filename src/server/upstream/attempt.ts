@@ -93,7 +93,7 @@ class Attempt implements AnswerHandler, DecodedSink {
   readonly #request: UpstreamRequest;
   readonly #downstream: Downstream;
   readonly #options: AttemptOptions;
-  readonly #told: (outcome: AttemptOutcome) => void;
+  readonly #onOutcome: (outcome: AttemptOutcome) => void;
   readonly #startedAt = performance.now();
   #phase: Phase = "waiting";
   /** Server of the attempt; `undefined` once the attempt has ended there. */
@@ -116,13 +116,13 @@ class Attempt implements AnswerHandler, DecodedSink {
     request: UpstreamRequest,
     downstream: Downstream,
     options: AttemptOptions,
-    told: (outcome: AttemptOutcome) => void,
+    onOutcome: (outcome: AttemptOutcome) => void,
   ) {
     this.#route = route;
     this.#request = request;
     this.#downstream = downstream;
     this.#options = options;
-    this.#told = told;
+    this.#onOutcome = onOutcome;
   }
 
   begin(): void {
@@ -199,12 +199,12 @@ class Attempt implements AnswerHandler, DecodedSink {
     const plainHeaders = this.#opened(status, headers);
     this.#downstream.onDrain(this.#decoding === undefined ? resume : () => this.#decoding?.resume());
     const { retypes } = this.#options;
-    const looksInside = judge.inside !== undefined && status === 200 && (retypes || mayBeText(plainHeaders));
-    if (isAccepted === "read" || looksInside) {
+    const checksForError = judge.inside !== undefined && status === 200 && (retypes || mayBeText(plainHeaders));
+    if (isAccepted === "read" || checksForError) {
       this.#phase = "holding";
       this.#held = new HeldAnswer(status, statusText, plainHeaders, {
         isForBody: isAccepted === "read",
-        looksInside,
+        checksForError,
         awaitsEvent: judge.mayMove || this.#options.mapsErrors,
       });
       // Most answers are complete in the read that contains their head, and need no timer.
@@ -305,7 +305,7 @@ class Attempt implements AnswerHandler, DecodedSink {
     this.#phase = "settled";
     clearTimeout(this.#timer);
     this.#downstream.onGone(undefined);
-    this.#told(outcome);
+    this.#onOutcome(outcome);
   }
 
   /** Ends the upstream request. A request without a connection ends as soon as it gets one. */
@@ -340,12 +340,12 @@ class Attempt implements AnswerHandler, DecodedSink {
     }
     const last = answer.last();
     if (last !== undefined) this.#judgeInside(answer, judge.inside?.event(last), last, true);
-    else if (answer.looksInside) this.#judgeInside(answer, judge.inside?.body(answer.body), answer.body, true);
+    else if (answer.checksForError) this.#judgeInside(answer, judge.inside?.body(answer.body), answer.body, true);
     else this.#release(answer);
   }
 
-  /** Handles the result of the check. `told`: text that contains the error, if any. `isEnded`: the answer is complete. */
-  #judgeInside(answer: HeldAnswer, found: Inside | undefined, told: string | Buffer, isEnded: boolean): boolean {
+  /** Handles the result of the check. `errorText`: text that contains the error, if any. `isEnded`: the answer is complete. */
+  #judgeInside(answer: HeldAnswer, found: Inside | undefined, errorText: string | Buffer, isEnded: boolean): boolean {
     const passes = found === undefined || found === "answer" || (found !== "moves" && !this.#options.mapsErrors);
     if (passes) return this.#release(answer);
     if (found === "moves") {
@@ -353,7 +353,7 @@ class Attempt implements AnswerHandler, DecodedSink {
       else this.#giveUp(JUDGED);
       return true;
     }
-    const body = Buffer.from(told);
+    const body = Buffer.from(errorText);
     this.#held = undefined;
     this.#start(found, "", ofError(answer.headers, body.length));
     if (this.#phase !== "flowing") return true;

@@ -33,7 +33,7 @@ interface Prepared {
   /** Whether the gateway reads the answer and decodes its content encodings. */
   readonly decodes: boolean;
   /** Whether the gateway looks for an error within an answer of status 200. */
-  readonly looksInside: boolean;
+  readonly checksForError: boolean;
   /** Whether an error within an answer of status 200 becomes an answer with its own status; otherwise it passes unchanged. */
   readonly mapsErrors: boolean;
   /** Whether the answer is JSON or events, so that its content type is corrected to the actual form. Requires `looksInside`. */
@@ -69,7 +69,7 @@ export interface Attempted {
   /** Milliseconds from the start of the attempt to its failure; 0 if it did not fail. */
   readonly failedAfterMs: number;
   /** Type and code of the provider's error, which are known late for a delivered answer; `undefined` without an error. */
-  readonly error: { readonly said: ProviderError } | undefined;
+  readonly error: { readonly reported: ProviderError } | undefined;
   /** Reason why an answer could not be used; empty for other failures. It quotes nothing from the answer. */
   readonly reason: string;
   /** Whether the answer has status 200 but contains an error. */

@@ -56,7 +56,7 @@ export async function fetchDocument(pool: Pick<Pool, "request">, request: Docume
     const text = new TextDecoder().decode(Buffer.concat(chunks));
     return { kind: "answered", status: answer.statusCode, contentType: String(type), text };
   } catch (error) {
-    return { kind: "failed", problem: failureWords(error, limitMs), isDown: true };
+    return { kind: "failed", problem: failureText(error, limitMs), isDown: true };
   }
 }
 
@@ -71,7 +71,7 @@ const REASONS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Returns the reason of a failed request, without an address. */
-export function failureWords(error: unknown, limitMs: number): string {
+export function failureText(error: unknown, limitMs: number): string {
   const { code, name, message } = error as NodeJS.ErrnoException;
   if (code === "FORWARD_PROXY") return message;
   if (name === "TimeoutError") return `no answer within ${formatDuration(limitMs)}`;

@@ -65,8 +65,8 @@ class Forwarding<One extends AnyCandidate> {
     const { candidate, request, downstream } = asked;
     const { provider, channel, subset } = candidate;
     const options = this.#options;
-    const { decodes, looksInside, mapsErrors, retypes } = asked;
-    const turn = { candidate, at: this.#at, repeated: this.#repeated, looksInside };
+    const { decodes, checksForError, mapsErrors, retypes } = asked;
+    const turn = { candidate, at: this.#at, repeated: this.#repeated, checksForError };
     const ruling = new Ruling<One>(options, turn, this.#startedAt);
     options.attempting(candidate, turn.repeated > 0);
     const span = options.tracer && startSpan(options.tracer, candidate, request);

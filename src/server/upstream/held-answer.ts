@@ -18,7 +18,7 @@ interface HeldFor {
   /** Whether the whole body is awaited. */
   readonly isForBody: boolean;
   /** Whether the gateway looks for an error within the answer. */
-  readonly looksInside: boolean;
+  readonly checksForError: boolean;
   /** Whether a decision depends on the first event of a stream. */
   readonly awaitsEvent: boolean;
 }
@@ -28,7 +28,7 @@ export class HeldAnswer {
   readonly statusText: string;
   readonly headers: readonly string[];
   readonly isForBody: boolean;
-  readonly looksInside: boolean;
+  readonly checksForError: boolean;
   readonly chunks: Buffer[] = [];
   bytes = 0;
   readonly #awaitsEvent: boolean;
@@ -36,12 +36,12 @@ export class HeldAnswer {
   #splitter: SseSplitter | undefined;
 
   constructor(status: number, statusText: string, headers: readonly string[], held: HeldFor) {
-    const { isForBody, looksInside, awaitsEvent } = held;
+    const { isForBody, checksForError, awaitsEvent } = held;
     this.status = status;
     this.statusText = statusText;
     this.headers = headers;
     this.isForBody = isForBody;
-    this.looksInside = looksInside;
+    this.checksForError = checksForError;
     this.#awaitsEvent = awaitsEvent;
   }
 

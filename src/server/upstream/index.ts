@@ -18,7 +18,7 @@ export {
   type ForwardOptions,
   isFailure,
 } from "./candidates.ts";
-export { type DocumentRequest, type FetchedDocument, failureWords, fetchDocument } from "./fetch-document.ts";
+export { type DocumentRequest, type FetchedDocument, failureText, fetchDocument } from "./fetch-document.ts";
 export { forward } from "./forward.ts";
 export {
   compileFronted,

@@ -152,7 +152,7 @@ class PresentedAnswer implements Judge {
     return isAccepted === true && verdict === "read" ? "read" : isAccepted;
   }
 
-  readonly acceptsBody = (body: string): boolean => !this.#refuses(this.#presented.said(body));
+  readonly acceptsBody = (body: string): boolean => !this.#refuses(this.#presented.bodyRead(body));
 
   decoding(): void {
     this.#judge.decoding();

@@ -35,7 +35,7 @@ export class ErrorBody {
   readonly #encoding: string;
   #chunks: Buffer[] = [];
   #bytes = 0;
-  #said = NO_PROVIDER_ERROR;
+  #reported = NO_PROVIDER_ERROR;
 
   constructor(encoding: string | undefined) {
     this.#encoding = encoding?.toLowerCase() ?? "identity";
@@ -51,15 +51,15 @@ export class ErrorBody {
     this.#chunks = [];
     if (this.#bytes === 0 || this.#bytes > MAX_BYTES) return;
     try {
-      this.#said = providerErrorIn(decoded(Buffer.concat(chunks), this.#encoding).toString("utf8"));
+      this.#reported = providerErrorIn(decoded(Buffer.concat(chunks), this.#encoding).toString("utf8"));
     } catch {
       // The body does not match its content encoding.
     }
   }
 
   /** Type and code of the error; empty until the body has ended. */
-  get said(): ProviderError {
-    return this.#said;
+  get reported(): ProviderError {
+    return this.#reported;
   }
 }
 

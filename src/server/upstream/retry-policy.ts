@@ -17,7 +17,7 @@ export type Move =
   | { readonly kind: "next" }
   | { readonly kind: "answer" };
 
-export interface Standing {
+export interface RetryState {
   readonly retry: RetryPolicy | undefined;
   /** Number of retries so far at this provider. */
   readonly repeated: number;
@@ -31,22 +31,22 @@ export interface Standing {
   readonly random: number;
 }
 
-export function nextMove(failure: Failure, standing: Standing): Move {
-  const { retry } = standing;
-  if (retry !== undefined && standing.repeated < retry.attempts && retry.when.has(failure.trigger)) {
-    const waitMs = waitBefore(failure, retry, standing);
-    if (waitMs !== undefined && waitMs < standing.remainingMs) return { kind: "retry", waitMs };
+export function nextMove(failure: Failure, state: RetryState): Move {
+  const { retry } = state;
+  if (retry !== undefined && state.repeated < retry.attempts && retry.when.has(failure.trigger)) {
+    const waitMs = waitBefore(failure, retry, state);
+    if (waitMs !== undefined && waitMs < state.remainingMs) return { kind: "retry", waitMs };
   }
-  if (standing.failoverWhen?.has(failure.trigger) === true && standing.hasNext()) return { kind: "next" };
+  if (state.failoverWhen?.has(failure.trigger) === true && state.hasNext()) return { kind: "next" };
   return { kind: "answer" };
 }
 
-function waitBefore(failure: Failure, retry: RetryPolicy, standing: Standing): number | undefined {
+function waitBefore(failure: Failure, retry: RetryPolicy, state: RetryState): number | undefined {
   if (failure.retryAfterMs !== undefined) {
     return failure.retryAfterMs <= retry.retryAfterCapMs ? failure.retryAfterMs : undefined;
   }
-  const doubled = Math.min(retry.backoffMs * 2 ** standing.repeated, retry.maxBackoffMs);
-  return doubled * (0.5 + standing.random / 2); // At least half of the wait is kept, so that a retry is never immediate.
+  const doubled = Math.min(retry.backoffMs * 2 ** state.repeated, retry.maxBackoffMs);
+  return doubled * (0.5 + state.random / 2); // At least half of the wait is kept, so that a retry is never immediate.
 }
 
 /**

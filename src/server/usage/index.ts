@@ -12,7 +12,7 @@ export {
   MAX_SERIES,
   type Point,
   QUARTER_HOUR,
-} from "./history.ts";
+} from "./history-rings.ts";
 export { meteredOfProvider, meteredOnDay } from "./metered.ts";
 export { createNewest, type Newest } from "./newest.ts";
 export { type LedgerOptions, type OpenLedger, openLedger, REPORT_EVERY_MS } from "./open-ledger.ts";

@@ -5,7 +5,7 @@ import type { Channel } from "./channel/index.ts";
 interface CertificateMessage {
   readonly mode: Certificates["mode"];
   readonly current: Certificate | undefined;
-  readonly standing: CertificateStatus;
+  readonly status: CertificateStatus;
 }
 
 type Challenge = readonly [host: string, token: string];
@@ -20,7 +20,7 @@ export function feedCertificates(channel: Channel, certificates: Certificates): 
     channel.send("certificate", {
       mode,
       current: certificates.current(),
-      standing: certificates.standing(),
+      status: certificates.status(),
     } satisfies CertificateMessage);
   };
   sendCertificate();
@@ -52,7 +52,7 @@ export async function followCertificates(channel: Channel): Promise<Certificates
   return {
     mode: known().mode,
     current: () => known().current,
-    standing: () => known().standing,
+    status: () => known().status,
     async challenge(host, token) {
       const asked = channel.ask("challenge", [host, token] satisfies Challenge, AbortSignal.timeout(CHALLENGE_MS));
       const answer = await asked.catch(() => undefined);

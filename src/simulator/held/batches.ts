@@ -8,7 +8,7 @@
 import { Refused } from "../errors.ts";
 import { type JsonObject, objectOf, parseJson, stringOf } from "../json.ts";
 import { type Answer, idOf, json, type RoutedCall } from "../route.ts";
-import { COMPAT } from "../rules/compat-words.ts";
+import { COMPAT } from "../rules/compat-errors.ts";
 import { choice, mapOf, nullable, object, text, whole } from "../rules/shape.ts";
 import { existingFile, keepFile } from "./files.ts";
 import { compatPage } from "./pages.ts";

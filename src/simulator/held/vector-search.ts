@@ -6,7 +6,7 @@
 import { Refused } from "../errors.ts";
 import { arrayOf, integerOf, type Json, type JsonObject, objectOf, objectsOf, stringOf } from "../json.ts";
 import { type Answer, json, type RoutedCall } from "../route.ts";
-import { COMPAT } from "../rules/compat-words.ts";
+import { COMPAT } from "../rules/compat-errors.ts";
 import { anything, choice, decimal, either, flag, list, object, text, whole } from "../rules/shape.ts";
 import { storeOf } from "./vector-stores.ts";
 

@@ -6,7 +6,7 @@
 import { Refused } from "../errors.ts";
 import { arrayOf, type JsonObject, objectOf, objectsOf, stringOf } from "../json.ts";
 import { type Answer, idOf, json, type RoutedCall } from "../route.ts";
-import { COMPAT } from "../rules/compat-words.ts";
+import { COMPAT } from "../rules/compat-errors.ts";
 import { list, mapOf, nullable, object, type Rule, text } from "../rules/shape.ts";
 import { existingFile } from "./files.ts";
 import { compatPage } from "./pages.ts";

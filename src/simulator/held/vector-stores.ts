@@ -6,7 +6,7 @@
 import { Refused } from "../errors.ts";
 import { arrayOf, type JsonObject, stringOf } from "../json.ts";
 import { type Answer, idOf, json, type RoutedCall } from "../route.ts";
-import { COMPAT } from "../rules/compat-words.ts";
+import { COMPAT } from "../rules/compat-errors.ts";
 import { choice, list, nullable, object, oneOf, text, whole } from "../rules/shape.ts";
 import { metadataRule } from "./batches.ts";
 import { existingFile } from "./files.ts";

@@ -21,9 +21,9 @@ import {
   failed,
   missingCapability,
   type Step,
-  said,
   TOOLS,
   type ToolAnswer,
+  textAnswer,
   WrongArguments,
 } from "./tools.ts";
 
@@ -113,7 +113,7 @@ function toolAnswer(request: McpRequest, { asked, headers }: McpCall): ToolAnswe
   const tool = TOOLS.find(({ name }) => name === params["name"]);
   const say = (text: string): string => textUnderFault(asked.fault, () => text);
   const isFaulty = asked.fault.kind !== "none" || asked.quirks.size > 0;
-  if (tool === undefined && isFaulty && String(params["name"]).startsWith("sim-")) return said(say(FAULTY_TOOL));
+  if (tool === undefined && isFaulty && String(params["name"]).startsWith("sim-")) return textAnswer(say(FAULTY_TOOL));
   if (tool === undefined) throw invalid(`there is no tool ${JSON.stringify(params["name"])?.slice(0, 80)}`);
   const args = objectOf(params["arguments"]) ?? EMPTY_OBJECT;
   checkMirrors(headers, tool.inputSchema, args);

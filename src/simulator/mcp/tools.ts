@@ -85,7 +85,7 @@ export const TOOLS: readonly Tool[] = [
     description: "Deletes a file of a disk that does not exist.",
     inputSchema: schema({ path: { type: "string" } }, ["path"]),
     annotations: { destructiveHint: true, idempotentHint: true },
-    run: ({ args }, say) => said(say(`"${excerpt(text(args, "path"))}" was deleted, or would have been.`)),
+    run: ({ args }, say) => textAnswer(say(`"${excerpt(text(args, "path"))}" was deleted, or would have been.`)),
   },
   {
     name: "echo",
@@ -93,7 +93,7 @@ export const TOOLS: readonly Tool[] = [
     description: "Repeats its text.",
     inputSchema: schema({ text: { type: "string" } }, ["text"]),
     annotations: READS,
-    run: ({ args }, say) => said(say(text(args, "text"))),
+    run: ({ args }, say) => textAnswer(say(text(args, "text"))),
   },
   {
     name: "report",
@@ -132,11 +132,11 @@ export const TOOLS: readonly Tool[] = [
       }));
       if (answer.kind === "ask") return answer.ask;
       const { action, content } = answer.reply;
-      if (action !== "accept") return said(say("No table was booked."));
+      if (action !== "accept") return textAnswer(say("No table was booked."));
       const people = integerOf(objectOf(content)?.["people"]);
       return people === undefined
         ? failed("people must be an integer.")
-        : said(say(`A table for ${people} at "${excerpt(restaurant)}" was booked.`));
+        : textAnswer(say(`A table for ${people} at "${excerpt(restaurant)}" was booked.`));
     },
   },
   {
@@ -152,7 +152,7 @@ export const TOOLS: readonly Tool[] = [
       }));
       if (answer.kind === "ask") return answer.ask;
       const made = stringOf(objectOf(answer.reply["content"])?.["text"]);
-      return made === undefined ? failed("The client's model answered with no text.") : said(say(made));
+      return made === undefined ? failed("The client's model answered with no text.") : textAnswer(say(made));
     },
   },
   {
@@ -232,7 +232,7 @@ function done(result: JsonObject): ToolAnswer {
   return { kind: "result", result };
 }
 
-export function said(words: string): ToolAnswer {
+export function textAnswer(words: string): ToolAnswer {
   return done({ content: [{ type: "text", text: words }] });
 }
 

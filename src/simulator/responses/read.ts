@@ -10,7 +10,7 @@ interface ResponseAsk {
   readonly tools: ReadonlyMap<string, CallableTool>;
 }
 
-type Said = Pick<Ask, "question" | "toolAnswer" | "toolRounds">;
+type PromptFacts = Pick<Ask, "question" | "toolAnswer" | "toolRounds">;
 
 /** Reads a request. Throws `Refused`. */
 export function readResponses(model: string, body: JsonObject): ResponseAsk {
@@ -39,7 +39,7 @@ function schemaOf(format: JsonObject | undefined): Json | undefined {
   return format?.["type"] === "json_schema" ? (format["schema"] ?? {}) : undefined;
 }
 
-function readInput(input: Json | undefined, prompt: PromptCounter): Said {
+function readInput(input: Json | undefined, prompt: PromptCounter): PromptFacts {
   let question = "";
   let toolAnswer: string | undefined;
   let toolRounds = 0;

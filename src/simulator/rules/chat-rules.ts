@@ -11,7 +11,7 @@ import { arrayOf, type Json, type JsonObject, objectOf, objectsOf, stringOf } fr
 import type { Manner } from "../response-variants.ts";
 import { CHAT, OPEN_CHAT } from "./chat-shape.ts";
 import { checkChatTurns } from "./chat-turns.ts";
-import { COMPAT } from "./compat-words.ts";
+import { COMPAT } from "./compat-errors.ts";
 import { strictFault } from "./schemas.ts";
 
 /** Maximum value of `n` in the dialect. */
@@ -197,11 +197,11 @@ function checkParameters(offered: JsonObject, at: string): void {
     refuse(`schema must be a JSON Schema of 'type: "object"', got 'type: ${got}'.`);
   }
   if (parameters["properties"] === undefined) refuse("In context=(), object schema missing properties.");
-  const fault = offered["strict"] === true ? strictWords(parameters) : undefined;
+  const fault = offered["strict"] === true ? strictProblem(parameters) : undefined;
   if (fault !== undefined) refuse(fault);
 }
 
-function strictWords(schema: Json | undefined): string | undefined {
+function strictProblem(schema: Json | undefined): string | undefined {
   const fault = strictFault(schema, { isAllRequired: true });
   if (fault === undefined) return undefined;
   const names = fault.context.map((name) => `'${name}'`).join(", ");
@@ -227,7 +227,7 @@ function checkFormat(body: JsonObject): void {
   const schema = objectOf(asked["schema"]);
   const fault =
     schema?.["type"] === "object"
-      ? strictWords(schema)
+      ? strictProblem(schema)
       : `schema must be a JSON Schema of 'type: "object"', got 'type: "${stringOf(schema?.["type"]) ?? "None"}"'.`;
   if (fault === undefined) return;
   const message = `Invalid schema for response_format '${stringOf(asked["name"])}': ${fault}`;

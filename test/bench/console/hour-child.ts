@@ -38,7 +38,7 @@ const end = await openConsole({
   },
   env: process.env,
   settings: NO_SETTINGS,
-  settingsWords: undefined,
+  settingsText: undefined,
   theme: undefined,
   hasMouse: false,
   contexts: [],

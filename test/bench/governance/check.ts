@@ -29,7 +29,7 @@ export async function checkGoverned({ gateway, shape }: Prepared, server: Piece)
   if (gateway.mode === "guarded") {
     expectStatus("a request with a card number", [403], await post(port, CONFIG_MODEL, key, "pay 4111 1111 1111 1111"));
   }
-  const client = createAdminClient({ door: { kind: "socket", path: socketIn(gateway.home) } });
+  const client = createAdminClient({ address: { kind: "socket", path: socketIn(gateway.home) } });
   try {
     await waitFor("the budget has been charged", () => isCharged(client));
     if (gateway.mode === "guarded answers")

@@ -46,7 +46,7 @@ export async function makeKeyring({ gateway, probe, count }: Minting): Promise<K
   const home = await makeHome(gateway.folder);
   const server = await startProbed({ ...gateway, home }, probe);
   const clients = Array.from({ length: CLIENTS }, () =>
-    createAdminClient({ door: { kind: "socket", path: socketIn(home) } }),
+    createAdminClient({ address: { kind: "socket", path: socketIn(home) } }),
   );
   try {
     await waitForReadyLine(server);

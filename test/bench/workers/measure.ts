@@ -198,7 +198,7 @@ async function measureWrites(stage: Stage): Promise<readonly Judged[]> {
     const { home } = own.gateway;
     if (home === undefined) throw new Error("a gateway that governs has a folder");
     const server = await startGateway({ ...own.gateway, env: { GATEWAY_WORKERS: `${count}` } });
-    const client = createAdminClient({ door: { kind: "socket", path: socketIn(home) } });
+    const client = createAdminClient({ address: { kind: "socket", path: socketIn(home) } });
     const write = async (at: number): Promise<number> => {
       const since = performance.now();
       const params = { kind: "model", name: `model-${at % 64}` } as const;

@@ -205,7 +205,7 @@ test("its key is required, and the demonstration rule denies with its message", 
 
 test("a suspension of its provider takes effect, and so does lifting it", async () => {
   const { key, admin } = await told();
-  const client = createAdminClient({ door: { kind: "socket", path: admin } });
+  const client = createAdminClient({ address: { kind: "socket", path: admin } });
   const params = { kind: "provider", name: "simulator" } as const;
   try {
     await client.call("put_suspension", { params, body: { reason: "trying" } });

@@ -176,7 +176,7 @@ export async function carriedOut(action: Action, answer: unknown): Promise<Carri
     response.end(answer === undefined ? undefined : JSON.stringify(answer));
   });
   await once(server.listen(path), "listening");
-  const client = createAdminClient({ door: { kind: "socket", path }, timeLimitMs: 5_000 });
+  const client = createAdminClient({ address: { kind: "socket", path }, timeLimitMs: 5_000 });
   try {
     const { words } = await action.run(client, { idempotencyKey: "k1" });
     if (seen === undefined) throw new Error("nothing was sent");

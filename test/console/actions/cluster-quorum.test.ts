@@ -5,7 +5,7 @@ import {
   fragilityOf,
   type Member,
   quorumOf,
-  quorumWords,
+  quorumText,
   reductionOf,
 } from "../../../src/console/actions/cluster-quorum.ts";
 import { learner, member, silent } from "./cluster-fixtures.ts";
@@ -24,7 +24,7 @@ for (const [count, words, fragility] of [
 ] as const) {
   test(`the arithmetic of ${count} voters`, () => {
     const quorum = quorumOf(voters(count));
-    assert.equal(quorumWords(quorum), words);
+    assert.equal(quorumText(quorum), words);
     assert.equal(fragilityOf(quorum), fragility);
     assert.equal(quorum.isMet, count > 0);
   });
@@ -32,14 +32,14 @@ for (const [count, words, fragility] of [
 
 test("members without a vote do not count", () => {
   assert.equal(
-    quorumWords(quorumOf([...voters(3), learner("n4"), learner("n5")])),
+    quorumText(quorumOf([...voters(3), learner("n4"), learner("n5")])),
     "3 voters, quorum 2, tolerates the loss of 1",
   );
 });
 
 test("the tolerance subtracts silent members, and is zero without a quorum", () => {
   const words = (there: number, gone: number) =>
-    quorumWords(quorumOf([...voters(there), ...Array.from({ length: gone }, (_, at) => silent(`gone${at}`))]));
+    quorumText(quorumOf([...voters(there), ...Array.from({ length: gone }, (_, at) => silent(`gone${at}`))]));
   assert.equal(words(2, 1), "3 voters, quorum 2, tolerates no further loss");
   assert.equal(words(4, 1), "5 voters, quorum 3, tolerates the loss of 1 more");
   assert.equal(words(1, 2), "3 voters, quorum 2");

@@ -33,7 +33,7 @@ export async function openKeyEndpoint(
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
-  const client = createAdminClient({ door: { kind: "url", url: `http://127.0.0.1:${port}` }, timeLimitMs: 5_000 });
+  const client = createAdminClient({ address: { kind: "url", url: `http://127.0.0.1:${port}` }, timeLimitMs: 5_000 });
   t.after(() => {
     client.close();
     server.close();

@@ -122,7 +122,7 @@ test("results name the duration, or that traffic is accepted again", async (cont
   await once(server, "listening");
   const address = server.address();
   assert.ok(typeof address === "object" && address !== null);
-  const client = createAdminClient({ door: { kind: "url", url: `http://127.0.0.1:${address.port}` } });
+  const client = createAdminClient({ address: { kind: "url", url: `http://127.0.0.1:${address.port}` } });
   context.after(() => {
     client.close();
     server.close();

@@ -44,7 +44,7 @@ const node = (id: string, applied: number, lists: readonly (readonly Node[])[] =
 
 async function clientOf(owner: Owner, handler: Handler): Promise<{ readonly client: AdminClient; paths(): string[] }> {
   const peer = await startPeer(owner, "a", handler);
-  const client = createAdminClient({ door: peer.endpoint.endpoint });
+  const client = createAdminClient({ address: peer.endpoint.endpoint });
   atEnd(owner, () => client.close());
   return { client, paths: () => peer.asked.map(({ path }) => path) };
 }

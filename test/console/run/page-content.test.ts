@@ -27,7 +27,7 @@ interface Loading {
 
 async function start(owner: Owner, handler: Handler): Promise<Loading> {
   const peer = await startPeer(owner, "a", handler);
-  const client = createAdminClient({ door: peer.endpoint.endpoint });
+  const client = createAdminClient({ address: peer.endpoint.endpoint });
   atEnd(owner, () => client.close());
   const ports = {
     readDocument: (file: string) =>
@@ -208,7 +208,7 @@ test("a changed object is shown with old and new fields, without possible creden
     const differences = [{ path: "providers.acme.eu", kind: "changed" }];
     return answer(response, { name: "default", revision: 118, changed: true, differences, warnings: [] });
   });
-  const client = createAdminClient({ door: peer.endpoint.endpoint });
+  const client = createAdminClient({ address: peer.endpoint.endpoint });
   atEnd(t, () => client.close());
   const ports = { readDocument: () => Promise.resolve(next) };
   const { signal } = new AbortController();

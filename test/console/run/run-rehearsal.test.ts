@@ -30,7 +30,7 @@ async function rehearsing(owner: Owner, request: RehearsalRequest, handler: Hand
       handler(path, response, incoming);
     });
   });
-  const client = createAdminClient({ door: peer.endpoint.endpoint });
+  const client = createAdminClient({ address: peer.endpoint.endpoint });
   atEnd(owner, () => client.close());
   const ports = {
     readDocument: (file: string) =>

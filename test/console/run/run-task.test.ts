@@ -30,7 +30,7 @@ async function start(
   job = (_: JobRequest) => Promise.resolve("saved"),
 ): Promise<Doing> {
   const peer = await startPeer(owner, "a", handler);
-  const client = createAdminClient({ door: peer.endpoint.endpoint });
+  const client = createAdminClient({ address: peer.endpoint.endpoint });
   atEnd(owner, () => client.close());
   const told: string[] = [];
   const jobs: JobRequest[] = [];

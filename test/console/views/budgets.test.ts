@@ -3,7 +3,7 @@ import test from "node:test";
 import fc from "fast-check";
 import { filterOf } from "../../../src/console/store/filter.ts";
 import { budgetsView } from "../../../src/console/views/budgets.ts";
-import { burnOf, burnWords, ownerOf, usedPercent, whyRefusing } from "../../../src/console/views/budgets-bucket.ts";
+import { burnOf, burnText, ownerOf, usedPercent, whyRefusing } from "../../../src/console/views/budgets-bucket.ts";
 import {
   bodyOf,
   bucket,
@@ -88,12 +88,12 @@ test("the remaining time is estimated from the window's average and labeled as a
   const fast = passed(6 * HOUR_MS, { used: 4_800_000, remaining: 200_000 });
   assert.deepEqual(burnOf(fast, NOW), { kind: "exhausts", perHour: 800_000, inMs: HOUR_MS / 4 });
   assert.equal(
-    burnWords(fast, NOW),
+    burnText(fast, NOW),
     "800,000 an hour: exhausted in 15m 00s at this window's average, the window ends in 18h 00m (estimate)",
   );
   const slow = passed(12 * HOUR_MS, { used: 1_200_000, remaining: 3_800_000 });
   assert.equal(
-    burnWords(slow, NOW),
+    burnText(slow, NOW),
     "100,000 an hour: lasts beyond the reset at this window's average, the window ends in 12h 00m (estimate)",
   );
 });

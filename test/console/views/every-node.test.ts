@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { RefusalRecord } from "../../../src/admin-api/index.ts";
-import { coverageWords, summedRows } from "../../../src/console/model/nodes.ts";
+import { coverageText, summedRows } from "../../../src/console/model/nodes.ts";
 import { filterOf } from "../../../src/console/store/filter.ts";
 import { VIEWS } from "../../../src/console/views/all.ts";
 import { attentionOf } from "../../../src/console/views/attention.ts";
@@ -98,11 +98,11 @@ test("an alert names the only node on which a provider fails, with its numbers",
 });
 
 test("the title says which nodes the numbers cover", () => {
-  const of = (more: object) => coverageWords(dataOf({ ...CLUSTER, ...more }), { id: "list_backends" });
+  const of = (more: object) => coverageText(dataOf({ ...CLUSTER, ...more }), { id: "list_backends" });
   assert.equal(of({}), "of all 3 nodes");
   assert.equal(of({ list_cluster_members: MEMBERS.slice(0, 1) }), "of n1");
-  assert.equal(coverageWords(dataOf({ ...CLUSTER, list_budgets: [] }), { id: "list_budgets" }), "of all 3 nodes");
-  assert.equal(coverageWords(dataOf({ ...CLUSTER, list_keys: [] }), { id: "list_keys" }), undefined);
+  assert.equal(coverageText(dataOf({ ...CLUSTER, list_budgets: [] }), { id: "list_budgets" }), "of all 3 nodes");
+  assert.equal(coverageText(dataOf({ ...CLUSTER, list_keys: [] }), { id: "list_keys" }), undefined);
   const missing = {
     value: PARTS,
     freshAt: NOW,
@@ -112,7 +112,7 @@ test("the title says which nodes the numbers cover", () => {
   };
   const data = dataOf(CLUSTER);
   const gapped = { get: ((need) => (need.id === "list_backends" ? missing : data.get(need))) as typeof data.get };
-  assert.equal(coverageWords(gapped, { id: "list_backends" }), "of 2 of 3 nodes");
+  assert.equal(coverageText(gapped, { id: "list_backends" }), "of 2 of 3 nodes");
 });
 
 const refusal = (more: Partial<RefusalRecord>): RefusalRecord => ({

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { providersView } from "../../../src/console/views/providers.ts";
-import { failoverWords } from "../../../src/console/views/providers-table.ts";
+import { failoverText } from "../../../src/console/views/providers-table.ts";
 import {
   at,
   backend,
@@ -74,7 +74,7 @@ test("columns have letters of their own, and the narrow screen keeps name, state
 
 test("failover is shown by direction", () => {
   assert.deepEqual(
-    [failoverWords(0, 0), failoverWords(3, 0), failoverWords(0, 1_398), failoverWords(3, 8)],
+    [failoverText(0, 0), failoverText(3, 0), failoverText(0, 1_398), failoverText(3, 8)],
     ["0", "3 in", "1,398 out", "3 in 8 out"],
   );
 });

@@ -71,7 +71,7 @@ test("a clock step of seconds neither stops a budget nor misdates anything", {
   await cluster.startAll();
   await cluster.leader();
   const [first] = cluster.nodes as readonly [TestNode, TestNode, TestNode];
-  const client = createAdminClient({ door: { kind: "socket", path: first.socketPath } });
+  const client = createAdminClient({ address: { kind: "socket", path: first.socketPath } });
   t.after(() => client.close());
   for (const { id, door } of cluster.nodes) {
     await until(`${id} is ready`, async () => (JSON.parse(await door.report()) as { ready: boolean }).ready);

@@ -31,7 +31,7 @@ test("wrong clocks cause no change, are reported and do not lead", async (t) => 
   /** Returns by how much the log's time is ahead of this machine's. */
   const logAhead = async (through: TestNode, register: string): Promise<number> => {
     await mustWrite(through, register, 1);
-    const client = createAdminClient({ door: { kind: "socket", path: through.socketPath } });
+    const client = createAdminClient({ address: { kind: "socket", path: through.socketPath } });
     const { items } = await client.call("list_suspensions", {});
     client.close();
     const created = items.find(({ name }) => name === register)?.created_at ?? "";

@@ -32,7 +32,7 @@ test("a removed member goes out of service, however it learns of its removal", a
     await n1.door.transfer("n1");
     return (await cluster.leader()) === "n1";
   });
-  const client = createAdminClient({ door: { kind: "socket", path: n1.socketPath } });
+  const client = createAdminClient({ address: { kind: "socket", path: n1.socketPath } });
   t.after(() => client.close());
   const { key } = await client.call("create_key", { body: { name: "team" } });
   await cluster.caughtUp();

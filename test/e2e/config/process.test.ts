@@ -76,7 +76,7 @@ describe("process signals and checks", { concurrency: 2 }, () => {
     const [, socketPath = ""] = /^ {2}admin {6}(\S+)/m.exec(program.stdout()) ?? [];
     const [, directory = ""] = /^ {2}files {6}(\S+)/m.exec(program.stdout()) ?? [];
     assert.ok(existsSync(directory));
-    const client = createAdminClient({ door: { kind: "socket", path: socketPath } });
+    const client = createAdminClient({ address: { kind: "socket", path: socketPath } });
     assert.equal((await client.call("get_status")).ready, true);
     const [source] = (await client.call("list_sources")).items;
     assert.deepEqual([source?.name, source?.state], ["default", "running"]);

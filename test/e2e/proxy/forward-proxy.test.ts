@@ -177,7 +177,7 @@ test("a WebSocket session goes through a tunnel", async (t) => {
 });
 
 test("GET /status lists what uses a proxy, without credentials", async (t) => {
-  const client = createAdminClient({ door: { kind: "socket", path: join(gateway.files.dir, "admin.sock") } });
+  const client = createAdminClient({ address: { kind: "socket", path: join(gateway.files.dir, "admin.sock") } });
   atEnd(t, () => client.close());
   const { forward_proxies: listed = [] } = await client.call("get_status");
   const [first, second] = [`http://127.0.0.1:${proxy.port}`, `https://localhost:${overTls.port}`];

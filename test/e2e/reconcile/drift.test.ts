@@ -72,7 +72,7 @@ test("a drift of 3 % is reported once, with its class and day; 1.9 % and amounts
     sums.two.input += message.usage.input_tokens;
     sums.two.output += message.usage.output_tokens;
   }
-  const client = createAdminClient({ door: { kind: "socket", path: socket } });
+  const client = createAdminClient({ address: { kind: "socket", path: socket } });
   const rowsOf = async () => (await client.call("list_reconcile", {})).items;
   // From then on the cluster records metered usage.
   await eventually("the first rounds", async () => (await rowsOf()).length === 2, LIMIT_MS);

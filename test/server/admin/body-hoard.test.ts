@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { OPERATIONS, type Operation } from "../../../src/admin-api/index.ts";
 import { asRefusal } from "../../../src/base/index.ts";
-import { createBodyReader, MAX_JSON_BYTES } from "../../../src/server/admin/body.ts";
+import { createBodyReader, MAX_JSON_BYTES } from "../../../src/server/admin/body-reader.ts";
 import { atEnd, type Owner } from "../../e2e/support/wait.ts";
 import { dial, untilClosed } from "./listeners/support/raw.ts";
 

@@ -7,7 +7,7 @@ import { type AddressInfo, connect } from "node:net";
 import { type TestContext, test } from "node:test";
 import { OPERATIONS } from "../../../src/admin-api/index.ts";
 import { asRefusal } from "../../../src/base/index.ts";
-import { createBodyReader, discardRest, MAX_JSON_BYTES } from "../../../src/server/admin/body.ts";
+import { createBodyReader, discardRest, MAX_JSON_BYTES } from "../../../src/server/admin/body-reader.ts";
 
 /** Refuses like the listener: sends the answer, then ends a connection with unread bytes. */
 async function refusing(t: TestContext): Promise<number> {

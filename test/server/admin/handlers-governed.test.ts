@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { budgetList, profileList } from "../../../src/server/admin/handlers/governed.ts";
+import { budgetList, profileList } from "../../../src/server/admin/handlers/profiles-and-budgets.ts";
 import { watchList } from "../../../src/server/admin/lists.ts";
 import { commands } from "../../../src/server/core/state/index.ts";
 import { handlerPorts, NOW } from "./support/handler-ports.ts";

@@ -1,7 +1,7 @@
 /** JSON of callers that another parser could read differently. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseJson } from "../../../src/server/admin/body.ts";
+import { parseJson } from "../../../src/server/admin/body-reader.ts";
 
 const read = (json: string): unknown => parseJson(Buffer.from(json));
 

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { type Payload, valuePayload } from "../../../src/server/admin/answer-payload.ts";
 import { JsonText } from "../../../src/server/admin/handler-types.ts";
-import { type Payload, valuePayload } from "../../../src/server/admin/payload.ts";
 
 const rows = Array.from({ length: 5_000 }, (_, at) => [at, `row ${at}`, null, at % 2 === 0]);
 

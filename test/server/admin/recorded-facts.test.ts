@@ -64,7 +64,7 @@ test("a record names caller and resource in full, however many roles the caller 
     operation: OPERATIONS.delete_key,
     principal: { issuer: "corp", subject, roles },
     resource: { kind: "Key", name },
-    door: "network",
+    listener: "network",
     requestId: "r".repeat(128),
   } as const;
   await recorded(audit, asked, async () => ({ value: undefined }));

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { test } from "node:test";
 import { OPERATIONS } from "../../../src/admin-api/index.ts";
-import { MAX_DOCUMENT_BYTES, MAX_JSON_BYTES } from "../../../src/server/admin/body.ts";
+import { MAX_DOCUMENT_BYTES, MAX_JSON_BYTES } from "../../../src/server/admin/body-reader.ts";
 import { ClusterError } from "../../../src/server/cluster/index.ts";
 import { openAdmin, type RawOptions } from "./support/open-admin.ts";
 

@@ -47,7 +47,7 @@ async function answerTo(request: string, asks: readonly string[], type: string, 
   assert.equal(verdict.kind, "allow");
   const begun = answers?.begin(headers, [":status", "200", "content-type", type]);
   const news: ResponseNews[] = [];
-  const read = begun?.read({ told: (one) => void news.push(one), idle: () => undefined }, () => true);
+  const read = begun?.read({ report: (one) => void news.push(one), idle: () => undefined }, () => true);
   read?.push(Buffer.from(answer));
   read?.end();
   const bytes = news.map((one) => (one.kind === "refused" ? "" : one.bytes.toString())).join("");

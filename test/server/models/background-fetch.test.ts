@@ -94,19 +94,19 @@ test("a needed model is fetched in the background with visible progress", async 
 
   const came = nextChange(supply);
   supply.want([need]);
-  assert.deepEqual(supply.standing(), [
+  assert.deepEqual(supply.status(), [
     { name: "names", state: "fetching", done: 0, total: undefined, message: undefined },
   ]);
-  assert.equal(missingModelsText(supply.standing()), "names");
+  assert.equal(missingModelsText(supply.status()), "names");
   await held.asked;
-  const [standing] = supply.standing();
+  const [standing] = supply.status();
   assert.equal(standing?.total, SIZE);
-  assert.match(missingModelsText(supply.standing()) ?? "", /^names \(0\.\d of 0\.5 MB\)$/);
+  assert.match(missingModelsText(supply.status()) ?? "", /^names \(0\.\d of 0\.5 MB\)$/);
   supply.want([need]);
   held.release();
   await came;
-  assert.deepEqual(supply.standing(), [{ name: "names", state: "ready", done: SIZE, total: SIZE, message: undefined }]);
-  assert.equal(missingModelsText(supply.standing()), undefined);
+  assert.deepEqual(supply.status(), [{ name: "names", state: "ready", done: SIZE, total: SIZE, message: undefined }]);
+  assert.equal(missingModelsText(supply.status()), undefined);
   assert.equal((await supply.ready([need], never())).get("names")?.size, SIZE);
 
   assert.deepEqual([lines[0]?.message, lines.at(-1)?.message], ["a model is being fetched", "a model is ready"]);
@@ -124,7 +124,7 @@ test("a cached model is ready at once without a request", async (t) => {
   hub.seen.length = 0;
   await supply.ready([need], never());
   supply.want([need]);
-  assert.equal(supply.standing()[0]?.state, "ready");
+  assert.equal(supply.status()[0]?.state, "ready");
   assert.equal(hub.seen.length, 0);
 
   await rm(join(directory, "views"), { recursive: true });
@@ -141,9 +141,9 @@ test("a failed fetch is reported, and retried while the model is needed", async 
   hub.fault = (seen, answer) => seen.host === "hub" && refusals++ < 7 && fail(answer, 404, "RevisionNotFound");
   supply.want([need]);
   await nextChange(supply);
-  assert.equal(supply.standing()[0]?.state, "failed");
-  assert.match(missingModelsText(supply.standing()) ?? "", /^names \(http:.*has no such revision \(refused\)\)$/);
-  while (supply.standing()[0]?.state !== "ready") await nextChange(supply);
+  assert.equal(supply.status()[0]?.state, "failed");
+  assert.match(missingModelsText(supply.status()) ?? "", /^names \(http:.*has no such revision \(refused\)\)$/);
+  while (supply.status()[0]?.state !== "ready") await nextChange(supply);
   assert.deepEqual(waits, [30_000, 60_000, 120_000, 240_000, 480_000, 600_000, 600_000]);
   const told = lines.filter(
     ({ message }) => message === "a model could not be downloaded; the download will be retried",
@@ -158,7 +158,7 @@ test("a model that is no longer needed is not fetched further", async (t) => {
   supply.want([need]);
   await held.asked;
   supply.want([]);
-  assert.deepEqual(supply.standing(), []);
+  assert.deepEqual(supply.status(), []);
   // Its lock is released once it has ended.
   while ((await filesBelow(directory)).some((path) => path.endsWith(".lock"))) await new Promise(setImmediate);
   assert.deepEqual(await filesBelow(join(directory, "views")), []);
@@ -166,7 +166,7 @@ test("a model that is no longer needed is not fetched further", async (t) => {
   const came = nextChange(supply);
   supply.want([need]);
   await came;
-  assert.equal(supply.standing()[0]?.state, "ready");
+  assert.equal(supply.status()[0]?.state, "ready");
 });
 
 test("many models are needed and two are fetched at a time", async (t) => {
@@ -193,7 +193,7 @@ test("many models are needed and two are fetched at a time", async (t) => {
     }),
   );
   supply.want(needs);
-  while (supply.standing().some(({ state, message }) => state !== "failed" && message === undefined))
+  while (supply.status().some(({ state, message }) => state !== "failed" && message === undefined))
     await nextChange(supply);
   assert.ok(most <= 2, `${most} at a time`);
   supply.close();

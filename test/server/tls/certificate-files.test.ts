@@ -65,7 +65,7 @@ test("a transient state between two writes is not reported", async (t) => {
   await write(undefined, second.key);
   await look();
   assert.deepEqual(results, ["taken", "taken"]);
-  assert.equal(files.standing().failure, undefined);
+  assert.equal(files.status().failure, undefined);
 });
 
 const BAD: readonly (readonly [string, string | undefined, string | undefined, string, RegExp])[] = [
@@ -94,8 +94,8 @@ for (const [what, cert, key, reason, message] of BAD) {
     await look();
     assert.equal(files.current()?.chain, first.chain);
     assert.deepEqual(results, ["taken", reason]);
-    assert.equal(files.standing().failure?.reason, reason);
-    assert.match(files.standing().failure?.message ?? "", message);
+    assert.equal(files.status().failure?.reason, reason);
+    assert.match(files.status().failure?.message ?? "", message);
     assert.equal(
       lines.filter((line) => line.includes("the new certificate was rejected; the previous one stays in use")).length,
       1,
@@ -103,7 +103,7 @@ for (const [what, cert, key, reason, message] of BAD) {
     await write(second.chain, second.key);
     await look();
     assert.equal(files.current()?.chain, second.chain);
-    assert.deepEqual([files.standing().failure, files.standing().failures], [undefined, 0]);
+    assert.deepEqual([files.status().failure, files.status().failures], [undefined, 0]);
   });
 }
 
@@ -113,10 +113,10 @@ test("an expired pair does not replace a valid one; when the old one is restored
   await write(expired.chain, expired.key);
   await look();
   assert.equal(files.current()?.chain, first.chain);
-  assert.match(files.standing().failure?.message ?? "", /tls\.crt: it expired on /);
+  assert.match(files.status().failure?.message ?? "", /tls\.crt: it expired on /);
   await write(first.chain, first.key);
   await look();
-  assert.equal(files.standing().failure, undefined);
+  assert.equal(files.status().failure, undefined);
   assert.deepEqual(results, ["taken", "expired", "taken"]);
 });
 
@@ -126,7 +126,7 @@ test("a pair valid from tomorrow is loaded tomorrow", async (t) => {
   await write(next.chain, next.key);
   await look();
   assert.equal(files.current()?.chain, first.chain);
-  assert.match(files.standing().failure?.message ?? "", /it is valid from .*; is the clock of this machine right\?$/);
+  assert.match(files.status().failure?.message ?? "", /it is valid from .*; is the clock of this machine right\?$/);
   clock.at += DAY_MS + 1_000;
   await look();
   assert.equal(files.current()?.chain, next.chain);
@@ -136,15 +136,15 @@ test("without a better one an expired pair is served and reported as expired", a
   const expired = await authority.issue({ notBefore: start - 9 * DAY_MS, notAfter: start - DAY_MS });
   const { files, lines } = await opened(t, expired);
   assert.equal(files.current()?.chain, expired.chain);
-  assert.equal(files.standing().failure?.reason, "expired");
+  assert.equal(files.status().failure?.reason, "expired");
   assert.match(lines.join("\n"), /"level":"error".*is used.*it expired on/);
 });
 
 test("a pair that expires while it serves is reported as expired", async (t) => {
   const { files, clock } = await opened(t);
-  assert.equal(files.standing().failure, undefined);
+  assert.equal(files.status().failure, undefined);
   clock.at += 91 * DAY_MS;
-  assert.match(files.standing().failure?.message ?? "", /it expired on/);
+  assert.match(files.status().failure?.message ?? "", /it expired on/);
 });
 
 test("replaced links, as orchestrators mount secrets, are followed", async (t) => {

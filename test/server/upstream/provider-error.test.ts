@@ -46,8 +46,8 @@ test("a body is read at its end, in pieces, in any encoding, and one that is too
   for (const [encoding, bytes, type] of bodies) {
     const body = new ErrorBody(encoding);
     for (let at = 0; at < bytes.length; at += 100) body.add(bytes.subarray(at, at + 100));
-    assert.equal(body.said.type, null, "not before its end");
+    assert.equal(body.reported.type, null, "not before its end");
     body.end();
-    assert.equal(body.said.type, type, encoding);
+    assert.equal(body.reported.type, type, encoding);
   }
 });

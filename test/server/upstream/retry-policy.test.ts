@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { RetryPolicy, Trigger } from "../../../src/server/upstream/index.ts";
-import { nextMove, retryAfterMs, type Standing, timeoutTrigger } from "../../../src/server/upstream/retry-policy.ts";
+import { nextMove, type RetryState, retryAfterMs, timeoutTrigger } from "../../../src/server/upstream/retry-policy.ts";
 
 const retry: RetryPolicy = {
   attempts: 2,
@@ -10,7 +10,7 @@ const retry: RetryPolicy = {
   maxBackoffMs: 2_000,
   retryAfterCapMs: 5_000,
 };
-const standing: Standing = {
+const standing: RetryState = {
   retry,
   repeated: 0,
   failoverWhen: new Set<Trigger>(["5xx", "429"]),

@@ -7,7 +7,7 @@ export const nodeHandlers: Pick<Handlers, "get_status" | "get_whoami"> = {
   async get_status(_call, { cluster, facts, rows }) {
     const status = cluster.status();
     const { ready, reasons } = facts.readiness();
-    const standing = featureLevelStatus(cluster.view);
+    const levelStatus = featureLevelStatus(cluster.view);
     return {
       value: {
         node: status.nodeId,
@@ -25,7 +25,11 @@ export const nodeHandlers: Pick<Handlers, "get_status" | "get_whoami"> = {
         reasons,
         listeners: facts.listeners(),
         configuration: facts.configuration(),
-        feature: { level: standing.level, highest: FEATURE_RANGE.max, waiting: featureLevelWaitText(standing) ?? null },
+        feature: {
+          level: levelStatus.level,
+          highest: FEATURE_RANGE.max,
+          waiting: featureLevelWaitText(levelStatus) ?? null,
+        },
         time: { ahead_ms: status.time.aheadMs, log_ahead_ms: status.time.logAheadMs },
         models: facts.models(),
         workers: facts.workers(),

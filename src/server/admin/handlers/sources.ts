@@ -11,14 +11,14 @@ import { TABLE_PREFIX } from "../state-prefixes.ts";
 /** Returns the list of sources. It changes with the state, and when this node begins to serve a revision or fails to. */
 export function sourceList({ cluster: { view }, sources }: Ports): ListSource<SourceRecord> {
   const stored = tables(view, TABLE_PREFIX.sources);
-  let standings = 0;
+  let statusChanges = 0;
   return {
-    version: () => stored.version() + standings,
+    version: () => stored.version() + statusChanges,
     watch(onChange) {
       const unwatch = [
         stored.watch(onChange),
-        sources.onStanding(() => {
-          standings += 1;
+        sources.onStatus(() => {
+          statusChanges += 1;
           onChange();
         }),
       ];

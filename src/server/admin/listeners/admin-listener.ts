@@ -11,9 +11,9 @@ import type { OpenPlane } from "../plane.ts";
 import type { Principal } from "../principal.ts";
 import { isProbe, registerRoutes } from "../routes.ts";
 import type { Authenticator } from "./authenticator.ts";
-import { type CheckToken, tokenCaller } from "./bearer-token.ts";
 import { checkSite } from "./check-origin.ts";
 import { createHttpServer } from "./http-server.ts";
+import { type CheckToken, tokenCaller } from "./token-authentication.ts";
 
 export interface AdminListenerOptions {
   /** Address `host:port` or `:port`; port 0 selects a free one. */

@@ -8,7 +8,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { asRefusal, type RefusalCode } from "../../../base/index.ts";
-import { discardRest, endSoon, waitsForInvitation } from "../body.ts";
+import { discardRest, endSoon, waitsForInvitation } from "../body-reader.ts";
 import { errorAnswer, refusal } from "../refusal.ts";
 
 export interface HttpOptions {

@@ -3,7 +3,7 @@
 import type { QueryResult, TableName } from "../../../admin-api/index.ts";
 import type { GatherRows } from "../gather-nodes.ts";
 import { fixed } from "../lists.ts";
-import type { ReadTable } from "./protocol.ts";
+import type { ReadTable } from "./query-protocol.ts";
 import type { QueryEngineOptions, QuerySource } from "./types.ts";
 
 interface GatheredTables {

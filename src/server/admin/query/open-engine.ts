@@ -11,7 +11,7 @@ import type { GatherRows } from "../gather-nodes.ts";
 import { refusal } from "../refusal.ts";
 import { gatherAll } from "./gather-tables.ts";
 import type { Value } from "./plan.ts";
-import type { FromWorker, ToWorker } from "./protocol.ts";
+import type { FromWorker, ToWorker } from "./query-protocol.ts";
 import { type Moment, type RowPorts, sendRows } from "./send-rows.ts";
 import { type QueryThread, startThread } from "./thread.ts";
 import { invalid } from "./tokens.ts";

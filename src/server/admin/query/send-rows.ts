@@ -7,7 +7,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { TableName } from "../../../admin-api/index.ts";
 import type { StoredPart } from "../lists.ts";
 import { refusal } from "../refusal.ts";
-import type { ReadTable, ToWorker } from "./protocol.ts";
+import type { ReadTable, ToWorker } from "./query-protocol.ts";
 import type { QuerySource } from "./types.ts";
 
 /** Maximum time on the thread without a break, in milliseconds. */

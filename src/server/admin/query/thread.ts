@@ -5,7 +5,7 @@
 
 import { openThread } from "../../../base/index.ts";
 import { refusal } from "../refusal.ts";
-import type { FromWorker, ToWorker } from "./protocol.ts";
+import type { FromWorker, ToWorker } from "./query-protocol.ts";
 
 /**
  * Heap limits in MiB. The counts end a statement well before; a heap that runs out within one large allocation would end the

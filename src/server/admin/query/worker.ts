@@ -10,7 +10,7 @@ import { planStatement } from "./bind.ts";
 import { answerOf, openMachine, type Row, StatementError } from "./machine/index.ts";
 import { readingOf } from "./needed-rows.ts";
 import type { Plan } from "./plan.ts";
-import type { FromWorker, ToWorker } from "./protocol.ts";
+import type { FromWorker, ToWorker } from "./query-protocol.ts";
 import { countsAmong, openUnpacker, type Unpacker } from "./unpack.ts";
 
 /** Priority in the scale of `nice`; 19 is the lowest. */

@@ -3,7 +3,7 @@
 import { type KeyObject, verify } from "node:crypto";
 import { publicKeyOf, thumbprintOf } from "../audit-record.ts";
 import { parseProof, signedBy } from "../group-proof.ts";
-import type { Block } from "./blocks.ts";
+import type { Block } from "./input-blocks.ts";
 import { type ReadLine, type ReadRecord, readLine } from "./read-record.ts";
 
 const NEWLINE = 10;

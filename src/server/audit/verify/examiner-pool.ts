@@ -4,8 +4,7 @@
  */
 
 import { openThread, type Thread as WorkerThread } from "../../../base/index.ts";
-import { THREAD_OPTIONS } from "../worker-protocol.ts";
-import type { Block } from "./blocks.ts";
+import { THREAD_OPTIONS } from "../audit-worker-protocol.ts";
 import {
   checkSignature,
   createKeys,
@@ -14,6 +13,7 @@ import {
   examineBlock,
   type Signed,
 } from "./examine.ts";
+import type { Block } from "./input-blocks.ts";
 
 /** Number of blocks of 256 KiB that are examined without threads; they take about a tenth of a second. */
 const BLOCKS_WITHOUT_THREADS = 4;
@@ -49,7 +49,7 @@ const MODULE = {
 interface Thread {
   readonly worker: WorkerThread<ToExaminer>;
   readonly waiting: { readonly resolve: (answer: FromExaminer) => void; readonly reject: (error: unknown) => void }[];
-  keysTold: number;
+  keysSent: number;
 }
 
 export function createPool(threadCount: number): Pool {
@@ -66,15 +66,15 @@ export function createPool(threadCount: number): Pool {
         for (const { reject } of waiting.splice(0)) reject(error);
       },
     });
-    return { worker, waiting, keysTold: 0 };
+    return { worker, waiting, keysSent: 0 };
   }
 
   function ask(task: Task): Promise<FromExaminer> {
     const thread = threads.reduce((a, b) => (b.waiting.length < a.waiting.length ? b : a));
     return new Promise((resolve, reject) => {
       thread.waiting.push({ resolve, reject });
-      const message: ToExaminer = { keys: keys.slice(thread.keysTold), task };
-      thread.keysTold = keys.length;
+      const message: ToExaminer = { keys: keys.slice(thread.keysSent), task };
+      thread.keysSent = keys.length;
       thread.worker.post(message);
     });
   }

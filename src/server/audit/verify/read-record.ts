@@ -10,7 +10,7 @@ import { isUtf8 } from "node:buffer";
 import { canonical, hashOfCanonical, isEventName } from "../audit-record.ts";
 import { parseProof } from "../group-proof.ts";
 import type { AuditHead } from "../types.ts";
-import { MAX_LINE_BYTES } from "./blocks.ts";
+import { MAX_LINE_BYTES } from "./input-blocks.ts";
 
 export interface Start {
   /** Raw key in base64, as in the record. */

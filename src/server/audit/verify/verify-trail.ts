@@ -10,12 +10,12 @@
 import { availableParallelism } from "node:os";
 import { createChainAssembler } from "./assemble-chain.ts";
 import { type AssembledChain, createOrder, noteOrder, type Unchecked } from "./assembled-chain.ts";
-import { type Block, blocksOf } from "./blocks.ts";
 import { createControlCounts } from "./control-counts.ts";
 import { type ExaminedLine, type ExaminedRecord, startKey } from "./examine.ts";
 import { createPool } from "./examiner-pool.ts";
 import { chainKey, createFindings } from "./findings.ts";
 import { createFingerprints } from "./fingerprints.ts";
+import { type Block, blocksOf } from "./input-blocks.ts";
 import { judgeEnds } from "./judge-ends.ts";
 import type { ChainReport, Finding, Place, TrailInput, TrailReport, VerifyOptions } from "./types.ts";
 

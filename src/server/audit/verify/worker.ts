@@ -7,8 +7,8 @@ import type { FromExaminer, Task, ToExaminer } from "./examiner-pool.ts";
 const { onMessage, post } = threadCaller<ToExaminer, FromExaminer>();
 const keys = createKeys();
 
-onMessage(({ keys: told, task }) => {
-  for (const [kid, raw] of told) keys.add(kid, raw);
+onMessage(({ keys: newKeys, task }) => {
+  for (const [kid, raw] of newKeys) keys.add(kid, raw);
   post(perform(task));
 });
 

@@ -91,7 +91,7 @@ export function createMachine(options: MachineOptions): Machine {
     }
   };
 
-  const standing = (): WrittenPosition => ({ applied: state.applied, digest: state.digest, configuration });
+  const position = (): WrittenPosition => ({ applied: state.applied, digest: state.digest, configuration });
 
   const announce = (): void => {
     unreported = [];
@@ -103,12 +103,12 @@ export function createMachine(options: MachineOptions): Machine {
   const writeGeneration = async (
     of: State,
     at: WrittenPosition,
-  ): Promise<{ store: StateStore; standing: WrittenPosition }> => {
+  ): Promise<{ store: StateStore; position: WrittenPosition }> => {
     const build = await storage.build();
     for (const slice of slicesOf(of, () => true)) await build.add(slice);
     await build.finish(at.applied, at.digest);
     await storage.adopt(build.generation);
-    return { store: await storage.reopenState(), standing: at };
+    return { store: await storage.reopenState(), position: at };
   };
 
   return {
@@ -126,14 +126,14 @@ export function createMachine(options: MachineOptions): Machine {
           ? state.apply(committed)
           : state.applyConfiguration({ ...committed, data: EMPTY }, change.change.context, idsOf(configuration));
       if (outcome.replaced) {
-        const at = standing();
+        const at = position();
         // A copy is written, since following entries change the rows meanwhile.
         const copy = loadState({ applied: at.applied, rows: state.scan("") });
         writer.replace(() => writeGeneration(copy, at)).then(events.onRestored, events.onFault);
         announce();
         events.onConfiguration(configuration, entry.index);
       } else {
-        writer.add(outcome.mutations, standing());
+        writer.add(outcome.mutations, position());
         queueChanges(outcome.mutations);
         if (change !== undefined) events.onConfiguration(configuration, entry.index);
       }
@@ -158,7 +158,7 @@ export function createMachine(options: MachineOptions): Machine {
         const store = await storage.reopenState();
         state = loadState({ applied, rows });
         configuration = record.configuration;
-        return { store, standing: standing() };
+        return { store, position: position() };
       });
       announce();
       events.onConfiguration(configuration, record.index);

@@ -43,10 +43,10 @@ export function createOwnCommands({ self, ports, log, signal, onStarted }: OwnCo
     submit: submitOwn,
     startedAs: () => startedAs,
     async reportStart() {
-      const { incarnation: _, ...told } = self;
+      const { incarnation: _, ...reported } = self;
       while (!signal.aborted && !ports.isRemoved()) {
         try {
-          const result = await submitOwn("node.start", told);
+          const result = await submitOwn("node.start", reported);
           if (result?.kind === "refused") log.error(REFUSED.get(result.code) ?? `${REFUSED_ELSE}: ${result.message}`);
           if (result?.kind !== "ok") return;
           startedAs = Math.max(startedAs, incarnationIn(result.value));

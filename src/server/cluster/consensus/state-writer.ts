@@ -30,33 +30,33 @@ export interface WrittenPosition {
 export interface StateWriter {
   /** Returns whether more may be applied: false if the disk is too far behind, until `onDrained` is called. */
   mayApply(): boolean;
-  add(mutations: readonly Mutation[], standing: WrittenPosition): void;
+  add(mutations: readonly Mutation[], position: WrittenPosition): void;
   /** Returns the position of the rows on disk. */
-  standing(): WrittenPosition;
+  position(): WrittenPosition;
   /** Runs `work` with the store while no write is in flight and none begins; changes applied meanwhile wait. */
   between(work: (store: StateStore) => Promise<void>): Promise<void>;
   /**
    * Handles the replacement of all rows in memory: drops pending changes, and `work` returns the store of the new rows and its
    * position. Changes applied meanwhile wait for it.
    */
-  replace(work: () => Promise<{ readonly store: StateStore; readonly standing: WrittenPosition }>): Promise<void>;
+  replace(work: () => Promise<{ readonly store: StateStore; readonly position: WrittenPosition }>): Promise<void>;
   /** Waits until all pending changes are written. */
   flush(): Promise<void>;
 }
 
 interface StateWriterOptions {
   readonly store: StateStore;
-  readonly standing: WrittenPosition;
+  readonly position: WrittenPosition;
   readonly onDrained: () => void;
   /** Called when a write failed; nothing is written any more. */
   readonly onFault: (error: unknown) => void;
 }
 
 export function createStateWriter(options: StateWriterOptions): StateWriter {
-  let { store, standing } = options;
+  let { store, position } = options;
   let pending = new Map<string, Mutation>();
   let pendingBytes = 0;
-  let pendingStanding: WrittenPosition | undefined;
+  let pendingPosition: WrittenPosition | undefined;
   let running: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
   let holders = 0;
@@ -68,12 +68,12 @@ export function createStateWriter(options: StateWriterOptions): StateWriter {
     const wasFull = pendingBytes >= MAX_PENDING_BYTES;
     drop();
     await store.write(batch, next.applied, next.digest);
-    standing = next;
+    position = next;
     if (wasFull) options.onDrained();
   };
 
   const start = (): void => {
-    if (running !== undefined || holders > 0 || pendingStanding === undefined) return;
+    if (running !== undefined || holders > 0 || pendingPosition === undefined) return;
     if (pendingBytes >= GATHER_BYTES) begin();
     else timer ??= setTimeout(begin, GATHER_MS);
   };
@@ -81,8 +81,8 @@ export function createStateWriter(options: StateWriterOptions): StateWriter {
   const begin = (): void => {
     clearTimeout(timer);
     timer = undefined;
-    if (running !== undefined || holders > 0 || hasFailed || pendingStanding === undefined) return;
-    running = write(pendingStanding)
+    if (running !== undefined || holders > 0 || hasFailed || pendingPosition === undefined) return;
+    running = write(pendingPosition)
       .catch((error: unknown) => {
         hasFailed = true;
         options.onFault(error);
@@ -96,7 +96,7 @@ export function createStateWriter(options: StateWriterOptions): StateWriter {
   const drop = (): void => {
     pending = new Map();
     pendingBytes = 0;
-    pendingStanding = undefined;
+    pendingPosition = undefined;
   };
 
   /** Runs `work` after the current write and after earlier calls. No write begins until it has ended. */
@@ -120,15 +120,15 @@ export function createStateWriter(options: StateWriterOptions): StateWriter {
         pending.set(mutation.key, mutation);
         pendingBytes += mutation.key.length + (mutation.value?.length ?? 0);
       }
-      pendingStanding = next;
+      pendingPosition = next;
       start();
     },
-    standing: () => standing,
+    position: () => position,
     between: (work) => hold(() => work(store)),
     replace(work) {
       drop();
       return hold(async () => {
-        ({ store, standing } = await work());
+        ({ store, position } = await work());
       });
     },
     async flush() {

@@ -21,7 +21,7 @@ import {
   type Timing,
   WireError,
 } from "../wire/index.ts";
-import { decodePayload, encodePayload, kindNumber, MAX_OUTSTANDING } from "./payload.ts";
+import { decodePayload, encodePayload, kindNumber, MAX_OUTSTANDING } from "./forward-frame.ts";
 import type { ForwardClient, ForwardReply } from "./types.ts";
 
 interface ForwardClientOptions {

@@ -13,7 +13,7 @@ import {
   listenLinks,
   WireError,
 } from "../wire/index.ts";
-import { decodePayload, encodePayload, kindName, MAX_OUTSTANDING } from "./payload.ts";
+import { decodePayload, encodePayload, kindName, MAX_OUTSTANDING } from "./forward-frame.ts";
 import type { ForwardAnswer, ForwardOptions, ForwardRequest, ForwardServer, RequestKind } from "./types.ts";
 
 /** Maximum number of links per peer. A node needs one; others are left over from restarts. */

@@ -31,7 +31,7 @@ interface Removal {
   /** Returns whether the removal is final: the node takes no part in consensus until it is restarted. */
   isFinal(): boolean;
   /** Notes that the leader reported the removal while this process ran. */
-  told(index: number): void;
+  reported(index: number): void;
   /** Notes that a member reported the removal when it was asked. */
   found(index: number): void;
   /** Notes that the configuration at `index` is applied. */
@@ -41,7 +41,7 @@ interface Removal {
 export function createRemoval(ports: RemovalPorts): Removal {
   const { nodeId, storage, log, canRejoin } = ports;
   let removedAt = storage.removedAt();
-  let isTold = false;
+  let isReported = false;
   let writing: Promise<void> = Promise.resolve();
 
   const keep = (index: number | undefined): void => {
@@ -53,7 +53,7 @@ export function createRemoval(ports: RemovalPorts): Removal {
   const learn = (index: number): void => {
     log.error(
       "this node was removed from its cluster: it is not ready, and after 10 s its data plane refuses requests, since it does " +
-        `not learn about revoked keys. ${canRejoin && !isTold ? REJOINS : STOP}`,
+        `not learn about revoked keys. ${canRejoin && !isReported ? REJOINS : STOP}`,
       { index },
     );
     keep(index);
@@ -80,9 +80,9 @@ export function createRemoval(ports: RemovalPorts): Removal {
 
   return {
     isKnown: () => removedAt !== undefined,
-    isFinal: () => removedAt !== undefined && (isTold || !canRejoin),
-    told(index) {
-      isTold = true;
+    isFinal: () => removedAt !== undefined && (isReported || !canRejoin),
+    reported(index) {
+      isReported = true;
       if (removedAt === undefined) learn(index);
       else ports.onChange();
     },

@@ -3,8 +3,8 @@
 import type { Member } from "../../core/state/index.ts";
 import { ClusterError } from "../cluster-error.ts";
 import type { StateWriter } from "../consensus/state-writer.ts";
+import type { SavedSnapshot } from "../raft-worker-protocol.ts";
 import type { SnapshotRecord, Storage } from "../storage/types.ts";
-import type { SavedSnapshot } from "../worker-protocol.ts";
 import type { ArchiveMeta } from "./archive.ts";
 
 /** Number of applied entries after which a snapshot is made. */
@@ -45,7 +45,7 @@ export function createSnapshots(ports: SnapshotPorts): Snapshots {
     await writer.flush();
     let writing: Promise<SnapshotRecord> | undefined;
     await writer.between(async (store) => {
-      const { applied, configuration } = writer.standing();
+      const { applied, configuration } = writer.position();
       const last = storage.log.snapshotRecord;
       if (last !== undefined && last.size > 0 && last.index === applied.index) {
         writing = Promise.resolve(last);
@@ -81,7 +81,7 @@ export function createSnapshots(ports: SnapshotPorts): Snapshots {
     consider() {
       if (running !== undefined || signal.aborted) return;
       const { log } = storage;
-      const since = writer.standing().applied.index - (log.snapshotRecord?.index ?? 0);
+      const since = writer.position().applied.index - (log.snapshotRecord?.index ?? 0);
       if (since < EVERY_ENTRIES && !(log.byteLength >= EVERY_BYTES && since > 0)) return;
       begin(false).catch((error: unknown) => {
         if (!signal.aborted) ports.onFault(error);

@@ -69,8 +69,8 @@ export function createClockWatch(ports: ClockWatchPorts): () => void {
 
   const tellLog = (): void => {
     const ahead = logAheadOf(clocks, ports.logNow());
-    const isTold = reported.has(LOG);
-    if (ahead > 0 && !isTold) {
+    const isReported = reported.has(LOG);
+    if (ahead > 0 && !isReported) {
       reported.add(LOG);
       const until = new Date(ports.logNow()).toISOString();
       const goesBy =
@@ -82,7 +82,7 @@ export function createClockWatch(ports: ClockWatchPorts): () => void {
           `a clock was ahead when it led, or all were set back; ${goesBy}`,
         { ahead_ms: ahead },
       );
-    } else if (ahead === 0 && isTold) {
+    } else if (ahead === 0 && isReported) {
       reported.delete(LOG);
       log.info("the members' clocks have reached the time of the log");
     }

@@ -117,7 +117,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
     messages = [];
     messageBytes = 0;
     onUnreachable(id);
-    if (error instanceof DialError && error.isTold) options.onRefused(code, id);
+    if (error instanceof DialError && error.isRefusedByPeer) options.onRefused(code, id);
     const limit = Math.min(MAX_DELAY_MS, MIN_DELAY_MS * 2 ** failures);
     failures = Math.min(failures + 1, 10);
     stopTimer = timing.after(limit * (0.5 + timing.random() / 2), connect);

@@ -31,18 +31,18 @@ export class DialError extends Error {
   /** Code of a refusal, of a certificate error or of the system. */
   readonly code: string;
   /** Whether the peer refused this side, and not the other way round. */
-  readonly isTold: boolean;
+  readonly isRefusedByPeer: boolean;
 
   constructor(
     kind: DialFailure,
     code: string,
     message: string,
-    options: ErrorOptions & { readonly isTold?: boolean } = {},
+    options: ErrorOptions & { readonly isRefusedByPeer?: boolean } = {},
   ) {
     super(message, options);
     this.kind = kind;
     this.code = code;
-    this.isTold = options.isTold === true;
+    this.isRefusedByPeer = options.isRefusedByPeer === true;
   }
 }
 
@@ -137,7 +137,7 @@ function dialAs(face: Face, limitMs: number, options: DialOptions): Promise<Link
         if (peer === undefined) throw new WireError("a frame before hello");
         if (frame.kind === KIND.helloRefused) {
           const code = parseRefusal(frame.payload);
-          give(new DialError("refused", code, `${address} refused: ${code}`, { isTold: true }));
+          give(new DialError("refused", code, `${address} refused: ${code}`, { isRefusedByPeer: true }));
           return undefined;
         }
         if (frame.kind !== KIND.helloOk) throw new WireError("hello was not answered");

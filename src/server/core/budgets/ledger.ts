@@ -83,7 +83,7 @@ export interface Share {
   ackedSpent: number;
   ackedReturned: number;
   /** Reserved amount that was last reported to a lender. */
-  toldReserved: number;
+  reportedReserved: number;
   /** Id of the running report; 0 if there is none. */
   reportId: number;
   /** Time before which no request is sent, since the last one granted nothing although units were left. */
@@ -166,7 +166,7 @@ export interface LedgerCounts {
   exhausted: number;
   unavailable: number;
   /** Units charged for ended borrowers, beyond their reported spending. */
-  untold: number;
+  presumed: number;
 }
 
 /** Options of a ledger that has only a part of its node's allowance. */
@@ -241,7 +241,7 @@ export function createLedger(
     sweptFree: 0,
     heldUnused: 0,
     unsettledSince: undefined,
-    counts: { excess: 0, unreported: 0, admitted: 0, exhausted: 0, unavailable: 0, untold: 0 },
+    counts: { excess: 0, unreported: 0, admitted: 0, exhausted: 0, unavailable: 0, presumed: 0 },
     elapsed: undefined,
     answerMs: 0,
     pledges: false,
@@ -348,7 +348,7 @@ function addShare(bucket: Bucket, window: number, now: number): Share {
     answeredAt: Number.NEGATIVE_INFINITY,
     ackedSpent: 0,
     ackedReturned: 0,
-    toldReserved: 0,
+    reportedReserved: 0,
     reportId: 0,
     quietUntil: Number.NEGATIVE_INFINITY,
     least: 0,

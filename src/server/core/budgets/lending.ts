@@ -30,7 +30,7 @@ import {
 } from "./ledger.ts";
 import { noteRate } from "./rates.ts";
 import type { ReportAnswer, ReportRow } from "./reporting.ts";
-import { askSoon, askWhenLow, isTold } from "./reserving.ts";
+import { askSoon, askWhenLow, isRemainingKnown } from "./reserving.ts";
 import type { ReturnedShare, ShareName } from "./sweeping.ts";
 
 /** Process that borrows from this ledger. It reports its rows in order. */
@@ -87,7 +87,7 @@ export function borrow(ledger: Ledger, borrower: Borrower, row: ReportRow, now: 
   if (ask.isDecided) return answerOf(ledger, ask, now);
   share.asks.push(ask);
   ledger.asked.add(share);
-  if (!(isTold(share, now) && share.remaining === 0)) askSoon(ledger, share, now);
+  if (!(isRemainingKnown(share, now) && share.remaining === 0)) askSoon(ledger, share, now);
   return ask;
 }
 
@@ -273,7 +273,10 @@ export function answerOf(ledger: Ledger, ask: LoanAsk, now: number): ReportAnswe
   const left = Math.max(0, spareOf(share)) + (share.remaining ?? share.bucket.limit) + others;
   // A silent borrower may still return part of its loan, so the budget cannot be reported as exhausted until the window ends.
   const isSure =
-    ask.isRecalled && isTold(share, now) && isLeased(ledger, share, now) && !isReturnPossible(share, loan.borrower);
+    ask.isRecalled &&
+    isRemainingKnown(share, now) &&
+    isLeased(ledger, share, now) &&
+    !isReturnPossible(share, loan.borrower);
   return {
     ...{ b: row.b, w: row.w, window_ms: row.window_ms, granted: loan.granted, returned: loan.returned },
     // Reporting 0 would make the borrower refuse its waiting requests.
@@ -300,7 +303,7 @@ export function endBorrower(ledger: Ledger, borrower: Borrower): void {
   ledger.borrowers -= 1;
   for (const loan of borrower.loans.values()) {
     const charge = pledgedOf(loan);
-    if (!loan.share.isClosed) ledger.counts.untold += charge - loan.spent;
+    if (!loan.share.isClosed) ledger.counts.presumed += charge - loan.spent;
     change(loan, { spent: charge, returned: Math.max(loan.returned, loan.granted - charge) });
     remove(ledger, borrower, loan);
   }

@@ -99,7 +99,7 @@ export function reportSoon(ledger: Ledger): void {
   if (!ledger.borrows) return;
   for (const { shares } of ledger.buckets.values()) {
     for (const share of shares.values()) {
-      if (!share.isClosed && share.reserved !== share.toldReserved) ledger.dirty.add(share);
+      if (!share.isClosed && share.reserved !== share.reportedReserved) ledger.dirty.add(share);
     }
   }
 }
@@ -164,7 +164,7 @@ function rowOf(ledger: Ledger, share: Share, now: number): ReportRow {
 
 function factsOf(share: Share): LoanFacts {
   const waiting = heldByWaiting(share);
-  share.toldReserved = share.reserved;
+  share.reportedReserved = share.reserved;
   return {
     spare: Math.max(0, spareOf(share)),
     reserved: share.reserved,

@@ -139,7 +139,7 @@ function hold(ledger: Ledger, reservation: Reservation, now: number): boolean {
 
 /** Returns true if a request without a bound may run alone: no other request is running here, and all that is left is here. */
 const mayGoAlone = ({ share, hard, least }: Reservation, now: number): boolean =>
-  least < hard && share.open === 0 && freeOf(share) >= least && isTold(share, now) && share.remaining === 0;
+  least < hard && share.open === 0 && freeOf(share) >= least && isRemainingKnown(share, now) && share.remaining === 0;
 
 /**
  * Returns true if the budget certainly has no room for the request. A worker process relies only on the answer to a report that
@@ -150,10 +150,10 @@ function isExhausted(ledger: Ledger, { share, hard, least, question }: Reservati
   if (least > share.bucket.limit && least > freeOf(share)) return true;
   if (ledger.borrows && question !== "answered") return false;
   const needed = share.open === 0 ? least : share.risk + hard;
-  return isTold(share, now) && needed > roomOf(share, share.remaining ?? 0);
+  return isRemainingKnown(share, now) && needed > roomOf(share, share.remaining ?? 0);
 }
 
-export const isTold = (share: Share, now: number): boolean =>
+export const isRemainingKnown = (share: Share, now: number): boolean =>
   share.remaining !== undefined && !isPast(share.answeredAt, TOLD_MS, now);
 
 function refuse(ledger: Ledger, reservation: Reservation, as: "exhausted" | "unavailable"): void {
@@ -228,7 +228,7 @@ export function askSoon(ledger: Ledger, share: Share, now: number): void {
 
 /** Requests units before the share is empty, so that normally no request waits. */
 export function askWhenLow(ledger: Ledger, share: Share, now: number): void {
-  const mayClaim = !(isTold(share, now) && share.remaining === 0);
+  const mayClaim = !(isRemainingKnown(share, now) && share.remaining === 0);
   if ((mayClaim && isClaimLow(ledger, share)) || isPledgeLow(ledger, share)) askSoon(ledger, share, now);
 }
 
@@ -288,7 +288,7 @@ export function needOf(share: Share, now: number): number {
 /** Returns how much to request: what waiting requests need, plus a chunk. */
 export function wantOf(ledger: Ledger, share: Share, now: number): number {
   if (now >= share.endsAt || share.isClosed) return 0;
-  const mayGetMore = !(isTold(share, now) && share.remaining === 0);
+  const mayGetMore = !(isRemainingKnown(share, now) && share.remaining === 0);
   const { bucket } = share;
   const chunk = isClaimLow(ledger, share) && mayGetMore ? chunkOf(ledger, bucket) + risksOf(bucket) : 0;
   return Math.min(wholeUnits(shortOf(share) + waitingIn(share).wished + chunk), share.bucket.limit);

@@ -112,10 +112,10 @@ const ofText =
 
 /** Returns an implementation of a test of a text for a part. `looksAt` decides which of the two lengths is charged. */
 const test =
-  (holds: (text: string, part: string) => boolean, looksAt: "end" | "whole"): Run =>
+  (holds: (text: string, part: string) => boolean, chargedBy: "end" | "whole"): Run =>
   (frame, text, part) => {
     if (typeof text !== "string" || typeof part !== "string") return NO_OVERLOAD;
-    return chargeText(frame, looksAt === "end" ? part.length : text.length) ? holds(text, part) : COST_FAULT;
+    return chargeText(frame, chargedBy === "end" ? part.length : text.length) ? holds(text, part) : COST_FAULT;
   };
 
 const ESCAPES: Readonly<Record<string, string>> = {

@@ -150,7 +150,9 @@ function saysMessage(body: Values): boolean {
 
 function statusOf(error: Values | string, body: Values): number {
   if (typeof error === "string") return statusOfPhrase(error) ?? statusIn(body) ?? UNKNOWN_STATUS;
-  return statusIn(error) ?? statusIn(body) ?? statusOfWords(error) ?? statusOfWords(body) ?? statusOfMessage(error);
+  return (
+    statusIn(error) ?? statusIn(body) ?? statusByErrorName(error) ?? statusByErrorName(body) ?? statusOfMessage(error)
+  );
 }
 
 function statusIn(of: Values): number | undefined {
@@ -162,7 +164,7 @@ function statusIn(of: Values): number | undefined {
   return undefined;
 }
 
-function statusOfWords(of: Values): number | undefined {
+function statusByErrorName(of: Values): number | undefined {
   for (const name of ["type", "code", "status", "__type"]) {
     const word = stringOf(of[name])?.toLowerCase();
     const status = word === undefined ? undefined : STATUSES.get(word);

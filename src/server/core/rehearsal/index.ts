@@ -1,5 +1,6 @@
 /** Recorded requests, and what another configuration would have decided about them. Pure. */
 export { BudgetReplay, type BudgetTerms, type ReplayedRequest, type UsedBefore } from "./budget-replay.ts";
+export { type Change, type Counted, type Example, MAX_EXAMPLES, Tally } from "./change-counts.ts";
 export {
   type Admission,
   type Decision,
@@ -27,4 +28,3 @@ export {
   readFindings,
   type Traffic,
 } from "./recorded-request.ts";
-export { type Change, type Counted, type Example, MAX_EXAMPLES, Tally } from "./tally.ts";

@@ -56,6 +56,7 @@ export {
 export { type SuspensionKind, type SuspensionRow, suspensionRowKey } from "./commands/suspensions.ts";
 export { commands, mayPropose } from "./commands/table.ts";
 export type { UsageAnswer } from "./commands/usage.ts";
+export { isRollDue, MAX_REPORT_ROWS } from "./commands/usage-increments.ts";
 export {
   type HoldingRow,
   holdingRowKey,
@@ -64,7 +65,6 @@ export {
   usageRowKey,
   type WindowOf,
 } from "./commands/usage-rows.ts";
-export { isRollDue, MAX_REPORT_ROWS } from "./commands/used.ts";
 export { addCounts, packRows, scanPacked } from "./commands/used-packing.ts";
 export {
   MAX_CALLER_ROWS,

@@ -108,7 +108,7 @@ function judgeOf({ skewed, timely, expired, repeated }: Refusals): PresentedJudg
       const isPlain = (header("content-encoding") ?? "identity").toLowerCase() === "identity";
       return status === 403 && isPlain ? "read" : "accept";
     },
-    said: (body) => {
+    bodyRead: (body) => {
       const { codes, words } = errorIn(body);
       return verdictOn(codes, words);
     },

@@ -71,8 +71,8 @@ export function platformChain({
 }: ChainOptions): () => Promise<Fetched<PlatformKeys>> {
   let chain: Promise<(options: { readonly forceRefresh: true }) => Promise<ChainKeys>> | undefined;
   const steps: string[] = [];
-  const step = (...said: readonly unknown[]): void => {
-    const text = said.filter((one): one is string => typeof one === "string").join(" ");
+  const step = (...parts: readonly unknown[]): void => {
+    const text = parts.filter((one): one is string => typeof one === "string").join(" ");
     if (steps.length < MAX_STEPS && text !== "") steps.push(shortened(text));
   };
   const logger = { trace: () => undefined, debug: step, info: step, warn: step, error: step };

@@ -24,7 +24,7 @@ export function bearerOf(token: string, { drop, repeated }: BearerUse): BearerTo
     bears: bearing(token),
     judge: {
       answered: (status, _, isRepeat) => (status === 401 && !isRepeat && drop(it) ? "again" : "accept"),
-      said: () => "accept",
+      bodyRead: () => "accept",
       repeated,
     },
   };

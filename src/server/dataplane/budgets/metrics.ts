@@ -75,7 +75,7 @@ export function createBudgetMetrics(
   const charged = new Map<string, Counter>();
   let seenExcess = 0;
   let seenUnreported = 0;
-  let seenUntold = 0;
+  let seenPresumed = 0;
   return {
     charged(budget, by) {
       let counter = charged.get(budget);
@@ -92,8 +92,8 @@ export function createBudgetMetrics(
     follow(counts) {
       if (counts.excess !== seenExcess) excess.inc(counts.excess - seenExcess);
       if (counts.unreported !== seenUnreported) unreported.inc(counts.unreported - seenUnreported);
-      if (counts.untold !== seenUntold) unreportedUnits.inc(counts.untold - seenUntold);
-      seenUntold = counts.untold;
+      if (counts.presumed !== seenPresumed) unreportedUnits.inc(counts.presumed - seenPresumed);
+      seenPresumed = counts.presumed;
       seenExcess = counts.excess;
       seenUnreported = counts.unreported;
     },

@@ -1,21 +1,22 @@
 /** Spans and metrics according to OpenTelemetry's semantic conventions for generative AI and MCP. */
+
+export { attemptErrorOf, errorOf, operationOf } from "./convention-names.ts";
 export {
   type ConventionLabels,
   type ConventionMetrics,
   createConventionMetrics,
   type ServedStream,
 } from "./metrics.ts";
-export { attemptErrorOf, errorOf, operationOf } from "./names.ts";
+export { ReportedAnswerReader } from "./reported-answer.ts";
 export { failureAttributes } from "./rpc.ts";
 export {
-  type AgentWords,
-  agentWords,
-  calledWords,
-  inWords,
-  modelWords,
+  type AgentSpanNaming,
+  agentSpanNaming,
+  endedCallSpanNaming,
+  modelSpanNaming,
   noteFailure,
-  requestWords,
-  toldAttributes,
+  reportedAttributes,
+  requestSpanNaming,
   usageAttributes,
-} from "./spans.ts";
-export { ToldAnswer } from "./told-answer.ts";
+  withSpanNaming,
+} from "./span-naming.ts";

@@ -7,7 +7,7 @@
  */
 import type { Family, Histogram, Instruments } from "../../../base/index.ts";
 import type { Usage } from "../../core/dialects/index.ts";
-import { modelOf, operationOf, systemOf } from "./names.ts";
+import { modelOf, operationOf, systemOf } from "./convention-names.ts";
 
 /** Labels of a request. Equal sets are the same object. */
 export interface ConventionLabels {

@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 import { answerRegistry, isOfRegistry, NO_PUBLIC_URL, REGISTRY_HEADERS } from "../../core/agents/index.ts";
 import { mcpVariables } from "../../core/policy/variables/index.ts";
 import type { FrontedSnapshot } from "../../snapshot/index.ts";
-import type { Standing } from "../governance/effective-profile.ts";
+import type { EffectiveProfile } from "../governance/effective-profile.ts";
 import type { OwnDocument } from "../own-document.ts";
 
 /** Header pairs of every answer, including refusals. */
@@ -25,7 +25,7 @@ const CODES: ReadonlyMap<number, string> = new Map([
 export function registryDocument(
   { url = "/", method = "GET" }: Pick<IncomingMessage, "url" | "method">,
   { registry }: FrontedSnapshot,
-  { profile: { policy }, variables }: Standing,
+  { profile: { policy }, variables }: EffectiveProfile,
 ): OwnDocument {
   const reachable = registry?.filter(
     ({ server }) => policy.count.mcp === 0 || policy.reaches(mcpVariables(variables, { server, method: "" })),

@@ -9,7 +9,7 @@ import type { Decision, Layer, Verdict } from "../../core/policy/index.ts";
 import { shown } from "../caller-label.ts";
 import type { DecisionRecord, DecisionTrail, PreparedRecord } from "../ports.ts";
 import type { DecidedRequest } from "./decided-request.ts";
-import type { Standing } from "./effective-profile.ts";
+import type { EffectiveProfile } from "./effective-profile.ts";
 import type { DecisionMetrics } from "./metrics.ts";
 import { type RecordTemplate, templateOf } from "./record-templates.ts";
 
@@ -29,7 +29,7 @@ export interface DecisionSinks {
 export function settleVerdict(
   verdict: Verdict,
   request: DecidedRequest,
-  standing: Standing,
+  effective: EffectiveProfile,
   { trail, metrics, log, facts }: DecisionSinks,
 ): GatewayError | undefined {
   const { decisions, skipped } = verdict;
@@ -40,7 +40,7 @@ export function settleVerdict(
     log.warn("an access rule could not be evaluated and was skipped", { rule, profile: profileOf(layer), detail });
   }
   if (verdict.kind === "error") metrics.failed(verdict.by.rule, profileOf(verdict.by.layer), verdict.by.error);
-  trail?.decided(recordFor(verdict, request, standing));
+  trail?.decided(recordFor(verdict, request, effective));
   const last = decisions.at(-1);
   if (verdict.kind === "allow" && last !== undefined) facts.allowedBy = ruleName(last);
   return verdict.kind === "allow"
@@ -60,16 +60,16 @@ const profileOf = (layer: Layer): string => (layer.kind === "profile" ? layer.pr
 const spelled = ({ rule, layer, action }: Decision): string =>
   `${layer.kind === "profile" ? `profile ${layer.profile}` : "deployment"}: ${action} by ${rule}`;
 
-function recordFor(verdict: Verdict, request: DecidedRequest, standing: Standing): DecisionRecord {
+function recordFor(verdict: Verdict, request: DecidedRequest, effective: EffectiveProfile): DecisionRecord {
   const { decisions, skipped, kind } = verdict;
   const [decision] = decisions;
   if (decision === undefined || decisions.length > 1 || skipped.length > 0 || kind === "error") {
-    return recordOf(verdict, request, standing);
+    return recordOf(verdict, request, effective);
   }
-  const template = templateOf(decision, kind, request, standing);
+  const template = templateOf(decision, kind, request, effective);
   return template === undefined
-    ? recordOf(verdict, request, standing)
-    : new PreparedDecision(template, request.requestId, () => recordOf(verdict, request, standing));
+    ? recordOf(verdict, request, effective)
+    : new PreparedDecision(template, request.requestId, () => recordOf(verdict, request, effective));
 }
 
 /** Audit record whose data is only built if the cached text of its template cannot be used. */
@@ -90,7 +90,7 @@ class PreparedDecision implements DecisionRecord {
   }
 }
 
-function recordOf(verdict: Verdict, request: DecidedRequest, { caller, profile }: Standing): DecisionRecord {
+function recordOf(verdict: Verdict, request: DecidedRequest, { caller, profile }: EffectiveProfile): DecisionRecord {
   const { decisions, skipped } = verdict;
   // The last match decides: the profile's rules override an allow of the deployment's rules.
   const by = verdict.kind === "error" ? verdict.by : (decisions.at(-1) ?? skipped.at(-1));

@@ -9,7 +9,7 @@ import { type CallerVariables, callerVariables } from "../../core/policy/variabl
 import type { Governance, Profile } from "../../snapshot/index.ts";
 import { KnownRequests } from "./known-requests.ts";
 
-export interface Standing {
+export interface EffectiveProfile {
   readonly caller: Caller;
   readonly governance: Governance;
   readonly profile: Profile;
@@ -24,13 +24,13 @@ export interface Standing {
 }
 
 /** Cache by caller. A caller stays the same object as long as it does not change. */
-const known = new WeakMap<Caller, Standing>();
+const known = new WeakMap<Caller, EffectiveProfile>();
 
 /**
  * Returns the effective profile. Throws `policy_denied` if the caller's profile is not configured: profiles restrict, so
  * continuing without one would allow more than intended.
  */
-export function standingOf(caller: Caller, governance: Governance): Standing {
+export function effectiveProfileOf(caller: Caller, governance: Governance): EffectiveProfile {
   const before = known.get(caller);
   if (before?.governance === governance) return before;
   const profile = governance.profile(caller.profile);
@@ -38,7 +38,7 @@ export function standingOf(caller: Caller, governance: Governance): Standing {
     throw new GatewayError("policy_denied", "The profile of this caller is not configured.");
   }
   const { budget, allows, policy } = profile;
-  const standing: Standing = {
+  const effective: EffectiveProfile = {
     caller,
     name: ledgerName(caller),
     governance,
@@ -48,8 +48,8 @@ export function standingOf(caller: Caller, governance: Governance): Standing {
     isRestricted: allows !== undefined || budget !== undefined || policy.readsModel,
     known: new KnownRequests(),
   };
-  known.set(caller, standing);
-  return standing;
+  known.set(caller, effective);
+  return effective;
 }
 
 /**

@@ -15,15 +15,15 @@ import {
 import type { Guarded } from "../../snapshot/index.ts";
 import { shown } from "../caller-label.ts";
 import type { DecidedRequest } from "./decided-request.ts";
-import type { Standing } from "./effective-profile.ts";
+import type { EffectiveProfile } from "./effective-profile.ts";
 
 /** Settles the inspection of a request. Throws `audit_unavailable` if an action of a rule cannot be recorded. */
 export const settleInspection = (
   guarded: Guarded,
   request: DecidedRequest,
-  standing: Standing,
+  effective: EffectiveProfile,
   sinks: GuardrailSinks,
-): Settled => settleJudged(guarded, factsIn("request", request, standing), sinks);
+): Settled => settleJudged(guarded, factsIn("request", request, effective), sinks);
 
 /**
  * Settles the inspection of an answer. Must be called once, when the answer has ended or is refused. Throws `audit_unavailable`
@@ -32,27 +32,27 @@ export const settleInspection = (
 export const settleAnswer = (
   judged: Omit<JudgedWhole, "found">,
   request: DecidedRequest,
-  standing: Standing,
+  effective: EffectiveProfile,
   sinks: GuardrailSinks,
-): Settled => settleWhole(judged, factsIn("response", request, standing), sinks);
+): Settled => settleWhole(judged, factsIn("response", request, effective), sinks);
 
 const factsIn =
-  (direction: Direction, request: DecidedRequest, standing: Standing): (() => Facts) =>
-  () => ({ ...factsOf(request, standing), direction });
+  (direction: Direction, request: DecidedRequest, effective: EffectiveProfile): (() => Facts) =>
+  () => ({ ...factsOf(request, effective), direction });
 
 /** Records which values are restored for a server or agent. Throws `audit_unavailable`. */
 export function recordRestored(
   restored: Readonly<Record<string, number>>,
   request: DecidedRequest,
-  standing: Standing,
+  effective: EffectiveProfile,
   { trail }: GuardrailSinks,
 ): void {
   if (Object.keys(restored).length === 0) return;
-  const data = { ...factsOf(request, standing), direction: "request", decision: "restore", restored };
+  const data = { ...factsOf(request, effective), direction: "request", decision: "restore", restored };
   trail?.decided({ event: "guardrail.decision", controls: [], data });
 }
 
-function factsOf(request: DecidedRequest, { caller, profile }: Standing): RecordData {
+function factsOf(request: DecidedRequest, { caller, profile }: EffectiveProfile): RecordData {
   const { key, agent, user, issuer } = caller;
   return {
     agent: agent?.subject ?? null,

@@ -5,7 +5,7 @@
 import type { Decision } from "../../core/policy/index.ts";
 import type { PreparedRecord } from "../ports.ts";
 import type { DecidedRequest } from "./decided-request.ts";
-import type { Standing } from "./effective-profile.ts";
+import type { EffectiveProfile } from "./effective-profile.ts";
 
 export interface RecordTemplate {
   readonly decision: Decision;
@@ -20,7 +20,7 @@ const ENTRY_BYTES = 2_500;
 /** Maximum length of the key of a template, which contains the names of the request, in UTF-16 units. */
 const MAX_NAME = 256;
 
-let known = new WeakMap<Standing, Map<string, RecordTemplate>>();
+let known = new WeakMap<EffectiveProfile, Map<string, RecordTemplate>>();
 let bytes = 0;
 
 /** Returns the template, or `undefined` if the names of the request are too long to be kept. */
@@ -28,11 +28,11 @@ export function templateOf(
   decision: Decision,
   kind: string,
   { hop, route, to, model, name }: DecidedRequest,
-  standing: Standing,
+  effective: EffectiveProfile,
 ): RecordTemplate | undefined {
   const key = `${kind} ${hop} ${route} ${to}\n${model ?? "\n"}\n${name ?? "\n"}`;
   if (key.length > MAX_NAME) return undefined;
-  let own = known.get(standing);
+  let own = known.get(effective);
   const before = own?.get(key);
   if (before?.decision === decision) return before;
   bytes += ENTRY_BYTES + 2 * key.length;
@@ -43,7 +43,7 @@ export function templateOf(
   }
   if (own === undefined) {
     own = new Map();
-    known.set(standing, own);
+    known.set(effective, own);
   }
   const made = { decision, controls: [...new Set(decision.controls)], template: {} };
   own.set(key, made);

@@ -89,13 +89,13 @@ export function sessionTrail(trail: DecisionTrail, monotonic: () => number = () 
   };
 }
 
-function add(untold: Map<string, PendingRecords>, record: DecisionRecord): void {
+function add(unreported: Map<string, PendingRecords>, record: DecisionRecord): void {
   const { event, data, controls } = record;
   const key = `${event} ${String(data["direction"])}`;
-  let summed = untold.get(key);
+  let summed = unreported.get(key);
   if (summed === undefined) {
     summed = { messages: 0, last: record, controls: new Set(), skipped: new Set(), matched: new Map(), detectors: {} };
-    untold.set(key, summed);
+    unreported.set(key, summed);
   }
   summed.messages++;
   summed.last = record;

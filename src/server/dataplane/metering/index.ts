@@ -4,4 +4,4 @@ export { createUsageMetrics, type Doubt, type UsageMetrics } from "./metrics.ts"
 export { beginUse, type RequestUse } from "./request-use.ts";
 export { createSessionMeter, type SessionMeterOptions } from "./session-meter.ts";
 export type { Account, AnswerMeter, Meter, SessionMeter, Shown } from "./types.ts";
-export type { UsageLedger } from "./used.ts";
+export type { UsageLedger } from "./usage-ledger.ts";

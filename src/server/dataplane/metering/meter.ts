@@ -81,7 +81,7 @@ class AttemptMeter implements Meter {
   readonly #options: MeterOptions;
   #attempt: Attempt | undefined;
   /** Cost units already reported to `spent`. */
-  #told = 0;
+  #reported = 0;
   #isClosed = false;
 
   constructor(options: MeterOptions) {
@@ -229,17 +229,17 @@ class AttemptMeter implements Meter {
     const { charge, label, route, metrics, spent, counted, account } = this.#options;
     const usage = usageOf(attempt);
     if (account !== undefined && attempt.stream !== undefined && isMissing(attempt, usage)) {
-      const isTold = route.usage === "always" || outcomeOf(attempt) === "interrupted";
-      if (isTold) account.unmeasured(attempt);
+      const isUsageExpected = route.usage === "always" || outcomeOf(attempt) === "interrupted";
+      if (isUsageExpected) account.unmeasured(attempt);
     }
     if (usage !== undefined) {
       metrics.used(attempt.provider, label, usage);
       counted?.(usage);
       account?.counted(usage, attempt);
     }
-    const units = (charge?.spent ?? 0) - this.#told;
+    const units = (charge?.spent ?? 0) - this.#reported;
     if (units <= 0) return;
-    this.#told += units;
+    this.#reported += units;
     spent(attempt.provider, units);
     account?.spent(units, attempt);
   }

@@ -49,16 +49,16 @@ export function createUsageMetrics(
     "Answers with implausible usage. For `impossible` and `nothing` at least the reserved amount is charged, and for `shrank` the highest reported value.",
     ["provider", "route", "doubt"],
   );
-  const quiet = new Map<string, { until: number; untold: number }>();
+  const quiet = new Map<string, { until: number; suppressed: number }>();
   const logDoubt = (provider: string, route: string, doubt: Doubt): void => {
     const now = monotonic();
     const before = quiet.get(provider);
     if (before !== undefined && now < before.until) {
-      before.untold += 1;
+      before.suppressed += 1;
       return;
     }
-    quiet.set(provider, { until: now + QUIET_MS, untold: 0 });
-    const more = before === undefined ? 0 : before.untold;
+    quiet.set(provider, { until: now + QUIET_MS, suppressed: 0 });
+    const more = before === undefined ? 0 : before.suppressed;
     log.warn("a provider reports implausible usage; the charge does not rely on it alone", {
       provider,
       route,

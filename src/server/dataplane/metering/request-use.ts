@@ -4,9 +4,9 @@
  */
 import type { Use } from "../../core/budgets/index.ts";
 import type { Usage } from "../../core/dialects/index.ts";
-import type { Standing } from "../governance/effective-profile.ts";
+import type { EffectiveProfile } from "../governance/effective-profile.ts";
 import type { Account, UsedOf } from "./types.ts";
-import type { UsageLedger } from "./used.ts";
+import type { UsageLedger } from "./usage-ledger.ts";
 
 interface UseOf {
   readonly hop: Use["hop"];
@@ -20,7 +20,7 @@ interface UseOf {
 }
 
 /** Caller, with its name in the ledger. */
-type User = Pick<Standing, "name"> & { readonly profile: Pick<Standing["profile"], "name"> };
+type User = Pick<EffectiveProfile, "name"> & { readonly profile: Pick<EffectiveProfile["profile"], "name"> };
 
 /** Begins an entry. Returns `undefined` if no ledger is kept. */
 export const beginUse = (ledger: UsageLedger | undefined, user: User, of: UseOf): RequestUse | undefined =>

@@ -46,7 +46,7 @@ export function createSessionMeter(options: SessionMeterOptions): SessionMeter {
       if (answer !== undefined) pay(answer);
     },
     close() {
-      const usage = usages.untold();
+      const usage = usages.minimumUsage();
       if (usage === undefined) return;
       account?.unmeasured(of);
       pay({ usage, isDoubtful: false });

@@ -29,7 +29,7 @@ const membersOf = (value: unknown): Members =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Members) : {};
 
 /** Parses the answer. Throws `upstream_incomplete` if it is not a model's answer. */
-export function saidIn(dialect: Dialect, body: Buffer): ModelAnswer {
+export function parseModelAnswer(dialect: Dialect, body: Buffer): ModelAnswer {
   let value: unknown;
   try {
     value = JSON.parse(body.toString("utf8"));
@@ -37,10 +37,10 @@ export function saidIn(dialect: Dialect, body: Buffer): ModelAnswer {
     throw noAnswer();
   }
   const answer = membersOf(value);
-  return dialect === "compat" ? compatSaid(answer) : messagesSaid(answer);
+  return dialect === "compat" ? compatAnswer(answer) : messagesAnswer(answer);
 }
 
-function compatSaid({ choices, usage }: Members): ModelAnswer {
+function compatAnswer({ choices, usage }: Members): ModelAnswer {
   if (!Array.isArray(choices) || choices.length !== 1) throw noAnswer();
   const { message, finish_reason: reason } = membersOf(choices[0]);
   const { content, refusal, tool_calls: calls } = membersOf(message);
@@ -52,7 +52,7 @@ function compatSaid({ choices, usage }: Members): ModelAnswer {
   return { text, isFinished, promptTokens: countOf(membersOf(usage)["prompt_tokens"]) };
 }
 
-function messagesSaid({ type, content, stop_reason: reason, usage }: Members): ModelAnswer {
+function messagesAnswer({ type, content, stop_reason: reason, usage }: Members): ModelAnswer {
   if (type !== "message" || !Array.isArray(content)) throw noAnswer();
   const blocks = content
     .map(membersOf)

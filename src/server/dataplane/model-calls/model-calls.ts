@@ -20,7 +20,7 @@ import { suspendedError } from "../governance/suspended.ts";
 import { beginUse, createMeter, type Meter } from "../metering/index.ts";
 import type { Ports, Suspensions } from "../ports.ts";
 import type { ProviderStatistics } from "../statistics.ts";
-import { bodyFor, PATHS, saidIn } from "./dialects.ts";
+import { bodyFor, PATHS, parseModelAnswer } from "./dialects.ts";
 import { type Gathered, gather } from "./gathered.ts";
 
 /** Maximum size of an answer. A verdict is only a few words. */
@@ -58,7 +58,7 @@ export function createModelCalls(ports: CallPorts): CallModel {
     try {
       account.hold(bytesOf(question));
       const { dialect } = await ask(question, addressed, { snapshot, downstream, meter, tracer, ports });
-      const answer = saidIn(dialect, downstream.answer());
+      const answer = parseModelAnswer(dialect, downstream.answer());
       hasFailed = false;
       return answer;
     } finally {
@@ -227,7 +227,7 @@ function candidateFor(
         },
         downstream,
         decodes: true,
-        looksInside: true,
+        checksForError: true,
         mapsErrors: true,
         retypes: false,
       };

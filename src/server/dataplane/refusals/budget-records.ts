@@ -25,7 +25,7 @@ export interface BudgetRecords {
 }
 
 interface BudgetRefusals {
-  untold: number;
+  unrecorded: number;
   last: Refusal;
   timer: NodeJS.Timeout;
 }
@@ -46,16 +46,16 @@ export function recordBudgets(trail: Decisions): BudgetRecords {
     }
   };
 
-  const elapsed = (budget: string, told: BudgetRefusals): void => {
-    if (told.untold === 0) {
+  const elapsed = (budget: string, refusals: BudgetRefusals): void => {
+    if (refusals.unrecorded === 0) {
       budgets.delete(budget);
       return;
     }
-    if (record(budget, told.untold, told.last)) told.untold = 0;
-    told.timer = after(budget, told);
+    if (record(budget, refusals.unrecorded, refusals.last)) refusals.unrecorded = 0;
+    refusals.timer = after(budget, refusals);
   };
-  const after = (budget: string, told: BudgetRefusals): NodeJS.Timeout =>
-    setTimeout(() => elapsed(budget, told), EVERY_MS).unref();
+  const after = (budget: string, refusals: BudgetRefusals): NodeJS.Timeout =>
+    setTimeout(() => elapsed(budget, refusals), EVERY_MS).unref();
 
   return {
     refused(refusal) {
@@ -63,18 +63,18 @@ export function recordBudgets(trail: Decisions): BudgetRecords {
       const { name } = refusal.by;
       const pending = budgets.get(name);
       if (pending !== undefined) {
-        pending.untold += 1;
+        pending.unrecorded += 1;
         pending.last = refusal;
         return;
       }
-      const made = { untold: record(name, 1, refusal) ? 0 : 1, last: refusal } as BudgetRefusals;
+      const made = { unrecorded: record(name, 1, refusal) ? 0 : 1, last: refusal } as BudgetRefusals;
       made.timer = after(name, made);
       budgets.set(name, made);
     },
     close() {
-      for (const [budget, { untold, last, timer }] of budgets) {
+      for (const [budget, { unrecorded, last, timer }] of budgets) {
         clearTimeout(timer);
-        if (untold > 0) record(budget, untold, last);
+        if (unrecorded > 0) record(budget, unrecorded, last);
       }
       budgets.clear();
     },

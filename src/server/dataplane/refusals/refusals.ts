@@ -8,7 +8,7 @@
 import type { Clock, RefusalCode, RefusedBy } from "../../../base/index.ts";
 import type { Caller } from "../../auth/index.ts";
 import { nameOf } from "../caller-label.ts";
-import { Tally } from "./tally.ts";
+import { Tally } from "./recent-counts.ts";
 
 /** Maximum number of rows for individual callers. Each takes less than 1 KiB. */
 const MAX_ROWS = 1_000;
@@ -81,7 +81,7 @@ interface Row {
   lastAt: number;
   lastRequest: string;
   /** Highest `at` of the refusals so far; 0 without any. */
-  lastTold: number;
+  latestAt: number;
 }
 
 /** Creates the counts. `onRefused` receives each refusal that is counted. */
@@ -122,7 +122,7 @@ export function createRefusals(clock: Clock, onRefused: (refusal: Refusal) => vo
         fixed: { ...fixed, firstAt: clock.now() },
         lastAt: 0,
         lastRequest: "",
-        lastTold: 0,
+        latestAt: 0,
       };
       held.set(name, row);
       return row;
@@ -163,8 +163,8 @@ export function createRefusals(clock: Clock, onRefused: (refusal: Refusal) => vo
       const row = rowOf(refusal, second);
       row.tally.count(second);
       row.lastAt = clock.now();
-      if (at === undefined || at >= row.lastTold) row.lastRequest = requestId;
-      row.lastTold = Math.max(row.lastTold, at ?? 0);
+      if (at === undefined || at >= row.latestAt) row.lastRequest = requestId;
+      row.latestAt = Math.max(row.latestAt, at ?? 0);
       if (by?.bucket !== undefined) countBucket(by.bucket, second);
       lastSecond = second;
       onRefused(refusal);

@@ -3,7 +3,7 @@
  * as if the client had sent them. Source: design decisions, section 18 (`item_reference`).
  */
 import { type JsonSource, Verbatim, writeJson } from "../../core/dialects/index.ts";
-import { OWN_MARK, readOwnId } from "./ids.ts";
+import { OWN_MARK, readOwnId } from "./response-ids.ts";
 
 const MARK = Buffer.from(OWN_MARK);
 

@@ -1,7 +1,7 @@
 /** Keeps the state that serving the Responses API from providers without it requires: seals, ids, and the memory of items. */
 import type { Instruments } from "../../../base/index.ts";
-import { newSeed, readOwnId, tagOf } from "./ids.ts";
 import { createItemMemory } from "./item-memory.ts";
+import { newSeed, readOwnId, tagOf } from "./response-ids.ts";
 import { createSeals, type SealKey, type Seals, sealKeysOf } from "./seals.ts";
 
 /** Question that one node asks another about the items of a caller. */

@@ -4,7 +4,7 @@ import { nearest } from "../../../base/index.ts";
 import type { DetectorConfig } from "../../core/config/index.ts";
 import { CLEAN_LABELS, ENTITY_TYPES } from "./labels.ts";
 import { tagsOf } from "./reading/entities.ts";
-import type { ReaderSpec } from "./session/protocol.ts";
+import type { ReaderSpec } from "./session/session-protocol.ts";
 
 type Nlp = NonNullable<DetectorConfig["nlp"]>;
 type Classify = NonNullable<DetectorConfig["classify"]>;

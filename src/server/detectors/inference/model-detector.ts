@@ -22,9 +22,9 @@ import { configRead, filesOf, type ModelFiles, type TextFiles, type Views } from
 import type { Read } from "./reading/types.ts";
 import { askingOf, probeOf, servedGraph } from "./served.ts";
 import { locate } from "./session/packages.ts";
-import type { ReaderSpec, SessionSpec } from "./session/protocol.ts";
 import type { AskServer } from "./session/served/server-calls.ts";
 import type { Session } from "./session/session.ts";
+import type { ReaderSpec, SessionSpec } from "./session/session-protocol.ts";
 import { keyOf, type Sessions } from "./session/shared-sessions.ts";
 
 export const MODEL_TYPES = ["nlp", "classify", "embed"] as const;

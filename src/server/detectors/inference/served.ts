@@ -5,8 +5,8 @@ import type { DetectorConfig } from "../../core/config/index.ts";
 import { DetectorError } from "../../core/guardrails/index.ts";
 import type { DetectorProbe } from "../detector-probe.ts";
 import { addressOf, type Endpoint, headerPairs, headerProblems } from "../wire/index.ts";
-import type { ServedGraph } from "./session/protocol.ts";
 import type { AskServer } from "./session/served/server-calls.ts";
+import type { ServedGraph } from "./session/session-protocol.ts";
 
 type InferenceServer = NonNullable<NonNullable<DetectorConfig["nlp"]>["remote"]>;
 

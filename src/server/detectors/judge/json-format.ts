@@ -89,8 +89,8 @@ function verdictsIn(members: Members, labels: readonly string[]): readonly Verdi
   if (shapes.length !== 1) throw wrong("does not say its verdicts in one way");
   const given = givenIn(members, shapes[0] as (typeof SHAPES)[number], labels);
   const best = new Map<string, number>();
-  for (const { label: said, score } of given) {
-    const label = labelOf(said, labels);
+  for (const { label: answeredLabel, score } of given) {
+    const label = labelOf(answeredLabel, labels);
     best.set(label, Math.max(best.get(label) ?? 0, scoreOf(score)));
   }
   return [...best].map(([label, score]) => ({ label, score }));
@@ -116,8 +116,8 @@ function givenIn(members: Members, shape: (typeof SHAPES)[number], labels: reado
   });
 }
 
-function labelOf(said: unknown, labels: readonly string[]): string {
-  const name = typeof said === "string" ? said.trim().toUpperCase() : undefined;
+function labelOf(answeredLabel: unknown, labels: readonly string[]): string {
+  const name = typeof answeredLabel === "string" ? answeredLabel.trim().toUpperCase() : undefined;
   const label = labels.find((one) => one.toUpperCase() === name);
   if (label === undefined) throw wrong("names a label that is not configured");
   return label;

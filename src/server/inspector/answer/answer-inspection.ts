@@ -60,7 +60,7 @@ export interface BegunAnswer {
 }
 
 interface AnswerPorts {
-  readonly told: (news: ResponseNews) => void;
+  readonly report: (news: ResponseNews) => void;
   /** Called when the inspection was busy and has caught up. */
   readonly idle: () => void;
 }
@@ -282,7 +282,7 @@ class Inspected implements AnswerInspection {
 
   #show(bytes: Buffer, mending: Mending): void {
     this.#hasShown = true;
-    this.#ports.told({ kind: "shown", bytes, head: this.#terms.head.mended(mending, this.#acted()) });
+    this.#ports.report({ kind: "shown", bytes, head: this.#terms.head.mended(mending, this.#acted()) });
   }
 
   #ended(bytes: Buffer, mending: Mending): void {
@@ -293,7 +293,7 @@ class Inspected implements AnswerInspection {
       return;
     }
     this.#finish();
-    this.#ports.told({ kind: "ended", bytes, head: this.#terms.head.mended(mending, acted) });
+    this.#ports.report({ kind: "ended", bytes, head: this.#terms.head.mended(mending, acted) });
   }
 
   #refuse(): void {
@@ -315,8 +315,8 @@ class Inspected implements AnswerInspection {
     // instead.
     const shown = this.#hasShown ? events?.take() : undefined;
     this.#finish();
-    if (shown !== undefined) this.#ports.told({ kind: "shown", bytes: shown, head: AS_IT_CAME });
-    this.#ports.told({ kind: "refused", error, ...late });
+    if (shown !== undefined) this.#ports.report({ kind: "shown", bytes: shown, head: AS_IT_CAME });
+    this.#ports.report({ kind: "refused", error, ...late });
   }
 
   #settle(isLeft = false): GatewayError | undefined {

@@ -2,7 +2,7 @@
 import { type AnswerType, HEADERS_OF_THE_BODY, inUtf8, isBodiless, type Mending, typeOf } from "../../answers/index.ts";
 import { layersIn } from "../../coding/index.ts";
 import type { HeadChanges, HeaderList } from "../exchange/index.ts";
-import { headerValue, headerValues } from "../header-value.ts";
+import { headerValue, headerValues } from "../header-list.ts";
 
 const NO_SETS: ReadonlyMap<string, string> = new Map();
 export const AS_IT_CAME: HeadChanges = { drops: [], sets: NO_SETS };

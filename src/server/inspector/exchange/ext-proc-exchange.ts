@@ -58,7 +58,7 @@ export function openExchange({ mode, maxBodyBytes, hold, responses }: ExchangeTe
     decided(verdict) {
       return phase === "judging" ? settled(verdict) : NO_STEPS;
     },
-    told: (news) => (phase === "over" || response === undefined ? NO_STEPS : lastWord(response.told(news))),
+    reported: (news) => (phase === "over" || response === undefined ? NO_STEPS : lastWord(response.reported(news))),
     fed: () => (phase === "over" || response === undefined ? NO_STEPS : response.fed()),
     isOwing: () => phase === "judging" || (phase !== "over" && response?.isOwing() === true),
     left() {
@@ -90,12 +90,12 @@ export function openExchange({ mode, maxBodyBytes, hold, responses }: ExchangeTe
     }
   }
 
-  function begun({ headers: named, isEnd, modes: told }: Extract<Arrival, { kind: "headers" }>): readonly Step[] {
-    const mismatch = told && mismatchOf(own, told);
+  function begun({ headers: named, isEnd, modes: peerModes }: Extract<Arrival, { kind: "headers" }>): readonly Step[] {
+    const mismatch = peerModes && mismatchOf(own, peerModes);
     if (mismatch !== undefined) return failed("mode_mismatch", mismatch);
-    modes = told;
+    modes = peerModes;
     headers = named;
-    const counted = told && keepsResponses(own, told) ? RESPONSE_NOT_SENT : NO_STEPS;
+    const counted = peerModes && keepsResponses(own, peerModes) ? RESPONSE_NOT_SENT : NO_STEPS;
     if (isEnd) return [...counted, ...ended("headers")];
     phase = "open";
     return mode === "streamed"
@@ -249,7 +249,7 @@ function passingAll(peer: PeerModes["response"] | undefined): ResponseSide {
   const passed = passResponse(peer);
   return {
     arrived: (arrival) => passed(arrival)?.map((answer) => ({ do: "answer", answer })),
-    told: () => NO_STEPS,
+    reported: () => NO_STEPS,
     fed: () => NO_STEPS,
     isOwing: () => false,
     isOpen: () => false,

@@ -12,7 +12,7 @@ import type { Answer, Arrival, HeadChanges, HeaderList, PeerMode, ResponseNews, 
 export interface ResponseSide {
   /** Handles a message of the peer. Returns `undefined` if it is out of order. */
   readonly arrived: (arrival: Arrival) => readonly Step[] | undefined;
-  readonly told: (news: ResponseNews) => readonly Step[];
+  readonly reported: (news: ResponseNews) => readonly Step[];
   readonly fed: () => readonly Step[];
   /** Whether the whole response has arrived and is not answered yet. */
   readonly isOwing: () => boolean;
@@ -42,7 +42,7 @@ export function inspectResponse({ mode, peer, begin }: ResponseSideTerms): Respo
   let phase: Phase = "first";
   /** Part of the response that marked its end; `undefined` before. */
   let end: "body" | "trailers" | undefined;
-  let isHeadSaid = false;
+  let isHeadAnswered = false;
   /** Whether a streaming filter waits for the answer to a chunk. */
   let isChunkOwed = false;
   let chunks = 0;
@@ -65,7 +65,7 @@ export function inspectResponse({ mode, peer, begin }: ResponseSideTerms): Respo
           return arrival satisfies never;
       }
     },
-    told(news) {
+    reported(news) {
       if (phase !== "open") return NO_STEPS;
       if (news.kind === "refused") return refused(news);
       return mode === "duplex" ? pieced(news) : gathered(news);
@@ -88,7 +88,7 @@ export function inspectResponse({ mode, peer, begin }: ResponseSideTerms): Respo
     }
     phase = "open";
     if (mode === "duplex") return NO_STEPS;
-    isHeadSaid = true;
+    isHeadAnswered = true;
     return answers([headAnswer(head)]);
   }
 
@@ -120,7 +120,7 @@ export function inspectResponse({ mode, peer, begin }: ResponseSideTerms): Respo
 
   function refused({ error, late: body, sets }: Extract<ResponseNews, { kind: "refused" }>): readonly Step[] {
     // No byte was sent on, and the filter still holds the status back.
-    if (!isHeadSaid || peer === "buffered") return [{ do: "refuse", error }];
+    if (!isHeadAnswered || peer === "buffered") return [{ do: "refuse", error }];
     phase = "refused";
     if (mode === "duplex") {
       const hasTrailers = end === "trailers";
@@ -136,8 +136,8 @@ export function inspectResponse({ mode, peer, begin }: ResponseSideTerms): Respo
 
   function pieced({ kind, bytes, head }: Exclude<ResponseNews, { kind: "refused" }>): readonly Step[] {
     const messages: Answer[] = [];
-    if (!isHeadSaid) messages.push(headAnswer(head));
-    isHeadSaid = true;
+    if (!isHeadAnswered) messages.push(headAnswer(head));
+    isHeadAnswered = true;
     const isEnd = kind === "ended";
     messages.push(...piecesOf(side, bytes, isEnd && end !== "trailers"));
     if (isEnd) {
@@ -195,7 +195,7 @@ const TRAILERS = new GatewayError(
   "The response's body ends in trailers, which guardrails can only inspect if the proxy streams in full duplex mode.",
 );
 
-const answers = (said: readonly Answer[]): readonly Step[] => said.map((answer) => ({ do: "answer", answer }));
+const answers = (list: readonly Answer[]): readonly Step[] => list.map((answer) => ({ do: "answer", answer }));
 
 function headAnswer(head: HeadChanges | undefined): Answer {
   const isChanged = head !== undefined && head.drops.length + head.sets.size > 0;

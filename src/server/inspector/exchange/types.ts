@@ -92,7 +92,7 @@ export type Step =
   /** Ends the stream with an error. `detail` contains no text of the request. */
   | { readonly do: "fail"; readonly fault: StreamFault; readonly detail: string }
   /**
-   * Passes bytes of the response to the inspection. `told` receives the bytes that may be sent on, now or later; then `fed` is
+   * Passes bytes of the response to the inspection. `reported` receives the bytes that may be sent on, now or later; then `fed` is
    * called.
    */
   | { readonly do: "feed"; readonly bytes: Buffer; readonly isEnd: boolean }
@@ -146,7 +146,7 @@ export interface PeerExchange {
   readonly arrived: (arrival: Arrival) => readonly Step[];
   /** Takes the verdict of the inspection. Has no effect if the exchange is over by then. */
   readonly decided: (verdict: Verdict) => readonly Step[];
-  readonly told: (news: ResponseNews) => readonly Step[];
+  readonly reported: (news: ResponseNews) => readonly Step[];
   readonly fed: () => readonly Step[];
   /** Whether the peer still waits for an answer. */
   readonly isOwing: () => boolean;

@@ -11,7 +11,7 @@ import { ModelError } from "../model-error.ts";
 import type { Manifest, ManifestFile, ModelView } from "../types.ts";
 import { readJsonFile, writeJsonFile } from "./json-file.ts";
 import type { Layout } from "./layout.ts";
-import { fileStats, isOurs, isSame, isWritable, type Looks, looksOf } from "./trust.ts";
+import { type FileMetadata, fileStats, isOurs, isSame, isWritable, metadataOf } from "./trust.ts";
 
 /** Returns the id of a view; `undefined` if a digest is not SHA-256 yet, which means that the content was never verified here. */
 export function viewIdOf(files: readonly ManifestFile[]): string | undefined {
@@ -40,7 +40,7 @@ export function viewOf(layout: Layout, id: string, { files }: Pick<Manifest, "fi
   };
 }
 
-type Record = { readonly [path: string]: Looks };
+type Record = { readonly [path: string]: FileMetadata };
 
 /** Syncs a file, because content lost in a power failure would otherwise look complete. */
 async function syncFile(path: string): Promise<void> {
@@ -67,14 +67,14 @@ export async function isWhole(
 ): Promise<boolean> {
   const before = recordIn(await readJsonFile(recordPath(layout, id)));
   const canReplace = await isWritable(layout.views);
-  const seen: { [path: string]: Looks } = {};
+  const seen: { [path: string]: FileMetadata } = {};
   let isNew = false;
   for (const { path, size, digest } of files) {
     const at = join(layout.views, id, path);
     const stats = await fileStats(at);
     if (stats === undefined || stats.size !== BigInt(size)) return false;
     if (!isOurs(stats) && canReplace) return false;
-    const metadata = looksOf(stats);
+    const metadata = metadataOf(stats);
     const known = before[path];
     if (known === undefined || !isSame(known, metadata) || !isOurs(stats)) {
       if ((await fileSha256(at, signal)) !== digest.hex) return false;
@@ -93,7 +93,7 @@ function recordIn(value: unknown): Record {
 
 /** Creates a view. `files`: files whose contents were just verified. Rejects with the system's error. */
 export async function layOut(layout: Layout, id: string, files: readonly ManifestFile[]): Promise<void> {
-  const seen: { [path: string]: Looks } = {};
+  const seen: { [path: string]: FileMetadata } = {};
   for (const { path, digest } of files) {
     const target = join(layout.views, id, path);
     await mkdir(dirname(target), { recursive: true, mode: 0o755 });
@@ -102,7 +102,7 @@ export async function layOut(layout: Layout, id: string, files: readonly Manifes
   // The metadata are read after all links were made, since each link changes those of its content.
   for (const { path } of files) {
     const stats = await fileStats(join(layout.views, id, path));
-    if (stats !== undefined) seen[path] = looksOf(stats);
+    if (stats !== undefined) seen[path] = metadataOf(stats);
   }
   await writeJsonFile(recordPath(layout, id), { v: 1, files: seen });
 }

@@ -29,19 +29,19 @@ export async function isWritable(directory: string): Promise<boolean> {
 }
 
 /** Metadata of a file. Someone who changes the content cannot set the change time back. */
-export interface Looks {
+export interface FileMetadata {
   readonly size: number;
   readonly ino: string;
   readonly mtime: string;
   readonly ctime: string;
 }
 
-export const looksOf = ({ size, ino, mtimeNs, ctimeNs }: BigIntStats): Looks => ({
+export const metadataOf = ({ size, ino, mtimeNs, ctimeNs }: BigIntStats): FileMetadata => ({
   size: Number(size),
   ino: String(ino),
   mtime: String(mtimeNs),
   ctime: String(ctimeNs),
 });
 
-export const isSame = (one: Looks, other: Looks): boolean =>
+export const isSame = (one: FileMetadata, other: FileMetadata): boolean =>
   one.size === other.size && one.ino === other.ino && one.mtime === other.mtime && one.ctime === other.ctime;

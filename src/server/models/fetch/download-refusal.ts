@@ -13,7 +13,7 @@ const LONGEST_WAIT_MS = 310_000;
 
 /** Returns the error for an answer. Reads the body up to a limit. `token` never appears in the message. */
 export async function refusalOf(answer: Answer, token: string | undefined): Promise<ModelError> {
-  const detail = await saidIn(answer, token);
+  const detail = await messageIn(answer, token);
   const { fault, words } = meaning(answer, detail, token !== undefined && !answer.hasLeft);
   const message = `${place(answer.url)}: ${words}${detail === "" ? "" : ` (${detail})`}`;
   return new ModelError(fault, message, { retryAfterMs: fault === "unreachable" ? waitOf(answer) : undefined });
@@ -30,7 +30,7 @@ const NOT_THERE: Readonly<Record<string, string>> = {
   EntryNotFound: "the repository has no such file at this revision",
 };
 
-function meaning({ status, headers, hasLeft }: Answer, said: string, withToken: boolean): Meaning {
+function meaning({ status, headers, hasLeft }: Answer, message: string, withToken: boolean): Meaning {
   const code = headers["x-error-code"] ?? "";
   const denied = (words: string): Meaning => ({ fault: "denied", words });
   // A signed address has expired; the next attempt gets a new one.
@@ -42,7 +42,7 @@ function meaning({ status, headers, hasLeft }: Answer, said: string, withToken: 
         : "the repository is gated: accept its terms on its page, and set `token`",
     );
   }
-  if (status === 401 && (/credentials/i.test(said) || (withToken && code === ""))) {
+  if (status === 401 && (/credentials/i.test(message) || (withToken && code === ""))) {
     return denied(withToken ? "the token is refused" : "a token is needed");
   }
   if (status === 401)
@@ -54,7 +54,7 @@ function meaning({ status, headers, hasLeft }: Answer, said: string, withToken: 
   return { fault: "refused", words: `status ${status}` };
 }
 
-async function saidIn({ headers, body }: Answer, token: string | undefined): Promise<string> {
+async function messageIn({ headers, body }: Answer, token: string | undefined): Promise<string> {
   let text = headers["x-error-message"] ?? "";
   try {
     const chunks: Buffer[] = [];

@@ -22,7 +22,7 @@ type Row = Omit<ArtifactRecord, "node">;
 interface ArtifactsOptions {
   readonly configuration: Pick<Configuration, "running" | "onChange">;
   readonly store: OpenStore;
-  readonly supply: Pick<ModelSupply, "wanted" | "standing" | "onChange">;
+  readonly supply: Pick<ModelSupply, "wanted" | "status" | "onChange">;
 }
 
 export function artifactRows({ configuration, store, supply }: ArtifactsOptions): RowsOf<"artifacts"> {
@@ -36,19 +36,19 @@ export function artifactRows({ configuration, store, supply }: ArtifactsOptions)
   return {
     async list() {
       const needs = supply.wanted();
-      const standings = new Map(supply.standing().map((one) => [one.name, one]));
+      const statuses = new Map(supply.status().map((one) => [one.name, one]));
       const rows: Row[] = [];
       for (const need of needs) {
         const { name } = need.model;
-        rows.push(...(await rowsOf(store, need, standings.get(name), detectorsOf(name))));
+        rows.push(...(await rowsOf(store, need, statuses.get(name), detectorsOf(name))));
       }
       return [...rows, ...(await unusedRows(store, needs))];
     },
     onChange(listener) {
-      const standing = (): string => JSON.stringify(supply.standing());
-      let lastStatus = standing();
+      const statusText = (): string => JSON.stringify(supply.status());
+      let lastStatus = statusText();
       const timer = setInterval(() => {
-        const now = standing();
+        const now = statusText();
         if (now === lastStatus) return;
         lastStatus = now;
         listener();
@@ -65,10 +65,10 @@ export function artifactRows({ configuration, store, supply }: ArtifactsOptions)
 async function rowsOf(
   store: OpenStore,
   { model, parts }: ModelNeed,
-  standing: ModelStatus | undefined,
+  status: ModelStatus | undefined,
   detectors: readonly string[],
 ): Promise<readonly Row[]> {
-  const { state = "fetching", done = 0, message } = standing ?? {};
+  const { state = "fetching", done = 0, message } = status ?? {};
   const manifest = await store.known(model, parts).catch(notKnown);
   const common = {
     model: model.name,
@@ -85,7 +85,7 @@ async function rowsOf(
         ? undefined
         : `${model.hub.repo}@${model.hub.revision}`;
   if (manifest === undefined) {
-    return [{ ...common, file: "", role: null, digest: null, size: standing?.total ?? null, source: from ?? null }];
+    return [{ ...common, file: "", role: null, digest: null, size: status?.total ?? null, source: from ?? null }];
   }
   return manifest.files.map(({ path, role, digest, size, url }) => ({
     ...common,

@@ -115,7 +115,7 @@ function measuredCalls(fronted: Fronted, statistics: Statistics) {
 }
 
 function backendFailure(failure: KeptFailure): Omit<BackendFailure, "node"> {
-  const { type = null, code = null } = failure.error?.said ?? {};
+  const { type = null, code = null } = failure.error?.reported ?? {};
   return {
     time: new Date(failure.at).toISOString(),
     status: failure.status,

@@ -9,7 +9,7 @@ export function certificateRows(certificates: Certificates | undefined): RowsOf<
   return {
     list() {
       const current = certificates.current();
-      const { source, names, nextRenewal, step, failure, failures, nextAttempt } = certificates.standing();
+      const { source, names, nextRenewal, step, failure, failures, nextAttempt } = certificates.status();
       return [
         {
           names: [...(current?.names ?? names)],

@@ -2,27 +2,27 @@
 import type { NodeFile } from "../../core/config/index.ts";
 import type { Inspector } from "../../inspector/index.ts";
 import type { DataPlane } from "../start.ts";
-import type { AdminDoors } from "./open-admin-plane.ts";
+import type { AdminListeners } from "./open-admin-plane.ts";
 
 interface Listening {
   readonly metrics: string | undefined;
   readonly dataPlane: DataPlane | undefined;
   readonly inspector: Inspector | undefined;
-  readonly doors: AdminDoors | undefined;
+  readonly adminListeners: AdminListeners | undefined;
 }
 
 /** Returns the open listeners. */
 export function listenersOf(
   nodeFile: NodeFile,
-  { metrics, dataPlane, inspector, doors }: Listening,
+  { metrics, dataPlane, inspector, adminListeners }: Listening,
 ): readonly { readonly name: string; readonly address: string }[] {
   const { raft_addr: raft, forward_addr: forward } = nodeFile.cluster;
   return [
     ...(dataPlane === undefined ? [] : [{ name: "data", address: dataPlane.address }]),
     ...(inspector === undefined ? [] : [{ name: "inspector", address: inspector.address }]),
     ...(metrics === undefined ? [] : [{ name: "metrics", address: metrics }]),
-    ...(doors?.socket === undefined ? [] : [{ name: "admin_socket", address: doors.socket }]),
-    ...(doors?.listen === undefined ? [] : [{ name: "admin", address: doors.listen }]),
+    ...(adminListeners?.socket === undefined ? [] : [{ name: "admin_socket", address: adminListeners.socket }]),
+    ...(adminListeners?.listen === undefined ? [] : [{ name: "admin", address: adminListeners.listen }]),
     ...(raft ? [{ name: "raft", address: raft }] : []),
     ...(forward ? [{ name: "forward", address: forward }] : []),
   ];

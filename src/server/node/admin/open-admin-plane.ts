@@ -15,7 +15,7 @@ import {
 } from "../../admin/index.ts";
 import { createCachedVerifier } from "../../auth/index.ts";
 import type { NodeFile } from "../../core/config/index.ts";
-import { beside, openDisk } from "../configuration/read-files.ts";
+import { beside, openDisk } from "../configuration/read-configuration-files.ts";
 import { ConfigurationRefused } from "../configuration/startup-errors.ts";
 import type { Tokens } from "../governance/token-verifiers.ts";
 
@@ -62,14 +62,14 @@ interface AdminPlaneOptions {
   readonly log: Log;
 }
 
-export interface AdminDoors {
+export interface AdminListeners {
   /** Path of the admin socket, and the bound address of the admin listener; each `undefined` if it is not open. */
   readonly socket: string | undefined;
   readonly listen: string | undefined;
 }
 
 /** Opens the admin socket and listener; `owner` closes them. Rejects if one cannot be opened. */
-export async function openAdminDoors(options: AdminPlaneOptions, owner: Lifetime): Promise<AdminDoors> {
+export async function openAdminListeners(options: AdminPlaneOptions, owner: Lifetime): Promise<AdminListeners> {
   const { nodeFile, path, access, ports, tokens, log } = options;
   const { local_socket: socketFile, listen = "", issuers: bindings = [] } = nodeFile.admin ?? {};
   if (socketFile === undefined && listen === "") return { socket: undefined, listen: undefined };

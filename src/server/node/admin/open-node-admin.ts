@@ -13,7 +13,7 @@ import { governedPort } from "./governed-port.ts";
 import { guardrailsPort } from "./guardrails-port.ts";
 import { listRows } from "./list-rows.ts";
 import { listenersOf } from "./listeners.ts";
-import { type AdminDoors, openAdminDoors } from "./open-admin-plane.ts";
+import { type AdminListeners, openAdminListeners } from "./open-admin-plane.ts";
 import { refusalRows } from "./refusals-port.ts";
 import { secretsPort } from "./secrets-port.ts";
 import { sourcesPort } from "./sources-port.ts";
@@ -23,7 +23,7 @@ export const listening = ({ settings, observed, late }: Pick<NodeParts, "setting
   listenersOf(settings.nodeFile, { ...late, metrics: observed.metricsAddress });
 
 /** Opens the admin plane; `owner` closes it. Rejects if a listener cannot be opened. */
-export async function openNodeAdmin(parts: NodeParts, owner: Lifetime): Promise<AdminDoors> {
+export async function openNodeAdmin(parts: NodeParts, owner: Lifetime): Promise<AdminListeners> {
   const { settings, observed, tokens, configuration, models, store, certificates, traffic, late } = parts;
   const { options, nodeFile, path, access, fleet, proxies } = settings;
   const { cluster, here } = parts.state;
@@ -37,7 +37,7 @@ export async function openNodeAdmin(parts: NodeParts, owner: Lifetime): Promise<
     refusals: { ofBucket: (bucket) => refusals.ofBucket(bucket), onChange: (listener) => refused.onChange(listener) },
   });
   const guardrails = guardrailsPort(configuration, instruments);
-  return await openAdminDoors(
+  return await openAdminListeners(
     {
       nodeFile,
       path,
@@ -55,12 +55,12 @@ export async function openNodeAdmin(parts: NodeParts, owner: Lifetime): Promise<
           listeners: () => listening(parts),
           readiness: observed.readiness,
           configuration: () => configurationStatus(configuration),
-          models: () => models.standing().map(modelStatusOf),
+          models: () => models.status().map(modelStatusOf),
           workers() {
             const isServing = late.dataPlane !== undefined;
             // A node that only inspects has no data plane, and so no workers, while its configuration has no route.
             const isLeftOut = !isServing && late.inspector !== undefined;
-            return workersOf(fleet?.standing(), { wanted: isLeftOut ? 0 : workers, isServing });
+            return workersOf(fleet?.status(), { wanted: isLeftOut ? 0 : workers, isServing });
           },
           forwardProxies: () => proxiedUpstreams(upstreamsOf(nodeFile, configuration), proxies),
           keyLastUsedAt: (id) => parts.governing.callers.lastUsedAt(id),

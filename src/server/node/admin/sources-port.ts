@@ -125,7 +125,7 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
 
   return {
     list: () => configuration.stored().map((row) => recordOf(row, configuration)),
-    onStanding: (listener) => configuration.onChange(listener),
+    onStatus: (listener) => configuration.onChange(listener),
     async document(name, revision) {
       const wanted = revision ?? rowOf(name)?.revision;
       return wanted === undefined ? undefined : configuration.textOf(name, wanted);

@@ -5,7 +5,7 @@
 import { deriveKeys, MIN_SECRET_LENGTH } from "../../cluster/index.ts";
 import type { NodeFile } from "../../core/config/index.ts";
 import { deriveKeks, readKekFile, type Sealing } from "../../secrets/index.ts";
-import { beside } from "../configuration/read-files.ts";
+import { beside } from "../configuration/read-configuration-files.ts";
 import { ConfigurationRefused } from "../configuration/startup-errors.ts";
 
 const PREVIOUS = "GATEWAY_CLUSTER_SECRET_PREVIOUS";

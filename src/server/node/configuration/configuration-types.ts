@@ -10,7 +10,7 @@ import type { CrossingInputs, Elsewhere } from "../worker/index.ts";
 import type { CompiledSources, FileStatus } from "./compile-sources.ts";
 import type { FileOutcome } from "./deployment-file.ts";
 import type { NodeDocuments } from "./load-documents.ts";
-import type { FileText } from "./read-files.ts";
+import type { FileText } from "./read-configuration-files.ts";
 
 export interface ConfigurationOptions {
   /** Documents without errors. */

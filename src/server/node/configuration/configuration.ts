@@ -38,7 +38,7 @@ import type { Configuration, ConfigurationOptions, Standstill } from "./configur
 import { BY_FILE, FILE_WRITE_MS, type FileOutcome, openDeploymentFile } from "./deployment-file.ts";
 import { readNode } from "./load-documents.ts";
 import { openCredentialWarning } from "./open-credentials.ts";
-import { type FileText, openDisk } from "./read-files.ts";
+import { type FileText, openDisk } from "./read-configuration-files.ts";
 
 /** Interval between attempts at a refused configuration, in milliseconds; the same as for checks of secret files. */
 const RETRY_REFUSED_MS = 10_000;
@@ -58,7 +58,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
   /** Stored configuration whose models are still being fetched. */
   let awaiting: CompiledSources | undefined;
   let lastLogged = "";
-  let isToldOfOpen = false;
+  let isOpenLogged = false;
   let watching: { close(): void } | undefined;
   let retry: NodeJS.Timeout | undefined;
   let turn: Promise<void> = Promise.resolve();
@@ -190,8 +190,8 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     served = new Map(rows.map(({ name, revision }) => [name, revision]));
     for (const problem of problems) log.warn("configuration", { warning: formatProblem(problem) });
     const open = openCredentialWarning(snapshot);
-    if (open !== undefined && !isToldOfOpen) log.warn("configuration", { warning: open });
-    isToldOfOpen = open !== undefined;
+    if (open !== undefined && !isOpenLogged) log.warn("configuration", { warning: open });
+    isOpenLogged = open !== undefined;
     options.onSnapshot(snapshot);
     guardrails?.keep(snapshot.guardrails);
     log.info("configuration applied", {
@@ -203,7 +203,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
 
   const wait = (): void => {
     refused = undefined;
-    log.info("the configuration is waiting for models", { models: missingModelsText(supply.standing()) });
+    log.info("the configuration is waiting for models", { models: missingModelsText(supply.status()) });
     changed();
   };
 
@@ -256,7 +256,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
   const unwatch = [
     supply.onChange(() => {
       if (awaiting === undefined) return;
-      if (supply.standing().every(({ state }) => state === "ready")) queueRebuild();
+      if (supply.status().every(({ state }) => state === "ready")) queueRebuild();
       else changed();
     }),
     view.watch("source/", queueRebuild),
@@ -357,11 +357,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
   };
 
   const fileStatusNow = (): FileStatus =>
-    file.status(
-      (refused ?? awaiting ?? running)?.compiled,
-      running !== undefined,
-      missingModelsText(supply.standing()),
-    );
+    file.status((refused ?? awaiting ?? running)?.compiled, running !== undefined, missingModelsText(supply.status()));
 
   return {
     running: () => running,

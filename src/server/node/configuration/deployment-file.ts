@@ -20,7 +20,7 @@ import {
   VERSION_GUARD_LEVEL,
 } from "../../core/state/index.ts";
 import { type CompiledSources, editionOf, type FileQuestion, type FileStatus, fileStatus } from "./compile-sources.ts";
-import { type FileText, readTextSync } from "./read-files.ts";
+import { type FileText, readTextSync } from "./read-configuration-files.ts";
 import { contentOf } from "./source-content.ts";
 
 /** Timeout of one attempt to write the document, in milliseconds; attempts repeat while the cluster has no leader. */
@@ -135,7 +135,7 @@ export function openDeploymentFile(options: DeploymentFileOptions): DeploymentFi
     return names.length === 0 ? undefined : { kind: "api", names };
   };
 
-  const standingOf = (file: FileText): FileQuestion["file"] => {
+  const describeFile = (file: FileText): FileQuestion["file"] => {
     if (file.kind === "problem") return file;
     const { text, name } = file;
     if (!options.isPrepared(text)) {
@@ -236,7 +236,7 @@ export function openDeploymentFile(options: DeploymentFileOptions): DeploymentFi
     tell: logOutcome,
     status(compiled, serves, lacking) {
       const path = options.path();
-      const file = path === undefined ? undefined : standingOf(readTextSync(path));
+      const file = path === undefined ? undefined : describeFile(readTextSync(path));
       return fileStatus({ stored: storedEdition(), writer: writer(), file, compiled, serves, lacking });
     },
     forget: () => sound.clear(),

@@ -15,7 +15,7 @@ import { compileDeployment, type GuardedProfile, type Snapshot } from "../../sna
 import { usualCache } from "../model-cache.ts";
 import { readOverlays } from "./load-documents.ts";
 import { type Glance, glance } from "./peek-node-file.ts";
-import { beside, openDisk } from "./read-files.ts";
+import { beside, openDisk } from "./read-configuration-files.ts";
 
 export type ReadGuardrails =
   | {

@@ -23,7 +23,7 @@ import {
 import { cachedViews } from "../model-cache.ts";
 import { compileSources, trustedBy } from "./compile-sources.ts";
 import { glance } from "./peek-node-file.ts";
-import { beside, type Disk, type FileText, openDisk } from "./read-files.ts";
+import { beside, type Disk, type FileText, openDisk } from "./read-configuration-files.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -130,7 +130,7 @@ export function compileDocuments(documents: NodeDocuments, env: Environment): Lo
   const problemLines = [...problems, ...compiled.problems.map(formatProblem)];
   if (nodeFile === undefined || !documents.isSound) return refused(problemLines);
   if (compiled.kind === "refused") return refused(problemLines, missing);
-  return { kind: "loaded", node: { nodeFile, deployment, ...standing(compiled), warnings: problemLines, unseen: [] } };
+  return { kind: "loaded", node: { nodeFile, deployment, ...loadedOf(compiled), warnings: problemLines, unseen: [] } };
 }
 
 /**
@@ -156,7 +156,7 @@ export async function loadNode(path: string, env: Environment): Promise<Loaded> 
     return refused([...problems, ...compiled.problems.map(formatProblem)]);
   }
   const warnings = [...problems, ...compiled.problems.map(formatProblem)];
-  return { kind: "loaded", node: { nodeFile, deployment, ...standing(compiled), warnings, unseen } };
+  return { kind: "loaded", node: { nodeFile, deployment, ...loadedOf(compiled), warnings, unseen } };
 }
 
 export type Composed =
@@ -190,7 +190,7 @@ const STANDING_IN: Sealed = { secret: () => ({ kind: "value", value: STAND_IN })
 
 type Sound = Exclude<ReturnType<typeof compileWith>["compiled"], { kind: "refused" }>;
 
-const standing = (compiled: Sound): Pick<LoadedNode, "compiled" | "awaits"> =>
+const loadedOf = (compiled: Sound): Pick<LoadedNode, "compiled" | "awaits"> =>
   compiled.kind === "compiled"
     ? { compiled, awaits: [] }
     : { compiled: { snapshot: compiled.rest, prepare: undefined }, awaits: compiled.models };

@@ -4,7 +4,7 @@ import type { LoginIssuer } from "../../admin/index.ts";
 import type { IssuerOptions } from "../../auth/index.ts";
 import type { NodeFile } from "../../core/config/index.ts";
 import { readForwardProxies } from "../../forward-proxy/index.ts";
-import { beside } from "../configuration/read-files.ts";
+import { beside } from "../configuration/read-configuration-files.ts";
 
 /** Returns the issuers. `path`: path of the node file, which its paths are relative to. `env`: names the forward proxies. */
 export function issuersOf(

@@ -2,7 +2,7 @@
 import type { Cluster } from "../../cluster/index.ts";
 import type { PackedChunk, RecordStore } from "../../core/rehearsal/index.ts";
 import { asJson, fromJson, type JsonChunk } from "../../workers/index.ts";
-import type { RehearsalQuestion } from "./protocol.ts";
+import type { RehearsalQuestion } from "./rehearsal-protocol.ts";
 
 /** Size of a page as JSON, in bytes; a forward link carries twice as much. */
 const PAGE_BYTES = 1 << 20;

@@ -2,7 +2,7 @@
 import { openThread, withResolvers } from "../../../base/index.ts";
 import { refusal } from "../../admin/index.ts";
 import type { RehearsalResult } from "../../rehearsal/index.ts";
-import type { RehearsalAnswer, RehearsalQuestion } from "./protocol.ts";
+import type { RehearsalAnswer, RehearsalQuestion } from "./rehearsal-protocol.ts";
 
 /** Heap limits in MiB. */
 const LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 };

@@ -22,7 +22,7 @@ import type { BucketNow, KeyNow } from "../../rehearsal/index.ts";
 import type { Configuration } from "../configuration/configuration-types.ts";
 import { gatherRecords, pageOf } from "./gather-records.ts";
 import { judgeApart } from "./judge-in-thread.ts";
-import type { RehearsalQuestion } from "./protocol.ts";
+import type { RehearsalQuestion } from "./rehearsal-protocol.ts";
 
 interface RehearsalOptions {
   readonly configuration: Configuration;

@@ -6,7 +6,7 @@ import { type RehearsalResult, rehearse, type Side } from "../../rehearsal/index
 import { loadGuardrails, loadRules } from "../../snapshot/index.ts";
 import { compileSources } from "../configuration/compile-sources.ts";
 import { type CrossingInputs, crossed } from "../worker/inputs.ts";
-import type { RehearsalAnswer, RehearsalQuestion } from "./protocol.ts";
+import type { RehearsalAnswer, RehearsalQuestion } from "./rehearsal-protocol.ts";
 
 const { post: answer } = threadCaller<never, RehearsalAnswer>();
 

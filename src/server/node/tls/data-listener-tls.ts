@@ -18,7 +18,7 @@ import {
   openFiles,
   type TlsServer,
 } from "../../tls/index.ts";
-import { beside } from "../configuration/read-files.ts";
+import { beside } from "../configuration/read-configuration-files.ts";
 import { ConfigurationRefused } from "../configuration/startup-errors.ts";
 
 /** Readiness reason while a certificate is pending. */
@@ -77,7 +77,7 @@ export async function openDataListenerTls(options: DataListenerTlsOptions, owner
   const unwatch = certificates.onChange(stand);
   const stopTelling = tellExpiry(certificates, log);
   const isPending = certificates.current() === undefined;
-  const door = createTlsServer({
+  const tlsServer = createTlsServer({
     certificates,
     placeholder: isPending ? await makePlaceholder(systemClock.now()) : undefined,
     ticketKeys: createTicketKeys(secret),
@@ -85,7 +85,7 @@ export async function openDataListenerTls(options: DataListenerTlsOptions, owner
     instruments,
     log,
   });
-  return owner.own("front door", door, (it) => {
+  return owner.own("front door", tlsServer, (it) => {
     it.close();
     unwatch();
     stopTelling();
@@ -108,7 +108,7 @@ function tellExpiry(certificates: Certificates, log: Log): () => void {
       names: certificate.names,
       serial: certificate.serial,
       not_after: new Date(certificate.notAfter).toISOString(),
-      last_error: certificates.standing().failure?.message,
+      last_error: certificates.status().failure?.message,
     };
     if (stage === "expired") log.error("certificate has expired; clients refuse it", facts);
     else if (stage === "expires_now") log.error("certificate expires soon and was not renewed", facts);

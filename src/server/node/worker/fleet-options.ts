@@ -39,7 +39,7 @@ export function fleetOptions(count: number, given: Given): FleetOptions {
       nodeId: cluster.status().nodeId,
       keys: keks?.all.map((key) => ({ id: key.id, key: base64(key) })),
       current: keks && base64(keks.current),
-      hasDoor: certificates !== undefined,
+      hasTls: certificates !== undefined,
       metricsAddress,
       scanThreads: scanThreadsOf(count),
       bounds: boundsOf(given, count),

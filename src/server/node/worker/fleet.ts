@@ -15,11 +15,11 @@ import {
   feedRows,
   openAcceptor,
   openIntake,
-  openLooks,
   openSupervisor,
   type RowsFeed,
-  type Standing,
+  startLivenessChecks,
   type Worker,
+  type WorkersStatus,
 } from "../../workers/index.ts";
 import { isDecision } from "../admin/control-decisions.ts";
 import { AFTER_DRAIN_MS, type DataPlane, DRAIN_MS, type Observed } from "../start.ts";
@@ -74,7 +74,7 @@ export interface Elsewhere {
 export interface Fleet extends Elsewhere {
   trust(nodeFile: NodeFile): void;
   /** Returns the state of the workers; `undefined` before the first is started. */
-  standing(): Standing | undefined;
+  status(): WorkersStatus | undefined;
   /** Resolves once each worker has all rows that the view had before the call, or was ended. */
   settled(): Promise<void>;
   /** Resolves after everything that workers measured and counted before the call has arrived, within 0.2 s. */
@@ -93,7 +93,7 @@ export function createFleet(started: NodeFile): Fleet {
   let prepared: Prepare | undefined;
   let current: Prepare | undefined;
   let rev = 0;
-  let standing: (() => Standing) | undefined;
+  let status: (() => WorkersStatus) | undefined;
   /** Workers that are fed with rows. */
   const fed = new Map<Worker, Joined>();
   /** Workers that have the configuration in force. */
@@ -198,12 +198,14 @@ export function createFleet(started: NodeFile): Fleet {
       nodeFile = next;
       for (const { channel } of fed.keys()) channel.send("node_file", next);
     },
-    standing: () => standing?.(),
+    status: () => status?.(),
     async settled() {
       await Promise.all(
         Array.from(fed.values(), async ({ worker, rows }) => {
           if (!ready.has(worker)) return;
-          const checks = openLooks(CHANGE, () => worker.kill("it did not take a change of the state within 1 s"));
+          const checks = startLivenessChecks(CHANGE, () =>
+            worker.kill("it did not take a change of the state within 1 s"),
+          );
           await Promise.race([rows.settled(), worker.gone]);
           checks.end();
         }),
@@ -248,7 +250,7 @@ export function createFleet(started: NodeFile): Fleet {
         onGone: () => undefined,
         now: systemClock.now,
       });
-      standing = supervisor.standing;
+      status = supervisor.status;
       owner.own(
         "data plane",
         supervisor,

@@ -27,10 +27,10 @@ import {
 } from "../../workers/index.ts";
 import { admissionOf, type DataPlane, type Observed, serveDataPlane } from "../start.ts";
 import { countTraffic, type ReportedPlane, type Traffic } from "./beat.ts";
-import { openJudging } from "./governed.ts";
 import { openPorts } from "./ports.ts";
 import { othersOver } from "./siblings.ts";
 import { followSnapshots } from "./worker-configuration.ts";
+import { openJudging } from "./worker-governance.ts";
 import type { WorkerSettings } from "./worker-settings.ts";
 
 const NATIVE_CALLS_MS = 5_000;
@@ -120,7 +120,7 @@ async function openParts(
   const others = othersOver(channel);
   const admission = admissionOf(bounds);
   owner.own("bounds", sendHeld(channel, admission), (end) => end());
-  const door = settings.hasDoor ? openDoor(settings, channel, observed, log, owner) : undefined;
+  const tls = settings.hasTls ? openTls(settings, channel, observed, log, owner) : undefined;
   return async () => {
     const snapshot = await snapshots.first;
     dataPlane = await serveDataPlane(
@@ -141,7 +141,7 @@ async function openParts(
           hasSiblings: true,
         },
         otherListeners: () => settings.otherListeners,
-        door: await door,
+        tls: await tls,
       },
       observed,
       owner,
@@ -198,7 +198,7 @@ async function openTraces(
   return traces && owner.own("traces", traces, (it) => it.close());
 }
 
-async function openDoor(
+async function openTls(
   { current }: WorkerSettings,
   channel: Channel,
   { instruments }: Observed,
@@ -207,7 +207,7 @@ async function openDoor(
 ): Promise<TlsServer> {
   const certificates = await followCertificates(channel);
   const isPending = certificates.current() === undefined;
-  const door = createTlsServer({
+  const tlsServer = createTlsServer({
     certificates,
     placeholder: isPending ? await makePlaceholder(systemClock.now()) : undefined,
     ticketKeys: createTicketKeys(current === undefined ? undefined : Buffer.from(current, "base64")),
@@ -215,5 +215,5 @@ async function openDoor(
     instruments,
     log,
   });
-  return owner.own("front door", door, (it) => it.close());
+  return owner.own("front door", tlsServer, (it) => it.close());
 }

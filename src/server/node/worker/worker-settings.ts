@@ -20,7 +20,7 @@ export interface WorkerSettings {
   /** Keys in base64; `undefined` if the deployment has no secret. */
   readonly keys: readonly { readonly id: string; readonly key: string }[] | undefined;
   readonly current: string | undefined;
-  readonly hasDoor: boolean;
+  readonly hasTls: boolean;
   readonly bounds: DataPlaneBounds;
   /** Number of detector threads for long texts. */
   readonly scanThreads: number;

@@ -1,19 +1,19 @@
 import type { NodeStatus } from "../../admin/index.ts";
-import type { Standing } from "../../workers/index.ts";
+import type { WorkersStatus } from "../../workers/index.ts";
 
 /**
  * Returns the state of the workers for status requests. `alone`: for a node that serves from its own process or has not begun to,
  * the number of workers to serve and whether it serves.
  */
 export function workersOf(
-  standing: Standing | undefined,
+  status: WorkersStatus | undefined,
   alone: { readonly wanted: number; readonly isServing: boolean },
 ): NonNullable<NodeStatus["workers"]> {
-  if (standing === undefined) {
+  if (status === undefined) {
     const serving = alone.isServing ? 1 : 0;
     return { wanted: alone.wanted, serving, restarts: 0, last_end_at: null, last_end_by: null };
   }
-  const { wanted, serving, restarts, lastEnd } = standing;
+  const { wanted, serving, restarts, lastEnd } = status;
   return {
     wanted,
     serving,

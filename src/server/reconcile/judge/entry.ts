@@ -40,7 +40,7 @@ interface Judged {
 interface JudgedClass extends Compared {
   readonly breach: boolean;
   /** True if the breach is recorded in the audit trail. */
-  readonly told: boolean;
+  readonly isRecorded: boolean;
 }
 
 export interface Judging {
@@ -68,7 +68,7 @@ export function entryWith(
         unmeasured: metered.unmeasured,
         classes: compare(metered, fresh.reported).map((compared) => {
           const breach = isDrift(compared, rules);
-          return { ...compared, breach, told: breach && known.get(compared.class)?.told === true };
+          return { ...compared, breach, isRecorded: breach && known.get(compared.class)?.isRecorded === true };
         }),
       }
     : before?.judged;
@@ -85,18 +85,21 @@ function isSame(one: Entry, other: Entry): boolean {
 }
 
 export const verdictsOf = ({ judged, scope }: Entry): readonly Verdict[] =>
-  (judged?.classes ?? []).map(({ breach, told: _, ...compared }) => verdictOf(compared, breach, scope));
+  (judged?.classes ?? []).map(({ breach, isRecorded: _, ...compared }) => verdictOf(compared, breach, scope));
 
 /** Returns the breaches that are not recorded yet. */
 export const unrecordedBreaches = (entry: Entry): readonly Verdict[] => {
-  const waiting = new Set(entry.judged?.classes.flatMap((one) => (one.breach && !one.told ? one.class : [])));
+  const waiting = new Set(entry.judged?.classes.flatMap((one) => (one.breach && !one.isRecorded ? one.class : [])));
   return verdictsOf(entry).filter((verdict) => waiting.has(verdict.class));
 };
 
 export function withRecordedBreaches(entry: Entry): Entry {
   const { judged } = entry;
   if (judged === undefined) return entry;
-  return { ...entry, judged: { ...judged, classes: judged.classes.map((one) => ({ ...one, told: one.breach })) } };
+  return {
+    ...entry,
+    judged: { ...judged, classes: judged.classes.map((one) => ({ ...one, isRecorded: one.breach })) },
+  };
 }
 
 type Field = string | number | boolean | null;
@@ -116,7 +119,7 @@ export function fieldsOf({ type, scope, reported, judged }: Entry): Fields {
     fields[`${one.class}.metered`] = one.metered;
     fields[`${one.class}.judged`] = one.reported;
     fields[`${one.class}.breach`] = one.breach;
-    fields[`${one.class}.told`] = one.told;
+    fields[`${one.class}.told`] = one.isRecorded;
   }
   return fields;
 }
@@ -141,8 +144,8 @@ function judgedIn(fields: Fields): Judged | undefined {
     const metered = countIn(fields, `${name}.metered`);
     const reported = countIn(fields, `${name}.judged`);
     if (metered === undefined || reported === undefined) return [];
-    const [breach, told] = [fields[`${name}.breach`] === true, fields[`${name}.told`] === true];
-    return [{ class: name, metered, reported, breach, told }];
+    const [breach, isRecorded] = [fields[`${name}.breach`] === true, fields[`${name}.told`] === true];
+    return [{ class: name, metered, reported, breach, isRecorded }];
   });
   return { at, by: typeof by === "string" ? by : "", unmeasured: countIn(fields, "unmeasured") ?? 0, classes };
 }

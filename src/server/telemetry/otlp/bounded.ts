@@ -7,8 +7,8 @@
 
 import type { metrics } from "@opentelemetry/sdk-node";
 import { core, logs, tracing } from "@opentelemetry/sdk-node";
+import type { ExportProblems, Queue } from "./export-problems.ts";
 import type { BatchBounds } from "./settings.ts";
-import type { Queue, Trouble } from "./trouble.ts";
 
 type Done = (result: core.ExportResult) => void;
 
@@ -35,12 +35,12 @@ function roomFor(limit: number): Room {
 export function boundedSpans(
   exporter: tracing.SpanExporter,
   bounds: BatchBounds,
-  trouble: Trouble,
+  problems: ExportProblems,
 ): tracing.SpanProcessor {
   const room = roomFor(bounds.maxQueueSize);
   const batches = new tracing.BatchSpanProcessor(
     {
-      export: (spans, done) => watched(exporter, spans, done, counted("traces", spans.length, room, trouble)),
+      export: (spans, done) => watched(exporter, spans, done, counted("traces", spans.length, room, problems)),
       shutdown: () => exporter.shutdown(),
     },
     bounds,
@@ -48,7 +48,7 @@ export function boundedSpans(
   return {
     onStart: () => undefined,
     onEnd(span) {
-      if (!room.hasSpace()) return trouble.dropped("traces");
+      if (!room.hasSpace()) return problems.dropped("traces");
       room.take();
       batches.onEnd(span);
     },
@@ -61,20 +61,20 @@ export function boundedRecords(
   exporter: logs.LogRecordExporter,
   bounds: BatchBounds,
   queue: Queue,
-  trouble: Trouble,
+  problems: ExportProblems,
 ): logs.LogRecordProcessor {
   const room = roomFor(bounds.maxQueueSize);
   const batches = new logs.BatchLogRecordProcessor({
     ...bounds,
     exporter: {
-      export: (records, done) => watched(exporter, records, done, counted(queue, records.length, room, trouble)),
+      export: (records, done) => watched(exporter, records, done, counted(queue, records.length, room, problems)),
       forceFlush: () => exporter.forceFlush(),
       shutdown: () => exporter.shutdown(),
     },
   });
   return {
     onEmit(record) {
-      if (!room.hasSpace()) return trouble.dropped(queue);
+      if (!room.hasSpace()) return problems.dropped(queue);
       room.take();
       batches.onEmit(record);
     },
@@ -84,21 +84,24 @@ export function boundedRecords(
 }
 
 /** Wraps a metrics exporter to report failures. A failed export loses nothing, because the next one carries the same sums. */
-export function watchedMetrics(exporter: metrics.PushMetricExporter, trouble: Trouble): metrics.PushMetricExporter {
+export function watchedMetrics(
+  exporter: metrics.PushMetricExporter,
+  problems: ExportProblems,
+): metrics.PushMetricExporter {
   return {
     export: (series, done) =>
       watched(exporter, series, done, ({ code, error }) => {
-        if (code !== core.ExportResultCode.SUCCESS) trouble.failed("metrics", 0, error);
+        if (code !== core.ExportResultCode.SUCCESS) problems.failed("metrics", 0, error);
       }),
     forceFlush: () => exporter.forceFlush(),
     shutdown: () => exporter.shutdown(),
   };
 }
 
-function counted(queue: Queue, count: number, room: Room, trouble: Trouble): Done {
+function counted(queue: Queue, count: number, room: Room, problems: ExportProblems): Done {
   return ({ code, error }) => {
     room.free(count);
-    if (code !== core.ExportResultCode.SUCCESS) trouble.failed(queue, count, error);
+    if (code !== core.ExportResultCode.SUCCESS) problems.failed(queue, count, error);
   };
 }
 

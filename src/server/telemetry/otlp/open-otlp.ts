@@ -8,10 +8,10 @@
 
 import type { Instruments, Log, LogLine } from "../../../base/index.ts";
 import type { BuildInfo } from "../process-metrics.ts";
+import { createExportProblems, type Queue } from "./export-problems.ts";
 import type { AuditLike } from "./records.ts";
 import { type Environment, type OtlpSettings, readSettings } from "./settings.ts";
 import type { Tracing } from "./spans.ts";
-import { createTrouble, type Queue } from "./trouble.ts";
 
 /** Timeout of the whole shutdown, in milliseconds. The libraries' own timeouts are twice as long. */
 const CLOSE_LIMIT_MS = 5_000;
@@ -50,12 +50,12 @@ export async function openOtlp(options: OtlpOptions): Promise<Otlp | undefined> 
   const { settings, warnings } = readSettings(env);
   for (const warning of warnings) log.warn("telemetry", { warning });
   if (settings === undefined) return undefined;
-  const trouble = createTrouble({ instruments, log, now, queues: queuesOf(settings) });
+  const problems = createExportProblems({ instruments, log, now, queues: queuesOf(settings) });
   const pipelines = await import("./pipelines.ts")
-    .then(({ openPipelines }) => openPipelines({ ...options, settings, trouble }))
-    .catch((error: unknown) => trouble.warn("telemetry could not be started, so nothing is exported", { error }));
+    .then(({ openPipelines }) => openPipelines({ ...options, settings, problems }))
+    .catch((error: unknown) => problems.warn("telemetry could not be started, so nothing is exported", { error }));
   if (pipelines === undefined) return undefined;
-  trouble.settled();
+  problems.settled();
   const { tracing, line, audit, flush } = pipelines;
   let closing: Promise<void> | undefined;
   return {
@@ -63,7 +63,7 @@ export async function openOtlp(options: OtlpOptions): Promise<Otlp | undefined> 
     logSink:
       line &&
       ((written) => {
-        if (!trouble.isSpeaking()) line(written);
+        if (!problems.isSpeaking()) line(written);
       }),
     audit(records) {
       if (audit === undefined) return;
@@ -71,13 +71,13 @@ export async function openOtlp(options: OtlpOptions): Promise<Otlp | undefined> 
         try {
           audit(record);
         } catch (error) {
-          trouble.failed("audit", 1, error);
+          problems.failed("audit", 1, error);
         }
       }
     },
     close() {
       closing ??= within(flush(), CLOSE_LIMIT_MS).then((isDone) => {
-        if (!isDone) trouble.warn("not all telemetry was exported before the process ended");
+        if (!isDone) problems.warn("not all telemetry was exported before the process ended");
       });
       return closing;
     },

@@ -10,12 +10,12 @@ import { api, core, logs, metrics, resources, tracing } from "@opentelemetry/sdk
 import type { Instruments, LogLine } from "../../../base/index.ts";
 import type { BuildInfo } from "../process-metrics.ts";
 import { boundedRecords, boundedSpans, watchedMetrics } from "./bounded.ts";
+import type { ExportProblems, Queue } from "./export-problems.ts";
 import { metricExporterFor, recordExporterFor, spanExporterFor } from "./exporters.ts";
 import { producerOf } from "./metric-producer.ts";
 import { type AuditLike, emitAudit, emitLine } from "./records.ts";
 import type { OtlpSettings } from "./settings.ts";
 import { createTracing, type Tracing } from "./spans.ts";
-import type { Queue, Trouble } from "./trouble.ts";
 
 export interface Pipelines {
   readonly tracing: Tracing | undefined;
@@ -31,21 +31,21 @@ export interface PipelinesOptions {
   readonly sample: () => void;
   readonly build: BuildInfo;
   readonly nodeId: string;
-  readonly trouble: Trouble;
+  readonly problems: ExportProblems;
   readonly now: () => number;
 }
 
 export async function openPipelines(options: PipelinesOptions): Promise<Pipelines> {
-  const { settings, trouble, build } = options;
-  listenToLibraries(trouble);
+  const { settings, problems, build } = options;
+  listenToLibraries(problems);
   const resource = resourceOf(options);
-  const traces = await openTraces(settings, resource, trouble);
+  const traces = await openTraces(settings, resource, problems);
   const closers: (() => Promise<void>)[] = [];
   if (traces !== undefined) closers.push(() => traces.shutdown());
   const series = await openMetrics(options, resource);
   if (series !== undefined) closers.push(() => series.shutdown());
-  const lines = await openRecords("logs", settings, resource, trouble);
-  const records = await openRecords("audit", settings, resource, trouble);
+  const lines = await openRecords("logs", settings, resource, problems);
+  const records = await openRecords("audit", settings, resource, problems);
   for (const provider of [records, lines]) if (provider !== undefined) closers.push(() => provider.shutdown());
 
   const lineLogger = lines?.getLogger("gateway/log", build.version);
@@ -61,22 +61,22 @@ export async function openPipelines(options: PipelinesOptions): Promise<Pipeline
   };
 }
 
-async function openTraces(settings: OtlpSettings, resource: resources.Resource, trouble: Trouble) {
+async function openTraces(settings: OtlpSettings, resource: resources.Resource, problems: ExportProblems) {
   if (settings.traces.length === 0) return undefined;
   const exporters = await Promise.all(settings.traces.map(spanExporterFor));
-  const spanProcessors = exporters.map((exporter) => boundedSpans(exporter, settings.spanBounds, trouble));
+  const spanProcessors = exporters.map((exporter) => boundedSpans(exporter, settings.spanBounds, problems));
   return new tracing.BasicTracerProvider({ resource, spanProcessors });
 }
 
 async function openMetrics(options: PipelinesOptions, resource: resources.Resource) {
-  const { settings, trouble, build } = options;
+  const { settings, problems, build } = options;
   if (settings.metrics.length === 0) return undefined;
   const producer = producerOf({ ...options, scope: { name: "gateway/metrics", version: build.version } });
   const exporters = await Promise.all(settings.metrics.map(metricExporterFor));
   const readers = exporters.map(
     (exporter) =>
       new metrics.PeriodicExportingMetricReader({
-        exporter: watchedMetrics(exporter, trouble),
+        exporter: watchedMetrics(exporter, problems),
         exportIntervalMillis: settings.metricIntervalMs,
         exportTimeoutMillis: settings.metricTimeoutMs,
         metricProducers: [producer],
@@ -85,10 +85,15 @@ async function openMetrics(options: PipelinesOptions, resource: resources.Resour
   return new metrics.MeterProvider({ resource, readers });
 }
 
-async function openRecords(queue: Queue, settings: OtlpSettings, resource: resources.Resource, trouble: Trouble) {
+async function openRecords(
+  queue: Queue,
+  settings: OtlpSettings,
+  resource: resources.Resource,
+  problems: ExportProblems,
+) {
   if (settings.logs.length === 0) return undefined;
   const exporters = await Promise.all(settings.logs.map(recordExporterFor));
-  const processors = exporters.map((exporter) => boundedRecords(exporter, settings.recordBounds, queue, trouble));
+  const processors = exporters.map((exporter) => boundedRecords(exporter, settings.recordBounds, queue, problems));
   return new logs.LoggerProvider({ resource, processors });
 }
 
@@ -115,11 +120,11 @@ function resourceOf({ build, nodeId }: PipelinesOptions): resources.Resource {
 /**
  * Reports error messages of the libraries. Messages about failed exports are dropped, because these are counted where they occur.
  */
-function listenToLibraries(trouble: Trouble): void {
+function listenToLibraries(problems: ExportProblems): void {
   core.setGlobalErrorHandler(() => undefined);
   const complain = (message: string, ...rest: readonly unknown[]): void => {
     const details = rest.map((item) => (item instanceof Error ? item.message : typeof item === "string" ? item : ""));
-    trouble.complained([message, ...details].join(" ").trim());
+    problems.complained([message, ...details].join(" ").trim());
   };
   const ignore = (): void => undefined;
   api.diag.setLogger(

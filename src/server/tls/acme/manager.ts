@@ -24,7 +24,7 @@ interface ManagerOptions {
   /** Called after each effect. */
   readonly onStep: (effect: Effect, answer: Answer, world: World) => void;
   /** Called when something prevents all work, such as rows that cannot be opened here. */
-  readonly onTrouble: (message: string, error: unknown) => void;
+  readonly onProblem: (message: string, error: unknown) => void;
 }
 
 interface Manager {
@@ -43,7 +43,7 @@ const WRITE_ATTEMPTS = 5;
  */
 const ACCOUNTS_KEPT_MS = 30 * DAY;
 
-export function startManager({ store, hands, wanted, ready, onStep, onTrouble }: ManagerOptions): Manager {
+export function startManager({ store, hands, wanted, ready, onStep, onProblem }: ManagerOptions): Manager {
   const stop = new AbortController();
   let wake: () => void = () => undefined;
   /** Whether rows or leadership changed since the rows were last read. If so, `pause` returns at once. */
@@ -89,7 +89,7 @@ export function startManager({ store, hands, wanted, ready, onStep, onTrouble }:
         await store.caughtUp(signal);
         await lead(signal);
       } catch (error) {
-        if (!signal.aborted) onTrouble("the certificate cannot be renewed; this will be retried", error);
+        if (!signal.aborted) onProblem("the certificate cannot be renewed; this will be retried", error);
         await sleep(PAUSE_MS, undefined, { signal: stop.signal }).catch(() => undefined);
       }
     }
@@ -102,7 +102,7 @@ export function startManager({ store, hands, wanted, ready, onStep, onTrouble }:
       const rows = { account: store.read("account", ids.account), record: store.read("certificate", ids.record) };
       const locked = [rows.account, rows.record].find((it) => it.kind === "sealed");
       if (locked?.kind === "sealed") {
-        onTrouble(locked.message, undefined);
+        onProblem(locked.message, undefined);
         await pause(SEALED_PAUSE_MS, signal);
         continue;
       }

@@ -150,13 +150,13 @@ export function openAcme(options: AcmeOptions): Certificates {
     () => (seen.record?.failure == null ? 0 : seconds(seen.record.nextAttemptAt)),
   );
 
-  const troubles = new Map<string, number>();
+  const problemLoggedAt = new Map<string, number>();
   /** Logs a problem; repeated messages are logged once an hour. */
-  const onTrouble = (message: string, error: unknown): void => {
+  const onProblem = (message: string, error: unknown): void => {
     const at = now();
-    if (at - (troubles.get(message) ?? Number.NEGATIVE_INFINITY) < HOUR) return;
-    if (troubles.size > MAX_TROUBLES) troubles.clear();
-    troubles.set(message, at);
+    if (at - (problemLoggedAt.get(message) ?? Number.NEGATIVE_INFINITY) < HOUR) return;
+    if (problemLoggedAt.size > MAX_TROUBLES) problemLoggedAt.clear();
+    problemLoggedAt.set(message, at);
     log.warn(
       message,
       error === undefined ? {} : { why: error instanceof Error ? remoteText(error.message) : "unknown" },
@@ -201,15 +201,15 @@ export function openAcme(options: AcmeOptions): Certificates {
     store,
     wanted,
     ready: dns === undefined ? listening : undefined,
-    hands: { authority, store, dns, wanted, now, random, onTrouble },
+    hands: { authority, store, dns, wanted, now, random, onProblem },
     onStep,
-    onTrouble,
+    onProblem,
   });
 
   return {
     mode: "acme",
     current: () => seen.certificate,
-    standing() {
+    status() {
       const { record, sealed } = seen;
       const failure = record?.failure;
       return {

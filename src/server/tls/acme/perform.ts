@@ -40,7 +40,7 @@ export interface Hands {
   /** Returns a uniform random number in [0, 1). */
   readonly random: () => number;
   /** Called for problems outside an order. */
-  readonly onTrouble: (message: string, error: unknown) => void;
+  readonly onProblem: (message: string, error: unknown) => void;
 }
 
 type Doing<D extends Effect["do"]> = Extract<Effect, { readonly do: D }>;
@@ -242,7 +242,7 @@ async function download(
   // The authority's clock decides: by a clock that is a minute behind it, a new certificate would not be valid yet.
   const { notBefore, notAfter } = accepted(chain, key, wanted.names, at + (directory?.skewMs ?? 0));
   const certId = certIdOf(chain) ?? null;
-  const isToldWhen = directory === undefined || directory.renewalInfo !== undefined;
+  const hasRenewalInfo = directory === undefined || directory.renewalInfo !== undefined;
   return {
     chain,
     key,
@@ -253,7 +253,7 @@ async function download(
     renewAt: renewalTime(notBefore, notAfter, random()),
     account: thumbprint,
     window: null,
-    askAt: isToldWhen && certId !== null ? at : null,
+    askAt: hasRenewalInfo && certId !== null ? at : null,
   };
 }
 
@@ -271,7 +271,7 @@ function accepted(chain: string, key: string, names: readonly string[], now: num
   return read.certificate;
 }
 
-async function clean(records: readonly TxtRecord[], { dns, onTrouble }: Hands, signal: AbortSignal): Promise<Answer> {
+async function clean(records: readonly TxtRecord[], { dns, onProblem }: Hands, signal: AbortSignal): Promise<Answer> {
   // Without a DNS provider nobody can remove the records.
   if (dns === undefined) return { kind: "cleaned", left: [] };
   const left: TxtRecord[] = [];
@@ -281,7 +281,7 @@ async function clean(records: readonly TxtRecord[], { dns, onTrouble }: Hands, s
     } catch (error) {
       signal.throwIfAborted();
       left.push(record);
-      onTrouble(
+      onProblem(
         `the DNS record ${record.name} of a challenge could not be removed; this will be retried in an hour`,
         error,
       );
@@ -290,7 +290,7 @@ async function clean(records: readonly TxtRecord[], { dns, onTrouble }: Hands, s
   return { kind: "cleaned", left };
 }
 
-async function ask(issued: Issued, { authority, now, random, onTrouble }: Hands, signal: AbortSignal): Promise<Answer> {
+async function ask(issued: Issued, { authority, now, random, onProblem }: Hands, signal: AbortSignal): Promise<Answer> {
   const { certId, window: before } = issued;
   try {
     const { renewalInfo } = await authority.directory(signal);
@@ -302,7 +302,7 @@ async function ask(issued: Issued, { authority, now, random, onTrouble }: Hands,
     return { kind: "asked", window: window ?? null, askAt: askAgain(at, wait) };
   } catch (error) {
     signal.throwIfAborted();
-    onTrouble("renewal information is not available; the certificate is renewed by its lifetime", error);
+    onProblem("renewal information is not available; the certificate is renewed by its lifetime", error);
     return { kind: "asked", window: before, askAt: askAgain(now(), undefined) };
   }
 }

@@ -178,11 +178,11 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
 
   function openPool(first: Socket | undefined): Pool {
     let made = first;
-    const connectOnce: buildConnector.connector = (options, told) => {
+    const connectOnce: buildConnector.connector = (options, callback) => {
       const socket = made;
       made = undefined;
-      if (socket === undefined || socket.destroyed) connector(options, told);
-      else told(null, socket);
+      if (socket === undefined || socket.destroyed) connector(options, callback);
+      else callback(null, socket);
     };
     return new Pool(origin, {
       allowH2: true,

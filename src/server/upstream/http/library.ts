@@ -27,12 +27,12 @@ export function dispatchOver(
   send(pool, request, new LibraryHandler(handler, pool, replay));
 }
 
-function send(over: Dispatcher, { method, path, headers, body }: UpstreamRequest, told: LibraryHandler): void {
+function send(over: Dispatcher, { method, path, headers, body }: UpstreamRequest, handler: LibraryHandler): void {
   try {
     const options = { method: method as Dispatcher.HttpMethod, path, headers: headers as string[], body };
-    over.dispatch(options, told);
+    over.dispatch(options, handler);
   } catch (cause) {
-    told.onError(cause instanceof Error ? cause : new Error(String(cause)));
+    handler.onError(cause instanceof Error ? cause : new Error(String(cause)));
   }
 }
 

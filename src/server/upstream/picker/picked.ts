@@ -6,7 +6,7 @@ import { routeOver } from "../pools/round-robin.ts";
 import type { PickerSpec, PoolSpec } from "../pools/spec.ts";
 import type { UpstreamRequest } from "../ports.ts";
 import type { Route, Routed, Watch } from "../server.ts";
-import type { Exchange, FailedPick } from "./exchange.ts";
+import type { Exchange, FailedPick } from "./picker-exchange.ts";
 import type { Pickers, PickOutcome } from "./pickers.ts";
 
 export interface AskedFor {
@@ -35,7 +35,8 @@ export async function routeByPicker(
     timeoutMs: picker.timeoutMs,
   });
   const pick = await exchange.pick;
-  const recordOutcome = (outcome: PickOutcome): void => pickers.told(provider, outcome, performance.now() - begunAt);
+  const recordOutcome = (outcome: PickOutcome): void =>
+    pickers.recordOutcome(provider, outcome, performance.now() - begunAt);
   switch (pick.kind) {
     case "answered":
       recordOutcome(pick.answer.status === 429 ? "429" : "503");
@@ -56,7 +57,7 @@ export async function routeByPicker(
         preferred: picked,
         alone: picker.refusesOnError,
         model: pick.model,
-        watch: watching(exchange, () => pickers.told(provider, "evicted")),
+        watch: watching(exchange, () => pickers.recordOutcome(provider, "evicted")),
       });
     }
     default:

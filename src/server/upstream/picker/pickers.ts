@@ -3,7 +3,7 @@ import type { Instruments, Log } from "../../../base/index.ts";
 import { LATENCY_BOUNDS_SECONDS } from "../../../base/index.ts";
 import { type ExternalProcessorClient, type ExtProc, loadExtProc } from "../../ext-proc/index.ts";
 import type { PickerSpec } from "../pools/spec.ts";
-import { Exchange, type Question } from "./exchange.ts";
+import { Exchange, type Question } from "./picker-exchange.ts";
 
 export type PickOutcome =
   | "picked"
@@ -20,7 +20,7 @@ export interface Pickers {
   /** Starts an exchange. Returns a promise only until gRPC is loaded. */
   ask(spec: PickerSpec, question: Question): Exchange | Promise<Exchange>;
   /** Records the outcome of a query, or later of the request. */
-  told(provider: string, outcome: PickOutcome, ms?: number): void;
+  recordOutcome(provider: string, outcome: PickOutcome, ms?: number): void;
   /** Replaces the pickers, and connects to each ahead of the first query. */
   keepOnly(specs: readonly PickerSpec[]): void;
   close(): void;
@@ -58,7 +58,7 @@ export function openPickers(options: {
     ["provider"],
   );
   const clients = new Map<string, ExternalProcessorClient>();
-  const toldAt = new Map<string, number>();
+  const loggedAt = new Map<string, number>();
   let loaded: ExtProc | undefined;
 
   const clientAt = (spec: PickerSpec, extProc: ExtProc): ExternalProcessorClient => {
@@ -81,13 +81,13 @@ export function openPickers(options: {
       loaded === undefined
         ? load().then((extProc) => askWith(extProc, spec, question))
         : askWith(loaded, spec, question),
-    told(provider, outcome, ms) {
+    recordOutcome(provider, outcome, ms) {
       decisions?.with(provider, outcome).inc();
       if (ms !== undefined) seconds?.with(provider).observe(ms / 1_000);
       const problem = FAILURES.get(outcome);
       const key = `${provider}\0${outcome}`;
-      if (problem === undefined || now() - (toldAt.get(key) ?? Number.NEGATIVE_INFINITY) < TELL_EVERY_MS) return;
-      toldAt.set(key, now());
+      if (problem === undefined || now() - (loggedAt.get(key) ?? Number.NEGATIVE_INFINITY) < TELL_EVERY_MS) return;
+      loggedAt.set(key, now());
       log?.warn("the picker of a pool failed", { provider, outcome, problem });
     },
     keepOnly(specs) {

@@ -2,9 +2,9 @@
 import { isIP } from "node:net";
 import type { Log } from "../../../base/index.ts";
 import { fencedAs, isLoopback } from "./blocked-addresses.ts";
+import type { Names } from "./host-names.ts";
 import type { Member } from "./member.ts";
 import type { FencedWhy, PoolMetrics } from "./metrics.ts";
-import type { Names } from "./names.ts";
 import { RoundRobin } from "./round-robin.ts";
 import { type WatchedName, watchName } from "./watched-name.ts";
 
@@ -78,10 +78,10 @@ export function openMemberSet(options: MemberSetOptions): MemberSet {
     turns.members = [...staying, ...joining];
     byEndpoint = new Map(turns.members.map((member) => [member.endpoint, member]));
     for (const member of leaving) options.release(member);
-    problem = found ?? (turns.members.length === 0 ? fencedWords(left) : undefined);
+    problem = found ?? (turns.members.length === 0 ? fencedText(left) : undefined);
     metrics?.members(provider, subset, turns.members.length);
     metrics?.resolved(provider, subset, found === undefined ? "answered" : "failed");
-    logChange([problem, left.size === 0 ? undefined : fencedWords(left)].find((it) => it !== undefined));
+    logChange([problem, left.size === 0 ? undefined : fencedText(left)].find((it) => it !== undefined));
   };
 
   /** Logs a problem once per change, not per query. */
@@ -125,5 +125,5 @@ const FENCED: Readonly<Record<FencedWhy, string>> = {
   rebound: "it resolves to this machine, although it resolved to other machines before",
 };
 
-const fencedWords = (left: ReadonlyMap<FencedWhy, number>): string =>
+const fencedText = (left: ReadonlyMap<FencedWhy, number>): string =>
   [...left.keys()].map((why) => FENCED[why]).join("; ") || "the name has no address";

@@ -67,10 +67,10 @@ export class Member implements Server {
     this.#options = options;
     this.address = address;
     this.endpoint = isV6 ? `[${address}]:${port}` : `${address}:${port}`;
-    this.lookup = (_, { all }, told) => {
+    this.lookup = (_, { all }, callback) => {
       const family = isV6 ? 6 : 4;
-      if (all === true) told(null, [{ address, family }]);
-      else told(null, address, family);
+      if (all === true) callback(null, [{ address, family }]);
+      else callback(null, address, family);
     };
   }
 

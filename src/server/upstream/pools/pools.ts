@@ -3,10 +3,10 @@
 import { type Instruments, type Log, systemClock } from "../../../base/index.ts";
 import { type AskedFor, openPickers, routeByPicker } from "../picker/index.ts";
 import type { Route, Routed } from "../server.ts";
+import { createNames, type Names } from "./host-names.ts";
 import { type ConnectFailure, Member, type MemberState } from "./member.ts";
 import { type MemberSet, openMemberSet } from "./member-set.ts";
 import { createPoolMetrics } from "./metrics.ts";
-import { createNames, type Names } from "./names.ts";
 import { routeOver } from "./round-robin.ts";
 import type { PoolSpec } from "./spec.ts";
 

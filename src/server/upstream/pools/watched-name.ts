@@ -2,7 +2,7 @@
  * Keeps the addresses of one name, which is resolved again in the background when their TTL expires. Only requests before the
  * first answer wait.
  */
-import type { Family, FamilyAnswer, Names } from "./names.ts";
+import type { Family, FamilyAnswer, Names } from "./host-names.ts";
 
 /**
  * Limits of the TTL, in milliseconds. A TTL of zero would cause endless queries; with one of hours, removed servers would be kept

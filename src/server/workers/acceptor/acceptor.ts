@@ -76,7 +76,7 @@ export async function openAcceptor(
   const patience = new Map<Socket, NodeJS.Timeout>();
   let onIdle: (() => void) | undefined;
   let refused = 0;
-  let toldAt = Number.NEGATIVE_INFINITY;
+  let loggedAt = Number.NEGATIVE_INFINITY;
   const handedAgain = instruments
     .counter(
       "gateway_worker_handovers_repeated_total",
@@ -110,9 +110,9 @@ export async function openAcceptor(
     waiting.delete(socket);
     refused += 1;
     const at = performance.now();
-    if (at - toldAt >= TELL_MS) {
+    if (at - loggedAt >= TELL_MS) {
       log.warn("connections are refused, because no worker process accepts them", { refused, reason });
-      toldAt = at;
+      loggedAt = at;
       refused = 0;
     }
     if (isPlain) refuseConnection(socket);

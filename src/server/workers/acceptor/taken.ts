@@ -17,8 +17,8 @@ export function takeConnections(channel: Channel, take: (socket: Socket) => void
     closed += 1;
   };
   let last = 0;
-  process.on("message", (told: unknown, socket?: unknown) => {
-    const number = Number(told);
+  process.on("message", (message: unknown, socket?: unknown) => {
+    const number = Number(message);
     // A negative number asks whether an earlier connection has arrived.
     if (number < 0) {
       if (last < -number) channel.send("connections.lost", -number, true);

@@ -33,7 +33,7 @@ export function sendRefusals(channel: Channel): Pick<Refusals, "refused"> {
     refused(refusal) {
       const { caller, code, by, requestId } = refusal;
       const key = `${code}\0${by?.kind}\0${by?.name}\0${by?.key}\0${by?.keyId}\0${by?.bucket}\0${caller?.kind}\0${caller?.principal}`;
-      const refused = gathered.at(key, () => ({ refusal: toldOf(refusal), count: 0, last: "", at: 0 }));
+      const refused = gathered.at(key, () => ({ refusal: withoutKeyMetadata(refusal), count: 0, last: "", at: 0 }));
       refused.count += 1;
       refused.last = requestId;
       refused.at = Number(process.hrtime.bigint() / 1_000n);
@@ -42,7 +42,7 @@ export function sendRefusals(channel: Channel): Pick<Refusals, "refused"> {
 }
 
 /** Returns the refusal without a key's metadata, which the node does not need. */
-const toldOf = ({ caller, ...others }: Refusal): Refusal => ({
+const withoutKeyMetadata = ({ caller, ...others }: Refusal): Refusal => ({
   ...others,
   caller: caller?.key === undefined ? caller : { ...caller, key: { ...caller.key, metadata: {} } },
 });
@@ -62,7 +62,7 @@ export function takeRefusals(channel: Channel, refusals: Pick<Refusals, "refused
 export function sendFinished(channel: Channel): FinishedSink {
   let rows: FinishedRequest[] = [];
   let lately = 0;
-  let toldAt = Number.NEGATIVE_INFINITY;
+  let sentAt = Number.NEGATIVE_INFINITY;
   let isLooking = false;
   let telling: NodeJS.Immediate | undefined;
 
@@ -84,11 +84,11 @@ export function sendFinished(channel: Channel): FinishedSink {
   const look = (): void => {
     isLooking = false;
     const now = performance.now();
-    const isDue = lately <= FEW || now - toldAt >= LATEST_MS;
+    const isDue = lately <= FEW || now - sentAt >= LATEST_MS;
     lately = 0;
     if (rows.length > MAX_FINISHED) rows = rows.slice(-MAX_FINISHED);
     if (isDue) {
-      toldAt = now;
+      sentAt = now;
       telling ??= setImmediate(tellInTurns);
     } else lookLater();
   };

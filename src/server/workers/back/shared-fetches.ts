@@ -42,8 +42,8 @@ export function fetchThrough(channel: Channel): FetchShared {
     }
     if (!("turn" in answer)) return { ...(answer as SharedValue<never>), isOwn: false };
     const number = answer.turn;
-    const report = (told: Omit<FetchReport, "key" | "number">): void =>
-      channel.send("fetched", { key, number, ...told } satisfies FetchReport, true);
+    const report = (result: Omit<FetchReport, "key" | "number">): void =>
+      channel.send("fetched", { key, number, ...result } satisfies FetchReport, true);
     try {
       const { value, keepMs } = await fetch();
       report({ value, keepMs });

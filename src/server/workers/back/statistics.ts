@@ -56,7 +56,7 @@ export function sendStatistics(channel: Channel): RecordedStatistics {
           late.delete(sendFailure);
           clearTimeout(timer);
           const { error, ...others } = failure;
-          const providerError = error && { said: error.said };
+          const providerError = error && { reported: error.reported };
           const report: ReportedFailure = { provider, model, failure: { ...others, error: providerError } };
           channel.send("statistics.failed", report);
         };

@@ -4,8 +4,8 @@
  * the end of the event loop turn.
  */
 import type { Socket } from "node:net";
+import { BrokenFrame, frameOf, frameReader, MAX_ENTRY_LENGTH, MAX_FRAME_BYTES, PART_LENGTH } from "./channel-frames.ts";
 import { ChannelClosed, errorOf, faultOf } from "./faults.ts";
-import { BrokenFrame, frameOf, frameReader, MAX_ENTRY_LENGTH, MAX_FRAME_BYTES, PART_LENGTH } from "./frames.ts";
 
 const GATHER_MS = 1;
 const GATHER_BYTES = 64 * 1024;

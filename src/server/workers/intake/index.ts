@@ -1,4 +1,4 @@
-export { takeRecords } from "./connection.ts";
 export { type Intake, openIntake } from "./intake.ts";
-export type { IntakeAddress, Recorded } from "./protocol.ts";
+export type { IntakeAddress, Recorded } from "./intake-protocol.ts";
+export { takeRecords } from "./receive-records.ts";
 export { connectIntake, sendDecisions } from "./send.ts";

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openThread } from "../../../base/index.ts";
 import type { AuditTrail } from "../../audit/index.ts";
-import type { FromIntake, IntakeAddress, IntakeOptions, Recorded } from "./protocol.ts";
+import type { FromIntake, IntakeAddress, IntakeOptions, Recorded } from "./intake-protocol.ts";
 
 /** Maximum length of a socket path, in bytes. Systems allow 104 to 108. */
 const MAX_PATH_BYTES = 103;

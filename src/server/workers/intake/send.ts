@@ -8,7 +8,7 @@ import { GatewayError } from "../../../base/index.ts";
 import { eventText, RECORD_OVERHEAD_BYTES } from "../../audit/index.ts";
 import type { DecisionRecord } from "../../dataplane/index.ts";
 import { type Channel, openChannel } from "../channel/index.ts";
-import type { IntakeAddress, Sent } from "./protocol.ts";
+import type { IntakeAddress, Sent } from "./intake-protocol.ts";
 
 /**
  * Interval of checks, in milliseconds. The trail counts as unavailable when a record is not acknowledged for five checks, which

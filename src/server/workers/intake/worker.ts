@@ -9,8 +9,8 @@ import { workerData } from "node:worker_threads";
 import { threadCaller } from "../../../base/index.ts";
 import { openQueue } from "../../audit/index.ts";
 import { openChannel } from "../channel/index.ts";
-import { takeRecords } from "./connection.ts";
-import type { FromIntake, IntakeOptions } from "./protocol.ts";
+import type { FromIntake, IntakeOptions } from "./intake-protocol.ts";
+import { takeRecords } from "./receive-records.ts";
 
 /** Time to read the data that a dead worker left in its socket, in milliseconds. */
 const CLOSE_MS = 1_000;
@@ -26,8 +26,8 @@ function accept(socket: Socket): void {
   sockets.add(socket);
   const channel = openChannel(socket, () => undefined);
   let end: (() => void) | undefined;
-  channel.on("hello", (said) => {
-    if (said !== token) socket.destroy();
+  channel.on("hello", (helloToken) => {
+    if (helloToken !== token) socket.destroy();
     else
       end ??= takeRecords(channel, {
         queue,

@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 
 export interface LifeBounds {
   /** Maximum number of checks without a sign of life and without processor use. */
-  readonly looks: number;
+  readonly maxSilentChecks: number;
   /** Maximum processor time since the last sign of life, in milliseconds. */
   readonly busyMs: number;
 }
@@ -50,13 +50,13 @@ export function openLife({ everyMs, bounds, used }: LifeOptions, still: (why: st
     const moved = now !== undefined && last !== undefined && now > last;
     last = now;
     silent = moved ? 0 : silent + 1;
-    const { looks, busyMs } = bounds();
+    const { maxSilentChecks, busyMs } = bounds();
     const busy = (now ?? 0) - (atSign ?? 0);
-    if (silent < looks && busy < busyMs) return;
+    if (silent < maxSilentChecks && busy < busyMs) return;
     clearInterval(timer);
     const seconds = Math.round((silent * everyMs) / 1_000);
     still(
-      silent >= looks
+      silent >= maxSilentChecks
         ? `it has not responded for ${seconds} s`
         : `it has not responded while it used ${Math.round(busy / 1_000)} s of a processor`,
     );

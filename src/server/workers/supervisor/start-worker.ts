@@ -10,8 +10,8 @@ import type { Beat, Handover, Worker } from "./types.ts";
 
 const LOOK_MS = 1_000;
 /** Limits during the start, when a worker waits for disks, and loads and compiles without a pause. */
-const STARTING: LifeBounds = { looks: 30, busyMs: 300_000 };
-const SERVING: LifeBounds = { looks: 10, busyMs: 10_000 };
+const STARTING: LifeBounds = { maxSilentChecks: 30, busyMs: 300_000 };
+const SERVING: LifeBounds = { maxSilentChecks: 10, busyMs: 10_000 };
 
 interface WorkerProcess {
   readonly program: URL;

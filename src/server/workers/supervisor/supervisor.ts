@@ -4,7 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { anySignal } from "../../../base/index.ts";
 import { isProcessorScarce } from "./scarce.ts";
 import { startWorker } from "./start-worker.ts";
-import type { Standing, Supervisor, SupervisorOptions, Worker } from "./types.ts";
+import type { Supervisor, SupervisorOptions, Worker, WorkersStatus } from "./types.ts";
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 30_000;
@@ -33,7 +33,7 @@ export async function openSupervisor(options: SupervisorOptions): Promise<Superv
   const pauses = new Map<number, number>();
   const over = new AbortController();
   let restarted = 0;
-  let lastEnd: Standing["lastEnd"];
+  let lastEnd: WorkersStatus["lastEnd"];
   const restarts = instruments
     .counter("gateway_worker_restarts_total", "How often a worker process was replaced.")
     .with();
@@ -149,7 +149,7 @@ export async function openSupervisor(options: SupervisorOptions): Promise<Superv
   }
   all.catch(() => undefined);
   return {
-    standing: () => ({ wanted: count, serving: serving.size, restarts: restarted, lastEnd }),
+    status: () => ({ wanted: count, serving: serving.size, restarts: restarted, lastEnd }),
     serving: () => [...serving.values()].sort((a, b) => a.number - b.number),
     stopping,
     close,

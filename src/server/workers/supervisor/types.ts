@@ -57,7 +57,7 @@ export interface SupervisorOptions {
 }
 
 /** Status of the data plane's processes. */
-export interface Standing {
+export interface WorkersStatus {
   /** Configured number of workers. */
   readonly wanted: number;
   readonly serving: number;
@@ -71,7 +71,7 @@ export interface Standing {
 }
 
 export interface Supervisor {
-  standing(): Standing;
+  status(): WorkersStatus;
   /** Returns the workers that serve. */
   serving(): readonly Worker[];
   /** Stops replacing workers. */

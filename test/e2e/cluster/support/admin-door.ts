@@ -8,7 +8,7 @@ const CHANGE_MS = 60_000;
 const KIND = "model";
 
 export function adminDoor(socketPath: string): Door {
-  const client = createAdminClient({ door: { kind: "socket", path: socketPath } });
+  const client = createAdminClient({ address: { kind: "socket", path: socketPath } });
 
   const suspensions = async (isConsistent: boolean, timeLimitMs: number): Promise<Contents> => {
     const { items } = await client.call("list_suspensions", listing(isConsistent), { timeLimitMs });

@@ -88,7 +88,7 @@ export async function createOne(owner: Owner, options: Omit<NodesOptions, "ids">
 
 function createNode(owner: Owner, dir: string, id: string, ordinary: Document): TestNode {
   const nodePath = join(dir, "node.yaml");
-  const client = createAdminClient({ door: { kind: "socket", path: join(dir, "admin.sock") } });
+  const client = createAdminClient({ address: { kind: "socket", path: join(dir, "admin.sock") } });
   atEnd(owner, () => client.close());
   const programs: Program[] = [];
   const node: TestNode = {

@@ -50,7 +50,7 @@ async function asking<Answer>(
   { socketPath }: TestNode,
   work: (client: ReturnType<typeof createAdminClient>) => Promise<Answer>,
 ): Promise<Answer> {
-  const client = createAdminClient({ door: { kind: "socket", path: socketPath } });
+  const client = createAdminClient({ address: { kind: "socket", path: socketPath } });
   try {
     return await work(client);
   } finally {

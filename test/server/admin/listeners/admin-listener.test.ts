@@ -6,7 +6,7 @@ import { createServer } from "node:net";
 import { networkInterfaces } from "node:os";
 import { test } from "node:test";
 import { OPERATIONS } from "../../../../src/admin-api/index.ts";
-import type { CheckToken } from "../../../../src/server/admin/listeners/bearer-token.ts";
+import type { CheckToken } from "../../../../src/server/admin/listeners/token-authentication.ts";
 import { openNetwork } from "./support/open-network.ts";
 import { ask, codeOf, dial, untilClosed } from "./support/raw.ts";
 

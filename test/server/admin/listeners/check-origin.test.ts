@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { CheckToken } from "../../../../src/server/admin/listeners/bearer-token.ts";
+import type { CheckToken } from "../../../../src/server/admin/listeners/token-authentication.ts";
 import { openNetwork } from "./support/open-network.ts";
 import { ask, codeOf } from "./support/raw.ts";
 

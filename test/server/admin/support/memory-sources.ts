@@ -74,7 +74,7 @@ export function createMemorySources(now: () => number): MemorySources {
         const updated_at = new Date(at).toISOString();
         return [{ name, revision, writer, updated_at, by, state, message: message ?? null }];
       }),
-    onStanding(listener) {
+    onStatus(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },

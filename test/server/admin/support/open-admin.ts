@@ -232,7 +232,7 @@ export async function openAdmin(t: TestContext, over: Partial<Ports> = {}): Prom
   const plane = openPlane(ports, PERMIT_ALL);
   const peerCredentials = () => ({ uid: 1000, gid: 1000, pid: undefined });
   const door = await openAdminSocket({ path, plane, peerCredentials });
-  const client = createAdminClient({ door: { kind: "socket", path } });
+  const client = createAdminClient({ address: { kind: "socket", path } });
   t.after(async () => {
     client.close();
     await door.close();

@@ -16,7 +16,7 @@ async function takeSnapshot(bench: MachineBench): Promise<SnapshotRecord> {
   await bench.writer.flush();
   let record: SnapshotRecord | undefined;
   await bench.writer.between(async (store) => {
-    const { applied, configuration: of } = bench.writer.standing();
+    const { applied, configuration: of } = bench.writer.position();
     const { index, term } = applied;
     record = await store.writeSnapshot({ index, term, configuration: of }, new AbortController().signal);
   });
@@ -172,9 +172,9 @@ test("bug 33: a snapshot under load has the rows of one index, whatever is appli
   let taken: Promise<SnapshotRecord> | undefined;
   const { digest, applied } = bench.machine.state;
   await bench.writer.between(async (store) => {
-    const { index, term } = bench.writer.standing().applied;
+    const { index, term } = bench.writer.position().applied;
     assert.equal(index, applied.index);
-    const meta = { index, term, configuration: bench.writer.standing().configuration };
+    const meta = { index, term, configuration: bench.writer.position().configuration };
     taken = store.writeSnapshot(meta, new AbortController().signal);
   });
   for (let at = 0; at < 50; at += 1) await bench.apply(keyCommand(`after${at}`));

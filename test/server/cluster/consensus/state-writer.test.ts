@@ -70,7 +70,7 @@ function bench(t: TestContext): Bench {
     drained: 0,
     writer: createStateWriter({
       store: scripted,
-      standing: standing(1),
+      position: standing(1),
       onDrained: () => {
         made.drained += 1;
       },
@@ -96,9 +96,9 @@ test("changes in a short time are written together, each row once with its last 
   assert.deepEqual(disk.written, []);
   await gather();
   assert.deepEqual(disk.written, ["3: a=new b=undefined"]);
-  assert.equal(writer.standing().applied.index, 1, "not there before it has ended");
+  assert.equal(writer.position().applied.index, 1, "not there before it has ended");
   await end();
-  assert.equal(writer.standing().applied.index, 3);
+  assert.equal(writer.position().applied.index, 3);
 });
 
 test("changes during a write go into the next one", async (t) => {
@@ -149,7 +149,7 @@ test("flush writes pending changes without waiting for more", async (t) => {
   assert.equal(isFlushed, false);
   await end();
   await flushed;
-  assert.equal(writer.standing().applied.index, 3);
+  assert.equal(writer.position().applied.index, 3);
 });
 
 test("work between writes runs when none is in flight, and none begins meanwhile", async (t) => {
@@ -160,7 +160,7 @@ test("work between writes runs when none is in flight, and none begins meanwhile
   let finish: () => void = () => undefined;
   const first = writer.between(async (given) => {
     assert.equal(given, disk);
-    steps.push(`begins at ${writer.standing().applied.index}`);
+    steps.push(`begins at ${writer.position().applied.index}`);
     await new Promise<void>((resolve) => {
       finish = resolve;
     });
@@ -205,7 +205,7 @@ test("a replacement drops pending changes, and later ones go to the new store", 
     await new Promise<void>((resolve) => {
       finish = resolve;
     });
-    return { store: next, standing: standing(9) };
+    return { store: next, position: standing(9) };
   });
   await settled();
   writer.add([put("b")], standing(10));
@@ -213,7 +213,7 @@ test("a replacement drops pending changes, and later ones go to the new store", 
   assert.deepEqual([disk.written, next.written], [[], []]);
   finish();
   await replaced;
-  assert.equal(writer.standing().applied.index, 9);
+  assert.equal(writer.position().applied.index, 9);
   await gather();
   assert.deepEqual([disk.written, next.written], [[], ["10: b=1"]]);
 });
@@ -228,5 +228,5 @@ test("after a failed write no more is written, and the failure is reported once"
   await writer.flush();
   assert.deepEqual(disk.written, ["2: a=1"]);
   assert.equal(faults.length, 1);
-  assert.equal(writer.standing().applied.index, 1);
+  assert.equal(writer.position().applied.index, 1);
 });

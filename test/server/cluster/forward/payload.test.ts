@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { decodePayload, encodePayload } from "../../../../src/server/cluster/forward/payload.ts";
+import { decodePayload, encodePayload } from "../../../../src/server/cluster/forward/forward-frame.ts";
 import { WireError } from "../../../../src/server/cluster/wire/index.ts";
 
 test("header and body survive a round trip", () => {

@@ -79,7 +79,7 @@ for (const [canRejoin, isTold, isFinal] of [
   test(`a removal that ${by} is ${isFinal ? "" : "not "}final where the node ${canRejoin ? "may" : "cannot"} rejoin`, () => {
     const { removal, written } = start({ canRejoin });
     assert.equal(removal.isFinal(), false);
-    if (isTold) removal.told(20);
+    if (isTold) removal.reported(20);
     else removal.found(20);
     // A repeated notice changes nothing.
     removal.found(30);

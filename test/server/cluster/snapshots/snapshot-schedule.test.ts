@@ -161,7 +161,7 @@ test("a node without a state has no snapshot, and a stopping one starts none", a
   const made = await bench(t);
   const nothing = createSnapshots({
     storage: made.storage,
-    writer: { ...made.writer, standing: () => ({ ...made.writer.standing(), applied: { index: 0, term: 0, now: 0 } }) },
+    writer: { ...made.writer, position: () => ({ ...made.writer.position(), applied: { index: 0, term: 0, now: 0 } }) },
     lowestMatch: () => 0,
     isInstalling: () => false,
     onCompacted: () => undefined,

@@ -60,7 +60,7 @@ export async function machineBench(t: TestContext, dir = makeDir(t), nodeId = "a
   const faults: unknown[] = [];
   const writer = createStateWriter({
     store: storage.state(),
-    standing: { applied: state.applied, digest: state.digest, configuration },
+    position: { applied: state.applied, digest: state.digest, configuration },
     onDrained: () => undefined,
     onFault: (error) => faults.push(error),
   });

@@ -6,7 +6,7 @@ import { createPrivateKey, sign } from "node:crypto";
 import { canonical, canonicalParts, hashOf, NO_HASH, sealedLine } from "../../../../src/server/audit/audit-record.ts";
 import { acknowledgedLine, chainLine, journalLine, readJournal } from "../../../../src/server/audit/journal-format.ts";
 import { readLine } from "../../../../src/server/audit/verify/read-record.ts";
-import { decodePayload, encodePayload } from "../../../../src/server/cluster/forward/payload.ts";
+import { decodePayload, encodePayload } from "../../../../src/server/cluster/forward/forward-frame.ts";
 import * as records from "../../../../src/server/cluster/storage/log-records.ts";
 import * as snapshots from "../../../../src/server/cluster/transport/snapshot-frames.ts";
 import {

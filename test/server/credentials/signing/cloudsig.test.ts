@@ -83,7 +83,7 @@ test("a request is sent again if its time or its keys caused the refusal and oth
     const { judge } = present();
     assert.ok(judge);
     const first = judge.answered(status, (name) => headers[name], false);
-    const verdict = first === "read" ? judge.said(body) : first;
+    const verdict = first === "read" ? judge.bodyRead(body) : first;
     assert.equal(verdict, expected, `${status} ${JSON.stringify(headers)} ${body}`);
     if (verdict === "again") judge.repeated();
     assert.deepEqual(repeats, reason === undefined ? [] : [reason]);

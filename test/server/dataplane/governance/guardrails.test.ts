@@ -5,13 +5,13 @@ import { createInstruments, GatewayError, nullLog } from "../../../../src/base/i
 import { ANONYMOUS } from "../../../../src/server/auth/index.ts";
 import type { Annotation, Judgement, RuleDecision, RuleFault } from "../../../../src/server/core/guardrails/index.ts";
 import { createGuardrailMetrics } from "../../../../src/server/core/guardrails/index.ts";
-import type { Standing } from "../../../../src/server/dataplane/governance/effective-profile.ts";
+import type { EffectiveProfile } from "../../../../src/server/dataplane/governance/effective-profile.ts";
 import { settleAnswer, settleInspection } from "../../../../src/server/dataplane/governance/guardrails.ts";
 import type { DecisionRecord } from "../../../../src/server/dataplane/ports.ts";
 import type { Guarded } from "../../../../src/server/snapshot/index.ts";
 
 const REQUEST = { requestId: "r1", hop: "llm", route: "chat_completions", to: "sim", model: "m" } as const;
-const STANDING = { caller: ANONYMOUS, profile: { name: "team" } } as unknown as Standing;
+const STANDING = { caller: ANONYMOUS, profile: { name: "team" } } as unknown as EffectiveProfile;
 const NOTHING = { decisions: [], skipped: [], annotations: [], shadow: [], fpeDomainTooSmall: 0 };
 const FOUND = { byDetector: [], failures: [] };
 

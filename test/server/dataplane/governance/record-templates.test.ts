@@ -8,12 +8,12 @@ import { ANONYMOUS } from "../../../../src/server/auth/index.ts";
 import type { Decision, Verdict } from "../../../../src/server/core/policy/index.ts";
 import { settleVerdict } from "../../../../src/server/dataplane/governance/decide.ts";
 import type { DecidedRequest } from "../../../../src/server/dataplane/governance/decided-request.ts";
-import type { Standing } from "../../../../src/server/dataplane/governance/effective-profile.ts";
+import type { EffectiveProfile } from "../../../../src/server/dataplane/governance/effective-profile.ts";
 import { createDecisionMetrics } from "../../../../src/server/dataplane/governance/metrics.ts";
 import type { DecisionRecord } from "../../../../src/server/dataplane/ports.ts";
 
 const standings = ["team", "mcp", 'a "quoted" one'].map(
-  (name) => ({ caller: ANONYMOUS, profile: { name, budget: { name: "month" } } }) as unknown as Standing,
+  (name) => ({ caller: ANONYMOUS, profile: { name, budget: { name: "month" } } }) as unknown as EffectiveProfile,
 );
 const metrics = createDecisionMetrics(createInstruments());
 
@@ -37,7 +37,7 @@ function verdictOf(by: Decision): Verdict {
     : { kind: "deny", code: "policy_denied", message: "no", by, ...weighed };
 }
 
-function recorded(verdict: Verdict, request: DecidedRequest, standing: Standing): DecisionRecord {
+function recorded(verdict: Verdict, request: DecidedRequest, standing: EffectiveProfile): DecisionRecord {
   const records: DecisionRecord[] = [];
   const trail = { decided: (record: DecisionRecord) => void records.push(record), notRecognised() {} };
   settleVerdict(verdict, request, standing, { trail, metrics, log: nullLog, facts: { allowedBy: undefined } });

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readJson } from "../../../../src/server/core/dialects/index.ts";
-import { newSeed, readOwnId, tagOf } from "../../../../src/server/dataplane/responses/ids.ts";
 import { mayRefer, referredIn, withItems } from "../../../../src/server/dataplane/responses/references.ts";
+import { newSeed, readOwnId, tagOf } from "../../../../src/server/dataplane/responses/response-ids.ts";
 
 const SEED = newSeed(tagOf("n1"));
 const ID = `msg_${SEED}_0`;

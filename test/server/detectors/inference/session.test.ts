@@ -13,8 +13,8 @@ import {
   createSessions,
   type SessionsOptions,
 } from "../../../../src/server/detectors/inference/index.ts";
-import type { SessionWorker } from "../../../../src/server/detectors/inference/session/protocol.ts";
 import { startSessionProcess } from "../../../../src/server/detectors/inference/session/session-process.ts";
+import type { SessionWorker } from "../../../../src/server/detectors/inference/session/session-protocol.ts";
 import { startSessionWorker } from "../../../../src/server/detectors/inference/session/session-thread.ts";
 import { lookupClassifier, slowClassifier } from "../../../reference/inference/graphs.ts";
 import { wholeWords } from "../../../reference/inference/tokenizers.ts";

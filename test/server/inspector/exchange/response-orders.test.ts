@@ -98,7 +98,7 @@ test(`response messages in any order are answered correctly (SEED=${SEED})`, () 
       else if (what < 5 && !isJudged) {
         isJudged = true;
         took(exchange.decided(one([{ kind: "allow" }, { kind: "rewrite", body: Buffer.from("w") }] as const)));
-      } else if (what < 8 && fed !== "" && !isEnded) took(exchange.told(news()));
+      } else if (what < 8 && fed !== "" && !isEnded) took(exchange.reported(news()));
       else {
         const arrival = one([
           response.headers(below(6) === 0),
@@ -109,7 +109,7 @@ test(`response messages in any order are answered correctly (SEED=${SEED})`, () 
         if (arrival.kind === "body") chunks += 1;
         log.push(`${arrival.kind} ${JSON.stringify(arrival)}`);
         if (took(exchange.arrived(arrival))) {
-          if (below(2) === 0 && !isEnded) took(exchange.told(news()));
+          if (below(2) === 0 && !isEnded) took(exchange.reported(news()));
           took(exchange.fed());
         }
       }

@@ -38,12 +38,12 @@ export function exchange(terms: Partial<ExchangeTerms> = {}): Told {
     arrive(arrival, news = []) {
       const steps = [...opened.arrived(arrival)];
       if (steps.some((step) => step.do === "feed")) {
-        for (const one of news) steps.push(...opened.told(one));
+        for (const one of news) steps.push(...opened.reported(one));
         steps.push(...opened.fed());
       }
       return told(steps);
     },
-    tell: (news) => told(opened.told(news)),
+    tell: (news) => told(opened.reported(news)),
     decide: (verdict) => told(opened.decided(verdict)),
     leave: () => told(opened.left()),
     isOver: opened.isOver,

@@ -15,7 +15,7 @@ const WHOSE = {
   caller: "ci",
   model: "gpt-fast",
   durationMs: 812.2,
-  error: { said: { type: "server_error", code: null } },
+  error: { reported: { type: "server_error", code: null } },
 } as const;
 
 const NO_SECRET = { kind: "problem", message: "none", missing: true } as const;

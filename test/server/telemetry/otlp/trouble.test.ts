@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createInstruments, type LogFields, nullLog } from "../../../../src/base/index.ts";
-import { createTrouble } from "../../../../src/server/telemetry/otlp/trouble.ts";
+import { createExportProblems } from "../../../../src/server/telemetry/otlp/export-problems.ts";
 import { freePort } from "../../../e2e/support/ports.ts";
 import { eventually } from "../../../e2e/support/wait.ts";
 import { startBlackhole, startCollector } from "./collector.ts";
@@ -13,7 +13,7 @@ const DROPPED = "gateway_telemetry_dropped_total";
 function watched() {
   const said: { readonly message: string; readonly fields: LogFields | undefined; readonly speaking: boolean }[] = [];
   let at = 1_000_000;
-  const trouble = createTrouble({
+  const trouble = createExportProblems({
     instruments: createInstruments(),
     log: {
       ...nullLog,

@@ -81,7 +81,7 @@ async function issueWithDeath(authority: Pebble, at: number, when: "before" | "a
   const two = open(cluster, "n2", settings);
   door.answerers = [two.challenge];
   await new Promise<void>((done, fail) => {
-    const limit = setTimeout(() => fail(new Error(`${when} ${at}: ${JSON.stringify(two.standing())}`)), 10_000);
+    const limit = setTimeout(() => fail(new Error(`${when} ${at}: ${JSON.stringify(two.status())}`)), 10_000);
     const look = (): void => {
       if (two.current() === undefined) return;
       clearTimeout(limit);

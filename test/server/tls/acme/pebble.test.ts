@@ -66,7 +66,7 @@ const settingsOf = ({ directory, roots }: Pebble, more: Partial<AcmeSettings> = 
 /** Resolves once `found` returns something; it is called after every change. */
 function until<T>(acme: Certificates, found: () => T | undefined): Promise<T> {
   return new Promise((resolve, reject) => {
-    const limit = setTimeout(() => reject(new Error(`not in time: ${JSON.stringify(acme.standing())}`)), 30_000);
+    const limit = setTimeout(() => reject(new Error(`not in time: ${JSON.stringify(acme.status())}`)), 30_000);
     const look = (): void => {
       const value = found();
       if (value === undefined) return;
@@ -80,7 +80,7 @@ function until<T>(acme: Certificates, found: () => T | undefined): Promise<T> {
 }
 
 const issued = (acme: Certificates): Promise<Certificate> => until(acme, () => acme.current());
-const failure = (acme: Certificates) => until(acme, () => acme.standing().failure);
+const failure = (acme: Certificates) => until(acme, () => acme.status().failure);
 
 test("a certificate is ordered by the leader, validated at other nodes, and served by all", skip, async () => {
   const authority = await pebble();
@@ -96,7 +96,7 @@ test("a certificate is ordered by the leader, validated at other nodes, and serv
   assert.ok(door.asked() > 0);
   const leaf = new X509Certificate(one?.chain ?? "");
   assert.ok(leaf.checkPrivateKey((await import("node:crypto")).createPrivateKey(one?.key ?? "")));
-  const standing = nodes[1]?.standing();
+  const standing = nodes[1]?.status();
   assert.equal(standing?.failure, undefined);
   assert.equal(standing?.step, undefined);
   const life = Date.parse(leaf.validTo) - Date.parse(leaf.validFrom);
@@ -120,7 +120,7 @@ test("an account is bound if the authority requires it, and missing settings are
   const lacking = await failure(without);
   assert.equal(lacking.reason, "eab");
   assert.match(lacking.message, /tls\.eab/);
-  assert.ok((without.standing().nextAttempt ?? 0) > Date.now() + 50_000);
+  assert.ok((without.status().nextAttempt ?? 0) > Date.now() + 50_000);
   await without.close();
   const [line] = told.filter(({ level }) => level === "error");
   assert.equal(line?.message, "no certificate could be obtained");
@@ -128,7 +128,7 @@ test("an account is bound if the authority requires it, and missing settings are
   // Another binding is tried at once, whatever wait the last failure requested.
   const wrong = open(cluster, "n1", settingsOf(authority, { eab: { ...EAB, macKey: "AAAA" } }), told);
   assert.equal(
-    (await until(wrong, () => (wrong.standing().failures === 2 ? wrong.standing().failure : undefined))).reason,
+    (await until(wrong, () => (wrong.status().failures === 2 ? wrong.status().failure : undefined))).reason,
     "eab",
   );
   await wrong.close();
@@ -153,7 +153,7 @@ test("a name that cannot be validated is reported, and the previous certificate 
   assert.equal(reason, "validation");
   assert.match(message, /two\.example\.com/);
   assert.equal(acme.current()?.serial, serial);
-  assert.equal(acme.standing().failures, 1);
+  assert.equal(acme.status().failures, 1);
 });
 
 test("a name that the authority refuses is reported as refused", skip, async () => {

@@ -65,10 +65,10 @@ function open(owner: Owner, { cluster = createMemoryCluster(), aheadMs = 0, emai
       cluster.lead("n1");
     },
     async ended() {
-      const { failures } = acme.standing();
+      const { failures } = acme.status();
       const serial = acme.current()?.serial;
       await eventually("the end of an attempt", () => {
-        const standing = acme.standing();
+        const standing = acme.status();
         return standing.failures > failures || (standing.step === undefined && acme.current()?.serial !== serial);
       });
     },
@@ -100,7 +100,7 @@ for (const [what, issues, words] of REFUSED) {
     stub.issues = issues;
     const { cluster, acme, ended } = open(t);
     await ended();
-    const { failure, failures, nextAttempt } = acme.standing();
+    const { failure, failures, nextAttempt } = acme.status();
     assert.equal(failure?.reason, "bad_certificate", failure?.message);
     assert.match(failure.message, words);
     assert.equal(acme.current(), undefined);
@@ -118,7 +118,7 @@ test("the previous certificate stays if the next has another key", async (t) => 
   stub.issues = (names) => ({ names });
   pass(80 * DAY);
   await ended();
-  assert.equal(acme.standing().failure?.reason, "bad_certificate");
+  assert.equal(acme.status().failure?.reason, "bad_certificate");
   assert.equal(acme.current(), before);
 });
 
@@ -127,7 +127,7 @@ test("a clock minutes behind the authority's accepts a new certificate; one hour
     stub.issues = (names, publicKey) => ({ names, publicKey, notBefore: Date.now() - 1_000 });
     const { acme, ended } = open(t, { aheadMs });
     await ended();
-    assert.equal(acme.standing().failure, undefined);
+    assert.equal(acme.status().failure, undefined);
     assert.deepEqual(acme.current()?.names, NAMES);
   }
   stub.orders.length = 0;
@@ -137,8 +137,8 @@ test("a clock minutes behind the authority's accepts a new certificate; one hour
   ] as const) {
     const { acme, ended } = open(t, { aheadMs });
     await ended();
-    assert.equal(acme.standing().failure?.reason, "clock_skew");
-    assert.match(acme.standing().failure?.message ?? "", words);
+    assert.equal(acme.status().failure?.reason, "clock_skew");
+    assert.match(acme.status().failure?.message ?? "", words);
   }
   assert.deepEqual(stub.orders, []);
 });
@@ -159,7 +159,7 @@ test("a renewal names what it replaces, and is ordered without it if the authori
     stub.refuse = ({ replaces }) => (replaces === undefined ? undefined : { status, type, detail });
     pass(80 * DAY);
     await ended();
-    assert.equal(acme.standing().failure, undefined);
+    assert.equal(acme.status().failure, undefined);
   }
   const third = stub.orders[3]?.replaces;
   assert.deepEqual(
@@ -172,7 +172,7 @@ test("a renewal names what it replaces, and is ordered without it if the authori
     replaces === undefined ? undefined : { status: 400, type: "malformed", detail: "no" };
   pass(80 * DAY);
   await ended();
-  assert.equal(acme.standing().failure?.reason, "ca_answer", "another fault is not taken for that");
+  assert.equal(acme.status().failure?.reason, "ca_answer", "another fault is not taken for that");
 });
 
 test("an authority without renewal information gets no replaced certificate", async (t) => {
@@ -202,7 +202,7 @@ test("a current window causes one renewal, and broken renewal information falls 
   assert.equal(stub.orders.length, 2);
   const current = acme.current();
   assert.ok(current);
-  const share = ((acme.standing().nextRenewal ?? 0) - current.notBefore) / (current.notAfter - current.notBefore);
+  const share = ((acme.status().nextRenewal ?? 0) - current.notBefore) / (current.notAfter - current.notBefore);
   assert.ok(share > 0.64 && share < 0.67, `${share}`);
 });
 

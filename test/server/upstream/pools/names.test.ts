@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { createNames, type NameAnswer, searched } from "../../../../src/server/upstream/pools/names.ts";
+import { createNames, type NameAnswer, searched } from "../../../../src/server/upstream/pools/host-names.ts";
 import { dnsServer } from "../../../e2e/support/dns.ts";
 import { atEnd } from "../../../e2e/support/wait.ts";
 

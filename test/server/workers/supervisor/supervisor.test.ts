@@ -6,7 +6,12 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { createInstruments, type Log, type LogFields, nullLog, programOf } from "../../../../src/base/index.ts";
-import { openLife, openLooks, openSupervisor, type Supervisor } from "../../../../src/server/workers/index.ts";
+import {
+  openLife,
+  openSupervisor,
+  type Supervisor,
+  startLivenessChecks,
+} from "../../../../src/server/workers/index.ts";
 import { eventually } from "../../../e2e/support/wait.ts";
 
 const here = (name: string): URL => new URL(name, import.meta.url);
@@ -53,7 +58,7 @@ async function keepOne(t: TestContext): Promise<Kept> {
 
 test("a silent process is judged by its processor time", (t) => {
   t.mock.timers.enable({ apis: ["setInterval"] });
-  const bounds = { looks: 30, busyMs: 300_000 };
+  const bounds = { maxSilentChecks: 30, busyMs: 300_000 };
   const judge = (perLook: number | undefined, looks: number, hear = 0): string | undefined => {
     let used = 0;
     let why: string | undefined;
@@ -129,7 +134,7 @@ test("the log says how a worker ended, and each failed restart is counted", asyn
   const [worker] = kept.serving();
   assert.ok(worker);
   assert.equal(restarts(), 0);
-  assert.deepEqual(kept.standing(), { wanted: 1, serving: 1, restarts: 0, lastEnd: undefined });
+  assert.deepEqual(kept.status(), { wanted: 1, serving: 1, restarts: 0, lastEnd: undefined });
   await writeFile(broken, "");
   process.kill(worker.pid, "SIGKILL");
   const failed = await eventually("two that did not start", () => {
@@ -140,13 +145,13 @@ test("the log says how a worker ended, and each failed restart is counted", asyn
   assert.equal(ended?.["by"], "SIGKILL");
   assert.match(String(failed[0]?.["error"]), /worker 1 ended while it started \(status 7\)/);
   assert.ok(restarts() >= 2, `${restarts()}`);
-  const { wanted, serving, lastEnd } = kept.standing();
+  const { wanted, serving, lastEnd } = kept.status();
   assert.deepEqual([wanted, serving, lastEnd], [1, 0, { at: NOW, by: "SIGKILL" }]);
 });
 
 test("a supervisor that was delayed itself kills no worker for it", async () => {
   let isSilent = false;
-  const looks = openLooks({ everyMs: 2, most: 10 }, () => {
+  const looks = startLivenessChecks({ everyMs: 2, most: 10 }, () => {
     isSilent = true;
   });
   const until = performance.now() + 200;

@@ -6,7 +6,7 @@
 import type { AggregateName, Value } from "../plan.ts";
 import { type Budget, StatementError } from "./budget.ts";
 import { type Cell, compare, keyText } from "./compare.ts";
-import { textOf } from "./texts.ts";
+import { textOf } from "./text-functions.ts";
 import { numeric, total } from "./values.ts";
 
 /** Aggregate function: initial state of a group, and its change by a value that is not NULL. */

@@ -1,6 +1,6 @@
 /** Runs plans over rows with the restricted SQL engine. Loaded in the worker only. */
 
-export { answerOf } from "./answer.ts";
 export { StatementError } from "./budget.ts";
 export type { Row } from "./engine.ts";
+export { answerOf } from "./format-rows.ts";
 export { openMachine } from "./machine.ts";

@@ -6,7 +6,7 @@
 import type { Value } from "../plan.ts";
 import { StatementError } from "./budget.ts";
 import type { Cell } from "./compare.ts";
-import { textOf, unitsAt } from "./texts.ts";
+import { textOf, unitsAt } from "./text-functions.ts";
 
 export function isLike(value: Cell, pattern: Cell, escaping?: Cell): Value {
   if (value == null || pattern == null || escaping === null) return null;

@@ -9,7 +9,7 @@ import { type Budget, StatementError } from "./budget.ts";
 import { type Cell, compare, isEqual, spelled } from "./compare.ts";
 import { jsonLength, jsonText } from "./json.ts";
 import { isLike } from "./like.ts";
-import { texts } from "./texts.ts";
+import { texts } from "./text-functions.ts";
 
 export type Operations = Readonly<Record<Operation, (...args: readonly Cell[]) => Value>>;
 

@@ -1,4 +1,5 @@
 export { type A2aFaultKind, a2aFault } from "./a2a-faults.ts";
+export { a2aAnswerTexts, a2aRequestTexts, isOldAnswer, readA2aParams } from "./a2a-texts.ts";
 export { type CardReading, type CardTerms, cardPayloads, projectCard } from "./card.ts";
 export { type OwnCardReading, readOwnCard } from "./own-card.ts";
 export { asksForPush } from "./push.ts";
@@ -11,5 +12,4 @@ export {
   doubtInMessage,
   isA2aMethod,
   readA2aRequest,
-} from "./read-request.ts";
-export { a2aAnswerTexts, a2aRequestTexts, isOldAnswer, readA2aParams } from "./texts.ts";
+} from "./read-a2a-request.ts";

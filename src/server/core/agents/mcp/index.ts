@@ -1,4 +1,16 @@
 export { decodeHeaderValue, encodeHeaderValue } from "./header-values.ts";
+export {
+  MCP_METHODS,
+  type McpOutcome,
+  type McpRequestTexts,
+  mcpAnswerTexts,
+  mcpOutcome,
+  mcpRequestTexts,
+  type RewrittenRequest,
+  readMcpParams,
+  readMcpReply,
+  withMirrors,
+} from "./mcp-texts.ts";
 export { type Arrival, isForeignPage } from "./origin.ts";
 export {
   argumentsOf,
@@ -13,17 +25,5 @@ export {
   mcpNameIn,
   NOT_A_POST,
   readMcpRequest,
-} from "./read-request.ts";
-export {
-  MCP_METHODS,
-  type McpOutcome,
-  type McpRequestTexts,
-  mcpAnswerTexts,
-  mcpOutcome,
-  mcpRequestTexts,
-  type RewrittenRequest,
-  readMcpParams,
-  readMcpReply,
-  withMirrors,
-} from "./texts.ts";
+} from "./read-mcp-request.ts";
 export { answerFromCache, filterTools, type Shareable, shareableOf } from "./tools-list.ts";

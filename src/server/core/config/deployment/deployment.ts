@@ -9,7 +9,7 @@ import { auth } from "./auth.ts";
 import { budgets } from "./budgets.ts";
 import { credentials } from "./credentials.ts";
 import { guardrails } from "./guardrails/index.ts";
-import { a2a, a2aCards, mcp } from "./hops.ts";
+import { a2a, a2aCards, mcp } from "./mcp-and-a2a.ts";
 import { models } from "./models.ts";
 import { catalogOverlays } from "./overlays.ts";
 import { profiles } from "./profiles.ts";

@@ -52,7 +52,7 @@ export function isHttpsUrl(url: string): boolean {
 const MAX_USER_ID_LENGTH = 256;
 
 /** Returns whether the end user's id may be sent to a messages provider. */
-export function isToldUserId(id: string): boolean {
+export function isSendableUserId(id: string): boolean {
   return id.length <= MAX_USER_ID_LENGTH && isOpaqueId(id);
 }
 

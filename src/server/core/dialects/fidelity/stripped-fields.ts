@@ -28,7 +28,7 @@ export function withoutStripped(
   { form, to, request, stripped }: StrippedRequest,
 ): readonly Loss[] {
   const fields = objectOf(request);
-  if (fields === undefined || ![...stripped].some((name) => isSaid(fields[name]))) return lost;
+  if (fields === undefined || ![...stripped].some((name) => isSet(fields[name]))) return lost;
   // `usesOf` reports nothing for a `responses` request that is not translated, so it is read as for chat.
   const read = form === "responses" && to === form ? "chat" : to;
   const rest = Object.fromEntries(Object.entries(fields).filter(([name]) => !stripped.has(name)));
@@ -55,7 +55,7 @@ export function withoutStripped(
   ];
 }
 
-const isSaid = (value: unknown): boolean => value !== undefined && value !== null;
+const isSet = (value: unknown): boolean => value !== undefined && value !== null;
 
 /** Returns where a loss occurs in the remaining request, since the first place may have been in a removed field. */
 const placeIn = ({ untranslatable }: ReturnType<typeof usesOf>, { capability, place }: Loss): string | undefined =>

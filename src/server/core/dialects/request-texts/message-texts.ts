@@ -5,7 +5,7 @@
 import { type UninspectedMembers, uninspectedIn } from "../uninspected.ts";
 import type { Collector, Context } from "./collector.ts";
 import type { Channel } from "./joined.ts";
-import { MEDIA_BLOCKS, readCarried } from "./media.ts";
+import { MEDIA_BLOCKS, readCarried } from "./media-blocks.ts";
 import { type Node, type ObjectNode, oneString, stringIn } from "./text-tree.ts";
 import type { TextKind } from "./types.ts";
 

@@ -3,12 +3,12 @@ import type { Way } from "../fidelity/capabilities.ts";
 import type { JsonSource } from "../json/json-source.ts";
 import type { Form } from "../routes/routes.ts";
 import { responsesToChat, responsesToMessages } from "./from-responses/request.ts";
-import { messageAsChunks, messageToChat } from "./to-compat/answer.ts";
+import { openChunkStream } from "./to-compat/chunk-stream.ts";
+import { messageAsChunks, messageToChat } from "./to-compat/message-to-chat.ts";
 import { messagesToChat } from "./to-compat/request.ts";
-import { openChunkStream } from "./to-compat/stream.ts";
-import { chatAsEvents, chatToMessage } from "./to-messages/answer.ts";
+import { chatAsEvents, chatToMessage } from "./to-messages/chat-to-message.ts";
+import { openEventStream } from "./to-messages/event-stream.ts";
 import { chatToMessages } from "./to-messages/request.ts";
-import { openEventStream } from "./to-messages/stream.ts";
 import { responsesReading } from "./to-responses/answer-to-response.ts";
 import type { AnswerReading, AnswerStamp, AnswerTerms, ChannelTerms, StreamTranslation, Translated } from "./types.ts";
 

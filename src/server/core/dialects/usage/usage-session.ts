@@ -21,7 +21,7 @@ export interface SessionUsage {
    * Returns the minimum usage of the response in progress, one token for each of its deltas, or `undefined` if there is none.
    * Used for a session that ends within a response.
    */
-  untold(): Usage | undefined;
+  minimumUsage(): Usage | undefined;
 }
 
 export interface SessionAnswer {
@@ -47,7 +47,7 @@ export function createSessionUsage(): SessionUsage {
   const seen = new Set<string>();
   let deltas = 0;
   return {
-    untold: () => (deltas === 0 ? undefined : saying(deltas)),
+    minimumUsage: () => (deltas === 0 ? undefined : saying(deltas)),
     read(message, isBinary) {
       if (isBinary) return undefined;
       if (!mayTellUsageIn(message)) {

@@ -28,7 +28,7 @@ export const NO_USAGE: Usage = {
  * Returns the larger count of each class, since reported usage never decreases. The total is at least the reported one, or the
  * sum of input and output if none was reported.
  */
-export function raiseUsage(before: Usage, now: Usage, isTotalTold: boolean): Usage {
+export function raiseUsage(before: Usage, now: Usage, isTotalReported: boolean): Usage {
   const inputTokens = Math.max(before.inputTokens, now.inputTokens);
   const outputTokens = Math.max(before.outputTokens, now.outputTokens);
   const cachedInputTokens = Math.max(before.cachedInputTokens, now.cachedInputTokens);
@@ -36,7 +36,7 @@ export function raiseUsage(before: Usage, now: Usage, isTotalTold: boolean): Usa
   return {
     inputTokens,
     outputTokens,
-    totalTokens: Math.max(before.totalTokens, now.totalTokens, isTotalTold ? 0 : inputTokens + outputTokens),
+    totalTokens: Math.max(before.totalTokens, now.totalTokens, isTotalReported ? 0 : inputTokens + outputTokens),
     cachedInputTokens,
     cacheCreationInputTokens: Math.min(created, inputTokens - cachedInputTokens),
     reasoningTokens: Math.max(before.reasoningTokens, now.reasoningTokens),

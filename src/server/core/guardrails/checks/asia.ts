@@ -1,6 +1,6 @@
 /** Check digits of identity and company numbers of Asia, Africa and Oceania. Source: guardrails reference, 1.4. */
 
-import { isDate, isShortDate } from "./dates.ts";
+import { isDate, isShortDate } from "./identity-dates.ts";
 import { base36At, isBase36 } from "./letters.ts";
 import { digitAt, isDigits, isLuhn, isRepeated, isVerhoeff, isWeighted, weightedSum } from "./numerals.ts";
 

@@ -1,6 +1,6 @@
 /** Check digits of identity and tax numbers of Europe. Source: guardrails reference, 1.4. */
 
-import { isDate, isShortDate } from "./dates.ts";
+import { isDate, isShortDate } from "./identity-dates.ts";
 import { base36At } from "./letters.ts";
 import { digitAt, digitSum, isDigits, isLuhn, isMod11And10, isRepeated, isWeighted, remainder } from "./numerals.ts";
 

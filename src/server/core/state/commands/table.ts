@@ -14,7 +14,7 @@ import { ringActivate, ringAdd, ringDrop, ringRewrap, secretDelete, secretPut, s
 import { sourceDelete, sourcePut, sourceRollback } from "./sources.ts";
 import { suspensionDelete, suspensionPut } from "./suspensions.ts";
 import { usageReport } from "./usage.ts";
-import { usedAdd } from "./used.ts";
+import { usedAdd } from "./usage-increments.ts";
 
 const RULES: readonly CommandRule[] = [
   nodeStart,

@@ -31,7 +31,7 @@ interface AnswerTerms {
   /** Called when the server announces that its tools have changed. */
   readonly toolsChanged: () => void;
   /** Receives each message of the answer as the server sent it. */
-  readonly told: (message: string) => void;
+  readonly onMessage: (message: string) => void;
   /** Calls `begin` once a client has waited long for the beginning of a stream. */
   readonly silent: (begin: () => void) => void;
 }
@@ -301,10 +301,10 @@ export class AgentAnswer implements Downstream {
 
   /** Returns the text to send, or `undefined` if the answer is refused. */
   #message(message: string, status: number): Later<string | undefined> {
-    const { call, shows, listed, toolsChanged, told } = this.#terms;
+    const { call, shows, listed, toolsChanged, onMessage } = this.#terms;
     const { answer } = call;
     const isMessage = this.#mode === "events" || this.#isJson;
-    if (isMessage) told(message);
+    if (isMessage) onMessage(message);
     if (isMessage && answer.isOld(message, status)) return this.#refuseOld();
     if (repeats(this.#terms.exchange.upstream.bearsCredential, message)) {
       const { noun } = nounOf(call);

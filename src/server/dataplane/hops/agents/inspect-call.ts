@@ -11,13 +11,13 @@ import { type Holding, readingBytes } from "../../../memory/index.ts";
 import type { Guard, Restorer } from "../../../snapshot/index.ts";
 import type { Exchange } from "../../exchange.ts";
 import type { DecidedRequest } from "../../governance/decided-request.ts";
-import type { Standing } from "../../governance/effective-profile.ts";
-import { type BesideVerdict, inspectSegments } from "../../governance/inspecting.ts";
+import type { EffectiveProfile } from "../../governance/effective-profile.ts";
+import { type BesideVerdict, inspectSegments } from "../../governance/inspect-segments.ts";
 import { type AgentCall, type CallTexts, hasArguments } from "./agent-call.ts";
 
 interface InspectingCall {
   readonly exchange: Exchange;
-  readonly standing: Standing;
+  readonly effective: EffectiveProfile;
   readonly decided: DecidedRequest;
   /** Body of the call without its content encoding. */
   readonly plain: Buffer;
@@ -39,7 +39,7 @@ export interface InspectedCall {
 export async function inspectCall(
   guard: Guard,
   call: AgentCall,
-  { exchange, standing, decided, plain, held, sinks, restorer }: InspectingCall,
+  { exchange, effective, decided, plain, held, sinks, restorer }: InspectingCall,
 ): Promise<InspectedCall> {
   const reading = guard.inspectsBody ? readingBytes(plain) : 0;
   held.hold(reading);
@@ -48,11 +48,11 @@ export async function inspectCall(
   const bodyTexts = texts?.texts ?? [];
   const segments = [...bodyTexts, ...envelopeSegments(guard, exchange.request.rawHeaders, "")];
   const occasion = {
-    variables: variablesOf(call, standing),
+    variables: variablesOf(call, effective),
     rewriting: createRewriting(),
     tracer: exchange.report.span,
   };
-  const what = { exchange, standing, request: decided, sinks };
+  const what = { exchange, effective, request: decided, sinks };
   const restores = restorer && hasArguments(call) ? turningBack(bodyTexts, call.fronted.restore, restorer) : undefined;
   const { changes, beside } = await inspectSegments(guard, segments, { ...occasion, restores }, what);
   const verdict = beside();
@@ -81,7 +81,10 @@ function turningBack(
   };
 }
 
-function variablesOf({ fronted, method, name }: AgentCall, { variables, profile }: Standing): GuardrailVariables {
+function variablesOf(
+  { fronted, method, name }: AgentCall,
+  { variables, profile }: EffectiveProfile,
+): GuardrailVariables {
   const isServer = fronted.kind === "mcp";
   return {
     ...variables,

@@ -24,11 +24,17 @@ import {
 } from "../../../upstream/index.ts";
 import type { Charge } from "../../budgets/index.ts";
 import { callerLabels } from "../../caller-label.ts";
-import { agentWords, attemptErrorOf, failureAttributes, inWords, noteFailure } from "../../conventions/index.ts";
+import {
+  agentSpanNaming,
+  attemptErrorOf,
+  failureAttributes,
+  noteFailure,
+  withSpanNaming,
+} from "../../conventions/index.ts";
 import type { Exchange } from "../../exchange.ts";
 import { settleVerdict } from "../../governance/decide.ts";
 import type { DecidedRequest } from "../../governance/decided-request.ts";
-import type { Standing } from "../../governance/effective-profile.ts";
+import type { EffectiveProfile } from "../../governance/effective-profile.ts";
 import { recordRestored, settleAnswer } from "../../governance/guardrails.ts";
 import { refuseSuspended } from "../../governance/suspended.ts";
 import { lowerCase } from "../../headers.ts";
@@ -49,7 +55,7 @@ import { forgetLists, keepList, keptList } from "./tool-lists.ts";
 interface ServedCall {
   readonly exchange: Exchange;
   readonly place: AgentPlace;
-  readonly standing: Standing;
+  readonly effective: EffectiveProfile;
   readonly snapshot: Snapshot;
   /** Body as it was received. */
   readonly original: Buffer;
@@ -61,7 +67,7 @@ interface ServedCall {
 
 /** Serves the call. Throws the refusal. */
 export async function serveAgent(served: ServedCall): Promise<void> {
-  const { exchange, place, standing, snapshot, original, held, use, ports } = served;
+  const { exchange, place, effective, snapshot, original, held, use, ports } = served;
   const { request, report } = exchange;
   const { fronted, kind } = place;
   if (fronted === undefined) {
@@ -82,7 +88,7 @@ export async function serveAgent(served: ServedCall): Promise<void> {
   report.facts.method = call.method;
   report.facts.trace?.called(fronted.name, call, Math.max(plain.length, original.length));
   const tool = report.span !== undefined && call.method === "tools/call" ? listedTool(fronted, call.name) : undefined;
-  report.called = agentWords(fronted.kind, fronted.name, call.method, tool);
+  report.called = agentSpanNaming(fronted.kind, fronted.name, call.method, tool);
   const suspensions = governing?.suspensions;
   if (suspensions?.any === true) refuseSuspended(fronted.kind, fronted.name, suspensions); // refuses with 503
   const decided: DecidedRequest = {
@@ -93,22 +99,22 @@ export async function serveAgent(served: ServedCall): Promise<void> {
     model: undefined,
     name: call.name,
   };
-  const { policy } = standing.profile;
+  const { policy } = effective.profile;
   if (policy.count[fronted.kind] > 0) {
     const { facts } = report;
     const sinks = { trail: governing?.trail, metrics: ports.metrics.decisions, log: ports.log, facts };
-    const error = settleVerdict(call.decide(policy, standing.variables), decided, standing, sinks);
+    const error = settleVerdict(call.decide(policy, effective.variables), decided, effective, sinks);
     if (error !== undefined) throw error; // refuses with 403
   }
-  const reserved = reserve(call, standing, ports); // refuses with 429 or 503
+  const reserved = reserve(call, effective, ports); // refuses with 429 or 503
   const charge = reserved instanceof Promise ? await reserved : reserved;
   report.facts.trace?.admittedCall(charge);
   try {
     if (exchange.gone) return;
-    const guard = snapshot.guardrails.of(standing.profile.name);
+    const guard = snapshot.guardrails.of(effective.profile.name);
     const sinks = { trail: governing?.trail, metrics: ports.metrics.guardrails, log: ports.log };
     const restorer = snapshot.guardrails.restorer(fronted.restore);
-    const inspecting = { exchange, standing, decided, plain, held, sinks, restorer };
+    const inspecting = { exchange, effective, decided, plain, held, sinks, restorer };
     const inspected = guard && (await inspectCall(guard, call, inspecting)); // refuses with 403 or 503
     // The rejection is handled where the verdict is awaited; that may never happen, so it is ignored here.
     inspected?.verdict?.catch(() => undefined);
@@ -121,13 +127,13 @@ export async function serveAgent(served: ServedCall): Promise<void> {
       if (judged === undefined || isSettled) return undefined;
       isSettled = true;
       report.facts.trace?.answered(judged.judged.found);
-      const { error, acted } = settleAnswer(judged.judged, decided, standing, sinks);
+      const { error, acted } = settleAnswer(judged.judged, decided, effective, sinks);
       report.acted(acted);
       return error;
     };
     const { tools } = call.answer;
     const { heartbeatMs = HEARTBEAT_MS } = ports;
-    const acting = actingFor(fronted, request, standing.caller);
+    const acting = actingFor(fronted, request, effective.caller);
     const shareable = tools?.isShareable === true ? listKey(tools.key, acting) : undefined;
     const answerTo = (to: Downstream): AgentAnswer =>
       new AgentAnswer({
@@ -136,19 +142,19 @@ export async function serveAgent(served: ServedCall): Promise<void> {
         call,
         judged,
         settled,
-        shows: showsOf(call, standing),
+        shows: showsOf(call, effective),
         listed: (message) => {
           if (shareable !== undefined) keepList(fronted, shareable, message, performance.now());
           if (report.span !== undefined) noteTools(fronted, message);
         },
         toolsChanged: () => forgetLists(fronted),
-        told: (message) => noteFailure(report.called, message),
+        onMessage: (message) => noteFailure(report.called, message),
         silent: (begin) => {
           if (heartbeatMs > 0) setTimeout(begin, heartbeatMs).unref();
         },
       });
     const { rewritten, restored } = sentCall(call, inspected, restorer); // refuses with 413
-    recordRestored(restored, decided, standing, sinks); // refuses with 503
+    recordRestored(restored, decided, effective, sinks); // refuses with 503
     const body = rewritten === undefined ? plain : Buffer.from(rewritten.body);
     if (rewritten !== undefined) held.hold(body.length);
     const headers = headersFor(call, request, rewritten?.headers);
@@ -188,7 +194,7 @@ const judgedAnswer = (
  */
 function showsOf(
   { answer, fronted }: AgentCall,
-  { profile, variables }: Standing,
+  { profile, variables }: EffectiveProfile,
 ): ((tool: string) => boolean) | undefined {
   const { policy } = profile;
   if (answer.tools === undefined || policy.count.mcp === 0) return undefined;
@@ -207,7 +213,7 @@ function answerWith(answer: AgentAnswer, message: string): void {
  */
 function reserve(
   { fronted, isNotification }: AgentCall,
-  { profile, bucket }: Standing,
+  { profile, bucket }: EffectiveProfile,
   { governing }: Ports,
 ): Charge | undefined | Promise<Charge> {
   const { budget } = profile;
@@ -263,7 +269,7 @@ function forwardCall(
     prepare: () => ({
       request: outgoing,
       downstream: answer,
-      ...{ decodes: true, looksInside: false, mapsErrors: false, retypes: false },
+      ...{ decodes: true, checksForError: false, mapsErrors: false, retypes: false },
     }),
   };
   exchange.upstream.noun = provider.noun;
@@ -333,7 +339,7 @@ function forwardCall(
     passesRedirects: false,
     tracer:
       span &&
-      inWords(
+      withSpanNaming(
         span,
         () => called?.words,
         () => failureAttributes(called?.failure),

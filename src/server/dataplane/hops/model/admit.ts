@@ -65,7 +65,8 @@ type Outcome =
 
 const NONE: readonly string[] = [];
 
-const isGoverned = ({ standing, suspensions }: Governed): boolean => standing.isRestricted || suspensions?.any === true;
+const isGoverned = ({ effective, suspensions }: Governed): boolean =>
+  effective.isRestricted || suspensions?.any === true;
 
 /** Returns the admitted providers of a request, or throws its refusal. */
 export function admit(snapshot: Snapshot, target: Target, governed: Governed): AdmittedList {
@@ -122,7 +123,7 @@ function judgeNext(provider: Provider, target: Target, beside: readonly string[]
 
 /** Checks one provider. The order is: suspensions, pool subset, access rules, model list, capabilities. */
 function judge(provider: Provider, target: Target, beside: readonly string[], governed: Governed): Outcome {
-  const { standing, requestId, suspensions, sinks } = governed;
+  const { effective, requestId, suspensions, sinks } = governed;
   const { model: asked } = target;
   const model = asked === undefined ? undefined : (provider.aliases.get(asked) ?? asked);
   if (suspensions?.any === true) {
@@ -134,15 +135,20 @@ function judge(provider: Provider, target: Target, beside: readonly string[], go
     if (ofModel !== undefined)
       return { kind: "refused", error: suspendedError("model", asked ?? "", ofModel, suspensions.now()) };
   }
-  const { poolSubset } = standing.profile;
+  const { poolSubset } = effective.profile;
   if (poolSubset !== undefined && provider.pool?.subsets.has(poolSubset) === false) {
     return { kind: "passed", error: withoutSubset(provider, poolSubset) };
   }
-  const error = deniedByRules(provider, target, { model: asked, upstreamModel: model }, { standing, requestId, sinks });
+  const error = deniedByRules(
+    provider,
+    target,
+    { model: asked, upstreamModel: model },
+    { effective, requestId, sinks },
+  );
   if (error !== undefined) return { kind: "refused", error };
-  for (const named of standing.profile.policy.readsModel ? beside : NONE) {
+  for (const named of effective.profile.policy.readsModel ? beside : NONE) {
     const asNamed = { model: named, upstreamModel: named };
-    const deniedToo = deniedByRules(provider, target, asNamed, { standing, requestId, sinks });
+    const deniedToo = deniedByRules(provider, target, asNamed, { effective, requestId, sinks });
     if (deniedToo !== undefined) return { kind: "refused", error: deniedToo };
   }
   if (provider === target.provider) guardRoute(target, beside, governed);
@@ -165,7 +171,7 @@ function admittedTo(
   provider: Provider,
   target: Target,
   model: string | undefined,
-  { standing: { profile }, sealing }: Governed,
+  { effective: { profile }, sealing }: Governed,
 ): Admitted {
   const { channel, counterpart, lost } = chooseChannel(provider, target, model, profile);
   if (counterpart === undefined) return { provider, channel, model, lost, translated: undefined };
@@ -184,12 +190,12 @@ export function deniedByRules(
   provider: Provider,
   { route }: Target,
   { model, upstreamModel }: NamedModel,
-  { standing, requestId, sinks }: Pick<Governed, "standing" | "requestId" | "sinks">,
+  { effective, requestId, sinks }: Pick<Governed, "effective" | "requestId" | "sinks">,
 ): GatewayError | undefined {
-  const { policy } = standing.profile;
+  const { policy } = effective.profile;
   if (policy.count.llm === 0) return undefined;
-  const known = standing.known.of({ provider, route: route.name, model, upstreamModel });
-  known.verdict ??= policy.decide("llm", llmVariables(standing.variables, variablesOf(known)));
+  const known = effective.known.of({ provider, route: route.name, model, upstreamModel });
+  known.verdict ??= policy.decide("llm", llmVariables(effective.variables, variablesOf(known)));
   const decided: DecidedRequest = {
     requestId,
     hop: "llm",
@@ -197,7 +203,7 @@ export function deniedByRules(
     to: provider.name,
     model,
   };
-  return settleVerdict(known.verdict, decided, standing, sinks);
+  return settleVerdict(known.verdict, decided, effective, sinks);
 }
 
 const variablesOf = ({ provider, route, model = "", upstreamModel = "" }: RequestNames) => ({

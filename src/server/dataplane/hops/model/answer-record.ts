@@ -7,14 +7,14 @@ import type { Guard, JudgedAnswer, Occasion } from "../../../core/guardrails/ind
 import { actedIn, answerFacts, type GuardrailSinks } from "../../../core/guardrails/index.ts";
 import type { Downstream } from "../../../upstream/index.ts";
 import type { Exchange } from "../../exchange.ts";
-import type { Standing } from "../../governance/effective-profile.ts";
+import type { EffectiveProfile } from "../../governance/effective-profile.ts";
 import { settleAnswer } from "../../governance/guardrails.ts";
 import type { InspectionSpan } from "../../tracing.ts";
 import type { Target } from "./address.ts";
 
 interface Recording {
   readonly target: Target;
-  readonly standing: Standing;
+  readonly effective: EffectiveProfile;
   readonly sinks: GuardrailSinks;
 }
 
@@ -59,7 +59,7 @@ export class AnswerRecord {
   settle(): GatewayError | undefined {
     if (this.#isSettled) return undefined;
     this.#isSettled = true;
-    const { target, standing, sinks } = this.#recording;
+    const { target, effective, sinks } = this.#recording;
     const { judged } = this.#answer;
     const request = {
       requestId: this.#to.requestId,
@@ -71,7 +71,7 @@ export class AnswerRecord {
     this.#endSpan();
     this.#to.report.facts.trace?.answered(judged.found);
     try {
-      const { error, acted } = settleAnswer(judged, request, standing, sinks);
+      const { error, acted } = settleAnswer(judged, request, effective, sinks);
       this.#to.report.acted(acted);
       return error;
     } catch (error) {

@@ -19,7 +19,7 @@ import { callerLabels } from "../../caller-label.ts";
 import { clientTimeoutOf } from "../../client-timeout.ts";
 import { attemptErrorOf } from "../../conventions/index.ts";
 import type { Exchange } from "../../exchange.ts";
-import type { Standing } from "../../governance/effective-profile.ts";
+import type { EffectiveProfile } from "../../governance/effective-profile.ts";
 import type { Meter, RequestUse } from "../../metering/index.ts";
 import type { Ports } from "../../ports.ts";
 import { responsesForm } from "../../refusal-form.ts";
@@ -28,16 +28,16 @@ import { logUpstreamFault } from "../../upstream-faults.ts";
 import { HEARTBEAT_MS, withHeartbeat } from "../heartbeat.ts";
 import type { Target } from "./address.ts";
 import type { Admitted, AdmittedList } from "./admit.ts";
-import { rewriting } from "./answer.ts";
 import type { InspectedDownstream, Inspecting } from "./answer-record.ts";
 import { leftOut } from "./choose-channel.ts";
 import { foldedForm, folding } from "./folding.ts";
-import { inspecting } from "./inspecting.ts";
+import { inspecting } from "./inspect-answer.ts";
 import { advertise, allowedModels, namedAs } from "./models-list.ts";
 import { type ResponseCaller, rememberingFor } from "./own-responses.ts";
 import { prepare } from "./prepare.ts";
 import { prepareTranslated } from "./prepare-translated.ts";
 import { rememberingShown } from "./remembering-shown.ts";
+import { rewriting } from "./rewrite-answer.ts";
 import { tracedAttempts, watched } from "./traced.ts";
 import { type Remembering, translating } from "./translating.ts";
 
@@ -47,7 +47,7 @@ export interface Forwarding {
   readonly downstream: Downstream;
   readonly target: Target;
   readonly snapshot: Snapshot;
-  readonly standing: Standing;
+  readonly effective: EffectiveProfile;
   readonly meter: Meter | undefined;
   /** Entry of the usage ledger; `undefined` if none is kept. */
   readonly use: RequestUse | undefined;
@@ -217,12 +217,12 @@ const isOurs = ({ channel }: Admitted, { ports, answering, meter }: Forwarding):
 
 /** Builds a candidate. `mayMove`: another attempt may follow. */
 function candidateFor(admitted: Admitted, forwarding: Forwarding, client: Client, mayMove: boolean): Candidate {
-  const { exchange, target, snapshot, standing, meter, held, asResponse, ports, answering } = forwarding;
+  const { exchange, target, snapshot, effective, meter, held, asResponse, ports, answering } = forwarding;
   return {
     provider: admitted.provider,
     channel: admitted.channel,
     model: admitted.model ?? "",
-    subset: standing.profile.poolSubset,
+    subset: effective.profile.poolSubset,
     prepare() {
       const { method = "GET", rawHeaders, headers } = exchange.request;
       const { listed } = snapshot;
@@ -232,7 +232,7 @@ function candidateFor(admitted: Admitted, forwarding: Forwarding, client: Client
       const remembering = translated && asResponse && rememberingFor(asResponse, target);
       const to = client(translated !== undefined, remembering);
       const allows =
-        route.name === "models" ? allowedModels(snapshot, standing, ports.governing?.suspensions) : undefined;
+        route.name === "models" ? allowedModels(snapshot, effective, ports.governing?.suspensions) : undefined;
       const isList = route.name === "models" && (listed.length > 0 || allows !== undefined);
       const alias = route.name === "model" && admitted.model !== target.model ? target.model : undefined;
       const extend = isList
@@ -267,15 +267,15 @@ function candidateFor(admitted: Admitted, forwarding: Forwarding, client: Client
           request: prepareTranslated(asked, admitted, translated, streams),
           downstream: watched(translating(to, options), admitted, { report: exchange.report, target }),
           decodes: true,
-          looksInside: true,
+          checksForError: true,
           mapsErrors: true,
           retypes: route.form !== undefined,
         };
       }
       // Answers are only parsed if something depends on their content.
       const mapsErrors = isOurs(admitted, forwarding);
-      const looksInside = (meter !== undefined || mayMove || mapsErrors) && maybeError(route);
-      const reads = isList || meter !== undefined || (mayMove && looksInside);
+      const checksForError = (meter !== undefined || mayMove || mapsErrors) && maybeError(route);
+      const reads = isList || meter !== undefined || (mayMove && checksForError);
       const prepared = prepare(asked, target, admitted, { reads, inspects: answering !== undefined });
       const { body } = prepared.request;
       if (body !== null && body !== target.original) held.hold(body.length);
@@ -292,7 +292,7 @@ function candidateFor(admitted: Admitted, forwarding: Forwarding, client: Client
           target,
         }),
         decodes: prepared.reads,
-        looksInside,
+        checksForError,
         mapsErrors,
         retypes: form !== undefined,
       };

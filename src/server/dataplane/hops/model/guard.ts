@@ -11,12 +11,12 @@ import {
   shownModelName,
   unreadTexts,
 } from "../../../core/dialects/index.ts";
-import type { Standing } from "../../governance/effective-profile.ts";
+import type { EffectiveProfile } from "../../governance/effective-profile.ts";
 import type { Target } from "./address.ts";
 
 /** Properties of the caller that decide which routes are allowed. */
 export interface RouteCaller {
-  readonly standing: Standing;
+  readonly effective: EffectiveProfile;
   /** Whether guardrails apply to the caller. */
   readonly isInspected: boolean;
 }
@@ -28,9 +28,9 @@ const NOT_INSPECTED = { kind: "guardrail", name: "sessions and batches are not i
  * Checks whether the caller may use the route. `beside`: result of `namedBeside`. Throws `policy_denied`, `model_not_allowed` or
  * `invalid_request`.
  */
-export function guardRoute(target: Target, beside: readonly string[], { standing, isInspected }: RouteCaller): void {
+export function guardRoute(target: Target, beside: readonly string[], { effective, isInspected }: RouteCaller): void {
   const { route, model, plain, isUnread } = target;
-  const { isRestricted, profile, governance } = standing;
+  const { isRestricted, profile, governance } = effective;
   const { allows, policy, budget } = profile;
   if (route.name === "realtime_client_secrets" && governance.auth !== undefined) {
     throw new GatewayError(

@@ -17,14 +17,14 @@ import {
 import { type Holding, readingBytes } from "../../../memory/index.ts";
 import type { Guard, Snapshot } from "../../../snapshot/index.ts";
 import type { Exchange } from "../../exchange.ts";
-import type { Standing } from "../../governance/effective-profile.ts";
-import { type BesideVerdict, inspectSegments } from "../../governance/inspecting.ts";
+import type { EffectiveProfile } from "../../governance/effective-profile.ts";
+import { type BesideVerdict, inspectSegments } from "../../governance/inspect-segments.ts";
 import { address, type Target } from "./address.ts";
 
 interface Inspecting {
   readonly snapshot: Snapshot;
   readonly exchange: Exchange;
-  readonly standing: Standing;
+  readonly effective: EffectiveProfile;
   readonly held: Holding;
   readonly sinks: GuardrailSinks;
 }
@@ -46,7 +46,7 @@ const NO_SEGMENTS: readonly Segment[] = [];
 export async function inspectRequest(
   guard: Guard,
   target: Target,
-  { snapshot, exchange, standing, held, sinks }: Inspecting,
+  { snapshot, exchange, effective, held, sinks }: Inspecting,
 ): Promise<InspectedRequest> {
   const { plain } = target;
   // Most of a form is files, which are inspected in place.
@@ -63,14 +63,14 @@ export async function inspectRequest(
   // Texts of the body come first, so that changes keep their indexes.
   const segments = beside.length === 0 ? bodySegments : [...bodySegments, ...beside];
   const occasion: Occasion = {
-    variables: variablesOf(target, standing),
+    variables: variablesOf(target, effective),
     rewriting: createRewriting(),
     tracer: exchange.report.span,
   };
   const { requestId } = exchange;
   const { model, route, provider } = target;
   const request = { requestId, hop: "llm", route: route.name, to: provider.name, model } as const;
-  const what = { exchange, standing, request, sinks };
+  const what = { exchange, effective, request, sinks };
   const { changes, beside: judgeBeside } = await inspectSegments(guard, segments, occasion, what);
   const body = texts === undefined || changes === undefined ? plain : texts.rewrite(changes);
   const inspected = body === plain ? target : rewrittenTarget(body);
@@ -92,7 +92,10 @@ export async function inspectRequest(
  * Returns the variables for guardrail conditions. They are written out, because spreading an object is slower than evaluating all
  * rules of a policy.
  */
-export const variablesOf = ({ model, route }: Target, { variables, profile }: Standing): GuardrailVariables => ({
+export const variablesOf = (
+  { model, route }: Target,
+  { variables, profile }: EffectiveProfile,
+): GuardrailVariables => ({
   key: variables.key,
   agent: variables.agent,
   user: variables.user,

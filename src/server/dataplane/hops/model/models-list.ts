@@ -7,7 +7,7 @@ import { type Dialect, memberValue, replaceValue, scanObject, translateModels } 
 import { llmVariables } from "../../../core/policy/variables/index.ts";
 import type { Snapshot } from "../../../snapshot/index.ts";
 import type { Provider } from "../../../upstream/index.ts";
-import type { Standing } from "../../governance/effective-profile.ts";
+import type { EffectiveProfile } from "../../governance/effective-profile.ts";
 import type { Suspensions } from "../../ports.ts";
 import type { Place } from "./address.ts";
 
@@ -33,7 +33,7 @@ const ROUTES = ["chat_completions", "messages", "responses", "embeddings"] as co
  */
 export function allowedModels(
   snapshot: Snapshot,
-  { profile, variables }: Standing,
+  { profile, variables }: EffectiveProfile,
   suspensions: Suspensions | undefined,
 ): ListChange["allows"] {
   const { allows, policy } = profile;

@@ -7,7 +7,7 @@ import type { IncomingMessage } from "node:http";
 import { GatewayError } from "../../../../base/index.ts";
 import type { Holding } from "../../../memory/index.ts";
 import type { Snapshot } from "../../../snapshot/index.ts";
-import type { Standing } from "../../governance/effective-profile.ts";
+import type { EffectiveProfile } from "../../governance/effective-profile.ts";
 import { mayRefer, type Responses, readOwnId, referredIn, withItems } from "../../responses/index.ts";
 import { address, type Place, type Target } from "./address.ts";
 import type { Sealing } from "./translated-call.ts";
@@ -29,7 +29,7 @@ export interface ResponseCaller {
  */
 export function responseCaller(
   { route }: Place,
-  { caller }: Standing,
+  { caller }: EffectiveProfile,
   { headers }: IncomingMessage,
   responses: Responses,
 ): ResponseCaller | undefined {

@@ -1,6 +1,6 @@
 /** Reserves the cost of a request before it is forwarded, and creates its meter. */
 import type { Charge } from "../../budgets/index.ts";
-import type { Standing } from "../../governance/effective-profile.ts";
+import type { EffectiveProfile } from "../../governance/effective-profile.ts";
 import { createMeter, type Meter, type RequestUse } from "../../metering/index.ts";
 import type { Ports } from "../../ports.ts";
 import type { RequestReport } from "../../request-report.ts";
@@ -25,13 +25,13 @@ interface Counting {
 export function reserve(
   target: Target,
   first: Admitted,
-  standing: Standing,
+  effective: EffectiveProfile,
   counting: Counting,
   ports: Ports,
 ): Meter | undefined | Promise<Meter> {
   const { governing } = ports;
-  if (governing === undefined || !standing.governance.meters || target.route.usage === "none") return undefined;
-  const spending = spendingOf(target, first, standing);
+  if (governing === undefined || !effective.governance.meters || target.route.usage === "none") return undefined;
+  const spending = spendingOf(target, first, effective);
   const charge = spending && governing.budgets.reserve(spending);
   return charge instanceof Promise
     ? charge.then((held) => meterOf(held, target, counting, ports))

@@ -2,7 +2,7 @@
 import type { TokenBounds } from "../../../core/budgets/index.ts";
 import { tokenBounds } from "../../../core/dialects/index.ts";
 import type { Spending } from "../../budgets/index.ts";
-import type { Standing } from "../../governance/effective-profile.ts";
+import type { EffectiveProfile } from "../../governance/effective-profile.ts";
 import type { RequestNames } from "../../governance/known-requests.ts";
 import type { Target } from "./address.ts";
 import type { Admitted } from "./admit.ts";
@@ -12,17 +12,17 @@ import type { TranslatedCall } from "./translated-call.ts";
 export function spendingOf(
   target: Target,
   { provider, model = "", translated }: Admitted,
-  standing: Standing,
+  effective: EffectiveProfile,
 ): Spending | undefined {
-  const { budget } = standing.profile;
+  const { budget } = effective.profile;
   const { route } = target;
   if (budget === undefined || route.usage === "none") return undefined;
   // Without a body no cost can be estimated, but usage that the answer reports is charged.
   const bounds = route.usage === "always" || target.plain.length > 0 ? boundsOf(target, translated) : undefined;
   return {
     rule: budget,
-    bucket: standing.bucket,
-    like: averagedAs(target, { provider, upstreamModel: model }, standing, bounds),
+    bucket: effective.bucket,
+    like: averagedAs(target, { provider, upstreamModel: model }, effective, bounds),
     at: { model, backend: provider.name },
     demand: bounds === undefined ? { kind: "atLeast", units: 1 } : { kind: "tokens", bounds },
   };
@@ -38,7 +38,7 @@ function boundsOf({ plain, isJson, route }: Target, translated: TranslatedCall |
 function averagedAs(
   { route, model, label }: Target,
   { provider, upstreamModel }: Pick<RequestNames, "provider" | "upstreamModel">,
-  { profile, known }: Standing,
+  { profile, known }: EffectiveProfile,
   bounds: TokenBounds | undefined,
 ): string {
   const request = known.of({ provider, route: route.name, model, upstreamModel });
@@ -72,7 +72,7 @@ function sizeOf({ input, output, isOutputStated }: TokenBounds): number {
 export function sessionSpending(
   target: Target,
   { provider, model = "" }: Admitted,
-  { profile, bucket }: Standing,
+  { profile, bucket }: EffectiveProfile,
 ): Spending | undefined {
   if (profile.budget === undefined) return undefined;
   return {

@@ -5,12 +5,12 @@
 import type { AttemptTracer } from "../../../../base/index.ts";
 import type { Downstream } from "../../../upstream/index.ts";
 import {
-  inWords,
-  modelWords,
+  modelSpanNaming,
   operationOf,
-  ToldAnswer,
-  toldAttributes,
+  ReportedAnswerReader,
+  reportedAttributes,
   usageAttributes,
+  withSpanNaming,
 } from "../../conventions/index.ts";
 import type { Meter } from "../../metering/index.ts";
 import type { RequestReport } from "../../request-report.ts";
@@ -18,17 +18,17 @@ import type { Target } from "./address.ts";
 import type { Admitted } from "./admit.ts";
 
 interface Traced {
-  readonly report: Pick<RequestReport, "span" | "labels" | "told">;
+  readonly report: Pick<RequestReport, "span" | "labels" | "reportedAnswer">;
   readonly target: Pick<Target, "label" | "model" | "route" | "streams">;
 }
 
 /** Returns the tracer of attempts, or `undefined` if traces are not exported. */
 export function tracedAttempts({ report, target }: Traced, meter: Meter | undefined): AttemptTracer | undefined {
   if (report.span === undefined) return undefined;
-  return inWords(
+  return withSpanNaming(
     report.span,
-    () => modelWords(report.labels, target.streams),
-    () => ({ ...usageAttributes(meter?.usage), ...toldAttributes(report.told) }),
+    () => modelSpanNaming(report.labels, target.streams),
+    () => ({ ...usageAttributes(meter?.usage), ...reportedAttributes(report.reportedAnswer) }),
   );
 }
 
@@ -37,6 +37,6 @@ export function watched(downstream: Downstream, { model }: Pick<Admitted, "model
   if (report.span === undefined || operationOf(target.route.name)?.hasReasons !== true) return downstream;
   // The upstream model name is part of the configuration if an alias maps to it.
   const named = model === undefined || model === target.model ? [target.label] : [target.label, model];
-  report.told = new ToldAnswer(downstream, named);
-  return report.told;
+  report.reportedAnswer = new ReportedAnswerReader(downstream, named);
+  return report.reportedAnswer;
 }

@@ -8,7 +8,7 @@ import type { GuardrailSinks, Occasion, Segment } from "../../../core/guardrails
 import { type Account, readingBytes } from "../../../memory/index.ts";
 import type { Guard } from "../../../snapshot/index.ts";
 import type { DecidedRequest } from "../../governance/decided-request.ts";
-import type { Standing } from "../../governance/effective-profile.ts";
+import type { EffectiveProfile } from "../../governance/effective-profile.ts";
 import { settleInspection } from "../../governance/guardrails.ts";
 import type { Target } from "../model/address.ts";
 import { readMessage } from "./session-message.ts";
@@ -17,7 +17,7 @@ import type { Frame, Passing } from "./types.ts";
 
 export interface InspectedSession {
   readonly target: Target;
-  readonly standing: Standing;
+  readonly effective: EffectiveProfile;
   readonly request: DecidedRequest;
   /** Inspection state of the whole session, shared by all events and answers so that placeholder numbers are unique. */
   readonly occasion: Occasion;
@@ -68,7 +68,7 @@ export function inspectClient(guard: Guard, message: Frame, session: InspectedSe
 }
 
 function inspectText(guard: Guard, message: Frame, session: InspectedSession): Passing | Promise<Passing> {
-  const { target, standing, sinks, over } = session;
+  const { target, effective, sinks, over } = session;
   const texts = readTexts(target.route, target.dialect, {
     plain: message.data,
     contentType: "text/plain",
@@ -80,7 +80,7 @@ function inspectText(guard: Guard, message: Frame, session: InspectedSession): P
   const { occasion, request } = namingModel(session);
   const segments = [...texts.texts, ...texts.seams].map((text): Segment => ({ ...text, ref: "" }));
   const settle = (guarded: Awaited<ReturnType<Guard["request"]>>): Passing => {
-    const { error } = settleInspection(guarded, request, standing, sinks);
+    const { error } = settleInspection(guarded, request, effective, sinks);
     if (error !== undefined) throw error;
     const { judgement } = guarded;
     if (judgement?.outcome !== "allow" || judgement.rewrites.every((one) => one === undefined)) return passing(message);

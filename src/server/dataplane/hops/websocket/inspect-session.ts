@@ -36,10 +36,10 @@ interface SessionInspection {
 }
 
 export function inspectSession(guarding: SessionGuarding): SessionInspection {
-  const { target, standing, guard, held, span } = guarding;
+  const { target, effective, guard, held, span } = guarding;
   const session: InspectedSession = {
     ...guarding,
-    occasion: { variables: variablesOf(target, standing), rewriting: createRewriting(numbered(held)), tracer: span },
+    occasion: { variables: variablesOf(target, effective), rewriting: createRewriting(numbered(held)), tracer: span },
     asked: undefined,
   };
   return {
@@ -66,7 +66,7 @@ function numbered(held: Account): (bytes: number) => void {
 }
 
 async function handshake(
-  { target, standing, request, occasion, sinks, over }: InspectedSession,
+  { target, effective, request, occasion, sinks, over }: InspectedSession,
   guard: Guard | undefined,
   asked: IncomingMessage,
   span: RequestSpan | undefined,
@@ -76,7 +76,7 @@ async function handshake(
   const inspection = span?.inspection("request");
   const guarded = await guard.message(segments, occasion, over);
   inspection?.end(inspectionFacts(guarded, segments.length));
-  const { error, acted } = settleInspection(guarded, request, standing, sinks);
+  const { error, acted } = settleInspection(guarded, request, effective, sinks);
   if (error !== undefined) throw error;
   return acted;
 }

@@ -191,8 +191,8 @@ class Upstream implements UpstreamInspection {
   #settle(answer: Answer): void {
     if (answer.isSettled) return;
     answer.isSettled = true;
-    const { standing, sinks } = this.#session;
-    const { error } = settleAnswer(answer.judged.judged, namingModel(this.#session).request, standing, sinks);
+    const { effective, sinks } = this.#session;
+    const { error } = settleAnswer(answer.judged.judged, namingModel(this.#session).request, effective, sinks);
     if (error !== undefined) throw error;
   }
 

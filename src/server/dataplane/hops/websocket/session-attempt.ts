@@ -35,7 +35,7 @@ export function sessionAttempt(
   provider: string,
   { metrics, statistics }: Ports,
   span: AttemptSpan | undefined,
-  whose: Pick<AttemptFailure, "request" | "caller" | "model">,
+  requestLabels: Pick<AttemptFailure, "request" | "caller" | "model">,
 ): SessionAttempt {
   const measured = statistics?.of(provider);
   let begunAt: number | undefined;
@@ -44,7 +44,16 @@ export function sessionAttempt(
   const failed = (kind: FailureKind, status: number | null, reason = ""): void => {
     result = kind;
     const durationMs = begunAt === undefined ? 0 : performance.now() - begunAt;
-    measured?.failed({ kind, status, attempt: 1, movedTo: null, ...whose, durationMs, error: undefined, reason });
+    measured?.failed({
+      kind,
+      status,
+      attempt: 1,
+      movedTo: null,
+      ...requestLabels,
+      durationMs,
+      error: undefined,
+      reason,
+    });
   };
   return {
     get isBegun() {

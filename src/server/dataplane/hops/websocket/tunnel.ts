@@ -244,13 +244,13 @@ function accept(
     closeTimeout: limits.closeMs,
     handleProtocols: () => answeredProtocol(offered, dialled.protocol),
   };
-  const door = new WebSocketServer(settings);
+  const server = new WebSocketServer(settings);
   const headers = headerLines(withOwnHeaders(session.responseHeaders, dialled.headers, session.hides)).filter((it) =>
     ASCII.test(it),
   );
-  door.on("headers", (lines) => lines.push(...headers));
+  server.on("headers", (lines) => lines.push(...headers));
   const accepted: WebSocket[] = [];
-  door.handleUpgrade(session.request, session.socket, head, (websocket) => accepted.push(websocket));
+  server.handleUpgrade(session.request, session.socket, head, (websocket) => accepted.push(websocket));
   return accepted[0];
 }
 

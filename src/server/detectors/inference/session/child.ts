@@ -1,6 +1,7 @@
 /** Process for a session whose graph is in memory. A crash of the runtime, which is native code, ends only this process. */
-import type { SessionSpec, ToSession } from "./protocol.ts";
+
 import { runSession } from "./run-session.ts";
+import type { SessionSpec, ToSession } from "./session-protocol.ts";
 
 // Signals reach the whole process group. This process ignores them, because the parent decides when it ends.
 for (const name of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(name, () => undefined);

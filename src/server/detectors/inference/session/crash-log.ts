@@ -1,6 +1,6 @@
 /** Log lines about model processes that crashed or had to be killed. */
 import type { Log } from "../../../../base/index.ts";
-import type { SessionSpec } from "./protocol.ts";
+import type { SessionSpec } from "./session-protocol.ts";
 
 /** Minimum interval between two lines about the same model, in milliseconds. */
 const INTERVAL_MS = 60_000;

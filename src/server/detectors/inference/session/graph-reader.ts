@@ -12,8 +12,8 @@ import { unchanged, withoutMarks } from "../text/marks.ts";
 import { type Frame, idsOf, learnFrame, type Tokens, tokensOf } from "../text/text-tokens.ts";
 import { type TokenWindow, windowsOf } from "../text/token-windows.ts";
 import { type Graph, GraphError, type Row, widthProblem } from "./graph-shapes.ts";
-import type { ReaderSpec, SessionProblem } from "./protocol.ts";
 import { CallFailure } from "./served/server-calls.ts";
+import type { ReaderSpec, SessionProblem } from "./session-protocol.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
 /**

@@ -4,7 +4,7 @@
  */
 
 import type { Output, Reader } from "../reading/types.ts";
-import type { SessionProblem } from "./protocol.ts";
+import type { SessionProblem } from "./session-protocol.ts";
 
 /** Tokens of a text with the special tokens around them. */
 export interface Row {

@@ -1,8 +1,8 @@
 /** Calls to a server that the process makes for the thread of a session. */
 
 import { DetectorError } from "../../../core/guardrails/index.ts";
-import type { Calling, Failure, SessionWorker, ToSession } from "./protocol.ts";
 import type { AskServer } from "./served/server-calls.ts";
+import type { Calling, Failure, SessionWorker, ToSession } from "./session-protocol.ts";
 
 interface CallsOf {
   readonly take: (message: Calling) => void;

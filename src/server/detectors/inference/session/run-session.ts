@@ -6,6 +6,9 @@ import { openGraph } from "./graph.ts";
 import { messageOf, type OpenedReader, openReader, type Sequencing, sequencingOf } from "./graph-reader.ts";
 import { GraphError } from "./graph-shapes.ts";
 import { loadRuntime, loadTokenizers } from "./packages.ts";
+import { createServedReader } from "./served/reader.ts";
+import { openServedGraph } from "./served/served-graph.ts";
+import { CallFailure, createCalls } from "./served/server-calls.ts";
 import {
   type Failure,
   type FromSession,
@@ -15,10 +18,7 @@ import {
   type SessionProblem,
   type SessionSpec,
   type ToSession,
-} from "./protocol.ts";
-import { createServedReader } from "./served/reader.ts";
-import { openServedGraph } from "./served/served-graph.ts";
-import { CallFailure, createCalls } from "./served/server-calls.ts";
+} from "./session-protocol.ts";
 import { openTokenizer, type Tokenizer } from "./tokenizer.ts";
 
 const problemOf = (key: SessionProblem["key"], error: unknown): SessionProblem =>

@@ -3,7 +3,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { EventEmitter } from "node:events";
 import { fileURLToPath } from "node:url";
 import { programOf } from "../../../../base/index.ts";
-import type { SessionSpec, SessionWorker, ToSession } from "./protocol.ts";
+import type { SessionSpec, SessionWorker, ToSession } from "./session-protocol.ts";
 
 /** Heap limit in MiB, which applies to objects and not to tensors and weights. */
 const MAX_HEAP = 512;
@@ -45,10 +45,10 @@ export function startSessionProcess(spec: SessionSpec): SessionWorker {
   });
   watch(child);
   const events = new EventEmitter();
-  let isTold = false;
+  let hasEnded = false;
   const over = (error: Error): void => {
-    if (isTold) return;
-    isTold = true;
+    if (hasEnded) return;
+    hasEnded = true;
     events.emit("error", error);
     events.emit("exit");
   };

@@ -6,6 +6,7 @@
 
 import { beginNativeCall, startThread } from "../../../../base/index.ts";
 import { callsOf } from "./process-calls.ts";
+import type { AskServer } from "./served/server-calls.ts";
 import type {
   FromSession,
   Question,
@@ -14,8 +15,7 @@ import type {
   SessionSpec,
   SessionWorker,
   ToSession,
-} from "./protocol.ts";
-import type { AskServer } from "./served/server-calls.ts";
+} from "./session-protocol.ts";
 
 /**
  * Heap limits in MiB, which apply to objects and not to tensors and weights. Each token of a long text takes a few

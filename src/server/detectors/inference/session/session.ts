@@ -9,9 +9,15 @@ import { DetectorError } from "../../../core/guardrails/index.ts";
 import type { Read } from "../reading/types.ts";
 import { LOG_NOTHING, type LogEndedProcess } from "./crash-log.ts";
 import { NO_SESSION_METRICS, type SessionMetrics } from "./metrics.ts";
-import { type Failure, MOST_READERS, type ReaderSpec, type SessionProblem, type SessionSpec } from "./protocol.ts";
 import type { AskServer } from "./served/server-calls.ts";
 import { startSessionProcess } from "./session-process.ts";
+import {
+  type Failure,
+  MOST_READERS,
+  type ReaderSpec,
+  type SessionProblem,
+  type SessionSpec,
+} from "./session-protocol.ts";
 import { openThread, type SessionThread, type StartSessionThread, startSessionWorker } from "./session-thread.ts";
 
 /** Maximum number of waiting requests. Source: design decisions, section 12. */

@@ -8,9 +8,9 @@ import { createHash } from "node:crypto";
 import type { Log } from "../../../../base/index.ts";
 import { createCrashLog } from "./crash-log.ts";
 import type { SessionMetrics, SessionReadings } from "./metrics.ts";
-import type { SessionSpec } from "./protocol.ts";
 import type { AskServer } from "./served/server-calls.ts";
 import { createSession, type Session, type SessionOptions } from "./session.ts";
+import type { SessionSpec } from "./session-protocol.ts";
 import { type AskSession, isShared, sharedSession } from "./shared.ts";
 
 /**

@@ -4,8 +4,8 @@
  */
 
 import { DetectorError } from "../../../core/guardrails/index.ts";
-import type { Failure, ReaderSpec, SessionProblem, SessionSpec } from "./protocol.ts";
 import type { Reads, Session } from "./session.ts";
+import type { Failure, ReaderSpec, SessionProblem, SessionSpec } from "./session-protocol.ts";
 
 export interface SessionQuestion {
   readonly session: SessionSpec;

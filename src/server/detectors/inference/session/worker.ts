@@ -1,7 +1,7 @@
 /** Thread of a session whose graph is on a server. */
 import { workerData } from "node:worker_threads";
 import { threadCaller } from "../../../../base/index.ts";
-import type { SessionSpec } from "./protocol.ts";
 import { runSession } from "./run-session.ts";
+import type { SessionSpec } from "./session-protocol.ts";
 
 runSession(workerData as SessionSpec, threadCaller());

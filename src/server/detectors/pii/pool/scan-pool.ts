@@ -11,8 +11,8 @@ import type { DetectorConfig } from "../../../core/config/index.ts";
 import { type Detection, DetectorError, tooManyFindings } from "../../../core/guardrails/index.ts";
 import { NO_POOL_METRICS, type PoolMetrics, type PoolReadings } from "./metrics.ts";
 import { unpack } from "./packed.ts";
-import type { FromScanner } from "./protocol.ts";
 import { type Call, createCallQueue, divided, LONG_UNITS, type Part, take } from "./scan-calls.ts";
+import type { FromScanner } from "./scan-protocol.ts";
 import { type ScanThread, type StartScanThread, startScanThread } from "./scan-thread.ts";
 
 const MOST_THREADS = 4;

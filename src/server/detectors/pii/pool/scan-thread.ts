@@ -1,6 +1,6 @@
 /** Scanning thread, as the thread that gives it work uses it. */
 import { openThread, type Thread, type ThreadListener } from "../../../../base/index.ts";
-import type { FromScanner, ToScanner } from "./protocol.ts";
+import type { FromScanner, ToScanner } from "./scan-protocol.ts";
 
 /**
  * Heap limits in MiB. A text of the longest body with all its findings takes a fraction of them; only a thread that

@@ -5,7 +5,7 @@ import { compilePii } from "../compile-pii.ts";
 import type { Scan } from "../pii-scan.ts";
 import { warmUp } from "../warm-up.ts";
 import { pack } from "./packed.ts";
-import type { FromScanner, ToScanner } from "./protocol.ts";
+import type { FromScanner, ToScanner } from "./scan-protocol.ts";
 
 const { onMessage, post } = threadCaller<ToScanner, FromScanner>();
 const scans = new Map<string, Scan>();

@@ -1,7 +1,7 @@
 /** Shared by the tests of answers for compat clients: terms, golden files, and streams written as a trace. */
 import { readFileSync } from "node:fs";
 import { SseSplitter } from "../../../../../src/server/core/dialects/sse.ts";
-import { openChunkStream } from "../../../../../src/server/core/dialects/translate/to-compat/stream.ts";
+import { openChunkStream } from "../../../../../src/server/core/dialects/translate/to-compat/chunk-stream.ts";
 import type { AnswerStamp, AnswerTerms } from "../../../../../src/server/core/dialects/translate/types.ts";
 
 export const STAMP: AnswerStamp = { created: 1_790_000_000, seed: "s1" };

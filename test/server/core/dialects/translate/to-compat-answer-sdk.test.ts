@@ -7,7 +7,10 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import test, { after, before } from "node:test";
 import OpenAI from "openai";
-import { messageAsChunks, messageToChat } from "../../../../../src/server/core/dialects/translate/to-compat/answer.ts";
+import {
+  messageAsChunks,
+  messageToChat,
+} from "../../../../../src/server/core/dialects/translate/to-compat/message-to-chat.ts";
 import { bodyOf, STAMP, STREAMS, sseOf, termsOf, trace, translate, WHOLE } from "./to-compat-answer-golden.ts";
 
 /** The scripted answer of the provider. */

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { messageToChat } from "../../../../../src/server/core/dialects/translate/to-compat/answer.ts";
-import { openChunkStream } from "../../../../../src/server/core/dialects/translate/to-compat/stream.ts";
+import { openChunkStream } from "../../../../../src/server/core/dialects/translate/to-compat/chunk-stream.ts";
+import { messageToChat } from "../../../../../src/server/core/dialects/translate/to-compat/message-to-chat.ts";
 import { AnswerProblem } from "../../../../../src/server/core/dialects/translate/types.ts";
 import { compatUsage } from "../../../../../src/server/core/dialects/translate/usage-shape.ts";
 import { createStreamUsage } from "../../../../../src/server/core/dialects/usage/usage-stream.ts";

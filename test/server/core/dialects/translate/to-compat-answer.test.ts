@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { messageAsChunks, messageToChat } from "../../../../../src/server/core/dialects/translate/to-compat/answer.ts";
+import {
+  messageAsChunks,
+  messageToChat,
+} from "../../../../../src/server/core/dialects/translate/to-compat/message-to-chat.ts";
 import { AnswerProblem } from "../../../../../src/server/core/dialects/translate/types.ts";
 import { BROKEN_STREAMS, bodyOf, PROBLEMS, STAMP, STREAMS, termsOf, trace, WHOLE } from "./to-compat-answer-golden.ts";
 import { type Completion, gather, meaningOf } from "./to-compat-answer-meaning.ts";

@@ -4,7 +4,7 @@ import test from "node:test";
 import fc from "fast-check";
 import { MAX_DEPTH } from "../../../../../src/server/core/dialects/json/json-scan.ts";
 import { listOf, objectOf } from "../../../../../src/server/core/dialects/json/json-values.ts";
-import { toolNamesOf } from "../../../../../src/server/core/dialects/translate/to-compat/tool-names.ts";
+import { toolNamesOf } from "../../../../../src/server/core/dialects/translate/to-compat/short-tool-names.ts";
 import { RequestProblem } from "../../../../../src/server/core/dialects/translate/types.ts";
 import { assertIsChat, GOLDENS, isAnswered, translate } from "./to-compat-request-support.ts";
 

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import test, { after, before } from "node:test";
 import Anthropic, { APIError } from "@anthropic-ai/sdk";
 import Classic, { APIError as ClassicAPIError } from "anthropic-sdk-classic";
-import { chatAsEvents } from "../../../../../src/server/core/dialects/translate/to-messages/answer.ts";
+import { chatAsEvents } from "../../../../../src/server/core/dialects/translate/to-messages/chat-to-message.ts";
 import {
   bytesOf,
   framesOf,

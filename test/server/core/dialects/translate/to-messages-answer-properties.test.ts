@@ -3,8 +3,11 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
 import { MAX_HELD } from "../../../../../src/server/core/dialects/translate/chat-answers/block-queue.ts";
-import { chatAsEvents, chatToMessage } from "../../../../../src/server/core/dialects/translate/to-messages/answer.ts";
-import { openEventStream } from "../../../../../src/server/core/dialects/translate/to-messages/stream.ts";
+import {
+  chatAsEvents,
+  chatToMessage,
+} from "../../../../../src/server/core/dialects/translate/to-messages/chat-to-message.ts";
+import { openEventStream } from "../../../../../src/server/core/dialects/translate/to-messages/event-stream.ts";
 import { AnswerProblem } from "../../../../../src/server/core/dialects/translate/types.ts";
 import {
   bytesOf,

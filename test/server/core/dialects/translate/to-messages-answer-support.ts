@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { SseSplitter } from "../../../../../src/server/core/dialects/sse.ts";
-import { openEventStream } from "../../../../../src/server/core/dialects/translate/to-messages/stream.ts";
+import { openEventStream } from "../../../../../src/server/core/dialects/translate/to-messages/event-stream.ts";
 import {
   AnswerProblem,
   type AnswerStamp,

@@ -1,7 +1,10 @@
 /** Whole answers of compat providers for messages clients, case by case of the reference. */
 import assert from "node:assert/strict";
 import test from "node:test";
-import { chatAsEvents, chatToMessage } from "../../../../../src/server/core/dialects/translate/to-messages/answer.ts";
+import {
+  chatAsEvents,
+  chatToMessage,
+} from "../../../../../src/server/core/dialects/translate/to-messages/chat-to-message.ts";
 import { AnswerProblem } from "../../../../../src/server/core/dialects/translate/types.ts";
 import {
   messageOf,

@@ -4,7 +4,7 @@ import test from "node:test";
 import { type GatewayError, nullLog } from "../../../../../src/base/index.ts";
 import { ANONYMOUS } from "../../../../../src/server/auth/index.ts";
 import { findRoute } from "../../../../../src/server/core/dialects/index.ts";
-import type { Standing } from "../../../../../src/server/dataplane/governance/effective-profile.ts";
+import type { EffectiveProfile } from "../../../../../src/server/dataplane/governance/effective-profile.ts";
 import type { Target } from "../../../../../src/server/dataplane/hops/model/address.ts";
 import { inspectSession } from "../../../../../src/server/dataplane/hops/websocket/inspect-session.ts";
 import type { RefusedMessage } from "../../../../../src/server/dataplane/hops/websocket/types.ts";
@@ -53,7 +53,7 @@ function open(current: () => Guard | undefined = () => guard, path = "/v1/realti
   const target = { route, dialect: "compat", model: "m", query: "" } as Target;
   const { inspector } = inspectSession({
     target,
-    standing: { caller: ANONYMOUS, profile: { name: undefined }, variables: {} } as Standing,
+    effective: { caller: ANONYMOUS, profile: { name: undefined }, variables: {} } as EffectiveProfile,
     guard: current,
     request: { requestId: "r", hop: "llm", route: route.name, to: "p", model: "m" },
     sinks: { trail: { decided: (record) => records.push(record) }, metrics, log: nullLog },

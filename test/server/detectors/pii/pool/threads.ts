@@ -1,6 +1,6 @@
 /** A pool of real threads with visible messages, whose threads a test can end like a crash. */
 import { createScanPool, type PoolOptions } from "../../../../../src/server/detectors/pii/index.ts";
-import type { ToScanner } from "../../../../../src/server/detectors/pii/pool/protocol.ts";
+import type { ToScanner } from "../../../../../src/server/detectors/pii/pool/scan-protocol.ts";
 import { type ScanThread, startScanThread } from "../../../../../src/server/detectors/pii/pool/scan-thread.ts";
 
 export function watchedPool(options: PoolOptions) {

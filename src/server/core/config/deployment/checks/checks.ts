@@ -11,13 +11,13 @@ import { checkBudgets, checkOmittedDetectors, checkProfiles } from "./callers.ts
 import type { Check } from "./check.ts";
 import { checkCredentials, checkLinkLocal } from "./credentials.ts";
 import { checkDetectors, checkGuardrailRules, checkRecognizers } from "./guardrails.ts";
-import { checkHops, checkPools } from "./hops.ts";
 import { checkModels, checkReferences } from "./models.ts";
-import { checkNames } from "./names.ts";
 import { checkCatalogOverlays } from "./overlays.ts";
 import { checkAliases, checkBaseUrl, checkCredential, checkIdentity, checkWaits } from "./providers.ts";
 import { checkReconcile } from "./reconcile.ts";
 import { checkAllowedModels, checkDefaultProvider, checkReachable, checkShadowedModels } from "./routing.ts";
+import { checkNames } from "./unique-names.ts";
+import { checkHops, checkPools } from "./upstream-references.ts";
 
 const CHECKS: readonly Check[] = [
   checkNames,

@@ -3,7 +3,7 @@
 import { enumerated, type Path, type Problem, type ProblemAt, shown } from "../../problem.ts";
 import type { ChannelOperation, ProviderOperation } from "../overlays.ts";
 import type { Check } from "./check.ts";
-import { repeatedNames } from "./names.ts";
+import { repeatedNames } from "./unique-names.ts";
 
 const ALLOWED_KEYS: Readonly<Record<ProviderOperation["op"], readonly string[] | "all">> = {
   add: "all",

@@ -29,7 +29,7 @@ export function readChatHistory(messages: readonly unknown[], uses: UseList): st
     const { role } = message;
     if (role === "system" || role === "developer") {
       if (hasBegun) uses.add("mid_system");
-      if (hasBegun && (turn?.isLast === true || isSaidToModel(messages[index + 1]))) uses.lose("mid_system");
+      if (hasBegun && (turn?.isLast === true || isModelInput(messages[index + 1]))) uses.lose("mid_system");
       readMessage(message, CHAT.message, false, uses);
       continue;
     }
@@ -52,7 +52,7 @@ export function readChatHistory(messages: readonly unknown[], uses: UseList): st
  * Returns whether the message is input for the model. A messages provider accepts an instruction only after such a message,
  * and only if the model's answer follows.
  */
-function isSaidToModel(message: unknown): boolean {
+function isModelInput(message: unknown): boolean {
   const role = objectOf(message)?.role;
   return role === "user" || role === "tool" || role === "function";
 }

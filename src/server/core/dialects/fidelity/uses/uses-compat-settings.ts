@@ -3,7 +3,7 @@
  * 3.1 and 7; responses reference, 2.
  */
 import { objectOf, type Values } from "../../json/json-values.ts";
-import { isText, isToldUserId } from "../dialect-forms.ts";
+import { isSendableUserId, isText } from "../dialect-forms.ts";
 import type { Reading } from "../field-readings.ts";
 import { isBounded, isNarrowable } from "../schemas.ts";
 import type { UseList } from "./use-list.ts";
@@ -64,8 +64,9 @@ export function readSampling({ temperature, top_p, top_k }: Values, uses: UseLis
 /** Reads the end user's id. Only one id is passed on, and never an email address or a telephone number. */
 export function readUser({ safety_identifier: identifier, user }: Values, uses: UseList): void {
   const hasIdentifier = isText(identifier);
-  if (hasIdentifier && !isToldUserId(identifier)) uses.lose("user_id", "safety_identifier");
-  else if (isText(user) && (hasIdentifier ? user !== identifier : !isToldUserId(user))) uses.lose("user_id", "user");
+  if (hasIdentifier && !isSendableUserId(identifier)) uses.lose("user_id", "safety_identifier");
+  else if (isText(user) && (hasIdentifier ? user !== identifier : !isSendableUserId(user)))
+    uses.lose("user_id", "user");
 }
 
 /** Reads a schema. Its name is for the provider's own use; its description is for the model. */

@@ -88,12 +88,12 @@ function readFile(part: Values, to: Form, takesMedia: boolean, uses: UseList): v
   }
   uses.add("documents", place);
   const isSendable = isText(data)
-    ? isToldFile(fileUri(data, part.filename), to)
+    ? isSendableFile(fileUri(data, part.filename), to)
     : to === "messages" && isText(url) && isHttpsUrl(url);
   if (!isSendable || !takesMedia) uses.lose("documents", place);
 }
 
-function isToldFile(uri: string | undefined, to: Form): boolean {
+function isSendableFile(uri: string | undefined, to: Form): boolean {
   if (uri === undefined || to === "chat") return uri !== undefined;
   const type = dataUriType(uri);
   return type === "application/pdf" || type === "text/plain";

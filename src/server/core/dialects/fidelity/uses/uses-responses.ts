@@ -30,9 +30,9 @@ const IDLE_INCLUDES: ReadonlySet<unknown> = new Set([
 ]);
 
 const hint =
-  (isSaid: (value: unknown) => boolean): Reading =>
+  (isSet: (value: unknown) => boolean): Reading =>
   (value, uses) => {
-    if (isSaid(value)) uses.lose("hint");
+    if (isSet(value)) uses.lose("hint");
   };
 const always = () => true;
 
@@ -120,8 +120,8 @@ function readReasoning(value: unknown, uses: UseList, to: Form): void {
   if (reasoning === undefined) return;
   readEffort(reasoning.effort, "reasoning.effort", uses, to);
   for (const name in reasoning) {
-    const isSaid = reasoning[name] !== null && reasoning[name] !== undefined;
-    if (isSaid && !RESPONSE.reasoning.has(name)) uses.lose("hint", "reasoning");
+    const isSet = reasoning[name] !== null && reasoning[name] !== undefined;
+    if (isSet && !RESPONSE.reasoning.has(name)) uses.lose("hint", "reasoning");
   }
 }
 

@@ -5,8 +5,9 @@
  * answer, or repeat id and name on each fragment. So a known id takes precedence over the index, and a fragment without a name
  * always continues a call.
  */
-import type { CallPart } from "./answer-parts.ts";
+
 import { ArgumentsScan } from "./arguments-scan.ts";
+import type { CallPart } from "./chat-answer-parts.ts";
 
 export interface Call {
   /** Provider's id of the call; empty until it is known. */

@@ -9,7 +9,7 @@
 import { listOf, objectOf, parsedJson, type Values } from "../../json/json-values.ts";
 import { raiseUsage, type Usage } from "../../usage/usage.ts";
 import { AnswerProblem, EarlyEnd, type StreamTranslation } from "../types.ts";
-import { checkFinish } from "./answer-parts.ts";
+import { checkFinish } from "./chat-answer-parts.ts";
 import { argumentsWriter, looseUsage, strongestFinish, type WriteArguments } from "./loose.ts";
 
 /** Writer of an answer in the client's form. Every method may throw `AnswerProblem`. */

@@ -14,7 +14,7 @@ import {
   type ToolUseBlock,
   type Turn,
   textBlock,
-} from "../to-messages/blocks.ts";
+} from "../to-messages/block-types.ts";
 import { markOf } from "../to-messages/cache-marks.ts";
 import {
   add,
@@ -26,8 +26,8 @@ import {
   openDraft,
   turnOf,
 } from "../to-messages/draft.ts";
-import { openToolIds, type ToolIds } from "../to-messages/ids.ts";
-import { fileDataSource, imageUrlSource, isBlank, isDocument } from "../to-messages/media.ts";
+import { fileDataSource, imageUrlSource, isBlank, isDocument } from "../to-messages/media-sources.ts";
+import { openToolIds, type ToolIds } from "../to-messages/tool-call-ids.ts";
 import { inputOf } from "../to-messages/tool-calls.ts";
 import type { SealedBlock } from "../types.ts";
 import type {

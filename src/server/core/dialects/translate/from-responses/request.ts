@@ -17,7 +17,7 @@ import { writeRequest } from "../to-messages/request.ts";
 import type { AnswerTerms, ChannelTerms, SealedBlock } from "../types.ts";
 import { messagesOf } from "./chat-messages.ts";
 import type { ItemConversation } from "./item-conversation.ts";
-import { itemConversation } from "./items.ts";
+import { itemConversation } from "./items-to-conversation.ts";
 import { conversationOf } from "./messages-turns.ts";
 import { echoOf, settingsOf, showsSummary, wantsLogprobs } from "./settings.ts";
 import { openThoughts } from "./thoughts.ts";
@@ -43,7 +43,7 @@ interface Read {
   readonly request: Values;
   readonly settings: Values;
   readonly tools: Tools;
-  readonly talk: ItemConversation;
+  readonly fromItems: ItemConversation;
 }
 
 /** Translates a request to the messages dialect. Throws `RequestProblem`. */
@@ -53,10 +53,10 @@ export function responsesToMessages(
   channel: ChannelTerms,
 ): TranslatedResponseRequest {
   const read = readRequest(source.value, MAX_NAME_LENGTH.messages);
-  const { request, settings, tools, talk } = read;
+  const { request, settings, tools, fromItems } = read;
   const scope = { claims: channel.claims, exact: (part: unknown) => source.exact(part) };
   const thoughts = openThoughts(channel, SIGNED);
-  const conversation = conversationOf(talk, thoughts, scope);
+  const conversation = conversationOf(fromItems, thoughts, scope);
   const display = showsSummary(request) ? "summarized" : undefined;
   const {
     body,
@@ -84,13 +84,13 @@ export function responsesToChat(
   channel: ChannelTerms,
 ): TranslatedResponseRequest {
   const read = readRequest(source.value, MAX_NAME_LENGTH.chat);
-  const { settings, tools, talk } = read;
+  const { settings, tools, fromItems } = read;
   const { claims } = channel;
   const thoughts = openThoughts(channel, UNSIGNED);
   const body = writeJson({
     model: model.sent,
     max_completion_tokens: settings["max_completion_tokens"],
-    messages: messagesOf(talk, thoughts, claims),
+    messages: messagesOf(fromItems, thoughts, claims),
     ...toolMembers(tools, source, claims),
     response_format: formatOf(settings["response_format"], source, claims),
     ...(claims("sampling") && { temperature: temperatureOf(settings, claims), top_p: settings["top_p"] }),
@@ -112,11 +112,11 @@ function readRequest(value: unknown, maxNameLength: number): Read {
   const request = configured(given, additions);
   const settings = settingsOf(request);
   const tools = toolsOf(request, additions, maxNameLength);
-  return { given, request, settings, tools, talk: itemConversation(request, tools.names) };
+  return { given, request, settings, tools, fromItems: itemConversation(request, tools.names) };
 }
 
 function termsOf(
-  { given, request, settings, tools, talk }: Read,
+  { given, request, settings, tools, fromItems }: Read,
   model: AnswerTerms["model"],
   { seal }: ChannelTerms,
 ): ResponsesTerms {
@@ -127,7 +127,7 @@ function termsOf(
     showsSummary: showsSummary(request),
     wantsLogprobs: wantsLogprobs(request),
     echo: echoOf(given, request),
-    takenCallIds: () => talk.callIds,
+    takenCallIds: () => fromItems.callIds,
     seal,
   };
 }

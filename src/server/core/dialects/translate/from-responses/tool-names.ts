@@ -5,7 +5,7 @@
  */
 import { toolKey } from "../../fidelity/response-tools.ts";
 import type { ClientTool } from "../responses-terms.ts";
-import { shortName } from "../to-compat/tool-names.ts";
+import { shortName } from "../to-compat/short-tool-names.ts";
 
 export interface ToolNames {
   /** Returns the name of the tool to send to the provider. Different tools of one request get different names. */

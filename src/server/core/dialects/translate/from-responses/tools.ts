@@ -44,12 +44,12 @@ export function toolsOf(request: Values, additions: Additions, maxNameLength: nu
   if (tools.length === 0) return { names, members: {} };
   const tool_choice =
     named === undefined ? mode : { type: "function", function: { name: names.sent(clientTool(named)) } };
-  const isSaid = request["tool_choice"] !== undefined && request["tool_choice"] !== null;
+  const isSet = request["tool_choice"] !== undefined && request["tool_choice"] !== null;
   return {
     names,
     members: {
       tools,
-      tool_choice: isSaid ? tool_choice : undefined,
+      tool_choice: isSet ? tool_choice : undefined,
       parallel_tool_calls: isSerial ? false : undefined,
     },
   };

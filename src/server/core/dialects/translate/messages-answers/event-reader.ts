@@ -10,7 +10,7 @@ import { listOf, objectOf, parsedJson, type Values } from "../../json/json-value
 import { raiseUsage, type Usage } from "../../usage/usage.ts";
 import { countsOf, mergeCounts, type UsageCounts, usageOf } from "../../usage/usage-normalise.ts";
 import { AnswerProblem, EarlyEnd, type StreamTranslation } from "../types.ts";
-import { hasInput, readBlock, readRefusal, readText } from "./answer-parts.ts";
+import { hasInput, readBlock, readRefusal, readText } from "./message-answer-parts.ts";
 
 /** Block of the answer in the writer's own form. A block of kind `skipped` is not written. */
 interface WrittenBlock {

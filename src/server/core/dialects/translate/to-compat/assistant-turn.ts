@@ -15,8 +15,8 @@ import {
   requiredObject,
   requiredText,
 } from "../required.ts";
+import { textPart, textPartOf, typeOf } from "./blocks-to-parts.ts";
 import type { ChatMessage, Scope, TextPart, Turn } from "./chat.ts";
-import { textPart, textPartOf, typeOf } from "./parts.ts";
 
 export function openAssistantTurn(scope: Scope): Turn {
   const texts: TextPart[] = [];

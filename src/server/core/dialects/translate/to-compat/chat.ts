@@ -1,7 +1,7 @@
 /** Types of a compat request, and of the functions that build it. Source: dialects reference, 3.1. */
 import type { JsonSource } from "../../json/json-source.ts";
 import type { ChannelTerms } from "../types.ts";
-import type { ToolNames } from "./tool-names.ts";
+import type { ToolNames } from "./short-tool-names.ts";
 
 export interface Scope {
   readonly source: JsonSource;

@@ -5,8 +5,8 @@
  * older `functions` gets only the first call of an answer. Frames are collected as text until `take` returns them.
  */
 import { stringOf, type Values } from "../../json/json-values.ts";
-import { readArguments, readText } from "../messages-answers/answer-parts.ts";
 import type { EventEnding, EventSink } from "../messages-answers/event-reader.ts";
+import { readArguments, readText } from "../messages-answers/message-answer-parts.ts";
 import { translateErrorEvent } from "../translate-errors.ts";
 import { AnswerProblem, type AnswerStamp, type AnswerTerms } from "../types.ts";
 import { compatUsage } from "../usage-shape.ts";

@@ -10,13 +10,13 @@ import type { Values } from "../../json/json-values.ts";
 import { jsonTokens } from "../../media-bounds.ts";
 import { optionalObject, requiredObject } from "../required.ts";
 import type { AnswerTerms, ChannelTerms, TranslatedRequest } from "../types.ts";
-import { cacheModeOf, keepLastMarks } from "./cache-marks.ts";
+import { cacheModeOf, keepLastMarks } from "./cache-mark-limit.ts";
 import type { Scope } from "./chat.ts";
+import { translateTurns } from "./compat-messages.ts";
 import { showsThinking } from "./reasoning.ts";
 import { isStreamed, translateSettings } from "./settings.ts";
-import { toolNamesOf } from "./tool-names.ts";
+import { toolNamesOf } from "./short-tool-names.ts";
 import { readTools, translateTools } from "./tools.ts";
-import { translateTurns } from "./turns.ts";
 
 /**
  * Divisor that turns the upper bound of tokens into an estimate: English JSON has about four bytes per token, and the bound of

@@ -7,8 +7,8 @@
  */
 import type { Values } from "../../json/json-values.ts";
 import { isAbsent, optionalFlag, refuse, requiredList, requiredName, requiredObject } from "../required.ts";
+import { partOf, textPartOf } from "./blocks-to-parts.ts";
 import type { ChatMessage, Part, Scope, TextPart, Turn } from "./chat.ts";
-import { partOf, textPartOf } from "./parts.ts";
 
 /** Placeholder for an empty result, which some providers refuse. */
 const NO_OUTPUT = "(no output)";

@@ -6,7 +6,7 @@
  */
 import type { Values } from "../../json/json-values.ts";
 import { objectOf } from "../../json/json-values.ts";
-import type { Block, CacheControl, Markable, Scope, Turn } from "./blocks.ts";
+import type { Block, CacheControl, Markable, Scope, Turn } from "./block-types.ts";
 
 /** Maximum number of marks; the API refuses more. */
 const MAX_MARKS = 4;

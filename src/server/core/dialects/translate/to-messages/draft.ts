@@ -13,7 +13,7 @@ import {
   type ToolResultBlock,
   type Turn,
   textBlock,
-} from "./blocks.ts";
+} from "./block-types.ts";
 
 export interface Conversation {
   readonly system: readonly TextBlock[];

@@ -1,10 +1,10 @@
 /** Converts the ending of an answer, and its usage, to the messages dialect. Source: dialects reference, 8.5 and 9.2. */
 import { NO_USAGE, type Usage } from "../../usage/usage.ts";
-import { checkFinish } from "../chat-answers/answer-parts.ts";
 import type { Arguments } from "../chat-answers/arguments-scan.ts";
+import { checkFinish } from "../chat-answers/chat-answer-parts.ts";
 import { stopReason } from "../reasons.ts";
 import { messagesUsage } from "../usage-shape.ts";
-import type { Ending } from "./frames.ts";
+import type { Ending } from "./event-frames.ts";
 
 interface Ended {
   /** Finish reason from the provider; many send none. */

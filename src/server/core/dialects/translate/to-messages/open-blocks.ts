@@ -1,10 +1,11 @@
 /** Writes the blocks of an answer in progress as events. Source: dialects reference, 5.3 and 9.2. */
-import { type Reasoning, takesIn } from "../chat-answers/answer-parts.ts";
+
 import type { Arguments } from "../chat-answers/arguments-scan.ts";
 import type { Call } from "../chat-answers/arriving-calls.ts";
 import { BlockQueue, type BlockWriter } from "../chat-answers/block-queue.ts";
+import { type Reasoning, takesIn } from "../chat-answers/chat-answer-parts.ts";
 import type { AnswerStamp } from "../types.ts";
-import * as frames from "./frames.ts";
+import * as frames from "./event-frames.ts";
 import { createCallIds } from "./ids-of-answer.ts";
 
 interface TextBlock {

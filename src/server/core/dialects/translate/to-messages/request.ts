@@ -10,13 +10,13 @@ import { type JsonSource, writeJson } from "../../json/json-source.ts";
 import type { Values } from "../../json/json-values.ts";
 import { optionalFlag, optionalObject, requiredObject } from "../required.ts";
 import type { AnswerTerms, ChannelTerms, TranslatedRequest } from "../types.ts";
-import type { Scope } from "./blocks.ts";
+import type { Scope } from "./block-types.ts";
 import { boundMarks } from "./cache-marks.ts";
+import { conversationOf } from "./conversation-turns.ts";
 import type { Conversation } from "./draft.ts";
 import { maxTokens, metadataOf, outputFormat, samplingOf, serviceTier, stopSequences } from "./settings.ts";
 import { thinkingOf } from "./thinking.ts";
 import { isForced, toolsOf } from "./tools.ts";
-import { conversationOf } from "./turns.ts";
 
 /** Translates a chat completion request. Throws `RequestProblem`. */
 export function chatToMessages(

@@ -1,5 +1,5 @@
 /** Translates independent settings of a compat request. Source: dialects reference, 8.1; 10.3 (1, 21, 22). */
-import { isToldUserId } from "../../fidelity/dialect-forms.ts";
+import { isSendableUserId } from "../../fidelity/dialect-forms.ts";
 import { isNarrowable } from "../../fidelity/schemas.ts";
 import type { Values } from "../../json/json-values.ts";
 import {
@@ -12,8 +12,8 @@ import {
   requiredObject,
   requiredText,
 } from "../required.ts";
-import type { Scope } from "./blocks.ts";
-import { isBlank } from "./media.ts";
+import type { Scope } from "./block-types.ts";
+import { isBlank } from "./media-sources.ts";
 import { narrowSchema } from "./output-schema.ts";
 
 /** Default token limit, since the API requires one. With zero it would fill the cache without answering. */
@@ -110,5 +110,5 @@ export function serviceTier(request: Values, { claims }: Scope): string | undefi
 export function metadataOf(request: Values, { claims }: Scope): { readonly user_id: string } | undefined {
   const identifier = optionalText(request["safety_identifier"], "safety_identifier");
   const user_id = identifier || optionalText(request["user"], "user");
-  return user_id && isToldUserId(user_id) && claims("user_id") ? { user_id } : undefined;
+  return user_id && isSendableUserId(user_id) && claims("user_id") ? { user_id } : undefined;
 }

@@ -6,7 +6,7 @@
  * `thinking_blocks` is another gateway's form. Unsigned thinking is refused by the API and gives no block.
  */
 import { listOf, objectOf, stringOf, type Values } from "../../json/json-values.ts";
-import type { ThinkingBlock } from "./blocks.ts";
+import type { ThinkingBlock } from "./block-types.ts";
 
 interface Detail {
   readonly type: "reasoning.text" | "reasoning.encrypted";

@@ -2,8 +2,8 @@
 import { type JsonSource, Verbatim } from "../../json/json-source.ts";
 import { objectOf, parsedJson, type Values } from "../../json/json-values.ts";
 import { isAbsent, optionalList, optionalObject, refuse, requiredName, requiredObject } from "../required.ts";
-import type { ToolUseBlock } from "./blocks.ts";
-import type { ToolIds } from "./ids.ts";
+import type { ToolUseBlock } from "./block-types.ts";
+import type { ToolIds } from "./tool-call-ids.ts";
 
 const NAME = /^[A-Za-z0-9_-]{1,128}$/;
 

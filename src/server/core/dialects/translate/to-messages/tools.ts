@@ -17,7 +17,7 @@ import {
   requiredList,
   requiredObject,
 } from "../required.ts";
-import type { CacheControl, Markable, Scope } from "./blocks.ts";
+import type { CacheControl, Markable, Scope } from "./block-types.ts";
 import { markOf } from "./cache-marks.ts";
 import { narrowSchema } from "./output-schema.ts";
 import { toolName } from "./tool-calls.ts";

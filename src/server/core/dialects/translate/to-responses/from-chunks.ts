@@ -2,6 +2,9 @@
 
 import { listOf, stringOf, type Values } from "../../json/json-values.ts";
 import type { Usage } from "../../usage/usage.ts";
+import { ArgumentsScan } from "../chat-answers/arguments-scan.ts";
+import { ArrivingCalls, type Call } from "../chat-answers/arriving-calls.ts";
+import { BlockQueue, type BlockWriter } from "../chat-answers/block-queue.ts";
 import {
   type CallPart,
   callsOf,
@@ -10,10 +13,7 @@ import {
   reasoningOf,
   refusalOf,
   textOf,
-} from "../chat-answers/answer-parts.ts";
-import { ArgumentsScan } from "../chat-answers/arguments-scan.ts";
-import { ArrivingCalls, type Call } from "../chat-answers/arriving-calls.ts";
-import { BlockQueue, type BlockWriter } from "../chat-answers/block-queue.ts";
+} from "../chat-answers/chat-answer-parts.ts";
 import type { ChunkSink } from "../chat-answers/chunk-reader.ts";
 import type { WriteArguments } from "../chat-answers/loose.ts";
 import { failureOf } from "../translate-errors.ts";

@@ -2,8 +2,14 @@
 import type { JsonSource } from "../../json/json-source.ts";
 import { objectOf, stringOf, type Values } from "../../json/json-values.ts";
 import { normaliseUsage } from "../../usage/usage-normalise.ts";
-import { readArguments, readMessage, readRefusal, readText, readToolName } from "../messages-answers/answer-parts.ts";
 import type { EventEnding, EventSink } from "../messages-answers/event-reader.ts";
+import {
+  readArguments,
+  readMessage,
+  readRefusal,
+  readText,
+  readToolName,
+} from "../messages-answers/message-answer-parts.ts";
 import { finishReason } from "../reasons.ts";
 import { failureOf } from "../translate-errors.ts";
 import { AnswerProblem } from "../types.ts";

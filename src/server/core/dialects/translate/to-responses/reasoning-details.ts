@@ -15,10 +15,12 @@ export function tellsDetail(value: unknown, isOpen: boolean): value is Values {
   const detail = objectOf(value);
   if (detail === undefined) return false;
   const { text, summary, data, signature } = detail;
-  return isSaid(text) || isSaid(summary) || isSaid(data) || (isOpen && isSaid(signature));
+  return (
+    isNonEmptyText(text) || isNonEmptyText(summary) || isNonEmptyText(data) || (isOpen && isNonEmptyText(signature))
+  );
 }
 
-const isSaid = (value: unknown): boolean => typeof value === "string" && value !== "";
+const isNonEmptyText = (value: unknown): boolean => typeof value === "string" && value !== "";
 
 export function addDetail(details: Values[], detail: Values): void {
   const last = details.at(-1);

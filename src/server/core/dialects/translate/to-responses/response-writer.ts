@@ -12,7 +12,7 @@ import { shownModel } from "../shown-names.ts";
 import type { AnswerStamp, SealedBlock } from "../types.ts";
 import { createCallIds } from "./call-ids.ts";
 import { EventLog } from "./event-log.ts";
-import { CallItem, type Item, type ItemStatus, MessageItem, type Place, ReasoningItem } from "./items.ts";
+import { CallItem, type Item, type ItemStatus, MessageItem, type Place, ReasoningItem } from "./item-writers.ts";
 import { failureFrames } from "./response-failure.ts";
 import { type Failure, type Progress, ResponseObject, type Shortage } from "./response-object.ts";
 

@@ -5,7 +5,7 @@
 
 import { fromHalf } from "../../reading/scores.ts";
 import { GraphError, type GraphOutput } from "../graph-shapes.ts";
-import type { ServerAnswer } from "../protocol.ts";
+import type { ServerAnswer } from "../session-protocol.ts";
 import { jsonIn } from "./metadata.ts";
 
 const MOST_OUTPUTS = 64;

@@ -12,7 +12,7 @@ import {
   type Row,
   sequencesOf,
 } from "../graph-shapes.ts";
-import type { ServedGraph } from "../protocol.ts";
+import type { ServedGraph } from "../session-protocol.ts";
 import { modelIn, offersBinary, type ServedModel } from "./metadata.ts";
 import { answerIn } from "./served-answer.ts";
 import { encodeRequest } from "./served-request.ts";
@@ -37,9 +37,9 @@ const WIDEST = 16_384;
 export async function openServedGraph(ask: AskServer, spec: ServedGraph, signal: AbortSignal): Promise<Graph> {
   const get = (path: string) =>
     ask({ method: "GET", path, headers: [], body: null, maxBytes: MAX_METADATA_BYTES }, signal);
-  const [server, told] = await Promise.all([get(spec.server), get(spec.model)]);
-  if (told.status !== 200) throw refusalOf(told.status, "for the model");
-  const model = modelIn(told.body);
+  const [server, metadata] = await Promise.all([get(spec.server), get(spec.model)]);
+  if (metadata.status !== 200) throw refusalOf(metadata.status, "for the model");
+  const model = modelIn(metadata.body);
   checkInputs(model.inputs);
   const isBinary = server.status === 200 && offersBinary(server.body);
   const serving: Serving = { ask, path: `${spec.model}/infer`, model, isBinary };

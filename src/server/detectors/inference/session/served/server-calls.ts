@@ -1,6 +1,6 @@
 /** Calls to a server for a session's thread, made by the process, which has the connections and credentials. */
 
-import type { Calling, Failure, ServerAnswer, ServerAsk, ToSession } from "../protocol.ts";
+import type { Calling, Failure, ServerAnswer, ServerAsk, ToSession } from "../session-protocol.ts";
 
 /** Function that makes a call. Rejects with a `CallFailure`, or with the signal's reason. */
 export type AskServer = (ask: ServerAsk, signal: AbortSignal) => Promise<ServerAnswer>;

@@ -24,7 +24,7 @@ const MODEL_WITHIN_BYTES = 4_096;
 /** Maximum number of different reasons. An answer with several choices may have several. */
 const MAX_REASONS = 8;
 
-export class ToldAnswer extends Passing {
+export class ReportedAnswerReader extends Passing {
   /** Names of models in the configuration. The name of the answering model is only kept if it is one of them. */
   readonly #named: readonly string[];
   readonly #reasons = new Set<string>();

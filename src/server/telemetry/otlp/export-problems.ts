@@ -10,7 +10,7 @@ import type { Instruments, Log } from "../../../base/index.ts";
 /** Name of a queue. Log lines and audit records have separate queues, because many log lines must not displace audit records. */
 export type Queue = "traces" | "metrics" | "logs" | "audit";
 
-export interface Trouble {
+export interface ExportProblems {
   /** Records a failed export. `lost`: number of spans or records that are lost with it. */
   failed(queue: Queue, lost: number, error: unknown): void;
   /** Records that an item was dropped because the queue was full. */
@@ -30,7 +30,7 @@ export interface Trouble {
 const QUIET_MS = 60_000;
 const MAX_COMPLAINT_LENGTH = 500;
 
-interface TroubleOptions {
+interface ExportProblemsOptions {
   readonly instruments: Instruments;
   readonly log: Log;
   /** Returns the time in milliseconds since 1970. */
@@ -39,7 +39,7 @@ interface TroubleOptions {
   readonly queues: readonly Queue[];
 }
 
-export function createTrouble({ instruments, log, now, queues }: TroubleOptions): Trouble {
+export function createExportProblems({ instruments, log, now, queues }: ExportProblemsOptions): ExportProblems {
   const failures = instruments.counter("gateway_telemetry_export_failures_total", "Failed exports to the collector.", [
     "signal",
   ]);
@@ -52,9 +52,9 @@ export function createTrouble({ instruments, log, now, queues }: TroubleOptions)
     queues.map((queue) => [queue, { failures: failures.with(queue), drops: drops.with(queue) }]),
   );
   const unreported = new Map<Queue, number>();
-  let failureToldAt = Number.NEGATIVE_INFINITY;
-  let complaintToldAt = Number.NEGATIVE_INFINITY;
-  const toldAtStart = new Set<string>();
+  let failureLoggedAt = Number.NEGATIVE_INFINITY;
+  let complaintLoggedAt = Number.NEGATIVE_INFINITY;
+  const loggedAtStart = new Set<string>();
   let isSettled = false;
   let speaking = false;
 
@@ -74,8 +74,8 @@ export function createTrouble({ instruments, log, now, queues }: TroubleOptions)
       children.get(queue)?.failures.inc();
       if (lost > 0) children.get(queue)?.drops.inc(lost);
       unreported.set(queue, (unreported.get(queue) ?? 0) + 1);
-      if (now() - failureToldAt < QUIET_MS) return;
-      failureToldAt = now();
+      if (now() - failureLoggedAt < QUIET_MS) return;
+      failureLoggedAt = now();
       warn("telemetry could not be exported", { failures: Object.fromEntries(unreported), error });
       unreported.clear();
     },
@@ -83,14 +83,14 @@ export function createTrouble({ instruments, log, now, queues }: TroubleOptions)
       children.get(queue)?.drops.inc();
     },
     complained(message) {
-      if (isSettled ? now() - complaintToldAt < QUIET_MS : toldAtStart.has(message)) return;
-      if (isSettled) complaintToldAt = now();
-      else toldAtStart.add(message);
+      if (isSettled ? now() - complaintLoggedAt < QUIET_MS : loggedAtStart.has(message)) return;
+      if (isSettled) complaintLoggedAt = now();
+      else loggedAtStart.add(message);
       warn("telemetry", { detail: message.slice(0, MAX_COMPLAINT_LENGTH) });
     },
     settled() {
       isSettled = true;
-      toldAtStart.clear();
+      loggedAtStart.clear();
     },
   };
 }

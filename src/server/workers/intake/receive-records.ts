@@ -4,7 +4,7 @@
  */
 import { type AuditQueue, type FedRecords, openCredit, RECORD_OVERHEAD_BYTES } from "../../audit/index.ts";
 import type { Channel } from "../channel/index.ts";
-import type { Recorded, Sent } from "./protocol.ts";
+import type { Recorded, Sent } from "./intake-protocol.ts";
 
 /** Maximum credit of all workers together, in bytes. The rest of the queue is for the node's own records. */
 const ALL_BYTES = 32 << 20;

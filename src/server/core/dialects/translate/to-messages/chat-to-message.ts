@@ -6,6 +6,7 @@
  */
 import { Verbatim, writeJson } from "../../json/json-source.ts";
 import { objectOf, parsedJson } from "../../json/json-values.ts";
+import { type Arguments, rawArguments } from "../chat-answers/arguments-scan.ts";
 import {
   type CallPart,
   callsOf,
@@ -15,12 +16,11 @@ import {
   refusalOf,
   takesIn,
   textOf,
-} from "../chat-answers/answer-parts.ts";
-import { type Arguments, rawArguments } from "../chat-answers/arguments-scan.ts";
+} from "../chat-answers/chat-answer-parts.ts";
 import { shownModel, shownTool } from "../shown-names.ts";
 import { AnswerProblem, type AnswerStamp, type AnswerTerms } from "../types.ts";
 import { endingOf, tierShown, usageShown } from "./ending.ts";
-import * as frames from "./frames.ts";
+import * as frames from "./event-frames.ts";
 import { createCallIds, messageId } from "./ids-of-answer.ts";
 
 export function chatToMessage(body: string, terms: AnswerTerms, stamp: AnswerStamp): string {

@@ -12,12 +12,12 @@ import type { Guard, Guarded } from "../../snapshot/index.ts";
 import { clientTimeoutOf } from "../client-timeout.ts";
 import type { Exchange } from "../exchange.ts";
 import type { DecidedRequest } from "./decided-request.ts";
-import type { Standing } from "./effective-profile.ts";
+import type { EffectiveProfile } from "./effective-profile.ts";
 import { settleInspection } from "./guardrails.ts";
 
 interface InspectedWhat {
   readonly exchange: Exchange;
-  readonly standing: Standing;
+  readonly effective: EffectiveProfile;
   readonly request: DecidedRequest;
   readonly sinks: GuardrailSinks;
 }
@@ -47,10 +47,10 @@ export async function inspectSegments(
   guard: Guard,
   segments: readonly Segment[],
   occasion: Occasion,
-  { exchange, standing, request, sinks }: InspectedWhat,
+  { exchange, effective, request, sinks }: InspectedWhat,
 ): Promise<Inspected> {
   const settle = (judged: Guarded): GatewayError | undefined => {
-    const { error, acted } = settleInspection(judged, request, standing, sinks);
+    const { error, acted } = settleInspection(judged, request, effective, sinks);
     exchange.report.facts.trace?.inspected(judged.judgement?.annotations ?? NOTHING_FOUND, segments);
     exchange.report.acted(acted);
     return error;

@@ -6,14 +6,17 @@
 import type { AttemptSpan, AttemptTracer, SpanAttributes, SpanNaming, StartedAttempt } from "../../../base/index.ts";
 import { type AgentProtocol, MCP_METHODS, MCP_VERSION } from "../../core/agents/index.ts";
 import type { Usage } from "../../core/dialects/index.ts";
+import { modelOf, operationOf, systemOf } from "./convention-names.ts";
 import type { ConventionLabels } from "./metrics.ts";
-import { modelOf, operationOf, systemOf } from "./names.ts";
 import { failureAttributes, type RpcFailure, rpcFailureOf } from "./rpc.ts";
 
 const NOTHING: SpanAttributes = {};
 
 /** Returns the name and attributes of a model request or attempt, or `undefined` if the conventions have none for the route. */
-export function modelWords({ route, model: label, maker }: ConventionLabels, streams: boolean): SpanNaming | undefined {
+export function modelSpanNaming(
+  { route, model: label, maker }: ConventionLabels,
+  streams: boolean,
+): SpanNaming | undefined {
   const operation = operationOf(route);
   if (operation === undefined) return undefined;
   const { name, output } = operation;
@@ -31,7 +34,7 @@ export function modelWords({ route, model: label, maker }: ConventionLabels, str
 }
 
 /** Span names and attributes for a call of an MCP server or agent. */
-export interface AgentWords {
+export interface AgentSpanNaming {
   readonly words: SpanNaming;
   /** Value of `mcp.method.name`; `undefined` for a call of an agent. */
   readonly mcpMethod: string | undefined;
@@ -43,8 +46,8 @@ export interface AgentWords {
  * Returns the name and attributes of a call. `method`: as the caller wrote it; a method that MCP does not define becomes
  * `_OTHER`. `name`: configured name of the server or agent. `tool`: name of the called tool, if the server has listed it.
  */
-export function agentWords(kind: AgentProtocol, name: string, method: string, tool?: string): AgentWords {
-  if (kind === "mcp") return mcpWords(MCP_METHODS.has(method) ? method : "_OTHER", tool);
+export function agentSpanNaming(kind: AgentProtocol, name: string, method: string, tool?: string): AgentSpanNaming {
+  if (kind === "mcp") return mcpSpanNaming(MCP_METHODS.has(method) ? method : "_OTHER", tool);
   const invokes = method === "SendMessage" || method === "SendStreamingMessage";
   return {
     words: {
@@ -61,7 +64,7 @@ export function agentWords(kind: AgentProtocol, name: string, method: string, to
   };
 }
 
-const mcpWords = (method: string, tool: string | undefined): AgentWords => ({
+const mcpSpanNaming = (method: string, tool: string | undefined): AgentSpanNaming => ({
   words: {
     name: tool === undefined ? method : `${method} ${tool}`,
     attributes: {
@@ -77,13 +80,13 @@ const mcpWords = (method: string, tool: string | undefined): AgentWords => ({
 });
 
 /** Stores the failure that a message of the answer reports, if any, in `called`. */
-export function noteFailure(called: AgentWords | undefined, message: string): void {
+export function noteFailure(called: AgentSpanNaming | undefined, message: string): void {
   const failure = called && rpcFailureOf(message);
   if (called !== undefined && failure !== undefined) called.failure = failure;
 }
 
 /** Returns the name and attributes of a call that has ended. */
-export const calledWords = (called: AgentWords | undefined): SpanNaming | undefined =>
+export const endedCallSpanNaming = (called: AgentSpanNaming | undefined): SpanNaming | undefined =>
   called && {
     name: called.words.name,
     attributes: { ...called.words.attributes, ...failureAttributes(called.failure) },
@@ -106,33 +109,34 @@ interface ReportedAnswer {
   readonly model: string | undefined;
 }
 
-export const toldAttributes = (told: ReportedAnswer | undefined): SpanAttributes => ({
-  ...(told !== undefined && told.reasons.length > 0 && { "gen_ai.response.finish_reasons": told.reasons }),
-  ...(told?.model !== undefined && { "gen_ai.response.model": told.model }),
+export const reportedAttributes = (reportedAnswer: ReportedAnswer | undefined): SpanAttributes => ({
+  ...(reportedAnswer !== undefined &&
+    reportedAnswer.reasons.length > 0 && { "gen_ai.response.finish_reasons": reportedAnswer.reasons }),
+  ...(reportedAnswer?.model !== undefined && { "gen_ai.response.model": reportedAnswer.model }),
 });
 
 interface ServedRequest {
   readonly labels: ConventionLabels;
   readonly streams: boolean;
   readonly usage: Usage | undefined;
-  readonly told: ReportedAnswer | undefined;
+  readonly reportedAnswer: ReportedAnswer | undefined;
 }
 
 /**
  * Returns the name and attributes of a model request that has ended, including the data that the answer reported; `undefined` as
- * for `modelWords`.
+ * for `modelSpanNaming`.
  */
-export function requestWords({ labels, streams, usage, told }: ServedRequest): SpanNaming | undefined {
-  const words = modelWords(labels, streams);
+export function requestSpanNaming({ labels, streams, usage, reportedAnswer }: ServedRequest): SpanNaming | undefined {
+  const words = modelSpanNaming(labels, streams);
   if (words === undefined) return undefined;
   return {
     name: words.name,
-    attributes: { ...words.attributes, ...usageAttributes(usage), ...toldAttributes(told) },
+    attributes: { ...words.attributes, ...usageAttributes(usage), ...reportedAttributes(reportedAnswer) },
   };
 }
 
 /** Wraps a tracer so that attempts get the attributes of the conventions, at their beginning and at their end. */
-export function inWords(
+export function withSpanNaming(
   tracer: AttemptTracer,
   words: () => SpanNaming | undefined,
   learnt: () => SpanAttributes = () => NOTHING,

@@ -6,7 +6,7 @@
  */
 import { exactParts, type JsonSource, jsonText } from "../../json/json-source.ts";
 import { objectOf, parsedJson, stringOf, type Values } from "../../json/json-values.ts";
-import { notJson } from "../chat-answers/answer-parts.ts";
+import { notJson } from "../chat-answers/chat-answer-parts.ts";
 import { isEventText } from "../chat-answers/loose.ts";
 import { AnswerProblem } from "../types.ts";
 import { foldEvents } from "./fold-events.ts";

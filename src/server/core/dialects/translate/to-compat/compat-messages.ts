@@ -8,8 +8,8 @@
 import type { Values } from "../../json/json-values.ts";
 import { isAbsent, refuse, requiredList, requiredObject } from "../required.ts";
 import { openAssistantTurn } from "./assistant-turn.ts";
+import { textParts } from "./blocks-to-parts.ts";
 import type { ChatMessage, Scope, Turn } from "./chat.ts";
-import { textParts } from "./parts.ts";
 import { openUserTurn } from "./user-turn.ts";
 
 export function translateTurns(request: Values, scope: Scope): readonly ChatMessage[] {

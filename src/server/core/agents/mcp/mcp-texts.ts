@@ -4,7 +4,7 @@ import { TextCollector } from "../text-collector.ts";
 import type { AgentText, AgentTexts } from "../types.ts";
 import { decodeHeaderValue, encodeHeaderValue } from "./header-values.ts";
 import { plain, readFree, readMember } from "./message-members.ts";
-import type { McpHeaders, McpRequest } from "./read-request.ts";
+import type { McpHeaders, McpRequest } from "./read-mcp-request.ts";
 
 const MIRROR = "mcp-param-";
 

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Operation, OperationId } from "../../admin-api/index.ts";
 import type { WriteOptions } from "../cluster/index.ts";
-import { type BodyReader, decodeText, type HeldBody, invited, notTaken, parseJson } from "./body.ts";
+import { type BodyReader, decodeText, type HeldBody, invited, notTaken, parseJson } from "./body-reader.ts";
 import type { Ports } from "./ports.ts";
 import { actorOf, type Principal } from "./principal.ts";
 import { refusal } from "./refusal.ts";

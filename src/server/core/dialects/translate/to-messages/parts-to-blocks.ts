@@ -5,9 +5,9 @@
  */
 import type { Values } from "../../json/json-values.ts";
 import { isAbsent, optionalText, refuse, requiredObject, requiredText } from "../required.ts";
-import { type ContentBlock, type Scope, type TextBlock, textBlock } from "./blocks.ts";
+import { type ContentBlock, type Scope, type TextBlock, textBlock } from "./block-types.ts";
 import { markOf } from "./cache-marks.ts";
-import { fileDataSource, imageUrlSource, isBlank, isDocument } from "./media.ts";
+import { fileDataSource, imageUrlSource, isBlank, isDocument } from "./media-sources.ts";
 
 export function contentBlocks(content: unknown, place: string, scope: Scope): readonly ContentBlock[] {
   return blocksOf(content, place, (part, type, at): ContentBlock | undefined => {

@@ -2,7 +2,7 @@
 import { memberOf, type Placed, placedIn, stringIn } from "../../dialects/index.ts";
 import { type TextAs, TextCollector } from "../text-collector.ts";
 import type { AgentTexts } from "../types.ts";
-import type { A2aRequest } from "./read-request.ts";
+import type { A2aRequest } from "./read-a2a-request.ts";
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(" "));
 

@@ -4,12 +4,12 @@
  */
 import { objectOf, type Values } from "../../json/json-values.ts";
 import { optionalText, refuse, requiredList, requiredName, requiredObject } from "../required.ts";
-import { type Block, type Scope, type ToolResultBlock, textBlock } from "./blocks.ts";
+import { type Block, type Scope, type ToolResultBlock, textBlock } from "./block-types.ts";
 import { add, append, beginCalls, type Conversation, type Draft, finished, openDraft, turnOf } from "./draft.ts";
-import { idsIn, openToolIds, type ToolIds } from "./ids.ts";
-import { isBlank } from "./media.ts";
-import { contentBlocks, textBlocks } from "./parts.ts";
+import { isBlank } from "./media-sources.ts";
+import { contentBlocks, textBlocks } from "./parts-to-blocks.ts";
 import { signedThinking } from "./thinking-replay.ts";
+import { idsIn, openToolIds, type ToolIds } from "./tool-call-ids.ts";
 import { legacyId, toolName, toolUses } from "./tool-calls.ts";
 
 interface ChatDraft extends Draft {
@@ -18,12 +18,12 @@ interface ChatDraft extends Draft {
 
 export function conversationOf(value: unknown, scope: Scope): Conversation {
   const messages = requiredList(value, "messages");
-  const lastSaid = messages.findLastIndex((item) => !isInstruction(item));
-  const isAnswered = objectOf(messages[lastSaid])?.["role"] === "assistant";
+  const lastNonInstruction = messages.findLastIndex((item) => !isInstruction(item));
+  const isAnswered = objectOf(messages[lastNonInstruction])?.["role"] === "assistant";
   const draft: ChatDraft = { ...openDraft(), ids: openToolIds(() => idsIn(messages)) };
   for (const [index, item] of messages.entries()) {
     const place = `messages[${index}]`;
-    addMessage(draft, requiredObject(item, place), place, isAnswered && index > lastSaid, scope);
+    addMessage(draft, requiredObject(item, place), place, isAnswered && index > lastNonInstruction, scope);
   }
   return finished(draft, scope) ?? refuse("messages", "have no content that could be answered");
 }

@@ -11,7 +11,7 @@ import {
   readRefusal,
   readText,
   type WholeMessage,
-} from "../messages-answers/answer-parts.ts";
+} from "../messages-answers/message-answer-parts.ts";
 import type { AnswerStamp, AnswerTerms } from "../types.ts";
 import { compatUsage } from "../usage-shape.ts";
 import { encryptedDetail, readCall, readFinish, readHead, signedDetail } from "./answer-reading.ts";

@@ -5,7 +5,7 @@
  * that is not https.
  */
 import { dataUriType, isHttpsUrl, isKnownImageType } from "../../fidelity/dialect-forms.ts";
-import type { DocumentSource, ImageSource } from "./blocks.ts";
+import type { DocumentSource, ImageSource } from "./block-types.ts";
 
 const PDF = "application/pdf";
 

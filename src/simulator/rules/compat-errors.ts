@@ -29,13 +29,13 @@ export const COMPAT: Judge = {
   },
 };
 
-interface Words {
+interface ErrorText {
   readonly place: string | null;
   readonly message: string;
   readonly code: string | null;
 }
 
-function wordsOf(at: string, violation: Violation): Words {
+function wordsOf(at: string, violation: Violation): ErrorText {
   switch (violation.kind) {
     case "unknown":
       return at.includes(".")
@@ -58,25 +58,25 @@ function wordsOf(at: string, violation: Violation): Words {
     }
     case "short":
     case "long":
-      return { place: at, ...lengthWords(at, violation) };
+      return { place: at, ...lengthError(at, violation) };
     case "pattern": {
       const message = `Invalid '${at}': string does not match pattern. Expected a string that matches the pattern '${violation.pattern}'.`;
       return { place: at, message, code: "invalid_value" };
     }
     case "choice":
-      return { place: at, ...choiceWords(String(violation.value), violation.choices) };
+      return { place: at, ...choiceError(String(violation.value), violation.choices) };
     case "tag": {
       const place = COMPAT.member(at, violation.tag);
       if (violation.value === undefined) return wordsOf(place, { kind: "missing" });
       if (typeof violation.value !== "string") {
         return wordsOf(place, { kind: "type", expected: "string", value: violation.value });
       }
-      return { place, ...choiceWords(violation.value, violation.choices) };
+      return { place, ...choiceError(violation.value, violation.choices) };
     }
   }
 }
 
-function lengthWords(at: string, { kind, of, bound, length }: Extract<Violation, { kind: "short" | "long" }>) {
+function lengthError(at: string, { kind, of, bound, length }: Extract<Violation, { kind: "short" | "long" }>) {
   const side = kind === "short" ? "minimum" : "maximum";
   const code = `${of}_${kind === "short" ? "below_min" : "above_max"}_${of === "object" ? "properties" : "length"}`;
   if (of === "array" && length === 0) {
@@ -91,7 +91,7 @@ function lengthWords(at: string, { kind, of, bound, length }: Extract<Violation,
   return { message, code };
 }
 
-function choiceWords(value: string, choices: readonly string[]) {
+function choiceError(value: string, choices: readonly string[]) {
   const last = choices.at(-1);
   const names =
     choices.length === 1

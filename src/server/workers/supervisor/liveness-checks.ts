@@ -4,17 +4,17 @@
  * check.
  */
 
-interface Looks {
+interface LivenessChecks {
   /** Records a sign of life, and restarts the count. */
   heard(): void;
   end(): void;
 }
 
 /** Starts the checks. `silent` is called once, after `most` checks without a message. */
-export function openLooks(
+export function startLivenessChecks(
   { everyMs, most }: { readonly everyMs: number; readonly most: number },
   silent: () => void,
-): Looks {
+): LivenessChecks {
   let left = most;
   const timer = setInterval(() => {
     left -= 1;

@@ -14,8 +14,8 @@ import {
   requiredObject,
   requiredText,
 } from "../required.ts";
+import { assistantTexts, contentOf } from "./item-content.ts";
 import type { Call, ClientMessage, Content, ItemConversation, Output, Round, Step } from "./item-conversation.ts";
-import { assistantTexts, contentOf } from "./parts.ts";
 import type { ToolNames } from "./tool-names.ts";
 
 /** Placeholder for an image that the provider's own tool made, since the assistant's next message refers to it. */

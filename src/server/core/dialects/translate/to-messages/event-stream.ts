@@ -5,16 +5,16 @@
 
 import type { Values } from "../../json/json-values.ts";
 import type { Usage } from "../../usage/usage.ts";
-import { callsOf, reasoningOf, refusalOf, textOf } from "../chat-answers/answer-parts.ts";
 import { ArrivingCalls } from "../chat-answers/arriving-calls.ts";
 import { MAX_HELD } from "../chat-answers/block-queue.ts";
+import { callsOf, reasoningOf, refusalOf, textOf } from "../chat-answers/chat-answer-parts.ts";
 import { type ChunkSink, readChunks } from "../chat-answers/chunk-reader.ts";
 import type { WriteArguments } from "../chat-answers/loose.ts";
 import { shownModel, shownTool } from "../shown-names.ts";
 import { translateErrorEvent } from "../translate-errors.ts";
 import { AnswerProblem, type AnswerStamp, type AnswerTerms, type StreamTranslation } from "../types.ts";
 import { endingOf, tierShown, usageShown } from "./ending.ts";
-import { COMMENT, MESSAGE_STOP, messageDelta, messageStart, PING } from "./frames.ts";
+import { COMMENT, MESSAGE_STOP, messageDelta, messageStart, PING } from "./event-frames.ts";
 import { messageId } from "./ids-of-answer.ts";
 import { OpenBlocks } from "./open-blocks.ts";
 
