@@ -17,7 +17,7 @@ const REQUEST_ID = { "x-gateway-request-id": reference("headers", "RequestId") }
 /** Codes of refusals while the body is read, for every operation. */
 const BODY_CODES: readonly RefusalCode[] = ["body_too_large", "busy"];
 /** Codes of requests that are refused before an operation is selected. */
-const DOOR_CODES: readonly RefusalCode[] = ["not_found", "method_not_allowed", "request_timeout", "headers_too_large"];
+const EARLY_CODES: readonly RefusalCode[] = ["not_found", "method_not_allowed", "request_timeout", "headers_too_large"];
 /** Codes whose answers have `retry-after`. */
 const PASSING_CODES: ReadonlySet<RefusalCode> = new Set(["busy", "no_leader"]);
 
@@ -109,7 +109,7 @@ export function componentResponses(operations: readonly Operation[]): Responses 
   for (const operation of operations) {
     for (const [, codes] of byStatus(codesOf(operation))) named.set(responseName(codes), refused(codes));
   }
-  const refusalCodes = DOOR_CODES.map((code) => `${statusOf(code)} \`${code}\``).join(", ");
+  const refusalCodes = EARLY_CODES.map((code) => `${statusOf(code)} \`${code}\``).join(", ");
   named.set("Refusal", {
     description: `Refused before the operation was reached: ${refusalCodes}.`,
     headers: REQUEST_ID,

@@ -1,7 +1,7 @@
 /** File descriptors of this process: their limit, and how many are left. */
 import { readdirSync, readFileSync } from "node:fs";
 
-const LOOK_MS = 1_000;
+const CHECK_MS = 1_000;
 /**
  * Fraction of the limit, and maximum number, of descriptors that waiting connections must leave free. A request needs a
  * second descriptor, for its upstream, and by default there are at most 4,096 requests. The rest is for connections
@@ -18,7 +18,7 @@ let limit = Number.POSITIVE_INFINITY;
 /** Returns the limit (`ulimit -n`), read at most once a second; `Infinity` if the system does not report one. */
 export function descriptorLimit(): number {
   const now = performance.now();
-  if (now - lookedAt < LOOK_MS) return limit;
+  if (now - lookedAt < CHECK_MS) return limit;
   lookedAt = now;
   limit = readLimit();
   return limit;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type Io, resolvePath } from "./io.ts";
 
 /** Maximum number of folder entries that are read, and of names that are returned. */
-const MOST_LOOKED = 10_000;
+const MAX_READ = 10_000;
 const MOST_FOUND = 500;
 
 /**
@@ -21,7 +21,7 @@ export async function completePath(io: Io, text: string, signal: AbortSignal): P
     let looked = 0;
     for await (const entry of await opendir(path)) {
       looked += 1;
-      if (signal.aborted || looked > MOST_LOOKED || found.length === MOST_FOUND) break;
+      if (signal.aborted || looked > MAX_READ || found.length === MOST_FOUND) break;
       const { name } = entry;
       if (!name.startsWith(begun) || (name.startsWith(".") && !begun.startsWith("."))) continue;
       const isFolder = entry.isDirectory() || (entry.isSymbolicLink() && (await isDirectory(join(path, name))));

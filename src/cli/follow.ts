@@ -8,7 +8,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { whyUnreadable } from "./file-input.ts";
 
 /** Interval between two checks of the file, in milliseconds. */
-const LOOK_MS = 500;
+const CHECK_MS = 500;
 const PIECE_BYTES = 64 << 10;
 
 /**
@@ -87,4 +87,4 @@ async function* readWhileNamed(
 
 const LINE_END = 0x0a;
 
-const rest = (signal: AbortSignal): Promise<void> => pause(LOOK_MS, undefined, { signal }).catch(() => undefined);
+const rest = (signal: AbortSignal): Promise<void> => pause(CHECK_MS, undefined, { signal }).catch(() => undefined);

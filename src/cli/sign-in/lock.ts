@@ -22,9 +22,9 @@ import { codeOf, SignInError } from "./messages.ts";
 export const STALE_MS = 60_000;
 /** Maximum wait in milliseconds: longer than a renewal takes (discovery and one request, ten seconds each). */
 const WAIT_MS = 30_000;
-const LOOK_MS = 50;
+const CHECK_MS = 50;
 /** Number of checks after which an empty lock file is stale: its creator was killed before it wrote to it. */
-const WORDLESS_LOOKS = 40;
+const MAX_EMPTY_CHECKS = 40;
 
 export interface Lock {
   /** Returns false if another process considered the lock stale and took it. */
@@ -43,13 +43,13 @@ export async function acquire(path: string, io: Io, waitMs = WAIT_MS): Promise<L
     const found = contentOf(path) ?? "";
     const holder = parseHolder(found);
     wordless = holder === undefined ? wordless + 1 : 0;
-    const isOver = holder === undefined ? wordless > WORDLESS_LOOKS : isStale(holder, io.now());
+    const isOver = holder === undefined ? wordless > MAX_EMPTY_CHECKS : isStale(holder, io.now());
     if (isOver && removeStale(path, found, io.now())) continue;
     if (performance.now() - startedAt > waitMs) {
       const who = holder === undefined ? "" : ` ${holder.pid}`;
       throw new SignInError(`process${who} is busy with this sign-in (${path}); try again`);
     }
-    await pause(LOOK_MS, undefined, { signal: io.signal });
+    await pause(CHECK_MS, undefined, { signal: io.signal });
   }
 }
 

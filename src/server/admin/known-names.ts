@@ -12,7 +12,7 @@ import { refusal } from "./refusal.ts";
 import { TABLE_PREFIX } from "./state-prefixes.ts";
 
 /** Maximum number of names in a message. */
-const MAX_TOLD = 20;
+const MAX_LISTED = 20;
 /** Maximum number of keys that are compared with an unknown name; comparing 100,000 would block the thread. */
 const MAX_COMPARED = 1_000;
 
@@ -97,7 +97,7 @@ function* similarKeys(view: StateView, name: string): Generator<string> {
 function knownNamesText(name: string, names: readonly string[]): string {
   if (names.length === 0) return ", which has none";
   const near = nearest(name, names);
-  const first = names.slice(0, MAX_TOLD).map((it) => `\`${it}\``);
-  const more = names.length > MAX_TOLD ? ` and ${names.length - MAX_TOLD} more` : "";
+  const first = names.slice(0, MAX_LISTED).map((it) => `\`${it}\``);
+  const more = names.length > MAX_LISTED ? ` and ${names.length - MAX_LISTED} more` : "";
   return `${near === undefined ? "" : `; did you mean \`${near}\`?`} (it has ${first.join(", ")}${more})`;
 }

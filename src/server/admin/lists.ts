@@ -80,7 +80,7 @@ export function tables(
  */
 const TURN_MS = 1;
 /** Number of rows between two checks of the clock. */
-const ROWS_A_LOOK = 64;
+const ROWS_PER_CHECK = 64;
 /** Maximum number of walks through a table. The last one does not yield the thread, so that no change can interrupt it. */
 const MAX_WALKS = 4;
 
@@ -107,7 +107,7 @@ export async function stored<T>(
       const item = take(key, value);
       if (item !== undefined) taken.push(item);
       rows += 1;
-      if (walk === MAX_WALKS || rows % ROWS_A_LOOK !== 0 || performance.now() - turn < TURN_MS) continue;
+      if (walk === MAX_WALKS || rows % ROWS_PER_CHECK !== 0 || performance.now() - turn < TURN_MS) continue;
       await nextTurn();
       isWhole = view.version("") === version;
       if (!isWhole) break;
@@ -122,7 +122,7 @@ export async function inTurns<T>(items: readonly T[], work: (item: T) => void): 
   let turn = performance.now();
   for (const [at, item] of items.entries()) {
     work(item);
-    if ((at + 1) % ROWS_A_LOOK !== 0 || performance.now() - turn < TURN_MS) continue;
+    if ((at + 1) % ROWS_PER_CHECK !== 0 || performance.now() - turn < TURN_MS) continue;
     await nextTurn();
     turn = performance.now();
   }

@@ -44,7 +44,7 @@ const TOKEN_DROPS_EVERY_MS = 1_000;
 const KEYS_DROP_EVERY_MS = 10_000;
 
 /** Minimum interval between log lines about a failure that only a changed configuration fixes, in milliseconds. */
-const TOLD_EVERY_MS = 60_000;
+const LOG_EVERY_MS = 60_000;
 
 interface Held {
   readonly name: string;
@@ -106,7 +106,7 @@ export function openPresenter(options: PresenterOptions): Presenter {
         if (!isOwn) return;
         metrics.fetched(name, kind, "failed");
         const now = clock.monotonic();
-        if (isFailing && now < loggedAt + TOLD_EVERY_MS) return;
+        if (isFailing && now < loggedAt + LOG_EVERY_MS) return;
         isFailing = true;
         loggedAt = now;
         log.error("a credential cannot be fetched", { credential: name, kind, reason, failures });

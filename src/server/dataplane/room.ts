@@ -20,10 +20,10 @@ import type { Connections } from "./connections.ts";
 const IDLE_MS = 1_000;
 /** Number of idle connections that are closed together, so that not every new connection searches all of them. */
 const LEAST_CLOSED = 8;
-const LOOK_MS = 100;
+const CHECK_MS = 100;
 const WAIT_MS = 10_000;
 /** Minimum interval between log lines. */
-const TELL_MS = 10_000;
+const LOG_EVERY_MS = 10_000;
 const LINGER_MS = 500;
 
 interface RoomOptions {
@@ -50,7 +50,7 @@ export function createRoom({ connections, log, isPlain }: RoomOptions): (socket:
 
   const logShortage = (): void => {
     const now = performance.now();
-    if (now - loggedAt < TELL_MS) return;
+    if (now - loggedAt < LOG_EVERY_MS) return;
     loggedAt = now;
     const limit = descriptorLimit();
     log.warn(
@@ -94,7 +94,7 @@ export function createRoom({ connections, log, isPlain }: RoomOptions): (socket:
   };
 
   const lookSoon = (): void => {
-    if (!isLookDue) setTimeout(look, LOOK_MS);
+    if (!isLookDue) setTimeout(look, CHECK_MS);
     isLookDue = true;
   };
 

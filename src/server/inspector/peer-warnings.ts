@@ -4,7 +4,7 @@ import { type BodyModes, settingsLine } from "./filter-settings.ts";
 import type { Counted, InspectorObserver } from "./options.ts";
 
 /** Maximum number of peers that are logged. Further peers are only counted. */
-const MAX_TOLD = 256;
+const MAX_REPORTED = 256;
 
 const FAULTS: Partial<Record<Counted, string>> = {
   mode_mismatch:
@@ -23,7 +23,7 @@ export function warnOfPeers(modes: BodyModes, log: Pick<Log, "warn">): Inspector
   return (what, peer, detail) => {
     const words = FAULTS[what];
     const key = `${what} ${peer}`;
-    if (words === undefined || warned.has(key) || warned.size >= MAX_TOLD) return;
+    if (words === undefined || warned.has(key) || warned.size >= MAX_REPORTED) return;
     warned.add(key);
     log.warn(words, { peer, ...(detail !== "" && { because: detail }), set_in_its_filter: settingsLine(modes) });
   };

@@ -12,7 +12,7 @@ import { GatewayError } from "../../base/index.ts";
 const MAX_LEFT_BYTES = 128 << 20;
 /** Minimum amount of unused memory that is worth a collection, in bytes. */
 const FEW_LEFT_BYTES = 8 << 20;
-const LOOK_EVERY_MS = 1_000;
+const CHECK_EVERY_MS = 1_000;
 
 /** Bytes of all regions that are not collected yet. */
 let uncollectedBytes = 0;
@@ -62,7 +62,7 @@ export class Region {
     this.#taken.bytes = length;
     uncollectedBytes += more;
     usedBytes += more;
-    look ??= setInterval(lookAgain, LOOK_EVERY_MS).unref();
+    look ??= setInterval(lookAgain, CHECK_EVERY_MS).unref();
   }
 
   /** Marks the region as unused by its holder. The bytes can still be read. */

@@ -15,7 +15,7 @@ interface ChangeNotifier {
   end(): void;
 }
 
-const TELL_EVERY_MS = 1_000;
+const NOTIFY_EVERY_MS = 1_000;
 
 /** Creates a notifier. `tell` is called at most once a second, after `begin`. */
 export function createChangeNotifier(measured: Measured, tell: () => void): ChangeNotifier {
@@ -31,7 +31,7 @@ export function createChangeNotifier(measured: Measured, tell: () => void): Chan
   const goOn = (): void => {
     const ms = measured.changesInMs();
     if (ms !== undefined) soon(ms);
-    if (ms !== TELL_EVERY_MS) measured.awaitChange(() => soon(TELL_EVERY_MS));
+    if (ms !== NOTIFY_EVERY_MS) measured.awaitChange(() => soon(NOTIFY_EVERY_MS));
   };
   return {
     begin: goOn,

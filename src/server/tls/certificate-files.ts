@@ -13,7 +13,7 @@ import {
 } from "./read-certificate-files.ts";
 import type { Certificate, CertificateFailure, Certificates } from "./types.ts";
 
-const LOOK_EVERY_MS = 10_000;
+const CHECK_EVERY_MS = 10_000;
 /** Delay before a fault is reported: two files are rarely replaced at the same instant, so the pair is read again first. */
 const LOOK_AGAIN_MS = 1_000;
 
@@ -116,7 +116,7 @@ export async function openFiles(options: FilesOptions): Promise<FileCertificates
   };
 
   taken(first);
-  const timer = setInterval(() => void look(), LOOK_EVERY_MS).unref();
+  const timer = setInterval(() => void look(), CHECK_EVERY_MS).unref();
   return {
     mode: "files",
     current: () => current,

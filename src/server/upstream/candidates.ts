@@ -36,7 +36,7 @@ interface Prepared {
   readonly checksForError: boolean;
   /** Whether an error within an answer of status 200 becomes an answer with its own status; otherwise it passes unchanged. */
   readonly mapsErrors: boolean;
-  /** Whether the answer is JSON or events, so that its content type is corrected to the actual form. Requires `looksInside`. */
+  /** Whether the answer is JSON or events, so that its content type is corrected to the actual form. Requires `checksForError`. */
   readonly retypes: boolean;
 }
 

@@ -13,7 +13,7 @@ import type { QuerySource } from "./types.ts";
 /** Maximum time on the thread without a break, in milliseconds. */
 const TURN_MS = 1;
 /** Number of rows between two checks of the clock. */
-const ROWS_A_LOOK = 16;
+const ROWS_PER_CHECK = 16;
 /** Maximum number of reads that changes may interrupt; the last one blocks the thread while it writes. */
 const MAX_READS = 6;
 /** Length of one message, in UTF-16 units. */
@@ -85,7 +85,7 @@ async function sendOnce(
     for (const row of taken[table]?.(moment.now) ?? []) {
       sender.add(table, cellsOf(row, columns));
       count += 1;
-      if (!reading.yields || count % ROWS_A_LOOK !== 0 || performance.now() - turn < TURN_MS) continue;
+      if (!reading.yields || count % ROWS_PER_CHECK !== 0 || performance.now() - turn < TURN_MS) continue;
       await nextTurn();
       ports.signal.throwIfAborted();
       if (!reading.isSame()) return undefined;

@@ -4,7 +4,7 @@ import type { Identity } from "./identity.ts";
 
 const RENEW_AFTER_MS = 30 * 24 * 60 * 60 * 1000;
 /** Interval of checks. A timer cannot wait for 30 days, and an interval does not count while a machine sleeps. */
-const LOOK_EVERY_MS = 60 * 60 * 1000;
+const CHECK_EVERY_MS = 60 * 60 * 1000;
 
 interface RenewalOptions {
   /** Returns the current time, in milliseconds since 1970. */
@@ -16,7 +16,7 @@ interface RenewalOptions {
 
 /** Starts the renewal. Returns a function that ends it. */
 export function keepFresh(identity: Identity, { now, onFailure, every = interval }: RenewalOptions): () => void {
-  return every(LOOK_EVERY_MS, () => {
+  return every(CHECK_EVERY_MS, () => {
     if (now() - identity.issuedAt < RENEW_AFTER_MS) return;
     identity.refresh().catch(onFailure);
   });

@@ -6,7 +6,7 @@
 import type { Log } from "../../../base/index.ts";
 import type { RaftStatus } from "../../core/raft/index.ts";
 import { LOG_TIME_LEVEL, MAX_STAMP_LAG_MS } from "../../core/state/index.ts";
-import { type Clocks, MAX_LEADER_OFFSET_MS, TOLD_OFFSET_MS } from "./clocks.ts";
+import { type Clocks, MAX_LEADER_OFFSET_MS, WARNED_OFFSET_MS } from "./clocks.ts";
 
 interface ClockWatchPorts {
   readonly nodeId: string;
@@ -54,14 +54,14 @@ export function createClockWatch(ports: ClockWatchPorts): () => void {
   const reportClock = (member: string, ahead: number | undefined): void => {
     if (ahead === undefined) return;
     const seconds = Math.round(ahead / 100) / 10;
-    if (!reported.has(member) && Math.abs(ahead) > TOLD_OFFSET_MS) {
+    if (!reported.has(member) && Math.abs(ahead) > WARNED_OFFSET_MS) {
       reported.add(member);
       log.warn(
         `the clock of a member is ${Math.abs(seconds)} s ${ahead > 0 ? "ahead of" : "behind"} the median of the members' ` +
           "clocks: check the time synchronization of its machine (chrony, systemd-timesyncd)",
         { member, ahead_ms: ahead },
       );
-    } else if (reported.has(member) && Math.abs(ahead) < ENDED * TOLD_OFFSET_MS) {
+    } else if (reported.has(member) && Math.abs(ahead) < ENDED * WARNED_OFFSET_MS) {
       reported.delete(member);
       log.info("the clock of a member agrees with the others again", { member, ahead_ms: ahead });
     }

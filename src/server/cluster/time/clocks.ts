@@ -12,7 +12,7 @@ const MAX_LEAD_MS = 2_000;
 /** Offset from the median, in either direction, beyond which a node leaves leadership to others, in milliseconds. */
 export const MAX_LEADER_OFFSET_MS = 30_000;
 /** Offset above which a warning is logged, in milliseconds. */
-export const TOLD_OFFSET_MS = 1_000;
+export const WARNED_OFFSET_MS = 1_000;
 
 /** Number of readings kept per peer. The one with the shortest round trip is used; its error is at most half of that. */
 const KEPT = 4;

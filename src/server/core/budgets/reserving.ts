@@ -43,7 +43,7 @@ export const WAIT_MS = 250;
  */
 const MAX_WAIT_MS = 2_000;
 /** Maximum age of an answer that a refusal may rely on, in milliseconds. */
-const TOLD_MS = 500;
+const MAX_ANSWER_AGE_MS = 500;
 /** Maximum number of waiting requests; further ones are refused as unavailable. */
 const MAX_WAITING = 10_000;
 /** Fraction of the limit below which a request reserves its bound instead of its probable cost. */
@@ -154,7 +154,7 @@ function isExhausted(ledger: Ledger, { share, hard, least, question }: Reservati
 }
 
 export const isRemainingKnown = (share: Share, now: number): boolean =>
-  share.remaining !== undefined && !isPast(share.answeredAt, TOLD_MS, now);
+  share.remaining !== undefined && !isPast(share.answeredAt, MAX_ANSWER_AGE_MS, now);
 
 function refuse(ledger: Ledger, reservation: Reservation, as: "exhausted" | "unavailable"): void {
   reservation.state = as;

@@ -123,7 +123,7 @@ export interface Rehearsed {
 }
 
 /** Maximum number of findings shown per kind, since a text may be one long list of numbers. */
-export const MOST_TOLD = 500;
+export const MAX_FINDINGS = 500;
 
 export function rehearsedVariables(question: RehearsalQuestion): GuardrailVariables {
   const { profile = "", model = "", route = "chat_completions", caller = NOBODY, segments } = question;
@@ -150,9 +150,9 @@ export function rehearsalOf({ segments, judgement, failures, removed, detectors,
   const shadow = judgement?.shadow ?? [];
   const lists = [annotations, shadow, removed];
   const findingOf = finder(segments, [
-    ...annotations.slice(0, MOST_TOLD),
-    ...shadow.slice(0, MOST_TOLD),
-    ...removed.slice(0, MOST_TOLD).map(({ annotation }) => annotation),
+    ...annotations.slice(0, MAX_FINDINGS),
+    ...shadow.slice(0, MAX_FINDINGS),
+    ...removed.slice(0, MAX_FINDINGS).map(({ annotation }) => annotation),
   ]);
   return {
     decision: judgement?.outcome ?? "error",
@@ -175,10 +175,10 @@ export function rehearsalOf({ segments, judgement, failures, removed, detectors,
         rewritten: rewrite !== undefined,
       };
     }),
-    findings: annotations.slice(0, MOST_TOLD).map(findingOf),
-    shadow: shadow.slice(0, MOST_TOLD).map(findingOf),
-    removed: removed.slice(0, MOST_TOLD).map(({ annotation, by }) => ({ ...findingOf(annotation), by })),
-    more: lists.reduce((sum, { length }) => sum + Math.max(0, length - MOST_TOLD), 0),
+    findings: annotations.slice(0, MAX_FINDINGS).map(findingOf),
+    shadow: shadow.slice(0, MAX_FINDINGS).map(findingOf),
+    removed: removed.slice(0, MAX_FINDINGS).map(({ annotation, by }) => ({ ...findingOf(annotation), by })),
+    more: lists.reduce((sum, { length }) => sum + Math.max(0, length - MAX_FINDINGS), 0),
   };
 }
 

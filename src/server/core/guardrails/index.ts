@@ -12,7 +12,7 @@ export * from "./checks/index.ts";
 export { isIso7064 } from "./checks/iso7064.ts";
 export { DIGIT_FORMS, digitBlock, foldDigits } from "./digits.ts";
 export {
-  MOST_TOLD,
+  MAX_FINDINGS,
   type Rehearsal,
   type RehearsalDetector,
   type RehearsalFinding,

@@ -59,7 +59,7 @@ export interface Refusals {
 }
 
 /** Codes for failures of upstreams, which are shown with the provider instead. */
-const NOT_TOLD: ReadonlySet<RefusalCode> = new Set([
+const UPSTREAM_CODES: ReadonlySet<RefusalCode> = new Set([
   "upstream_unreachable",
   "upstream_timeout",
   "upstream_incomplete",
@@ -156,7 +156,7 @@ export function createRefusals(clock: Clock, onRefused: (refusal: Refusal) => vo
   return {
     refused(given) {
       const { code, requestId, at } = given;
-      if (NOT_TOLD.has(code)) return;
+      if (UPSTREAM_CODES.has(code)) return;
       const by = causeOf(given);
       const refusal = { ...given, by };
       const second = secondNow();

@@ -57,7 +57,7 @@ const ASK_MS = 250;
  */
 const MAX_ASKING = 8;
 /** Maximum size of an answer to another node, in bytes of UTF-8. Items beyond it must be sent by the client itself. */
-const MAX_TOLD_BYTES = 2_000_000;
+const MAX_PEER_ANSWER_BYTES = 2_000_000;
 
 export function createResponses(options: ResponsesOptions): Responses {
   const { nodeId, keys, memoryBytes, others, hasSiblings = false, now, instruments } = options;
@@ -149,7 +149,7 @@ export function createResponses(options: ResponsesOptions): Responses {
       const items = here(question.caller, question.ids);
       let encoded = Buffer.from(JSON.stringify([...items]));
       for (const id of question.ids) {
-        if (encoded.length <= MAX_TOLD_BYTES) break;
+        if (encoded.length <= MAX_PEER_ANSWER_BYTES) break;
         items.delete(id);
         encoded = Buffer.from(JSON.stringify([...items]));
       }

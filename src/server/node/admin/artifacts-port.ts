@@ -13,7 +13,7 @@ import {
 } from "../../models/index.ts";
 import type { Configuration } from "../configuration/configuration-types.ts";
 
-const TELL_EVERY_MS = 1_000;
+const NOTIFY_EVERY_MS = 1_000;
 /** Maximum number of unused files in the list; a larger cache needs `gateway models prune`. */
 const MAX_UNUSED = 1_000;
 
@@ -52,7 +52,7 @@ export function artifactRows({ configuration, store, supply }: ArtifactsOptions)
         if (now === lastStatus) return;
         lastStatus = now;
         listener();
-      }, TELL_EVERY_MS).unref();
+      }, NOTIFY_EVERY_MS).unref();
       const ends = [supply.onChange(listener), configuration.onChange(listener)];
       return () => {
         clearInterval(timer);

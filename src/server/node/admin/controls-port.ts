@@ -8,7 +8,7 @@ import type { Snapshot } from "../../snapshot/index.ts";
 import type { Configuration } from "../configuration/configuration-types.ts";
 import type { ControlDecisions } from "./control-decisions.ts";
 
-const TELL_EVERY_MS = 1_000;
+const NOTIFY_EVERY_MS = 1_000;
 
 interface ControlsOptions {
   readonly configuration: Pick<Configuration, "running" | "onChange">;
@@ -40,7 +40,7 @@ export function controlRows({ configuration, decisions, clock, citing }: Control
         if (decisions.counted === lastCount) return;
         lastCount = decisions.counted;
         listener();
-      }, TELL_EVERY_MS).unref();
+      }, NOTIFY_EVERY_MS).unref();
       const unlisten = configuration.onChange(listener);
       return () => {
         clearInterval(timer);

@@ -29,7 +29,7 @@ import {
 import type { Snapshot } from "../../snapshot/index.ts";
 import type { Configuration } from "../configuration/configuration-types.ts";
 
-const TELL_EVERY_MS = 1_000;
+const NOTIFY_EVERY_MS = 1_000;
 /** Maximum delay of a timer. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 const USAGE = "usage/";
@@ -82,7 +82,7 @@ export function governedPort({ configuration, view, node, ledger, refusals }: Go
     pacing = undefined;
     if (!isChanged) return;
     isChanged = false;
-    pacing = setTimeout(pace, TELL_EVERY_MS).unref();
+    pacing = setTimeout(pace, NOTIFY_EVERY_MS).unref();
     awaitEnd();
     notifyListeners("measurements");
   };

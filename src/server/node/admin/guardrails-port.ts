@@ -7,7 +7,7 @@ import { type GuardrailRecord, type Guardrails, type RowArrayOf, refusal } from 
 import type { DetectorInForce, RuleInForce, Snapshot } from "../../snapshot/index.ts";
 import type { Configuration } from "../configuration/configuration-types.ts";
 
-const TELL_EVERY_MS = 1_000;
+const NOTIFY_EVERY_MS = 1_000;
 /** Number of hex digits of a fingerprint that are enough to distinguish two detectors. */
 const FINGERPRINT_DIGITS = 12;
 /** Maximum number of concurrent rehearsals; they share the scanning threads with requests. */
@@ -42,7 +42,7 @@ export function guardrailsPort(
       if (now === lastCounts) return;
       lastCounts = now;
       notifyListeners();
-    }, TELL_EVERY_MS).unref();
+    }, NOTIFY_EVERY_MS).unref();
   };
 
   return {

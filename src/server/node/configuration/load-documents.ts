@@ -145,12 +145,12 @@ export async function loadNode(path: string, env: Environment): Promise<Loaded> 
   const unseen = loaded.kind === "refused" ? loaded.missing : [];
   const isAwaiting = loaded.kind === "loaded" && loaded.node.awaits.length > 0;
   if (!isAwaiting && unseen.length === 0) return loaded;
-  const seen = compileWith(documents, env, STANDING_IN);
+  const seen = compileWith(documents, env, STAND_IN_SECRETS);
   const { deployment } = seen;
   const { document } = deployment;
   const needs = seen.compiled.kind === "awaits" && document !== undefined ? modelNeeds(document) : [];
   const { compiled } =
-    needs.length === 0 ? seen : compileWith(documents, env, STANDING_IN, await cachedViews(nodeFile, path, needs));
+    needs.length === 0 ? seen : compileWith(documents, env, STAND_IN_SECRETS, await cachedViews(nodeFile, path, needs));
   if (compiled.kind === "refused") {
     if (loaded.kind === "refused") return loaded;
     return refused([...problems, ...compiled.problems.map(formatProblem)]);
@@ -168,7 +168,7 @@ export async function composeNode(path: string, env: Environment): Promise<Compo
   const documents = await readNode(path, env);
   const { nodeFile, problems, document } = documents;
   if (document?.kind === "problem") return { kind: "refused", problems: [...problems, document.message] };
-  const { deployment } = compileWith(documents, env, STANDING_IN);
+  const { deployment } = compileWith(documents, env, STAND_IN_SECRETS);
   const problemLines = [...problems, ...deployment.problems.map(formatProblem)];
   if (nodeFile === undefined || !documents.isSound || hasErrors(deployment.problems)) {
     return { kind: "refused", problems: problemLines };
@@ -186,7 +186,7 @@ const UNSEEN: Sealed = {
   }),
 };
 
-const STANDING_IN: Sealed = { secret: () => ({ kind: "value", value: STAND_IN }) };
+const STAND_IN_SECRETS: Sealed = { secret: () => ({ kind: "value", value: STAND_IN }) };
 
 type Sound = Exclude<ReturnType<typeof compileWith>["compiled"], { kind: "refused" }>;
 

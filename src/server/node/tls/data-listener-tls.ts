@@ -24,8 +24,8 @@ import { ConfigurationRefused } from "../configuration/startup-errors.ts";
 /** Readiness reason while a certificate is pending. */
 const PENDING = "certificate pending";
 
-const LOOK_EVERY_MS = 60_000;
-const TELL_AGAIN_MS = 24 * 60 * 60 * 1000;
+const CHECK_EVERY_MS = 60_000;
+const LOG_AGAIN_MS = 24 * 60 * 60 * 1000;
 
 /** Returns the absolute paths; `undefined` if the node file names none. `path`: path of the node file. */
 export function certificateFilesOf({ tls }: NodeFile, path: string): CertificateFiles | undefined {
@@ -100,7 +100,7 @@ function tellExpiry(certificates: Certificates, log: Log): () => void {
     const certificate = certificates.current();
     const now = systemClock.now();
     const stage = certificate === undefined ? "valid" : expiryStage(certificate, now);
-    const isDue = stage !== loggedStage || now - loggedAt >= TELL_AGAIN_MS;
+    const isDue = stage !== loggedStage || now - loggedAt >= LOG_AGAIN_MS;
     loggedStage = stage;
     if (certificate === undefined || stage === "valid" || !isDue) return;
     loggedAt = now;
@@ -115,6 +115,6 @@ function tellExpiry(certificates: Certificates, log: Log): () => void {
     else log.warn("certificate expires soon", facts);
   };
   look();
-  const timer = setInterval(look, LOOK_EVERY_MS).unref();
+  const timer = setInterval(look, CHECK_EVERY_MS).unref();
   return () => clearInterval(timer);
 }

@@ -155,7 +155,7 @@ export function openAcme(options: AcmeOptions): Certificates {
   const onProblem = (message: string, error: unknown): void => {
     const at = now();
     if (at - (problemLoggedAt.get(message) ?? Number.NEGATIVE_INFINITY) < HOUR) return;
-    if (problemLoggedAt.size > MAX_TROUBLES) problemLoggedAt.clear();
+    if (problemLoggedAt.size > MAX_PROBLEMS) problemLoggedAt.clear();
     problemLoggedAt.set(message, at);
     log.warn(
       message,
@@ -250,7 +250,7 @@ export function openAcme(options: AcmeOptions): Certificates {
 }
 
 const HOUR = 3_600_000;
-const MAX_TROUBLES = 100;
+const MAX_PROBLEMS = 100;
 const URGENT_MS = 7 * DAY;
 
 const digestOf = (settings: unknown): string =>

@@ -30,7 +30,7 @@ export interface Pickers {
 const MAX_MESSAGE_BYTES = 1 << 20;
 
 /** Minimum interval between log lines about a failing picker, in milliseconds. */
-const TELL_EVERY_MS = 60_000;
+const LOG_EVERY_MS = 60_000;
 
 const FAILURES: ReadonlyMap<PickOutcome, string> = new Map([
   ["outside", "it chose servers that the pool's name does not resolve to"],
@@ -86,7 +86,7 @@ export function openPickers(options: {
       if (ms !== undefined) seconds?.with(provider).observe(ms / 1_000);
       const problem = FAILURES.get(outcome);
       const key = `${provider}\0${outcome}`;
-      if (problem === undefined || now() - (loggedAt.get(key) ?? Number.NEGATIVE_INFINITY) < TELL_EVERY_MS) return;
+      if (problem === undefined || now() - (loggedAt.get(key) ?? Number.NEGATIVE_INFINITY) < LOG_EVERY_MS) return;
       loggedAt.set(key, now());
       log?.warn("the picker of a pool failed", { provider, outcome, problem });
     },

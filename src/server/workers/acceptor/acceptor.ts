@@ -29,7 +29,7 @@ const SLOW_MS = 100;
 const MAX_WAITING = 1_024;
 const WAIT_MS = 10_000;
 /** Minimum interval between log lines about refused connections, in milliseconds. */
-const TELL_MS = 10_000;
+const LOG_EVERY_MS = 10_000;
 /** Time until a worker without free descriptors is tried again, in milliseconds. */
 const REST_MS = 100;
 const NO_DESCRIPTOR = "the node process has no file descriptors left; raise `ulimit -n`";
@@ -110,7 +110,7 @@ export async function openAcceptor(
     waiting.delete(socket);
     refused += 1;
     const at = performance.now();
-    if (at - loggedAt >= TELL_MS) {
+    if (at - loggedAt >= LOG_EVERY_MS) {
       log.warn("connections are refused, because no worker process accepts them", { refused, reason });
       loggedAt = at;
       refused = 0;

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import type { Channel } from "../channel/index.ts";
 
 /** Interval of reports about closed connections, in milliseconds. The node process uses them to choose the next worker. */
-const TELL_MS = 5;
+const REPORT_MS = 5;
 
 /** Calls `take` with each connection, in order. */
 export function takeConnections(channel: Channel, take: (socket: Socket) => void): void {
@@ -13,7 +13,7 @@ export function takeConnections(channel: Channel, take: (socket: Socket) => void
     closed = 0;
   };
   const ended = (): void => {
-    if (closed === 0) setTimeout(reportClosed, TELL_MS);
+    if (closed === 0) setTimeout(reportClosed, REPORT_MS);
     closed += 1;
   };
   let last = 0;

@@ -7,7 +7,7 @@ import type { Channel } from "../channel/index.ts";
 /** Interval of reports that are not urgent, in milliseconds. It is the maximum age of the budgets that operators see. */
 const REPORT_MS = 50;
 /** Interval between checks of the cluster's state, in milliseconds. The end of an allowance is reported immediately. */
-const LOOK_MS = 250;
+const CHECK_MS = 250;
 
 /** Cluster state that a worker knows. */
 interface ClusterState {
@@ -82,7 +82,7 @@ export function lendBudgets(channel: Channel, budgets: OpenBudgets, cluster: Len
   };
   sendState();
   const unlisten = cluster.onIncarnation(sendState);
-  const looking = setInterval(sendState, LOOK_MS).unref();
+  const looking = setInterval(sendState, CHECK_MS).unref();
   return () => {
     clearInterval(looking);
     unlisten();

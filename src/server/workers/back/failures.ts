@@ -10,7 +10,7 @@ import { gather } from "./gather.ts";
 /** Maximum number of kinds of failures. They come from the gateway's own enumerations. */
 const MAX_KINDS = 100;
 /** Maximum number of detailed failures per kind and report. */
-const MAX_TOLD = 10;
+const MAX_REPORTED = 10;
 
 interface Failed {
   count: number;
@@ -22,7 +22,7 @@ export function sendFailures(channel: Channel): DecisionTrail["notRecognised"] {
   return (data) => {
     const failed = gathered.at(`${data["plane"]} ${data["fault"]}`, () => ({ count: 0, data: [] }));
     failed.count += 1;
-    if (failed.data.length < MAX_TOLD) failed.data.push(data);
+    if (failed.data.length < MAX_REPORTED) failed.data.push(data);
   };
 }
 

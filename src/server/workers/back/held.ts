@@ -6,7 +6,7 @@
 import { type Admission, type Held, NOTHING_HELD } from "../../memory/index.ts";
 import type { Channel } from "../channel/index.ts";
 
-const LOOK_MS = 20;
+const CHECK_MS = 20;
 /** Divisor of a limit: a change below this share of it is not reported, so that ordinary traffic causes no messages. */
 const PART = 128;
 
@@ -24,7 +24,7 @@ function follow({ limits, inFlight, bufferedBytes }: Holding, changed: (held: He
     if (!isMore && !isLet) return;
     lastReported = held;
     changed(held);
-  }, LOOK_MS);
+  }, CHECK_MS);
   looking.unref();
   return () => clearInterval(looking);
 }

@@ -7,7 +7,7 @@ import { gather } from "./gather.ts";
 const MAX_REFUSED = 500;
 /** Maximum number of finished requests that are kept, equal to the number that the node lists. */
 const MAX_FINISHED = 2_000;
-const LOOK_MS = 250;
+const CHECK_MS = 250;
 /** Maximum number of new rows since the last check for which they are reported at the next check; more wait `LATEST_MS`. */
 const FEW = 500;
 const LATEST_MS = 2_000;
@@ -79,7 +79,7 @@ export function sendFinished(channel: Channel): FinishedSink {
   const lookLater = (): void => {
     if (isLooking) return;
     isLooking = true;
-    setTimeout(look, LOOK_MS).unref();
+    setTimeout(look, CHECK_MS).unref();
   };
   const look = (): void => {
     isLooking = false;

@@ -6,7 +6,7 @@ import { gather } from "./gather.ts";
 /** Maximum number of pairs of provider and model, which come from the configuration. */
 const MAX_PAIRS = 1_000;
 /** Maximum time to wait for the body of a provider's error after a failed attempt, in milliseconds. */
-const SAID_MS = 250;
+const ERROR_WAIT_MS = 250;
 
 /** Counts since the last message. */
 interface Met {
@@ -60,7 +60,7 @@ export function sendStatistics(channel: Channel): RecordedStatistics {
           const report: ReportedFailure = { provider, model, failure: { ...others, error: providerError } };
           channel.send("statistics.failed", report);
         };
-        const timer = setTimeout(sendFailure, SAID_MS).unref();
+        const timer = setTimeout(sendFailure, ERROR_WAIT_MS).unref();
         if (failure.error === undefined) sendFailure();
         else late.add(sendFailure);
       },

@@ -14,7 +14,7 @@ import type { IntakeAddress, Sent } from "./intake-protocol.ts";
  * Interval of checks, in milliseconds. The trail counts as unavailable when a record is not acknowledged for five checks, which
  * is 250 ms.
  */
-const LOOK_MS = 50;
+const CHECK_MS = 50;
 const LOOKS = 5;
 
 /** Connects to the intake thread. `onBroken`: as for `openChannel`. Rejects if nothing listens. */
@@ -51,7 +51,7 @@ export function sendDecisions(channel: Channel, now: () => number): (record: Dec
   const looking = setInterval(() => {
     sentAtChecks.shift();
     sentAtChecks.push(sent);
-  }, LOOK_MS).unref();
+  }, CHECK_MS).unref();
   void channel.closed.then(() => clearInterval(looking));
   return (record) => {
     if (taken < (sentAtChecks[0] ?? 0))

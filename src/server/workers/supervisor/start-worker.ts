@@ -8,7 +8,7 @@ import { logOutput } from "./child-output.ts";
 import { type LifeBounds, openLife, processorTime } from "./life.ts";
 import type { Beat, Handover, Worker } from "./types.ts";
 
-const LOOK_MS = 1_000;
+const CHECK_MS = 1_000;
 /** Limits during the start, when a worker waits for disks, and loads and compiles without a pause. */
 const STARTING: LifeBounds = { maxSilentChecks: 30, busyMs: 300_000 };
 const SERVING: LifeBounds = { maxSilentChecks: 10, busyMs: 10_000 };
@@ -56,7 +56,7 @@ export async function startWorker({ program, number, version, env, log }: Worker
   });
   const { pid } = child;
   const used = (): number | undefined => (pid === undefined ? undefined : processorTime(pid));
-  const life = openLife({ everyMs: LOOK_MS, bounds: () => bounds, used }, kill);
+  const life = openLife({ everyMs: CHECK_MS, bounds: () => bounds, used }, kill);
   const gone = Promise.all([exited, channel.closed]).then(() => {
     life.end();
     return killedFor ?? endOf(child);

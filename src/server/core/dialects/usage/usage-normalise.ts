@@ -58,7 +58,7 @@ export function mergeCounts(known: UsageCounts | undefined, news: UsageCounts): 
 }
 
 /** Names of counts by the object that contains them; an empty name is the usage itself. */
-const TOLD: Readonly<Record<Dialect, readonly (readonly [place: string, names: readonly string[]])[]>> = {
+const COUNT_NAMES: Readonly<Record<Dialect, readonly (readonly [place: string, names: readonly string[]])[]>> = {
   messages: Object.entries({
     "": ["input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"],
     output_tokens_details: ["thinking_tokens"],
@@ -90,7 +90,7 @@ const TOLD: Readonly<Record<Dialect, readonly (readonly [place: string, names: r
 export function isDoubtful(dialect: Dialect, value: unknown): boolean {
   const usage = objectOf(value);
   if (usage === undefined) return false;
-  for (const [place, names] of TOLD[dialect]) {
+  for (const [place, names] of COUNT_NAMES[dialect]) {
     const counts = place === "" ? usage : objectOf(usage[place]);
     if (counts === undefined) continue;
     for (const name of names) {

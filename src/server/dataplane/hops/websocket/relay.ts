@@ -69,7 +69,7 @@ export interface RelayOutcome {
 const LOW_WATER_SHARE = 4;
 
 /** Maximum interval of the session's only timer, and so the accuracy of its limits. */
-const LOOK_EVERY_MS = 15_000;
+const CHECK_EVERY_MS = 15_000;
 
 /** Memory that a received piece takes beyond its bytes until its message is complete. */
 const PIECE_BYTES = 256;
@@ -324,7 +324,7 @@ function watchSilence(joined: Relay): NodeJS.Timeout {
       endByGateway(joined, { kind, code: 1001, reason: "idle for too long" });
     }
   };
-  return setInterval(look, Math.min(LOOK_EVERY_MS, idleMs / 4, stallMs / 4));
+  return setInterval(look, Math.min(CHECK_EVERY_MS, idleMs / 4, stallMs / 4));
 }
 
 function isTunnelClosing(reason: unknown): reason is TunnelClosing {
