@@ -37,6 +37,16 @@ export const REFUSED_CALLERS: AttentionSource = {
   },
 };
 
+/**
+ * Returns a part of an alert's id that a shell takes without quotes, since `gateway ack` is given the id. Different parts stay
+ * different: every other character is percent-encoded, the colon between parts included. `null` is empty.
+ */
+function inId(part: string | null): string {
+  return (part ?? "").replace(/[^\p{L}\p{N}._@/+-]/gu, (character) =>
+    [...Buffer.from(character)].map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join(""),
+  );
+}
+
 const minuteOf = (rows: readonly RefusalRecord[]): number => rows.reduce((sum, row) => sum + row.last_minute, 0);
 
 function refusedItem(rows: Refused): AttentionItem {
@@ -50,7 +60,7 @@ function refusedItem(rows: Refused): AttentionItem {
   const isUnknown = caller === null || kind === "unrecognised";
   const requests = isUnknown ? row.last_request : requestsOfSubject({ kind, name: caller });
   return {
-    id: `refused:${JSON.stringify([kind, caller, code, cause, row.cause_name])}`,
+    id: ["refused", ...[kind, caller, code, cause, row.cause_name].map(inId)].join(":"),
     severity: minute >= MANY && !isMeant ? "warn" : "note",
     weight: Math.min(0.9, minute / 1_000),
     // Order of magnitude, since the number fluctuates.

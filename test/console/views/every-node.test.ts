@@ -141,6 +141,20 @@ test("a refused caller is one alert over all nodes", () => {
   ]);
 });
 
+test("the id of an alert about a refused caller needs no quotes in a shell and stays unique", () => {
+  const idOf = (more: Partial<RefusalRecord>): string | undefined =>
+    attentionOf(contextOf({ list_refusals: [refusal(more)] })).find(({ what }) => what === "REFUSED")?.id;
+  assert.equal(idOf({}), "refused:key:ci:policy_denied:rule:no-opus");
+  assert.equal(
+    idOf({ caller: null, cause: "credential", cause_name: "unknown_key" }),
+    "refused:key::policy_denied:credential:unknown_key",
+  );
+  const names = ["a b", "a:b", "a%20b", "$(x)", "模型", "é'\"`", "~*?[!]{}", "\ud800"];
+  const ids = names.map((caller) => idOf({ caller }) ?? "");
+  assert.equal(new Set(ids).size, names.length);
+  for (const id of ids) assert.match(id, /^[\p{L}\p{N}._@/+:%-]+$/u);
+});
+
 test("refusals by a budget are shown with the budget; scanners and suspended callers are notes", () => {
   assert.deepEqual(refused({ cause: "budget", cause_name: "day" }), []);
   assert.equal(refused({ cause: "budget", cause_name: "of another node" }).length, 1);
