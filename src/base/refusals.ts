@@ -352,7 +352,7 @@ export const REFUSALS = {
     status: 504,
     mayRetry: true,
     on: "data plane",
-    cause: "The last attempt got no first byte within `first_byte_timeout`, or within the client's own deadline.",
+    cause: "The last attempt got no response headers within `first_byte_timeout`.",
     remedy: "Raise `first_byte_timeout`, or add `timeout` to `failover.when` so that another provider takes over.",
   },
   upstream_incomplete: {

@@ -146,7 +146,8 @@ for (const [phrase, status] of Object.entries(PHRASES)) {
 
 test("informational answers are skipped and the final one is returned", async () => {
   upstream.script = (socket) => {
-    socket.write("HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n");
+    socket.write("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n");
+    socket.write("HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n");
     reply(socket, { body: "final" });
   };
   const answer = await ask();

@@ -165,6 +165,20 @@ for (const [what, bytes] of Object.entries(LINES)) {
   });
 }
 
+test("a target that the client probably got wrong is refused with advice", async () => {
+  const advice: readonly (readonly [string, RegExp])[] = [
+    ["POST http://gateway/v1/chat/completions", /not as its forward proxy/],
+    ["CONNECT api.example.com:443", /not a forward proxy/],
+    ["POST /v1//chat/completions", /the base URL ends in a slash/],
+    ["POST /v1/chat/completions/", /Leave out the slash at its end/],
+    ["GET /v1/models/", /Leave out the slash at its end/],
+  ];
+  for (const [line, expected] of advice) {
+    const answer = await refused([`${line} HTTP/1.1\r\nHost: x\r\n\r\n`], 400, "invalid_request");
+    assert.match(answer.body.toString(), expected, line);
+  }
+});
+
 test("unknown paths and methods are answered 404 in the dialect of the path", async () => {
   for (const line of [
     "GET /",

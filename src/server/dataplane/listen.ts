@@ -36,6 +36,9 @@ const LIMIT_CHECK_MS = 1_000;
 /** Time that a refused peer has to read the reason and close its half of the connection, before the gateway closes it. */
 const LINGER_MS = 1_000;
 
+const NOT_A_PROXY =
+  "This gateway is not a forward proxy. Use its address as the base URL of the client, not in `HTTPS_PROXY`.";
+
 export interface Listener {
   /** Actual address in the form `host:port`. */
   readonly address: string;
@@ -137,6 +140,16 @@ export async function listen(from: string | Accepted, ports: Ports, tls?: TlsLay
       return;
     }
     connections.upgraded(socket, serveUpgrade(request, socket, head, ports, shutdown));
+  });
+
+  // Without this listener Node would close the connection without an answer.
+  app.server.on("connect", (request: IncomingMessage, socket: Duplex) => {
+    if (connections.owesAnswer(socket)) {
+      socket.destroy();
+      return;
+    }
+    const refusal = new GatewayError("invalid_request", NOT_A_PROXY);
+    refuseSession({ kind: "refused", refusal }, request, socket, ports);
   });
 
   /** Parses the request again without its Upgrade offer. */

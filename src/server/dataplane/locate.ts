@@ -15,8 +15,7 @@ export function locate(method: string, request: IncomingMessage): Place {
   // An absolute-form target names a host, and a fragment or an ambiguous path may name another path: the client may choose
   // neither.
   if (!path.startsWith("/") || path.includes("#") || !isReadAlike(method, path)) {
-    const doubled = path.includes("//") ? " Two slashes in a row usually mean that the base URL ends in a slash." : "";
-    throw new GatewayError("invalid_request", `The request target must be a plain absolute path.${doubled}`);
+    throw new GatewayError("invalid_request", `The request target must be a plain absolute path.${adviceOn(path)}`);
   }
   if (!namesOneHost(request)) throw new GatewayError("invalid_request", "The request must have one Host header.");
   // All Content-Type headers would go to the provider, while the gateway reads the body according to the first.
@@ -32,6 +31,15 @@ export function locate(method: string, request: IncomingMessage): Place {
     path,
     query: mark < 0 ? "" : url.slice(mark),
   };
+}
+
+/** Returns what is probably wrong with a refused target, with a space before it, or an empty string. */
+function adviceOn(path: string): string {
+  if (/^[a-z][a-z0-9+.-]*:/i.test(path)) {
+    return " Use the gateway's address as the base URL of the client, not as its forward proxy.";
+  }
+  if (path.includes("//")) return " Two slashes in a row usually mean that the base URL ends in a slash.";
+  return path.length > 1 && path.endsWith("/") ? " Leave out the slash at its end." : "";
 }
 
 /** Returns the refusal of a WebSocket handshake, whose status makes clients that try a WebSocket first fall back to HTTP. */

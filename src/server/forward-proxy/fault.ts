@@ -25,7 +25,14 @@ export function failedBehindProxy(proxy: ForwardProxy, target: string, cause: Er
   );
 }
 
-const reasonOf = (cause: Error): string => wireReason(cause) ?? cause.message;
+/** Matches codes of a certificate whose authority is not trusted. */
+const UNTRUSTED = /SELF_SIGNED|UNABLE_TO_/;
+const TRUST_HINT = "; if the proxy intercepts TLS, set NODE_EXTRA_CA_CERTS to the PEM file of its authority";
+
+function reasonOf(cause: Error): string {
+  const reason = wireReason(cause) ?? cause.message;
+  return UNTRUSTED.test(reason) ? `${reason}${TRUST_HINT}` : reason;
+}
 
 const HINTS: ReadonlyMap<number, string> = new Map([
   [403, "it does not allow that destination; allow it there, or name the host in NO_PROXY"],

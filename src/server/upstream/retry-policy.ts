@@ -70,6 +70,8 @@ export function retryAfterMs(headers: ReadonlyMap<string, string>, nowMs: number
   const value = headers.get("retry-after");
   if (value === undefined) return undefined;
   if (/^\d+(\.\d+)?$/.test(value)) return Number(value) * 1_000;
+  // Every form of a date has a time. Without this check `Date.parse` takes other texts, such as `-5`, for a day long past.
+  if (!/\d:\d\d/.test(value)) return undefined;
   const until = Date.parse(value);
   const sentAt = Date.parse(headers.get("date") ?? "");
   return Number.isNaN(until) ? undefined : Math.max(0, until - (Number.isNaN(sentAt) ? nowMs : sentAt));

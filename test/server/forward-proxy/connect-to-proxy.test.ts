@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { get } from "node:https";
 import { createServer, type Socket } from "node:net";
 import { after, test } from "node:test";
+import { failedBehindProxy } from "../../../src/server/forward-proxy/fault.ts";
 import {
   createProxyConnection,
   openHttpsProxyAgent,
@@ -110,6 +111,19 @@ test("every failure names the proxy without its credentials, and the cause", asy
       return true;
     });
   }
+});
+
+test("a certificate that is not trusted behind the proxy is a failure with the remedy", () => {
+  const failed = (code: string) =>
+    failedBehindProxy(
+      proxyAt("http://u:secret@127.0.0.1:3128"),
+      "api.test:443",
+      Object.assign(new Error("x"), { code }),
+    );
+  for (const code of ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", "SELF_SIGNED_CERT_IN_CHAIN", "DEPTH_ZERO_SELF_SIGNED_CERT"]) {
+    assert.match(failed(code).message, new RegExp(`${code}; .*NODE_EXTRA_CA_CERTS`));
+  }
+  assert.doesNotMatch(failed("CERT_HAS_EXPIRED").message, /NODE_EXTRA_CA_CERTS|secret/);
 });
 
 test("a proxy that is down or does not speak TLS is named, and a caller that disconnects ends the attempt", async () => {

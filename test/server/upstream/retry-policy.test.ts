@@ -62,7 +62,11 @@ test("retry-after is read in milliseconds, seconds and dates", () => {
   assert.equal(read({ "retry-after": "2" }), 2_000);
   assert.equal(read({ "retry-after": "Thu, 01 Jan 2026 00:00:03 GMT" }), 3_000);
   assert.equal(read({ "retry-after": "Wed, 31 Dec 2025 00:00:00 GMT" }), 0);
-  assert.equal(read({ "retry-after": "soon" }), undefined);
+  assert.equal(read({ "retry-after": "Thursday, 01-Jan-26 00:00:03 GMT" }), 3_000);
+  assert.equal(read({ "retry-after": "2026-01-01T00:00:03Z" }), 3_000);
+  for (const none of ["soon", "-5", "1-2", "5s", "60 seconds", ""]) {
+    assert.equal(read({ "retry-after": none }), undefined, none);
+  }
   // A server states a date by the clock of its `date` header, which may be an hour behind ours or ahead.
   const hourBehind = { date: "Wed, 31 Dec 2025 23:00:00 GMT", "retry-after": "Wed, 31 Dec 2025 23:00:03 GMT" };
   assert.equal(read(hourBehind), 3_000);

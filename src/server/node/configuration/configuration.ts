@@ -210,7 +210,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
   const refuse = (next: CompiledSources): void => {
     refused = next;
     retry = setTimeout(queueRebuild, RETRY_REFUSED_MS).unref();
-    const lines = next.compiled.problems.map(formatProblem);
+    const lines = next.compiled.problems.filter(({ severity }) => severity === "error").map(formatProblem);
     if (lines.join("\n") === lastLogged) return;
     lastLogged = lines.join("\n");
     for (const problem of lines) log.error("configuration refused", { problem });

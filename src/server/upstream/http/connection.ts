@@ -194,8 +194,9 @@ export class Connection implements Sending {
     if (this.#headBytes > MAX_HEAD_BYTES) throw malformed("its head is too long");
     const head = parseHead(text, this.#method);
     const { status, framing } = head;
-    if (status === 100 || status === 101) throw malformed(`${status}, which was not asked for`);
-    if (status < 200) return; // A final answer follows this informational one.
+    if (status === 101) throw malformed(`${status}, which was not asked for`);
+    // A final answer follows an informational one. 100 may come although no request asks for it (RFC 9110, section 15.2.1).
+    if (status < 200) return;
     if (status === 407 && this.#forwarding !== undefined) {
       throw refusedByProxy(this.#forwarding.proxy, this.#forwarding.origin, status);
     }

@@ -220,12 +220,6 @@ const FAILURES: readonly (readonly [string, Script, string, boolean])[] = [
     false,
   ],
   [
-    "100 to a request that did not ask",
-    { pieces: [Buffer.from(`HTTP/1.1 100 Continue\r\n\r\n${answer("{}")}`)], after: "keep" },
-    "UPSTREAM_MALFORMED",
-    false,
-  ],
-  [
     "an upgrade that nobody asked for",
     {
       pieces: [Buffer.from("HTTP/1.1 101 Switching\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n")],

@@ -131,9 +131,15 @@ function afterMark(bytes: Buffer): number {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
 }
 
+/** Returns why the text at `at` is not an object. */
+function noObject(bytes: Buffer, at: number): string {
+  if (at >= bytes.length) return "the body is empty";
+  return at < afterMark(bytes) ? "the body begins with a byte order mark" : "the body is not a JSON object";
+}
+
 function eachMember(bytes: Buffer, start: number, seen: Seen, visit: (member: Member) => void): void {
   let at = skipSpace(bytes, start);
-  if (bytes[at] !== OPEN_OBJECT) throw new Malformed("the body is not a JSON object");
+  if (bytes[at] !== OPEN_OBJECT) throw new Malformed(noObject(bytes, at));
   at = skipSpace(bytes, at + 1);
   if (bytes[at] === CLOSE_OBJECT) {
     expectEnd(bytes, at + 1);

@@ -65,14 +65,15 @@ test("a byte order mark is skipped before an answer and is a problem before a re
   assert.equal(editObject(bytes, edits).toString(), '\uFEFF {"model":"real","x":2}');
   assert.deepEqual(scanObject(bytes, ["model"], true), {
     kind: "problem",
-    message: "the body is not a JSON object",
+    message: "the body begins with a byte order mark",
   });
   assert.equal(scan('\uFEFF\uFEFF{"model":1}', "model").kind, "problem");
 });
 
 test("reports what is wrong and where, and never quotes the text", () => {
   const cases: readonly (readonly [string, string])[] = [
-    ["", "the body is not a JSON object"],
+    ["", "the body is empty"],
+    [" \n", "the body is empty"],
     ["[1]", "the body is not a JSON object"],
     ['{"model":"a"', "the body ends before its JSON does"],
     ['{"model":"a', "the body ends inside a string"],

@@ -202,6 +202,8 @@ class FoldedChoice {
   readonly #details: unknown[] = [];
   readonly #calls = new Map<number | string, FoldedCall>();
   #lastCall: number | string = 0;
+  /** Key of the latest call of an index that several calls have. */
+  readonly #latest = new Map<number, string>();
   #finish: unknown = null;
   #role: unknown = "assistant";
   /** Text of a legacy completion, which has no message. */
@@ -261,16 +263,29 @@ class FoldedChoice {
     const custom = objectOf(call["custom"]);
     const called = custom ?? objectOf(call["function"]) ?? {};
     const id = stringOf(call["id"]) ?? "";
-    const isNew = id !== "" || (stringOf(called["name"]) ?? "") !== "";
-    const key = numberOf(call["index"]) ?? (isNew ? `${id} ${this.#calls.size}` : this.#lastCall);
+    const name = stringOf(called["name"]) ?? "";
+    const isNew = id !== "" || name !== "";
+    const index = numberOf(call["index"]);
+    const key =
+      index === undefined ? (isNew ? `${id} ${this.#calls.size}` : this.#lastCall) : this.#keyOf(index, id, name);
     this.#lastCall = key;
     const known = this.#calls.get(key) ?? { id: undefined, name: "", text: "", isCustom: false, more: {} };
     this.#calls.set(key, known);
     known.id ??= id === "" ? undefined : id;
-    known.name = known.name === "" ? (stringOf(called["name"]) ?? "") : known.name;
+    known.name = known.name === "" ? name : known.name;
     known.isCustom ||= custom !== undefined;
     known.text += stringOf(custom === undefined ? written(called["arguments"]) : custom["input"]) ?? "";
     known.more = joinedMembers(known.more, call, 0, OF_A_CALL);
+  }
+
+  /** Returns the key of a call with an index. Some hosts give all calls of an answer one index, and each its own id. */
+  #keyOf(index: number, id: string, name: string): number | string {
+    const latest = this.#latest.get(index) ?? index;
+    const known = this.#calls.get(latest)?.id;
+    if (name === "" || id === "" || known === undefined || known === id) return latest;
+    const key = `${id} ${this.#calls.size}`;
+    this.#latest.set(index, key);
+    return key;
   }
 }
 
