@@ -69,12 +69,14 @@ const fileOf = (word: string): string => `cli/${word === "" ? "gateway" : word}.
 
 function verbPages(): readonly Page[] {
   const words = ["", ...new Set(VERBS.map(firstWord))];
-  return words.map((word, at) => {
+  const groups = Object.keys(GROUPS);
+  return words.map((word) => {
     const verbs: readonly Verb[] = word === "" ? [DAEMON] : VERBS.filter((verb) => firstWord(verb) === word);
     return {
       path: fileOf(word),
       title: `gateway ${word}`.trim(),
-      order: at + 1,
+      // Pages of one group are sorted by title, so that a new verb changes no other page.
+      order: word === "" ? 1 : 2 + groups.indexOf(verbs[0]?.group ?? ""),
       about: verbs.map(({ summary }) => sentence(summary)).join(" "),
       body: `${verbs.map(verbText).join("\n\n")}\n\nExit statuses are listed in the [overview](README.md#exit-statuses).`,
     };
