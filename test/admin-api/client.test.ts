@@ -78,9 +78,9 @@ test("a refusal keeps status, code, message and details", async (t) => {
 
 for (const [title, status, body] of [
   ["an error page", 502, "<html>"],
-  ["an error of another form", 500, '{"error":"no"}'],
+  ["an error with another structure", 500, '{"error":"no"}'],
   ["an error that is null", 500, "null"],
-  ["an answer that is no JSON", 200, "ok"],
+  ["an answer that is not JSON", 200, "ok"],
 ] as const) {
   test(`${title} is reported as unintelligible`, async (t) => {
     const error = await rejection((await serveWith(t, answer(status, body))).call("get_status"));

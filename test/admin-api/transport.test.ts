@@ -123,7 +123,7 @@ test("a refused token is renewed once and the request repeated, with any repeata
 
 for (const [title, tokens] of [
   ["there is no other token", ["old", undefined]],
-  ["the renewed token is the one that was refused", ["old", "old"]],
+  ["the renewed token is the refused one", ["old", "old"]],
 ] as const) {
   test(`a 401 is returned when ${title}`, async (t) => {
     const seen: unknown[] = [];

@@ -34,7 +34,7 @@ const REFUSED = [
   ["a port with a sign", ":+80"],
   ["a named port", ":http"],
   ["an IPv6 address without brackets", "::1:80"],
-  ["brackets around what is no address", "[localhost]:80"],
+  ["brackets around text that is not an address", "[localhost]:80"],
   ["brackets around groups that do not parse", "[1::2::3]:80"],
   ["an open bracket", "[::1:80"],
   ["empty brackets", "[]:80"],

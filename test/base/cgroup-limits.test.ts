@@ -46,7 +46,7 @@ const cases: readonly (readonly [name: string, files: Readonly<Record<string, st
     },
     CORES,
   ],
-  ["a file that holds something else", { [GROUPS]: "0::/\nwhat\n", "sys/fs/cgroup/cpu.max": "\0 \0" }, CORES],
+  ["a file with other content", { [GROUPS]: "0::/\nwhat\n", "sys/fs/cgroup/cpu.max": "\0 \0" }, CORES],
 ];
 
 for (const [name, files, cores] of cases) {

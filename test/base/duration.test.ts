@@ -53,18 +53,18 @@ const REFUSED = [
   ["a point alone", "."],
   ["a point with a unit and no digit", ".s"],
   ["two signs", "+-5s"],
-  ["a sign within", "3h-5m"],
-  ["a unit Go does not know", "1d"],
+  ["a sign in the middle", "3h-5m"],
+  ["a unit unknown to Go", "1d"],
   ["a unit in capitals", "1H"],
   ["a space before", " 1s"],
-  ["a space within", "1 s"],
+  ["a space in the middle", "1 s"],
   ["a newline after", "1s\n"],
   ["an exponent", "1e3s"],
   ["a trailing number", "1h30"],
   ["digits of another script", "\u0663s"],
   ["a name of Object's prototype", "1constructor"],
   ["more than 292 years", "2562047h47m16.854775808s"],
-  ["a text beyond the bound", `${"0".repeat(200)}1s`],
+  ["a text longer than the limit", `${"0".repeat(200)}1s`],
 ] as const;
 
 for (const [what, text] of REFUSED) {

@@ -83,7 +83,7 @@ const REPORTS: readonly (readonly [what: string, report: string, problem: RegExp
   ["a failed job", REPORT.replace("passed", "**failed**"), /1 jobs that failed, such as `a`/],
   ["a job that was not run", `${REPORT}\n## Not run\n\n- \`c\`\n- \`d\`\n`, /lists 2 jobs that were not run/],
   [
-    "a result of other source",
+    "a result for another source tree",
     REPORT.replace("ba9876543210", "aaaaaaaaaaaa"),
     /1 results of other source, such as `b`/,
   ],

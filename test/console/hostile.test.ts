@@ -28,7 +28,7 @@ const HOSTILE: Readonly<Record<string, string>> = {
   "invisible characters": "a\u200bb\u2060c\ufeffd\u00ade\u2028f\u{e0041}g",
   "combining marks": `z${"\u0301\u0489".repeat(200)}a`,
   emoji: "👩‍👩‍👧‍👦🇩🇪🏳️‍🌈👍🏽1️⃣漢字ｆक्षि",
-  "half of a pair": "a\ud800b\udc00c",
+  "half of a surrogate pair": "a\ud800b\udc00c",
   "ten thousand characters": "x".repeat(10_000),
   "ten thousand wide characters": "漢".repeat(10_000),
   nothing: "",

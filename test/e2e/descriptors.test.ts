@@ -99,7 +99,7 @@ function crowd(t: Owner, port: number, send?: Buffer): Crowd {
 
 for (const workers of ["1", "2"]) {
   for (const [what, send] of [
-    ["that say nothing", undefined],
+    ["that send nothing", undefined],
     ["that were answered and are kept alive", CHAT],
   ] as const) {
     test(`${CROWD} idle connections ${what}, ${LIMIT} descriptors, workers: ${workers}`, async (t) => {

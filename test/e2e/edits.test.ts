@@ -114,9 +114,9 @@ const ENDS: Readonly<Record<string, readonly [line: string, end: string]>> = {
   LF: ["\n", "\n"],
   "CR LF": ["\r\n", "\r\n"],
   CR: ["\r", "\r"],
-  "LF, and no blank line at last": ["\n", ""],
-  "CR, and no blank line at last": ["\r", ""],
-  "LF, and none at last": ["\n", "none"],
+  "LF, without a final blank line": ["\n", ""],
+  "CR, without a final blank line": ["\r", ""],
+  "LF, without a final line end": ["\n", "none"],
 };
 for (const [what, [line, end]] of Object.entries(ENDS)) {
   test(`the last event of a stream is rewritten like the others if its lines end with ${what}`, async () => {

@@ -19,9 +19,9 @@ const REFUSED: readonly (readonly [what: string, values: readonly string[], word
   ["an unknown value", ["--set", "replica=3"], /replica/],
   ["an even number of members", ["--set", "replicas=4"], /replicas/],
   ["a document that is not a text", ["--set", "deployment.version=1"], /deployment/],
-  ["a key that no node file has", ["--set", "node.deployment=x"], /node/],
+  ["a key unknown to the node file", ["--set", "node.deployment=x"], /node/],
   ["no secret", ["--set", "secretName="], /secretName/],
-  ["a digest that is none", ["--set", "image.digest=latest"], /digest/],
+  ["an invalid digest", ["--set", "image.digest=latest"], /digest/],
 ];
 
 for (const [what, values, words] of REFUSED) {

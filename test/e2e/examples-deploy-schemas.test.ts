@@ -38,7 +38,7 @@ const EVERYTHING = [
 ];
 
 for (const [what, values] of [
-  ["as they are", []],
+  ["with default values", []],
   ["with every value set", EVERYTHING],
 ] as const) {
   test(`the manifests are valid ${what}`, { skip: helm.missing || kubernetes.missing }, async (t) => {

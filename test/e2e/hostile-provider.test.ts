@@ -42,9 +42,8 @@ const UNREADABLE: Readonly<Record<string, string>> = {
   "a length and chunks": `${HEAD}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`,
   "a length that is not a number": `${HEAD}Content-Length: two\r\n\r\n{}`,
   "a NUL in a header": `${HEAD}X-A: a\0b\r\nContent-Length: 2\r\n\r\n{}`,
-  "headers over the bound": `${HEAD}X-A: ${"a".repeat(100_000)}\r\nContent-Length: 2\r\n\r\n{}`,
-  "a switch of protocols that nobody asked for":
-    "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",
+  "headers above the limit": `${HEAD}X-A: ${"a".repeat(100_000)}\r\nContent-Length: 2\r\n\r\n{}`,
+  "an unrequested protocol switch": "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",
   "half a head": "HTTP/1.1 200 OK\r\nContent-Le",
   "nothing at all": "",
 };
@@ -75,12 +74,12 @@ test("a provider address without a listener is reported as unreachable and not d
 });
 
 const CUTS: Readonly<Record<string, Script>> = {
-  "a declared length by closing": (socket) => socket.end(`${HEAD}Content-Length: 100\r\n\r\n{"half`),
-  "a declared length by a reset": (socket) => {
+  "a declared length, by closing": (socket) => socket.end(`${HEAD}Content-Length: 100\r\n\r\n{"half`),
+  "a declared length, by a reset": (socket) => {
     socket.write(`${HEAD}Content-Length: 100\r\n\r\n{"half`, () => setImmediate(() => socket.resetAndDestroy()));
   },
-  "chunks by closing": (socket) => socket.end(`${HEAD}Transfer-Encoding: chunked\r\n\r\n6\r\n{"half\r\n`),
-  "chunks by a bad size": (socket) => {
+  "chunks, by closing": (socket) => socket.end(`${HEAD}Transfer-Encoding: chunked\r\n\r\n6\r\n{"half\r\n`),
+  "chunks, by a bad size": (socket) => {
     socket.write(`${HEAD}Transfer-Encoding: chunked\r\n\r\n6\r\n{"half\r\nzz\r\n`);
   },
 };

@@ -70,7 +70,7 @@ const STAGES = [
     shown: undefined,
   },
   {
-    when: "within a stream",
+    when: "during a stream",
     body: '{"model":"m","stream":true}',
     script: (socket: Socket) => {
       startEvents(socket);
@@ -79,7 +79,7 @@ const STAGES = [
     shown: "data: {}",
   },
   {
-    when: "within an answer of a declared length",
+    when: "during an answer with a declared length",
     body: '{"model":"m"}',
     script: (socket: Socket) => void socket.write("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nbegun"),
     shown: "begun",

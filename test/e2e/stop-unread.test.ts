@@ -94,8 +94,8 @@ const ROWS: readonly Row[] = [
   { what: "a full pipe", start: pipe, mode: "2", signals: 1 },
   { what: "a full pipe", start: pipe, mode: "2", signals: 2 },
   { what: "a full socket", start: socket, mode: "2", signals: 1 },
-  { what: "a terminal that is stopped", start: terminal, mode: "2", signals: 1 },
-  { what: "a terminal that is stopped", start: terminal, mode: "flags", signals: 2 },
+  { what: "a stopped terminal", start: terminal, mode: "2", signals: 1 },
+  { what: "a stopped terminal", start: terminal, mode: "flags", signals: 2 },
   { what: "a full disk", start: fullDisk, mode: "2", signals: 1 },
 ];
 

@@ -37,8 +37,8 @@ const UNSOUND: Readonly<Record<string, (path: string) => Promise<void> | void>> 
     assert.equal(spawnSync("mkfifo", [path]).status, 0);
   },
   "an empty file": (path) => writeFile(path, "", { mode: 0o600 }),
-  "bytes that are no text": (path) => writeFile(path, Buffer.from([0xff, 0xfe, 0x00, 0x80]), { mode: 0o600 }),
-  "a link that leads nowhere": (path) => symlink("nowhere", path),
+  "bytes that are not text": (path) => writeFile(path, Buffer.from([0xff, 0xfe, 0x00, 0x80]), { mode: 0o600 }),
+  "a dangling link": (path) => symlink("nowhere", path),
 };
 
 /** Files of a node file that a start reads: their keys, and their descriptions. */

@@ -10,7 +10,7 @@ import { type Forgery, startLyingProvider } from "./lying-provider.ts";
 const past = () => Math.floor(Date.now() / 1_000) - 3_600;
 
 const TABLE: readonly (readonly [what: string, forgery: () => Forgery, words: RegExp | undefined])[] = [
-  ["a sound token", () => ({}), undefined],
+  ["a valid token", () => ({}), undefined],
   ["a token signed with another key", () => ({ isForeignKey: true }), /JWT signature verification failed/],
   ["a token for another client", () => ({ claims: { aud: "other" } }), /unexpected JWT "aud" \(audience\) claim value/],
   [

@@ -30,13 +30,13 @@ const UNUSABLE: readonly (readonly [what: string, reply: Reply, words: RegExp])[
   ["lists no issuer", { status: 200, body: { issuers: [] } }, /offers no sign-in/],
   ["fails", { status: 500 }, /answered 500 when asked how to sign in/],
   ["redirects", { status: 302 }, /answered 302 when asked how to sign in/],
-  ["is none", { status: 200, body: "hello" }, /cannot be understood; is it the admin address of a gateway\?/],
+  ["is another server", { status: 200, body: "hello" }, /cannot be understood; is it the admin address of a gateway\?/],
   [
-    "says what is unknown",
+    "sends an unknown answer",
     { status: 200, body: { issuers: [offer({ issuer: "x", token: "both" })] } },
     /cannot be under/,
   ],
-  ["says too much", { status: 200, body: { issuers: "x".repeat(70_000) } }, /is longer than 65536 bytes/],
+  ["sends an oversized answer", { status: 200, body: { issuers: "x".repeat(70_000) } }, /is longer than 65536 bytes/],
 ];
 for (const [what, reply, words] of UNUSABLE) {
   test(`a gateway that ${what} ends the sign-in with a sentence`, async (t) => {

@@ -63,7 +63,7 @@ const BROKEN: readonly (readonly [name: string, change: Record<string, unknown>,
   ["a token with a line break", { token: "a\r\nx: y" }, "it is damaged"],
   ["a token that is not text", { token: 7 }, "it is damaged"],
   ["an unknown kind of token", { token_kind: "refresh" }, "it is damaged"],
-  ["a time beyond time", { expires_at_ms: 1e300 }, "it is damaged"],
+  ["a time out of range", { expires_at_ms: 1e300 }, "it is damaged"],
   ["an issuer without a URL", { issuer: { name: "x" } }, "it is damaged"],
   ["another gateway's URL", { url: "https://b.example" }, "it belongs to another gateway"],
 ];

@@ -35,8 +35,8 @@ const BOMB = Array.from(
 ).join("\n");
 
 const REFUSED: readonly (readonly [what: string, text: string, words: RegExp])[] = [
-  ["aliases that multiply", BOMB, /source\.yaml:1:1: the document contains more than 100000 values/],
-  ["an alias of nothing", "model_list: *models\n", /source\.yaml:1:13: .*names no anchor before it/],
+  ["aliases that expand exponentially", BOMB, /source\.yaml:1:1: the document contains more than 100000 values/],
+  ["an undefined alias", "model_list: *models\n", /source\.yaml:1:13: .*names no anchor before it/],
   ["a `*` that is not text", "model_list:\n  - model_name: *\n", /source\.yaml:2:17: .*must be quoted/],
   ["wrong indentation", "model_list:\n  - model_name: a\n   b: c\n", /source\.yaml:3:1: .*wrong indentation/],
   [
@@ -44,12 +44,12 @@ const REFUSED: readonly (readonly [what: string, text: string, words: RegExp])[]
     '{\n  // sk-SECRET\n  "model_list": []\n}\n',
     /source\.yaml:2: JSON has no comments: remove this one\n/,
   ],
-  ["a key that stands twice", "model_list: []\nmodel_list: []\n", /source\.yaml:2:1: .*a second time/],
-  ["tabs that indent", "model_list:\n\t- a\n", /source\.yaml:2:\d+: .*tab/],
+  ["a duplicate key", "model_list: []\nmodel_list: []\n", /source\.yaml:2:1: .*a second time/],
+  ["tabs as indentation", "model_list:\n\t- a\n", /source\.yaml:2:\d+: .*tab/],
   ["no YAML at all", "model_list: [", /source\.yaml:1:\d+: .*closing/],
   ["a list", "- a\n", /source\.yaml:1:1: expected an object/],
   ["nothing", "", /source\.yaml:1:1: the file is empty/],
-  ["nesting without end", "[".repeat(5_000), /nested deeper than 64 levels/],
+  ["endless nesting", "[".repeat(5_000), /nested deeper than 64 levels/],
   [
     "no models",
     "model_list: 7\n",

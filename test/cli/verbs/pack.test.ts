@@ -138,8 +138,8 @@ const REFUSED: readonly (readonly [
     2,
     /no built-in pack 'baseline-secret' \(did you mean 'baseline-secrets'\?\)/,
   ],
-  ["a directory that is none", "", ["./none"], 2, /'none\/pack\.yaml' cannot be read: there is no such file/],
-  ["a pack twice", "", ["baseline-pii", "baseline-pii"], 2, /is named twice/],
+  ["a path that is not a directory", "", ["./none"], 2, /'none\/pack\.yaml' cannot be read: there is no such file/],
+  ["a duplicate pack", "", ["baseline-pii", "baseline-pii"], 2, /is named twice/],
   [
     "the wrong order",
     "",
@@ -161,7 +161,7 @@ const REFUSED: readonly (readonly [
     1,
     /access_rules\[0\]\.condition/,
   ],
-  ["a key twice", "version: 1\nversion: 2\n", ["baseline-pii"], 1, /a second time/],
+  ["a duplicate key", "version: 1\nversion: 2\n", ["baseline-pii"], 1, /a second time/],
 ];
 
 for (const [what, text, args, status, says] of REFUSED) {

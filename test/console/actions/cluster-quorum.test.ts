@@ -56,29 +56,34 @@ const impossible = (why: string, needsRecovery = false) => ({ kind: "impossible"
 
 for (const { title, members, keep, expected } of [
   {
-    title: "a silent one of three goes",
+    title: "a silent one of three is removed",
     members: [...voters(2), silent("n3")],
     keep: "n1,n2",
     expected: possible(["n3"]),
   },
-  { title: "two of five go", members: voters(5), keep: "n1,n2,n3", expected: possible(["n4", "n5"]) },
-  { title: "one of three stays", members: voters(3), keep: "n1", expected: possible(["n2", "n3"]) },
-  { title: "a learner goes", members: [...voters(3), learner("n4")], keep: "n1,n2,n3", expected: possible(["n4"]) },
-  { title: "everybody stays", members: voters(3), keep: "n1,n2,n3", expected: { kind: "nothing" } },
+  { title: "two of five are removed", members: voters(5), keep: "n1,n2,n3", expected: possible(["n4", "n5"]) },
+  { title: "one of three remains", members: voters(3), keep: "n1", expected: possible(["n2", "n3"]) },
   {
-    title: "nobody stays",
+    title: "a learner is removed",
+    members: [...voters(3), learner("n4")],
+    keep: "n1,n2,n3",
+    expected: possible(["n4"]),
+  },
+  { title: "all members remain", members: voters(3), keep: "n1,n2,n3", expected: { kind: "nothing" } },
+  {
+    title: "no member remains",
     members: voters(3),
     keep: "",
     expected: impossible("no member stays: tick at least one"),
   },
   {
-    title: "only a learner stays",
+    title: "only a learner remains",
     members: [...voters(3), learner("n4")],
     keep: "n4",
     expected: impossible("none of the members that stay has a vote"),
   },
   {
-    title: "of those that stay no majority can be reached",
+    title: "no majority of the remaining ones is reachable",
     members: [...voters(3), silent("n4"), silent("n5")],
     keep: "n1,n4,n5",
     expected: impossible(
@@ -86,19 +91,19 @@ for (const { title, members, keep, expected } of [
     ),
   },
   {
-    title: "a silent one of two cannot go, since two decide together",
+    title: "a silent one of two cannot be removed, since both must agree",
     members: [member("n1"), silent("n2")],
     keep: "n1",
     expected: impossible("1 of 2 voters reachable, quorum 2: no quorum, so this change would be refused too", true),
   },
   {
-    title: "two silent ones of three cannot go",
+    title: "two silent ones of three cannot be removed",
     members: [member("n1"), silent("n2"), silent("n3")],
     keep: "n1",
     expected: impossible("1 of 3 voters reachable, quorum 2: no quorum, so this change would be refused too", true),
   },
   {
-    title: "a learner that is reached makes no majority",
+    title: "a reachable learner does not count for the majority",
     members: [member("n1"), silent("n2"), silent("n3"), learner("n4")],
     keep: "n1,n4",
     expected: impossible("1 of 3 voters reachable, quorum 2: no quorum, so this change would be refused too", true),

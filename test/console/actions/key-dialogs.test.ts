@@ -64,7 +64,7 @@ const PROPOSED: readonly (readonly [
   like: string | undefined,
   expected: object,
 ])[] = [
-  ["no key is there", [], undefined, { profile: "", end: "90d" }],
+  ["there is no key", [], undefined, { profile: "", end: "90d" }],
   [
     "most have a profile and a year",
     [
@@ -87,7 +87,7 @@ const PROPOSED: readonly (readonly [
   ],
   ["a profile no longer exists", [{ name: "a", profile: "gone" }], undefined, { profile: "", end: "90d" }],
   [
-    "a life is none of the choices",
+    "a lifetime is not among the choices",
     [{ name: "a", expires_at: "2026-08-05T10:00:00.000Z" }],
     undefined,
     { profile: "", end: "90d" },

@@ -86,16 +86,16 @@ test("removing the leader says that it hands over first", () => {
 });
 
 for (const { title, members, id, why } of [
-  { title: "who is gone", members: THREE, id: "n9", why: "n9 is no longer a member" },
+  { title: "a member that is gone", members: THREE, id: "n9", why: "n9 is no longer a member" },
   { title: "the only member", members: [leader("n1")], id: "n1", why: "n1 is the only member" },
   {
-    title: "one whose absence leaves no majority",
+    title: "one without which there is no majority",
     members: [leader("n1"), member("n2"), silent("n3")],
     id: "n2",
     why: "only 1 of the 2 voters that would stay can be reached, quorum 2: nothing could be written any longer",
   },
   {
-    title: "anybody while no majority is there",
+    title: "any member while there is no majority",
     members: [member("n1"), silent("n2"), silent("n3")],
     id: "n3",
     why: "1 of 3 voters reachable, quorum 2: no quorum, so this change would be refused too. See the recovery guide (H)",

@@ -14,8 +14,8 @@ import { cpuMs } from "../../support/cpu-time.ts";
 
 const CASES: readonly (readonly [what: string, written: string, shown: string])[] = [
   ["a plain value", "api_key: sk-1 2 # live", "api_key: (hidden)"],
-  ["a quoted one", `- "api_key": "sk-\\"1"`, `- "api_key": (hidden)`],
-  ["one in single quotes", "api_key: 'it''s'", "api_key: (hidden)"],
+  ["a quoted value", `- "api_key": "sk-\\"1"`, `- "api_key": (hidden)`],
+  ["a value in single quotes", "api_key: 'it''s'", "api_key: (hidden)"],
   ["a reference", "api_key: ${secret:OPENAI}", "api_key: ${secret:OPENAI}"],
   [
     "a quoted reference in a flow map",
@@ -23,8 +23,8 @@ const CASES: readonly (readonly [what: string, written: string, shown: string])[
     '{ name: a, api_key: "${secret:A}", x: 1 }',
   ],
   ["a reference in a flow map", "{ api_key: ${secret:A}, x: 1 }", "{ api_key: ${secret:A}, x: 1 }"],
-  ["a reference with a literal behind it", "api_key: ${secret:A}sk-1", "api_key: (hidden)"],
-  ["one in a flow map", "{ name: a, api_key: sk-1, models: [a] }", "{ name: a, api_key: (hidden), models: [a] }"],
+  ["a reference followed by a literal", "api_key: ${secret:A}sk-1", "api_key: (hidden)"],
+  ["a value in a flow map", "{ name: a, api_key: sk-1, models: [a] }", "{ name: a, api_key: (hidden), models: [a] }"],
   ["a block", "api_key: |\n  sk-1\n  sk-2\nname: a", "api_key: |\n  (hidden)\n  (hidden)\nname: a"],
   ["a value of several lines", "api_key: sk-1\n  sk-2\nname: a", "api_key: (hidden)\n  (hidden)\nname: a"],
   [
@@ -37,10 +37,18 @@ const CASES: readonly (readonly [what: string, written: string, shown: string])[
     "- headers:\n    authorization: Bearer sk-1\n    x-a: b\n  name: a",
     "- headers:\n    authorization: (hidden)\n    x-a: (hidden)\n  name: a",
   ],
-  ["a switch that is called so", "virtual_keys: true", "virtual_keys: true"],
-  ["what only begins so", "token_exchange: { url: a }\nmax_tokens: 5", "token_exchange: { url: a }\nmax_tokens: 5"],
+  ["a switch with such a name", "virtual_keys: true", "virtual_keys: true"],
+  [
+    "text that only begins like a reference",
+    "token_exchange: { url: a }\nmax_tokens: 5",
+    "token_exchange: { url: a }\nmax_tokens: 5",
+  ],
   ["JSON on one line", '{"name":"a","api_key":"sk-1","n":1}', '{"name":"a","api_key":(hidden),"n":1}'],
-  ["JSON over lines", '{\n  "headers": {\n    "a": "sk-1"\n  }\n}', '{\n  "headers": {\n    "a": (hidden)\n  }\n}'],
+  [
+    "JSON on several lines",
+    '{\n  "headers": {\n    "a": "sk-1"\n  }\n}',
+    '{\n  "headers": {\n    "a": (hidden)\n  }\n}',
+  ],
 ];
 
 for (const [what, written, shown] of CASES) {

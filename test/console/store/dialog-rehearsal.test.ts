@@ -72,7 +72,11 @@ test("the effect is above the other text, and is read aloud", () => {
 });
 
 const PLAIN: readonly (readonly [name: string, outcome: RehearsalOutcome, shows: RegExp])[] = [
-  ["none was made", { kind: "none", why: "the policy does not permit it" }, /not rehearsed: the policy does not/],
+  [
+    "no rehearsal was made",
+    { kind: "none", why: "the policy does not permit it" },
+    /not rehearsed: the policy does not/,
+  ],
   ["nothing changes", done({ same: 2, refused: 0, changes: [], examples: [] }), /all with the same outcome/],
   ["no requests", done({ requests: 0, same: 0, refused: 0, changes: [], examples: [] }), /no recent requests/],
   [

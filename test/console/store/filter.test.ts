@@ -41,7 +41,7 @@ for (const empty of ["", "!"]) {
 }
 
 const REFUSED = [
-  ["what does not compile", "/(/"],
+  ["a pattern that does not compile", "/(/"],
   ["a bracket left open", "/[a/"],
   ["repetition in a repetition", "/(a+)+$/"],
   ["repetition in a repetition, deeper", "/((ab*))*c/"],
@@ -53,14 +53,14 @@ const REFUSED = [
   ["the same with an optional between", "/x.*z?.*y/"],
   ["the same over a group", "/x(.*)(.*)y/"],
   ["more repetitions than it may have", "/a+b+c+d/"],
-  ["a large count beside them", "/a+b+c{1,999}d/"],
+  ["a large count next to them", "/a+b+c{1,999}d/"],
   ["many optional ones", `/${"a?".repeat(30)}${"a".repeat(30)}/`],
   ["many choices", `/${"(a|a)".repeat(30)}b/`],
   ["large counts", "/(.{999}){999}/"],
   ["counted counts", "/.{999}.{999}.{999}/"],
   ["a reference back", "/(a)\\1/"],
   ["a look ahead", "/(?=a*)b/"],
-  ["a look behind", "/(?<!a)b/"],
+  ["a lookbehind", "/(?<!a)b/"],
   ["a long pattern", `/${"a".repeat(201)}/`],
 ] as const;
 

@@ -89,9 +89,9 @@ test("an unexpected exit restores the terminal and keeps its status", options, a
 });
 
 test("a suspended console returns the terminal and repaints when it resumes", options, async (t) => {
-  for (const stop of ["by its key", "by SIGTSTP"]) {
+  for (const stop of ["with its key", "by SIGTSTP"]) {
     const terminal = await open(t);
-    if (stop === "by its key") await terminal.press("ctrl-z");
+    if (stop === "with its key") await terminal.press("ctrl-z");
     else terminal.signal("SIGTSTP");
     await terminal.until("before the console", stop);
     assertRestored(terminal);

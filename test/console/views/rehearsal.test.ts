@@ -51,7 +51,7 @@ test("causes with callers and unknown parts are above the table, as many as fit"
 const EMPTY = [
   ["nothing was rehearsed", contextOf({}), /No change was rehearsed yet/],
   ["the policy hides requests", rehearsed({ examples: null }), /does not permit you to list requests/],
-  ["all ends as it did", rehearsed({ examples: [] }), /No request would have another outcome/],
+  ["every outcome stays the same", rehearsed({ examples: [] }), /No request would have another outcome/],
 ] as const;
 
 for (const [name, context, sentence] of EMPTY) {

@@ -110,12 +110,12 @@ const GARBAGE: Readonly<Record<string, string>> = {
   "no JSON": "<html>",
   "an array": "[]",
   "no items": '{"index":1}',
-  "items that are none": '{"items":5,"index":1}',
-  "rows that are none": '{"items":[1,null],"index":1}',
+  "items that are not a list": '{"items":5,"index":1}',
+  "rows that are not objects": '{"items":[1,null],"index":1}',
   "rows of another table": '{"items":[{"name":"x"}],"index":1}',
   "no index": '{"items":[]}',
-  "an index that is none": '{"items":[],"index":-1.5}',
-  "a depth without end": `{"items":${"[".repeat(100_000)}${"]".repeat(100_000)},"index":1}`,
+  "an invalid index": '{"items":[],"index":-1.5}',
+  "endless nesting": `{"items":${"[".repeat(100_000)}${"]".repeat(100_000)},"index":1}`,
 };
 
 for (const [what, body] of Object.entries(GARBAGE)) {

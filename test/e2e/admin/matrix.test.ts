@@ -180,8 +180,8 @@ describe("without an issuer", () => {
   });
 
   for (const [what, headers] of [
-    ["a name that was made to resolve here", { host: "attacker.example" }],
-    ["a name with the loopback in it", { host: "127.0.0.1.attacker.example" }],
+    ["a foreign name that resolves to this machine", { host: "attacker.example" }],
+    ["a name that contains the loopback address", { host: "127.0.0.1.attacker.example" }],
     ["a page of another origin", { origin: "https://attacker.example" }],
     ["a page of another site", { "sec-fetch-site": "cross-site" }],
     ["a page without an origin", { origin: "null" }],

@@ -59,22 +59,22 @@ describe("tokens", () => {
       .length;
 
   const REFUSED: readonly (readonly [what: string, fault: string, token: () => string | Promise<string>])[] = [
-    ["one that has expired", "expired", () => staff({ exp: inSeconds(-120), iat: inSeconds(-3_600) })],
-    ["one that never expires", "no_expiry", () => staff({ exp: undefined })],
-    ["one of a later time", "not_yet_valid", () => staff({ nbf: inSeconds(600) })],
-    ["one for another audience", "audience", () => staff({ aud: "data-plane" })],
-    ["one for no audience", "audience", () => staff({ aud: undefined })],
-    ["one for an audience that begins like ours", "audience", () => staff({ aud: "gateway-admin-2" })],
-    ["one of another issuer", "unknown_issuer", () => other.tokenOf("alice", "staff")],
-    ["one of another issuer in the name of ours", "unknown_key", () => other.token({ iss: issuer.url }, { kid: "k9" })],
-    ["one that another issuer signed under our key's id", "signature", () => other.token({ iss: issuer.url })],
-    ["one of our issuer with a slash more", "unknown_issuer", () => staff({ iss: `${issuer.url}/` })],
-    ["one of somebody whose address is not verified", "email_not_verified", () => staff({ email_verified: false })],
-    ["one of nobody", "no_subject", () => staff({ sub: undefined })],
-    ["one that says of itself that it is not signed", "algorithm", () => issuer.unsigned()],
-    ["one signed with the public key as a secret", "algorithm", () => issuer.signedWithPublicKey()],
-    ["one that is no token", "malformed", () => "not.a.token"],
-    ["one that was changed", "signature", async () => changed(await staff())],
+    ["an expired token", "expired", () => staff({ exp: inSeconds(-120), iat: inSeconds(-3_600) })],
+    ["a token that never expires", "no_expiry", () => staff({ exp: undefined })],
+    ["a token that is not valid yet", "not_yet_valid", () => staff({ nbf: inSeconds(600) })],
+    ["a token for another audience", "audience", () => staff({ aud: "data-plane" })],
+    ["a token without an audience", "audience", () => staff({ aud: undefined })],
+    ["a token for an audience of which ours is a prefix", "audience", () => staff({ aud: "gateway-admin-2" })],
+    ["a token of another issuer", "unknown_issuer", () => other.tokenOf("alice", "staff")],
+    ["a token of another issuer that names ours", "unknown_key", () => other.token({ iss: issuer.url }, { kid: "k9" })],
+    ["a token that another issuer signed under our key id", "signature", () => other.token({ iss: issuer.url })],
+    ["a token of our issuer with an extra slash", "unknown_issuer", () => staff({ iss: `${issuer.url}/` })],
+    ["a token of a person with an unverified address", "email_not_verified", () => staff({ email_verified: false })],
+    ["a token without a subject", "no_subject", () => staff({ sub: undefined })],
+    ["a token that declares itself unsigned", "algorithm", () => issuer.unsigned()],
+    ["a token signed with the public key as a secret", "algorithm", () => issuer.signedWithPublicKey()],
+    ["a text that is not a token", "malformed", () => "not.a.token"],
+    ["a modified token", "signature", async () => changed(await staff())],
   ];
 
   for (const [what, fault, make] of REFUSED) {

@@ -85,12 +85,12 @@ const result = (text: string): string =>
 
 const JSON_TYPE = ["Content-Type: application/json"];
 const WHOLE: Readonly<Record<string, (socket: Socket) => void>> = {
-  "as it should be": (socket) => reply(socket, { headers: JSON_TYPE, body: result(CARD) }),
+  "in the usual form": (socket) => reply(socket, { headers: JSON_TYPE, body: result(CARD) }),
   "in escapes": (socket) => reply(socket, { headers: JSON_TYPE, body: escaped(result(CARD)) }),
   "with a byte order mark": (socket) => reply(socket, { headers: JSON_TYPE, body: MARK + escaped(result(CARD)) }),
   "with a byte that is not UTF-8": (socket) =>
     reply(socket, { headers: JSON_TYPE, body: withBadByte(result(`|${CARD}`)) }),
-  "compressed, though that was not asked for": (socket) =>
+  "compressed without a request for it": (socket) =>
     reply(socket, { headers: [...JSON_TYPE, "Content-Encoding: gzip"], body: gzipSync(result(CARD)) }),
   "without a content type": (socket) => reply(socket, { body: escaped(result(CARD)) }),
   "of another content type": (socket) => reply(socket, { headers: ["Content-Type: text/html"], body: result(CARD) }),
@@ -111,14 +111,14 @@ for (const [how, script] of Object.entries(WHOLE)) {
 }
 
 const STREAMED: Readonly<Record<string, readonly (string | Buffer)[]>> = {
-  "as it should be": [`event: message\ndata: ${result(CARD)}\n\n`],
-  "cut within a character": cutWithin(`data: ${result(`地 ${CARD}`)}\n\n`, "地"),
+  "in the usual form": [`event: message\ndata: ${result(CARD)}\n\n`],
+  "cut inside a character": cutWithin(`data: ${result(`地 ${CARD}`)}\n\n`, "地"),
   "byte by byte": [...Buffer.from(`data: ${escaped(result(CARD))}\n\n`)].map((byte) => Buffer.from([byte])),
   "with data on several lines": [`data: ${result(CARD).replace(',"result"', '\ndata: ,"result"')}\n\n`],
-  "with line ends of CR alone": [`event: message\rdata: ${result(CARD)}\r\r`],
+  "with CR line endings": [`event: message\rdata: ${result(CARD)}\r\r`],
   "with a byte order mark": [`${MARK}data: ${escaped(result(CARD))}\n\n`],
   "with a byte that is not UTF-8": [withBadByte(`data: ${result(`|${CARD}`)}\n\n`)],
-  "after comments and fields of no meaning": [`: alive\n\nretry: 5\nfoo: ${"x"}\n`, `data:${result(CARD)}\n\n`],
+  "after comments and unknown fields": [`: alive\n\nretry: 5\nfoo: ${"x"}\n`, `data:${result(CARD)}\n\n`],
 };
 
 for (const [how, pieces] of Object.entries(STREAMED)) {
@@ -188,12 +188,12 @@ interface Fault {
 const PROGRESS = 'data: {"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1}}\n\n';
 const FAULTS: Readonly<Record<string, Fault>> = {
   "resets at once": { script: (socket) => socket.resetAndDestroy(), code: "upstream_unreachable" },
-  "speaks something else": { script: (socket) => socket.end("hello\r\n\r\n"), code: "upstream_invalid" },
-  "breaks off within a whole answer": {
+  "speaks another protocol": { script: (socket) => socket.end("hello\r\n\r\n"), code: "upstream_invalid" },
+  "breaks off inside a whole answer": {
     script: (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{"'),
     code: "upstream_invalid",
   },
-  "breaks off within a frame": {
+  "breaks off inside a frame": {
     script: (socket) => {
       chunks(socket, [`${PROGRESS}data: {"jsonrpc":"2.0","id":7,"res`]);
       setImmediate(() => socket.destroy());

@@ -100,7 +100,7 @@ for (const path of ["/v1//realtime?model=sim-2", "/v1/anything?model=sim-2", "/v
 for (const [what, key, event] of [
   ["a rule denies", free, { type: "response.create", response: { model: "sim-banned" } }],
   [
-    "writes down speech and is not on the list",
+    "transcribes speech and is not on the list",
     limited,
     { type: "session.update", session: { audio: { input: { transcription: { model: "sim-2" } } } } },
   ],

@@ -118,26 +118,26 @@ const NAMED: Readonly<Record<string, { readonly answer: Reply; readonly shown: R
     shown: /\n<EMAIL_ADDRESS>\n/,
   },
   "no type": { answer: { body: completion(MAIL) }, shown: /<EMAIL_ADDRESS>/ },
-  "a type of sound": {
+  "an audio type": {
     answer: { headers: ["Content-Type: audio/mpeg"], body: completion(MAIL) },
     shown: /<EMAIL_ADDRESS>/,
   },
-  "a type of files": {
+  "a file type": {
     answer: { headers: ["Content-Type: application/octet-stream"], body: `${completion(MAIL)}\n${completion("x")}\n` },
     shown: /<EMAIL_ADDRESS>/,
   },
-  "a type of streams, and is JSON": {
+  "a stream type and JSON content": {
     answer: { headers: ["Content-Type: text/event-stream"], body: completion(escaped(MAIL)).replaceAll("\\\\", "\\") },
     shown: /<EMAIL_ADDRESS>/,
   },
-  "a type of JSON, and is a stream": {
+  "a JSON type and a stream as content": {
     answer: {
       headers: JSON_TYPE,
       body: chunks([{ content: MAIL.slice(0, 9) }, { content: `${MAIL.slice(9)} ok` }]).join(""),
     },
     shown: /<EMAIL_ADDRESS>/,
   },
-  "a stream within an error": {
+  "a stream as the body of an error": {
     answer: {
       status: 400,
       headers: ["Content-Type: text/event-stream"],
@@ -146,7 +146,7 @@ const NAMED: Readonly<Record<string, { readonly answer: Reply; readonly shown: R
     shown: /<EMAIL_ADDRESS>/,
     status: 400,
   },
-  "a mark of byte order": {
+  "a byte order mark": {
     answer: { headers: JSON_TYPE, body: `\ufeff${completion(MAIL)}` },
     shown: /<EMAIL_ADDRESS>/,
   },
@@ -160,7 +160,7 @@ const NAMED: Readonly<Record<string, { readonly answer: Reply; readonly shown: R
     },
     shown: /<EMAIL_ADDRESS>/,
   },
-  "names that come twice": {
+  "duplicate names": {
     answer: { headers: JSON_TYPE, body: completion("x").replace('"content":"x"', `"content":"${MAIL}","content":"x"`) },
     shown: /<EMAIL_ADDRESS>.*"content":"x"/,
   },
@@ -186,25 +186,28 @@ const NO_ANSWERS: Readonly<Record<string, Reply>> = {
     headers: ["Content-Type: application/json; charset=utf-16"],
     body: Buffer.from(`\ufeff${completion(MAIL)}`, "utf16le"),
   },
-  "in UTF-16 that says nothing of it": { headers: JSON_TYPE, body: Buffer.from(completion(MAIL), "utf16le") },
-  "JSON that only some read": {
+  "undeclared UTF-16": { headers: JSON_TYPE, body: Buffer.from(completion(MAIL), "utf16le") },
+  "JSON that only some parsers accept": {
     headers: JSON_TYPE,
     body: completion("x")
       .replace('"x"', `"${escaped(MAIL)}"`)
       .replace("}", ', "n": NaN }'),
   },
-  "JSON of great depth": { headers: JSON_TYPE, body: `${"[".repeat(600)}"${escaped(MAIL)}"${"]".repeat(600)}` },
-  "JSON behind a mark of byte order, of no type, with a NUL": {
+  "deeply nested JSON": { headers: JSON_TYPE, body: `${"[".repeat(600)}"${escaped(MAIL)}"${"]".repeat(600)}` },
+  "untyped JSON with a byte order mark and a NUL": {
     headers: ["Content-Type: application/octet-stream"],
     body: `\ufeff${completion(MAIL)}\0`,
   },
-  "an encoding that is not known": { headers: [...JSON_TYPE, "Content-Encoding: zstd"], body: "x" },
-  "an encoding that it is not in": { headers: [...JSON_TYPE, "Content-Encoding: gzip"], body: "no gzip" },
-  "an encoding that unpacks without end": packed(gzipSync(Buffer.alloc(40 << 20))),
-  "an encoding that unpacks without end behind a good beginning": packed(
+  "in an unknown encoding": { headers: [...JSON_TYPE, "Content-Encoding: zstd"], body: "x" },
+  "declared in an encoding that it does not have": {
+    headers: [...JSON_TYPE, "Content-Encoding: gzip"],
+    body: "no gzip",
+  },
+  "endless when decompressed": packed(gzipSync(Buffer.alloc(40 << 20))),
+  "endless when decompressed, after a valid beginning": packed(
     gzipSync(Buffer.concat([Buffer.from(completion(randomBytes(600_000).toString("hex"))), Buffer.alloc(200 << 20)])),
   ),
-  "a stream of no end that nobody asked for": { headers: EVENTS_TYPE, body: chunks([{ content: "x" }])[0] ?? "" },
+  "an endless, unrequested stream": { headers: EVENTS_TYPE, body: chunks([{ content: "x" }])[0] ?? "" },
 };
 
 for (const [what, answer] of Object.entries(NO_ANSWERS)) {

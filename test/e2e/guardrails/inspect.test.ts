@@ -90,8 +90,8 @@ test("tested texts: findings, removal, rewriting, decision", async () => {
 
 const REFUSED: readonly [what: string, body: object, words: RegExp][] = [
   ["no text", { segments: [] }, /segments must have at least 1 items/],
-  ["a kind that is none", { segments: [{ kind: "prompt", text: CARD }] }, /segments\[0\]\.kind` must be one of/],
-  ["a profile that is none", { segments: [{ kind: "user", text: CARD }], profile: "taem" }, /did you mean `team`\?/],
+  ["an invalid kind", { segments: [{ kind: "prompt", text: CARD }] }, /segments\[0\]\.kind` must be one of/],
+  ["an unknown profile", { segments: [{ kind: "user", text: CARD }], profile: "taem" }, /did you mean `team`\?/],
   [
     "too much",
     { segments: [1, 2].map(() => ({ kind: "user", text: `${CARD} `.repeat(5_000) })) },

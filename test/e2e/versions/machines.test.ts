@@ -38,13 +38,13 @@ const BREAKS: readonly (Patch & { readonly what: string })[] = [
     to: "suspensionRows.write({ ...given, reason: given.reason.slice(0, 5), at: now",
   },
   {
-    what: "an answer has a member more",
+    what: "an answer has an extra member",
     path: "src/server/core/state/commands/keys.ts",
     from: "return ok({ id, name });",
     to: "return ok({ id, name, rotated_at: site.now });",
   },
   {
-    what: "a field more is taken",
+    what: "an extra field is accepted",
     path: "src/server/core/state/commands/keys.ts",
     from: "object({ name: label(), id: keyId, digest: sha256Hex })",
     to: "object({ name: label(), id: keyId, digest: sha256Hex, unknown_to_all: optional(integer()) })",

@@ -82,7 +82,7 @@ const DEPLOYMENT = {
 };
 
 for (const [what, hang] of [
-  ["hangs for seconds and is killed then", true],
+  ["hangs for seconds and is then killed", true],
   ["is killed", false],
 ] as const) {
   test(`workers lose no audit record of a node process that ${what}`, async (t) => {

@@ -61,7 +61,7 @@ test("in flag mode one process serves, and the log says so", async (t) => {
 });
 
 for (const [what, workers, changes, words] of [
-  ["no number", "many", {}, /GATEWAY_WORKERS: expected a number of processes from 1 to 64, or auto, found "many"/],
+  ["not a number", "many", {}, /GATEWAY_WORKERS: expected a number of processes from 1 to 64, or auto, found "many"/],
   ["too many", "65", {}, /from 1 to 64/],
 ] as const) {
   test(`a worker count that is ${what} is refused`, async (t) => {

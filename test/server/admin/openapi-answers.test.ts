@@ -49,8 +49,8 @@ for (const [title, id, status, headers, body, message] of [
     '{"items":[],"index":1}',
     /must match pattern/,
   ],
-  ["a code that is not of the operation", "get_key", 404, HEADERS, refusal("stale"), /allowed values/],
-  ["an error of another form", "get_key", 404, HEADERS, '{"error":"no"}', /must be object/],
+  ["a code that the operation does not have", "get_key", 404, HEADERS, refusal("stale"), /allowed values/],
+  ["an error with another structure", "get_key", 404, HEADERS, '{"error":"no"}', /must be object/],
 ] as const) {
   test(`${title}: an undescribed answer fails`, () => {
     assert.throws(() => assertAnswer(id, status, headers, body), message);

@@ -21,12 +21,12 @@ interface Case {
 }
 
 const CASES: readonly Case[] = [
-  ["a path that is none", "GET", "/admin/v1/nothing", {}, 404, "not_found", /no such path/],
+  ["an unknown path", "GET", "/admin/v1/nothing", {}, 404, "not_found", /no such path/],
   ["the bare prefix", "GET", "/admin/v1", {}, 404, "not_found", /no such path/],
   ["a path outside the API", "GET", "/", {}, 404, "not_found", /no such path/],
   ["an empty name", "GET", "/admin/v1/keys/", {}, 404, "not_found", /no such path/],
   [
-    "a method the path does not take",
+    "a method that the path does not allow",
     "PUT",
     "/admin/v1/keys",
     { body: "{}" },
@@ -34,10 +34,10 @@ const CASES: readonly Case[] = [
     "method_not_allowed",
     /GET and POST/,
   ],
-  ["a name that does not decode", "GET", "/admin/v1/keys/%zz", {}, 400, "invalid", /path is not well-formed/],
-  ["a name that may not be", "GET", "/admin/v1/keys/a%2Fb", {}, 400, "invalid", /path parameter `name` must match/],
+  ["a name with invalid encoding", "GET", "/admin/v1/keys/%zz", {}, 400, "invalid", /path is not well-formed/],
+  ["a forbidden name", "GET", "/admin/v1/keys/a%2Fb", {}, 400, "invalid", /path parameter `name` must match/],
   [
-    "a kind that is none",
+    "an invalid kind",
     "PUT",
     "/admin/v1/suspensions/planet:mars",
     { body: '{"reason":"x"}' },
@@ -46,7 +46,7 @@ const CASES: readonly Case[] = [
     /`kind` must be one of "provider"/,
   ],
   [
-    "a field that is misspelt",
+    "a misspelled field",
     "POST",
     "/admin/v1/keys",
     { body: '{"name":"a","profil":"b"}' },
@@ -55,7 +55,7 @@ const CASES: readonly Case[] = [
     /field `profil` is not known; did you mean `profile`\?/,
   ],
   [
-    "a field that is like no other",
+    "a field that resembles no known one",
     "POST",
     "/admin/v1/keys",
     { body: '{"name":"a","zzzzzz":1}' },
@@ -102,7 +102,7 @@ const CASES: readonly Case[] = [
     /`metadata.__proto__` has a name that is not allowed/,
   ],
   [
-    "a duration that is none",
+    "an invalid duration",
     "POST",
     "/admin/v1/keys",
     { body: '{"name":"a","expires_in":"soon"}' },
@@ -111,7 +111,7 @@ const CASES: readonly Case[] = [
     /`expires_in` must be a positive duration/,
   ],
   [
-    "a life of no time",
+    "a lifetime of zero",
     "POST",
     "/admin/v1/keys",
     { body: '{"name":"a","expires_in":"0s"}' },
@@ -131,7 +131,7 @@ const CASES: readonly Case[] = [
     /not UTF-8/,
   ],
   [
-    "JSON under another type",
+    "JSON with another content type",
     "POST",
     "/admin/v1/keys",
     { headers: { "content-type": "text/plain" }, body: '{"name":"a"}' },
@@ -139,10 +139,10 @@ const CASES: readonly Case[] = [
     "invalid",
     /application\/json/,
   ],
-  ["a body that nothing asks for", "POST", "/admin/v1/reload", { body: '{"x":1}' }, 400, "invalid", /takes no body/],
-  ["a body of a reading", "GET", "/admin/v1/keys", { body: '{"x":1}' }, 400, "invalid", /takes no body/],
+  ["an unexpected body", "POST", "/admin/v1/reload", { body: '{"x":1}' }, 400, "invalid", /takes no body/],
+  ["a body on a read", "GET", "/admin/v1/keys", { body: '{"x":1}' }, 400, "invalid", /takes no body/],
   [
-    "a query parameter that is misspelt",
+    "a misspelled query parameter",
     "GET",
     "/admin/v1/keys?waite=1s",
     {},
@@ -151,7 +151,7 @@ const CASES: readonly Case[] = [
     /query parameter `waite` is not known; did you mean `wait`\?/,
   ],
   [
-    "a query parameter given twice",
+    "a duplicate query parameter",
     "GET",
     "/admin/v1/keys?index=1&index=2",
     {},
@@ -170,15 +170,7 @@ const CASES: readonly Case[] = [
     "invalid",
     /`wait` is too long a duration/,
   ],
-  [
-    "a flag that is no flag",
-    "GET",
-    "/admin/v1/keys?consistent=yes",
-    {},
-    400,
-    "invalid",
-    /`consistent` must be boolean/,
-  ],
+  ["an invalid flag", "GET", "/admin/v1/keys?consistent=yes", {}, 400, "invalid", /`consistent` must be boolean/],
   [
     "an idempotency key with a slash",
     "POST",
@@ -189,7 +181,7 @@ const CASES: readonly Case[] = [
     /Idempotency-Key/,
   ],
   [
-    "an idempotency key of a reading",
+    "an idempotency key on a read",
     "GET",
     "/admin/v1/keys/a",
     { headers: { "idempotency-key": "a" } },
@@ -216,7 +208,7 @@ const CASES: readonly Case[] = [
     /If-Match must be one revision/,
   ],
   [
-    "a JSON body over its bound",
+    "a JSON body above its limit",
     "POST",
     "/admin/v1/keys",
     { body: Buffer.alloc(MAX_JSON_BYTES + 1, 0x20) },
@@ -225,7 +217,7 @@ const CASES: readonly Case[] = [
     /larger than 1048576 bytes/,
   ],
   [
-    "a document over its bound",
+    "a document above its limit",
     "PUT",
     "/admin/v1/sources/a",
     { body: Buffer.alloc(MAX_DOCUMENT_BYTES + 1, 0x20) },

@@ -89,14 +89,14 @@ test("any event becomes one canonical line within the size limit", () => {
 
 const hostile: readonly (readonly [what: string, data: () => Record<string, unknown>])[] = [
   ["lone surrogates", () => ({ text: "a\ud800b", "\udc00": 1 })],
-  ["numbers that are none", () => ({ a: Number.NaN, b: Number.POSITIVE_INFINITY })],
+  ["values that are not numbers", () => ({ a: Number.NaN, b: Number.POSITIVE_INFINITY })],
   ["a text of a megabyte", () => ({ text: "x".repeat(1 << 20), after: 1 })],
-  ["a text whose every character is escaped", () => ({ text: "\u0001".repeat(100_000) })],
+  ["a text in which every character is escaped", () => ({ text: "\u0001".repeat(100_000) })],
   ["a list of a million", () => ({ list: Array.from({ length: 1_000_000 }, (_, at) => at) })],
-  ["an object of many names", () => Object.fromEntries(Array.from({ length: 50_000 }, (_, at) => [`name${at}`, at]))],
+  ["an object with many names", () => Object.fromEntries(Array.from({ length: 50_000 }, (_, at) => [`name${at}`, at]))],
   ["a name of a megabyte", () => ({ ["n".repeat(1 << 20)]: 1 })],
   [
-    "a loop",
+    "a cycle",
     () => {
       const data: Record<string, unknown> = {};
       data["self"] = data;
@@ -111,7 +111,7 @@ const hostile: readonly (readonly [what: string, data: () => Record<string, unkn
       return data;
     },
   ],
-  ["what JSON cannot write", () => ({ big: 10n, call: () => 1, symbol: Symbol("s"), none: undefined })],
+  ["a value that JSON cannot express", () => ({ big: 10n, call: () => 1, symbol: Symbol("s"), none: undefined })],
   [
     "a getter that throws",
     () => ({
@@ -120,7 +120,7 @@ const hostile: readonly (readonly [what: string, data: () => Record<string, unkn
       },
     }),
   ],
-  ["a name that is a prototype's", () => JSON.parse('{"__proto__":{"a":1},"constructor":2}')],
+  ["a name of the prototype", () => JSON.parse('{"__proto__":{"a":1},"constructor":2}')],
 ];
 
 for (const [what, data] of hostile) {

@@ -104,7 +104,7 @@ async function liveWell(name: string, start: string, world: World): Promise<void
 
 const situations: readonly { readonly what: string; prepare(name: string, world: World): Promise<void> }[] = [
   { what: "the first start", prepare: async () => undefined },
-  { what: "a start that goes on", prepare: (name, world) => liveWell(name, "before", world) },
+  { what: "a start that continues a chain", prepare: (name, world) => liveWell(name, "before", world) },
   {
     what: "a start without its journal",
     async prepare(name, world) {

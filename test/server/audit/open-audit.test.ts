@@ -238,7 +238,7 @@ const REFUSED: readonly {
   readonly nodeId?: string;
 }[] = [
   {
-    what: "a key that is no key",
+    what: "an invalid key",
     damage: (dir) => writeFileSync(join(dir, "audit.key"), "no"),
     code: "damaged",
     words: /restore it, or remove it together with audit-head/,

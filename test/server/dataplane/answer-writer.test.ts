@@ -28,17 +28,17 @@ const EVENTS = ["data: 1\n\n", "data: 22\n\n", `data: ${"3".repeat(300)}\n\n`];
 
 const ANSWERS: readonly (readonly [name: string, answer: Answer, request?: string])[] = [
   ["a whole answer", ANSWER],
-  ["a phrase of its own", { ...ANSWER, statusText: "Fine" }],
-  ["a status that has no phrase", { ...ANSWER, status: 299 }],
+  ["a custom reason phrase", { ...ANSWER, statusText: "Fine" }],
+  ["a status without a reason phrase", { ...ANSWER, status: 299 }],
   ["an error", { ...ANSWER, status: 503 }],
   ["bytes beyond ASCII", { ...ANSWER, pairs: [...DATE, ...ofLength("\xff\0\xc3")], chunks: ["\xff\0\xc3"] }],
-  ["two headers of a name", { ...ANSWER, pairs: [...ANSWER.pairs, "set-cookie", "a=1", "set-cookie", "b=2"] }],
+  ["two headers with the same name", { ...ANSWER, pairs: [...ANSWER.pairs, "set-cookie", "a=1", "set-cookie", "b=2"] }],
   ["an empty value", { ...ANSWER, pairs: [...ANSWER.pairs, "x-empty", ""] }],
   ["a body in two pieces", { ...ANSWER, chunks: ["hel", "lo"] }],
   ["a body that ends early", { ...ANSWER, chunks: ["hel"] }],
   ["an empty body", { ...ANSWER, pairs: [...DATE, ...ofLength("")], chunks: [] }],
   [
-    "a body that is too long to be copied",
+    "a body too long to be copied",
     { ...ANSWER, pairs: [...DATE, ...ofLength("x".repeat(20_000))], chunks: ["x".repeat(20_000)] },
   ],
   ["an answer without a date", { ...ANSWER, pairs: ofLength("hello") }],

@@ -5,10 +5,10 @@ import { isWritable, proxiedHeaders } from "../../../src/server/dataplane/proxie
 
 const ROWS: readonly (readonly [what: string, headers: readonly string[], kept: readonly string[]])[] = [
   ["order, case and repetitions", ["B", "2", "a", "1", "b", "3"], ["B", "2", "a", "1", "b", "3"]],
-  ["a header of the connection", ["Keep-Alive", "timeout=5", "a", "1"], ["a", "1"]],
+  ["a connection header", ["Keep-Alive", "timeout=5", "a", "1"], ["a", "1"]],
   ["a header that `connection` names", ["Connection", "X-Own, close", "x-own", "1", "a", "1"], ["a", "1"]],
   ["a header of the gateway", ["X-Gateway-Provider", "forged", "x-gateway-cost", "0", "a", "1"], ["a", "1"]],
-  ["a credential that is sent back", ["x-echo", "the-key", "a", "1"], ["a", "1"]],
+  ["an echoed credential", ["x-echo", "the-key", "a", "1"], ["a", "1"]],
   ["nothing", [], []],
 ];
 

@@ -117,9 +117,9 @@ function nested(depth: number): Buffer {
 
 /** gRPC statuses: 3 is an invalid argument, 8 an exhausted resource, 13 internal; 0 if there was nothing to judge. */
 const BROKEN: readonly (readonly [string, readonly Buffer[], string])[] = [
-  ["bytes that are no message", [framed(Buffer.from([0xff, 0xff, 0xff, 0xff]))], "13"],
-  ["a message that says it has four gigabytes", [framed(Buffer.alloc(10), { length: 0xffffffff })], "8"],
-  ["a message that is compressed, and does not say how", [framed(HEADERS, { flag: 1 })], "3"],
+  ["bytes that are not a message", [framed(Buffer.from([0xff, 0xff, 0xff, 0xff]))], "13"],
+  ["a message with a declared length of four gigabytes", [framed(Buffer.alloc(10), { length: 0xffffffff })], "8"],
+  ["a compressed message without a declared encoding", [framed(HEADERS, { flag: 1 })], "3"],
   ["a message that never ends", [framed(Buffer.alloc(10), { length: 1_000 })], "0"],
   [
     "a name that is not UTF-8",
@@ -128,7 +128,7 @@ const BROKEN: readonly (readonly [string, readonly Buffer[], string])[] = [
   ],
   ["a body first, then everything else", [framed(field(4, field(1, Buffer.from("x")))), framed(HEADERS)], "3"],
   [
-    "a structure in itself ten thousand times",
+    "a structure nested ten thousand times",
     [
       framed(
         Buffer.concat([
@@ -264,17 +264,17 @@ const LIMIT_MS = 5_000;
 const FLOODS: readonly (readonly [string, Buffer, Buffer])[] = [
   ["no HTTP/2 at all", Buffer.from("GET / HTTP/1.1\r\n\r\n"), Buffer.from("x".repeat(1_000))],
   [
-    "headers that never end",
+    "endless headers",
     frame(1, 0, 1, Buffer.from([0x82])),
     frame(9, 0, 1, Buffer.concat(Array.from({ length: 100 }, () => Buffer.from([0, 1, 0x61, 1, 0x62])))),
   ],
-  ["settings without end", Buffer.alloc(0), Buffer.concat(Array.from({ length: 1_000 }, () => SETTINGS))],
+  ["endless settings", Buffer.alloc(0), Buffer.concat(Array.from({ length: 1_000 }, () => SETTINGS))],
   [
-    "pings without end",
+    "endless pings",
     Buffer.alloc(0),
     Buffer.concat(Array.from({ length: 1_000 }, () => frame(6, 0, 0, Buffer.alloc(8)))),
   ],
-  ["data of no stream", Buffer.alloc(0), frame(0, 0, 99, Buffer.alloc(1_000))],
+  ["data without a stream", Buffer.alloc(0), frame(0, 0, 99, Buffer.alloc(1_000))],
 ];
 
 for (const [what, first, again] of FLOODS) {
@@ -290,7 +290,7 @@ for (const [what, first, again] of FLOODS) {
       await once(socket, "connect");
       if (what !== "no HTTP/2 at all") socket.write(Buffer.concat([PREFACE, SETTINGS]));
       if (first.length > 0) socket.write(first);
-      const isBorne = what === "data of no stream";
+      const isBorne = what === "data without a stream";
       const latest = performance.now() + LIMIT_MS;
       for (let at = 0; !isClosed && (isBorne ? at < 500 : performance.now() < latest); at++) {
         socket.write(again);

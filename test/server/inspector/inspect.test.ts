@@ -91,9 +91,9 @@ test("a message without findings passes and leaves no record", async () => {
 
 for (const [what, path, body] of [
   ["chat", "/v1/chat/completions", chat(CARD)],
-  ["messages, behind a prefix", "/anthropic/v1/messages", chat(CARD)],
+  ["messages, after a path prefix", "/anthropic/v1/messages", chat(CARD)],
   ["responses", "/v1/responses?x=1", JSON.stringify({ model: "m-1", input: CARD })],
-  ["JSON of a path that nobody knows", "/internal/ask", JSON.stringify({ model: "m-1", deep: [{ question: CARD }] })],
+  ["JSON of an unknown path", "/internal/ask", JSON.stringify({ model: "m-1", deep: [{ question: CARD }] })],
 ] as const) {
   test(`a request is redacted with every other byte unchanged: ${what}`, async () => {
     const { verdict, records } = await asked(path, body);
@@ -126,10 +126,10 @@ const A2A = rpc("SendMessage", { message: { messageId: "m", role: "ROLE_USER", p
 
 for (const [what, path, body, headers, method] of [
   ["a call of MCP", "/tools", CALL, ["mcp-method", "tools/call"], "tools/call"],
-  ["a batch of older ones", "/mcp", `[${rpc("ping", {})},${CALL}]`, [], "tools/call"],
+  ["a batch of older calls", "/mcp", `[${rpc("ping", {})},${CALL}]`, [], "tools/call"],
   ["a message of A2A", "/v1/agent", A2A, ["a2a-version", "1.0"], "SendMessage"],
   [
-    "the same over REST",
+    "an A2A message over REST",
     "/agent/message:send",
     JSON.stringify({ message: { role: "ROLE_USER", parts: [{ text: CARD }] } }),
     [],
@@ -179,13 +179,13 @@ test("rules read the method and the tool, and a denial answers each waiting call
 
 for (const [what, type, body, expected] of [
   ["XML", "application/soap+xml", `<a>${CARD}</a>`, "rewrite"],
-  ["text of a type that nobody knows", "application/x-own", `note ${CARD}`, "rewrite"],
-  ["plain text that says it is Latin-1, and is ASCII", "text/plain; charset=iso-8859-1", CARD, "rewrite"],
+  ["text of an unknown type", "application/x-own", `note ${CARD}`, "rewrite"],
+  ["plain text declared as Latin-1 that is ASCII", "text/plain; charset=iso-8859-1", CARD, "rewrite"],
   ["text without a type", "", CARD, "rewrite"],
   ["a form", "application/x-www-form-urlencoded", `a=1&b=${CARD.replaceAll(" ", "+")}`, "rewrite"],
-  ["JSON that says it is XML", "application/xml", JSON.stringify({ a: CARD }), "rewrite"],
+  ["JSON declared as XML", "application/xml", JSON.stringify({ a: CARD }), "rewrite"],
   ["UTF-16", "text/plain; charset=utf-16le", Buffer.from(CARD, "utf16le"), "invalid_request"],
-  ["UTF-16 that does not say so", "text/plain", Buffer.from(`\uFEFF${CARD}`, "utf16le"), "rewrite"],
+  ["undeclared UTF-16", "text/plain", Buffer.from(`\uFEFF${CARD}`, "utf16le"), "rewrite"],
   ["JSON with a byte order mark", "application/json", `\uFEFF{"a":"${CARD}"}`, "invalid_request"],
   ["JSON in UTF-16", "application/json", Buffer.from(`{"a":"${CARD}"}`, "utf16le"), "invalid_request"],
   ["bytes without a type", "", Buffer.from([0, 1, 0xff]), "invalid_request"],
@@ -233,11 +233,11 @@ test("two encoding headers count as two encodings", async () => {
 });
 
 for (const [what, body, encoding, code] of [
-  ["an encoding that is not known", "x", "compress", "invalid_request"],
-  ["one that lies", chat(CARD), "gzip", "invalid_request"],
-  ["one that is cut off", gzipSync(Buffer.from(chat(CARD))).subarray(0, 40), "gzip", "invalid_request"],
-  ["four of them", "x", "gzip, gzip, gzip, gzip", "invalid_request"],
-  ["more than a body may be", gzipSync(randomBytes(2_000_001)), "gzip", "body_too_large"],
+  ["an unknown encoding", "x", "compress", "invalid_request"],
+  ["a false encoding", chat(CARD), "gzip", "invalid_request"],
+  ["a truncated encoding", gzipSync(Buffer.from(chat(CARD))).subarray(0, 40), "gzip", "invalid_request"],
+  ["four encodings", "x", "gzip, gzip, gzip, gzip", "invalid_request"],
+  ["more than the limit of a body", gzipSync(randomBytes(2_000_001)), "gzip", "body_too_large"],
   ["a thousand times its size", brotliCompressSync(Buffer.alloc(1_500_000)), "br", "body_too_large"],
 ] as const) {
   test(`a request is refused: ${what}`, async () => {

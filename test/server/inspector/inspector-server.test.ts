@@ -104,24 +104,20 @@ async function isWell(): Promise<void> {
 
 const HOSTILE: readonly (readonly [string, readonly ProcessingRequest[], number])[] = [
   ["a body before its headers", [body("x", true)], status.INVALID_ARGUMENT],
-  ["headers twice", [HEADERS, HEADERS], status.INVALID_ARGUMENT],
+  ["repeated headers", [HEADERS, HEADERS], status.INVALID_ARGUMENT],
   ["a response first", [{ response_headers: {} }], status.INVALID_ARGUMENT],
   [
     "a hundred thousand headers",
     [{ request_headers: { headers: { headers: Array.from({ length: 100_000 }, () => ({ key: "a" })) } } }],
     status.INVALID_ARGUMENT,
   ],
-  ["a message over the bound", [HEADERS, body(Buffer.alloc(2_000_000), true)], status.RESOURCE_EXHAUSTED],
+  ["a message above the limit", [HEADERS, body(Buffer.alloc(2_000_000), true)], status.RESOURCE_EXHAUSTED],
   [
-    "a mode that does not match",
+    "a different mode",
     [{ ...HEADERS, protocol_config: { request_body_mode: "FULL_DUPLEX_STREAMED" } }],
     status.FAILED_PRECONDITION,
   ],
-  [
-    "a mode that is not known",
-    [{ ...HEADERS, protocol_config: { request_body_mode: 9 as 0 } }],
-    status.INVALID_ARGUMENT,
-  ],
+  ["an unknown mode", [{ ...HEADERS, protocol_config: { request_body_mode: 9 as 0 } }], status.INVALID_ARGUMENT],
 ];
 
 for (const [what, messages, code] of HOSTILE) {

@@ -49,7 +49,7 @@ test("a rule on the caller alone works without a detector", async () => {
 
 const REFUSED: readonly (readonly [what: string, text: string, problem: RegExp])[] = [
   [
-    "a type to turn back that cannot be encrypted",
+    "a type to restore that cannot be encrypted",
     document(
       CARDS,
       `  fpe_key: "2b7e151628aed2a6abf7158809cf4f3c"\nmcp: [{name: m, url: "http://x.example", restore: [CREDIT_CARD, PERSON]}]`,
@@ -67,7 +67,7 @@ const REFUSED: readonly (readonly [what: string, text: string, problem: RegExp])
     /detectors\[0\]\.schedule: .*`cache_entries: 0` turns off/,
   ],
   [
-    "an entity that there is not",
+    "an entity type that does not exist",
     document("{type: pii, prefilter: pure, entities: [CREDIT_CRAD]}"),
     /entities\[0\]: .*CREDIT_CARD/,
   ],
@@ -105,18 +105,22 @@ const AT_ONCE: readonly (readonly [what: string, text: string, problem: RegExp])
     /needs `guardrails\.fpe_key`/,
   ],
   [
-    "a detector that is not there",
+    "a missing detector",
     RULES_AND("    - {name: r, action: deny, requires: [nobody]}\n"),
     /requires\[0\]: this names no detector/,
   ],
-  ["two rules of one name", RULES_AND("    - {name: r, action: deny}\n    - {name: r, action: deny}\n"), /rules\[1\]/],
+  [
+    "two rules with the same name",
+    RULES_AND("    - {name: r, action: deny}\n    - {name: r, action: deny}\n"),
+    /rules\[1\]/,
+  ],
   [
     "another rule that does not compile",
     RULES_AND("    - {name: r, action: deny, when: 'labels ['}\n"),
     /rules\[0\]\.when/,
   ],
   ["an unknown entity", RULES_AND("", "{type: pii, prefilter: pure, entities: [CREDIT_CRAD]}"), /entities\[0\]/],
-  ["two detectors of one name", RULES_AND("", `${CARDS}, ${CARDS}`), /called `pii` too|detectors\[1\]/],
+  ["two detectors with the same name", RULES_AND("", `${CARDS}, ${CARDS}`), /called `pii` too|detectors\[1\]/],
   ["a detector without its object", RULES_AND("", "{type: nlp}"), /needs the object `nlp`/],
   [
     "a recognizer's expression",
@@ -127,7 +131,7 @@ const AT_ONCE: readonly (readonly [what: string, text: string, problem: RegExp])
     /patterns\[0\]\.regex/,
   ],
   [
-    "a judge of a provider that is not there",
+    "a judge of a missing provider",
     RULES_AND("", "{type: llm, llm: {provider: nobody, model: m, labels: [A], prompt: p}}"),
     /llm\.provider/,
   ],
@@ -136,19 +140,15 @@ const AT_ONCE: readonly (readonly [what: string, text: string, problem: RegExp])
     RULES_AND("", CARDS, "access_rules: [{name: a, action: deny, condition: 'modl == \"x\"'}]\n"),
     /access_rules\[0\]/,
   ],
+  ["a missing budget", RULES_AND("", CARDS, "profiles: [{name: p, budget: nothing}]\n"), /profiles\[0\]\.budget/],
+  ["a missing preset", RULES_AND("", CARDS).replace("preset: openai", "preset: opnai"), /preset/],
   [
-    "a budget that is not there",
-    RULES_AND("", CARDS, "profiles: [{name: p, budget: nothing}]\n"),
-    /profiles\[0\]\.budget/,
-  ],
-  ["a preset that is not there", RULES_AND("", CARDS).replace("preset: openai", "preset: opnai"), /preset/],
-  [
-    "a type to turn back",
+    "a type to restore",
     RULES_AND("", CARDS, "mcp: [{name: m, url: 'http://x.example', restore: [PERSON]}]\n"),
     /restore/,
   ],
-  ["a key that is not known", RULES_AND("    - {name: r, action: deny, acton: x}\n"), /acton/],
-  ["a key that is not known, elsewhere", RULES_AND("", CARDS, "budgest: []\n"), /budgest/],
+  ["an unknown key", RULES_AND("    - {name: r, action: deny, acton: x}\n"), /acton/],
+  ["an unknown key at another place", RULES_AND("", CARDS, "budgest: []\n"), /budgest/],
   [
     "an allow list",
     RULES_AND("", CARDS, "").replace("  rules:", "  allow_list: ['(']\n  allow_list_match: regex\n  rules:"),

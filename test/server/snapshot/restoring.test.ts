@@ -250,7 +250,7 @@ const only = (entity: string, regex: string, more: object = {}) => [
 ];
 
 const KEPT: readonly (readonly [what: string, alphabet: string, regex: string, values: readonly string[]])[] = [
-  ["a literal prefix that the alphabet has", "alnum_upper", "EMP-[0-9]{6}", ["EMP-483920"]],
+  ["a literal prefix within the alphabet", "alnum_upper", "EMP-[0-9]{6}", ["EMP-483920"]],
   ["a literal suffix", "digits", "[0-9]{8}-X1", ["48392011-X1"]],
   ["alternatives of literals", "alnum", "(?:ACME|BOLT)_[A-Za-z0-9]{6}", ["ACME_a1B2c3", "BOLT_zzzzzz"]],
   ["a class that is a part of the alphabet", "alnum", "[0-9a-f]{16}", ["00ff00ff00ff00ff"]],
@@ -259,7 +259,7 @@ const KEPT: readonly (readonly [what: string, alphabet: string, regex: string, v
   ["letters alone", "letters", "\\b[A-Z][a-z]{6,9}\\b", ["Berlina", "Portsmouth"]],
   ["small letters and digits", "alnum_upper", "u-[a-z0-9]{8}", ["u-ab12cd34", "u-abcdefgh"]],
   ["both cases", "alnum_upper", "k-[A-Za-z0-9]{10}", ["k-aBc12DeF3g"]],
-  ["a group that is the value", "digits", "account (?P<value>[0-9]{9})", ["123456789"]],
+  ["a group that contains the value", "digits", "account (?P<value>[0-9]{9})", ["123456789"]],
   ["separators", "digits", "[0-9]{3} ?[0-9]{3} ?[0-9]{3}/[A-Z]", ["123 456 789/Q", "123456789/Q"]],
 ];
 
@@ -289,10 +289,10 @@ for (const [what, alphabet, regex, values] of KEPT) {
 
 const REFUSED: readonly (readonly [what: string, alphabet: string, regex: string])[] = [
   ["too few digits", "digits", "[0-9]{4}"],
-  ["too few beside a literal", "alnum_upper", "EMP-[0-9]{4}"],
+  ["too few characters next to a literal", "alnum_upper", "EMP-[0-9]{4}"],
   ["literals alone", "alnum_upper", "PROJECT-ATLAS"],
-  ["an alphabet that the pattern has none of", "upper", "[0-9]{12}"],
-  ["digits of which there are hardly any", "digits", "[A-Z]{12}"],
+  ["an alphabet with no character of the pattern", "upper", "[0-9]{12}"],
+  ["a pattern with very few digits", "digits", "[A-Z]{12}"],
   ["two letters", "upper", "[AB]{8}"],
 ];
 

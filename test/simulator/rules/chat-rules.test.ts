@@ -272,7 +272,7 @@ const ACCEPTED: Readonly<Record<string, unknown>> = {
     },
   },
   "the older form of functions": { ...BASE, functions: [{ name: "f" }], function_call: { name: "f" } },
-  "what may be null": {
+  "members that may be null": {
     ...BASE,
     temperature: null,
     stop: null,

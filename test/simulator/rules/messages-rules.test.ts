@@ -174,7 +174,7 @@ const ACCEPTED: Readonly<Record<string, unknown>> = {
   "a prefill": turns(USER, { role: "assistant", content: "{" }),
   "an empty last turn of the assistant": turns(USER, { role: "assistant", content: "" }),
   "a mid-conversation system turn": turns(USER, { role: "system", content: "x" }, USER),
-  "its own thinking, shown, omitted and redacted": turns(
+  "the model's own thinking, shown, omitted and redacted": turns(
     USER,
     assistant(
       THINKING,
@@ -193,7 +193,7 @@ const ACCEPTED: Readonly<Record<string, unknown>> = {
     thinking: { type: "adaptive" },
   },
   "manual thinking after a turn without it": { ...turns(USER, assistant(TEXT), USER), thinking: ENABLED },
-  "nothing to be generated": { ...BASE, max_tokens: 0 },
+  "a request to generate nothing": { ...BASE, max_tokens: 0 },
   "a schema of everything that is enforced": answering(
     {
       anyOf: [
@@ -219,7 +219,7 @@ const ACCEPTED: Readonly<Record<string, unknown>> = {
     { type: "document", source: { type: "url", url: "https://e/x.pdf" } },
     { type: "search_result", source: "s", title: "t", content: [TEXT] },
   ),
-  "four marks, the longer first": {
+  "four cache marks, the longer lifetime first": {
     ...said({ ...TEXT, cache_control: MARK }),
     tools: [{ ...TOOL, cache_control: { ...MARK, ttl: "1h" } }],
     system: [{ ...TEXT, cache_control: { ...MARK, ttl: "1h" } }],

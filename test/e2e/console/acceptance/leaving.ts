@@ -82,19 +82,15 @@ export function leavingTests({ socket }: Scene): void {
   }
 
   for (const [what, code, words] of [
-    [
-      "an error that nobody catches",
-      'setTimeout(() => { throw new Error("out of nowhere") })',
-      /Error: out of nowhere/,
-    ],
-    ["a promise that nobody awaits", 'Promise.reject(new Error("left alone"))', /Error: left alone/],
+    ["an uncaught error", 'setTimeout(() => { throw new Error("out of nowhere") })', /Error: out of nowhere/],
+    ["an unhandled rejection", 'Promise.reject(new Error("left alone"))', /Error: left alone/],
     [
       "an error while a frame is drawn",
       'String.prototype.repeat = () => { throw new Error("no more lines") }',
       /^gateway console: no more lines$/,
     ],
     [
-      "an error within a component",
+      "an error inside a component",
       `const { fromCharCode } = String;
        String.fromCharCode = (...args) => {
          if (new Error().stack.includes("token" + "Of")) throw new Error("no such row");

@@ -22,19 +22,19 @@ async function told(text: string): Promise<{ readonly kind: string; readonly tol
 }
 
 const REFUSED: readonly (readonly [name: string, text: string, expected: RegExp])[] = [
-  ["a misspelt keyword", `${PERMIT}\n  frbid(principal, action, resource);`, /^2:3 invalid policy effect: frbid/],
+  ["a misspelled keyword", `${PERMIT}\n  frbid(principal, action, resource);`, /^2:3 invalid policy effect: frbid/],
   ["an end in the middle", "permit(principal, action", /^1:25 unexpected end of input/],
   ["a fault after characters of several bytes", `// é💥\n${when('"é" == }')}`, /^2:51 /],
   ["a template", `${PERMIT}\npermit(principal == ?principal, action, resource);`, /^2:1 is a template/],
   ["an id that is empty", `${PERMIT} @id("") ${PERMIT}`, /^1:38 an `@id` has 1 to 128 printable characters/],
-  ["an id that breaks the line", `@id("a\\nb") ${PERMIT}`, /^1:1 an `@id`/],
+  ["an id with a line break", `@id("a\\nb") ${PERMIT}`, /^1:1 an `@id`/],
   ["an id that is long", `@id("${"a".repeat(129)}") ${PERMIT}`, /^1:1 an `@id`/],
-  ["an annotation given twice", `@id("a") @id("b") ${PERMIT}`, /^1:10 duplicate annotation/],
-  ["brackets within brackets", when(`${"(".repeat(40)}true${")".repeat(40)}`), /^1:67 is nested deeper than 24/],
+  ["a duplicate annotation", `@id("a") @id("b") ${PERMIT}`, /^1:10 duplicate annotation/],
+  ["nested brackets", when(`${"(".repeat(40)}true${")".repeat(40)}`), /^1:67 is nested deeper than 24/],
   ["a long chain", when(`true${" && true".repeat(300)}`), /^1:\d+ a policy has more than 64 operators/],
   ["too many policies", PERMIT.repeat(1_001), /^1:1 holds 1001 policies; the maximum is 1000/],
   ["too many bytes", `//${"é".repeat(MAX_POLICY_BYTES / 2)}`, /^1:1 is larger than 1048576 bytes/],
-  ["what is no Unicode", "// \ud800", /^1:1 is not well-formed Unicode/],
+  ["invalid Unicode", "// \ud800", /^1:1 is not well-formed Unicode/],
 ];
 
 for (const [name, text, expected] of REFUSED) {
@@ -52,25 +52,25 @@ test("every error of a policy is reported, not only the first", async () => {
 
 const WARNED: readonly (readonly [name: string, text: string, expected: RegExp])[] = [
   [
-    "an action that is none",
+    "an unknown action",
     `// é\npermit(principal, action == Action::"lst_keys", resource);`,
     /^2:29 unrecognized action `Action::"lst_keys"`; did you mean `Action::"list_keys"`\?$/,
   ],
   [
-    "an operation that is open to all",
+    "an operation open to all",
     'forbid(principal, action == Action::"get_login", resource);',
     /^1:29 unrecognized action `Action::"get_login"`/,
   ],
-  ["an entity type that is none", 'permit(principal in Rol::"a", action, resource);', /^1:21 unrecognized entity type/],
-  ["a table that is none", 'permit(principal, action, resource == Table::"kys");', /^1:39 .*`"kys"` is not declared/],
-  ["an attribute that is none", when("principal.email == 1"), /^1:44 attribute `email`/],
+  ["an unknown entity type", 'permit(principal in Rol::"a", action, resource);', /^1:21 unrecognized entity type/],
+  ["an unknown table", 'permit(principal, action, resource == Table::"kys");', /^1:39 .*`"kys"` is not declared/],
+  ["an unknown attribute", when("principal.email == 1"), /^1:44 attribute `email`/],
   [
-    "a resource that the action is not about",
+    "a resource that the action does not apply to",
     'permit(principal, action == Action::"list_keys", resource is Key);',
     /^1:1 /,
   ],
   [
-    "an id given twice",
+    "a duplicate id",
     `@id("a") ${PERMIT}\n  @id("a") ${PERMIT}`,
     /^2:3 a second policy has the id "a": records cannot tell them apart$/,
   ],
@@ -86,7 +86,7 @@ for (const [name, text, expected] of WARNED) {
 
 const SOUND: readonly (readonly [name: string, text: string])[] = [
   ["the permit of the specification", 'permit(principal in Role::"local", action, resource);'],
-  ["a mark of the byte order", `\ufeff${PERMIT}`],
+  ["a byte order mark", `\ufeff${PERMIT}`],
   ["nothing", ""],
   ["comments with brackets and quotes", `// ${"(".repeat(100)}"\n${PERMIT} // ""`],
   ["strings with brackets and comments", when(`resource == Key::"${"(".repeat(100)}\\"//"`)],

@@ -33,17 +33,22 @@ async function open(t: TestContext, { handle = answerAll, ...over }: Partial<Htt
 }
 
 for (const [name, bytes, status, code] of [
-  ["bytes that are no HTTP", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 400, "invalid"],
+  ["bytes that are not HTTP", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 400, "invalid"],
   ["a request without a host", "GET / HTTP/1.1\r\n\r\n", 400, "invalid"],
   ["a request with two hosts", "GET / HTTP/1.1\r\nhost: a\r\nHost: a\r\n\r\n", 400, "invalid"],
   [
-    "a body of two lengths",
+    "a body with two lengths",
     "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
     400,
     "invalid",
   ],
-  ["headers over the bound", `GET / HTTP/1.1\r\nhost: a\r\nx: ${"a".repeat(17_000)}\r\n\r\n`, 431, "headers_too_large"],
-  ["a path over the bound", `GET /${"a".repeat(17_000)} HTTP/1.1\r\nhost: a\r\n\r\n`, 431, "headers_too_large"],
+  [
+    "headers above the limit",
+    `GET / HTTP/1.1\r\nhost: a\r\nx: ${"a".repeat(17_000)}\r\n\r\n`,
+    431,
+    "headers_too_large",
+  ],
+  ["a path above the limit", `GET /${"a".repeat(17_000)} HTTP/1.1\r\nhost: a\r\n\r\n`, 431, "headers_too_large"],
 ] as const) {
   test(`${name}: ${status} ${code}, and the connection is closed`, async (t) => {
     const { where } = await open(t);

@@ -58,14 +58,13 @@ describe("limits of a statement", () => {
 
   for (const [what, sql] of Object.entries({
     "a text that grows with each step": `SELECT ${doubled(12)}`,
-    "a text that is joined to itself": `WITH a (x) AS (SELECT '${"x".repeat(1_000)}'), b (x) AS (SELECT x||x||x||x||x||x||x||x FROM a), c (x) AS (SELECT x||x||x||x||x||x||x||x FROM b), d (x) AS (SELECT x||x||x||x||x||x||x||x FROM c) SELECT x||x||x||x||x||x||x||x FROM d`,
+    "a text concatenated with itself": `WITH a (x) AS (SELECT '${"x".repeat(1_000)}'), b (x) AS (SELECT x||x||x||x||x||x||x||x FROM a), c (x) AS (SELECT x||x||x||x||x||x||x||x FROM b), d (x) AS (SELECT x||x||x||x||x||x||x||x FROM c) SELECT x||x||x||x||x||x||x||x FROM d`,
     "many long texts": `SELECT max(length(a.name || '${"x".repeat(2_000)}')) FROM keys a, keys b`,
-    "all names in one text": "SELECT group_concat(a.metadata || b.metadata) FROM keys a, keys b",
-    "rows that are only there to be sorted":
-      "SELECT a.id FROM keys a, keys b, keys c ORDER BY a.name || b.name LIMIT 1",
-    "a group a row":
+    "all names joined into one text": "SELECT group_concat(a.metadata || b.metadata) FROM keys a, keys b",
+    "rows that are only sorted": "SELECT a.id FROM keys a, keys b, keys c ORDER BY a.name || b.name LIMIT 1",
+    "one group per row":
       "SELECT count(*) FROM (SELECT a.id, b.id AS o, c.id AS p FROM keys a, keys b, keys c GROUP BY 1, 2, 3) t",
-    "what is read of a long JSON text, for each row anew": `WITH a (x) AS (SELECT '{"a":"' || replace('${"a".repeat(1_000)}', 'a', '${"y".repeat(1_000)}') || '"}') SELECT k.id, a.x ->> 'a' FROM keys k, a`,
+    "a long JSON text parsed again for each row": `WITH a (x) AS (SELECT '{"a":"' || replace('${"a".repeat(1_000)}', 'a', '${"y".repeat(1_000)}') || '"}') SELECT k.id, a.x ->> 'a' FROM keys k, a`,
     "values that are counted once each": "SELECT count(DISTINCT a.id || b.id) FROM keys a, keys b, keys c",
   })) {
     it(`stop ${what} before memory runs out`, async () => {
@@ -78,14 +77,14 @@ describe("limits of a statement", () => {
 
   for (const [what, sql, rows] of [
     [
-      "orders rows by a long text",
+      "ordering rows by a long text",
       `${LONG} SELECT k.name FROM keys k, a ORDER BY a.x DESC, k.name LIMIT 2`,
       [["key-0"], ["key-1"]],
     ],
-    ["takes the least of long texts", `${LONG} SELECT length(min(a.x)) FROM keys k, a`, [[1_000_000]]],
-    ["measures long texts", `${LONG} SELECT max(instr('🦀' || substr(a.x, 3), 'y')) FROM a`, [[2]]],
+    ["the minimum of long texts", `${LONG} SELECT length(min(a.x)) FROM keys k, a`, [[1_000_000]]],
+    ["measuring long texts", `${LONG} SELECT max(instr('🦀' || substr(a.x, 3), 'y')) FROM a`, [[2]]],
     [
-      "compares a long text with a long pattern",
+      "comparing a long text with a long pattern",
       `${LONG} SELECT count(*) FROM a WHERE a.x LIKE a.x AND a.x LIKE a.x || '%'`,
       [[1]],
     ],

@@ -264,14 +264,17 @@ const BAD_REQUESTS: readonly (readonly [what: string, frame: Buffer])[] = [
     "a header that is cut off",
     encodeFrame({ kind: KIND.propose, id: 1, isLast: true }, Buffer.from("00000009", "hex")),
   ],
-  ["a header over its limit", encodeFrame({ kind: KIND.propose, id: 1, isLast: true }, Buffer.from("00010001", "hex"))],
+  [
+    "a header above its limit",
+    encodeFrame({ kind: KIND.propose, id: 1, isLast: true }, Buffer.from("00010001", "hex")),
+  ],
   [
     "a header that is not JSON",
     encodeFrame({ kind: KIND.propose, id: 1, isLast: true }, Buffer.from("0000000178", "hex")),
   ],
   ["a request of several frames", encodeFrame({ kind: KIND.propose, id: 1 }, Buffer.from("0000000130", "hex"))],
   ["an answer", encodeFrame({ kind: KIND.result, id: 1, isLast: true }, Buffer.from("0000000130", "hex"))],
-  ["a frame of no kind", encodeFrame({ kind: 0x3e, id: 1, isLast: true })],
+  ["a frame of unknown kind", encodeFrame({ kind: 0x3e, id: 1, isLast: true })],
 ];
 
 for (const [what, frame] of BAD_REQUESTS) {

@@ -43,7 +43,7 @@ function start({ kept, canRejoin = false, configuration = WITH, appliedIndex = 1
 
 for (const [what, configuration, index, isKnown] of [
   ["of the removal itself", WITH, 20, true],
-  ["from before the removal", WITH, 19, true],
+  ["of a time before the removal", WITH, 19, true],
   ["after the removal, with the node as a voter", WITH, 21, false],
   ["after the removal, with the node as a learner", AS_LEARNER, 21, false],
   ["after the removal, without the node", WITHOUT, 21, true],
@@ -59,10 +59,14 @@ for (const [what, configuration, index, isKnown] of [
 }
 
 for (const [what, options, isKnown] of [
-  ["kept nothing is a member", {}, false],
-  ["kept its removal does not serve", { kept: 20, configuration: WITHOUT, appliedIndex: 20 }, true],
-  ["kept its removal and applied less does not serve", { kept: 20, configuration: WITH, appliedIndex: 19 }, true],
-  ["was admitted after the removal that it kept is a member", { kept: 20, appliedIndex: 21 }, false],
+  ["has no record of its removal is a member", {}, false],
+  ["has a record of its removal does not serve", { kept: 20, configuration: WITHOUT, appliedIndex: 20 }, true],
+  [
+    "has a record of its removal and applied less does not serve",
+    { kept: 20, configuration: WITH, appliedIndex: 19 },
+    true,
+  ],
+  ["was admitted after its recorded removal is a member", { kept: 20, appliedIndex: 21 }, false],
 ] as const) {
   test(`a node that ${what} when it starts`, () => {
     assert.equal(start(options).removal.isKnown(), isKnown);

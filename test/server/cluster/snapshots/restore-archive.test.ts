@@ -67,19 +67,19 @@ const CASES: readonly {
   },
   { name: "that seals nothing", archive: [], isRefused: false, secrets: [] },
   {
-    name: "of another secret whose values were deleted",
+    name: "of another cluster secret whose values were deleted",
     archive: dataKey("dk-1", OTHER),
     isRefused: true,
     secrets: [],
   },
   {
-    name: "with a second data key of another kek_file, under which a value is",
+    name: "with a second data key of another kek_file, which seals a value",
     archive: [...dataKey("dk-1", OWN), secret("a"), ...dataKey("dk-2", OTHER), secret("b", "dk-2")],
     isRefused: true,
     secrets: ["a", "b"],
   },
   {
-    name: "with a second data key of another kek_file, under which nothing is",
+    name: "with a second data key of another kek_file, which seals nothing",
     archive: [...dataKey("dk-1", OTHER), ...dataKey("dk-2", OWN), secret("a", "dk-2")],
     isRefused: false,
     secrets: ["a"],

@@ -204,11 +204,11 @@ test("a removed node is told so before it is disconnected", async (context) => {
 });
 
 const FOREIGN = [
-  ["in another's name", encodeFrame({ kind: KIND.raft }, encodeMessage(messageOf("n3", "n1")))],
-  ["to another", encodeFrame({ kind: KIND.raft }, encodeMessage(messageOf("n2", "n3")))],
-  ["that is cut off", encodeFrame({ kind: KIND.raft }, encodeMessage(messageOf("n2", "n1")).subarray(1))],
-  ["of a kind that does not belong here", encodeFrame({ kind: KIND.propose })],
-  ["that removes without an index", encodeFrame({ kind: KIND.removed }, Buffer.from("{}"))],
+  ["in the name of another node", encodeFrame({ kind: KIND.raft }, encodeMessage(messageOf("n3", "n1")))],
+  ["to another node", encodeFrame({ kind: KIND.raft }, encodeMessage(messageOf("n2", "n3")))],
+  ["that is truncated", encodeFrame({ kind: KIND.raft }, encodeMessage(messageOf("n2", "n1")).subarray(1))],
+  ["of an unexpected kind", encodeFrame({ kind: KIND.propose })],
+  ["that reports a removal without an index", encodeFrame({ kind: KIND.removed }, Buffer.from("{}"))],
 ] as const;
 
 for (const [what, frame] of FOREIGN) {

@@ -95,9 +95,9 @@ test("a refusal is logged once, and again when its reason changes", async (conte
 });
 
 const GARBAGE: readonly (readonly [what: string, bytes: Buffer])[] = [
-  ["bytes that are no frame", Buffer.from("GET / HTTP/1.1\r\nHost: x\r\n\r\n")],
+  ["bytes that are not a frame", Buffer.from("GET / HTTP/1.1\r\nHost: x\r\n\r\n")],
   ["a first frame other than hello", encodeFrame({ kind: KIND.raft }, Buffer.from("x"))],
-  ["a hello over its limit", encodeFrame({ kind: KIND.hello }, Buffer.alloc(4_096, " "))],
+  ["a hello above its limit", encodeFrame({ kind: KIND.hello }, Buffer.alloc(4_096, " "))],
   ["a hello that is not JSON", encodeFrame({ kind: KIND.hello }, Buffer.from("hello"))],
   ["a hello that is not an object", encodeFrame({ kind: KIND.hello }, Buffer.from("[1]"))],
   ["a hello without its members", encodeFrame({ kind: KIND.hello }, Buffer.from('{"v":1,"purpose":"raft"}'))],

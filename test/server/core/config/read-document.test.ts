@@ -9,15 +9,18 @@ const KEYS = Object.keys(sample.json["properties"] as object).join(", ");
 /** A document, then every problem line exactly, in order. */
 const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
   "an empty text": ["", ["f:1:1: the document is empty"]],
-  "comments alone": ["# nothing\n", ["f:1:1: the document is empty"]],
-  "a list for an object": ["- a\n", ["f:1:1: expected an object, found a list"]],
-  "a text for an object": [CANARY, ["f:1:1: expected an object, found a text"]],
+  "only comments": ["# nothing\n", ["f:1:1: the document is empty"]],
+  "a list in place of an object": ["- a\n", ["f:1:1: expected an object, found a list"]],
+  "a text in place of an object": [CANARY, ["f:1:1: expected an object, found a text"]],
   "a missing key": ["color: red\n", ["f:1:1: the required key `name` is missing"]],
-  "a typo, once and not as a missing key too": [
+  "a typo, which is not also reported as a missing key": [
     "nmae: x\n",
     [`f:1:1: nmae: unknown key "nmae", did you mean \`name\`? allowed: ${KEYS}`],
   ],
-  "a key like no other": ["name: x\nzzzzzzzz: 1\n", [`f:2:1: zzzzzzzz: unknown key "zzzzzzzz"; allowed: ${KEYS}`]],
+  "a key that resembles no known one": [
+    "name: x\nzzzzzzzz: 1\n",
+    [`f:2:1: zzzzzzzz: unknown key "zzzzzzzz"; allowed: ${KEYS}`],
+  ],
   "a key that needs quotes in a path": [
     'name: x\nrules: {"a b": 1, c: x}\n',
     ['f:2:9: rules["a b"]: unknown key "a b"; allowed: a, b, c, d, e, f'],
@@ -53,7 +56,7 @@ const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
       'f:6:7: code: expected a text such as "abc" that matches `^[a-z]+$`, found "A1"',
     ],
   ],
-  "a URL that holds a password": [
+  "a URL with a password": [
     `name: x\nroot: https://me:${CANARY}@host/\n`,
     [
       "f:2:7: root: expected an absolute `http://` or `https://` URL without a user in it, found a URL with a user in it",
@@ -67,7 +70,7 @@ const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
     "name: x\nwait: -5s\n",
     ['f:2:7: wait: expected a duration such as `250ms` or `1h30m`, found "-5s"'],
   ],
-  "an item that stands twice": ["name: x\ntags: [a, b, a]\n", ["f:2:14: tags[2]: is the same as item 0"]],
+  "a duplicate item": ["name: x\ntags: [a, b, a]\n", ["f:2:14: tags[2]: is the same as item 0"]],
   "broken rules between keys": [
     "name: x\nrules:\n  a: 1st\n  b: 2nd\n  e: x\n",
     [
@@ -76,11 +79,11 @@ const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
       "f:4:3: rules.b: `a` and `b` exclude each other; keep one",
     ],
   ],
-  "two of which one is allowed": [
+  "two keys of which one is allowed": [
     "name: x\nrules: {d: x, c: y}\n",
     ["f:2:15: rules.c: exactly one of `c` and `d` is allowed, found `c` and `d`"],
   ],
-  "what this version lacks, and the faults within it": [
+  "a key that this version lacks, with problems inside it": [
     "name: x\nlater:\n  siz: 1\n  deeper: x\nlater_default: y\n",
     [
       "f:2:1: later: not supported by this version: later",
@@ -88,7 +91,7 @@ const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
       "f:5:1: later_default: not supported by this version: later_default",
     ],
   ],
-  "a broken line, told alone": [
+  "a broken line, reported alone": [
     "name: [a\ncolor: 1\n",
     ["f:2:1: not valid YAML: a closing `]` or `}` is missing, or the text before it is not indented"],
   ],
@@ -100,7 +103,7 @@ const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
     "rules:\n  a: x\n c: y\n",
     ["f:3:1: not valid YAML: wrong indentation: entries of one list or object must begin in the same column"],
   ],
-  "a reference without quotes within braces": [
+  "an unquoted reference inside braces": [
     "rules: { a: ${secret:NAME} }\n",
     [
       'f:1:14: not valid YAML: within `{ }` and `[ ]` a text with a brace in it must stand in quotes, such as "${secret:NAME}"',
@@ -117,14 +120,14 @@ const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
       "f:1:8: not valid YAML: a double-quoted text contains an escape that YAML does not know; write `\\\\` for a backslash",
     ],
   ],
-  "tabs, each line of them": [
+  "tabs, reported for each line": [
     "rules:\n\ta: x\ntags:\n\t- x\n",
     [
       "f:2:1: not valid YAML: a tab cannot indent; use spaces",
       "f:4:1: not valid YAML: a tab cannot indent; use spaces",
     ],
   ],
-  "a duplicate key beside another fault": [
+  "a duplicate key and another problem": [
     "name: x\nport: 99\nname: y\n",
     [
       "f:2:7: port: expected at least 1 and at most 9, found 99",
@@ -138,10 +141,10 @@ const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
   "an alias without an anchor": ["name: *n\n", ["f:1:7: name: this alias names no anchor before it"]],
   "a merge key": ["name: x\n<<: {port: 1}\n", ["f:2:1: YAML merge keys (`<<`) are not supported"]],
   "a tag": ["name: !env X\n", ["f:1:12: name: YAML tags are not supported"]],
-  "a tag of YAML beyond the core": ["name: !!binary aGk=\n", ["f:1:16: name: YAML tags are not supported"]],
+  "a YAML tag outside the core schema": ["name: !!binary aGk=\n", ["f:1:16: name: YAML tags are not supported"]],
   "a directive": ["%YAML 1.1\n---\nname: x\n", ["f:1:1: YAML directives (`%`) are not supported; remove the line"]],
   "a key that is not text": ["name: x\n? [a]\n: 1\n", ["f:2:3: a key must be a plain text"]],
-  "a key that changes prototypes": ["name: x\nraw: {__proto__: 1}\n", ["f:2:7: raw: `__proto__` cannot be a key"]],
+  "a key that would change prototypes": ["name: x\nraw: {__proto__: 1}\n", ["f:2:7: raw: `__proto__` cannot be a key"]],
   "numbers that cannot be kept": [
     "name: x\nraw: [.inf, 9007199254740993]\n",
     [

@@ -21,15 +21,15 @@ test("a field is found among files, with the position of its value", () => {
 
 const ambiguous: Readonly<Record<string, string>> = {
   "a second field": `${allowed}${part('name="model"')}--B--`,
-  "a field that is a file too": `${allowed}${part('name="model"; filename=""')}--B--`,
+  "a field that is also a file": `${allowed}${part('name="model"; filename=""')}--B--`,
   "a name in an extended parameter": `${allowed}${part("name*=utf-8''model")}--B--`,
   "a name with escapes": `${allowed}${part('name="mo\\del"')}--B--`,
   "two names": `${allowed}${part('name="x"; name="model"')}--B--`,
   "a folded header": `${allowed}${part('\r\n name="model"')}--B--`,
   "two dispositions": `${allowed}--B\r\nContent-Disposition: form-data; name="x"\r\nContent-Disposition: form-data; name="model"\r\n\r\nother\r\n--B--`,
-  "line ends of one byte": `${allowed}--B\r\nContent-Disposition: form-data; name="x"\r\n\r\na\n--B\nContent-Disposition: form-data; name="model"\n\nother\r\n--B--`,
+  "one-byte line ends": `${allowed}--B\r\nContent-Disposition: form-data; name="x"\r\n\r\na\n--B\nContent-Disposition: form-data; name="model"\n\nother\r\n--B--`,
   "a part after the end": `${allowed}--B--\r\n${part('name="model"')}--B--`,
-  "an end that is none": `${allowed}--B--x\r\n${part('name="model"')}--B--`,
+  "an invalid end": `${allowed}--B--x\r\n${part('name="model"')}--B--`,
   "a part before the start": `\n--B\nContent-Disposition: form-data; name="model"\n\nother\n${allowed}--B--`,
 };
 for (const [what, text] of Object.entries(ambiguous)) {

@@ -24,9 +24,9 @@ function read(chunk: Buffer, edits: AnswerEdits): Buffer {
 const choices = [{ index: 0, delta: { content: 'says "usage":null}' } }];
 const USUAL: readonly (readonly [what: string, chunk: string])[] = [
   ["a delta without usage", event({ id: "1", choices })],
-  ["a delta whose null usage stands last", event({ id: "1", choices, usage: null })],
-  ["a padded one", event({ id: "1", choices, usage: null, obfuscation: "aX9" })],
-  ["several in one chunk", event({ id: "1", choices, usage: null }) + event({ id: "1", choices })],
+  ["a delta with a null usage at the end", event({ id: "1", choices, usage: null })],
+  ["a padded delta", event({ id: "1", choices, usage: null, obfuscation: "aX9" })],
+  ["several deltas in one chunk", event({ id: "1", choices, usage: null }) + event({ id: "1", choices })],
   ["a comment", ": still here\n\n"],
 ];
 

@@ -60,7 +60,7 @@ const tool = {
 
 const CASES: readonly (readonly [string, string, object])[] = [
   ["chat", "/v1/chat/completions", { model: "sim-small", messages }],
-  ["chat of two choices", "/v1/chat/completions", { model: "sim-small", messages, n: 2 }],
+  ["chat with two choices", "/v1/chat/completions", { model: "sim-small", messages, n: 2 }],
   ["chat that thinks", "/v1/chat/completions", { model: "sim-small", messages, reasoning_effort: "high" }],
   [
     "completions of two prompts",

@@ -72,7 +72,7 @@ test("equivalent existing objects are kept: explicit defaults, other order, cont
 });
 
 const REFUSED: readonly (readonly [name: string, text: string, packs: readonly Pack[], problem: RegExp])[] = [
-  ["the base that is not there", "", [UPPER], /`upper` builds on `base`.* no detector `numbers`: add `base` first/],
+  ["a missing base pack", "", [UPPER], /`upper` builds on `base`.* no detector `numbers`: add `base` first/],
   ["the wrong order", "", [UPPER, BASE], /`upper` builds on `base`/],
   [
     "a conflicting object",
@@ -81,14 +81,14 @@ const REFUSED: readonly (readonly [name: string, text: string, packs: readonly P
     /another access rule `no-shell` than `base`, different in `at`, `condition`/,
   ],
   [
-    "a detector that is called something else",
+    "a detector with another name",
     "guardrails: { detectors: [{ type: pii, name: mine, entities: [CREDIT_CARD] }] }\n",
     [BASE],
     /calls the detector `numbers` of `base` `mine`/,
   ],
   ["merge keys", "access_rules: []\n<<: {}\n", [BASE], /merge keys/],
-  ["a list that is none", "access_rules: 3\n", [BASE], /cannot be added/],
-  ["a document that is no map", "- a\n", [BASE], /not a map/],
+  ["an invalid list", "access_rules: 3\n", [BASE], /cannot be added/],
+  ["a document that is not a map", "- a\n", [BASE], /not a map/],
 ];
 
 for (const [name, text, packs, problem] of REFUSED) {

@@ -29,9 +29,9 @@ const CASES: readonly {
   { what: "a denied server", deployment: [["deny", BY_SERVER]], lists: false, reaches: false },
   { what: "a denied tool", deployment: [["deny", BY_TOOL]], lists: false, reaches: true },
   { what: "denied arguments", deployment: [["deny", BY_ARGUMENTS]], lists: true, reaches: true },
-  { what: "a rule that fails", deployment: [["deny", FAILS]], lists: true, reaches: true },
+  { what: "a failing rule", deployment: [["deny", FAILS]], lists: true, reaches: true },
   {
-    what: "a caller that is allowed before all are denied",
+    what: "an allowed caller before a denial of all",
     deployment: [
       ["allow", BY_CALLER],
       ["deny", BY_SERVER],
@@ -40,7 +40,7 @@ const CASES: readonly {
     reaches: true,
   },
   {
-    what: "arguments that are allowed before all are denied",
+    what: "allowed arguments before a denial of all",
     deployment: [
       ["allow", BY_ARGUMENTS],
       ["deny", BY_SERVER],
@@ -49,7 +49,7 @@ const CASES: readonly {
     reaches: true,
   },
   {
-    what: "a tool that is allowed before all are denied",
+    what: "an allowed tool before a denial of all",
     deployment: [
       ["allow", BY_TOOL],
       ["deny", BY_SERVER],
@@ -67,7 +67,7 @@ const CASES: readonly {
     reaches: false,
   },
   {
-    what: "arguments that are allowed after a denied caller",
+    what: "allowed arguments after a denied caller",
     deployment: [
       ["deny", BY_CALLER],
       ["allow", BY_ARGUMENTS],

@@ -108,14 +108,14 @@ for (const { title, leads, writes, commit, maxMessageBytes } of [
     commit: 7,
   },
   {
-    title: "and less, of which one message carries an entry alone",
+    title: "the second leader of the term wrote less, with one entry alone in a message",
     leads: { texts: ["2:", "2:x"], term: 2 },
     writes: ["other-1", "other-2", "other-3", "other-4"],
     commit: 7,
     maxMessageBytes: 1,
   },
   {
-    title: "what was acknowledged was not known to be committed",
+    title: "acknowledged entries were not known to be committed",
     leads: { texts: ["2:", "2:x"], term: 2 },
     writes: ["other-1", "other-2", "other-3"],
     commit: 3,
@@ -127,7 +127,7 @@ for (const { title, leads, writes, commit, maxMessageBytes } of [
     commit: 7,
   },
   {
-    title: "the leader has less",
+    title: "the leader's log is shorter",
     leads: { texts: LOST.slice(0, 4), term: 3 },
     writes: [],
     commit: 7,

@@ -115,14 +115,14 @@ const HUGE = '{"choices":[],"usage":{"prompt_tokens":1e308,"completion_tokens":1
 
 for (const [what, head, body, units] of [
   [
-    "a total beyond all bounds",
+    "an excessive total",
     JSON_ANSWER,
     whole({ prompt_tokens: 3, completion_tokens: 2, total_tokens: 2 ** 53 }),
     RESERVED,
   ],
-  ["numbers beyond all numbers", JSON_ANSWER, HUGE, RESERVED],
-  ["a negative count beside a large one", JSON_ANSWER, whole({ prompt_tokens: 1_200, completion_tokens: -5 }), 1_200],
-  ["a count in letters", JSON_ANSWER, whole({ prompt_tokens: "12", completion_tokens: 2 }), RESERVED],
+  ["numbers too large for a double", JSON_ANSWER, HUGE, RESERVED],
+  ["a negative count next to a large one", JSON_ANSWER, whole({ prompt_tokens: 1_200, completion_tokens: -5 }), 1_200],
+  ["a count as text", JSON_ANSWER, whole({ prompt_tokens: "12", completion_tokens: 2 }), RESERVED],
   [
     "a stream whose last count is negative",
     STREAM,

@@ -51,26 +51,22 @@ const nlpOf =
     configOf("nlp", folder, { model: await file("graph.onnx", content), ...own });
 
 const CASES: readonly (readonly [what: string, config: Made, problem: RegExp])[] = [
-  ["a library that is not there", nlp({ library: "/nowhere" }), /^nlp\.library: there is nothing at \/nowhere$/],
+  ["a missing library", nlp({ library: "/nowhere" }), /^nlp\.library: there is nothing at \/nowhere$/],
   [
-    "a library that is something else",
+    "another library",
     nlp({ library: "." }),
     /^nlp\.library: .* is neither the folder of the package onnxruntime-node nor a file in it$/,
   ],
   [
-    "a tokenizer library that is not there",
+    "a missing tokenizer library",
     nlp({ tokenizer_library: "/no" }),
     /^nlp\.tokenizer_library: there is nothing at \/no$/,
   ],
-  ["a graph that is not there", nlp({ model: "/no.onnx" }), /^nlp\.model: there is no file \/no\.onnx$/],
-  ["a tokenizer that is not there", nlp({ tokenizer: "/no.json" }), /^nlp\.tokenizer: there is no file \/no\.json$/],
+  ["a missing graph", nlp({ model: "/no.onnx" }), /^nlp\.model: there is no file \/no\.onnx$/],
+  ["a missing tokenizer", nlp({ tokenizer: "/no.json" }), /^nlp\.tokenizer: there is no file \/no\.json$/],
+  ["a `ref` missing in the cache", nlp({ ref: "ner" }), /^nlp\.ref: the model `ner` is not in the cache of this node$/],
   [
-    "a `ref` that is not in the cache",
-    nlp({ ref: "ner" }),
-    /^nlp\.ref: the model `ner` is not in the cache of this node$/,
-  ],
-  [
-    "a `labels_path` that is not there",
+    "a missing `labels_path`",
     nlp({ labels: undefined, labels_path: "/no.json" }),
     /^nlp\.labels_path: there is no file \/no\.json$/,
   ],
@@ -95,8 +91,8 @@ const CASES: readonly (readonly [what: string, config: Made, problem: RegExp])[]
     nlp({ max_tokens: 10, stride: 8 }),
     /^nlp\.stride: .*`stride` must be less than the 8 tokens of a text in a window$/,
   ],
-  ["a window without room", nlp({ max_tokens: 2, stride: 0 }), /^nlp\.max_tokens: .*leave no room for text$/],
-  ["what is no graph", nlpOf("<html>"), /^nlp\.model: .*graph\.onnx: .*failed:Protobuf parsing failed\.$/],
+  ["a window without room for text", nlp({ max_tokens: 2, stride: 0 }), /^nlp\.max_tokens: .*leave no room for text$/],
+  ["data that is not a graph", nlpOf("<html>"), /^nlp\.model: .*graph\.onnx: .*failed:Protobuf parsing failed\.$/],
   ["an empty file", nlpOf(""), /^nlp\.model: /],
   [
     "a graph of another kind",
@@ -109,7 +105,7 @@ const CASES: readonly (readonly [what: string, config: Made, problem: RegExp])[]
     /^nlp\.model: .*the graph has no input `input_ids` \(its inputs: `pixels`\)/,
   ],
   [
-    "a graph that wants more",
+    "a graph with further inputs",
     nlpOf(
       onnx({
         nodes: identity("logits"),
@@ -138,7 +134,7 @@ const CASES: readonly (readonly [what: string, config: Made, problem: RegExp])[]
     /^nlp\.model: .*the graph cannot read a short text: /,
   ],
   [
-    "a tokenizer that is none",
+    "an invalid tokenizer",
     async () => configOf("nlp", folder, { tokenizer: await file("t.json", "{}") }),
     /^nlp\.tokenizer: .*t\.json: Model missing\./,
   ],
@@ -172,7 +168,7 @@ const CASES: readonly (readonly [what: string, config: Made, problem: RegExp])[]
     /^classify\.activation: .*always 1: use `sigmoid`$/,
   ],
   [
-    "a topic twice",
+    "a duplicate topic",
     embed({
       topics: [
         { name: "t", examples: ["a"] },
@@ -181,7 +177,7 @@ const CASES: readonly (readonly [what: string, config: Made, problem: RegExp])[]
     }),
     /^embed\.topics\.1\.name: an earlier topic has the name `t` too$/,
   ],
-  ["a topic that is not among them", embed({}, { entities: ["u"] }), /^entities\.0: the model has no label `u`/],
+  ["an unknown topic", embed({}, { entities: ["u"] }), /^entities\.0: the model has no label `u`/],
   [
     "a prefix that fills the window",
     embed({ max_tokens: 8, stride: 0, prefix: "name name name name name name name" }),
@@ -222,7 +218,7 @@ const ACCEPTED: readonly (readonly [what: string, config: Made, gives: readonly 
   ],
   ["an empty category", nlp({ category: "" }, { entities: ["PERSON"] }), ["pii/PERSON"]],
   [
-    "tokens by themselves",
+    "single tokens",
     nlp({ aggregation: "none" }),
     ["pii/B-PER", "pii/I-PER", "pii/B-LOC", "pii/I-LOC", "pii/ORGANIZATION"],
   ],

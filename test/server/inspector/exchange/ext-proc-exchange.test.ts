@@ -23,12 +23,12 @@ const ROWS: readonly (readonly [what: string, mode: ExchangeTerms["mode"], moves
     ],
   ],
   [
-    "streamed: the whole body in one message goes on untouched",
+    "streamed: the whole body in one message passes unchanged",
     "streamed",
     [[headers(), "headers ask -length"], [body("hi", true), 'inspect "hi"'], [ALLOW, "chunk itself"], ["left"]],
   ],
   [
-    "streamed: chunks are held, and all of them leave at the end",
+    "streamed: chunks are held and all sent at the end",
     "streamed",
     [
       [headers(false, "none"), "headers ask -length"],
@@ -50,7 +50,7 @@ const ROWS: readonly (readonly [what: string, mode: ExchangeTerms["mode"], moves
     ],
   ],
   [
-    "streamed: a header that would have to be rewritten has left",
+    "streamed: a header to rewrite has already been sent",
     "streamed",
     [
       [headers(), "headers ask -length"],
@@ -68,7 +68,7 @@ const ROWS: readonly (readonly [what: string, mode: ExchangeTerms["mode"], moves
     ],
   ],
   [
-    "streamed: denied, and nothing more is said",
+    "streamed: denied, and no further answer follows",
     "streamed",
     [
       [headers(), "headers ask -length"],
@@ -89,7 +89,7 @@ const ROWS: readonly (readonly [what: string, mode: ExchangeTerms["mode"], moves
     ],
   ],
   [
-    "streamed: it ends twice",
+    "streamed: a second end",
     "streamed",
     [
       [headers(), "headers ask -length"],
@@ -109,7 +109,7 @@ const ROWS: readonly (readonly [what: string, mode: ExchangeTerms["mode"], moves
     ],
   ],
   [
-    "duplex: nothing is said before the end, then all of it",
+    "duplex: no answer before the end, then the whole body",
     "duplex",
     [
       [headers(false, "duplex")],
@@ -122,7 +122,7 @@ const ROWS: readonly (readonly [what: string, mode: ExchangeTerms["mode"], moves
     ],
   ],
   [
-    "duplex: redacted, and its length with it",
+    "duplex: redacted, with a new length",
     "duplex",
     [[headers()], [body("hi", true), 'inspect "hi"'], [REWRITE, "headers -length", 'piece "[redacted]" end']],
   ],
@@ -131,7 +131,11 @@ const ROWS: readonly (readonly [what: string, mode: ExchangeTerms["mode"], moves
     "duplex",
     [[headers()], [body("hi")], [trailers, 'inspect "hi"'], [ALLOW, "headers", 'piece "hi"', "trailers"]],
   ],
-  ["duplex: trailers end nothing", "duplex", [[headers()], [trailers, 'inspect ""'], [ALLOW, "headers", "trailers"]]],
+  [
+    "duplex: trailers without an end",
+    "duplex",
+    [[headers()], [trailers, 'inspect ""'], [ALLOW, "headers", "trailers"]],
+  ],
   [
     "duplex: an empty body",
     "duplex",
@@ -159,9 +163,9 @@ const ROWS: readonly (readonly [what: string, mode: ExchangeTerms["mode"], moves
       ["left", "count body_not_sent", "fail abandoned"],
     ],
   ],
-  ["the stream ends before the body, held", "duplex", [[headers()], [body("h")], ["left", "fail abandoned"]]],
+  ["the stream ends before the held body", "duplex", [[headers()], [body("h")], ["left", "fail abandoned"]]],
   [
-    "the peer says no more while it is judged: the answer comes first",
+    "the peer is silent during the inspection: the answer comes first",
     "duplex",
     [[headers()], [body("h", true), 'inspect "h"'], ["left"], [ALLOW, "headers", 'piece "h" end']],
   ],
@@ -169,7 +173,7 @@ const ROWS: readonly (readonly [what: string, mode: ExchangeTerms["mode"], moves
   ["a body before its headers", "streamed", [[body("h"), "fail out_of_order"]]],
   ["a response before its request", "streamed", [[response.headers(), "fail out_of_order"]]],
   [
-    "headers twice",
+    "repeated headers",
     "streamed",
     [
       [headers(), "headers ask -length"],

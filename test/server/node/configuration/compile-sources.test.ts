@@ -170,7 +170,7 @@ const STANDINGS: Readonly<Record<string, readonly [Asked, string, RegExp, RegExp
     /newer.*not applied yet/,
     /reload/,
   ],
-  "an edit that forgot the version": [
+  "an edit with an unchanged version": [
     { stored: one(2), file: file(other(2)), compiled },
     "diverged",
     /stored with different content/,
@@ -212,7 +212,7 @@ const STANDINGS: Readonly<Record<string, readonly [Asked, string, RegExp, RegExp
     /and serves nothing: x:1:12/,
     /^provide what this node lacks/,
   ],
-  "a file beside sources of the admin API": [
+  "a file together with admin API sources": [
     { stored: undefined, file: file(one(1)), compiled, writer: { kind: "api", names: ["a", "b"] } },
     "diverged",
     /arrives through the admin API, as a, b/,

@@ -23,7 +23,7 @@ describe("drift", () => {
     ["three percent the other way", 1_000_000, 970_000, true],
     ["1.9 percent", 981_000, 1_000_000, false],
     ["two percent to the token is no more than two percent", 980_000, 1_000_000, false],
-    ["a token more", 979_999, 1_000_000, true],
+    ["one more token", 979_999, 1_000_000, true],
     ["all of it, below the floor", 0, 9_999, false],
     ["all of it, at the floor", 0, 10_000, true],
     ["nothing on either side", 0, 0, false],

@@ -40,11 +40,11 @@ const problem = (type: string, detail: string, status: number, headers = {}): Re
   says({ type: `urn:ietf:params:acme:error:${type}`, detail }, status, headers);
 
 const CASES: readonly (readonly [string, Reply, string, RegExp])[] = [
-  ["a body without end", says("x".repeat(1 << 20)), "ca_answer", /longer than 512 KiB/],
-  ["JSON that is none", says("{"), "ca_answer", /declared as JSON but is not JSON/],
+  ["an endless body", says("x".repeat(1 << 20)), "ca_answer", /longer than 512 KiB/],
+  ["invalid JSON", says("{"), "ca_answer", /declared as JSON but is not JSON/],
   ["an array", says([1]), "ca_answer", /does not follow RFC 8555: no JSON object/],
   ["null", says(null), "ca_answer", /no JSON object/],
-  ["addresses that are no text", says({ newNonce: 1, newAccount: {}, newOrder: [] }), "ca_answer", /no `newNonce`/],
+  ["addresses that are not text", says({ newNonce: 1, newAccount: {}, newOrder: [] }), "ca_answer", /no `newNonce`/],
   ["an address that is too long", says({ newNonce: "x".repeat(3_000) }), "ca_answer", /no `newNonce`/],
   ["a redirect", says("", 302, { location: "http://169.254.169.254/" }), "ca_answer", /status 302/],
   ["a failure", says("<html>", 503, { "content-type": "text/html" }), "ca_unreachable", /status 503/],
@@ -54,7 +54,7 @@ const CASES: readonly (readonly [string, Reply, string, RegExp])[] = [
     "rate_limited",
     /too many \[31m$/,
   ],
-  ["a failure that calls its words JSON", says("down", 503), "ca_unreachable", /status 503/],
+  ["a failure with text declared as JSON", says("down", 503), "ca_unreachable", /status 503/],
   ["a connection that is cut", (response) => void response.destroy(), "ca_unreachable", /cannot be reached/],
 ];
 

@@ -89,7 +89,7 @@ const REFUSED: readonly (readonly [string, StubAuthority["issues"], RegExp])[] =
     /it is valid from .*; is the clock of this machine right\?/,
   ],
   [
-    "for clients alone",
+    "for client authentication only",
     (names, publicKey) => ({ names, publicKey, uses: ["1.3.6.1.5.5.7.3.2"] }),
     /is not valid for servers/,
   ],

@@ -70,10 +70,10 @@ test("concurrent requests have a connection each", async () => {
 
 /** Each makes the connection unusable; the answer itself is complete. */
 const LAST_ANSWERS: readonly (readonly [string, string])[] = [
-  ["that ends its connection by its word", answer("{}", "Connection: x, Close")],
+  ["that announces the end of its connection", answer("{}", "Connection: x, Close")],
   ["of HTTP/1.0", answer("{}").replace("1.1", "1.0")],
-  ["with bytes behind it", `${answer("{}")}HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\npoison`],
-  ["whose server keeps it for a moment only", answer("{}", "keep-alive: timeout=1")],
+  ["with extra bytes after it", `${answer("{}")}HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\npoison`],
+  ["whose server closes it after a moment", answer("{}", "keep-alive: timeout=1")],
 ];
 
 for (const [what, text] of LAST_ANSWERS) {
@@ -100,9 +100,9 @@ const IDLE_ENDS: readonly (readonly [
 ])[] = [
   ["an end", { says: "", ends: "end" }, "again"],
   ["a reset", { says: "", ends: "reset" }, "again"],
-  ["an end within the head", { says: "HTTP/1.1 20", ends: "end" }, "fails"],
-  ["an end behind an informational answer", { says: "HTTP/1.1 103 Early\r\n\r\n", ends: "end" }, "fails"],
-  ["an end within the body", { says: answer("{}{}").slice(0, -2), ends: "end" }, "fails"],
+  ["an end inside the head", { says: "HTTP/1.1 20", ends: "end" }, "fails"],
+  ["an end after an informational answer", { says: "HTTP/1.1 103 Early\r\n\r\n", ends: "end" }, "fails"],
+  ["an end inside the body", { says: answer("{}{}").slice(0, -2), ends: "end" }, "fails"],
 ];
 
 for (const [what, { says: said, ends }, expected] of IDLE_ENDS) {
@@ -200,9 +200,9 @@ const FAILURES: readonly (readonly [string, Script, string, boolean])[] = [
     "UPSTREAM_MALFORMED",
     false,
   ],
-  ["HTML of something else", { pieces: [Buffer.from("<html>\r\n\r\n")], after: "keep" }, "UPSTREAM_MALFORMED", false],
+  ["an HTML page", { pieces: [Buffer.from("<html>\r\n\r\n")], after: "keep" }, "UPSTREAM_MALFORMED", false],
   [
-    "a head without end",
+    "an endless head",
     {
       pieces: Array.from({ length: 70 }, () => Buffer.from(`HTTP/1.1 200 OK\r\nx: ${"y".repeat(1_000)}`)),
       after: "keep",
@@ -211,7 +211,7 @@ const FAILURES: readonly (readonly [string, Script, string, boolean])[] = [
     false,
   ],
   [
-    "informational answers without end",
+    "endless informational answers",
     {
       pieces: Array.from({ length: 40 }, () => Buffer.from(`HTTP/1.1 103 Early\r\nx: ${"y".repeat(2_000)}\r\n\r\n`)),
       after: "keep",
@@ -220,7 +220,7 @@ const FAILURES: readonly (readonly [string, Script, string, boolean])[] = [
     false,
   ],
   [
-    "an upgrade that nobody asked for",
+    "an unrequested upgrade",
     {
       pieces: [Buffer.from("HTTP/1.1 101 Switching\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n")],
       after: "keep",

@@ -46,7 +46,7 @@ const READ: readonly (readonly [string, string, Readonly<Record<string, string>>
     ["tool_args send", "tool_args a"],
   ],
   [
-    "how an older client begins: what is of the protocol is not text",
+    "an older client's first message, whose protocol members are not text",
     text(
       rpc("initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "c d", title: "T u" } }),
     ),
@@ -55,7 +55,7 @@ const READ: readonly (readonly [string, string, Readonly<Record<string, string>>
     ["tool_args c d", "tool_args T u"],
   ],
   [
-    "what a client answers to a server",
+    "a client's answer to a server",
     text({ jsonrpc: "2.0", id: 7, result: { role: "assistant", content: { type: "text", text: "said so" } } }),
     { "mcp-session-id": "s" },
     "mcp  ",
@@ -76,21 +76,21 @@ const READ: readonly (readonly [string, string, Readonly<Record<string, string>>
     ["tool_args I left"],
   ],
   [
-    "what stands beside the protocol's members",
+    "members besides the protocol's",
     text({ ...rpc("tools/call", { name: "n" }), question: ["in hiding"] }),
     {},
     "mcp tools/call n",
     ["tool_args n", "tool_args in hiding"],
   ],
   [
-    "a mirror that repeats nothing",
+    "a mirrored header without its argument",
     text(rpc("tools/call", { name: "n", arguments: { a: "x" } })),
     { "mcp-param-b": "=?base64?5Zyw5Zuz?=", "mcp-param-a": "x" },
     "mcp tools/call n",
     ["tool_args n", "tool_args x", "tool_args 地図"],
   ],
   [
-    "a method of an extension, where a header tells",
+    "an extension's method with a header",
     text(rpc("x/own", { cursor: "opaque", said: "words" })),
     { "mcp-method": "x/own" },
     "mcp x/own ",
@@ -172,7 +172,7 @@ for (const [path, method, texts] of [
 
 const KEPT: readonly (readonly [string, string | Buffer, Readonly<Record<string, string>>])[] = [
   ["other JSON", '{"question":"why?"}', {}],
-  ["JSON-RPC of somebody else", text(rpc("eth_call", { data: "0x" })), {}],
+  ["JSON-RPC of another protocol", text(rpc("eth_call", { data: "0x" })), {}],
   ["a registration with a header of MCP", '{"client_name":"c"}', { "mcp-protocol-version": "2025-11-25" }],
   [
     "a form with a header of MCP",
@@ -180,7 +180,7 @@ const KEPT: readonly (readonly [string, string | Buffer, Readonly<Record<string,
     { "mcp-protocol-version": "2025-11-25", "content-type": "application/x-www-form-urlencoded" },
   ],
   ["no body", "", { "mcp-session-id": "s" }],
-  ["a picture", Buffer.from([0xff, 0xd8]), { "content-type": "image/jpeg" }],
+  ["an image", Buffer.from([0xff, 0xd8]), { "content-type": "image/jpeg" }],
 ];
 
 for (const [what, body, headers] of KEPT) {
@@ -195,7 +195,7 @@ const REFUSED: readonly (readonly [
   number,
   readonly string[],
 ])[] = [
-  ["a name twice", '{"jsonrpc":"2.0","id":1,"method":"tools/call","method":"ping","params":{}}', {}, -32602, ["1"]],
+  ["a duplicate name", '{"jsonrpc":"2.0","id":1,"method":"tools/call","method":"ping","params":{}}', {}, -32602, ["1"]],
   ["a name almost like another", '{"jsonrpc":"2.0","id":"a","Method":"x","method":"ping"}', {}, -32602, ['"a"']],
   ["an alias of a parameter", text(rpc("tools/call", { name: "a", Arguments: {} })), {}, -32602, ["1"]],
   [
@@ -220,11 +220,11 @@ const REFUSED: readonly (readonly [
     ["1"],
   ],
   ["a header that names another tool", text(rpc("tools/call", { name: "a" })), { "mcp-name": "b" }, -32020, ["1"]],
-  ["more values than are placed", TOO_MANY, {}, -32700, []],
-  ["no JSON, where a header promises it", "{", { "mcp-protocol-version": "2025-11-25" }, -32700, []],
-  ["no UTF-8, where a header promises it", Buffer.from([0x7b, 0xff]), { "a2a-version": "1.0" }, -32700, []],
-  ["a batch of too many", text(Array.from({ length: 101 }, () => rpc("ping", {}))), {}, -32600, []],
-  ["a batch with what is not a message", text([rpc("ping", {}, 5), "x"]), {}, -32600, ["5", "null"]],
+  ["more values than have a place", TOO_MANY, {}, -32700, []],
+  ["other data than the JSON that a header declares", "{", { "mcp-protocol-version": "2025-11-25" }, -32700, []],
+  ["invalid UTF-8 in declared JSON", Buffer.from([0x7b, 0xff]), { "a2a-version": "1.0" }, -32700, []],
+  ["an oversized batch", text(Array.from({ length: 101 }, () => rpc("ping", {}))), {}, -32600, []],
+  ["a batch with an item that is not a message", text([rpc("ping", {}, 5), "x"]), {}, -32600, ["5", "null"]],
 ];
 
 for (const [what, body, headers, code, ids] of REFUSED) {

@@ -68,18 +68,18 @@ const REFUSED: readonly [string, readonly object[], readonly string[]][] = [
   ["a short commit", hubModel({ revision: REVISION.slice(1) }), [`models.models[0].hub.revision: ${OFFLINE}`]],
   ["a commit in upper case", hubModel({ revision: "A".repeat(40) }), [`models.models[0].hub.revision: ${OFFLINE}`]],
   [
-    "a repository without an owner, or that leads elsewhere",
+    "a repository without an owner, or with parent segments",
     ["name", "a/b/c", "../b", "a/..", "a/b..c", "a/b--c", "a/b.git", "a/b-", "a/b?x", "a/b#x", "-a/b", "a/"].flatMap(
       (repo) => hubModel({ repo }),
     ),
     Array.from({ length: 12 }, (_, at) => `models.models[${at}].hub.repo: ${OFFLINE}`),
   ],
   [
-    "a path of the graph that leads out",
+    "a graph path outside the repository",
     ["/model.onnx", "../model.onnx", "a/../b", "a//b", "a\\b", "."].flatMap((model) => hubModel({ model })),
     Array.from({ length: 6 }, (_, at) => `models.models[${at}].hub.model: ${OFFLINE}`),
   ],
-  ["a token that is written out", hubModel({ token: "hf_literal" }), ["models.models[0].hub.token: "]],
+  ["a literal token", hubModel({ token: "hf_literal" }), ["models.models[0].hub.token: "]],
   [
     "a hub over plain http",
     hubModel({ endpoint: "http://hub.example" }),
@@ -93,11 +93,11 @@ const REFUSED: readonly [string, readonly object[], readonly string[]][] = [
   ["a hub without a commit", [{ name: "m", hub: { repo: "owner/name" } }], ["models.models[0].hub: "]],
   ["neither hub nor files", [{ name: "m" }], ["models.models[0]: a model needs `hub` or `files`"]],
   [
-    "a file of a role that nobody knows",
+    "a file with an unknown role",
     filesModel({ role: "weights" }),
     ["models.models[0].files[0].role: expected `graph`, `model`"],
   ],
-  ["a digest that is none", filesModel({ sha256: "abc" }, TOKENIZER), [`models.models[0].files[0].sha256: expected`]],
+  ["an invalid digest", filesModel({ sha256: "abc" }, TOKENIZER), [`models.models[0].files[0].sha256: expected`]],
   ["an empty file", filesModel({ size: 0 }, TOKENIZER), ["models.models[0].files[0].size: expected"]],
   ["a file of 17 GB", filesModel({ size: 17_179_869_185 }, TOKENIZER), ["models.models[0].files[0].size: expected"]],
   [
@@ -105,14 +105,14 @@ const REFUSED: readonly [string, readonly object[], readonly string[]][] = [
     filesModel({ size: 1.5 }, TOKENIZER),
     ["models.models[0].files[0].size: expected"],
   ],
-  ["an address that is none", filesModel({ url: "ftp://a/b" }, TOKENIZER), ["models.models[0].files[0].url: expected"]],
+  ["an invalid address", filesModel({ url: "ftp://a/b" }, TOKENIZER), ["models.models[0].files[0].url: expected"]],
   [
     "two graphs",
     filesModel({}, { role: "model" }, TOKENIZER),
     ["models.models[0].files[1]: a model has one file of role `graph`"],
   ],
   [
-    "two files of data of one name",
+    "two data files with the same name",
     filesModel(
       {},
       TOKENIZER,
@@ -128,12 +128,8 @@ const REFUSED: readonly [string, readonly object[], readonly string[]][] = [
   ],
   ["no tokenizer", filesModel({}), ['guardrails.detectors[0].nlp.ref: the files of "m" have none of role `tokenizer`']],
   ["no graph", filesModel(TOKENIZER), ['guardrails.detectors[0].nlp.ref: the files of "m" have none of role `graph`']],
-  [
-    "a name that is there twice",
-    [...hubModel({}), ...hubModel({})],
-    ['models.models[1]: two models have the name "m"'],
-  ],
-  ["a model that nobody declared", [], ["guardrails.detectors[0].nlp.ref: this names no declared model"]],
+  ["a duplicate name", [...hubModel({}), ...hubModel({})], ['models.models[1]: two models have the name "m"']],
+  ["an undeclared model", [], ["guardrails.detectors[0].nlp.ref: this names no declared model"]],
 ];
 
 for (const [why, models, expected] of REFUSED) {

@@ -86,7 +86,7 @@ const OPERATIONS: readonly {
     expected: ["channels[0].op: a channel has an `op` only under `op: patch`, not under `op: add`"],
   },
   {
-    name: "two channels of one id are refused",
+    name: "two channels with the same id are refused",
     operation: {
       op: "patch",
       name: "xai",
@@ -111,7 +111,7 @@ const OPERATIONS: readonly {
     ],
   },
   {
-    name: "headers that the gateway sets, that are none, or that end a line are refused",
+    name: "headers that the gateway sets, invalid headers, and headers with a line end are refused",
     operation: {
       op: "add",
       name: "house",

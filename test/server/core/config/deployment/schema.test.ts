@@ -188,11 +188,11 @@ test("a pool with subsets and a picker is accepted", () => {
 const REFUSED: readonly (readonly [why: string, document: object, fault: string])[] = [
   ["an unknown key", { provider: [] }, "additionalProperties at "],
   ["a version of zero", { version: 0 }, "minimum at /version"],
-  ["a negative body bound", { max_body_bytes: -1 }, "minimum at /max_body_bytes"],
+  ["a negative body limit", { max_body_bytes: -1 }, "minimum at /max_body_bytes"],
   ["a star inside a model", provider({ models: ["gpt-*-mini"] }), "pattern at /providers/0/models/0"],
   ["two stars at the end of a model", provider({ models: ["gpt-**"] }), "pattern at /providers/0/models/0"],
   ["an empty model", provider({ models: [""] }), "pattern at /providers/0/models/0"],
-  ["one model twice", provider({ models: ["a", "a"] }), "uniqueItems at /providers/0/models"],
+  ["a duplicate model", provider({ models: ["a", "a"] }), "uniqueItems at /providers/0/models"],
   ["an empty target of an alias", provider({ model_aliases: { a: "" } }), "minLength at /providers/0/model_aliases/a"],
   ["a name with a slash", provider({ name: "a/b" }), "pattern at /providers/0/name"],
   ["a name with a space", provider({ name: "a b" }), "pattern at /providers/0/name"],
@@ -207,16 +207,16 @@ const REFUSED: readonly (readonly [why: string, document: object, fault: string]
   ["retry without attempts", provider({ retry: {} }), "required at /providers/0/retry"],
   ["an unknown trigger", provider({ retry: { attempts: 1, when: ["4xx"] } }), "enum at /providers/0/retry/when/0"],
   ["no trigger", provider({ retry: { attempts: 1, when: [] } }), "minItems at /providers/0/retry/when"],
-  ["failover to nobody", provider({ failover: { to: [] } }), "minItems at /providers/0/failover/to"],
+  ["failover to an empty list", provider({ failover: { to: [] } }), "minItems at /providers/0/failover/to"],
   ["a duration without a unit", provider({ first_byte_timeout: "10" }), "format at /providers/0/first_byte_timeout"],
   [
-    "a window that is no length",
+    "an invalid window length",
     { budgets: [{ name: "b", limit: 1, window: "fortnight" }] },
     "pattern at /budgets/0/window",
   ],
   ["a budget without a limit", { budgets: [{ name: "b" }] }, "required at /budgets/0"],
   ["a negative limit", { budgets: [{ name: "b", limit: -1 }] }, "minimum at /budgets/0/limit"],
-  ["a session that hands out units", provider({ cost_per_session: -1 }), "minimum at /providers/0/cost_per_session"],
+  ["a session cost that adds units", provider({ cost_per_session: -1 }), "minimum at /providers/0/cost_per_session"],
   ["a public_url that is a path", { public_url: "/gateway" }, "format at /public_url"],
   ["a public_url with a user", { public_url: "https://u:p@g.example.com" }, "format at /public_url"],
   ["a public_url of another scheme", { public_url: "ws://g.example.com" }, "format at /public_url"],
@@ -232,7 +232,7 @@ const REFUSED: readonly (readonly [why: string, document: object, fault: string]
     "pattern at /access_rules/0/controls/0",
   ],
   [
-    "one control twice",
+    "a duplicate control",
     { access_rules: [{ name: "r", condition: "true", action: "deny", controls: ["a", "a"] }] },
     "uniqueItems at /access_rules/0/controls",
   ],
@@ -242,12 +242,12 @@ const REFUSED: readonly (readonly [why: string, document: object, fault: string]
     "required at /auth/issuers/0",
   ],
   [
-    "a subject that is neither",
+    "an invalid subject",
     { auth: { issuers: [{ issuer: "corp", audience: "a", subject: "bot" }] } },
     "enum at /auth/issuers/0/subject",
   ],
   [
-    "a selection of nothing",
+    "an empty selection",
     {
       auth: {
         issuers: [{ issuer: "corp", audience: "a", subject: "user", profiles: { claim: "groups", select: [] } }],
@@ -255,7 +255,7 @@ const REFUSED: readonly (readonly [why: string, document: object, fault: string]
     },
     "minItems at /auth/issuers/0/profiles/select",
   ],
-  ["a credential of no kind", { credentials: [{ name: "a" }] }, "x-one-of at /credentials/0"],
+  ["a credential of unknown kind", { credentials: [{ name: "a" }] }, "x-one-of at /credentials/0"],
   ["a credential without a name", { credentials: [{ api_key: "k" }] }, "required at /credentials/0"],
 ];
 

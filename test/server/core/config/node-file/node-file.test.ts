@@ -51,7 +51,7 @@ const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
     "cluster: {node_id: a, bootstrap: true}\n",
     ["n:1:10: cluster: the required key `data_dir` is missing"],
   ],
-  "several nodes that keep nothing": [
+  "several nodes without storage": [
     "extproc: {inspect_listen: '127.0.0.1:1'}\ncluster: {node_id: a, secret: \"${secret:KEY}\", peers: [{id: a, raft_addr: 'a:1', forward_addr: 'a:2'}, {id: b, raft_addr: 'b:1', forward_addr: 'b:2'}]}\n",
     ["n:2:10: cluster: needs a `data_dir`: only a node without other members can keep its state in memory"],
   ],
@@ -63,15 +63,15 @@ const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
     "cluster: {node_id: a, data_dir: /d, bootstrap: false}\n",
     ["n:1:10: cluster: does not say how the node starts; set `bootstrap: true`, `peers` or `join`"],
   ],
-  "peers beside bootstrap": [
+  "peers together with bootstrap": [
     "cluster:\n  node_id: a\n  data_dir: /d\n  bootstrap: true\n  peers: [{id: a, raft_addr: 'a:1'}]\n",
     ["n:5:3: cluster.peers: `peers` and `bootstrap` exclude each other; keep one"],
   ],
-  "a node that is none of its peers": [
+  "a node that is not among its peers": [
     "cluster: {node_id: a, data_dir: /d, peers: [{id: b, raft_addr: 'a:1'}]}\n",
     ["n:1:20: cluster.node_id: is the `id` of none of the `peers`"],
   ],
-  "several peers, and what they lack": [
+  "several peers without required settings": [
     "cluster:\n  node_id: a\n  data_dir: /d\n  peers:\n    - {id: a, raft_addr: 'a:1', forward_addr: 'a:2'}\n    - {id: a, raft_addr: 'a:1'}\n    - {id: b, raft_addr: 'a:2', forward_addr: ':9'}\n",
     [
       "n:2:3: cluster: needs a `secret`, which authenticates members to each other",
@@ -86,7 +86,7 @@ const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
     `cluster: {node_id: a, data_dir: /d, secret: "\${secret:KEY}", peers: [${"{id: a, raft_addr: 'a:1'},".repeat(16)}]}\n`,
     ["n:1:69: cluster.peers: expected at most 15 items, found 16"],
   ],
-  "a joining node, and what it lacks": [
+  "a joining node without required settings": [
     "cluster:\n  node_id: a\n  data_dir: /d\n  join: [':1', 'b:1', 'b:1']\n",
     ["n:4:23: cluster.join[2]: is the same as item 1"],
   ],
@@ -99,18 +99,18 @@ const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
       "n:4:10: cluster.join[0]: names no host that this node could connect to",
     ],
   ],
-  "a list to join beside peers": [
+  "a join list together with peers": [
     "cluster:\n  node_id: a\n  data_dir: /d\n  peers: [{id: a, raft_addr: 'a:1'}]\n  join: [b:1]\n",
     ["n:5:3: cluster.join: `peers` and `join` exclude each other; keep one"],
   ],
-  "listeners for members that could not tell each other apart": [
+  "member listeners that cannot be distinguished": [
     "cluster: {node_id: a, data_dir: /d, bootstrap: true, raft_addr: 'a:1', kek_file: k}\n",
     [
       "n:1:65: cluster.raft_addr: needs a `secret` beside it, which authenticates members to each other",
       "n:1:82: cluster.kek_file: needs a `secret` beside it, since both keys are used together",
     ],
   ],
-  "addresses that nobody could dial": [
+  "addresses that cannot be dialed": [
     'cluster:\n  node_id: a\n  data_dir: /d\n  bootstrap: true\n  secret: "${secret:KEY}"\n  raft_addr: 0.0.0.0:1\n  forward_addr: a:0\n  forward_advertise: "[::]:2"\n',
     [
       "n:6:14: cluster.raft_addr: names no host that other nodes can connect to; set `advertise` to the address that they use",
@@ -136,14 +136,14 @@ const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
     `${START}listen: :1\nmetrics_listen: :1\n`,
     ["n:3:17: metrics_listen: is the address of `listen` already"],
   ],
-  "a directory that would be found in itself, and a file": [
+  "a directory inside itself, and a file as directory": [
     `${START}secrets_dir: \${secret:KEY}\ndeployment: \${file:pem}\n`,
     [
       "n:2:14: secrets_dir: `${secret:KEY}` cannot be used here, only `${VAR}`",
       "n:3:13: deployment: `${file:pem}` cannot be used in this document, only `${VAR}` and `${secret:NAME}`",
     ],
   ],
-  "what this version lacks, each with its own faults": [
+  "keys that this version lacks, each with its own problems": [
     `${START}cache_dir: /c\naudit: {dir: /a}\nextproc: {inspect_responses: duplex}\nadmin:\n  listen: :1\n  issuers: [{issuer: x, audience: y, roles: {claim: email}}]\nissuers:\n  - {name: i, url: 'https://i', subject_claim: upn}\n  - {name: i, url: 'https://j'}\n`,
     [
       "n:4:30: extproc.inspect_responses: needs `inspect_listen` beside it",
@@ -158,7 +158,7 @@ const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
     `${START}admin: {listen: '0.0.0.0:1'}\n`,
     ["n:2:17: admin.listen: without an issuer the admin API must listen on a loopback address"],
   ],
-  "names that stand for callers of this machine": [
+  "names reserved for callers on this machine": [
     `${START}issuers:\n  - {name: local, url: 'https://i'}\nadmin:\n  policy_file: p\n  issuers: [{issuer: local, audience: y, roles: {map: {sre: [operator, local]}}}]\n`,
     [
       "n:3:12: issuers[0].name: is the reserved name of callers on this machine; choose another name",

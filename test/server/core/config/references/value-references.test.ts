@@ -61,7 +61,7 @@ const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
       "f:4:8: token: the name in `${secret:NAME}` is one file name, never a path",
     ],
   ],
-  "what is no reference": [
+  "text that is not a reference": [
     `name: x\ncode: a\${${CANARY}}\nday: \${\n`,
     [2, 3].map(
       (line) =>
@@ -77,7 +77,7 @@ const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
       "f:4:8: ratio: expected a number, found a reference; a reference is replaced by a text and cannot be used here",
     ],
   ],
-  "a value that does not fit, by the reference and not by the value": [
+  "an invalid value, reported by its reference and not by the value": [
     "name: x\ntitle: ${KEY}\ncolor: a${KEY}b${NAME}\nat: ${KEY}\nkey: A${file:pem}\ntags: ${KEY}\n",
     [
       "f:2:8: title: must have at most 8 characters",
@@ -87,7 +87,7 @@ const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
       "f:6:7: tags: expected a list, found the value of `${KEY}`",
     ],
   ],
-  "a secret or a file where neither belongs": [
+  "a secret or a file where neither is allowed": [
     "name: x\ncolor: ${secret:KEY}\nraw: {a: ['${file:pem}'], name: '${secret:KEY}'}\n",
     [
       "f:2:8: color: `${secret:KEY}` cannot be used here, only `${VAR}`",

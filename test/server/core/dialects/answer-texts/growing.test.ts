@@ -31,7 +31,7 @@ const GROWING: readonly (readonly [
   ],
   ["reasoning_text", "compat", "chat_completions", (reasoning_text) => chunk({ delta: { reasoning_text } })],
   ["analysis", "compat", "chat_completions", (analysis) => chunk({ delta: { analysis } })],
-  ["members of members", "compat", "chat_completions", (x) => chunk({ delta: { provider_specific_fields: { x } } })],
+  ["nested members", "compat", "chat_completions", (x) => chunk({ delta: { provider_specific_fields: { x } } })],
   [
     "tools that the provider ran",
     "compat",
@@ -73,13 +73,13 @@ const GROWING: readonly (readonly [
     (text) => ({ type: "response.new.delta", output_index: 0, delta: { text } }),
   ],
   [
-    "a member beside the delta",
+    "a member next to the delta",
     "compat",
     "responses",
     (more) => ({ type: "response.new.delta", output_index: 0, more }),
   ],
   [
-    "a delta of a type that does not say so",
+    "a delta with a misleading type",
     "compat",
     "responses",
     (delta) => ({ type: "response.new_text", output_index: 0, delta }),
@@ -87,7 +87,7 @@ const GROWING: readonly (readonly [
   ["runs of assistants", "compat", "threads", ofThread],
   ["steps of assistants", "compat", "threads", ofStep],
   ["transcriptions", "compat", "audio_transcriptions", (delta) => ({ type: "transcript.text.delta", delta })],
-  ["a stream of nobody's", "compat", "compat_other", (response) => ({ model: "m", response })],
+  ["a stream of an unknown dialect", "compat", "compat_other", (response) => ({ model: "m", response })],
   [
     "unknown deltas of messages",
     "messages",
@@ -101,7 +101,7 @@ const GROWING: readonly (readonly [
     (content) => ({ type: "content_block_delta", index: 0, delta: { type: "compaction_delta", content } }),
   ],
   [
-    "members of members of messages",
+    "nested members of messages",
     "messages",
     "messages",
     (x) => ({ type: "content_block_delta", index: 0, delta: { type: "new_delta", more: { x } } }),
@@ -114,8 +114,8 @@ const GROWING: readonly (readonly [
   ],
   ["complete", "messages", "complete", (completion) => ({ type: "completion", completion, stop_reason: null })],
   // Outside deltas: shown text stays, and what would complete the word is dropped.
-  ["beside the choices", "compat", "chat_completions", (note) => ({ ...chunk({ delta: {} }), note }), true],
-  ["beside the delta", "compat", "chat_completions", (note) => chunk({ delta: {}, note }), true],
+  ["next to the choices", "compat", "chat_completions", (note) => ({ ...chunk({ delta: {} }), note }), true],
+  ["next to the delta", "compat", "chat_completions", (note) => chunk({ delta: {}, note }), true],
 ];
 
 /** Returns the strings of a value at the place where the pattern has `?`. */

@@ -41,14 +41,14 @@ const TABLE: readonly (readonly [
   texts: readonly string[],
 ])[] = [
   [
-    "arguments that are no JSON",
+    "arguments that are not JSON",
     "chat_completions",
     "compat",
     '{"choices":[{"message":{"tool_calls":[{"function":{"arguments":"rm SECRET"}}]}}]}',
     ["rm SECRET"],
   ],
   [
-    "a name twice",
+    "a duplicate name",
     "chat_completions",
     "compat",
     '{"choices":[{"message":{"content":"one","con\\u0074ent":"two"}}]}',
@@ -93,7 +93,7 @@ const TABLE: readonly (readonly [
   ["lines of JSON", "message_batches", "messages", '{"a":"one"}\n{"a":"two"}\n', ["one", "two"]],
   ["plain text", "audio_transcriptions", "compat", "SECRET words", ["SECRET words"]],
   [
-    "JSON behind a byte order mark",
+    "JSON after a byte order mark",
     "chat_completions",
     "compat",
     '\ufeff{"choices":[{"message":{"content":"SECRET"}}]}',

@@ -53,7 +53,7 @@ const REFUSED: Readonly<Record<string, object>> = {
     { $defs: { a: { anyOf: [{ $ref: "#/$defs/b~1c" }] }, "b/c": { items: { $ref: "#/$defs/a" } } } },
   ),
   "a reference to elsewhere": object({ a: { $ref: "https://example.com/a.json" } }),
-  "a reference beside others that hold": object({ a: { allOf: [{ $ref: "#/$defs/a" }] } }, { $defs: { a: {} } }),
+  "a reference next to other constraints": object({ a: { allOf: [{ $ref: "#/$defs/a" }] } }, { $defs: { a: {} } }),
   "values that are objects": object({ a: { enum: [{ b: 1 }] } }),
   "an object with any property": { type: "object", additionalProperties: { type: "string" } },
 };

@@ -104,7 +104,7 @@ const SPELLINGS: readonly (readonly [what: string, text: string])[] = [
   ["an exponent", "[1e5]"],
   ["a minus zero", "[-0]"],
   ["an integer above 2^53", "[9007199254740993]"],
-  ["a number that no double holds", "[1e400]"],
+  ["a number that no double represents", "[1e400]"],
   ["more digits than a double has", "[0.12345678901234567890]"],
   ["names that look like indexes", '{"b":1,"10":2,"9":3}'],
   ["such a name written with escapes", '{"b":1,"\\u0039":3}'],

@@ -82,12 +82,12 @@ const unread: Readonly<Record<string, readonly [body: Buffer, contentType: strin
   ],
   "a field in base64": [form(part('name="prompt"\r\nContent-Transfer-Encoding: base64', "YQ==")), MULTIPART],
   "a field of another type": [form(part('name="prompt"\r\nContent-Type: application/xml', "a")), MULTIPART],
-  "a field that holds the boundary": [form(part('name="prompt"', "4111111111111111--B\r\nx")), MULTIPART],
+  "a field that contains the boundary": [form(part('name="prompt"', "4111111111111111--B\r\nx")), MULTIPART],
   "a body of an unknown type": [Buffer.from("a"), "application/cbor"],
   "a body without a type": [Buffer.from("a"), ""],
   "text that is not UTF-8": [Buffer.from([0x61, 0xff]), "text/plain"],
-  "JSON of too many texts": [Buffer.from(`{"a":[${'"b",'.repeat(20_000)}"b"]}`), "application/json"],
-  "JSON of too many values": [Buffer.from(`{"a":[${"[],".repeat(200_000)}1]}`), "application/json"],
+  "JSON with too many texts": [Buffer.from(`{"a":[${'"b",'.repeat(20_000)}"b"]}`), "application/json"],
+  "JSON with too many values": [Buffer.from(`{"a":[${"[],".repeat(200_000)}1]}`), "application/json"],
   "lines of JSON": [Buffer.from('{"a":1}\n{"a":2}'), "application/jsonl"],
 };
 for (const [what, [plain, contentType]] of Object.entries(unread)) {
@@ -117,7 +117,7 @@ const hostile: Readonly<Record<string, (size: number) => string>> = {
   "of backslashes": (size) => content(`"${"\\\\".repeat(size)}"`),
   "of escaped quotes": (size) => content(`"${'\\"'.repeat(size)}"`),
   "of empty lists": (size) => content(`[${"[],".repeat(size)}[]]`),
-  "of members of one name": (size) => content(`[{${'"a":"b",'.repeat(size)}"a":"b"}]`),
+  "of members with the same name": (size) => content(`[{${'"a":"b",'.repeat(size)}"a":"b"}]`),
   "of top-level members": (size) => `{${'"messages":[],"a":"b",'.repeat(size)}"a":"b"}`,
   "of deep lists": (size) => content(`[${`${"[".repeat(500)}${"]".repeat(500)},`.repeat(size / 500)}1]`),
   "of a data URL's parameters": (size) =>

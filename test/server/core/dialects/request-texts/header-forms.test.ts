@@ -11,7 +11,7 @@ const words = (...parts: readonly string[]) => parts.map((it) => `=?UTF-8?B?${ba
 const CARD = "4111 1111 1111 1111";
 
 const FORMS: Readonly<Record<string, string>> = {
-  "as it is": CARD,
+  unencoded: CARD,
   "base64 word": words(CARD),
   "base64 word in lower case": `=?utf-8?b?${base64(CARD)}?=`,
   "base64 words in a row": words("4111 1", "111 1111", " 1111"),
@@ -25,15 +25,15 @@ const FORMS: Readonly<Record<string, string>> = {
   "a word in Latin-1": `=?iso-8859-1?B?${base64(CARD)}?=`,
   "a word of an unknown character set": `=?x-none?B?${base64(CARD)}?=`,
   "a word among others": `see ${words(CARD)} please`,
-  "a word within quotes": `a; name="${words(CARD)}"`,
-  "a word with percent escapes within": words(percent(CARD)),
-  "percent escapes with a word within": percent(words(CARD)),
+  "a word inside quotes": `a; name="${words(CARD)}"`,
+  "a word with percent escapes inside": words(percent(CARD)),
+  "percent escapes with a word inside": percent(words(CARD)),
   "extended parameter": `attachment; filename*=UTF-8''${percent(CARD)}`,
   "extended parameter with a language": `attachment; filename*=iso-8859-1'en'${percent(CARD)}`,
   "parameter in parts": 'a; n*0="4111 1111"; n*1=" 1111 "; n*2="1111"',
   "parameter in parts, in another order": 'a; n*1="11 1111 1111"; n*0="4111 11"',
   "parameter in escaped parts": `a; n*0*=UTF-8''${percent("4111 1111")}; n*1*=${percent(" 1111 1111")}`,
-  "escapes within quotes": `a; n="${[...CARD].map((it) => `\\${it}`).join("")}"`,
+  "escapes inside quotes": `a; n="${[...CARD].map((it) => `\\${it}`).join("")}"`,
 };
 
 for (const [name, value] of Object.entries(FORMS)) {

@@ -74,12 +74,12 @@ const SEAMS: readonly (readonly [what: string, path: string, body: unknown, seam
     ["SECRET"],
   ],
   [
-    "ends of long texts alone",
+    "only the ends of long texts",
     CHAT,
     { messages: [said("user", long("SEC"), `RET${long("")}`)] },
     [`${"a ".repeat(127)}a SECRET${"a ".repeat(126)}a`.slice(1)],
   ],
-  ["a line break parts", CHAT, { messages: [said("user", "SEC\n", "RET")] }, []],
+  ["texts separated by a line break", CHAT, { messages: [said("user", "SEC\n", "RET")] }, []],
   ["turns of two roles, and arguments", CHAT, { messages: [said("user", "SEC"), said("assistant", "RET")] }, []],
 ];
 
@@ -87,7 +87,7 @@ for (const [what, path, body, seams] of SEAMS) {
   test(`assembled text is inspected once more: ${what}`, () => {
     const found = read(path, JSON.stringify(body));
     const shownSeams = found.seams.map(({ text }) => text);
-    if (what.startsWith("ends")) assert.ok(shownSeams.length === 1 && shownSeams[0]?.includes("SECRET"));
+    if (what.startsWith("only the ends")) assert.ok(shownSeams.length === 1 && shownSeams[0]?.includes("SECRET"));
     else assert.deepEqual(shownSeams, seams);
     const changes = [...found.texts, ...found.seams].map(({ text }) => text.replace("SECRET", "[x]"));
     const made = found.rewrite(changes).toString();

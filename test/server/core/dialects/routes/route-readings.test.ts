@@ -14,7 +14,7 @@ const disguises: readonly (readonly [string, (path: string) => string])[] = [
   ["a slash at the end", (path) => `${path}/`],
   ["an encoded letter", (path) => path.replace(/[a-z](?=[^/]*$)/, (it) => `%${it.charCodeAt(0).toString(16)}`)],
   ["an encoded slash", (path) => path.replace("/v1/", "/v1%2F")],
-  ["a letter encoded twice", (path) => path.replace(/[a-z](?=[^/]*$)/, (it) => `%25${it.charCodeAt(0).toString(16)}`)],
+  ["a doubly encoded letter", (path) => path.replace(/[a-z](?=[^/]*$)/, (it) => `%25${it.charCodeAt(0).toString(16)}`)],
   ["a capital", (path) => path.replace(/[a-z](?=[^/]*$)/, (it) => it.toUpperCase())],
   ["a parameter of a segment", (path) => `${path};x=1`],
 ];

@@ -44,7 +44,7 @@ const CASES: readonly Case[] = [
     ],
   },
   {
-    row: "a call that was cut off before its arguments began is not told to have none",
+    row: "a call cut off before its arguments is not reported as a call without arguments",
     from: "messages",
     given: [START, ...use(0, "a", "f"), over("max_tokens"), STOP],
     expect: ['function_call incomplete a f ""', "incomplete max_output_tokens"],
@@ -66,7 +66,7 @@ const CASES: readonly Case[] = [
     ],
   },
   {
-    row: "9.3 #7: a custom tool gets its input, or the arguments as they are",
+    row: "9.3 #7: a custom tool gets its input, or the unchanged arguments",
     from: "chat",
     given: [
       say(call(0, "a", "apply_patch", '{"input":"p"}')),
@@ -108,20 +108,20 @@ const CASES: readonly Case[] = [
     ],
   },
   {
-    row: "1 rule 8: an empty answer is a message without a word",
+    row: "1 rule 8: an empty answer is an empty message",
     from: "messages",
     given: [START, ...text(0), over("end_turn"), STOP],
     expect: ['message completed [""]', "completed"],
   },
   {
-    row: "an answer that only thinks has a message too: a client would ask again for ever",
+    row: "an answer with thinking only has a message too, or a client would repeat its request forever",
     from: "chat",
     given: [say({ reasoning_content: "Hm." }), say({}, "stop"), DONE],
     terms: { seal: undefined },
     expect: ['reasoning ["Hm."]', 'message completed [""]', "completed"],
   },
   {
-    row: "6.1: blocks of text in a row are parts of one message, and text after a call is one of its own",
+    row: "6.1: consecutive text blocks are parts of one message, and text after a call is a separate message",
     from: "messages",
     given: [
       START,
@@ -157,7 +157,7 @@ const CASES: readonly Case[] = [
     expect: ['message completed [{"type":"refusal","refusal":"No."}]', "completed"],
   },
   {
-    row: "arguments that came with the beginning of a call, exactly as they are spelled",
+    row: "arguments in the first event of a call keep their spelling",
     from: "messages",
     given: [
       START,
@@ -169,7 +169,7 @@ const CASES: readonly Case[] = [
     expect: ['function_call completed a f "{\\"n\\":1.0,\\"2\\":12345678901234567890}"', "completed"],
   },
   {
-    row: "calls whose fragments interleave wait for each other",
+    row: "calls with interleaved fragments are sent one after the other",
     from: "chat",
     given: [
       say(call(0, "a", "f", '{"a"')),
@@ -182,7 +182,7 @@ const CASES: readonly Case[] = [
     expect: ['function_call completed a f "{\\"a\\":1}"', 'function_call completed b g "{\\"b\\":2}"', "completed"],
   },
   {
-    row: "no index, arguments in one chunk, usage and reason on one, no [DONE]",
+    row: "no index, arguments in one chunk, usage and finish reason in one, no [DONE]",
     from: "chat",
     given: [
       say(call(undefined, "a", "f", '{"a":1}')),
@@ -192,7 +192,7 @@ const CASES: readonly Case[] = [
     expect: ['function_call completed a f "{\\"a\\":1}"', 'function_call completed b g "{}"', "completed"],
   },
   {
-    row: "reasoning that begins again after text is told at its place",
+    row: "reasoning that resumes after text is reported at its place",
     from: "chat",
     given: [
       say({ reasoning: "a" }),

@@ -21,18 +21,18 @@ const cases: readonly (readonly [what: string, data: Buffer, kind: string])[] = 
   ["JSON in UTF-8", Buffer.from(EVENT), "text"],
   ["prose", Buffer.from("no JSON, and yet a text"), "text"],
   ["UTF-16", utf16(EVENT), "unreadable"],
-  ["UTF-16 behind much white space", utf16(" ".repeat(5_000) + EVENT), "unreadable"],
+  ["UTF-16 after much white space", utf16(" ".repeat(5_000) + EVENT), "unreadable"],
   ["UTF-16 with a mark", utf16(`\ufeff${EVENT}`), "unreadable"],
-  ["UTF-16, the other way round", utf16(EVENT).swap16(), "unreadable"],
+  ["UTF-16 in the other byte order", utf16(EVENT).swap16(), "unreadable"],
   ["UTF-32", wide(EVENT, false), "unreadable"],
-  ["UTF-32, the other way round", wide(EVENT, true), "unreadable"],
+  ["UTF-32 in the other byte order", wide(EVENT, true), "unreadable"],
   [
-    "what a forgiving reader takes for UTF-8",
+    "bytes that a lenient reader accepts as UTF-8",
     Buffer.concat([Buffer.from('{"a":"'), Buffer.from([0xff]), Buffer.from('"}')]),
     "unreadable",
   ],
   ["silence", Buffer.alloc(4_096), "sound"],
-  ["sound that begins like an event", Buffer.concat([Buffer.from('{"'), Buffer.alloc(64, 0x90)]), "sound"],
+  ["audio that begins like an event", Buffer.concat([Buffer.from('{"'), Buffer.alloc(64, 0x90)]), "sound"],
 ];
 for (const [what, data, kind] of cases) {
   test(`a binary message is read: ${what}`, () => assert.equal(readMessage({ data, isBinary: true }).kind, kind));

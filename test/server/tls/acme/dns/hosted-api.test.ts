@@ -109,15 +109,20 @@ test("missing permissions are reported with the key of the node file to change",
 const page = "<html><body>upstream failed</body></html>";
 const FAULTS: readonly (readonly [string, Fault, string, RegExp])[] = [
   [
-    "a limit of rate",
+    "a rate limit",
     { status: 429, headers: { "retry-after": "120" }, code: 10000, message: "Rate limited" },
     "rate_limited",
     /Rate limited/,
   ],
-  ["a page of what stands before it", { status: 502, body: page }, "dns_update", /status 502$/],
-  ["a page that says all is well", { status: 200, body: page }, "dns_update", /status 200$/],
-  ["an envelope that is none", { status: 200, body: "[1,null]" }, "dns_update", /status 200$/],
-  ["controls in words", { status: 400, code: 1004, message: "bad\u001b[2J\nline" }, "dns_update", /1004 bad \[2J line/],
+  ["a page of a proxy in front of it", { status: 502, body: page }, "dns_update", /status 502$/],
+  ["a page that reports success", { status: 200, body: page }, "dns_update", /status 200$/],
+  ["an invalid envelope", { status: 200, body: "[1,null]" }, "dns_update", /status 200$/],
+  [
+    "control characters in a message",
+    { status: 400, code: 1004, message: "bad\u001b[2J\nline" },
+    "dns_update",
+    /1004 bad \[2J line/,
+  ],
   [
     "a malformed header",
     { status: 400, code: 6003, message: "Invalid request headers: Authorization" },
@@ -125,7 +130,7 @@ const FAULTS: readonly (readonly [string, Fault, string, RegExp])[] = [
     /api_token/,
   ],
   [
-    "an answer without end",
+    "an endless answer",
     { status: 200, body: "x".repeat(2 << 20) },
     "dns_update",
     /cannot be reached: its answer is too long/,
