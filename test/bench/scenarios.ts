@@ -27,8 +27,8 @@ export interface LoadScenario {
   /** Maximum ratio of gateway to bare proxy; `undefined` is reported and not judged. */
   readonly maxRatio: number | undefined;
   /**
-   * Measured in the same rounds: the same gateway with many keys, used by the requests in random order; ours, governed
-   * and without guardrails.
+   * Measured in the same rounds: `many keys` is the same gateway with many keys, which the requests use in random
+   * order; `governed` is our gateway with governance and without guardrails.
    */
   readonly beside?: readonly ("many keys" | "governed")[];
   /** Measured in the same rounds: other gateways, which govern less or nothing. */
@@ -250,7 +250,7 @@ export const MAX_RSS_MIB = 130;
 /** Maximum growth over the last 200,000 requests, 52 bytes per request; a heap varies. */
 export const MAX_RSS_GROWTH_MIB = 10;
 
-/** Addition of TLS to a request of the gateway, over its addition to one of the bare proxy. */
+/** Maximum ratio of the time that TLS adds to a request of the gateway to the time it adds to one of the bare proxy. */
 export const MAX_TLS_ADDED_RATIO = 1.05;
 
 export const OTHER_SCENARIOS = ["tls", "half-load", "workers", "key-memory", "version", "ready", "rss"] as const;

@@ -52,7 +52,7 @@ test("of a long file only the complete lines in its last bytes are read", async 
   await it.sees("last\n");
 });
 
-test("a line that begins exactly at the last bytes is complete", async (t) => {
+test("a line that begins exactly where reading starts is complete", async (t) => {
   const it = await start(t, "first\nsecond\n", 7);
   await it.sees("second\n");
 });

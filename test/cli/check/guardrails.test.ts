@@ -37,7 +37,7 @@ test("detectors and rules are counted, and an unused library is not loaded", asy
   assert.doesNotMatch(out, /re2/);
 });
 
-test("`native` without the package is a failure that names it", {
+test("`native` without its package is a failure that names the package", {
   skip: engineOf("native") && "re2 is there",
 }, async () => {
   const out = await check("native", {}, "-offline");

@@ -40,7 +40,7 @@ test("in a fallback clients request the first target's model, and the next ones 
   ]);
 });
 
-test("weights are not distributed: the heaviest serves; without models of their own clients choose any", () => {
+test("of weighted targets the heaviest becomes the default provider, and the others its failover", () => {
   const { document, words } = imported(
     "portkey",
     `{ "strategy": { "mode": "loadbalance" }, "targets": [

@@ -22,7 +22,7 @@ test("an action with a body is written with endpoint, quoted body, method and pa
   );
 });
 
-test("a GET names no method, and a query string is quoted", () => {
+test("the command line of a GET omits the method, and a query string is quoted", () => {
   assert.equal(
     commandOf(actionOf("list_keys", { query: { consistent: true } }, nothing), DOOR).endsWith(
       " 'keys?consistent=true'",

@@ -118,7 +118,7 @@ test("the description has all fields, and says when the row no longer exists", (
   assert.deepEqual(textsOf(bodyOf(mcpView).describe?.("gone", context) ?? []), ["It no longer exists."]);
 });
 
-test("s suspends and u lifts by their kind, one or several, and say why not", () => {
+test("s suspends and u lifts one or several servers or agents, or say why they cannot", () => {
   const body = '{"reason":"console: incident","duration":"30m"}';
   const suspend = dialogOf(startOf(mcpView, "suspend", context, "files", "tickets"));
   assert.deepEqual(requestsOf(suspend, context), [

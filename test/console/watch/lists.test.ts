@@ -119,7 +119,7 @@ const GARBAGE: Readonly<Record<string, string>> = {
 };
 
 for (const [what, body] of Object.entries(GARBAGE)) {
-  test(`an answer with ${what} is a failure, retried ever more slowly, at an endpoint that answers`, async (t) => {
+  test(`an answer with ${what} is a failure that is retried ever more slowly, and the endpoint stays online`, async (t) => {
     const peer = await startPeer(t, "a", (_, response) => answer(response, body));
     const watch = startWatch(t, [peer.endpoint], { pace: QUICK });
     watch.need([SUSPENSIONS]);

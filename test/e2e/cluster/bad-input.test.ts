@@ -218,7 +218,7 @@ test("an archive with wrong checksums is refused whole, and a correct one is res
   await isUnchanged(node);
 });
 
-test("snapshot and cluster verbs name what they cannot do", async (t) => {
+test("cluster recover names a missing directory, and cluster prune a missing secret", async (t) => {
   const { node } = await alone(t);
   const missing = join(node.dataDir, "nowhere");
   const recover = await runVerb(["cluster", "recover", "-data-dir", missing, "-node-id", "n1"]);

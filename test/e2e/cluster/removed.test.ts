@@ -78,7 +78,7 @@ test("a removed member goes out of service, however it learns of its removal", a
       await isNotReady(told);
       assert.match(told.output(), /this node was removed from its cluster/);
       assert.equal(await codeAt(told), "502 upstream_unreachable");
-      // These have not been told.
+      // The isolated nodes have not learned of it.
       assert.equal((await standingOf(apart)).ready, true);
       cluster.links.heal();
       await down.start();

@@ -106,7 +106,7 @@ for (const { name, modes } of SIDES) {
       let { metricsUrl } = gateway;
       const streams = (): Promise<number> => gaugeAt(metricsUrl, "inspector_streams");
       for (const one of both) await eventually("an inspected request", () => isInspected(one, "first"));
-      /** Whether it waited longer than a streamed filter does. */
+      /** Waits longer than the timeout of a streamed filter. */
       const waited = (): Promise<boolean> => {
         const began = performance.now();
         return eventually("the filter's time", () => performance.now() - began > 1.5 * MESSAGE_TIMEOUT_MS);

@@ -14,7 +14,7 @@ import { atEnd, eventually, type Owner, within } from "./wait.ts";
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "../../..");
 const STOP_LIMIT_MS = 8_000;
-/** A stop waits for connections that clients keep open, a tenth of this each; a test of the drain sets its own. */
+/** At a stop each connection that a client keeps open is waited for, for a tenth of this. A test of the drain sets its own. */
 const DRAIN = "3s";
 
 const installed = (): string | undefined => process.env["GATEWAY_TEST_PROGRAM"];

@@ -116,7 +116,7 @@ const chat = (content: string): string => JSON.stringify({ model: "m", messages:
 const masked = (text: string): string => text.replace(CARD, "<CREDIT_CARD>");
 const codeOf = (body: string): string => JSON.parse(body).error.code;
 
-test("default, duplex in both directions: requests of each outcome, and responses that are not inspected", async (t) => {
+test("duplex in both directions: requests are allowed, redacted or denied, and responses pass uninspected", async (t) => {
   const { post, upstream, counted } = await fronted(t);
   for (const bytes of SIZES) {
     const [allowed, redacted] = [chat(filled("allow", bytes)), chat(filled("redact", bytes))];

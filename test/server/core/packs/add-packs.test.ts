@@ -52,7 +52,7 @@ test("a pack that builds on another adds its controls to that one's rules, and e
   ]);
 });
 
-test("equivalent existing objects are kept: explicit defaults, other order, controls of their own", () => {
+test("equivalent existing objects are kept: explicit defaults, another order, additional controls", () => {
   const text = `guardrails:
   detectors:
     - {entities: [CREDIT_CARD], mode: inline, name: numbers, "type": pii}

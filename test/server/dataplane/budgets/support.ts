@@ -28,9 +28,9 @@ import { BUCKET, type Cluster, createCluster, MINUTE } from "../../core/budgets/
 interface Posted {
   readonly report: UsageReport;
   readonly signal: AbortSignal;
-  /** Applies it and delivers the answer to the node. */
+  /** Applies the report and delivers the answer to the node. */
   deliver(): void;
-  /** Applies it and loses the answer. */
+  /** Applies the report and loses the answer. */
   applyOnly(): void;
   lose(): void;
 }

@@ -370,7 +370,7 @@ describe("invalid reports", () => {
     await assert.rejects(ask({ baseUrl }, { from: FROM, to: TO }, end.signal), /gone/);
   });
 
-  it("the key is sent as the dialect requires, and an organization's token as a bearer", async () => {
+  it("the key is sent as the dialect requires, and an organization's token as a bearer token", async () => {
     const seen: IncomingMessage["headers"][] = [];
     answer = (request, response) => {
       seen.push(request.headers);

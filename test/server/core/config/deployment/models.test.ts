@@ -135,7 +135,7 @@ const REFUSED: readonly [string, readonly object[], readonly string[]][] = [
 for (const [why, models, expected] of REFUSED) {
   test(`a model is refused: ${why}`, () => {
     const { lines } = problemsOf(models);
-    const told = lines.filter((line) => !/: two models have the name/.test(line) || why.startsWith("a name"));
+    const told = lines.filter((line) => !/: two models have the name/.test(line) || why.startsWith("a duplicate name"));
     assert.equal(told.length, expected.length, told.join("\n"));
     for (const [at, start] of expected.entries()) assert.ok(told[at]?.startsWith(start), `${told[at]}\n${start}`);
   });

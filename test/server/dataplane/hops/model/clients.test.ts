@@ -69,7 +69,7 @@ function refusalOf(request: RecordedRequest, provider: Provider, model: string):
   }
 }
 
-/** At least twenty, including those known to break gateways. */
+/** The corpus includes the libraries known to break gateways. */
 test("the corpus has more than twenty libraries in both dialects, with plain calls, streams, tools and structured output", () => {
   assert.ok(CORPUS.length >= 20);
   const paths = new Set(CORPUS.flatMap(({ cases }) => Object.values(cases).flatMap((all) => all.map((it) => it.path))));
