@@ -85,7 +85,7 @@ test("days before the first metering are last and are not a breach", () => {
   );
   assert.doesNotMatch(
     textsOf(bodyOf(reconcileView).pane?.(table.idOf(2), context) ?? []).join("\n"),
-    /before this gateway/,
+    /did not meter the provider yet/,
   );
   assert.deepEqual(
     DRIFT.items(context).map(({ name, degree }) => [name, degree]),

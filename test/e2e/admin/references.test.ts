@@ -186,7 +186,7 @@ describe("resolved references", () => {
       }
     }
     const own = await put({ credentials: [{ name: "c", api_key: "${GATEWAY_CLUSTER_SECRET}" }] }, "hostile");
-    assert.match(own.text, /this node's own/);
+    assert.match(own.text, /belong to the node/);
   });
 
   test("a problem caused by a resolved value is reported by its reference", async () => {

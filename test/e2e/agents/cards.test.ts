@@ -326,7 +326,7 @@ test("keys of other types are refused when they are loaded, by their path, and n
     (error: unknown) => `${String(error)} ${JSON.stringify(error)}`,
   );
   assert.match(refusal, /signing_keys\[1\].*P-256/);
-  assert.match(refusal, /signing_keys\[2\].*no private key/);
+  assert.match(refusal, /signing_keys\[2\].*not a PEM private key/);
   const told = refusal + node.output() + JSON.stringify(await node.client.call("list_sources"));
   for (const pem of [PKCS8, SEC1, p384.toString()]) {
     const [, line = ""] = pem.split("\n");

@@ -37,7 +37,7 @@ test("connections without a free descriptor wait, and the process serves again w
     return socket;
   });
   const isFull = ({ message }: { readonly message: string }): boolean =>
-    /file descriptors? (run out|left)/.test(message);
+    /file descriptors? (are running out|left)/.test(message);
   await eventually("word of it", () => gateway.log().some(isFull));
   upstream.script = (socket) => reply(socket);
   // It waits like the earlier ones, or is refused with an error; none is reset.

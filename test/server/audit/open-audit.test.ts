@@ -73,7 +73,7 @@ test("a reserved slot is used once, and a released one leaves nothing", async (c
   room.release();
   room.release();
   assert.equal(readingOf(instruments, "gateway_audit_queue_bytes"), 0);
-  await assert.rejects(room.record({ event: "admin.write", data: {} }), /has been used/);
+  await assert.rejects(room.record({ event: "admin.write", data: {} }), /already been used/);
   await trail.close();
   assert.deepEqual(
     parsed(at.text()).map(({ event }) => event),

@@ -240,7 +240,7 @@ test("a disk failure at run time ends the node with a storage error, and pending
   };
   await assert.rejects(
     Promise.all([writeMuch(), writeMuch()]),
-    failure("no_leader", /may yet/, { outcome: "unknown" }),
+    failure("no_leader", /may still/, { outcome: "unknown" }),
   );
   const ended = await node.ended;
   assert.ok(ended instanceof StorageError, String(ended));

@@ -231,7 +231,7 @@ test("a member that answers the probe or is heard afterwards is kept", async () 
   answers.answersProbe.add("c");
   await answers.tick(8);
   assert.deepEqual([...new Set(answers.probes)], ["c"]);
-  assert.ok(answers.lines.some(({ message }) => message.includes("it is kept")));
+  assert.ok(answers.lines.some(({ message }) => message.includes("it is not removed")));
   assert.deepEqual(answers.changes, []);
 
   const heard = leaderBench({ deadAfterTicks: DEAD });

@@ -76,7 +76,7 @@ test("a directory open in this process is refused as locked, and free after clos
   const first = await openStorage({ dir, nodeId: "a" });
   await assert.rejects(
     openStorage({ dir, nodeId: "a" }),
-    refusal("locked", /is in use by another process: stop that one/),
+    refusal("locked", /is in use by another process: stop that process/),
   );
   await first.close();
   await initialise(dir);

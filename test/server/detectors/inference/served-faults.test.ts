@@ -149,7 +149,7 @@ const FAULTS: readonly (readonly [string, Err, RegExp])[] = [
   [
     "a head longer than the answer",
     inBytes((one, bytes, response) => sendBinary(response, headOf(one, bytes.length), bytes, 100_000)),
-    /Content-Length` is not of it/,
+    /Content-Length` is wrong/,
   ],
   [
     "a head of nothing",
