@@ -10,6 +10,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, describe, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
 import { freePort } from "../e2e/support/ports.ts";
 import { countStart } from "../support/count-start.ts";
 import { type Block, partsOf } from "./markdown-parts.ts";
@@ -63,6 +64,11 @@ async function blocksOf(page: string, until?: string): Promise<readonly Block[]>
   return partsOf(until === undefined ? text : text.slice(0, text.indexOf(until))).blocks;
 }
 
+/** Block of commands that only show something, and so may be repeated. */
+const ONLY_READS = /^(gateway (status|get|explain)\b[^\n]*\n?)+$/;
+const CATCH_UP_MS = 15_000;
+const CATCH_UP_PAUSE_MS = 250;
+
 async function follow(page: string, shell: ShellSession, folder: string, blocks: readonly Block[]): Promise<void> {
   let lastId: string | undefined;
   for (const [at, block] of blocks.entries()) {
@@ -73,7 +79,14 @@ async function follow(page: string, shell: ShellSession, folder: string, blocks:
     if (block.language !== "sh") continue;
     const next = blocks.findIndex(({ language }, index) => index > at && language !== "");
     const shown = blocks.slice(at + 1, next === -1 ? undefined : next);
-    const printed = withPagePorts(await shell.run(commandsOf(block.text, lastId)));
+    const run = async () => withPagePorts(await shell.run(commandsOf(block.text, lastId)));
+    let printed = await run();
+    // What a node shows is gathered from its worker processes and from other nodes, so it may be a moment old.
+    const deadline = performance.now() + (ONLY_READS.test(block.text) ? CATCH_UP_MS : 0);
+    while (shown.some(({ text }) => faultOf(text, printed) !== undefined) && performance.now() < deadline) {
+      await setTimeout(CATCH_UP_PAUSE_MS);
+      printed = await run();
+    }
     lastId = /[0-9a-f]{8}-[0-9a-f-]{27}/.exec(printed)?.[0] ?? lastId;
     if (process.env["GATEWAY_SHOW_TUTORIALS"] !== undefined) console.log(`\n$ ${block.text}\n${printed}`);
     for (const { text, line } of shown) {

@@ -261,8 +261,8 @@ test("`gateway check` describes a pool and says whether its picker answers", asy
   await within("the end of check", program.ended, 60_000);
   const said = program.stdout();
   assert.match(said, /^ok {4}provider gpu: http:\/\/gpu\.test:\d+\/v1\/models answered 200/m);
-  assert.match(said, /^ok {4}pool gpu: gpu\.test is 3 servers, for 1m/m);
-  assert.match(said, /^ok {4}pool gpu \(lora\): lora\.test is 2 servers/m);
+  assert.match(said, /^ok {4}pool gpu: gpu\.test resolves to 3 servers \(TTL 1m\)/m);
+  assert.match(said, /^ok {4}pool gpu \(lora\): lora\.test resolves to 2 servers/m);
   assert.match(said, /^ok {4}picker of pool gpu: 127\.0\.0\.1:\d+ answered in \d+ ms/m);
   assert.match(said, /^fail {2}picker of pool unpicked: 127\.0\.0\.1:\d+: no connection within 1s/m);
 });

@@ -61,7 +61,7 @@ const FAULTY: Readonly<Record<string, readonly [Script, RegExp, string]>> = {
   large: [json(own({ description: "x".repeat(1 << 20) })), /larger than 1048576 bytes/, "upstream_unreachable"],
   moved: [
     (socket) => reply(socket, { status: 302, headers: [`Location: ${elsewhere.url}/card.json`] }),
-    /redirects/,
+    /a redirect/,
     "upstream_unreachable",
   ],
   page: [

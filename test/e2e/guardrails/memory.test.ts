@@ -34,6 +34,9 @@ interface Flood {
   readonly grown: number;
 }
 
+/** Limit for each answer of a flood, whose texts are all inspected on one core. */
+const FLOOD_LIMIT_MS = 150_000;
+
 async function flood(count: number, body: Document): Promise<Flood> {
   const rss = (): number => memoryOf(gateway.pid, "VmRSS") ?? Number.NaN;
   const before = rss();
@@ -41,7 +44,7 @@ async function flood(count: number, body: Document): Promise<Flood> {
   const timer = setInterval(() => {
     most = Math.max(most, rss());
   }, 5);
-  const sent = Array.from({ length: count }, () => say(gateway, { key, body }));
+  const sent = Array.from({ length: count }, () => say(gateway, { key, body, limitMs: FLOOD_LIMIT_MS }));
   const answers = await Promise.all(sent).finally(() => clearInterval(timer));
   await idle(gateway);
   return { answers, grown: most - before };

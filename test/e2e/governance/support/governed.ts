@@ -83,6 +83,7 @@ interface Asked {
   readonly method?: string;
   readonly body?: Document | undefined;
   readonly headers?: Readonly<Record<string, string>>;
+  readonly limitMs?: number;
 }
 
 /** A chat completion unless `path` says otherwise. */
@@ -90,7 +91,14 @@ interface Asked {
 const LIMIT_MS = 30_000;
 
 export async function say(gateway: Pick<Gateway, "url">, asked: Asked = {}): Promise<Said> {
-  const { key, path = "/v1/chat/completions", method = "POST", body = chat(), headers = {} } = asked;
+  const {
+    key,
+    path = "/v1/chat/completions",
+    method = "POST",
+    body = chat(),
+    headers = {},
+    limitMs = LIMIT_MS,
+  } = asked;
   const response = await fetch(gateway.url + path, {
     method,
     headers: {
@@ -99,7 +107,7 @@ export async function say(gateway: Pick<Gateway, "url">, asked: Asked = {}): Pro
       ...headers,
     },
     ...(method !== "GET" && method !== "HEAD" && { body: JSON.stringify(body) }),
-    signal: AbortSignal.timeout(LIMIT_MS),
+    signal: AbortSignal.timeout(limitMs),
   });
   const text = await response.text();
   return { status: response.status, headers: response.headers, text, code: codeOf(text) };

@@ -200,7 +200,7 @@ test("a server is not called for an empty text", { skip: missing }, async () => 
 
 test("local errors are reported before any call", { skip: missing }, async () => {
   const wrong: readonly (readonly [object, object, string, RegExp])[] = [
-    [{ endpoint: `${server.url}?a=b` }, {}, "classify.remote.endpoint", /no query/],
+    [{ endpoint: `${server.url}?a=b` }, {}, "classify.remote.endpoint", /must not have a query/],
     [{ headers: { host: "x" } }, {}, "classify.remote.headers.host", /only the gateway sets this header/],
     [{ model: ".." }, {}, "classify.remote.model", /no model has this name/],
     [{}, { tokenizer: join(folder, "none.json") }, "classify.tokenizer", /there is no file/],

@@ -88,5 +88,5 @@ export const detect = async (detector: Detector, texts: readonly string[]): Prom
   await detector.detect(
     texts.map((text) => scannedOf(text)),
     [],
-    AbortSignal.timeout(60_000),
+    AbortSignal.timeout(180_000),
   );
