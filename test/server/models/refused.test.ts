@@ -112,7 +112,12 @@ const SENT: readonly [string, Hub["fault"], string, RegExp][] = [
     "mismatch",
     /a Git LFS pointer instead of the file/,
   ],
-  ["compressed", (_s, answer) => raw(answer, 200, { "content-encoding": "gzip" }, "x"), "refused", /sent a compressed answer/],
+  [
+    "compressed",
+    (_s, answer) => raw(answer, 200, { "content-encoding": "gzip" }, "x"),
+    "refused",
+    /sent a compressed answer/,
+  ],
   [
     "redirects without end",
     (seen, answer) => raw(answer, 302, { location: seen.path }),
