@@ -1,5 +1,5 @@
 /**
- * Reports to the service manager that started the process: ready, reloading, stopping, a status line, and signs of life for
+ * Reports to the service manager that started the process: ready, reloading, stopping, a status line, and keep-alives for
  * its watchdog. Source: sd_notify(3), sd_watchdog_enabled(3). A manager that cannot be reached is logged once and changes
  * nothing else.
  */
@@ -8,7 +8,7 @@ import type { Log } from "../base/index.ts";
 import { openNotifySocket, type SendDatagram } from "./notify-socket.ts";
 
 export interface ServiceManager {
-  /** Reports that the process serves. Starts the signs of life and the status line. */
+  /** Reports that the process serves. Starts the keep-alives and the status line. */
   ready(watched: Watched): void;
   /** Reports a reload while it runs. Rejects with the error of `reload`. */
   reloading(reload: () => Promise<void>): Promise<void>;
@@ -133,7 +133,7 @@ export function createServiceManager(
 }
 
 /**
- * Returns the interval of signs of life in milliseconds: half of the manager's timeout, as its manual advises;
+ * Returns the interval of keep-alives in milliseconds: half of the manager's timeout, as its manual advises;
  * `undefined` if it does not watch this process.
  */
 export function watchdogMs(env: Env): number | undefined {

@@ -152,7 +152,7 @@ function modelsIn(query: Section, reading: Reading): readonly string[] {
 
 const ROOT_ADVICE: Readonly<Record<string, string>> = {
   plugins_enabled: "left out: guardrails belong under `guardrails`",
-  credentials: "left out, and not copied: they belong to plugins",
+  credentials: "left out: these are credentials of plugins, and no secret is copied",
   cache: "left out: the gateway does not cache answers",
   forward_headers: "left out: headers of clients are forwarded, except credentials",
   metadata: "left out: set `metadata` of a virtual key, which rules read as `key.metadata`",

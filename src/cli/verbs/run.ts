@@ -222,7 +222,7 @@ async function untilStopped(
   try {
     const bounds = boundsOf(io);
     checkForwardProxies(io.env, log);
-    // Opened first so that it closes last: the watchdog must still get signs of life while requests finish.
+    // Opened first so that it closes last: the watchdog must still get keep-alives while requests finish.
     const manager = owner.own("service manager", await openServiceManager(io.env, log), (it) => it.close());
     const started = await start({ owner, bounds, build, manager, signal: io.signal });
     manager.ready(started ?? WITHOUT_STATE);

@@ -80,7 +80,7 @@ export interface ConsolePorts {
     signal: AbortSignal,
     onWaiting: (why: string | undefined) => void,
   ): AsyncIterable<string>;
-  /** Trials of documents before they are written; only `write` writes. */
+  /** Tries changed documents without storing them; only `write` stores one. */
   readonly documents: {
     /**
      * Lists the bundled packs, then those at the paths `own` (packs or folders of packs). A pack that cannot be read is listed

@@ -16,7 +16,7 @@ export interface Column<Row> {
   readonly align: "left" | "right";
   /** Priority, 1 is highest. If the screen is too narrow, columns with the highest number are dropped first. */
   readonly priority: number;
-  /** Cells that a text of this length may use before columns with a higher priority number are shown. */
+  /** Preferred width in cells. It is granted before columns of a lower priority are shown. */
   readonly wanted?: number;
   /** Place where long text is shortened: names in the middle, other text at the end, right-aligned numbers never. */
   readonly cut?: "middle" | "end";

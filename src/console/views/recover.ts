@@ -32,7 +32,7 @@ export function recoverLines(context: Context): readonly Line[] {
     line("WHEN", "strong"),
     line("Only when the majority of the voters is lost permanently: their disks will not come back."),
     line("If a majority can be started again, start it: nothing is lost then, and this guide does not apply."),
-    line("Single members that will not come back are pruned while the cluster runs (:cluster, then P)."),
+    line("To remove single members that will not come back, prune them while the cluster runs (:cluster, then P)."),
     BLANK,
     line("NOW", "strong"),
     ...memberLines(context, members),

@@ -1,4 +1,4 @@
-/** Scraper of the metrics page while it is needed; its address is independent of the admin endpoints. */
+/** Scrapes the metrics page while a view needs it. The address of the page is independent of the admin endpoints. */
 
 import { pause, systemClock } from "../../base/index.ts";
 import type { ConsolePorts } from "../model/ports.ts";

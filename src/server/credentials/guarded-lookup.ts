@@ -13,8 +13,8 @@ FORBIDDEN.addSubnet("fd00:ec2::", 32, "ipv6");
 FORBIDDEN.addAddress("::", "ipv6");
 
 /**
- * Returns whether connecting to the address is forbidden. Only the platform's own key chain may do so. `address`: IPv4 or IPv6,
- * without brackets.
+ * Returns whether connecting to the address is forbidden. Only the credential source of the cloud platform itself may connect
+ * to such addresses. `address`: IPv4 or IPv6, without brackets.
  */
 export function isForbiddenAddress(address: string): boolean {
   const version = isIP(address);

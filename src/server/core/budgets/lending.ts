@@ -298,7 +298,7 @@ export function endLoan(ledger: Ledger, borrower: Borrower, { b, w, window_ms }:
   remove(ledger, borrower, loan);
 }
 
-/** Ends a borrower and charges what it may have spent. */
+/** Ends the loans of a borrower that is gone, and charges what it may have spent at most. */
 export function endBorrower(ledger: Ledger, borrower: Borrower): void {
   ledger.borrowers -= 1;
   for (const loan of borrower.loans.values()) {

@@ -78,8 +78,8 @@ export function ackOf(unstable: Unstable, term: number): AppendAck {
 }
 
 /**
- * Takes an acknowledgement. It is ignored if it has an earlier term, or if the entry was overwritten: the entry may have been
- * replaced and restored in between, and the disk may have the replacement. A later append then covers it.
+ * Handles the disk's acknowledgement of an append. It is ignored if it is of an earlier term, or if the entry was replaced since,
+ * because the disk may then have the replacement. The acknowledgement of a later append covers the entry.
  */
 export function acknowledgeAppend(unstable: Unstable, ack: AppendAck, term: number): void {
   if (unstable.isSnapshotInProgress && unstable.snapshot?.index === ack.snapshotIndex) {

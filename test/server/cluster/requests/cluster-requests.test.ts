@@ -238,7 +238,7 @@ test("an impossible transfer is refused, and one that does not happen ends in ti
   assert.deepEqual(made.transfers, []);
   await assert.rejects(
     made.requests.askLeader("transfer", { to: "b" }, 1_000),
-    failure("no_leader", /did not go to b/),
+    failure("no_leader", /not handed to b/),
   );
   const alone = bench({ voters: ["a"] });
   await assert.rejects(alone.requests.askLeader("transfer", {}, 1_000), failure("conflict", /no other/));

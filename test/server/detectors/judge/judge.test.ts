@@ -272,7 +272,7 @@ test("a guard whose server drops labels or text is refused, since it would alway
   const faults: readonly (readonly [(question: ModelQuestion) => number | undefined, RegExp])[] = [
     [({ turns }) => JSON.stringify(turns).length, /drops the labels/],
     [({ template }) => JSON.stringify(template).length, /drops the text/],
-    [() => undefined, /does not count/],
+    [() => undefined, /does not report the tokens/],
   ];
   for (const format of ["guard_codes", "guard_safety"] as const) {
     for (const [count, expected] of faults) {

@@ -41,7 +41,7 @@ function readFunction(value: unknown, under: string, uses: UseList): void {
   uses.expect(called, CHAT.function, under);
 }
 
-/** Reads a strict tool. A messages provider has the same limits for it as for an answer's schema. */
+/** Reads the schema of a strict tool. Messages providers limit it in the same way as the schema of a structured answer. */
 export function readStrict(parameters: unknown, under: string, uses: UseList): void {
   uses.add("strict_tools", `${under}strict`);
   if (objectOf(parameters) === undefined) return;
