@@ -80,6 +80,8 @@ describe("incident on three nodes", { skip: ptySkip }, async () => {
     assert.ok(first && second);
     const console = await attached(t);
     await isFailing(scene, console);
+    // The key is offered once the acknowledgements are loaded.
+    await console.shows(/ a acknowledge/);
     console.type("a");
     await console.shows(/Acknowledge provider acme-chat[\s\S]*Reason/);
     console.type("the vendor knows");
