@@ -63,9 +63,12 @@ function seams(members: readonly number[], texts: readonly MessageText[]): reado
   const made: JoinedText[] = [];
   let pieces: Piece[] = [];
   let text = "";
+  // Looking at the end of `text` itself would copy all of it for each part.
+  let endsLine = false;
   const add = (at: number, from: number, part: string): void => {
     pieces.push({ at, from, start: text.length, end: text.length + part.length });
     text += part;
+    if (part !== "") endsLine = part.endsWith("\n");
   };
   const close = (): void => {
     const first = texts[pieces[0]?.at ?? -1];
@@ -73,10 +76,11 @@ function seams(members: readonly number[], texts: readonly MessageText[]): reado
       made.push({ text: { kind: first.kind, turn: first.turn, text, isReadOnly: false }, pieces });
     pieces = [];
     text = "";
+    endsLine = false;
   };
   for (const at of members) {
     const own = texts[at]?.text ?? "";
-    if (text.endsWith("\n") || own.startsWith("\n")) close();
+    if (endsLine || own.startsWith("\n")) close();
     if (own.length <= 2 * MAX_SIDE) {
       add(at, 0, own);
       continue;

@@ -125,3 +125,23 @@ test("findings inside a text and across its end are both rewritten", () => {
   const made = found.rewrite([...found.texts, ...found.seams].map(({ text }) => text.replaceAll("SECRET", "[x]")));
   assert.ok(!read(CHAT, made.toString()).seams.some(({ text }) => text.includes("SEC")), made.toString());
 });
+
+test("the time to read a body grows as its number of texts does", () => {
+  const bodyOf = (count: number): string =>
+    JSON.stringify({
+      messages: [said("user", ...Array.from({ length: count }, (_, at) => `${at} ${"word ".repeat(12)}`))],
+    });
+  const timeOf = (body: string): number =>
+    Math.min(
+      ...Array.from({ length: 3 }, () => {
+        const { user } = process.cpuUsage();
+        assert.equal(read(CHAT, body).seams.length, 1);
+        return process.cpuUsage().user - user;
+      }),
+    );
+  const [few, many] = [bodyOf(3_000), bodyOf(18_000)];
+  read(CHAT, many);
+  const ratio = timeOf(many) / timeOf(few);
+  // Six times the texts take six times as long; copying all earlier text for each took more than thirty times as long.
+  assert.ok(ratio < 18, `${ratio}`);
+});
