@@ -3,7 +3,7 @@
 import type { Draft, Entry, Reading, Route } from "./draft.ts";
 import { windowOf } from "./durations.ts";
 import { limitedProfile } from "./limits.ts";
-import { labelOf, patternsOf } from "./literally.ts";
+import { labelOf, literally, patternsOf } from "./literally.ts";
 import type { Section } from "./source.ts";
 
 type Callers = Pick<Draft, "auth" | "budgets" | "profiles">;
@@ -101,7 +101,7 @@ function allowedBy(key: Section, emptyMeansAll: boolean, served: CallerFacts["se
       return [];
     }
     const isAll = models.includes("*") || (models.length === 0 && (emptyMeansAll || !config.has("allowed_models")));
-    const routed = (served.get(provider) ?? []).flatMap(({ name }) => name ?? []);
+    const routed = (served.get(provider) ?? []).flatMap(({ name }) => (name === undefined ? [] : literally(name)));
     if (routed.length === 0) {
       config.tell("provider", "left out: nothing is routed to this provider");
       return [];

@@ -20,6 +20,27 @@ const RUNS = Number(process.env["GATEWAY_IMPORT_RUNS"] ?? 100);
 const SEED = Number(process.env["GATEWAY_IMPORT_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
 const CHECKED = 5;
 
+/** Sources that once gave a document with a fault, by system. */
+const EXAMPLES: Partial<Record<(typeof SYSTEMS)[number], readonly unknown[]>> = {
+  bifrost: [
+    {
+      providers: {
+        unheard: {
+          keys: [{ models: ["${Y}"], aliases: { a: "a" } }],
+          network_config: { base_url: "https://one.example.com/v1" },
+          custom_provider_config: { base_provider_type: "openai" },
+        },
+      },
+      governance: {
+        virtual_keys: [
+          { id: "all", provider_configs: [{ provider: "unheard" }] },
+          { id: "one", provider_configs: [{ provider: "unheard", allowed_models: ["${Y}"] }] },
+        ],
+      },
+    },
+  ],
+};
+
 for (const system of SYSTEMS) {
   test(`${system}: the result compiles, passes 'check -offline', and contains no credential`, async (t) => {
     t.diagnostic(`seed ${SEED}`);
@@ -55,7 +76,7 @@ for (const system of SYSTEMS) {
           io.out() + io.err() + imported.text,
         );
       }),
-      { seed: SEED, numRuns: RUNS },
+      { seed: SEED, numRuns: RUNS, examples: (EXAMPLES[system] ?? []).map((source) => [source] as never) },
     );
     // Among ten sources there may be none that gives a document.
     const runs = randomRuns(RUNS);
