@@ -100,19 +100,24 @@ const HOSTILE: Readonly<Record<string, (length: number) => string>> = {
 
 test("a hostile text of twice the length takes about twice the time", () => {
   const all = compileScan(BUILT_IN, { engine: engineOf("pure")!, usesContext: true });
-  const best = (text: string) => {
-    let least = Number.POSITIVE_INFINITY;
-    for (let round = 0; round < 3; round++) {
-      const { user } = process.cpuUsage();
-      all(text);
-      least = Math.min(least, process.cpuUsage().user - user);
-    }
-    return least / 1000;
-  };
+  const best = (text: string) =>
+    Math.min(
+      ...Array.from({ length: 3 }, () => {
+        const start = performance.now();
+        all(text);
+        return performance.now() - start;
+      }),
+    );
   for (const [name, make] of Object.entries(HOSTILE)) {
     best(make(10_000));
-    const [once, twice] = [best(make(50_000)), best(make(100_000))];
-    // Quadratic would be four times; the rest allows for a loaded machine and short measurements.
-    assert.ok(twice <= once * 3 + 5, `${name}: ${once.toFixed(1)} and ${twice.toFixed(1)} ms`);
+    const isLinear = () => {
+      const [once, twice] = [best(make(50_000)), best(make(100_000))];
+      measured.push(`${once.toFixed(1)} and ${twice.toFixed(1)} ms`);
+      // Quadratic would be four times; the rest allows for short measurements.
+      return twice <= once * 3 + 5;
+    };
+    const measured: string[] = [];
+    // A busy machine may interrupt one measurement, but not each.
+    assert.ok(isLinear() || isLinear() || isLinear() || isLinear(), `${name}: ${measured.join(", ")}`);
   }
 });
