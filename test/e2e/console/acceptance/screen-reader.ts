@@ -24,10 +24,10 @@ export function readerTests({ socket }: Scene): void {
       await console.until((screen) => new RegExp(`^${title}( |$)`, "m").test(screen), title);
       await console.until((screen) => /, as unix:\d+, node n1 leader/.test(screen) && !/busy/.test(screen));
       await console.until(/^providers 1 ok|providers \d/m, `${id}: how it does`);
+      await console.until(/list: keys/, `${id}: its keys`);
       await console.settled();
       const screen = console.screen();
       assert.match(screen, /^gateway unix:.+, as unix:\d+, node n1 leader/m, `${id}: where one is`);
-      assert.match(screen, /list: keys/, `${id}: its keys`);
       assert.match(screen, /listitem: \S+ \S+/, id);
       if (TABLES.has(id)) {
         // Heads are sent to the cluster every five seconds.
