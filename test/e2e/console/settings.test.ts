@@ -80,7 +80,10 @@ describe("console with operator settings", { skip: ptySkip }, async () => {
 
   test("Enter runs an action found with ?, and text typed there reaches no view", async (t) => {
     const terminal = await open(t, "");
-    await terminal.press("2", "?");
+    await terminal.press("2");
+    // The action is offered once its row and the suspensions are loaded.
+    await terminal.until(/ s suspend/);
+    await terminal.press("?");
     await terminal.until(/search keys:/);
     terminal.type("suspend the provider");
     await terminal.until(/> s +suspend the provider, key or other object of the row/);
