@@ -15,7 +15,7 @@ export function allottedCores(root = "/", cores: number = availableParallelism()
 }
 
 /** Returns bytes: the memory limit of the cgroup if there is one, else the machine's memory. */
-export function allottedMemory(): number {
+export function allottedMemoryBytes(): number {
   const limit = process.constrainedMemory();
   return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
 }
@@ -25,9 +25,9 @@ function quotasOf(root: string): readonly number[] {
   const groups = textAt(join(root, "proc/self/cgroup")).split("\n");
   return groups.flatMap((line) => {
     const [, , controllers = "", path = ""] = /^(\d+):([^:]*):(.*)$/.exec(line) ?? [];
-    if (controllers === "") return path === "" ? [] : quotasUpFrom(path, (at) => ofVersion2(join(root, ROOT, at)));
+    if (controllers === "") return path === "" ? [] : quotasUpFrom(path, (at) => quotaOfCgroupV2(join(root, ROOT, at)));
     if (!controllers.split(",").includes("cpu")) return [];
-    return quotasUpFrom(path, (at) => ofVersion1(join(root, ROOT, controllers, at)));
+    return quotasUpFrom(path, (at) => quotaOfCgroupV1(join(root, ROOT, controllers, at)));
   });
 }
 
@@ -41,13 +41,13 @@ function quotasUpFrom(path: string, quotaAt: (path: string) => number): readonly
 }
 
 /** Parses `cpu.max`: `max 100000`, or a quota and its period in microseconds. */
-function ofVersion2(group: string): number {
+function quotaOfCgroupV2(group: string): number {
   const [quota, period] = textAt(join(group, "cpu.max")).trim().split(" ");
   return Number(quota) / Number(period);
 }
 
 /** Computes the quota of cgroup v1 in cores; negative if there is no limit. */
-const ofVersion1 = (group: string): number =>
+const quotaOfCgroupV1 = (group: string): number =>
   Number(textAt(join(group, "cpu.cfs_quota_us"))) / Number(textAt(join(group, "cpu.cfs_period_us")));
 
 function textAt(path: string): string {

@@ -29,8 +29,8 @@ export const machineMonotonic = (): number => threadOrigin + performance.now();
 const threadOrigin = Math.min(...Array.from({ length: 10 }, measureOrigin));
 
 function measureOrigin(): number {
-  const own = performance.now();
-  return Number(process.hrtime.bigint()) / 1e6 - own;
+  const threadMs = performance.now();
+  return Number(process.hrtime.bigint()) / 1e6 - threadMs;
 }
 
 /**

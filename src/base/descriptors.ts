@@ -7,19 +7,19 @@ const CHECK_MS = 1_000;
  * second descriptor, for its upstream, and by default there are at most 4,096 requests. The rest is for connections
  * that wait or are being refused.
  */
-const RESERVED_PART = 3 / 5;
-const MOST_RESERVED = 4_096;
+const RESERVED_FRACTION = 3 / 5;
+const MAX_RESERVED = 4_096;
 
 /** Number of descriptors that were open before the first connection. */
-let own = 0;
-let lookedAt = Number.NEGATIVE_INFINITY;
+let baselineOpen = 0;
+let limitReadAt = Number.NEGATIVE_INFINITY;
 let limit = Number.POSITIVE_INFINITY;
 
 /** Returns the limit (`ulimit -n`), read at most once a second; `Infinity` if the system does not report one. */
 export function descriptorLimit(): number {
   const now = performance.now();
-  if (now - lookedAt < CHECK_MS) return limit;
-  lookedAt = now;
+  if (now - limitReadAt < CHECK_MS) return limit;
+  limitReadAt = now;
   limit = readLimit();
   return limit;
 }
@@ -35,15 +35,15 @@ function readLimit(): number {
 }
 
 /** Returns the number of descriptors that connections leave for everything else. */
-export const reservedDescriptors = (of: number): number =>
-  Math.min(MOST_RESERVED, Math.max(0, Math.floor((of - own) * RESERVED_PART)));
+export const reservedDescriptors = (max: number): number =>
+  Math.min(MAX_RESERVED, Math.max(0, Math.floor((max - baselineOpen) * RESERVED_FRACTION)));
 
 /**
  * Counts the descriptors that are open before the first connection, so that they do not count as connections. Call it
  * before listening.
  */
-export function connectionsBegin(): void {
-  own = countOpen();
+export function recordBaselineDescriptors(): void {
+  baselineOpen = countOpen();
 }
 
 /**
@@ -52,9 +52,9 @@ export function connectionsBegin(): void {
  */
 export function descriptorsLeft(socket: object): number {
   const { fd } = (socket as { readonly _handle?: { readonly fd?: number } | null })._handle ?? {};
-  const most = descriptorLimit();
-  if (fd === undefined || fd < 0 || most === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY;
-  return most - reservedDescriptors(most) - fd;
+  const max = descriptorLimit();
+  if (fd === undefined || fd < 0 || max === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY;
+  return max - reservedDescriptors(max) - fd;
 }
 
 /**
@@ -62,8 +62,8 @@ export function descriptorsLeft(socket: object): number {
  * time in proportion to their number.
  */
 export function countDescriptorsLeft(): number {
-  const most = descriptorLimit();
-  return most - reservedDescriptors(most) - countOpen();
+  const max = descriptorLimit();
+  return max - reservedDescriptors(max) - countOpen();
 }
 
 function countOpen(): number {

@@ -1,25 +1,25 @@
 /** Finds the name that was most likely meant, for messages about unknown names. */
 
 /** Maximum length of a text that is compared; a longer one is not a typing error. */
-const LONGEST_TYPO = 64;
+const MAX_TYPO_LENGTH = 64;
 
 /**
  * Returns the closest of `names` within an edit distance of a third of its length, at least one. Ignores case, and
  * treats `-` like `_`.
  */
-export function nearest(text: string, names: Iterable<string>): string | undefined {
-  if (text.length > LONGEST_TYPO) return undefined;
-  const written = folded(text);
+export function closestName(text: string, names: Iterable<string>): string | undefined {
+  if (text.length > MAX_TYPO_LENGTH) return undefined;
+  const normalized = normalizeName(text);
   let best: string | undefined;
   let bestEdits = Number.POSITIVE_INFINITY;
   for (const name of names) {
-    const edits = editDistance(written, folded(name));
+    const edits = editDistance(normalized, normalizeName(name));
     if (edits <= Math.max(1, Math.floor(name.length / 3)) && edits < bestEdits) [best, bestEdits] = [name, edits];
   }
   return best;
 }
 
-function folded(text: string): string {
+function normalizeName(text: string): string {
   return text.toLowerCase().replaceAll("-", "_");
 }
 

@@ -6,7 +6,7 @@ import { REFUSALS, type RefusalCode } from "./refusals.ts";
  * Cause of a refusal, for lists and records that operators read. Names come from the configuration or from fixed lists,
  * never from the caller.
  */
-export interface RefusedBy {
+export interface RefusalCause {
   readonly kind: "rule" | "guardrail" | "budget" | "profile" | "suspension" | "credential";
   /**
    * Name of the rule, such as `profile staff/no-previews` for a profile's rule, `provider:acme` for a suspension, or
@@ -37,7 +37,7 @@ export interface RefusalOptions extends ErrorOptions {
   readonly suspended?: "caller";
   /** Value of `www-authenticate`, for `unauthenticated`. RFC 9110 section 11.6.1. */
   readonly challenge?: string;
-  readonly by?: RefusedBy;
+  readonly by?: RefusalCause;
 }
 
 /**
@@ -51,7 +51,7 @@ export class GatewayError extends Error {
   readonly retryAfterSeconds: number | undefined;
   readonly details: unknown;
   readonly challenge: string | undefined;
-  readonly by: RefusedBy | undefined;
+  readonly by: RefusalCause | undefined;
 
   constructor(code: RefusalCode, message: string, options: RefusalOptions = {}) {
     super(message, options);

@@ -1,6 +1,6 @@
 /** Fetches a value once for all processes of a node, in the process that needs it first. */
 
-export interface Shareable<Value> {
+export interface FetchedValue<Value> {
   /** Value, which must survive JSON. A failure is stored as a value too, so that every waiting process gets it at once. */
   readonly value: Value;
   /**
@@ -27,11 +27,11 @@ export interface SharedValue<Value> {
 export type FetchShared = <Value>(
   key: string,
   after: number,
-  fetch: () => Promise<Shareable<Value>>,
+  fetch: () => Promise<FetchedValue<Value>>,
 ) => Promise<SharedValue<Value>>;
 
 /** Implementation for a process that shares with no other. */
-export const fetchAlone: FetchShared = async (_, after, fetch) => {
+export const fetchUnshared: FetchShared = async (_, after, fetch) => {
   const { value } = await fetch();
   return { value, ageMs: 0, number: after + 1, isOwn: true };
 };

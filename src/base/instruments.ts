@@ -24,7 +24,7 @@ export interface Histogram {
   observe(value: number): void;
 }
 
-interface Described {
+interface InstrumentDescriptor {
   readonly name: string;
   readonly help: string;
   readonly labelNames: readonly string[];
@@ -36,9 +36,9 @@ interface Described {
  * Way in which a gauge is merged over the processes of a node: `sum` if each has a part of the value; `farthest`, which
  * takes the value farthest from 0, if each observes the whole value.
  */
-export type Merging = "sum" | "farthest";
+export type GaugeMerge = "sum" | "farthest";
 
-export interface Family<Child> extends Described {
+export interface Family<Child> extends InstrumentDescriptor {
   /** Returns the child for these label values, in the order of `labelNames`; always the same object. */
   with(...labelValues: string[]): Child;
 }
@@ -55,14 +55,14 @@ export interface HistogramSeries {
   readonly sum: number;
 }
 
-export type Reading =
-  | (Described & {
+export type InstrumentReading =
+  | (InstrumentDescriptor & {
       readonly kind: "counter" | "gauge";
       readonly series: readonly NumberSeries[];
       /** Merging of a gauge; defaults to `sum`. */
-      readonly merging?: Merging;
+      readonly merging?: GaugeMerge;
     })
-  | (Described & {
+  | (InstrumentDescriptor & {
       readonly kind: "histogram";
       readonly bounds: readonly number[];
       readonly series: readonly HistogramSeries[];
@@ -70,9 +70,9 @@ export type Reading =
 
 export interface Instruments {
   counter(name: string, help: string, labelNames?: readonly string[]): Family<Counter>;
-  gauge(name: string, help: string, labelNames?: readonly string[], merging?: Merging): Family<Gauge>;
+  gauge(name: string, help: string, labelNames?: readonly string[], merging?: GaugeMerge): Family<Gauge>;
   /** Registers a gauge that is read, not written: `read` runs at each scrape and must be cheap. */
-  observedGauge(name: string, help: string, read: () => number, merging?: Merging): void;
+  observedGauge(name: string, help: string, read: () => number, merging?: GaugeMerge): void;
   /**
    * Registers a histogram. `bounds`: upper bounds in the unit of the name's suffix, ascending. `unit`: for a series of
    * OpenTelemetry's conventions, whose name and labels follow them.
@@ -85,7 +85,7 @@ export interface Instruments {
     unit?: string,
   ): Family<Histogram>;
   /** Returns all current values, in order of creation. */
-  read(): readonly Reading[];
+  read(): readonly InstrumentReading[];
 }
 
 /** Latency buckets in seconds, from a tenth of a millisecond to half a minute. */
@@ -153,14 +153,14 @@ class Series<Child> {
 }
 
 export function createInstruments(): Instruments {
-  const readers: (() => Reading)[] = [];
+  const readers: (() => InstrumentReading)[] = [];
 
-  function numbers(
+  function createNumberFamily(
     kind: "counter" | "gauge",
     name: string,
     help: string,
     labelNames: readonly string[],
-    merging?: Merging,
+    merging?: GaugeMerge,
   ) {
     const series = new Series(labelNames.length, () => new NumberChild());
     readers.push(() => ({
@@ -175,8 +175,9 @@ export function createInstruments(): Instruments {
   }
 
   return {
-    counter: (name, help, labelNames = []) => numbers("counter", name, help, labelNames),
-    gauge: (name, help, labelNames = [], merging = undefined) => numbers("gauge", name, help, labelNames, merging),
+    counter: (name, help, labelNames = []) => createNumberFamily("counter", name, help, labelNames),
+    gauge: (name, help, labelNames = [], merging = undefined) =>
+      createNumberFamily("gauge", name, help, labelNames, merging),
     observedGauge(name, help, read, merging = undefined) {
       readers.push(() => ({
         ...{ kind: "gauge", name, help, labelNames: [] },

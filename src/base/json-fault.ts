@@ -9,7 +9,7 @@ export type JsonFault = { readonly kind: "repeated"; readonly name: string } | {
  * Returns the first fault, or `undefined`. `json`: text that `JSON.parse` accepts. One pass without recursion, in
  * linear time and memory.
  */
-export function jsonFault(json: string, maxDepth: number): JsonFault | undefined {
+export function findJsonFault(json: string, maxDepth: number): JsonFault | undefined {
   /** Names seen in each open object; `undefined` for an open list. */
   const open: (Set<string> | undefined)[] = [];
   let text = "";

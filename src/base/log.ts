@@ -84,23 +84,23 @@ export function createLogTee(): LogTee {
   return { sink: undefined };
 }
 
-export function createLogger({ stream, isTerminal, level: least, now, tee }: LogOptions): Log {
+export function createLogger({ stream, isTerminal, level: minLevel, now, tee }: LogOptions): Log {
   const format = isTerminal ? humanLine : jsonLine;
   let dropped = 0;
 
-  function at(level: LogLevel): (message: string, fields?: LogFields) => void {
-    if (LEVELS.indexOf(level) < LEVELS.indexOf(least)) return () => {};
+  function logAt(level: LogLevel): (message: string, fields?: LogFields) => void {
+    if (LEVELS.indexOf(level) < LEVELS.indexOf(minLevel)) return () => {};
     return (message, fields = {}) => {
       try {
         let written: LogLine | undefined;
         // Keeps the form that was formatted last, which is the one that is written.
-        const line: typeof jsonLine = (head, rendered) => {
+        const formatAndKeep: typeof jsonLine = (head, rendered) => {
           written = { ...head, fields: rendered };
           return format(head, rendered);
         };
         const isBehind = (stream.writableLength ?? 0) > MAX_WAITING_BYTES;
-        const all = dropped === 0 || isBehind ? fields : { ...fields, dropped_lines: dropped };
-        const text = renderLine(line, level, message, all);
+        const allFields = dropped === 0 || isBehind ? fields : { ...fields, dropped_lines: dropped };
+        const text = renderLine(formatAndKeep, level, message, allFields);
         if (isBehind) dropped += 1;
         else {
           dropped = 0;
@@ -114,33 +114,33 @@ export function createLogger({ stream, isTerminal, level: least, now, tee }: Log
   }
 
   /** Renders a line with its newline. */
-  function renderLine(line: typeof jsonLine, level: LogLevel, message: string, fields: LogFields): string {
+  function renderLine(formatLine: typeof jsonLine, level: LogLevel, message: string, fields: LogFields): string {
     const time = timeOf(now);
-    const whole = cutText(String(message), MAX_TEXT_LENGTH);
-    const instead = (fault: string): string =>
-      `${line({ time, level, message: cutText(whole, MAX_LAST_MESSAGE_LENGTH) }, { log_fault: fault })}\n`;
+    const fullMessage = cutText(String(message), MAX_TEXT_LENGTH);
+    const fallbackLine = (fault: string): string =>
+      `${formatLine({ time, level, message: cutText(fullMessage, MAX_LAST_MESSAGE_LENGTH) }, { log_fault: fault })}\n`;
     try {
-      const budget = { values: MAX_VALUES, withStack: least === "debug" };
+      const budget = { values: MAX_VALUES, withStack: minLevel === "debug" };
       const rendered: Record<string, unknown> = {};
       for (const [name, value] of Object.entries(fields).slice(0, MAX_MEMBERS)) {
         if (value === undefined) continue;
         rendered[cutText(RESERVED.has(name) ? `_${name}` : name, 100)] = renderValue(value, budget, 0);
       }
-      const text = `${line({ time, level, message: whole }, rendered)}\n`;
+      const text = `${formatLine({ time, level, message: fullMessage }, rendered)}\n`;
       if (Buffer.byteLength(text) <= MAX_LINE_BYTES) return text;
       return (
-        shrinkToLine(line, { time, level, message: whole }, rendered) ??
-        instead("the fields exceed the maximum length of a line")
+        shrinkToLine(formatLine, { time, level, message: fullMessage }, rendered) ??
+        fallbackLine("the fields exceed the maximum length of a line")
       );
     } catch {
-      return instead("the fields could not be formatted");
+      return fallbackLine("the fields could not be formatted");
     }
   }
 
-  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+  return { debug: logAt("debug"), info: logAt("info"), warn: logAt("warn"), error: logAt("error") };
 }
 
-interface Head {
+interface LineHead {
   readonly time: string;
   readonly level: LogLevel;
   readonly message: string;
@@ -148,24 +148,24 @@ interface Head {
 
 /** Shortens the longest values of the line first. Returns `undefined` if that does not make it short enough. */
 function shrinkToLine(
-  line: typeof jsonLine,
-  head: Head,
+  formatLine: typeof jsonLine,
+  head: LineHead,
   fields: Readonly<Record<string, unknown>>,
 ): string | undefined {
   return shrinkToFit([head.message, Object.entries(fields)], (smaller) => {
     const [message, entries] = smaller as readonly [string, readonly (readonly [string, unknown])[]];
     const pairs = entries.filter((entry) => Array.isArray(entry));
-    const text = `${line({ ...head, message }, Object.fromEntries(pairs))}\n`;
+    const text = `${formatLine({ ...head, message }, Object.fromEntries(pairs))}\n`;
     return Buffer.byteLength(text) <= MAX_LINE_BYTES ? text : undefined;
   });
 }
 
-function jsonLine(head: Head, fields: Readonly<Record<string, unknown>>): string {
+function jsonLine(head: LineHead, fields: Readonly<Record<string, unknown>>): string {
   // JSON escapes C0 controls. DEL, C1 and directional marks matter when the file is read in a terminal.
   return escapeControls(JSON.stringify({ ...head, ...fields }));
 }
 
-function humanLine({ time, level, message }: Head, fields: Readonly<Record<string, unknown>>): string {
+function humanLine({ time, level, message }: LineHead, fields: Readonly<Record<string, unknown>>): string {
   const pairs = Object.entries(fields).map(([name, value]) => {
     const text = typeof value === "string" && /^[^\s"={}[\]]+$/.test(value) ? value : JSON.stringify(value);
     return ` ${name}=${text}`;
@@ -180,13 +180,13 @@ function escapeControls(text: string): string {
   return text.replace(CONTROLS, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
-interface Budget {
+interface RenderBudget {
   values: number;
   readonly withStack: boolean;
 }
 
 /** Converts `value` to a JSON value within all limits. */
-function renderValue(value: unknown, budget: Budget, depth: number): unknown {
+function renderValue(value: unknown, budget: RenderBudget, depth: number): unknown {
   if (budget.values-- <= 0) return "…";
   if (typeof value === "string") return cutText(value, MAX_TEXT_LENGTH);
   if (typeof value === "number") return Number.isFinite(value) ? value : String(value);
@@ -204,7 +204,7 @@ function renderValue(value: unknown, budget: Budget, depth: number): unknown {
   return members;
 }
 
-function renderError(error: Error, budget: Budget, causes: number): unknown {
+function renderError(error: Error, budget: RenderBudget, causes: number): unknown {
   const { code } = error as { readonly code?: unknown };
   const { cause } = error;
   const rendered: Record<string, unknown> = { name: cutText(String(error.name), 100) };

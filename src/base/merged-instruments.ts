@@ -2,25 +2,25 @@
 import {
   createInstruments,
   type HistogramSeries,
+  type InstrumentReading,
   type Instruments,
   MAX_SERIES,
   type NumberSeries,
-  type Reading,
 } from "./instruments.ts";
 
 /** Another process whose instruments are merged. */
 export interface ReadingSource {
   /** Returns its last report. */
-  read(): readonly Reading[];
+  read(): readonly InstrumentReading[];
   /** Requests a new report. Rejects if none arrives in time. */
   refresh(): Promise<void>;
 }
 
 export interface MergedInstruments extends Instruments {
   /** Adds a source. Returns a function that removes it. */
-  join(source: ReadingSource): () => void;
+  addSource(source: ReadingSource): () => void;
   /** Adds the counts of a source that has left to the sums. Its gauges are dropped. */
-  keep(readings: readonly Reading[]): void;
+  addDeparted(readings: readonly InstrumentReading[]): void;
   /** Requests new reports of all sources, and waits for those that answer in time. Never rejects. */
   refresh(): Promise<void>;
 }
@@ -29,20 +29,20 @@ export interface MergedInstruments extends Instruments {
 export function createMergedInstruments(): MergedInstruments {
   const own = createInstruments();
   const sources = new Set<ReadingSource>();
-  let kept: readonly Reading[] = [];
+  let departed: readonly InstrumentReading[] = [];
   return {
     ...own,
     read() {
-      if (sources.size === 0 && kept.length === 0) return own.read();
-      return [kept, ...Array.from(sources, (source) => source.read())].reduce(addReadings, own.read());
+      if (sources.size === 0 && departed.length === 0) return own.read();
+      return [departed, ...Array.from(sources, (source) => source.read())].reduce(addReadings, own.read());
     },
-    join(source) {
+    addSource(source) {
       sources.add(source);
       return () => sources.delete(source);
     },
-    keep(readings) {
-      kept = addReadings(
-        kept,
+    addDeparted(readings) {
+      departed = addReadings(
+        departed,
         readings.filter(({ kind }) => kind !== "gauge"),
       );
     },
@@ -56,7 +56,10 @@ export function createMergedInstruments(): MergedInstruments {
  * Merges two readings of all instruments, in the order of the first. If labels or bounds of an instrument differ, as
  * between versions, the first reading is used.
  */
-export function addReadings(first: readonly Reading[], second: readonly Reading[]): readonly Reading[] {
+export function addReadings(
+  first: readonly InstrumentReading[],
+  second: readonly InstrumentReading[],
+): readonly InstrumentReading[] {
   const more = new Map(second.map((reading) => [reading.name, reading]));
   const sums = first.map((reading) => {
     const other = more.get(reading.name);
@@ -66,7 +69,7 @@ export function addReadings(first: readonly Reading[], second: readonly Reading[
   return [...sums, ...more.values()];
 }
 
-function addReading(one: Reading, other: Reading): Reading {
+function addReading(one: InstrumentReading, other: InstrumentReading): InstrumentReading {
   if (one.labelNames.join() !== other.labelNames.join()) return one;
   if (one.kind === "histogram") {
     if (other.kind !== "histogram" || one.bounds.join() !== other.bounds.join()) return one;

@@ -10,9 +10,9 @@ import { startThread, type ThreadModule } from "./start-thread.ts";
 export interface Thread<To> {
   post(message: To, transfer?: readonly TransferListItem[]): void;
   /** Sets whether the thread keeps the process alive. It does at first. */
-  hold(isHeld: boolean): void;
+  keepProcessAlive(isKeptAlive: boolean): void;
   /** Stops the thread at once. Resolves when it has ended. */
-  end(): Promise<void>;
+  terminate(): Promise<void>;
 }
 
 export interface ThreadListener<From> {
@@ -36,8 +36,8 @@ export function openThread<To, From>(
   worker.once("exit", () => onEnd(thrown));
   return {
     post: (message, transfer) => worker.postMessage(message, transfer),
-    hold: (isHeld) => (isHeld ? worker.ref() : worker.unref()),
-    async end() {
+    keepProcessAlive: (isKeptAlive) => (isKeptAlive ? worker.ref() : worker.unref()),
+    async terminate() {
       await worker.terminate();
     },
   };

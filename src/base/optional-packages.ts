@@ -62,9 +62,9 @@ export interface Installation {
 }
 
 /** Returns a shell command that installs the package where Node.js finds it from the program. */
-export function installCommand(name: OptionalPackageName, at: Installation = installation()): string {
+export function installCommand(name: OptionalPackageName, installed: Installation = installation()): string {
   const { version, needsScript } = packageNamed(name);
-  const options = [...placeOf(at), ...(needsScript ? [] : ["--ignore-scripts"])];
+  const options = [...prefixOptions(installed), ...(needsScript ? [] : ["--ignore-scripts"])];
   return ["npm", "install", ...options, `${name}@${version}`].join(" ");
 }
 
@@ -75,7 +75,7 @@ function packageNamed(name: OptionalPackageName): OptionalPackage {
 }
 
 /** Returns the npm options that select the right folder. */
-function placeOf({ root, node }: Installation): readonly string[] {
+function prefixOptions({ root, node }: Installation): readonly string[] {
   const modules = dirname(root);
   // A clone gets the package in its node_modules, without an entry in package.json.
   if (basename(modules) !== "node_modules") return ["--no-save"];

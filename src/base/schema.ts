@@ -34,7 +34,7 @@ export type ObjectOf<K extends Keys, A extends keyof K> = {
 };
 
 /** Names of the keys of `K` that are marked with one of the presences `P`. */
-export type Marked<K extends Keys, P extends Presence> = {
+export type KeysWithPresence<K extends Keys, P extends Presence> = {
   [N in keyof K]: K[N] extends Key<unknown, P> ? N : never;
 }[keyof K];
 
@@ -137,7 +137,7 @@ export const map = <T>(
   },
 });
 
-export interface ObjectSchema<K extends Keys = Keys> extends Schema<ObjectOf<K, Marked<K, "optional">>> {
+export interface ObjectSchema<K extends Keys = Keys> extends Schema<ObjectOf<K, KeysWithPresence<K, "optional">>> {
   readonly keys: K;
 }
 

@@ -31,23 +31,23 @@ declare const GATEWAY_IS_BUILT: true | undefined;
  */
 export function startThread({ source, built }: ThreadModule, options: WorkerOptions = {}): Worker {
   return typeof GATEWAY_IS_BUILT === "undefined" && import.meta.url.endsWith(".ts")
-    ? new Worker(bundled(source), { ...options, execArgv: ["--enable-source-maps"] })
+    ? new Worker(bundledUrl(source), { ...options, execArgv: ["--enable-source-maps"] })
     : new Worker(built, options);
 }
 
 /** Returns the file of a module that runs as a separate process. */
-export const programOf = ({ source, built }: ThreadModule): URL =>
-  typeof GATEWAY_IS_BUILT === "undefined" && import.meta.url.endsWith(".ts") ? bundled(source) : built;
+export const programUrl = ({ source, built }: ThreadModule): URL =>
+  typeof GATEWAY_IS_BUILT === "undefined" && import.meta.url.endsWith(".ts") ? bundledUrl(source) : built;
 
 /** Bundles by module address. A later process bundles again and so sees changed sources. */
 const bundles = new Map<string, URL>();
 
-function bundled(source: URL): URL {
+function bundledUrl(source: URL): URL {
   const known = bundles.get(source.href);
   if (known !== undefined) return known;
-  const made = bundle(source);
-  bundles.set(source.href, made);
-  return made;
+  const url = bundle(source);
+  bundles.set(source.href, url);
+  return url;
 }
 
 /**

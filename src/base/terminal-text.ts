@@ -13,7 +13,7 @@
  */
 const UNSAFE =
   /[\x00-\x1f\x7f-\x9f\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e007f}\p{Surrogate}]|\u034f|\u17b4|\u17b5|(?<!\p{M}|\p{Extended_Pictographic}|\p{Emoji_Modifier}|\p{Script=Arabic}|\p{Script=Syriac}|\p{Script=Mongolian})[\u200c\u200d]/gu;
-const SHORT: ReadonlyMap<string, string> = new Map([
+const SHORT_ESCAPES: ReadonlyMap<string, string> = new Map([
   ["\n", "\\n"],
   ["\r", "\\r"],
   ["\t", "\\t"],
@@ -31,7 +31,7 @@ export function escapeControlsOfLines(text: string): string {
 
 function escaped(found: string): string {
   const point = (found.codePointAt(0) ?? 0).toString(16);
-  return SHORT.get(found) ?? (point.length > 4 ? `\\u{${point}}` : `\\u${point.padStart(4, "0")}`);
+  return SHORT_ESCAPES.get(found) ?? (point.length > 4 ? `\\u{${point}}` : `\\u${point.padStart(4, "0")}`);
 }
 
 const PLAIN = /^[\x20-\x7e]*$/;

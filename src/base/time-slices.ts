@@ -7,10 +7,10 @@ const SLICE_MS = 5;
  * Runs the steps in slices of a few milliseconds, one slice per turn of the event loop, until `isOver`. Does not keep the
  * process alive.
  */
-export function inSlices(steps: Iterator<unknown>, isOver: () => boolean): void {
+export function runInSlices(steps: Iterator<unknown>, isStopped: () => boolean): void {
   const turn = (): void => {
     const began = performance.now();
-    while (!isOver()) {
+    while (!isStopped()) {
       if (steps.next().done === true) return;
       if (performance.now() - began < SLICE_MS) continue;
       setImmediate(turn).unref();

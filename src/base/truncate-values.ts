@@ -9,7 +9,13 @@
 /** Maximum length of a line in bytes of UTF-8, including the newline. */
 export const MAX_LINE_BYTES = 4_096;
 
-export type Shrunk = null | boolean | number | string | readonly Shrunk[] | { readonly [name: string]: Shrunk };
+export type TruncatedValue =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly TruncatedValue[]
+  | { readonly [name: string]: TruncatedValue };
 
 interface Limits {
   /** Maximum UTF-16 code units of a text, before the `…`. */
@@ -23,7 +29,7 @@ const MAX_DEPTH = 8;
 /** Maximum length of a member's name, in UTF-16 code units. */
 const MAX_NAME_LENGTH = 100;
 
-const STEPS: readonly Limits[] = [
+const LIMIT_STEPS: readonly Limits[] = [
   ...[4_000, 2_800, 2_000, 1_400, 1_000, 700, 500, 350, 250, 170, 120, 80, 50].map((text) => ({
     text,
     members: 2_000,
@@ -39,10 +45,10 @@ const STEPS: readonly Limits[] = [
  */
 export function shrinkToFit<Result>(
   value: unknown,
-  attempt: (smaller: Shrunk) => Result | undefined,
+  attempt: (smaller: TruncatedValue) => Result | undefined,
 ): Result | undefined {
-  for (const limits of STEPS) {
-    const result = attempt(shrink(value, limits, 0));
+  for (const limits of LIMIT_STEPS) {
+    const result = attempt(truncate(value, limits, 0));
     if (result !== undefined) return result;
   }
   return undefined;
@@ -55,20 +61,20 @@ export function cutText(text: string, length: number): string {
   return `${text.slice(0, last >= 0xd800 && last <= 0xdbff ? length - 1 : length)}…`;
 }
 
-function shrink(value: unknown, limits: Limits, depth: number): Shrunk {
+function truncate(value: unknown, limits: Limits, depth: number): TruncatedValue {
   if (typeof value === "string") return cutText(value, limits.text).toWellFormed();
   if (typeof value === "number") return Number.isFinite(value) ? value : null;
   if (typeof value === "boolean") return value;
   if (typeof value !== "object" || value === null) return null;
   if (depth >= MAX_DEPTH) return "…";
   if (Array.isArray(value)) {
-    const items = value.slice(0, limits.members).map((item) => shrink(item, limits, depth + 1));
+    const items = value.slice(0, limits.members).map((item) => truncate(item, limits, depth + 1));
     return value.length > limits.members ? [...items, "…"] : items;
   }
   const entries = Object.entries(value).filter(([, each]) => each !== undefined);
   const kept = entries
     .slice(0, limits.members)
-    .map(([name, each]) => [cutText(name, MAX_NAME_LENGTH).toWellFormed(), shrink(each, limits, depth + 1)] as const);
+    .map(([name, each]) => [cutText(name, MAX_NAME_LENGTH).toWellFormed(), truncate(each, limits, depth + 1)] as const);
   return Object.fromEntries(
     entries.length > limits.members ? [...kept, ["…", entries.length - limits.members] as const] : kept,
   );

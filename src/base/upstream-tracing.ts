@@ -11,13 +11,13 @@ export interface SpanNaming {
 
 /** Traces the attempts of one request or one detector question. */
 export interface AttemptTracer {
-  attempt(started: StartedAttempt): AttemptSpan;
+  startAttempt(start: AttemptStart): AttemptSpan;
   /** Place of the question, if another process continues the trace. */
-  readonly place?: QuestionPlace;
+  readonly questionContext?: QuestionContext;
 }
 
 /** Parent span of a detector's question; survives JSON. */
-export interface QuestionPlace {
+export interface QuestionContext {
   readonly detector: string;
   /** W3C Trace Context of the span, as in the header `traceparent`. */
   readonly traceparent: string;
@@ -25,27 +25,27 @@ export interface QuestionPlace {
   readonly isContinued: boolean;
 }
 
-export interface StartedAttempt {
+export interface AttemptStart {
   readonly method: string;
   readonly provider: string;
   readonly channel: string;
   /** Origin `scheme://host[:port]`, or as written in the configuration if it contains references. */
   readonly origin: string;
   /** Name and attributes; `undefined` for a plain HTTP request. */
-  readonly words?: SpanNaming | undefined;
+  readonly naming?: SpanNaming | undefined;
 }
 
 export interface AttemptSpan {
   /** Returns the upstream's headers with this attempt's trace context in place of the client's. */
-  carry(headers: readonly string[]): readonly string[];
+  injectContext(headers: readonly string[]): readonly string[];
   /**
-   * Ends the span; called once. `outcome` is an `AttemptResult`; `status` is null without an answer; `learnt`:
+   * Ends the span; called once. `outcome` is an `AttemptResult`; `status` is null without an answer; `responseAttributes`:
    * attributes of the answer.
    */
-  end(outcome: string, status: number | null, learnt?: SpanAttributes): void;
+  end(outcome: string, status: number | null, responseAttributes?: SpanAttributes): void;
 }
 
 /** Traces the questions to models that detectors ask about one request, in addition to the request's own attempts. */
 export interface QuestionTracer {
-  question(detector: string): AttemptTracer;
+  tracerForDetector(detector: string): AttemptTracer;
 }

@@ -17,7 +17,7 @@ const REASONS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Returns a sentence for known error codes, the code itself for others, and `undefined` without a code. */
-export function wireReason(error: unknown): string | undefined {
+export function connectionErrorText(error: unknown): string | undefined {
   const { code, message } = (error ?? {}) as NodeJS.ErrnoException;
   // This message contains the proxy's address, which is no secret: the operator configured it.
   if (code === "FORWARD_PROXY") return message;

@@ -9,7 +9,7 @@
  * Options are named in camel case (`-max-body` is `maxBody`); durations are in milliseconds.
  */
 
-import { nearest, parseDuration } from "../base/index.ts";
+import { closestName, parseDuration } from "../base/index.ts";
 
 interface FlagCommon {
   /** Meaning of the flag, in a line for the help text, without a full stop. */
@@ -218,6 +218,6 @@ export function clip(text: string): string {
 
 /** Returns ` (did you mean 'x'?)` with the candidate closest to `text`, or an empty text if none is close. */
 export function didYouMean(text: string, candidates: readonly string[], prefix = ""): string {
-  const best = nearest(text, candidates);
+  const best = closestName(text, candidates);
   return best === undefined ? "" : ` (did you mean '${prefix}${best}'?)`;
 }

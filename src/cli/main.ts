@@ -5,7 +5,7 @@
  * cost no more than twice an empty Node process.
  */
 
-import { nativeCallsEnded } from "../base/index.ts";
+import { waitForNativeCalls } from "../base/index.ts";
 import { invoke } from "./dispatch.ts";
 import { findVerb, isGroupWord } from "./find-verb.ts";
 import { UsageError } from "./flags.ts";
@@ -36,7 +36,7 @@ const SIGNALS: ReadonlyMap<ExitStatus, NodeJS.Signals> = new Map([
  * true cause. That also avoids an assertion of Node, which fails to restore a terminal that is gone.
  */
 function endProcess(status: ExitStatus): void {
-  const ended = nativeCallsEnded(NATIVE_CALLS_MS);
+  const ended = waitForNativeCalls(NATIVE_CALLS_MS);
   if (ended === undefined) endNow(status);
   else void ended.then((haveEnded) => (haveEnded ? endNow(status) : process.kill(process.pid, "SIGKILL")));
 }

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir, totalmem } from "node:os";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
-import { allottedCores, allottedMemory } from "../../src/base/index.ts";
+import { allottedCores, allottedMemoryBytes } from "../../src/base/index.ts";
 
 const CORES = 16;
 const GROUPS = "proc/self/cgroup";
@@ -63,5 +63,5 @@ for (const [name, files, cores] of cases) {
 
 test("this machine's limits are no more than its resources", () => {
   assert.ok(allottedCores() >= 1 && allottedCores() <= availableParallelism());
-  assert.ok(allottedMemory() > 0 && allottedMemory() <= totalmem());
+  assert.ok(allottedMemoryBytes() > 0 && allottedMemoryBytes() <= totalmem());
 });

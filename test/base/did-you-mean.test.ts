@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { nearest } from "../../src/base/index.ts";
+import { closestName } from "../../src/base/index.ts";
 
 test("the suggested key is close enough to be a typo, or undefined", () => {
   const keys = ["listen", "metrics_listen", "deployment", "on"];
@@ -15,6 +15,6 @@ test("the suggested key is close enough to be a typo, or undefined", () => {
     ["", undefined],
     ["x".repeat(100), undefined],
   ] as const) {
-    assert.equal(nearest(typo, keys), meant, typo);
+    assert.equal(closestName(typo, keys), meant, typo);
   }
 });

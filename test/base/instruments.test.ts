@@ -3,14 +3,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { createInstruments, type HistogramSeries, type Reading } from "../../src/base/instruments.ts";
+import { createInstruments, type HistogramSeries, type InstrumentReading } from "../../src/base/instruments.ts";
 
-function only(readings: readonly Reading[]): Reading {
+function only(readings: readonly InstrumentReading[]): InstrumentReading {
   assert.equal(readings.length, 1);
-  return readings[0] as Reading;
+  return readings[0] as InstrumentReading;
 }
 
-function histogramSeries(reading: Reading): readonly HistogramSeries[] {
+function histogramSeries(reading: InstrumentReading): readonly HistogramSeries[] {
   assert.ok(reading.kind === "histogram");
   return reading.series;
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { jsonFault } from "../../src/base/index.ts";
+import { findJsonFault } from "../../src/base/index.ts";
 
 const twice = (name: string) => ({ kind: "repeated", name });
 
@@ -17,23 +17,23 @@ test("a duplicate member is reported, with any escapes and at any depth", () => 
     ['"a:a:a"', undefined],
     ["[[],{},1,null]", undefined],
   ];
-  for (const [json, expected] of rows) assert.deepEqual(jsonFault(json, 8), expected, json);
+  for (const [json, expected] of rows) assert.deepEqual(findJsonFault(json, 8), expected, json);
 });
 
 test("nesting is limited, and a long text takes one pass", () => {
-  assert.equal(jsonFault("[[[1]]]", 3), undefined);
-  assert.deepEqual(jsonFault('{"a":[{"b":[]}]}', 3), { kind: "deep" });
-  assert.deepEqual(jsonFault("[".repeat(1_000_000), 64), { kind: "deep" });
-  assert.equal(jsonFault(JSON.stringify({ a: '"\\'.repeat(500_000) }), 1), undefined);
+  assert.equal(findJsonFault("[[[1]]]", 3), undefined);
+  assert.deepEqual(findJsonFault('{"a":[{"b":[]}]}', 3), { kind: "deep" });
+  assert.deepEqual(findJsonFault("[".repeat(1_000_000), 64), { kind: "deep" });
+  assert.equal(findJsonFault(JSON.stringify({ a: '"\\'.repeat(500_000) }), 1), undefined);
 });
 
 test("output of JSON.stringify has no duplicate, and one more member with the same name is one", () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 }), { minKeys: 1 }), (object) => {
       const json = JSON.stringify(object);
-      assert.equal(jsonFault(json, 16), undefined);
+      assert.equal(findJsonFault(json, 16), undefined);
       const [name = ""] = Object.keys(object);
-      assert.deepEqual(jsonFault(`${json.slice(0, -1)},${JSON.stringify(name)}:0}`, 16), twice(name));
+      assert.deepEqual(findJsonFault(`${json.slice(0, -1)},${JSON.stringify(name)}:0}`, 16), twice(name));
     }),
   );
 });

@@ -3,11 +3,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { cutText, type Shrunk, shrinkToFit } from "../../src/base/truncate-values.ts";
+import { cutText, shrinkToFit, type TruncatedValue } from "../../src/base/truncate-values.ts";
 
 const within =
   (bytes: number) =>
-  (value: Shrunk): string | undefined => {
+  (value: TruncatedValue): string | undefined => {
     const text = JSON.stringify(value);
     return Buffer.byteLength(text) <= bytes ? text : undefined;
   };

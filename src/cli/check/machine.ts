@@ -6,7 +6,7 @@ import type { StatsFs } from "node:fs";
 import { readFile, statfs } from "node:fs/promises";
 import { createServer } from "node:net";
 import { dirname } from "node:path";
-import { allottedCores, allottedMemory, parseAddress } from "../../base/index.ts";
+import { allottedCores, allottedMemoryBytes, parseAddress } from "../../base/index.ts";
 import type { NodeFile } from "../../server/core/config/index.ts";
 import { DEFAULT_ADMISSION } from "../../server/memory/index.ts";
 import { countIn, neededMemory, workersIn } from "../../server/node/index.ts";
@@ -38,7 +38,7 @@ interface Machine {
 async function thisMachine(): Promise<Machine> {
   return {
     descriptors: descriptorsIn(await readFile("/proc/self/limits", "utf8").catch(() => "")),
-    memoryBytes: allottedMemory(),
+    memoryBytes: allottedMemoryBytes(),
     cores: allottedCores(),
   };
 }

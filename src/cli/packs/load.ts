@@ -2,7 +2,7 @@
 
 import { stat } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { nearest } from "../../base/index.ts";
+import { closestName } from "../../base/index.ts";
 import { MAX_DOCUMENT_BYTES } from "../../server/core/config/index.ts";
 import { type BaseOf, checkPack, PACK_FILES, type Pack, readPack } from "../../server/core/packs/index.ts";
 import { BUILT_IN_PACKS, builtInPackIds } from "../../server/node/index.ts";
@@ -73,7 +73,7 @@ export async function loadEach(names: readonly string[], io: Io): Promise<Loaded
 }
 
 async function unknown(name: string, ids: readonly string[], io: Io): Promise<string> {
-  const guess = nearest(name, ids);
+  const guess = closestName(name, ids);
   const hint = guess === undefined ? "" : ` (did you mean '${guess}'?)`;
   const isThere = await stat(resolvePath(io, name))
     .then((it) => it.isDirectory())

@@ -1,6 +1,6 @@
 /** Configuration that suites are run against, and messages about names that it does not have. */
 
-import { nearest } from "../../base/index.ts";
+import { closestName } from "../../base/index.ts";
 import type { Snapshot } from "../../server/snapshot/index.ts";
 
 export interface Subject extends Pick<Snapshot, "governance" | "guardrails" | "byName" | "route" | "modelless"> {
@@ -32,6 +32,6 @@ export function unknownIn(
 
 /** Returns `; did you mean …?`, or an empty text if no name is similar. */
 export function didYouMean(name: string, names: readonly string[]): string {
-  const guess = nearest(name, names.slice(0, COMPARED_NAMES));
+  const guess = closestName(name, names.slice(0, COMPARED_NAMES));
   return guess === undefined || guess === name ? "" : `; did you mean \`${guess}\`?`;
 }

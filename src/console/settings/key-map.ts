@@ -1,6 +1,6 @@
 /** Reassigned keys: moves an action from one key to another. No key may have two meanings. */
 
-import { nearest } from "../../base/index.ts";
+import { closestName } from "../../base/index.ts";
 import { CHARTS, COMMON, MOVING, VERBS } from "../model/key-bindings.ts";
 import { type Chord, characterOf, NAMED_CHORDS } from "../model/key-event.ts";
 import type { KeyMap } from "../model/settings.ts";
@@ -55,7 +55,7 @@ export function keysIn(node: Node, reader: Reader): KeyMap {
     const own = ACTIONS.get(id);
     const [first] = own ?? [];
     if (own === undefined || first === undefined) {
-      const meant = nearest(id, [...ACTIONS.keys()]);
+      const meant = closestName(id, [...ACTIONS.keys()]);
       const remedy =
         meant === undefined ? `the actions are ${[...ACTIONS.keys()].join(", ")}` : `did you mean '${meant}'?`;
       reader.fault(at, `there is no action '${id}'`, remedy);

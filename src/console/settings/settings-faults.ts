@@ -1,7 +1,7 @@
 /** YAML document of settings as values with positions, and its faults, each with a remedy. */
 
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from "yaml";
-import { escapeControls, nearest } from "../../base/index.ts";
+import { closestName, escapeControls } from "../../base/index.ts";
 
 export interface Fault {
   /** Line and column, from 1. */
@@ -100,7 +100,7 @@ function readerOf(add: (offset: number, message: string, remedy: string) => void
       for (const [name, value, at] of entries(node, what)) {
         if (names.includes(name)) found[name] = value;
         else {
-          const meant = nearest(name, names);
+          const meant = closestName(name, names);
           fault(
             at,
             `${what} has no '${name}'`,

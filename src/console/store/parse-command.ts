@@ -4,7 +4,7 @@
  * `help`.
  */
 
-import { nearest } from "../../base/index.ts";
+import { closestName } from "../../base/index.ts";
 import { namesText } from "../format/name-list.ts";
 import type { VerbId } from "../model/key-bindings.ts";
 import type { Place, View } from "../model/view.ts";
@@ -72,7 +72,7 @@ export function viewNamed(name: string, views: readonly View[]): View | string {
       matching.map(({ id }) => id),
       MOST_NAMED,
     )}`;
-  const meant = nearest(name, [...views.flatMap(namesOf), ...OWN.flatMap(({ names }) => names)]);
+  const meant = closestName(name, [...views.flatMap(namesOf), ...OWN.flatMap(({ names }) => names)]);
   return `there is no view ${clipped(name)}${meant === undefined ? "; ? lists them" : `; did you mean ${meant}?`}`;
 }
 

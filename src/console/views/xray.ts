@@ -3,7 +3,7 @@
  * part in its own view.
  */
 
-import { escapeControls, nearest } from "../../base/index.ts";
+import { closestName, escapeControls } from "../../base/index.ts";
 import { labelled, shown } from "../format/labelled-lines.ts";
 import { linesOfFields } from "../format/record-lines.ts";
 import { rowsOfTree, type TreeRow } from "../format/tree.ts";
@@ -147,7 +147,8 @@ export const xrayView: View = {
           next: "Type `:xray NAME` with a key or profile, or press i on a key (3).",
         };
       const names = namesOf(data);
-      const meant = names.find((name) => name.toLowerCase().includes(subject.toLowerCase())) ?? nearest(subject, names);
+      const meant =
+        names.find((name) => name.toLowerCase().includes(subject.toLowerCase())) ?? closestName(subject, names);
       return {
         sentence: `No key or profile is named ${escapeControls(subject)}.`,
         next: meant === undefined ? "`:keys` and `:profiles` list them." : `Did you mean ${escapeControls(meant)}?`,

@@ -8,7 +8,7 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Operation } from "../../admin-api/index.ts";
-import { jsonFault } from "../../base/index.ts";
+import { findJsonFault } from "../../base/index.ts";
 import { refusal } from "./refusal.ts";
 import { shown } from "./validate-input.ts";
 
@@ -168,7 +168,7 @@ export function parseJson(bytes: Uint8Array): unknown {
   } catch {
     throw refusal("invalid", "The body is not JSON.");
   }
-  const fault = jsonFault(text, MAX_JSON_DEPTH);
+  const fault = findJsonFault(text, MAX_JSON_DEPTH);
   if (fault?.kind === "deep") throw refusal("invalid", `The body is nested deeper than ${MAX_JSON_DEPTH} levels.`);
   if (fault !== undefined) throw refusal("invalid", `The body has the member ${shown(fault.name)} twice.`);
   return value;

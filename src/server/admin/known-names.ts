@@ -4,7 +4,7 @@
  */
 
 import type { SuspensionKind } from "../../admin-api/index.ts";
-import { nearest } from "../../base/index.ts";
+import { closestName } from "../../base/index.ts";
 import type { StateView } from "../cluster/index.ts";
 import { keyRowKey } from "../core/state/index.ts";
 import type { Ports } from "./ports.ts";
@@ -72,7 +72,7 @@ const namesOf = (rows: readonly { readonly name: string }[]): readonly string[] 
 
 function keyMustExist({ cluster: { view } }: Ports, name: string): void {
   if (view.get(keyRowKey(name)) !== undefined) return;
-  const near = nearest(name, similarKeys(view, name));
+  const near = closestName(name, similarKeys(view, name));
   throw refusal(
     "not_found",
     `There is no key named ${name}${near === undefined ? "." : `; did you mean \`${near}\`?`}`,
@@ -96,7 +96,7 @@ function* similarKeys(view: StateView, name: string): Generator<string> {
 /** Returns the known names for a message: the nearest, then as many as fit into a line. */
 function knownNamesText(name: string, names: readonly string[]): string {
   if (names.length === 0) return ", which has none";
-  const near = nearest(name, names);
+  const near = closestName(name, names);
   const first = names.slice(0, MAX_LISTED).map((it) => `\`${it}\``);
   const more = names.length > MAX_LISTED ? ` and ${names.length - MAX_LISTED} more` : "";
   return `${near === undefined ? "" : `; did you mean \`${near}\`?`} (it has ${first.join(", ")}${more})`;

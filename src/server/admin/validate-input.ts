@@ -6,8 +6,8 @@
 
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import {
+  closestName,
   type JsonSchema,
-  nearest,
   type ObjectSchema,
   parseDuration,
   type Schema,
@@ -109,7 +109,7 @@ function fault({ keyword, params, instancePath, parentSchema }: ErrorObject): Fa
   switch (keyword) {
     case "additionalProperties": {
       const name = String(params["additionalProperty"]);
-      const near = nearest(name, Object.keys(parentSchema?.["properties"] ?? {}));
+      const near = closestName(name, Object.keys(parentSchema?.["properties"] ?? {}));
       return {
         field: of(name),
         message: near === undefined ? "is not known" : `is not known; did you mean \`${near}\`?`,

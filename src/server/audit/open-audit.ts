@@ -290,10 +290,10 @@ function late(dir: string | undefined): AuditError {
  * that.
  */
 async function endWorker(worker: Thread<ToWorker>): Promise<void> {
-  worker.hold(false);
+  worker.keepProcessAlive(false);
   let limit: NodeJS.Timeout | undefined;
   await Promise.race([
-    worker.end(),
+    worker.terminate(),
     new Promise((resolve) => {
       limit = setTimeout(resolve, 1_000);
     }),

@@ -41,7 +41,7 @@ const LARGE_WRITE_BYTES = 256 * 1024;
 const LATER: ReadonlySet<string> = new Set(["EAGAIN", "EWOULDBLOCK", "EINTR", "ENOSPC", "EDQUOT", "ENOBUFS", "ENOMEM"]);
 
 export function openOutput(given: number): Output {
-  const { fd, isOurs, isFile } = reopenNonBlocking(given);
+  const { fd, isReopened: isOurs, isFile } = reopenNonBlocking(given);
   const pieceBytes = isFile ? LARGE_WRITE_BYTES : MAX_RECORD_BYTES;
   /** Unwritten rest of a partly written line. */
   let rest: Buffer | undefined;

@@ -9,7 +9,7 @@ import * as http from "node:http";
 import * as https from "node:https";
 import type { Duplex } from "node:stream";
 import type { SecureContext } from "node:tls";
-import { wireReason } from "../../base/index.ts";
+import { connectionErrorText } from "../../base/index.ts";
 import {
   createProxyConnection,
   type ForwardProxies,
@@ -163,7 +163,7 @@ export function place({ origin, pathname }: URL): string {
 
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return "failed";
-  if ("code" in error && error.code === "FORWARD_PROXY") return wireReason(error) ?? error.message;
+  if ("code" in error && error.code === "FORWARD_PROXY") return connectionErrorText(error) ?? error.message;
   const code = "code" in error && typeof error.code === "string" ? error.code : undefined;
   const message = error.message.slice(0, MAX_MESSAGE_LENGTH);
   return message === "" || code === undefined || message.includes(code)

@@ -4,7 +4,7 @@
  * RFC 7519 section 4 lets a reader refuse a token with a repeated member; this one refuses it at every depth.
  */
 
-import { jsonFault } from "../../base/index.ts";
+import { findJsonFault } from "../../base/index.ts";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -16,7 +16,7 @@ export function parseJsonObject(bytes: Uint8Array): JsonObject | undefined {
   try {
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
     const value: unknown = JSON.parse(text);
-    return isJsonObject(value) && jsonFault(text, MAX_DEPTH) === undefined ? value : undefined;
+    return isJsonObject(value) && findJsonFault(text, MAX_DEPTH) === undefined ? value : undefined;
   } catch {
     return undefined;
   }

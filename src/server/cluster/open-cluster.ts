@@ -137,7 +137,7 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
         return;
       case "fault":
         fault = faultOf(message);
-        void worker.end();
+        void worker.terminate();
         return;
       default:
         message satisfies never;
@@ -301,10 +301,10 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
         return;
       }
       isClosing = true;
-      const limit = setTimeout(() => void worker.end(), CLOSE_LIMIT_MS);
+      const limit = setTimeout(() => void worker.terminate(), CLOSE_LIMIT_MS);
       try {
         await Promise.race([ask({ kind: "close" }).catch(() => undefined), ended.promise]);
-        await worker.end();
+        await worker.terminate();
         await ended.promise;
       } finally {
         clearTimeout(limit);
@@ -312,13 +312,13 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
     },
   };
 
-  const onAbort = (): void => void worker.end();
+  const onAbort = (): void => void worker.terminate();
   signal?.addEventListener("abort", onAbort, { once: true });
   const limit = setTimeout(() => {
     fault ??= new Error(
       `the raft worker did not answer within ${START_LIMIT_MS / 1_000} s: check that this machine has enough processor time and memory, and start again`,
     );
-    void worker.end();
+    void worker.terminate();
   }, START_LIMIT_MS);
   const stopLimit = (): void => clearTimeout(limit);
   try {
@@ -327,7 +327,7 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
     void ask({ kind: "read-barrier", timeoutMs: 1 }).then(stopLimit, stopLimit);
     await started.promise;
   } catch (error) {
-    await worker.end();
+    await worker.terminate();
     await ended.promise;
     signal?.throwIfAborted();
     throw fault ?? error;

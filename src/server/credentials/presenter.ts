@@ -3,7 +3,7 @@
  * as a configuration names them. Source: design decisions, section 13.
  */
 
-import { type Clock, type FetchShared, fetchAlone, type Instruments, type Log } from "../../base/index.ts";
+import { type Clock, type FetchShared, fetchUnshared, type Instruments, type Log } from "../../base/index.ts";
 import { type IssuerOptions, tokenEndpointFinder } from "../auth/index.ts";
 import { readForwardProxies } from "../forward-proxy/index.ts";
 import { createCredentialMetrics } from "./metrics.ts";
@@ -61,7 +61,7 @@ interface HeldExchanger extends Held {
 }
 
 export function openPresenter(options: PresenterOptions): Presenter {
-  const { issuer, env, clock, instruments, log, fetchShared = fetchAlone } = options;
+  const { issuer, env, clock, instruments, log, fetchShared = fetchUnshared } = options;
   const request = requestShared(fetchShared, clock.now);
   const metrics = createCredentialMetrics(instruments);
   const { proxies } = readForwardProxies(env);

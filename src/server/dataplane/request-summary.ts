@@ -2,7 +2,7 @@
  * Summary of a finished request or session, for people who look at recent requests (design decisions, section 17). It contains
  * metadata only, and only values that are already available. The code that displays it truncates and escapes names.
  */
-import type { RefusedBy } from "../../base/index.ts";
+import type { RefusalCause } from "../../base/index.ts";
 import type { Caller } from "../auth/index.ts";
 import { addUsage, type Usage } from "../core/dialects/index.ts";
 import { callerName, keptName } from "./caller-label.ts";
@@ -40,7 +40,7 @@ export interface FinishedRequest {
    * The control that refused the request, the guardrail that acted on it, or the rule that admitted it; `undefined` if none
    * did.
    */
-  readonly decidedBy: Pick<RefusedBy, "kind" | "name"> | undefined;
+  readonly decidedBy: Pick<RefusalCause, "kind" | "name"> | undefined;
 }
 
 /** Receives each request and session once. Implementations must be cheap and must not throw. */
@@ -58,7 +58,7 @@ export class Facts {
   model: string | undefined;
   /** Name of the last access rule that admitted the request. */
   allowedBy: string | undefined;
-  refusedBy: RefusedBy | undefined;
+  refusedBy: RefusalCause | undefined;
   /** Trace for the rehearsal of configuration changes; `undefined` if none are recorded. */
   trace: DecisionTrace | undefined;
   /** Usage of all attempts; `undefined` if nothing was counted or reported. */

@@ -5,12 +5,12 @@
  */
 import type { Socket } from "node:net";
 import {
-  connectionsBegin,
   countDescriptorsLeft,
   descriptorLimit,
   descriptorsLeft,
   GatewayError,
   type Log,
+  recordBaselineDescriptors,
   reservedDescriptors,
 } from "../../base/index.ts";
 import { refusalBody } from "../core/dialects/index.ts";
@@ -41,7 +41,7 @@ interface Waiting {
 
 /** Returns a function that must be called with each new connection and the callback that serves it. */
 export function createRoom({ connections, log, isPlain }: RoomOptions): (socket: Socket, serve: () => void) => void {
-  connectionsBegin();
+  recordBaselineDescriptors();
   let waiting: Waiting[] = [];
   let isLookDue = false;
   let closed = 0;

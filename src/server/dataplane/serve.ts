@@ -5,7 +5,7 @@
  * Each stage calls the next one. An ordinary request finds its data in memory or gets it through a callback, so it is served
  * without a promise. Only a stage that must wait continues from a promise.
  */
-import { GatewayError, untilDone } from "../../base/index.ts";
+import { awaitCompletion, GatewayError } from "../../base/index.ts";
 import type { Caller } from "../auth/index.ts";
 import { decode } from "../coding/index.ts";
 import { NOT_A_POST } from "../core/agents/index.ts";
@@ -385,7 +385,7 @@ class Serving {
         ports,
         answering: isInspected ? answering : undefined,
       };
-      return untilDone((done) => forwardTo(passed, further, done)); // refuses with 403, 502, 503 or 504
+      return awaitCompletion((done) => forwardTo(passed, further, done)); // refuses with 403, 502, 503 or 504
     };
     if (verdict === undefined) await forwarded(forwarding.downstream);
     else await whileJudged(exchange, verdict, forwarded);

@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import { asRefusal, type RefusalCode, type RefusedBy } from "../../base/index.ts";
+import { asRefusal, type RefusalCause, type RefusalCode } from "../../base/index.ts";
 import type { Caller } from "../auth/index.ts";
 import { createSessionWork, refusalBody, refusalHeaders } from "../core/dialects/index.ts";
 import { Holding } from "../memory/index.ts";
@@ -94,7 +94,7 @@ export async function serveUpgrade(
   let sessionAt: number | undefined;
   /** Code of the refusal that ended a running session. */
   let endedBy = "";
-  const refused = (code: RefusalCode, by: RefusedBy | undefined): void => {
+  const refused = (code: RefusalCode, by: RefusalCause | undefined): void => {
     facts.refusedBy = causeOf({ caller, code, by });
     endedBy = code;
     ports.refusals?.refused({ caller, code, by, requestId });
@@ -208,12 +208,12 @@ export async function serveUpgrade(
     const client = { method: "GET", rawHeaders: request.rawHeaders, connection: undefined };
     const { request: prepared } = prepare(client, target, admitted, { reads: false, inspects: false });
     closeSession = ports.metrics.sessionOpened(provider.name);
-    const attemptSpan = span?.attempt({
+    const attemptSpan = span?.startAttempt({
       method: prepared.method,
       provider: provider.name,
       channel: channel.id,
       origin: channel.shownOrigin,
-      words: modelSpanNaming(labels, false),
+      naming: modelSpanNaming(labels, false),
     });
     attempt = sessionAttempt(provider.name, ports, attemptSpan, callerLabels({ requestId, caller }, target.model));
     const meter = snapshot.governance.meters
@@ -252,7 +252,7 @@ export async function serveUpgrade(
     const gate = mayAsk(admitted, target, snapshot, governed);
     const { credential, host, origin } = channel;
     const { path } = prepared;
-    const carried = attemptSpan?.carry(prepared.headers) ?? prepared.headers;
+    const carried = attemptSpan?.injectContext(prepared.headers) ?? prepared.headers;
     const presenting =
       credential && ports.presenter.present(credential, { method: "GET", path, host, headers: carried, body: null });
     const presented = presenting instanceof Promise ? await presenting : presenting; // refuses with 502

@@ -4,7 +4,7 @@
  */
 import { connect as connectTcp, isIP, isIPv6, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import { wireReason } from "../../base/index.ts";
+import { connectionErrorText } from "../../base/index.ts";
 import { ForwardProxyFault, refusedByProxy } from "./fault.ts";
 import type { ForwardProxy } from "./proxy-rules.ts";
 
@@ -44,7 +44,7 @@ export function connectToProxy(proxy: ForwardProxy, limitMs: number, done: Conne
   };
   const unreachable = (why: string, cause?: unknown): void =>
     settle(new ForwardProxyFault(proxy, `cannot be reached: ${why}`, cause));
-  const onError = (cause: Error): void => unreachable(wireReason(cause) ?? cause.message, cause);
+  const onError = (cause: Error): void => unreachable(connectionErrorText(cause) ?? cause.message, cause);
   const onClose = (): void => unreachable("the connection ended unexpectedly");
   const onConnect = (): void => settle(null);
   const timer = setTimeout(() => unreachable("no connection in time"), limitMs);
@@ -79,7 +79,7 @@ function askForTunnel(proxy: ForwardProxy, target: Target, socket: Socket, limit
   };
   const fail = (what: string, cause?: unknown): void => settle(new ForwardProxyFault(proxy, what, cause));
   const onError = (cause: Error): void =>
-    fail(`broke off the way to ${name}: ${wireReason(cause) ?? cause.message}`, cause);
+    fail(`broke off the way to ${name}: ${connectionErrorText(cause) ?? cause.message}`, cause);
   const onEnd = (): void => fail(`closed the connection that was to lead to ${name}`);
   // `readable` is used instead of `data`, because the next owner would not resume a socket that was paused explicitly.
   const onReadable = (): void => {

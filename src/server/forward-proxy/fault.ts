@@ -1,5 +1,5 @@
 /** Error of a forward proxy that cannot be used, or that did not let a connection through. The message may be shown. */
-import { wireReason } from "../../base/index.ts";
+import { connectionErrorText } from "../../base/index.ts";
 import type { ForwardProxy } from "./proxy-rules.ts";
 
 export class ForwardProxyFault extends Error {
@@ -30,7 +30,7 @@ const UNTRUSTED = /SELF_SIGNED|UNABLE_TO_/;
 const TRUST_HINT = "; if the proxy intercepts TLS, set NODE_EXTRA_CA_CERTS to the PEM file of its authority";
 
 function reasonOf(cause: Error): string {
-  const reason = wireReason(cause) ?? cause.message;
+  const reason = connectionErrorText(cause) ?? cause.message;
   return UNTRUSTED.test(reason) ? `${reason}${TRUST_HINT}` : reason;
 }
 

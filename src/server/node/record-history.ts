@@ -3,7 +3,7 @@
  * bucket that begins at a multiple of ten seconds, and the buckets of each minute are combined into one of an hour's history.
  * Requests pay only for what `statistics` counts anyway.
  */
-import type { Clock, Instruments, Reading } from "../../base/index.ts";
+import type { Clock, InstrumentReading, Instruments } from "../../base/index.ts";
 import type { HistoryRecord, RowArrayOf } from "../admin/index.ts";
 import type { Cluster } from "../cluster/index.ts";
 import type { Statistics } from "../dataplane/index.ts";
@@ -148,7 +148,7 @@ interface Counts {
 }
 
 /** Differences between one reading of the instruments and the next. */
-function createCounts(): (readings: readonly Reading[]) => Counts {
+function createCounts(): (readings: readonly InstrumentReading[]) => Counts {
   const before = new Map<string, number>();
   const grown = (key: string, now: number): number => {
     const by = now - (before.get(key) ?? 0);

@@ -6,7 +6,7 @@
 import {
   createMergedInstruments,
   type FetchShared,
-  fetchAlone,
+  fetchUnshared,
   type Instruments,
   type Lifetime,
   type Log,
@@ -252,7 +252,7 @@ export async function serveDataPlane(
     member,
     env,
     issuer = () => undefined,
-    fetchShared = fetchAlone,
+    fetchShared = fetchUnshared,
   } = options;
   const presenter = owner.own(
     "credentials",

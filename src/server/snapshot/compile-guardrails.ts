@@ -3,7 +3,7 @@
  * file, dynamically. Source: specification document 3; design decisions, section 11.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { inSlices } from "../../base/index.ts";
+import { runInSlices } from "../../base/index.ts";
 import type { Deployment, Guardrails } from "../core/config/index.ts";
 import type { DetectorFacts, Guard, GuardrailProblem, PolicyFacts } from "../core/guardrails/index.ts";
 import { createIssued, type Issued } from "../core/guardrails/index.ts";
@@ -98,7 +98,7 @@ export function openEngine(given: EngineOptions): GuardrailEngine {
       for (const reach of reaches) void reachedBy(reach, reaching.signal);
       if (warmUps.length === 0 || isSpare) return;
       pool.warmUp();
-      inSlices(eachOf(warmUps), () => now !== guardrails);
+      runInSlices(eachOf(warmUps), () => now !== guardrails);
     },
     askSession: answerWith(sessions),
     close() {

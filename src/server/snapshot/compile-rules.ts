@@ -3,7 +3,7 @@
  * expressions. Only `load-rules.ts` imports this file, dynamically. Source: specification document 3, `access_rules[]`,
  * `budgets[].cost`; design decisions, section 6.
  */
-import { nearest } from "../../base/index.ts";
+import { closestName } from "../../base/index.ts";
 import type { CompileCost, CostValue, CostVariables } from "../core/budgets/index.ts";
 import {
   type CompiledExpression,
@@ -94,7 +94,7 @@ const unknownMetadata = (
   });
 
 function hintOf(name: string, names: Iterable<string>): string {
-  const meant = nearest(name, names);
+  const meant = closestName(name, names);
   return meant === undefined ? "" : `, did you mean \`${meant}\`?`;
 }
 

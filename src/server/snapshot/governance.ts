@@ -2,7 +2,7 @@
  * Compiles who may call, and what callers may do and spend: `auth`, `profiles`, `budgets`, `access_rules` and `public_url`.
  * Source: specification documents 1 (Authentication) and 3; design decisions, sections 1 and 6.
  */
-import { nearest } from "../../base/index.ts";
+import { closestName } from "../../base/index.ts";
 import type { AuthRules } from "../auth/index.ts";
 import { type BudgetRule, type CompileCost, compileBudget } from "../core/budgets/index.ts";
 import {
@@ -249,7 +249,7 @@ function knownNames(document: Deployment, providers: readonly string[]): KnownNa
 function checkCapabilities(caps: readonly string[], providers: readonly Provider[], path: Path, report: Report): void {
   for (const [at, name] of caps.entries()) {
     if (isClaimable(name)) continue;
-    const meant = nearest(name, CLAIMABLE_NAMES);
+    const meant = closestName(name, CLAIMABLE_NAMES);
     report(
       [...path, at],
       `is not the name of a capability${meant === undefined ? "" : `; did you mean \`${meant}\`?`}`,

@@ -6,7 +6,7 @@
  */
 
 import type { Metric, Registry } from "prom-client";
-import type { Instruments, Reading } from "../../base/index.ts";
+import type { InstrumentReading, Instruments } from "../../base/index.ts";
 
 export interface Exposition {
   /** Registers the instruments that were created since the last call. Must be called before each rendering of the registry. */
@@ -25,7 +25,7 @@ const UNIT_SUFFIXES: ReadonlyMap<string, string> = new Map([["s", "_seconds"]]);
 /**
  * Returns the Prometheus name of a metric by OpenTelemetry's compatibility rules. The gateway's own names already have that form.
  */
-export function prometheusName({ name, unit = "" }: Pick<Reading, "name" | "unit">): string {
+export function prometheusName({ name, unit = "" }: Pick<InstrumentReading, "name" | "unit">): string {
   return name.replaceAll(".", "_") + (UNIT_SUFFIXES.get(unit) ?? "");
 }
 
@@ -45,11 +45,11 @@ export function exposeInstruments(registry: Registry, instruments: Instruments):
   const registered = new Set<string>();
   /** Labels by the instrument's array of label values, which lives as long as its child. */
   const labelsOf = new WeakMap<readonly string[], Labels>();
-  let current: ReadonlyMap<string, Reading> | undefined;
+  let current: ReadonlyMap<string, InstrumentReading> | undefined;
 
-  function readings(): ReadonlyMap<string, Reading> {
+  function readings(): ReadonlyMap<string, InstrumentReading> {
     if (current !== undefined) return current;
-    const byName = new Map<string, Reading>();
+    const byName = new Map<string, InstrumentReading>();
     for (const reading of instruments.read()) {
       const name = prometheusName(reading);
       if (byName.has(name)) throw new Error(`the instrument ${name} was created twice`);
@@ -63,7 +63,7 @@ export function exposeInstruments(registry: Registry, instruments: Instruments):
     return byName;
   }
 
-  function labels(reading: Reading, labelValues: readonly string[]): Labels {
+  function labels(reading: InstrumentReading, labelValues: readonly string[]): Labels {
     const known = labelsOf.get(labelValues);
     if (known !== undefined) return known;
     const made = Object.fromEntries(
@@ -73,7 +73,7 @@ export function exposeInstruments(registry: Registry, instruments: Instruments):
     return made;
   }
 
-  function register(reading: Reading): void {
+  function register(reading: InstrumentReading): void {
     const { help, kind } = reading;
     const name = prometheusName(reading);
     const wrong = METRIC_NAME.test(name)
@@ -101,8 +101,8 @@ export function exposeInstruments(registry: Registry, instruments: Instruments):
 }
 
 function valuesOf(
-  reading: Reading | undefined,
-  labels: (reading: Reading, labelValues: readonly string[]) => Labels,
+  reading: InstrumentReading | undefined,
+  labels: (reading: InstrumentReading, labelValues: readonly string[]) => Labels,
 ): Value[] {
   if (reading === undefined) return [];
   if (reading.kind !== "histogram") {

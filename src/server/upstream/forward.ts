@@ -6,7 +6,7 @@
  */
 import { performance } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type AttemptSpan, type AttemptTracer, type Done, GatewayError } from "../../base/index.ts";
+import { type AttemptSpan, type AttemptTracer, type CompletionCallback, GatewayError } from "../../base/index.ts";
 import { failureOf, Ruling } from "./attempt-outcome.ts";
 import type { AnyCandidate, ForwardOptions } from "./candidates.ts";
 import type { Downstream, UpstreamRequest } from "./ports.ts";
@@ -17,7 +17,7 @@ import { attemptRouted, deliver } from "./routed.ts";
  * Forwards a request. `over` is called once: when the answer was delivered, when the client left, or with the refusal if no
  * candidate answered.
  */
-export function forward<One extends AnyCandidate>(options: ForwardOptions<One>, over: Done): void {
+export function forward<One extends AnyCandidate>(options: ForwardOptions<One>, over: CompletionCallback): void {
   new Forwarding(options, over).begin();
 }
 
@@ -27,7 +27,7 @@ export function forward<One extends AnyCandidate>(options: ForwardOptions<One>, 
  */
 class Forwarding<One extends AnyCandidate> {
   readonly #options: ForwardOptions<One>;
-  readonly #over: Done;
+  readonly #over: CompletionCallback;
   readonly #startedAt = performance.now();
   #isOver = false;
   /** Position of the candidate, counted from 0. */
@@ -35,7 +35,7 @@ class Forwarding<One extends AnyCandidate> {
   /** Number of earlier attempts at the candidate. */
   #repeated = 0;
 
-  constructor(options: ForwardOptions<One>, over: Done) {
+  constructor(options: ForwardOptions<One>, over: CompletionCallback) {
     this.#options = options;
     this.#over = over;
   }
@@ -148,11 +148,11 @@ function startSpan(
   { provider, channel }: AnyCandidate,
   { method }: UpstreamRequest,
 ): AttemptSpan {
-  return tracer.attempt({ method, provider: provider.name, channel: channel.id, origin: channel.shownOrigin });
+  return tracer.startAttempt({ method, provider: provider.name, channel: channel.id, origin: channel.shownOrigin });
 }
 
 function carrying(span: AttemptSpan, { method, path, headers, body }: UpstreamRequest): UpstreamRequest {
-  return { method, path, headers: span.carry(headers), body };
+  return { method, path, headers: span.injectContext(headers), body };
 }
 
 /** Waits. Resolves to false if the client left meanwhile. */

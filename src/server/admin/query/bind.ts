@@ -4,7 +4,7 @@
  */
 
 import type { TableName } from "../../../admin-api/index.ts";
-import { nearest } from "../../../base/index.ts";
+import { closestName } from "../../../base/index.ts";
 import { bindExpression } from "./bind-expression.ts";
 import {
   type BoundOutput,
@@ -114,7 +114,7 @@ function derived(name: string, bound: BoundRelation): BoundSource {
 }
 
 function unknownTable(name: Name, known: readonly string[]): Error {
-  const near = nearest(name.text, known);
+  const near = closestName(name.text, known);
   const hint = near === undefined ? "" : `did you mean \`${near}\`? `;
   const list = known.length === 0 ? "there is none" : `there are ${[...known].sort().join(", ")}`;
   return invalid(

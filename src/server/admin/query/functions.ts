@@ -1,6 +1,6 @@
 /** Functions that a statement may call, and the result types of operations. */
 
-import { nearest } from "../../../base/index.ts";
+import { closestName } from "../../../base/index.ts";
 import type { AggregateName, Operation, SqlType } from "./plan.ts";
 import { invalid } from "./tokens.ts";
 
@@ -61,7 +61,7 @@ export function functionOf(name: string, args: number): FunctionCall {
 
 function unknownFunction(name: string): Error {
   if (name === "concat") return invalid("There is no function `concat`: texts are joined with `||`.");
-  const near = nearest(name, FUNCTION_NAMES);
+  const near = closestName(name, FUNCTION_NAMES);
   const hint = near === undefined ? `; there are ${FUNCTION_NAMES.join(", ")}` : `; did you mean \`${near}\`?`;
   return invalid(`There is no function \`${name}\`${hint}${hint.endsWith("?") ? "" : "."}`);
 }

@@ -45,10 +45,10 @@ export function openQueryEngine(options: QueryEngineOptions): QueryEngine {
   const replace = async (stopped: QueryThread): Promise<void> => {
     await stopped.end();
     if (closing.signal.aborted) return;
-    open().hold(false);
+    open().keepProcessAlive(false);
   };
   const rest = (): void => {
-    thread?.hold(false);
+    thread?.keepProcessAlive(false);
     if (closing.signal.aborted) return;
     idle = setTimeout(() => {
       void thread?.end();
@@ -61,7 +61,7 @@ export function openQueryEngine(options: QueryEngineOptions): QueryEngine {
   const perform = async (statement: Statement, caller: AbortSignal): Promise<QueryAnswer> => {
     clearTimeout(idle);
     const running = open();
-    running.hold(true);
+    running.keepProcessAlive(true);
     const signal = anySignal([caller, closing.signal]);
     /** Whether the worker owes a message, which the next statement would take for its own answer. */
     let isAsked = false;

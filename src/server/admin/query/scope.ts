@@ -3,7 +3,7 @@
  * that only an enclosing statement knows becomes a slot, which gets its value from the outer row.
  */
 
-import { nearest } from "../../../base/index.ts";
+import { closestName } from "../../../base/index.ts";
 import type { Expr, SqlType } from "./plan.ts";
 import type { Name } from "./syntax.ts";
 import { invalid } from "./tokens.ts";
@@ -98,7 +98,7 @@ function unknownColumn(scope: Scope, table: Name | undefined, name: Name): Error
     return invalid(`There is no table ${shown(table)} in this FROM, for the column ${shown(name)}.`);
   }
   const names = sources.flatMap(({ columns }) => columns.map((column) => column.name));
-  const near = nearest(name.text, names);
+  const near = closestName(name.text, names);
   const hint =
     near !== undefined
       ? `; did you mean \`${near}\`?`

@@ -32,7 +32,7 @@ export interface QueryThread {
   /** Returns the next message of the worker. Rejects when the thread ends, with `memory` if that is the reason. */
   next(): Promise<FromWorker>;
   /** Sets whether the thread keeps the process alive. */
-  hold(isHeld: boolean): void;
+  keepProcessAlive(isKeptAlive: boolean): void;
   end(): Promise<void>;
 }
 
@@ -43,7 +43,11 @@ export function startThread(): QueryThread {
   const queued: FromWorker[] = [];
   let waiting: { readonly resolve: (message: FromWorker) => void; readonly reject: (error: Error) => void } | undefined;
 
-  const { post, hold, end } = openThread<ToWorker, FromWorker>(MODULE, options, {
+  const {
+    post,
+    keepProcessAlive,
+    terminate: end,
+  } = openThread<ToWorker, FromWorker>(MODULE, options, {
     onMessage(message) {
       if (waiting === undefined) queued.push(message);
       else waiting.resolve(message);
@@ -81,7 +85,7 @@ export function startThread(): QueryThread {
     },
     send: (message) => post(message),
     next,
-    hold,
+    keepProcessAlive,
     end,
   };
 }

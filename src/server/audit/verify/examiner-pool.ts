@@ -101,7 +101,7 @@ export function createPool(threadCount: number): Pool {
       return answer.kind === "signatures" ? answer.results : [];
     },
     async close() {
-      await Promise.all(threads.map(({ worker }) => worker.end()));
+      await Promise.all(threads.map(({ worker }) => worker.terminate()));
     },
   };
 }

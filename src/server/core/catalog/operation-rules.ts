@@ -3,7 +3,7 @@
  * vocabulary. Spec: document 3, `catalog_overlays[]`.
  */
 
-import { HOP_BY_HOP_HEADERS, nearest } from "../../../base/index.ts";
+import { closestName, HOP_BY_HOP_HEADERS } from "../../../base/index.ts";
 import { type ChannelOperation, operationChecks, type ProviderOperation } from "../config/index.ts";
 import { CLAIMABLE_NAMES, isClaimable } from "../dialects/index.ts";
 import { lostWithout } from "./removed-fields.ts";
@@ -67,7 +67,7 @@ export function untrueClaims({ id, caps = [] }: ChannelOperation, removedFields:
 }
 
 function unknownCapability(name: string): string {
-  const meant = nearest(name, CLAIMABLE_NAMES);
+  const meant = closestName(name, CLAIMABLE_NAMES);
   const hint = meant === undefined ? "" : `; did you mean \`${meant}\`?`;
   return `${JSON.stringify(name)} is not a capability${hint}`;
 }

@@ -6,7 +6,7 @@
  * A resolved channel has no placeholder left, and its root is a well-formed http or https URL.
  */
 
-import { nearest } from "../../../base/index.ts";
+import { closestName } from "../../../base/index.ts";
 import type { Dialect } from "../dialects/index.ts";
 import { trimmed } from "./join-url.ts";
 import { defaultKeyHeader, placeholders, rootProblem, withRoot } from "./surface.ts";
@@ -133,7 +133,7 @@ function declared({ name, dialect, baseUrl, region, signs = false }: ResolveRequ
 }
 
 function unknownPreset(catalog: Catalog, preset: string): string {
-  const meant = nearest(preset, catalog.keys());
+  const meant = closestName(preset, catalog.keys());
   const hint =
     meant === undefined
       ? `the catalog has ${catalog.size}, among them ${[...catalog.keys()].slice(0, NAMES_IN_HINT).join(", ")}`

@@ -1,6 +1,6 @@
 /** Writes the type checker's messages about calls that match no function: what was found, what is defined, and what to write. */
 
-import { nearest } from "../../../base/index.ts";
+import { closestName } from "../../../base/index.ts";
 import { OVERLOADS, type Overload } from "./declarations.ts";
 import { typeText } from "./types.ts";
 
@@ -20,7 +20,10 @@ export function hintFor(name: string, isMethod: boolean): string {
       ? `\`${name}\` is written \`list.${name}(x, …)\`, where \`x\` is the name of its variable`
       : `\`${name}\` is called on a list: \`list.${name}(x, …)\``;
   }
-  const guess = nearest(name, [...[...OVERLOADS.keys()].filter((known) => operatorOf(known) === undefined), ...MACROS]);
+  const guess = closestName(name, [
+    ...[...OVERLOADS.keys()].filter((known) => operatorOf(known) === undefined),
+    ...MACROS,
+  ]);
   return `there is no function \`${name}\`${guess === undefined ? "" : `, did you mean \`${guess}\`?`}`;
 }
 

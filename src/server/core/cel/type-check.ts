@@ -6,7 +6,7 @@
  * could not be determined, so that all mistakes of an expression are reported together.
  */
 
-import { nearest } from "../../../base/index.ts";
+import { closestName } from "../../../base/index.ts";
 import { TypeValue, Uint, type Value } from "./cel-values.ts";
 import { callText, hintFor, parametersText } from "./check-message.ts";
 import { isOrdered, OVERLOADS, type Overload, TYPE_NAMES } from "./declarations.ts";
@@ -154,7 +154,7 @@ function nameNode(tree: Tree & { kind: "name" }, checking: Checking, locals: rea
   if (declared !== undefined) return declared;
   if (TYPE_NAMES.has(tree.name)) return { kind: "literal", at: tree.at, type: TYPE, value: new TypeValue(tree.name) };
   const names = [...locals.map(({ name }) => name), ...Object.keys(checking.variables)];
-  const guess = nearest(tree.name, names);
+  const guess = closestName(tree.name, names);
   const hint = guess === undefined ? "" : `, did you mean \`${guess}\`?`;
   const declaredNames = names.length === 0 ? "none is declared" : `declared: ${names.join(", ")}`;
   const message = `there is no variable \`${tree.name}\`${hint === "" ? "; " : `${hint} `}${declaredNames}`;
@@ -212,7 +212,7 @@ function fieldType(operand: Node, field: string, at: number, checking: Checking)
       const found = Object.hasOwn(type.fields, field) ? type.fields[field] : undefined;
       if (found !== undefined) return found;
       const fields = Object.keys(type.fields);
-      const guess = nearest(field, fields);
+      const guess = closestName(field, fields);
       const hint = guess === undefined ? "; " : `, did you mean \`${guess}\`? `;
       mistake(checking, at, `\`${type.name}\` has no field \`${field}\`${hint}fields: ${fields.join(", ")}`);
       return DYN;

@@ -5,7 +5,7 @@
  * text as written is shown instead), and never for whole objects and lists.
  */
 
-import { nearest } from "../../../base/index.ts";
+import { closestName } from "../../../base/index.ts";
 import { enumerated, type Path, shown } from "./problem.ts";
 import { pathKey, type Written } from "./references/value-references.ts";
 import { type Breach, breaches, type RuleName } from "./schema/key-rules.ts";
@@ -74,7 +74,7 @@ function guessedKeys(errors: readonly Located[]): ReadonlySet<string> {
   const guesses = new Set<string>();
   for (const { path, error } of errors) {
     if (error.keyword !== "additionalProperties") continue;
-    const guess = nearest(String(error.params["additionalProperty"]), keysOf(error));
+    const guess = closestName(String(error.params["additionalProperty"]), keysOf(error));
     if (guess !== undefined) guesses.add(pathKey([...path, guess]));
   }
   return guesses;
@@ -88,7 +88,7 @@ function unknownKey({ path, error }: Located, { unknownKey: more }: Explaining):
   const keys = keysOf(error);
   // Keys are looked up and not searched: an object may have 100,000 keys, and this runs for each unknown one.
   const written = error.data as object;
-  const guess = nearest(
+  const guess = closestName(
     key,
     keys.filter((name) => !Object.hasOwn(written, name)),
   );
@@ -116,7 +116,8 @@ function valueMessage(error: ErrorObject, written: Written | undefined): string 
       return typeMessage(error, written, found);
     case "enum": {
       const values = (error.schema as readonly unknown[]).map(String);
-      const guess = typeof error.data === "string" && mayShow(error, written) ? nearest(error.data, values) : undefined;
+      const guess =
+        typeof error.data === "string" && mayShow(error, written) ? closestName(error.data, values) : undefined;
       const hint = guess === undefined ? "" : `; did you mean \`${guess}\`?`;
       return `expected ${enumerated(
         values.map((value) => value || '""'),

@@ -3,7 +3,7 @@
  * since the gateway can apply such rules.
  */
 
-import { nearest } from "../../../base/index.ts";
+import { closestName } from "../../../base/index.ts";
 import type { Comparison } from "../cel/index.ts";
 import { type CompiledRule, placed, type RuleProblem } from "./access-rule.ts";
 import type { Hop } from "./hop-variables.ts";
@@ -102,7 +102,7 @@ function unknownNames({ path, how, texts, isDemanded }: Comparison, known: Known
   );
   const never = isDemanded && missing.length === texts.length ? ": the rule never matches" : "";
   return missing.map((text) => {
-    const guess = nearest(text, names);
+    const guess = closestName(text, names);
     const hint = guess === undefined ? "" : `, did you mean \`${guess}\`?`;
     const what = how === "equals" ? `there is no ${noun} \`${text}\`` : `no ${noun} begins with \`${text}\``;
     return `${what}${hint}${never}`;

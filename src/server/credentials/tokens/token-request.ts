@@ -6,7 +6,7 @@
 
 import { decodeJwt } from "jose";
 import type { ClientAuth, CustomFetchOptions, TokenEndpointResponse } from "openid-client";
-import { wireReason } from "../../../base/index.ts";
+import { connectionErrorText } from "../../../base/index.ts";
 import type { TokenClient } from "../types.ts";
 import type { TokenAnswer, TokenDialler } from "./token-dialler.ts";
 
@@ -204,7 +204,7 @@ function wordsOf(fault: unknown): string {
   if (!(fault instanceof Error)) return "the request to the endpoint failed";
   if (fault.name === "TimeoutError") return `no answer within ${TOKEN_LIMIT_MS / 1_000} s`;
   const { code } = fault as NodeJS.ErrnoException;
-  const proxied = wireReason(fault);
+  const proxied = connectionErrorText(fault);
   if (code === "FORWARD_PROXY" && proxied !== undefined) return proxied;
   const own = fault.message.startsWith("its ") ? fault.message : undefined;
   return (

@@ -1,5 +1,5 @@
 /** Computes the demand of a request, and the refusal if it cannot be met. */
-import { GatewayError, type RefusedBy } from "../../../base/index.ts";
+import { GatewayError, type RefusalCause } from "../../../base/index.ts";
 import {
   type Averages,
   averageOf,
@@ -32,7 +32,11 @@ export function demandOf({ rule, demand, at, like }: Spending, averages: Average
 export function refusalFor(
   { rule, bucket }: Spending,
   refusal: BudgetRefusal,
-  { endsAt, soft, needed }: { readonly endsAt: number; readonly soft: number; readonly needed?: RefusedBy["needed"] },
+  {
+    endsAt,
+    soft,
+    needed,
+  }: { readonly endsAt: number; readonly soft: number; readonly needed?: RefusalCause["needed"] },
 ): GatewayError {
   const { code, retryAfterSeconds } = refusal;
   return new GatewayError(code, messageOf(rule, refusal, { endsAt, isTooLarge: soft > rule.limit }), {

@@ -3,7 +3,7 @@
  * MCP, "Spans" (1.45). Values that callers choose are left out: ids of JSON-RPC messages and of sessions, names of prompts and
  * of tools that no server has listed, and URIs of resources.
  */
-import type { AttemptSpan, AttemptTracer, SpanAttributes, SpanNaming, StartedAttempt } from "../../../base/index.ts";
+import type { AttemptSpan, AttemptStart, AttemptTracer, SpanAttributes, SpanNaming } from "../../../base/index.ts";
 import { type AgentProtocol, MCP_METHODS, MCP_VERSION } from "../../core/agents/index.ts";
 import type { Usage } from "../../core/dialects/index.ts";
 import { modelOf, operationOf, systemOf } from "./convention-names.ts";
@@ -139,14 +139,14 @@ export function requestSpanNaming({ labels, streams, usage, reportedAnswer }: Se
 export function withSpanNaming(
   tracer: AttemptTracer,
   words: () => SpanNaming | undefined,
-  learnt: () => SpanAttributes = () => NOTHING,
+  responseAttributes: () => SpanAttributes = () => NOTHING,
 ): AttemptTracer {
   return {
-    attempt(started: StartedAttempt): AttemptSpan {
-      const span = tracer.attempt({ ...started, words: words() });
+    startAttempt(started: AttemptStart): AttemptSpan {
+      const span = tracer.startAttempt({ ...started, naming: words() });
       return {
-        carry: (headers) => span.carry(headers),
-        end: (outcome, status) => span.end(outcome, status, learnt()),
+        injectContext: (headers) => span.injectContext(headers),
+        end: (outcome, status) => span.end(outcome, status, responseAttributes()),
       };
     },
   };

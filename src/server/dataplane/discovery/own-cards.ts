@@ -3,7 +3,7 @@
  * cannot be reached. A failed fetch is repeated after ten seconds at the earliest. Concurrent callers share one request.
  * Source: a2a reference, 8.
  */
-import { asRefusal, type FetchShared, fetchAlone, GatewayError, type Log } from "../../../base/index.ts";
+import { asRefusal, type FetchShared, fetchUnshared, GatewayError, type Log } from "../../../base/index.ts";
 import { type CardReading, type CardTerms, projectCard, readOwnCard } from "../../core/agents/index.ts";
 import { type Fronted, fetchDocument, type Origins, type Presented, type Presenter } from "../../upstream/index.ts";
 
@@ -44,7 +44,7 @@ interface Kept {
 }
 
 export function createOwnCards(options: OwnCardsOptions): OwnCards {
-  const { origins, presenter, now, log, fetchShared = fetchAlone } = options;
+  const { origins, presenter, now, log, fetchShared = fetchUnshared } = options;
   const kept = new Map<string, Kept>();
 
   const fetchAnew = async (agent: Fronted, one: Kept, publicUrl: string, terms: CardTerms): Promise<void> => {

@@ -4,7 +4,7 @@
  * again. Source: architecture, port `CallModel`.
  */
 import { randomUUID } from "node:crypto";
-import { type AttemptTracer, GatewayError, untilDone } from "../../../base/index.ts";
+import { type AttemptTracer, awaitCompletion, GatewayError } from "../../../base/index.ts";
 import { editObject } from "../../core/dialects/index.ts";
 import { Holding } from "../../memory/index.ts";
 import type { CallModel, ModelQuestion, Snapshot } from "../../snapshot/index.ts";
@@ -151,7 +151,7 @@ async function ask(
     passesRedirects: false,
     tracer,
   };
-  await untilDone((done) => forward(options, done));
+  await awaitCompletion((done) => forward(options, done));
   return channel;
 }
 

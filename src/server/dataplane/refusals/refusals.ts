@@ -5,7 +5,7 @@
  * Memory is bounded: beyond `MAX_ROWS`, new callers are combined by code and cause, so that invented names can neither fill the
  * memory nor displace existing rows.
  */
-import type { Clock, RefusalCode, RefusedBy } from "../../../base/index.ts";
+import type { Clock, RefusalCause, RefusalCode } from "../../../base/index.ts";
 import type { Caller } from "../../auth/index.ts";
 import { nameOf } from "../caller-label.ts";
 import { Tally } from "./recent-counts.ts";
@@ -24,7 +24,7 @@ export interface Refusal {
   /** Caller; `undefined` if it was not authenticated. */
   readonly caller: Caller | undefined;
   readonly code: RefusalCode;
-  readonly by: RefusedBy | undefined;
+  readonly by: RefusalCause | undefined;
   readonly requestId: string;
   /** Time of a refusal reported by another process, in microseconds of the machine's monotonic clock. */
   readonly at?: number;
@@ -36,7 +36,7 @@ export interface CountedRefusal {
   /** Name of the caller if known. For `unrecognised`, the id of the unknown key that was presented. */
   readonly caller: string | undefined;
   readonly code: RefusalCode;
-  readonly by: Pick<RefusedBy, "kind" | "name"> | undefined;
+  readonly by: Pick<RefusalCause, "kind" | "name"> | undefined;
   readonly lastMinute: number;
   readonly lastHour: number;
   /** Time of the first refusal, in milliseconds since 1970. */
@@ -71,7 +71,7 @@ const UPSTREAM_CODES: ReadonlySet<RefusalCode> = new Set([
 const OF_PROFILES: ReadonlySet<RefusalCode> = new Set(["model_not_allowed", "no_pool_subset", "policy_denied"]);
 
 /** Returns the cause of a refusal if it is known. */
-export const causeOf = ({ caller, code, by }: Pick<Refusal, "caller" | "code" | "by">): RefusedBy | undefined =>
+export const causeOf = ({ caller, code, by }: Pick<Refusal, "caller" | "code" | "by">): RefusalCause | undefined =>
   by ??
   (caller?.profile !== undefined && OF_PROFILES.has(code) ? { kind: "profile", name: caller.profile } : undefined);
 
@@ -128,7 +128,7 @@ export function createRefusals(clock: Clock, onRefused: (refusal: Refusal) => vo
       return row;
     };
     if (rows.size < MAX_ROWS) {
-      const row = (name: string, cause: RefusedBy | undefined) =>
+      const row = (name: string, cause: RefusalCause | undefined) =>
         rows.get(name) ?? made(rows, name, { ...whoIs(caller, cause), code, by: cause });
       if (by?.keyId === undefined) return row(key, by);
       if (unknownKeys >= MAX_UNKNOWN_KEYS) return row(key, { ...by, keyId: undefined });
@@ -199,7 +199,10 @@ export function createRefusals(clock: Clock, onRefused: (refusal: Refusal) => vo
  * Returns the caller's kind and name: for a known key its name, even if the presented secret was wrong, and for an unknown key
  * its id.
  */
-function whoIs(caller: Caller | undefined, by: RefusedBy | undefined): Pick<CountedRefusal, "callerKind" | "caller"> {
+function whoIs(
+  caller: Caller | undefined,
+  by: RefusalCause | undefined,
+): Pick<CountedRefusal, "callerKind" | "caller"> {
   if (caller !== undefined) return { callerKind: caller.kind, caller: nameOf(caller) };
   if (by?.kind === "credential" && by.key !== undefined) return { callerKind: "key", caller: by.key };
   return { callerKind: "unrecognised", caller: by?.keyId };

@@ -1,6 +1,6 @@
 /** Creates the reader of each type of detector from its configuration. Source: specification document 3. */
 
-import { nearest } from "../../../base/index.ts";
+import { closestName } from "../../../base/index.ts";
 import type { DetectorConfig } from "../../core/config/index.ts";
 import { CLEAN_LABELS, ENTITY_TYPES } from "./labels.ts";
 import { tagsOf } from "./reading/entities.ts";
@@ -120,7 +120,7 @@ function unknown(
   const names = new Set(known);
   return found.flatMap((name, at) => {
     if (names.has(name)) return [];
-    const meant = nearest(name, names);
+    const meant = closestName(name, names);
     const hint = meant === undefined ? "" : `; did you mean \`${meant}\`?`;
     return [{ path: pathOf(name, at), message: `the model has no label \`${name}\`${hint}` }];
   });

@@ -1,7 +1,7 @@
 /** Detectors of type `llm`: a model of a configured provider judges whole segments. Source: specification document 3. */
 
 import { createHash } from "node:crypto";
-import { GatewayError, mapWithLimit, nearest, type QuestionTracer } from "../../../base/index.ts";
+import { closestName, GatewayError, mapWithLimit, type QuestionTracer } from "../../../base/index.ts";
 import type { DetectorConfig } from "../../core/config/index.ts";
 import { CATEGORIES, type Detector, DetectorError, type Finding, type Segment } from "../../core/guardrails/index.ts";
 import { type DetectorProbe, HARMLESS } from "../detector-probe.ts";
@@ -157,7 +157,7 @@ function problemsOf(
   }
   for (const [at, entity] of (entities ?? []).entries()) {
     if (labels.includes(entity)) continue;
-    const meant = nearest(entity, new Set(labels));
+    const meant = closestName(entity, new Set(labels));
     const hint = meant === undefined ? "" : `; did you mean \`${meant}\`?`;
     problems.push({ path: ["entities", at], message: `the judge has no label \`${entity}\`${hint}` });
   }
@@ -188,7 +188,7 @@ function judging(own: Own, name: string, { callModel, now = () => performance.no
     await slots.acquire({ signal });
     try {
       const question = { detector: name, provider, model, maxTokens, ...asking };
-      return await callModel(question, signal, tracer?.question(name));
+      return await callModel(question, signal, tracer?.tracerForDetector(name));
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof DetectorError) throw error;

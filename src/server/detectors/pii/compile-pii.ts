@@ -1,6 +1,6 @@
 /** Compiles a detector of type `pii` to the scan of one text. Source: specification document 3, `guardrails.detectors[]`. */
 
-import { installCommand, nearest } from "../../../base/index.ts";
+import { closestName, installCommand } from "../../../base/index.ts";
 import type { DetectorConfig } from "../../core/config/index.ts";
 import { compileCustom } from "./custom/compile-custom.ts";
 import { engineOf } from "./engines.ts";
@@ -86,7 +86,7 @@ function unknown(
   const names = new Set(known);
   return (found ?? []).flatMap((name, at) => {
     if (names.has(name)) return [];
-    const meant = nearest(name, names);
+    const meant = closestName(name, names);
     const hint = meant === undefined ? "" : `; did you mean \`${meant}\`?`;
     return [{ path: [key, at], message: `this is no ${what} of a detector of type \`pii\`${hint}` }];
   });

@@ -3,7 +3,7 @@
  * is closed when no current configuration uses it. Calls above the concurrency limit wait in a bounded queue.
  */
 import { type Dispatcher, Pool } from "undici";
-import { createSemaphore, type Semaphore, wireReason } from "../../../base/index.ts";
+import { connectionErrorText, createSemaphore, type Semaphore } from "../../../base/index.ts";
 import { DetectorError } from "../../core/guardrails/index.ts";
 import { type EndpointMetrics, type EndpointReadings, NO_ENDPOINT_METRICS } from "./endpoint-metrics.ts";
 
@@ -200,4 +200,7 @@ const begin = (pool: Pool, { method, path, headers, body }: Ask, signal: AbortSi
   });
 
 const unreachable = (error: unknown): DetectorError =>
-  new DetectorError("failed", `the request to its server failed: ${wireReason(error) ?? "the connection failed"}`);
+  new DetectorError(
+    "failed",
+    `the request to its server failed: ${connectionErrorText(error) ?? "the connection failed"}`,
+  );

@@ -4,7 +4,7 @@
  * are in milliseconds. Source: RFC 9110, sections 14 and 15.4.
  */
 import { type Dispatcher, request } from "undici";
-import { wireReason } from "../../../base/index.ts";
+import { connectionErrorText } from "../../../base/index.ts";
 import {
   type ForwardProxies,
   isPrivateAddress,
@@ -152,6 +152,6 @@ function flat(headers: Dispatcher.ResponseData["headers"]): Readonly<Record<stri
 
 /** Converts a network error. */
 export function readFailure(url: URL, error: unknown): ModelError {
-  const reason = wireReason(error) ?? (error instanceof Error ? error.message : String(error));
+  const reason = connectionErrorText(error) ?? (error instanceof Error ? error.message : String(error));
   return new ModelError("unreachable", `${place(url)}: ${reason}`, { cause: error });
 }

@@ -40,6 +40,6 @@ export async function judgeApart(question: RehearsalQuestion, signal: AbortSigna
   } finally {
     clearTimeout(timer);
     signal.removeEventListener("abort", onAbort);
-    await thread.end();
+    await thread.terminate();
   }
 }

@@ -4,7 +4,7 @@
  */
 
 import type { Lifetime, Log } from "../../../base/index.ts";
-import { programOf, systemClock } from "../../../base/index.ts";
+import { programUrl, systemClock } from "../../../base/index.ts";
 import type { Cluster, StateView } from "../../cluster/index.ts";
 import type { NodeFile } from "../../core/config/index.ts";
 import type { Certificates } from "../../tls/index.ts";
@@ -234,7 +234,7 @@ export function createFleet(started: NodeFile): Fleet {
       const observeWorker = observeTraffic(instruments);
       const drainMs = options.drainMs ?? DRAIN_MS;
       const supervisor = await openSupervisor({
-        program: programOf(PROGRAM),
+        program: programUrl(PROGRAM),
         count,
         version: settings.version,
         env,
@@ -279,9 +279,11 @@ export function createFleet(started: NodeFile): Fleet {
         async callModel(question, until, tracer) {
           const [worker] = supervisor.serving();
           if (worker === undefined) throw new Error("no worker serves");
-          return (await worker.channel.ask("call_model", { question, place: tracer?.place }, until)) as Awaited<
-            ReturnType<DataPlane["callModel"]>
-          >;
+          return (await worker.channel.ask(
+            "call_model",
+            { question, place: tracer?.questionContext },
+            until,
+          )) as Awaited<ReturnType<DataPlane["callModel"]>>;
         },
         answer: (question) => askAll(others(), question),
       };

@@ -8,9 +8,9 @@ import {
   type Instruments,
   Lifetime,
   type Log,
-  nativeCallsEnded,
-  type QuestionPlace,
+  type QuestionContext,
   systemClock,
+  waitForNativeCalls,
 } from "../../../base/index.ts";
 import { type Accepted, createMetrics } from "../../dataplane/index.ts";
 import type { SessionAnswer } from "../../snapshot/index.ts";
@@ -61,7 +61,7 @@ export function runWorker({ channel, env, log }: WorkerOptions, exit: () => void
   const traffic = countTraffic(channel, () => plane);
   channel.answer("drain", async () => {
     await owner.close();
-    await nativeCallsEnded(NATIVE_CALLS_MS);
+    await waitForNativeCalls(NATIVE_CALLS_MS);
   });
   channel.on("exit", exit);
 }
@@ -69,7 +69,7 @@ export function runWorker({ channel, env, log }: WorkerOptions, exit: () => void
 /** Call of a model by a detector of the node process, through a worker's provider. */
 interface CallOfNode {
   readonly question: Parameters<DataPlane["callModel"]>[0];
-  readonly place?: QuestionPlace;
+  readonly place?: QuestionContext;
 }
 
 async function openParts(

@@ -1,5 +1,5 @@
 /** Settings that a worker receives once, and the number of workers. */
-import { allottedCores, allottedMemory } from "../../../base/index.ts";
+import { allottedCores, allottedMemoryBytes } from "../../../base/index.ts";
 import type { NodeFile } from "../../core/config/index.ts";
 import { DEFAULT_MEMORY_BYTES } from "../../dataplane/index.ts";
 import { DEFAULT_ADMISSION } from "../../memory/index.ts";
@@ -45,7 +45,7 @@ const WORKER_MEMORY = 128 * 2 ** 20;
 /** Returns the number of data plane processes; 1 means that the node process serves itself. Throws `ConfigurationRefused`. */
 export function workersIn(
   env: Readonly<Record<string, string | undefined>>,
-  { cores = allottedCores(), memory = allottedMemory() } = {},
+  { cores = allottedCores(), memory = allottedMemoryBytes() } = {},
 ): number {
   const text = env["GATEWAY_WORKERS"] ?? "";
   // Memory limits the number, so that the kernel does not kill a small container.

@@ -3,7 +3,7 @@
  * address, no header and no text of the provider, which may quote a key.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import { anySignal, formatDuration, wireReason } from "../../../base/index.ts";
+import { anySignal, connectionErrorText, formatDuration } from "../../../base/index.ts";
 import type { GuardedAnswer, GuardedRequest } from "../../credentials/index.ts";
 
 /** Timeout of one request, including the connection, in milliseconds. */
@@ -107,7 +107,7 @@ function retryAfterIn(value: string | undefined, nowMs: number): number | undefi
 
 /** Returns the message of an error. Messages of the dialer contain no address; others may quote what was sent. */
 function wordsOf(error: unknown): string {
-  const reason = wireReason(error);
+  const reason = connectionErrorText(error);
   if (reason !== undefined) {
     return reason.startsWith("UND_ERR_INVALID_ARG") ? "`admin_key` cannot be sent in a header" : reason;
   }

@@ -9,7 +9,7 @@
 
 import { type HrTime, ValueType } from "@opentelemetry/api";
 import { core, metrics, resources } from "@opentelemetry/sdk-node";
-import type { HistogramSeries, Instruments, Reading } from "../../../base/index.ts";
+import type { HistogramSeries, InstrumentReading, Instruments } from "../../../base/index.ts";
 
 type Point<Value> = metrics.DataPoint<Value>;
 
@@ -36,7 +36,7 @@ export function producerOf({ instruments, sample, scope, now }: ProducerOptions)
   };
 }
 
-function metricOf(reading: Reading, startTime: HrTime, endTime: HrTime): metrics.MetricData {
+function metricOf(reading: InstrumentReading, startTime: HrTime, endTime: HrTime): metrics.MetricData {
   const base = {
     descriptor: {
       name: reading.name,

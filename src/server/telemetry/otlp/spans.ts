@@ -20,12 +20,12 @@ import {
 import { core } from "@opentelemetry/sdk-node";
 import type {
   AttemptSpan,
+  AttemptStart,
   AttemptTracer,
-  QuestionPlace,
+  QuestionContext,
   QuestionTracer,
   SpanAttributes,
   SpanNaming,
-  StartedAttempt,
 } from "../../../base/index.ts";
 import { carryContext, traceparentOf } from "./trace-context.ts";
 
@@ -67,7 +67,7 @@ export interface Tracing {
   start(request: StartedRequest): RequestSpan;
   inspected(exchange: StartedExchange): ExchangeSpan;
   /** Returns a tracer that continues a trace of another process of this node. */
-  questionAt(place: QuestionPlace): AttemptTracer;
+  questionAt(place: QuestionContext): AttemptTracer;
 }
 
 interface EndedInspection {
@@ -98,11 +98,11 @@ export function createTracing(tracer: Tracer, { propagates }: { readonly propaga
       let attempts = 0;
       return {
         inspection,
-        attempt(started) {
+        startAttempt(started) {
           attempts++;
           return attemptOf(started, attempts, undefined);
         },
-        question,
+        tracerForDetector: question,
         end: (ended) => endRequest(span, method, attempts, ended),
       };
     },
@@ -114,7 +114,7 @@ export function createTracing(tracer: Tracer, { propagates }: { readonly propaga
         "network.peer.address": peer,
       };
       const { span, inspection, question } = opened(`inspect ${route}`.trimEnd(), attributes, traceparent);
-      return { inspection, question, end: (refused) => endExchange(span, refused) };
+      return { inspection, tracerForDetector: question, end: (refused) => endExchange(span, refused) };
     },
     questionAt({ detector, traceparent, isContinued }) {
       const parent = core.parseTraceParent(traceparent);
@@ -127,12 +127,12 @@ export function createTracing(tracer: Tracer, { propagates }: { readonly propaga
    * Returns a function that starts attempts below a span. `isContinued`: upstreams are sent this context instead of the client's.
    */
   function below(context: Context, isContinued: boolean) {
-    return (started: StartedAttempt, at: number, detector: string | undefined): AttemptSpan => {
+    return (started: AttemptStart, at: number, detector: string | undefined): AttemptSpan => {
       const attemptSpan = startAttempt(tracer, context, { ...started, detector }, at, addressOf(started.origin));
       return {
-        carry: (headers) =>
+        injectContext: (headers) =>
           propagates ? carryContext(headers, traceparentOf(attemptSpan.spanContext()), isContinued) : headers,
-        end: (outcome, status, learnt) => endAttempt(attemptSpan, outcome, status, learnt),
+        end: (outcome, status, responseAttributes) => endAttempt(attemptSpan, outcome, status, responseAttributes),
       };
     };
   }
@@ -140,7 +140,7 @@ export function createTracing(tracer: Tracer, { propagates }: { readonly propaga
   function questionOf(detector: string, attemptOf: ReturnType<typeof below>): AttemptTracer {
     let asked = 0;
     return {
-      attempt(started) {
+      startAttempt(started) {
         asked++;
         return attemptOf(started, asked, detector);
       },
@@ -169,7 +169,7 @@ export function createTracing(tracer: Tracer, { propagates }: { readonly propaga
       },
       question: (detector: string): AttemptTracer => ({
         ...questionOf(detector, attemptOf),
-        place: { detector, traceparent: traceparentOf(span.spanContext()), isContinued },
+        questionContext: { detector, traceparent: traceparentOf(span.spanContext()), isContinued },
       }),
     };
   }
@@ -239,7 +239,7 @@ function endInspection(span: Span, { outcome, code, segments, rules, failed }: E
 function startAttempt(
   tracer: Tracer,
   context: Context,
-  { method, provider, channel, detector, words }: StartedAttempt & { readonly detector: string | undefined },
+  { method, provider, channel, detector, naming }: AttemptStart & { readonly detector: string | undefined },
   attempt: number,
   address: Address,
 ): Span {
@@ -251,10 +251,10 @@ function startAttempt(
     "gateway.channel": channel,
     "gateway.attempt": attempt,
     ...(detector !== undefined && { "gateway.detector": detector }),
-    ...(words !== undefined && mutable(words.attributes)),
+    ...(naming !== undefined && mutable(naming.attributes)),
   };
   if (attempt > 1) attributes["http.request.resend_count"] = attempt - 1;
-  return tracer.startSpan(words?.name ?? method, { kind: SpanKind.CLIENT, attributes }, context);
+  return tracer.startSpan(naming?.name ?? method, { kind: SpanKind.CLIENT, attributes }, context);
 }
 
 /** Returns a mutable copy of attributes, as the library's type requires. */
@@ -263,16 +263,16 @@ const mutable = (attributes: SpanAttributes): Attributes =>
     Object.entries(attributes).map(([name, value]) => [name, typeof value === "object" ? [...value] : value]),
   );
 
-function endAttempt(span: Span, outcome: string, status: number | null, learnt: SpanAttributes = {}): void {
+function endAttempt(span: Span, outcome: string, status: number | null, responseAttributes: SpanAttributes = {}): void {
   if (span.isRecording()) {
-    span.setAttributes(mutable(learnt));
+    span.setAttributes(mutable(responseAttributes));
     span.setAttribute("gateway.outcome", outcome);
     if (status !== null) span.setAttribute("http.response.status_code", status);
     const hasFailed = (outcome !== "answered" && outcome !== "abandoned") || (status ?? 0) >= 400;
     if (hasFailed) {
       span.setAttribute("error.type", status !== null && status >= 400 ? String(status) : outcome);
       span.setStatus({ code: SpanStatusCode.ERROR });
-    } else if (learnt["error.type"] !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
+    } else if (responseAttributes["error.type"] !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
   }
   span.end();
 }

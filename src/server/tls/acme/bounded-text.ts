@@ -1,5 +1,5 @@
 /** Shortens messages of remote servers and of the system, for the log and for operators. */
-import { wireReason } from "../../../base/index.ts";
+import { connectionErrorText } from "../../../base/index.ts";
 
 const MAX_LENGTH = 300;
 
@@ -29,7 +29,7 @@ export function systemErrorText(error: unknown): string {
     const known = TLS.get(code);
     if (known !== undefined) return known;
   }
-  const words = wireReason(error);
+  const words = connectionErrorText(error);
   if (words !== undefined) return words;
   return error instanceof Error ? remoteText(error.message) : "unknown error";
 }

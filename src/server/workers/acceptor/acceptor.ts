@@ -7,12 +7,12 @@ import { lookup } from "node:dns/promises";
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import {
-  connectionsBegin,
   descriptorsLeft,
   formatAddress,
   type Instruments,
   type Log,
   parseAddress,
+  recordBaselineDescriptors,
   stopAccepting,
 } from "../../../base/index.ts";
 import { refuseConnection } from "../../dataplane/index.ts";
@@ -224,7 +224,7 @@ export async function openAcceptor(
       assignWaiting();
     },
     async listen() {
-      connectionsBegin();
+      recordBaselineDescriptors();
       await listening(server, host, port);
       // Accepting fails, for example, when no descriptor is free. The listener stays open and accepts again later.
       server.on("error", (error) => log.warn("data plane failed to accept", { error }));

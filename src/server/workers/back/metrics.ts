@@ -4,9 +4,9 @@
  */
 import {
   addReadings,
+  type InstrumentReading,
   type Instruments,
   type MergedInstruments,
-  type Reading,
   type ReadingSource,
 } from "../../../base/index.ts";
 import type { Channel } from "../channel/index.ts";
@@ -27,7 +27,7 @@ const OF_NODE: ReadonlySet<string> = new Set([
 
 /** Sends the metrics of a worker. Returns a function that stops it after a last report. */
 export function sendMetrics(channel: Channel, instruments: Pick<Instruments, "read">): () => void {
-  const read = (): readonly Reading[] => instruments.read().filter(({ name }) => !OF_NODE.has(name));
+  const read = (): readonly InstrumentReading[] => instruments.read().filter(({ name }) => !OF_NODE.has(name));
   const sendNow = (): void => channel.send("metrics", read());
   const timer = setInterval(sendNow, EVERY_MS).unref();
   channel.answer("metrics.now", read);
@@ -39,19 +39,19 @@ export function sendMetrics(channel: Channel, instruments: Pick<Instruments, "re
 
 /** Receives the metrics of a worker. Returns a function that must be called after the worker's last output was read. */
 export function takeMetrics(channel: Channel, instruments: MergedInstruments): () => void {
-  let last: readonly Reading[] = [];
+  let last: readonly InstrumentReading[] = [];
   const source: ReadingSource = {
     read: () => last,
     async refresh() {
-      last = (await channel.ask("metrics.now", null, AbortSignal.timeout(SCRAPE_MS))) as readonly Reading[];
+      last = (await channel.ask("metrics.now", null, AbortSignal.timeout(SCRAPE_MS))) as readonly InstrumentReading[];
     },
   };
   channel.on("metrics", (readings) => {
-    last = readings as readonly Reading[];
+    last = readings as readonly InstrumentReading[];
   });
-  const leave = instruments.join(source);
+  const leave = instruments.addSource(source);
   return () => {
     leave();
-    instruments.keep(addReadings([], last));
+    instruments.addDeparted(addReadings([], last));
   };
 }

@@ -2,7 +2,7 @@
  * Shares fetches between all processes of a node: the first process that asks fetches, and the others wait for its result. The
  * node keeps a result for as long as its fetcher specified. Source: hot-path reference, 3 (token caches).
  */
-import { type FetchShared, fetchAlone, type SharedValue } from "../../../base/index.ts";
+import { type FetchShared, fetchUnshared, type SharedValue } from "../../../base/index.ts";
 import type { Channel } from "../channel/index.ts";
 
 /**
@@ -38,7 +38,7 @@ export function fetchThrough(channel: Channel): FetchShared {
       answer = (await channel.ask("fetch", { key, after } satisfies Question, AbortSignal.timeout(WAIT_MS))) as Answer;
     } catch {
       // The node process is busy or has exited, or the fetching process hangs. Since a request waits, this process fetches alone.
-      return await fetchAlone(key, after, fetch);
+      return await fetchUnshared(key, after, fetch);
     }
     if (!("turn" in answer)) return { ...(answer as SharedValue<never>), isOwn: false };
     const number = answer.turn;

@@ -94,7 +94,7 @@ export async function openIntake({ trail, workers, dir, recorded }: OpenIntakeOp
       const limit = setTimeout(onClosed, CLOSE_LIMIT_MS);
       await closed;
       clearTimeout(limit);
-      await thread.end();
+      await thread.terminate();
       remove();
     },
   };

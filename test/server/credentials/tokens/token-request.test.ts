@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { fetchAlone } from "../../../../src/base/index.ts";
+import { fetchUnshared } from "../../../../src/base/index.ts";
 import { guardedLookup, isForbiddenAddress } from "../../../../src/server/credentials/guarded-lookup.ts";
 import { clientCredentials, TokenUnavailable } from "../../../../src/server/credentials/tokens/client-credentials.ts";
 import { requestShared } from "../../../../src/server/credentials/tokens/shared-token.ts";
@@ -33,7 +33,7 @@ const credential = (facts: Partial<ClientCredential> = {}): ClientCredential => 
   ...facts,
 });
 const fetching = (facts?: Partial<ClientCredential>) =>
-  clientCredentials(credential(facts), { dialler, request: requestShared(fetchAlone, () => NOW), now: () => NOW });
+  clientCredentials(credential(facts), { dialler, request: requestShared(fetchUnshared, () => NOW), now: () => NOW });
 
 const JSON_TYPE = ["Content-Type: application/json"];
 const answers = (body: unknown, status = 200, headers: readonly string[] = JSON_TYPE): void => {

@@ -61,7 +61,7 @@ function seriesValue(instruments: Instruments, name: string, signal: string): nu
 /** Traces a request with one attempt, from beginning to end. */
 export function trace(otlp: Otlp, route = "chat_completions"): void {
   const span = otlp.tracing?.start({ method: "POST", scheme: "http", traceparent: undefined });
-  const attempt = span?.attempt({ method: "POST", provider: "p", channel: "c", origin: "https://api.example" });
+  const attempt = span?.startAttempt({ method: "POST", provider: "p", channel: "c", origin: "https://api.example" });
   attempt?.end("answered", 200);
   span?.end({ labels: { route, provider: "p", model: "m" }, status: 200, code: "" });
 }

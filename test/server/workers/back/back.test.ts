@@ -200,7 +200,7 @@ test("the label limit of one instrument applies over all workers, and the rest c
     const instruments = createInstruments();
     const family = instruments.counter("c_total", "C.", ["l"]);
     for (let at = 0; at < 1_000; at += 1) family.with(`${worker} ${at}`).inc();
-    node.keep(instruments.read());
+    node.addDeparted(instruments.read());
   }
   const [reading] = node.read();
   assert.ok(reading?.kind === "counter");

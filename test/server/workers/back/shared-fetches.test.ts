@@ -1,14 +1,14 @@
 /** Fetches made once for all processes of a node. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Shareable } from "../../../../src/base/index.ts";
+import type { FetchedValue } from "../../../../src/base/index.ts";
 import { fetchThrough, openSharedFetches } from "../../../../src/server/workers/index.ts";
 import { eventually } from "../../../e2e/support/wait.ts";
 import { openPair, type Pair } from "../support/pair.ts";
 
 interface Fetching {
   readonly by: string;
-  readonly give: (what: Shareable<string>) => void;
+  readonly give: (what: FetchedValue<string>) => void;
   readonly fail: (error: Error) => void;
 }
 

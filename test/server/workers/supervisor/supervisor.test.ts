@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { createInstruments, type Log, type LogFields, nullLog, programOf } from "../../../../src/base/index.ts";
+import { createInstruments, type Log, type LogFields, nullLog, programUrl } from "../../../../src/base/index.ts";
 import {
   openLife,
   openSupervisor,
@@ -15,7 +15,7 @@ import {
 import { eventually } from "../../../e2e/support/wait.ts";
 
 const here = (name: string): URL => new URL(name, import.meta.url);
-const PROGRAM = programOf({ source: here("./program.ts"), built: here("./program.js") });
+const PROGRAM = programUrl({ source: here("./program.ts"), built: here("./program.js") });
 
 const NOW = Date.parse("2026-11-28T12:00:00Z");
 

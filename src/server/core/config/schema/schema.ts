@@ -12,7 +12,7 @@
 import {
   type Format as AnyFormat,
   type Keys,
-  type Marked,
+  type KeysWithPresence,
   type ObjectOf,
   objectJson,
   type Schema,
@@ -116,7 +116,7 @@ export const object = <const K extends Keys>(
   description: string,
   keys: K,
   { exclusive, oneOf, together, examples }: ObjectRules = {},
-): Schema<ObjectOf<K, Exclude<keyof K, Marked<K, "required" | "default">>>> => {
+): Schema<ObjectOf<K, Exclude<keyof K, KeysWithPresence<K, "required" | "default">>>> => {
   const { name } = keys;
   const described =
     name === undefined ? keys : { ...keys, name: { ...name, ...withoutReferences(name as Schema<string>) } };

@@ -1,6 +1,6 @@
 /** Checks rules against the ensemble, and reports rules that would do nothing, leak, or refuse everything. */
 
-import { nearest } from "../../../../base/index.ts";
+import { closestName } from "../../../../base/index.ts";
 import type { Expression, Mention } from "../../cel/index.ts";
 import {
   CATEGORIES,
@@ -341,6 +341,6 @@ function unknown(
     return undefined;
   }
   if (elsewhere !== undefined) return `no ${what} \`${text}\`; \`${elsewhere}\` does: name it in \`requires\``;
-  const guess = nearest(text, names);
+  const guess = closestName(text, names);
   return `no ${what} \`${text}\`${guess === undefined ? "" : `, did you mean \`${guess}\`?`}`;
 }

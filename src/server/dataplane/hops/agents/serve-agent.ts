@@ -5,7 +5,7 @@
 import { hash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { performance } from "node:perf_hooks";
-import { GatewayError, untilDone } from "../../../../base/index.ts";
+import { awaitCompletion, GatewayError } from "../../../../base/index.ts";
 import { type Caller, credentialOf, presentedOf } from "../../../auth/index.ts";
 import { decode } from "../../../coding/index.ts";
 import type { Occasion } from "../../../core/guardrails/index.ts";
@@ -345,7 +345,7 @@ function forwardCall(
         () => failureAttributes(called?.failure),
       ),
   };
-  return untilDone((done) => forward(options, done));
+  return awaitCompletion((done) => forward(options, done));
 }
 
 /**

@@ -2,7 +2,7 @@
  * Forwards an admitted request: builds the candidates, measures each attempt, and assembles the stages that an answer passes on
  * its way to the client.
  */
-import type { Done } from "../../../../base/index.ts";
+import type { CompletionCallback } from "../../../../base/index.ts";
 import { type Dialect, type Route, responsesFailure, type StreamTranslation } from "../../../core/dialects/index.ts";
 import type { Holding } from "../../../memory/index.ts";
 import type { Snapshot } from "../../../snapshot/index.ts";
@@ -69,7 +69,7 @@ type Client = (isTranslated: boolean, remembering?: Remembering) => Downstream;
  * Forwards the request. `over` is called once: when the answer was delivered and inspected, when the client left, or with the
  * refusal.
  */
-export function forwardTo(admitted: AdmittedList, forwarding: Forwarding, over: Done): void {
+export function forwardTo(admitted: AdmittedList, forwarding: Forwarding, over: CompletionCallback): void {
   const { exchange, downstream, target, meter, use, ports, answering } = forwarding;
   const { report, upstream } = exchange;
   let measured: ProviderStatistics | undefined;

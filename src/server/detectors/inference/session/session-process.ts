@@ -2,7 +2,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { EventEmitter } from "node:events";
 import { fileURLToPath } from "node:url";
-import { programOf } from "../../../../base/index.ts";
+import { programUrl } from "../../../../base/index.ts";
 import type { SessionSpec, SessionWorker, ToSession } from "./session-protocol.ts";
 
 /** Heap limit in MiB, which applies to objects and not to tensors and weights. */
@@ -36,7 +36,7 @@ function watch(child: ChildProcess): void {
 
 export function startSessionProcess(spec: SessionSpec): SessionWorker {
   const env = Object.fromEntries(PASSED.map((name) => [name, process.env[name]]));
-  const child = fork(fileURLToPath(programOf(PROGRAM)), {
+  const child = fork(fileURLToPath(programUrl(PROGRAM)), {
     env,
     execArgv: ["--enable-source-maps", `--max-old-space-size=${MAX_HEAP}`],
     serialization: "advanced",

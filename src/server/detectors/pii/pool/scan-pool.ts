@@ -123,7 +123,7 @@ export function createScanPool(options: PoolOptions = {}): ScanPool {
     clearTimeout(one.idle);
     one.part = part;
     one.begun = performance.now();
-    one.thread.hold(true);
+    one.thread.keepProcessAlive(true);
     teach(one, scan);
     one.thread.post({ kind: "scan", scan, texts: part.texts });
   };
@@ -134,7 +134,7 @@ export function createScanPool(options: PoolOptions = {}): ScanPool {
     one.idle = setTimeout(() => {
       if (working.size === 1 && sources.size > 0) return;
       working.delete(one);
-      void one.thread.end();
+      void one.thread.terminate();
     }, idleMs).unref();
   };
 
@@ -149,7 +149,7 @@ export function createScanPool(options: PoolOptions = {}): ScanPool {
   const answered = (one: Working, answer: FromScanner): void => {
     if (one.isStopped) return;
     const part = rest(one);
-    one.thread.hold(false);
+    one.thread.keepProcessAlive(false);
     backoffMs = FIRST_BACKOFF_MS;
     dispatch();
     if (one.part === undefined) rested(one);
@@ -199,7 +199,7 @@ export function createScanPool(options: PoolOptions = {}): ScanPool {
       if (one.part?.call !== call || one.isStopped) continue;
       one.grace = setTimeout(() => {
         one.isStopped = true;
-        void one.thread.end();
+        void one.thread.terminate();
       }, graceMs).unref();
     }
   };
@@ -252,7 +252,7 @@ export function createScanPool(options: PoolOptions = {}): ScanPool {
       for (const { part, thread, idle } of working) {
         clearTimeout(idle);
         part?.call.settle(new DetectorError("failed", "the gateway is stopping"));
-        void thread.end();
+        void thread.terminate();
       }
       for (let part = queue.next(true); part !== undefined; part = queue.next(true)) {
         part.call.settle(new DetectorError("failed", "the gateway is stopping"));

@@ -20,6 +20,6 @@ const MODULE = {
 export const startScanThread: StartScanThread = (listener) => {
   const options = { argv: [], stdin: false, resourceLimits: LIMITS };
   const thread = openThread<ToScanner, FromScanner>(MODULE, options, listener);
-  thread.hold(false);
+  thread.keepProcessAlive(false);
   return thread;
 };

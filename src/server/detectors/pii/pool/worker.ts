@@ -1,5 +1,5 @@
 /** Thread that scans long texts with the recognizers of each configuration that uses it. */
-import { inSlices, threadCaller } from "../../../../base/index.ts";
+import { runInSlices, threadCaller } from "../../../../base/index.ts";
 import { MOST_RAW_FINDINGS } from "../../../core/guardrails/index.ts";
 import { compilePii } from "../compile-pii.ts";
 import type { Scan } from "../pii-scan.ts";
@@ -16,7 +16,7 @@ onMessage((message) => {
     if (compiled.kind !== "compiled") return;
     const { recognizers, scan } = compiled;
     scans.set(message.scan, scan);
-    inSlices(warmUp(recognizers, scan), () => scans.get(message.scan) !== scan);
+    runInSlices(warmUp(recognizers, scan), () => scans.get(message.scan) !== scan);
   } else if (message.kind === "forget") scans.delete(message.scan);
   else {
     const answer = answerTo(scans.get(message.scan), message.texts);

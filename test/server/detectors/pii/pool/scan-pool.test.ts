@@ -130,7 +130,7 @@ test("if a thread dies its text fails, others continue, and it is replaced with 
     const reading = read([ofUnits(24 << 20)]);
     const other = round === 3 ? read([ofUnits(3_000)]) : undefined;
     await eventually("a thread", () => threads.length === round);
-    threads.at(-1)?.end();
+    threads.at(-1)?.terminate();
     await assert.rejects(reading, isError("failed"));
     if (other !== undefined) assert.equal((await within("the other text", other, 30_000)).length, 1);
   }

@@ -1,6 +1,6 @@
 /** Type of cross-checks, and messages that several of them share. */
 
-import { nearest } from "../../../../../base/index.ts";
+import { closestName } from "../../../../../base/index.ts";
 import { type Path, type Problem, type ProblemAt, shown } from "../../problem.ts";
 import type { Deployment } from "../deployment.ts";
 
@@ -23,7 +23,7 @@ export const COMPARED_NAMES = 500;
  */
 export function unknownName(what: string, found: string, known: Iterable<string>, owner = "this document"): string {
   const names = [...new Set(known)];
-  const meant = nearest(found, names.slice(0, COMPARED_NAMES));
+  const meant = closestName(found, names.slice(0, COMPARED_NAMES));
   if (meant !== undefined) return `${shown(found)} is no ${what} of ${owner}; did you mean ${shown(meant)}?`;
   return `this names no ${what} of ${owner}, ${names.length === 0 ? "which has none" : `which has ${listed(names)}`}`;
 }

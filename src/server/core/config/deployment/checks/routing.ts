@@ -1,6 +1,6 @@
 /** Checks of routing: the default provider, models that two providers claim, and models that no provider claims. */
 
-import { nearest } from "../../../../../base/index.ts";
+import { closestName } from "../../../../../base/index.ts";
 import { type Path, type Problem, shown } from "../../problem.ts";
 import { type ProviderConfig, providerName } from "../providers.ts";
 import { type Check, COMPARED_NAMES, unknownName } from "./check.ts";
@@ -109,7 +109,7 @@ export const checkAllowedModels: Check = ({ default_provider, providers, profile
   return (profiles ?? []).flatMap(({ allowed_models = [] }, at) =>
     allowed_models.flatMap((model, position) => {
       if (isRouted(model)) return [];
-      const meant = nearest(model, [...claims].slice(0, COMPARED_NAMES));
+      const meant = closestName(model, [...claims].slice(0, COMPARED_NAMES));
       const hint = meant === undefined ? "" : `; did you mean ${shown(meant)}?`;
       const message = `allows nothing: no provider lists such a model, and there is no \`default_provider\`${hint}`;
       return [problem(["profiles", at, "allowed_models", position], message, "warning")];
