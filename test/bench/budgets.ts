@@ -71,7 +71,7 @@ const spendingOf = (bucket: string, more: Partial<Spending["rule"]> = {}): Spend
   bucket,
   like: "team\0chat_completions\0m",
   at: { model: "m", backend: "p" },
-  demand: { kind: "tokens", bounds: { input: 800, output: 400, isOutputStated: true } },
+  demand: { kind: "tokens", bounds: { input: 800, output: 400, hasOutputLimit: true } },
 });
 
 /** Microseconds of this thread per request, the best of some rounds; and the number of waits. */

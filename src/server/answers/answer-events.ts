@@ -78,7 +78,7 @@ export class AnswerEvents {
       if (done instanceof Promise) last = done;
     };
     const stream = this.#stream;
-    this.#splitter.each(
+    this.#splitter.visitEvents(
       chunk,
       (event) => note(stream.push(event)),
       (bytes, at) => {

@@ -22,7 +22,7 @@ export const SIGN_OF_LIFE = Buffer.from(":\n\n");
  * comments, ids and invalid lines, but a client that prints the bytes does. They are left out if a rule would rewrite them.
  */
 export function inspectAside(event: SseEvent, answer: JudgedAnswer): Later<SseEvent | undefined> {
-  const { aside = "", bytes, data, event: name } = event;
+  const { otherLines: aside = "", bytes, data, event: name } = event;
   if (data === undefined && bytes.length > MAX_EVENT_BYTES) throw new UnreadableAnswer("an event is too long");
   const isNamed = EVENT_NAME.test(name);
   if (isNamed && (aside === "" || /^:\s*$/.test(aside))) return event;
@@ -34,13 +34,13 @@ export function inspectAside(event: SseEvent, answer: JudgedAnswer): Later<SseEv
 }
 
 function withoutAside({ data }: SseEvent, event: string): SseEvent {
-  if (data === undefined) return { bytes: SIGN_OF_LIFE, event: "", data, aside: ":" };
+  if (data === undefined) return { bytes: SIGN_OF_LIFE, event: "", data, otherLines: ":" };
   const lines = data.split("\n").map((line) => `data: ${line}\n`);
   return {
     bytes: Buffer.from(`${event === "" ? "" : `event: ${event}\n`}${lines.join("")}\n`),
     event,
     data,
-    aside: "",
+    otherLines: "",
   };
 }
 

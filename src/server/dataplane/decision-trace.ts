@@ -2,7 +2,7 @@
  * Collects the inputs of the decisions about a request, so that a configuration change can be rehearsed on past requests. It
  * contains names and counts, but no text, argument or header value, and does not keep the request's body in memory.
  */
-import { type Dialect, mayNameBatch, type Route } from "../core/dialects/index.ts";
+import { type Dialect, mayBeForBatch, type Route } from "../core/dialects/index.ts";
 import type { Annotation, Segment } from "../core/guardrails/index.ts";
 import { FACT, findingKey, findingsText, type RecordedRequest } from "../core/rehearsal/index.ts";
 import type { Charge } from "./budgets/index.ts";
@@ -151,7 +151,7 @@ function factsOf({ plain, query, isJson, contentType, fallbacks, isUnread, route
   if (query !== "" || (isJson && !JSON_TYPE.test(contentType))) facts |= FACT.mayNameOthers;
   if (fallbacks.length > 0) facts |= FACT.hasFallbacks;
   if (isUnread) facts |= FACT.isUnread;
-  if (route.model === "batch" || (mayNameBatch(route) && (plain.length > 0 || query !== ""))) facts |= FACT.isBatch;
+  if (route.model === "batch" || (mayBeForBatch(route) && (plain.length > 0 || query !== ""))) facts |= FACT.isBatch;
   if (thread !== "none") facts |= FACT.usesThread;
   return facts;
 }

@@ -1,7 +1,7 @@
 /** Finds the route of a request by its request line and headers. A target that could be read in two ways is refused. */
 import type { IncomingMessage } from "node:http";
 import { GatewayError } from "../../base/index.ts";
-import { type Dialect, findRoute, isOtherProtocol, isReadAlike, wrongPathMessage } from "../core/dialects/index.ts";
+import { type Dialect, findRoute, isHttpOnly, isReadAsOneRoute, wrongPathMessage } from "../core/dialects/index.ts";
 import type { Place } from "./hops/model/address.ts";
 
 /**
@@ -14,7 +14,7 @@ export function locate(method: string, request: IncomingMessage): Place {
   const path = mark < 0 ? url : url.slice(0, mark);
   // An absolute-form target names a host, and a fragment or an ambiguous path may name another path: the client may choose
   // neither.
-  if (!path.startsWith("/") || path.includes("#") || !isReadAlike(method, path)) {
+  if (!path.startsWith("/") || path.includes("#") || !isReadAsOneRoute(method, path)) {
     throw new GatewayError("invalid_request", `The request target must be a plain absolute path.${adviceOn(path)}`);
   }
   if (!namesOneHost(request)) throw new GatewayError("invalid_request", "The request must have one Host header.");
@@ -22,7 +22,7 @@ export function locate(method: string, request: IncomingMessage): Place {
   if (countOf(request, "content-type") > 1) {
     throw new GatewayError("invalid_request", "The request must have at most one Content-Type header.");
   }
-  if (method === "UPGRADE" && isOtherProtocol(path)) throw notCarried();
+  if (method === "UPGRADE" && isHttpOnly(path)) throw notCarried();
   const route = findRoute(method, path);
   if (route === undefined) throw new GatewayError("not_found", wrongPathMessage(request.method ?? "GET", path));
   return {

@@ -10,7 +10,7 @@ import type { Caller } from "../auth/index.ts";
 import { decode } from "../coding/index.ts";
 import { NOT_A_POST } from "../core/agents/index.ts";
 import type { Crossing } from "../core/cross-origin/index.ts";
-import { mayNameBatch, responsesFailure, wrongPathMessage } from "../core/dialects/index.ts";
+import { mayBeForBatch, responsesFailure, wrongPathMessage } from "../core/dialects/index.ts";
 import { Holding } from "../memory/index.ts";
 import type { Guard, Snapshot } from "../snapshot/index.ts";
 import { readBody } from "./body.ts";
@@ -285,7 +285,7 @@ class Serving {
     const { place, effective, original, snapshot, guard } = call;
     const { "content-encoding": encoding } = this.#exchange.request.headers;
     const isRead =
-      guard !== undefined || place.route.model !== "none" || (effective.isRestricted && mayNameBatch(place.route));
+      guard !== undefined || place.route.model !== "none" || (effective.isRestricted && mayBeForBatch(place.route));
     if (encoding === undefined || encoding.toLowerCase() === "identity" || !isRead) {
       this.#address(original, call);
       return;

@@ -86,7 +86,7 @@ export async function serveUpgrade(
   // `AbortSignal.any` is not used: on Node 20 a combined signal stays in memory as long as the longest-lived of its sources.
   const stop = (): void => ending.abort();
   const stopUnlessBusy = (): void => {
-    if (draining.aborted && !work.isUnderWay) stop();
+    if (draining.aborted && !work.isInProgress) stop();
   };
   const facts = beginFacts(ports, ports.snapshot());
   facts.hop = "websocket";

@@ -2,7 +2,7 @@
 import { asRefusal, cutText, escapeControls, GatewayError } from "../../base/index.ts";
 import { layersIn, type Peeled, peel } from "../coding/index.ts";
 import { a2aFault, type ProxiedShape } from "../core/agents/index.ts";
-import { mayNameBatch, namesBatch, type Route, unreadTexts } from "../core/dialects/index.ts";
+import { isForBatch, mayBeForBatch, type Route, uninspectedReason } from "../core/dialects/index.ts";
 import {
   changesOf,
   createRewriting,
@@ -108,7 +108,7 @@ async function inspected({ headers, body, room }: WholeRequest, judging: Judging
     const { plain, encode } = await decompressed(
       headers,
       body,
-      guard.inspectsBody || routes.some(mayNameBatch),
+      guard.inspectsBody || routes.some(mayBeForBatch),
       room,
       holding,
     );
@@ -235,13 +235,13 @@ export const factsOf = (direction: Direction, { model, route, method, name }: On
 const BY = { kind: "guardrail", name: "sessions and batches are not inspected" } as const;
 
 const unread = (route: Route): GatewayError =>
-  new GatewayError("policy_denied", `Guardrails apply here, and ${unreadTexts(route)}`, { by: BY });
+  new GatewayError("policy_denied", `Guardrails apply here, and ${uninspectedReason(route)}`, { by: BY });
 
 /** Throws if the uploaded file contains batch requests. */
 function refuseBatch(headers: HeaderList, plain: Buffer, routes: readonly Route[]): void {
   const contentType = headerValue(headers, "content-type");
   const upload = { query: queryOf(headers), contentType, plain };
-  const naming = routes.find((route) => namesBatch({ ...upload, route }));
+  const naming = routes.find((route) => isForBatch({ ...upload, route }));
   if (naming !== undefined) throw unread(naming);
 }
 

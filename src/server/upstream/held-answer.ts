@@ -75,7 +75,7 @@ export class HeldAnswer {
 
   /** Returns the data of a last event without its final blank line, or `undefined` if there is none. */
   last(): string | undefined {
-    const last = this.#splitter?.unfinished();
+    const last = this.#splitter?.takeUnfinishedEvent();
     return last !== undefined && tells(last) ? last.data : undefined;
   }
 

@@ -121,7 +121,7 @@ async function driven(
       if (done instanceof Promise) pending.push(done);
     };
     if (isDirect) {
-      splitter.each(
+      splitter.visitEvents(
         chunk,
         (event) => note(stream.push(event)),
         (bytes, at) => {

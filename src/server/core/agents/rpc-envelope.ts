@@ -3,7 +3,7 @@
  * read differently is refused. Source: JSON-RPC 2.0; mcp reference, 8; a2a reference, 5; design decisions, section 7.
  */
 import { isUtf8 } from "node:buffer";
-import { isAlike, memberOf, type Placed, type PlacedMember, placedIn, stringIn } from "../dialects/index.ts";
+import { mayBeReadAs, memberOf, type Placed, type PlacedMember, placedIn, stringIn } from "../dialects/index.ts";
 import type { RpcFault } from "./types.ts";
 
 export const PARSE_ERROR = -32700;
@@ -90,7 +90,7 @@ export function aliasIn(node: Placed | undefined, known: readonly string[]): str
   for (const { name } of node.members) {
     if (known.includes(name)) continue;
     const plain = name.replaceAll("_", "");
-    const alike = known.find((one) => isAlike(plain, one.replaceAll("_", "").toLowerCase()));
+    const alike = known.find((one) => mayBeReadAs(plain, one.replaceAll("_", "").toLowerCase()));
     if (alike !== undefined) return alike;
   }
   return undefined;

@@ -18,7 +18,7 @@ export interface TokenBounds {
   /** `max_tokens` of the request, or else the maximum output of the model. */
   readonly output: number;
   /** True if the request itself bounds its output. */
-  readonly isOutputStated: boolean;
+  readonly hasOutputLimit: boolean;
 }
 
 /**
@@ -59,9 +59,9 @@ export function estimate(
     if (corner.kind === "error") return corner;
     bound = Math.max(bound, corner.units);
   }
-  const hard = bounds.isOutputStated ? bound : Math.min(bound, limit);
+  const hard = bounds.hasOutputLimit ? bound : Math.min(bound, limit);
   const soft = average === undefined ? hard : Math.min(hard, Math.max(1, Math.ceil(average)));
-  if (bounds.isOutputStated) return { kind: "demand", demand: { hard, soft } };
+  if (bounds.hasOutputLimit) return { kind: "demand", demand: { hard, soft } };
   const asText = cost(mostOf({ ...bounds, input: bounds.input / BYTES_A_TOKEN, output: 1 }), at);
   const least = average !== undefined || asText.kind === "error" ? soft : Math.min(hard, Math.max(1, asText.units));
   return { kind: "demand", demand: { hard, soft, least } };

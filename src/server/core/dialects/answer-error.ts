@@ -2,7 +2,7 @@
  * Recognizes an error that a provider sent as an answer: with status 200, or as the first event of a stream. Determines the
  * status that the error should have had. Source: dialects reference, 10.1; shapes seen at compat hosts.
  */
-import { listOf, objectOf, parsedJson, stringOf, type Values } from "./json/json-values.ts";
+import { listOf, objectOf, stringOf, tryParseJson, type Values } from "./json/json-values.ts";
 
 interface AnswerError {
   /** HTTP status that the error should have had, 400 to 599. */
@@ -13,7 +13,7 @@ interface AnswerError {
 const UNKNOWN_STATUS = 502;
 
 /** Statuses by the type, code or status text of an error, in lower case. */
-const STATUSES: ReadonlyMap<string, number> = new Map([
+const STATUS_BY_ERROR_NAME: ReadonlyMap<string, number> = new Map([
   ["invalid_request_error", 400],
   ["invalid_request", 400],
   ["invalid_argument", 400],
@@ -71,14 +71,14 @@ const STATUSES: ReadonlyMap<string, number> = new Map([
 ]);
 
 /** Statuses by the wording of an error that consists of a text only. */
-const PHRASES: readonly (readonly [RegExp, number])[] = [
+const STATUS_BY_PHRASE: readonly (readonly [RegExp, number])[] = [
   [/rate.?limit|too many requests|quota/i, 429],
   [/overloaded|unavailable|capacity|try again/i, 503],
   [/time[d ]?.?out/i, 504],
 ];
 
 /** Members of an answer. An object with one of them is an answer, whatever else it contains. */
-const ANSWERS: readonly string[] = [
+const ANSWER_MEMBERS: readonly string[] = [
   ...["choices", "content", "data", "output", "results", "embedding", "embeddings", "input_tokens", "completion"],
   ...["text", "images", "object", "delta", "response", "content_block", "index", "usage", "candidates"],
 ];
@@ -90,7 +90,7 @@ const MAX_STATUS = 599;
  */
 export function errorInEvent(data: string): AnswerError | undefined {
   const isPlain = !ERROR_NAMES.some((name) => data.includes(name)) && ANSWER_NAMES.some((name) => data.includes(name));
-  return isPlain ? undefined : errorIn(parsedJson(data));
+  return isPlain ? undefined : errorIn(tryParseJson(data));
 }
 
 /** Returns the error that a whole body reports, or `undefined`. */
@@ -98,7 +98,7 @@ export function errorInBody(body: Buffer): AnswerError | undefined {
   // Searching one text is faster than searching the bytes once per name.
   const text = body.toString("latin1");
   const isPlain = !ERROR_NAMES.some((name) => text.includes(name)) && ANSWER_NAMES.some((name) => text.includes(name));
-  return isPlain ? undefined : errorIn(parsedJson(body.toString("utf8").replace(/^\uFEFF/, "")));
+  return isPlain ? undefined : errorIn(tryParseJson(body.toString("utf8").replace(/^\uFEFF/, "")));
 }
 
 /** Names for a cheap check: data without any `ERROR_NAMES` and with one of `ANSWER_NAMES` is not parsed. */
@@ -118,29 +118,29 @@ export function errorIn(value: unknown): AnswerError | undefined {
 function errorMember(body: Values): Values | string | undefined {
   const { error, type, object } = body;
   // Some objects of the API have an error member of their own: a response, a job, a video.
-  const isKept = typeof object === "string" && object !== "error" && !object.startsWith("chat.completion");
-  if (!isKept) {
-    const described = named(error) ?? named(listOf(error)[0]);
+  const isStoredObject = typeof object === "string" && object !== "error" && !object.startsWith("chat.completion");
+  if (!isStoredObject) {
+    const described = errorDescription(error) ?? errorDescription(listOf(error)[0]);
     if (described !== undefined) return described;
   }
   if (type === "error" || object === "error") return body;
   const choice = objectOf(listOf(body["choices"])[0]);
-  const ofChoice = named(choice?.["error"]);
-  if (ofChoice !== undefined) return ofChoice;
+  const choiceError = errorDescription(choice?.["error"]);
+  if (choiceError !== undefined) return choiceError;
   const base = objectOf(body["base_resp"]);
   if (base !== undefined && typeof base["status_code"] === "number" && base["status_code"] !== 0) return base;
-  if (ANSWERS.some((name) => body[name] !== undefined && body[name] !== null)) return undefined;
-  return saysMessage(body) ? body : undefined;
+  if (ANSWER_MEMBERS.some((name) => body[name] !== undefined && body[name] !== null)) return undefined;
+  return hasErrorMessage(body) ? body : undefined;
 }
 
-function named(error: unknown): Values | string | undefined {
+function errorDescription(error: unknown): Values | string | undefined {
   if (typeof error === "string") return error.trim() === "" ? undefined : error;
   const object = objectOf(error);
   return object !== undefined && Object.values(object).some((member) => member !== null) ? object : undefined;
 }
 
 /** Returns whether the body has a member in which hosts without an `error` describe a failure. */
-function saysMessage(body: Values): boolean {
+function hasErrorMessage(body: Values): boolean {
   const { detail, message, msg, errors, error_msg: errorText, error_message: errorMessage, type } = body;
   if (typeof type === "string" && type !== "error") return false; // This is an event of another kind.
   return [detail, message, msg, errors, errorText, errorMessage].some(
@@ -155,19 +155,19 @@ function statusOf(error: Values | string, body: Values): number {
   );
 }
 
-function statusIn(of: Values): number | undefined {
+function statusIn(object: Values): number | undefined {
   for (const name of ["status", "code", "status_code", "statusCode", "http_code", "http_status"]) {
-    const value = of[name];
+    const value = object[name];
     const status = typeof value === "string" && /^[45]\d\d$/.test(value) ? Number(value) : value;
     if (typeof status === "number" && Number.isInteger(status) && status >= 400 && status <= MAX_STATUS) return status;
   }
   return undefined;
 }
 
-function statusByErrorName(of: Values): number | undefined {
+function statusByErrorName(object: Values): number | undefined {
   for (const name of ["type", "code", "status", "__type"]) {
-    const word = stringOf(of[name])?.toLowerCase();
-    const status = word === undefined ? undefined : STATUSES.get(word);
+    const word = stringOf(object[name])?.toLowerCase();
+    const status = word === undefined ? undefined : STATUS_BY_ERROR_NAME.get(word);
     if (status !== undefined) return status;
   }
   return undefined;
@@ -182,4 +182,5 @@ function statusOfMessage(error: Values): number {
   return UNKNOWN_STATUS;
 }
 
-const statusOfPhrase = (text: string): number | undefined => PHRASES.find(([phrase]) => phrase.test(text))?.[1];
+const statusOfPhrase = (text: string): number | undefined =>
+  STATUS_BY_PHRASE.find(([phrase]) => phrase.test(text))?.[1];

@@ -22,8 +22,8 @@ export interface Upload {
  * parts. An unreadable body counts as a batch, since the provider may be able to read it. Returns false without a body, and on
  * every other route.
  */
-export function namesBatch({ route, query, contentType, plain }: Upload): boolean {
-  if (!mayNameBatch(route)) return false;
+export function isForBatch({ route, query, contentType, plain }: Upload): boolean {
+  if (!mayBeForBatch(route)) return false;
   if (query !== "" && parametersNamed(query.slice(1), "purpose").some(({ value }) => isBatch(value))) return true;
   if (plain.length === 0) return false;
   if (isFormEncoded(contentType)) {
@@ -42,14 +42,14 @@ export function namesBatch({ route, query, contentType, plain }: Upload): boolea
 }
 
 /** Returns why guardrails refuse requests of the route, and what to do instead, as the end of a sentence. */
-export function unreadTexts({ name, guard }: Pick<Route, "name" | "guard">): string {
+export function uninspectedReason({ name, guard }: Pick<Route, "name" | "guard">): string {
   if (guard === "grants_credential" || name === "realtime_calls")
     return `what the ${name} route opens is not inspected: connect to /v1/realtime instead.`;
   return `the texts that a model is given through the ${name} route are not inspected: send them as single requests instead.`;
 }
 
 /** Returns whether a request of the route may name a batch, so that its body must be read. */
-export function mayNameBatch({ name }: Pick<Route, "name">): boolean {
+export function mayBeForBatch({ name }: Pick<Route, "name">): boolean {
   return name === "files" || name === "uploads";
 }
 

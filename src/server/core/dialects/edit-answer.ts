@@ -35,37 +35,37 @@ const EVENT_END = Buffer.from("}\n\n");
  * end the stream. `text` is the chunk with one character per byte: searching one text is faster than searching the bytes
  * repeatedly.
  */
-export function tellsNoUsage(chunk: Buffer, text: string = chunk.toString("latin1")): boolean {
-  return endsEvent(chunk) && !mayTellUsage(text) && !text.includes("[DONE]") && !text.includes('"error"');
+export function hasNoUsage(chunk: Buffer, text: string = chunk.toString("latin1")): boolean {
+  return endsWithBlankLine(chunk) && !mayTellUsage(text) && !text.includes("[DONE]") && !text.includes('"error"');
 }
 
 /**
  * Rewrites whole events without parsing them. Returns `undefined` if that is not possible. Usual events are unchanged, or lose
  * a `"usage":null` at their end; that member belongs to the outermost object because the brackets after it close the event.
  */
-export function editUnread(
+export function editWithoutParsing(
   chunk: Buffer,
   { model, hidesUsage }: AnswerEdits,
   text: string = chunk.toString("latin1"),
 ): Buffer | undefined {
-  if (model !== undefined || !endsEvent(chunk)) return undefined;
+  if (model !== undefined || !endsWithBlankLine(chunk)) return undefined;
   if (!hidesUsage || !text.includes('"usage"')) return chunk;
-  const kept: Buffer[] = [];
+  const pieces: Buffer[] = [];
   let from = 0;
   for (let at = chunk.indexOf(USAGE); at >= 0; at = chunk.indexOf(USAGE, at + USAGE.length)) {
     const start = at - 1;
     const end = start + NO_USAGE_YET.length;
-    if (start < from || !startsAt(chunk, NO_USAGE_YET, start) || !closesEvent(chunk, end)) return undefined;
-    kept.push(chunk.subarray(from, start));
+    if (start < from || !startsAt(chunk, NO_USAGE_YET, start) || !isEventEndAt(chunk, end)) return undefined;
+    pieces.push(chunk.subarray(from, start));
     from = end;
   }
   if (from === 0) return chunk;
-  kept.push(chunk.subarray(from));
-  return Buffer.concat(kept);
+  pieces.push(chunk.subarray(from));
+  return Buffer.concat(pieces);
 }
 
 /** Returns whether the event ends at `at`. Some providers pad each chunk with a meaningless text after its usage. */
-function closesEvent(chunk: Buffer, at: number): boolean {
+function isEventEndAt(chunk: Buffer, at: number): boolean {
   if (startsAt(chunk, EVENT_END, at)) return true;
   if (!startsAt(chunk, OBFUSCATION, at)) return false;
   const quote = chunk.indexOf(0x22, at + OBFUSCATION.length);
@@ -76,7 +76,7 @@ function startsAt(bytes: Buffer, text: Buffer, at: number): boolean {
   return at >= 0 && bytes.compare(text, 0, text.length, at, Math.min(bytes.length, at + text.length)) === 0;
 }
 
-function endsEvent(bytes: Buffer): boolean {
+function endsWithBlankLine(bytes: Buffer): boolean {
   return bytes[bytes.length - 1] === 0x0a && bytes[bytes.length - 2] === 0x0a;
 }
 
@@ -86,7 +86,7 @@ function endsEvent(bytes: Buffer): boolean {
  */
 export function editJson(body: Buffer, edits: AnswerEdits): Buffer {
   const scan = scanObject(body, ["model", "id"]);
-  return scan.kind === "object" ? withModel(body, scan.members[0], edits) : body;
+  return scan.kind === "object" ? replaceModel(body, scan.members[0], edits) : body;
 }
 
 function editChunk(data: Buffer, edits: AnswerEdits): Buffer | undefined {
@@ -94,23 +94,23 @@ function editChunk(data: Buffer, edits: AnswerEdits): Buffer | undefined {
   if (scan.kind !== "object") return data;
   const [model, usage, choices, message, response] = scan.members;
   let edited = data;
-  if (model !== undefined) edited = withModel(data, model, edits);
+  if (model !== undefined) edited = replaceModel(data, model, edits);
   // `message_start` and the events of the responses route have the model one level deeper.
-  else edited = withNested(edited, message ?? response, edits);
+  else edited = replaceNestedModel(edited, message ?? response, edits);
   if (!edits.hidesUsage || usage === undefined) return edited;
   if (textAt(data, usage) === "null") return editObject(edited, DROP_USAGE);
   const hasChoices = choices !== undefined && /^\[\s*\]$/.test(textAt(data, choices)) === false;
   return hasChoices ? edited : undefined;
 }
 
-function withNested(data: Buffer, member: Member | undefined, edits: AnswerEdits): Buffer {
+function replaceNestedModel(data: Buffer, member: Member | undefined, edits: AnswerEdits): Buffer {
   if (member === undefined || edits.model === undefined || data[member.valueStart] !== 0x7b) return data;
   const value = data.subarray(member.valueStart, member.valueEnd);
   const edited = editJson(value, edits);
   return edited === value ? data : replaceValue(data, member, edited.toString("utf8"));
 }
 
-function withModel(body: Buffer, member: Member | undefined, edits: AnswerEdits): Buffer {
+function replaceModel(body: Buffer, member: Member | undefined, edits: AnswerEdits): Buffer {
   if (member === undefined || edits.model === undefined) return body;
   return textAt(body, member) === edits.model.upstream ? replaceValue(body, member, edits.model.shown) : body;
 }

@@ -31,8 +31,8 @@ export {
   stringIn,
   type TextPiece,
 } from "./answer-texts/index.ts";
-export { isFormEncoded, mayNameBatch, namesBatch, type Upload, unreadTexts } from "./batch-file.ts";
-export { type AnswerEdits, editEvent, editJson, editUnread, tellsNoUsage } from "./edit-answer.ts";
+export { isForBatch, isFormEncoded, mayBeForBatch, type Upload, uninspectedReason } from "./batch-file.ts";
+export { type AnswerEdits, editEvent, editJson, editWithoutParsing, hasNoUsage } from "./edit-answer.ts";
 export {
   CAPABILITY_NAMES,
   type Capability,
@@ -67,14 +67,14 @@ export {
   type TextBody,
   type TextKind,
 } from "./request-texts/index.ts";
-export { isAlike, parametersNamed, withParameter } from "./routes/name-readings.ts";
-export { isReadAlike, pathReadings } from "./routes/route-readings.ts";
+export { mayBeReadAs, parametersNamed, replaceParameter } from "./routes/name-readings.ts";
+export { isReadAsOneRoute, pathReadings } from "./routes/route-readings.ts";
 export {
   type Counterpart,
   type Dialect,
   type Form,
   findRoute,
-  isOtherProtocol,
+  isHttpOnly,
   type ModelPlace,
   ROUTE_NAMES,
   type Route,
@@ -83,7 +83,7 @@ export {
   routeExamples,
   routeKey,
   routeOfKey,
-  type UsagePlace,
+  type UsageReporting,
 } from "./routes/routes.ts";
 export { wrongPathMessage } from "./routes/wrong-paths.ts";
 export { createSessionWork, type SessionWork } from "./session-work.ts";
@@ -107,7 +107,7 @@ export {
   type Translated,
 } from "./translate/types.ts";
 export { holdsUnsigned, mayHoldUnsigned, withoutUnsigned } from "./translate/unsigned-thinking.ts";
-export { isWrittenAs, UNINSPECTED, type UninspectedRow } from "./uninspected.ts";
+export { hasForm, UNINSPECTED, type UninspectedRow } from "./uninspected.ts";
 export { addUsage, NO_USAGE, type Usage } from "./usage/usage.ts";
 export { createBodyUsage } from "./usage/usage-body.ts";
 export { stringValue } from "./usage/usage-member.ts";

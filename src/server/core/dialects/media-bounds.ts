@@ -35,7 +35,7 @@ const PROBE_BYTES = 16;
 /** Distance of the bytes within a string that are sampled to confirm that all of it is base64. */
 const SAMPLE_BYTES = 61;
 /** Maximum number of occurrences of one name that are examined. No request has more media (600 is the documented maximum). */
-const MAX_PLACES = 2_000;
+const MAX_OCCURRENCES = 2_000;
 
 const QUOTE = 0x22;
 
@@ -51,7 +51,7 @@ const MEDIA_NAMES: ReadonlySet<string> = new Set(["data", "file_data", "url", "i
 type MediaKind = "image" | "audio" | "document" | "other";
 
 /** First characters of the formats of both dialects in base64. RIFF contains WAVE or WEBP; its ninth byte tells them apart. */
-const BEGINNINGS: readonly (readonly [beginning: string, kind: MediaKind])[] = [
+const MEDIA_SIGNATURES: readonly (readonly [beginning: string, kind: MediaKind])[] = [
   ["iVBORw0KGgo", "image"],
   ["/9j/", "image"],
   ["R0lGOD", "image"],
@@ -68,10 +68,10 @@ const BEGINNINGS: readonly (readonly [beginning: string, kind: MediaKind])[] = [
  * Returns an upper bound of the tokens of a JSON body. `isMessages` is true for the messages dialect, which has the address of
  * an image in another place. `contains` returns false if the body certainly lacks a text.
  */
-export function jsonTokens(plain: Buffer, isMessages: boolean, contains: (text: string) => boolean): number {
+export function jsonTokenBound(plain: Buffer, isMessages: boolean, contains: (text: string) => boolean): number {
   const fetched = isMessages
-    ? contains(MESSAGES_ADDRESS) && fetchedByMessages(plain)
-    : contains(COMPAT_ADDRESS) && fetchedByCompat(plain);
+    ? contains(MESSAGES_URL) && countMessagesUrls(plain)
+    : contains(COMPAT_URL) && countCompatUrls(plain);
   let tokens = plain.length + IMAGE_TOKENS * Number(fetched);
   let at = STRIDE;
   while (at + PROBE_BYTES <= plain.length) {
@@ -82,7 +82,7 @@ export function jsonTokens(plain: Buffer, isMessages: boolean, contains: (text: 
     const start = plain.lastIndexOf(QUOTE, at) + 1;
     const closing = plain.indexOf(QUOTE, at);
     const end = closing < 0 ? plain.length : closing;
-    tokens += mediaDifference(plain, start, end);
+    tokens += mediaTokenCorrection(plain, start, end);
     at = end - (end % STRIDE) + STRIDE;
   }
   return Math.max(0, Math.ceil(tokens));
@@ -92,14 +92,14 @@ export function jsonTokens(plain: Buffer, isMessages: boolean, contains: (text: 
  * Returns an upper bound of the tokens of a form or of raw bytes. The kind of a file, image or audio, depends on the route, so
  * the larger bound is used, with room for the text fields. A small body counts as at most its bytes plus its images.
  */
-export function formTokens(plain: Buffer): number {
-  const files = countOf(plain, "filename=");
+export function formTokenBound(plain: Buffer): number {
+  const files = countOccurrences(plain, "filename=");
   const text = Math.min(plain.length, 32 << 10);
   return text + Math.max(files * IMAGE_TOKENS, Math.ceil(plain.length / BYTES_PER_AUDIO_TOKEN));
 }
 
 /** Returns the tokens of the string minus its bytes: usually negative, and zero for text. */
-function mediaDifference(plain: Buffer, start: number, end: number): number {
+function mediaTokenCorrection(plain: Buffer, start: number, end: number): number {
   const name = nameBefore(plain, start - 1);
   if (end - start < STRIDE || name === undefined || !MEDIA_NAMES.has(name)) return 0;
   const head = plain.toString("latin1", start, Math.min(end, start + 128));
@@ -134,7 +134,7 @@ function tokensOf(kind: MediaKind, bytes: number): number {
 function kindOf(head: string, type: string | undefined): MediaKind {
   const text = head.replaceAll("\\", "");
   if (text.startsWith("UklGR")) return text.startsWith("XRUJQ", 11) ? "image" : "audio";
-  for (const [beginning, kind] of BEGINNINGS) if (text.startsWith(beginning)) return kind;
+  for (const [beginning, kind] of MEDIA_SIGNATURES) if (text.startsWith(beginning)) return kind;
   if (type === "image") return "image";
   return type === "audio" || type === "video" ? "audio" : "other";
 }
@@ -151,16 +151,16 @@ function isBase64(plain: Buffer, from: number, to: number, step: number): boolea
 }
 
 /** Texts that mark the address of an image, by dialect. */
-const COMPAT_ADDRESS = '_url"';
-const MESSAGES_ADDRESS = '"url"';
+const COMPAT_URL = '_url"';
+const MESSAGES_URL = '"url"';
 
 /**
  * Returns the number of images that the provider has to fetch: `"image_url"` before an address, or before an object that has
  * one.
  */
-function fetchedByCompat(plain: Buffer): number {
+function countCompatUrls(plain: Buffer): number {
   let count = 0;
-  eachPlace(plain, COMPAT_ADDRESS, (_, end) => {
+  visitOccurrences(plain, COMPAT_URL, (_, end) => {
     if (plain.toString("latin1", Math.max(0, end - 11), end) !== '"image_url"') return;
     if (/^\s*:\s*(\{[^{}]{0,40}"url"\s*:\s*)?"https?:/i.test(plain.toString("latin1", end, end + 96))) count++;
   });
@@ -168,23 +168,23 @@ function fetchedByCompat(plain: Buffer): number {
 }
 
 /** Returns the number of images and documents that the provider has to fetch: sources with `"type": "url"`. */
-function fetchedByMessages(plain: Buffer): number {
+function countMessagesUrls(plain: Buffer): number {
   let count = 0;
-  eachPlace(plain, MESSAGES_ADDRESS, (at) => {
+  visitOccurrences(plain, MESSAGES_URL, (at) => {
     if (/"type"\s*:\s*$/.test(plain.toString("latin1", Math.max(0, at - 24), at))) count++;
   });
   return count;
 }
 
-function countOf(plain: Buffer, text: string): number {
+function countOccurrences(plain: Buffer, text: string): number {
   let count = 0;
-  eachPlace(plain, text, () => count++);
+  visitOccurrences(plain, text, () => count++);
   return count;
 }
 
-function eachPlace(plain: Buffer, text: string, visit: (at: number, end: number) => void): void {
+function visitOccurrences(plain: Buffer, text: string, visit: (at: number, end: number) => void): void {
   let at = plain.indexOf(text);
-  for (let place = 0; at >= 0 && place < MAX_PLACES; place++) {
+  for (let count = 0; at >= 0 && count < MAX_OCCURRENCES; count++) {
     visit(at, at + text.length);
     at = plain.indexOf(text, at + text.length);
   }

@@ -7,9 +7,9 @@
  *
  * Only numbers are parsed. Bytes that are not JSON get bounds too, never an error.
  */
-import { topLevelValues, valuesIn, type Wanted } from "./json/json-depth.ts";
+import { countValues, type MemberSearch, topLevelValues } from "./json/json-depth.ts";
 import { skipSpace } from "./json/json-scan.ts";
-import { formTokens, jsonTokens } from "./media-bounds.ts";
+import { formTokenBound, jsonTokenBound } from "./media-bounds.ts";
 import type { Route } from "./routes/routes.ts";
 import { MAX_COUNT } from "./usage/usage-normalise.ts";
 
@@ -20,22 +20,25 @@ export interface RequestBounds {
   readonly input: number;
   readonly output: number;
   /** Whether the request, or its route, bounds the output. */
-  readonly isOutputStated: boolean;
+  readonly hasOutputLimit: boolean;
 }
 
 /** Routes whose answers are numbers and labels, for which providers count no tokens. */
-const WITHOUT_OUTPUT: ReadonlySet<string> = new Set(["embeddings", "moderations", "rerank"]);
+const ROUTES_WITHOUT_OUTPUT: ReadonlySet<string> = new Set(["embeddings", "moderations", "rerank"]);
 
-const OUTPUT: Wanted = { names: ["max_tokens", "max_completion_tokens", "max_output_tokens"], ending: '_tokens"' };
+const OUTPUT_LIMIT: MemberSearch = {
+  names: ["max_tokens", "max_completion_tokens", "max_output_tokens"],
+  ending: '_tokens"',
+};
 /** Member name in the legacy completions of the messages dialect. */
-const OUTPUT_OF_COMPLETE: Wanted = { names: ["max_tokens_to_sample"], ending: '_to_sample"' };
+const COMPLETE_OUTPUT_LIMIT: MemberSearch = { names: ["max_tokens_to_sample"], ending: '_to_sample"' };
 /** Members with the number of answers: those to return, and those to generate and choose from. */
-const ANSWERS: Wanted = { names: ["n"], ending: '"n"' };
-const CHOSEN_FROM: Wanted = { names: ["best_of"], ending: '_of"' };
-const PROMPT: Wanted = { names: ["prompt"], ending: '"prompt"' };
+const ANSWER_COUNT: MemberSearch = { names: ["n"], ending: '"n"' };
+const CANDIDATE_COUNT: MemberSearch = { names: ["best_of"], ending: '_of"' };
+const PROMPT: MemberSearch = { names: ["prompt"], ending: '"prompt"' };
 
 /** Routes that accept `n`; elsewhere it is not searched, since the search dominates the cost of a long body. */
-const WITH_ANSWERS: ReadonlySet<string> = new Set([
+const ROUTES_WITH_ANSWER_COUNT: ReadonlySet<string> = new Set([
   "chat_completions",
   "completions",
   "images_generations",
@@ -54,7 +57,7 @@ const QUOTE = 0x22;
 const MAX_SEARCHED_TEXT = 8 << 10;
 
 /** Returns a function that returns false only if the body certainly lacks the text. */
-function searchIn(plain: Buffer): (text: string) => boolean {
+function createSearch(plain: Buffer): (text: string) => boolean {
   if (plain.length > MAX_SEARCHED_TEXT) return () => true;
   const whole = plain.toString("latin1");
   return (text) => whole.includes(text);
@@ -62,37 +65,37 @@ function searchIn(plain: Buffer): (text: string) => boolean {
 
 /** Returns the bounds of a request. `isJson` is true if `plain` is a JSON object that `scanObject` found valid. */
 export function tokenBounds(plain: Buffer, isJson: boolean, route: Route): RequestBounds {
-  if (route.usage === "none") return { input: 0, output: 0, isOutputStated: true };
+  if (route.usage === "none") return { input: 0, output: 0, hasOutputLimit: true };
   return isJson ? jsonBounds(plain, route) : formBounds(plain, route);
 }
 
 function formBounds(plain: Buffer, route: Route): RequestBounds {
-  const input = formTokens(plain);
-  return WITHOUT_OUTPUT.has(route.name)
-    ? { input, output: 0, isOutputStated: true }
-    : { input, output: DEFAULT_OUTPUT_BOUND, isOutputStated: false };
+  const input = formTokenBound(plain);
+  return ROUTES_WITHOUT_OUTPUT.has(route.name)
+    ? { input, output: 0, hasOutputLimit: true }
+    : { input, output: DEFAULT_OUTPUT_BOUND, hasOutputLimit: false };
 }
 
 function jsonBounds(plain: Buffer, route: Route): RequestBounds {
-  const contains = searchIn(plain);
-  const input = jsonTokens(plain, route.dialect === "messages", contains);
-  if (WITHOUT_OUTPUT.has(route.name)) return { input, output: 0, isOutputStated: true };
-  const wanted = route.name === "complete" ? OUTPUT_OF_COMPLETE : OUTPUT;
-  const stated = contains(wanted.ending) ? largest(plain, wanted) : undefined;
-  const output = (stated ?? DEFAULT_OUTPUT_BOUND) * answersTo(plain, route, contains);
-  return { input, output: Math.min(output, MAX_COUNT), isOutputStated: stated !== undefined };
+  const contains = createSearch(plain);
+  const input = jsonTokenBound(plain, route.dialect === "messages", contains);
+  if (ROUTES_WITHOUT_OUTPUT.has(route.name)) return { input, output: 0, hasOutputLimit: true };
+  const wanted = route.name === "complete" ? COMPLETE_OUTPUT_LIMIT : OUTPUT_LIMIT;
+  const stated = contains(wanted.ending) ? largestValue(plain, wanted) : undefined;
+  const output = (stated ?? DEFAULT_OUTPUT_BOUND) * countAnswers(plain, route, contains);
+  return { input, output: Math.min(output, MAX_COUNT), hasOutputLimit: stated !== undefined };
 }
 
 /** Returns the number of answers that the request asks for, each up to the output bound. */
-function answersTo(plain: Buffer, { name }: Route, contains: (text: string) => boolean): number {
-  if (!WITH_ANSWERS.has(name)) return 1;
-  const given = contains(ANSWERS.ending) ? (largest(plain, ANSWERS) ?? 1) : 1;
-  if (name !== "completions") return Math.max(1, given);
-  return Math.max(1, given, largest(plain, CHOSEN_FROM) ?? 1) * promptsOf(plain);
+function countAnswers(plain: Buffer, { name }: Route, contains: (text: string) => boolean): number {
+  if (!ROUTES_WITH_ANSWER_COUNT.has(name)) return 1;
+  const requested = contains(ANSWER_COUNT.ending) ? (largestValue(plain, ANSWER_COUNT) ?? 1) : 1;
+  if (name !== "completions") return Math.max(1, requested);
+  return Math.max(1, requested, largestValue(plain, CANDIDATE_COUNT) ?? 1) * countPrompts(plain);
 }
 
 /** Returns the largest count among the top-level members of these names. */
-function largest(plain: Buffer, wanted: Wanted): number | undefined {
+function largestValue(plain: Buffer, wanted: MemberSearch): number | undefined {
   let found: number | undefined;
   for (const at of topLevelValues(plain, wanted)) {
     const [digits] = /^\d+(?![\d.eE])/.exec(plain.toString("latin1", at, at + 24)) ?? [];
@@ -103,12 +106,12 @@ function largest(plain: Buffer, wanted: Wanted): number | undefined {
 }
 
 /** Returns the number of prompts in a legacy completion; each gets its own answer. A list of numbers is one prompt in tokens. */
-function promptsOf(plain: Buffer): number {
+function countPrompts(plain: Buffer): number {
   let most = 1;
   for (const at of topLevelValues(plain, PROMPT)) {
     if (plain[at] !== OPEN_ARRAY) continue;
     const first = plain[skipSpace(plain, at + 1)];
-    if (first === QUOTE || first === OPEN_ARRAY) most = Math.max(most, valuesIn(plain, at));
+    if (first === QUOTE || first === OPEN_ARRAY) most = Math.max(most, countValues(plain, at));
   }
   return most;
 }

@@ -12,42 +12,42 @@ import { RESPONSE_ENDS } from "./usage/usage-stream.ts";
 export interface SessionWork {
   /** Reads one message of either side. Binary messages are audio. */
   read(from: "client" | "upstream", message: Buffer, isBinary: boolean): void;
-  readonly isUnderWay: boolean;
+  readonly isInProgress: boolean;
 }
 
-const ASK = "response.create";
-const BEGIN = "response.created";
-const ENDS: ReadonlySet<string> = new Set(["response.done", ...RESPONSE_ENDS]);
+const CREATE = "response.create";
+const CREATED = "response.created";
+const END_TYPES: ReadonlySet<string> = new Set(["response.done", ...RESPONSE_ENDS]);
 const ERROR = "error";
 
 const quoted = (type: string): Buffer => Buffer.from(`"${type}"`);
-const TELLING = {
-  client: [ASK].map(quoted),
-  upstream: [BEGIN, ...ENDS, ERROR].map(quoted),
+const RELEVANT_TYPES = {
+  client: [CREATE].map(quoted),
+  upstream: [CREATED, ...END_TYPES, ERROR].map(quoted),
 } as const;
 
 export function createSessionWork(): SessionWork {
   /** Whether a response was requested and has neither begun nor been refused. */
-  let isAsked = false;
-  let begun = 0;
+  let isRequested = false;
+  let runningCount = 0;
   return {
     read(from, message, isBinary) {
-      if (isBinary || !TELLING[from].some((each) => message.includes(each))) return;
+      if (isBinary || !RELEVANT_TYPES[from].some((each) => message.includes(each))) return;
       const type = typeOf(message);
       if (from === "client") {
-        if (type === ASK) isAsked = true;
-      } else if (type === BEGIN) {
-        isAsked = false;
-        begun++;
+        if (type === CREATE) isRequested = true;
+      } else if (type === CREATED) {
+        isRequested = false;
+        runningCount++;
       } else if (type === ERROR) {
-        isAsked = false;
-      } else if (type !== undefined && ENDS.has(type)) {
-        isAsked = false;
-        begun = Math.max(0, begun - 1);
+        isRequested = false;
+      } else if (type !== undefined && END_TYPES.has(type)) {
+        isRequested = false;
+        runningCount = Math.max(0, runningCount - 1);
       }
     },
-    get isUnderWay() {
-      return isAsked || begun > 0;
+    get isInProgress() {
+      return isRequested || runningCount > 0;
     },
   };
 }

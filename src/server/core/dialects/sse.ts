@@ -4,7 +4,7 @@
  * Line ends may be LF, CR LF or CR, and a chunk may end anywhere, even inside a character. An event's bytes include the blank
  * line that ends it, so that writing every event's bytes reproduces the stream exactly.
  */
-import { objectOf, parsedJson } from "./json/json-values.ts";
+import { objectOf, tryParseJson } from "./json/json-values.ts";
 
 /** Maximum size of an event that is parsed; the bytes of a larger one pass unchanged. Images in one event reach a few MiB. */
 export const MAX_EVENT_BYTES = 8 << 20;
@@ -19,7 +19,7 @@ export interface SseEvent {
   /** `data` lines joined with line feeds; `undefined` if the block has none (a comment, for example). */
   readonly data: string | undefined;
   /** Other lines, which clients do not show: comments, ids, lines that are not fields. Empty if there are none. */
-  readonly aside?: string;
+  readonly otherLines?: string;
 }
 
 /** Returns the event's bytes with other data; every other field stays. */
@@ -72,11 +72,11 @@ function startsAt(bytes: Buffer, name: Buffer, at: number): boolean {
   return bytes.compare(name, 0, name.length, at, Math.min(bytes.length, at + name.length)) === 0;
 }
 
-function isWholeJson(data: string | undefined): boolean {
+function isCompleteJson(data: string | undefined): boolean {
   if (data === undefined) return false;
   const text = data.trim();
   if (text === "[DONE]") return true;
-  return text.endsWith("}") && text.startsWith("{") && objectOf(parsedJson(text)) !== undefined;
+  return text.endsWith("}") && text.startsWith("{") && objectOf(tryParseJson(text)) !== undefined;
 }
 
 /** Returns the number of events and comments in a text whose lines end with line feeds. */
@@ -86,15 +86,15 @@ export function countEvents(text: string): number {
   return count;
 }
 
-/** Splits a stream into events; `rest` returns the bytes after the last complete one. */
+/** Splits a stream into events; `takeRest` returns the bytes after the last complete one. */
 export class SseSplitter {
   #pending: Buffer = NOTHING;
   /** Buffer owned by this object, or empty. It begins with `#pending`; the bytes after that were never handed out. */
-  #room: Buffer = NOTHING;
+  #buffer: Buffer = NOTHING;
   /** Offset in `#pending` at which the search for a blank line continues, so that a long event is not searched repeatedly. */
-  #searched = 0;
+  #blankSearchFrom = 0;
   /** Offset at which the search for the end of an event without a blank line continues. */
-  #tightFrom = 0;
+  #lineSearchFrom = 0;
 
   /** Whether no unfinished event is buffered. Then a chunk that consists of whole events need not be pushed. */
   get isEmpty(): boolean {
@@ -108,44 +108,48 @@ export class SseSplitter {
 
   push(chunk: Buffer): readonly SseEvent[] {
     const events: SseEvent[] = [];
-    this.each(chunk, (event) => void events.push(event));
+    this.visitEvents(chunk, (event) => void events.push(event));
     return events;
   }
 
   /**
-   * Calls `take` for each event in order. `pass` may handle an event that begins at an offset of the bytes itself, and returns
-   * the offset after it; it returns the same offset to leave the event to `take`.
+   * Calls `onEvent` for each event in order. `handleRaw` may handle an event that begins at an offset of the bytes itself, and returns
+   * the offset after it; it returns the same offset to leave the event to `onEvent`.
    */
-  each(chunk: Buffer, take: (event: SseEvent) => void, pass?: (bytes: Buffer, at: number) => number): void {
+  visitEvents(
+    chunk: Buffer,
+    onEvent: (event: SseEvent) => void,
+    handleRaw?: (bytes: Buffer, at: number) => number,
+  ): void {
     if (this.#pending.length > 0) this.#append(chunk);
     else {
       this.#pending = chunk;
-      this.#room = NOTHING;
+      this.#buffer = NOTHING;
     }
     let start = 0;
     for (;;) {
-      const passed = pass?.(this.#pending, start) ?? start;
-      const end = passed > start ? passed : this.#endOfEvent(start);
+      const rawEnd = handleRaw?.(this.#pending, start) ?? start;
+      const end = rawEnd > start ? rawEnd : this.#endOfEvent(start);
       if (end < 0) break;
-      if (passed === start) take(parseEvent(this.#pending.subarray(start, end)));
+      if (rawEnd === start) onEvent(parseEvent(this.#pending.subarray(start, end)));
       start = end;
-      this.#searched = Math.max(end, this.#searched);
-      this.#tightFrom = Math.max(end, this.#tightFrom);
+      this.#blankSearchFrom = Math.max(end, this.#blankSearchFrom);
+      this.#lineSearchFrom = Math.max(end, this.#lineSearchFrom);
     }
-    this.#tightFrom = Math.max(0, this.#tightFrom - start);
+    this.#lineSearchFrom = Math.max(0, this.#lineSearchFrom - start);
     if (start > 0) {
       this.#pending = this.#pending.subarray(start);
       // The bytes before the pending ones were handed out and stay unchanged.
-      this.#room = this.#room.subarray(start);
+      this.#buffer = this.#buffer.subarray(start);
     }
-    this.#searched = Math.max(0, this.#pending.length - 3);
-    if (this.#pending.length > MAX_EVENT_BYTES) take({ bytes: this.rest(), event: "", data: undefined });
+    this.#blankSearchFrom = Math.max(0, this.#pending.length - 3);
+    if (this.#pending.length > MAX_EVENT_BYTES) onEvent({ bytes: this.takeRest(), event: "", data: undefined });
   }
 
   #endOfEvent(start: number): number {
-    const blank = endOfBlock(this.#pending, Math.max(start, this.#searched));
+    const blank = endOfBlock(this.#pending, Math.max(start, this.#blankSearchFrom));
     // Some servers separate their events by a single line end.
-    const early = this.#endOfTight(start, blank < 0 ? this.#pending.length : blank);
+    const early = this.#endWithoutBlankLine(start, blank < 0 ? this.#pending.length : blank);
     return early > 0 ? early : blank;
   }
 
@@ -153,19 +157,19 @@ export class SseSplitter {
    * Returns the end of an event that lacks its blank line: `data` that is complete JSON, with another event's field on the next
    * line. No JSON reader could parse the two as one event. Returns -1 if there is none before `limit`.
    */
-  #endOfTight(from: number, limit: number): number {
+  #endWithoutBlankLine(from: number, limit: number): number {
     const bytes = this.#pending;
-    const begin = Math.max(from, this.#tightFrom);
+    const begin = Math.max(from, this.#lineSearchFrom);
     for (let at = lineEndFrom(bytes, begin); at >= 0 && at + 1 < limit; at = lineEndFrom(bytes, at + 1)) {
       const next = bytes[at + 1];
       if (next !== LETTER_D && next !== LETTER_E) continue;
       if (limit - at - 1 < FIELD_BYTES && limit === bytes.length) break;
       const isField = startsAt(bytes, DATA, at + 1) || startsAt(bytes, EVENT, at + 1);
-      if (isField && isWholeJson(parseEvent(bytes.subarray(from, at + 1)).data)) {
-        this.#tightFrom = at + 1;
+      if (isField && isCompleteJson(parseEvent(bytes.subarray(from, at + 1)).data)) {
+        this.#lineSearchFrom = at + 1;
         return at + 1;
       }
-      this.#tightFrom = at + 1;
+      this.#lineSearchFrom = at + 1;
     }
     return -1;
   }
@@ -174,26 +178,26 @@ export class SseSplitter {
    * Returns the last event at the end of the stream, if it ends with a CR that could have been followed by an LF; otherwise
    * `undefined`.
    */
-  last(): SseEvent | undefined {
+  takeEventEndingInCr(): SseEvent | undefined {
     if (this.#pending.at(-1) !== CR) return undefined;
     const end = endOfBlock(Buffer.concat([this.#pending, BLANK_LINE.subarray(1)]), 0);
-    return end > this.#pending.length ? parseEvent(this.rest()) : undefined;
+    return end > this.#pending.length ? parseEvent(this.takeRest()) : undefined;
   }
 
   /**
    * Returns everything after the last event as one event at the end of the stream, or `undefined` if there is nothing. Some
    * providers end their last event without a blank line, and clients that read line by line accept it.
    */
-  unfinished(): SseEvent | undefined {
-    return this.isEmpty ? undefined : parseEvent(this.rest());
+  takeUnfinishedEvent(): SseEvent | undefined {
+    return this.isEmpty ? undefined : parseEvent(this.takeRest());
   }
 
-  rest(): Buffer {
+  takeRest(): Buffer {
     const rest = this.#pending;
     this.#pending = NOTHING;
-    this.#room = NOTHING;
-    this.#searched = 0;
-    this.#tightFrom = 0;
+    this.#buffer = NOTHING;
+    this.#blankSearchFrom = 0;
+    this.#lineSearchFrom = 0;
     return rest;
   }
 
@@ -201,12 +205,12 @@ export class SseSplitter {
   #append(chunk: Buffer): void {
     const { length } = this.#pending;
     const whole = length + chunk.length;
-    if (whole > this.#room.length) {
-      this.#room = Buffer.allocUnsafeSlow(2 * whole);
-      this.#room.set(this.#pending);
+    if (whole > this.#buffer.length) {
+      this.#buffer = Buffer.allocUnsafeSlow(2 * whole);
+      this.#buffer.set(this.#pending);
     }
-    this.#room.set(chunk, length);
-    this.#pending = this.#room.subarray(0, whole);
+    this.#buffer.set(chunk, length);
+    this.#pending = this.#buffer.subarray(0, whole);
   }
 }
 
@@ -235,7 +239,7 @@ function lineEnd(bytes: Buffer, at: number): number | undefined {
 function parseEvent(bytes: Buffer): SseEvent {
   let event = "";
   let data: string | undefined;
-  let aside = "";
+  let otherLines = "";
   for (const line of bytes
     .toString("utf8")
     .replace(/^\uFEFF/, "")
@@ -247,7 +251,7 @@ function parseEvent(bytes: Buffer): SseEvent {
     if (value.startsWith(" ")) value = value.slice(1);
     if (field === "event") event = value;
     else if (field === "data") data = data === undefined ? value : `${data}\n${value}`;
-    else aside += aside === "" ? line : `\n${line}`;
+    else otherLines += otherLines === "" ? line : `\n${line}`;
   }
-  return { bytes, event, data, aside };
+  return { bytes, event, data, otherLines: otherLines };
 }

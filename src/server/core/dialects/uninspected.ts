@@ -35,7 +35,7 @@ export interface UninspectedRow {
   /** Names of members. A dot leads to a nested member, also through lists. */
   readonly names: readonly string[];
   readonly form: Form;
-  readonly why: string;
+  readonly reason: string;
 }
 
 const FORMS = {
@@ -56,7 +56,7 @@ const FORMS = {
 const MODEL = "name of a model, which model lists and rules check";
 const IDENTIFIER = "name of an object, a tool or a type";
 const SETTING = "selects an option of the provider";
-const BESIDE = "stored by the provider with the request; no model reads it";
+const STORED_ONLY = "stored by the provider with the request; no model reads it";
 const STOP = "compared with the output, so a changed text would change the request";
 const PROVIDERS_OWN = "address or credential that the provider uses itself";
 const STRUCTURE = "word of the schema language, or name of a member";
@@ -67,10 +67,10 @@ const ECHO = "repeats the request, which was inspected";
 const CREDENTIAL = "credential";
 const CONNECTION = "belongs to one connection and is not forwarded";
 
-const row = (place: Place, form: Form, why: string, names: string): UninspectedRow => ({
+const row = (place: Place, form: Form, reason: string, names: string): UninspectedRow => ({
   place,
   form,
-  why,
+  reason: reason,
   names: names.split(" "),
 });
 
@@ -96,7 +96,7 @@ export const UNINSPECTED: readonly UninspectedRow[] = [
       "tool_choice.tools.type tool_choice.allowed_tools.mode tool_choice.allowed_tools.tools.type container.type " +
       "container.memory_limit container.skills.type container.skills.version mcp_servers.type stream_options",
   ),
-  row("settings", "any", BESIDE, "metadata user safety_identifier"),
+  row("settings", "any", STORED_ONLY, "metadata user safety_identifier"),
   row("settings", "any", STOP, "stop stop_sequences stop_sequence"),
   row("settings", "any", PROVIDERS_OWN, "mcp_servers.url mcp_servers.authorization_token"),
   row(
@@ -121,7 +121,7 @@ export const UNINSPECTED: readonly UninspectedRow[] = [
     "url image_url audio_url video_url file_url source image input_audio audio video file data file_data result",
   ),
   row("forms", "any", MODEL, "model"),
-  row("forms", "any", BESIDE, "user"),
+  row("forms", "any", STORED_ONLY, "user"),
   row(
     "answers",
     "token",
@@ -159,7 +159,7 @@ export const UNINSPECTED: readonly UninspectedRow[] = [
 export type UninspectedMembers = ReadonlyMap<string, RegExp | "any">;
 
 /** Returns the uninspected members of a place, with the form of each. */
-export function uninspectedIn(place: Place): UninspectedMembers {
+export function uninspectedMembers(place: Place): UninspectedMembers {
   const members = new Map<string, RegExp | "any">();
   for (const { names, form, ...row } of UNINSPECTED) {
     if (row.place === place) for (const name of names) members.set(name, FORMS[form]);
@@ -168,11 +168,11 @@ export function uninspectedIn(place: Place): UninspectedMembers {
 }
 
 /** Returns the pattern of values of a form. */
-export const formOf = (form: Exclude<Form, "any">): RegExp => FORMS[form];
+export const formPattern = (form: Exclude<Form, "any">): RegExp => FORMS[form];
 
 /** Returns whether a value has the given form, so that it is not inspected. */
-export function isWrittenAs(form: Form, text: string): boolean {
-  return form === "any" || formOf(form).test(text);
+export function hasForm(form: Form, text: string): boolean {
+  return form === "any" || formPattern(form).test(text);
 }
 
 /** Returns the names of the members of a place whose values must have the given form. */

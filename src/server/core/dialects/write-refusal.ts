@@ -64,11 +64,11 @@ export function refusalEvent(dialect: Dialect, error: GatewayError, requestId: s
 }
 
 function filteredChunk(error: GatewayError, requestId: string, { choices, ...stamp }: ChunkStamp): string {
-  const own = stamp.object === "text_completion" ? { text: "" } : { delta: {} };
+  const content = stamp.object === "text_completion" ? { text: "" } : { delta: {} };
   const indexes = choices.length === 0 ? [0] : choices;
   return JSON.stringify({
     ...stamp,
-    choices: indexes.map((index) => ({ index, ...own, logprobs: null, finish_reason: "content_filter" })),
+    choices: indexes.map((index) => ({ index, ...content, logprobs: null, finish_reason: "content_filter" })),
     gateway: { code: error.code, message: error.message, request_id: requestId },
   });
 }

@@ -90,7 +90,7 @@ export function attack(plan: Attack): Damage {
     const input = 1 + below(isSmall ? 20 : 200);
     const output = 1 + below(isSmall ? 20 : isStated ? 600 : plan.output);
     // All look alike to the averages, as if from one caller for one model.
-    const bounds = { input, output: isStated ? output : ASSUMED, isOutputStated: isStated };
+    const bounds = { input, output: isStated ? output : ASSUMED, hasOutputLimit: isStated };
     const found = estimate(rule, { model: "m", backend: "p" }, bounds, averageOf(member.averages, "alike"));
     if (found.kind === "error") throw new Error(found.message);
     const bucket = bucketOf(member.ledger, BUCKET, limit);

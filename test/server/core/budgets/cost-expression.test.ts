@@ -104,7 +104,7 @@ const demandOf = (...args: Parameters<typeof estimate>) => {
 };
 
 test("a request's bound is reserved until an average is known, and at least one unit afterwards", () => {
-  const bounds = { input: 100, output: 400, isOutputStated: true };
+  const bounds = { input: 100, output: 400, hasOutputLimit: true };
   const total = tokens("TotalToken");
   assert.deepEqual(demandOf(total, AT, bounds, undefined), { hard: 500, soft: 500 });
   assert.deepEqual(demandOf(total, AT, bounds, 120.2), { hard: 500, soft: 121 });
@@ -118,13 +118,13 @@ test("a request's bound is reserved until an average is known, and at least one 
 
 test("a request without stated output reserves at most the whole budget, and one with it what it states", () => {
   const total = tokens("TotalToken", 5_000);
-  assert.equal(demandOf(total, AT, { input: 10, output: 32_768, isOutputStated: false }, undefined).hard, 5_000);
-  assert.equal(demandOf(total, AT, { input: 10, output: 32_768, isOutputStated: true }, undefined).hard, 32_778);
+  assert.equal(demandOf(total, AT, { input: 10, output: 32_768, hasOutputLimit: false }, undefined).hard, 5_000);
+  assert.equal(demandOf(total, AT, { input: 10, output: 32_768, hasOutputLimit: true }, undefined).hard, 32_778);
 });
 
 test("a failing expression cannot be estimated", () => {
   const failing = expressionCost(() => ({ kind: "error", message: "no such price" }));
-  const result = estimate(expression(failing), AT, { input: 1, output: 1, isOutputStated: true }, undefined);
+  const result = estimate(expression(failing), AT, { input: 1, output: 1, hasOutputLimit: true }, undefined);
   assert.deepEqual(result, { kind: "error", message: "no such price" });
 });
 
@@ -163,7 +163,7 @@ test("the estimate bounds every cost that is linear in the counts, for any usage
           },
           AT,
         );
-        const { hard } = demandOf(expression(cost), AT, { input, output, isOutputStated: true }, undefined);
+        const { hard } = demandOf(expression(cost), AT, { input, output, hasOutputLimit: true }, undefined);
         assert.ok(actual.kind === "units" && actual.units <= hard);
       },
     ),

@@ -18,8 +18,8 @@ function bounds(path: string, body: unknown, indent?: number): RequestBounds {
 
 const CHAT = "/v1/chat/completions";
 const outputOf = (path: string, body: unknown) => {
-  const { output, isOutputStated } = bounds(path, body);
-  return isOutputStated ? output : `${output} by default`;
+  const { output, hasOutputLimit } = bounds(path, body);
+  return hasOutputLimit ? output : `${output} by default`;
 };
 const byDefault = `${DEFAULT_OUTPUT_BOUND} by default`;
 
@@ -78,7 +78,7 @@ test("the output limit is found wherever the parsed object has it", () => {
       const answers = typeof body["n"] === "number" ? Math.max(1, body["n"]) : 1;
       const output = (counts.length === 0 ? DEFAULT_OUTPUT_BOUND : Math.max(...counts)) * answers;
       const found = bounds(CHAT, body, indent);
-      assert.deepEqual([found.output, found.isOutputStated], [output, counts.length > 0]);
+      assert.deepEqual([found.output, found.hasOutputLimit], [output, counts.length > 0]);
     }),
     { numRuns: 2_000, verbose: true },
   );
@@ -90,7 +90,7 @@ test("routes without text answers have no output, and routes without usage have 
     assert.ok(bounds(path, { model: "m", input: "hello" }).input > 5, path);
   }
   for (const path of ["/v1/messages/count_tokens", "/v1/responses/input_tokens", "/v1/files", "/v1/batches"]) {
-    assert.deepEqual(bounds(path, { model: "m", input: "hello" }), { input: 0, output: 0, isOutputStated: true }, path);
+    assert.deepEqual(bounds(path, { model: "m", input: "hello" }), { input: 0, output: 0, hasOutputLimit: true }, path);
   }
 });
 

@@ -10,7 +10,7 @@ function follow(steps: readonly Step[]): void {
   const work = createSessionWork();
   for (const [index, [from, message, isUnderWay]] of steps.entries()) {
     work.read(from, Buffer.from(typeof message === "string" ? message : JSON.stringify(message)), false);
-    assert.equal(work.isUnderWay, isUnderWay, `step ${index}`);
+    assert.equal(work.isInProgress, isUnderWay, `step ${index}`);
   }
 }
 
@@ -62,5 +62,5 @@ test("data that is not JSON and audio are not a response", () => {
   ]);
   const work = createSessionWork();
   work.read("client", Buffer.from('{"type":"response.create"}'), true);
-  assert.equal(work.isUnderWay, false);
+  assert.equal(work.isInProgress, false);
 });

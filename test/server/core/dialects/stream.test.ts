@@ -15,7 +15,7 @@ const STREAM =
 function split(chunks: readonly Buffer[]) {
   const splitter = new SseSplitter();
   const events = chunks.flatMap((chunk) => splitter.push(chunk));
-  return { events, rest: splitter.rest() };
+  return { events, rest: splitter.takeRest() };
 }
 
 test("a stream cut at any two bytes gives the same events and the same bytes", () => {
@@ -45,8 +45,8 @@ test("at the end of a stream an event with a trailing CR is complete, and a part
   const lastOf = (text: string) => {
     const splitter = new SseSplitter();
     assert.deepEqual(splitter.push(Buffer.from(text)), []);
-    const last = splitter.last();
-    return { data: last?.data, bytes: last?.bytes.toString(), rest: splitter.rest().toString() };
+    const last = splitter.takeEventEndingInCr();
+    return { data: last?.data, bytes: last?.bytes.toString(), rest: splitter.takeRest().toString() };
   };
   assert.deepEqual(lastOf("data: {}\r\r"), { data: "{}", bytes: "data: {}\r\r", rest: "" });
   for (const begun of ["", "data: {}", "data: {}\r", "data: {}\n", "data: {}\r\n"]) {
@@ -56,10 +56,10 @@ test("at the end of a stream an event with a trailing CR is complete, and a part
 
 test("at the end of a stream a partial event can be read and rewritten too", () => {
   const splitter = new SseSplitter();
-  assert.equal(splitter.unfinished(), undefined);
+  assert.equal(splitter.takeUnfinishedEvent(), undefined);
   for (const end of ["", "\n", "\r", "\r\n", "\r\r"]) {
     assert.deepEqual(splitter.push(Buffer.from(`: c\ndata: {"model":"real"}${end}`)), []);
-    const event = splitter.unfinished();
+    const event = splitter.takeUnfinishedEvent();
     assert.equal(event?.data, '{"model":"real"}');
     const edits: AnswerEdits = { model: { upstream: '"real"', shown: '"a"' }, hidesUsage: false };
     assert.equal(String(editEvent(event, edits)), `: c\ndata: {"model":"a"}${end}`);

@@ -6,9 +6,9 @@ import {
   type AnswerEdits,
   createStreamUsage,
   editEvent,
-  editUnread,
+  editWithoutParsing,
+  hasNoUsage,
   SseSplitter,
-  tellsNoUsage,
 } from "../../../../src/server/core/dialects/index.ts";
 import { randomFloor } from "../../../support/random-length.ts";
 
@@ -18,7 +18,7 @@ const event = (data: unknown): string => `data: ${typeof data === "string" ? dat
 function read(chunk: Buffer, edits: AnswerEdits): Buffer {
   const splitter = new SseSplitter();
   const events = splitter.push(chunk).map((one) => editEvent(one, edits) ?? Buffer.alloc(0));
-  return Buffer.concat([...events, splitter.rest()]);
+  return Buffer.concat([...events, splitter.takeRest()]);
 }
 
 const choices = [{ index: 0, delta: { content: 'says "usage":null}' } }];
@@ -33,21 +33,24 @@ const USUAL: readonly (readonly [what: string, chunk: string])[] = [
 for (const [what, text] of USUAL) {
   test(`${what} is passed on without parsing, with the same result`, () => {
     const chunk = Buffer.from(text);
-    assert.deepEqual(String(editUnread(chunk, HIDING)), String(read(chunk, HIDING)));
-    assert.ok(tellsNoUsage(chunk));
+    assert.deepEqual(String(editWithoutParsing(chunk, HIDING)), String(read(chunk, HIDING)));
+    assert.ok(hasNoUsage(chunk));
   });
 }
 
 test("a chunk that has usage, ends the stream or ends inside an event is parsed", () => {
   const usage = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 };
   for (const text of [event({ id: "1", choices: [], usage }), event("[DONE]"), event({ choices }).slice(0, -1)]) {
-    assert.equal(tellsNoUsage(Buffer.from(text)), false, text);
+    assert.equal(hasNoUsage(Buffer.from(text)), false, text);
   }
-  assert.equal(editUnread(Buffer.from(event({ id: "1", choices: [], usage })), HIDING), undefined);
-  assert.equal(editUnread(Buffer.from(event({ usage: null, id: "1" })), HIDING), undefined);
-  assert.equal(editUnread(Buffer.from(event({ id: "1", nested: { a: 1, usage: null }, b: 1 })), HIDING), undefined);
+  assert.equal(editWithoutParsing(Buffer.from(event({ id: "1", choices: [], usage })), HIDING), undefined);
+  assert.equal(editWithoutParsing(Buffer.from(event({ usage: null, id: "1" })), HIDING), undefined);
   assert.equal(
-    editUnread(Buffer.from(event({ id: "1" })), { model: { upstream: '"a"', shown: '"b"' }, hidesUsage: true }),
+    editWithoutParsing(Buffer.from(event({ id: "1", nested: { a: 1, usage: null }, b: 1 })), HIDING),
+    undefined,
+  );
+  assert.equal(
+    editWithoutParsing(Buffer.from(event({ id: "1" })), { model: { upstream: '"a"', shown: '"b"' }, hidesUsage: true }),
     undefined,
   );
 });
@@ -74,13 +77,13 @@ test("passing on without parsing gives the parsed result, and no usage is missed
       }),
       (events) => {
         const chunk = Buffer.from(events.join(""));
-        const edited = editUnread(chunk, HIDING);
+        const edited = editWithoutParsing(chunk, HIDING);
         if (edited !== undefined) {
           unread++;
           // A chunk without an event end inside a text is cut the same way by the splitter.
           assert.equal(edited.toString("latin1"), read(chunk, HIDING).toString("latin1"));
         }
-        if (!tellsNoUsage(chunk)) return;
+        if (!hasNoUsage(chunk)) return;
         const usage = createStreamUsage("compat", "chat_completions");
         for (const one of new SseSplitter().push(chunk)) if (one.data !== undefined) usage.read(one.data);
         assert.equal(usage.usage, undefined);

@@ -8,17 +8,17 @@ test("a budget with a remainder says what the request needs, and what is left if
   const rows = [
     {
       isShared: false,
-      isOutputStated: true,
+      hasOutputLimit: true,
       message: /needs 100 units, and 60 are left\. Ask for fewer output tokens, or wait until it resets at 2023/,
     },
-    { isShared: true, isOutputStated: true, message: /needs 100 units, more than is left\. Ask for fewer/ },
+    { isShared: true, hasOutputLimit: true, message: /needs 100 units, more than is left\. Ask for fewer/ },
     {
       isShared: false,
-      isOutputStated: false,
+      hasOutputLimit: false,
       message: /needs 1,000 units without `max_tokens`, and 60 are left\. State `max_tokens`, or wait/,
     },
   ];
-  for (const { isShared, isOutputStated, message } of rows) {
+  for (const { isShared, hasOutputLimit, message } of rows) {
     const node = openNode(createCluster(["n1"]));
     const rule = ruleOf(1_000, { isShared });
     const used = ask(() => node.budgets.reserve(flatOf(rule, 930)));
@@ -28,8 +28,8 @@ test("a budget with a remainder says what the request needs, and what is left if
     const held = ask(() => node.budgets.reserve(flatOf(rule, 10)));
     await node.exchange();
     heldOf(held);
-    const output = isOutputStated ? 100 : 16_384;
-    const demand = { kind: "tokens", bounds: { input: 0, output, isOutputStated } } as const;
+    const output = hasOutputLimit ? 100 : 16_384;
+    const demand = { kind: "tokens", bounds: { input: 0, output, hasOutputLimit } } as const;
     const asked = ask(() => node.budgets.reserve(spendingOf(rule, 0, { demand })));
     await node.exchange();
     const refusal = refusalOf(asked);

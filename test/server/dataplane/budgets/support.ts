@@ -194,7 +194,7 @@ export const spendingOf = (rule: BudgetRule, units: number, more: Partial<Spendi
   bucket: BUCKET,
   like: "m",
   at: AT,
-  demand: { kind: "tokens", bounds: { input: 0, output: units, isOutputStated: true } },
+  demand: { kind: "tokens", bounds: { input: 0, output: units, hasOutputLimit: true } },
   ...more,
 });
 

@@ -3,7 +3,7 @@
  * spellings than canonical JSON. A request that they might read differently than rules and guardrails do is refused. Source:
  * a2a reference, 2 to 5 and 7; A2A specification, 3.6 and 9.
  */
-import { isAlike, isNothing, memberOf, type Placed, spliced, stringIn } from "../../dialects/index.ts";
+import { isNothing, mayBeReadAs, memberOf, type Placed, spliced, stringIn } from "../../dialects/index.ts";
 import { aliasIn, type Envelope, INVALID_PARAMS, isJsonType, METHOD_NOT_FOUND, readEnvelope } from "../rpc-envelope.ts";
 import type { RpcFault } from "../types.ts";
 import { a2aFault, FAULT_STATUS } from "./a2a-faults.ts";
@@ -129,7 +129,7 @@ function readAs({ headers, versions, body }: A2aArrival, translated: Buffer | un
   if (known === PUSH) return refused(a2aFault("push", id));
   if (
     known === undefined &&
-    (method.includes("/") || [...METHODS.keys()].some((one) => isAlike(method, one.toLowerCase())))
+    (method.includes("/") || [...METHODS.keys()].some((one) => mayBeReadAs(method, one.toLowerCase())))
   ) {
     return refused({ status: FAULT_STATUS, code: METHOD_NOT_FOUND, message: "Method not found", id });
   }

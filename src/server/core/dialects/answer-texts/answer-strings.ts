@@ -2,7 +2,7 @@
  * Decides which strings of an answer are texts. Every string is one unless its name marks it as part of the form, so that
  * future members of a provider are inspected too. Source: design decisions, section 11, Segments of a model request.
  */
-import { formOf, uninspectedIn, uninspectedNames } from "../uninspected.ts";
+import { formPattern, uninspectedMembers, uninspectedNames } from "../uninspected.ts";
 import { indexIn, memberOf, type Placed, stringIn } from "./placed.ts";
 
 export type Media = "image" | "audio" | "file";
@@ -22,14 +22,14 @@ export type FoundString =
 /** How strings are selected. `every` is for a body whose members are unknown. */
 export type Reading = "known" | "every";
 
-const FORM = uninspectedIn("answers");
-const OF_ERRORS = uninspectedIn("errors");
+const FORM = uninspectedMembers("answers");
+const OF_ERRORS = uninspectedMembers("errors");
 const SEALS: ReadonlySet<string> = new Set(["signature", "encrypted_content"]);
 const TOKENS: ReadonlySet<string> = new Set(["logprobs", "token_ids"]);
 /** Names of lists that clients append to instead of replacing them. */
 const LISTS: ReadonlySet<string> = new Set(["annotations", "citations"]);
 /** Members of a response that repeat its request. */
-const ECHO = uninspectedIn("repeated");
+const ECHO = uninspectedMembers("repeated");
 const ENCODED: ReadonlyMap<string, Media> = new Map([
   ["b64_json", "image"],
   ["partial_image_b64", "image"],
@@ -43,7 +43,7 @@ const ENCODED_TYPES: ReadonlyMap<string, Media> = new Map([
   ["image_generation_call", "image"],
 ]);
 const CARRIERS = uninspectedNames("answered media", "media");
-const BASE64 = formOf("media");
+const BASE64 = formPattern("media");
 
 /** Returns whether the string in a member for audio is really audio data. */
 export const isSound = (text: string): boolean => BASE64.test(text);
@@ -105,7 +105,8 @@ export function eachString(
     if (media !== undefined) visit({ is: "media", what: media });
     else if (isFree || reading === "every") visit({ is: "text", path, node, text: value });
     else if (SEALS.has(name) && isForm(name, value)) visit({ is: "seal", path, node });
-    else if (isForm(name, value) || (OF_ERRORS.has(name) && isErrorCode(path) && formOf("token").test(value))) return;
+    else if (isForm(name, value) || (OF_ERRORS.has(name) && isErrorCode(path) && formPattern("token").test(value)))
+      return;
     else visit({ is: name === "arguments" ? "arguments" : "text", path, node, text: value });
   }
 

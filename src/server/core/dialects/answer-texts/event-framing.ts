@@ -20,5 +20,5 @@ export const MESSAGES: Framing = {
 
 /** Returns a message of a session as an event that consists of data only. */
 export function messageEvent(message: Buffer): SseEvent {
-  return { bytes: message, event: "", data: message.toString("utf8"), aside: "" };
+  return { bytes: message, event: "", data: message.toString("utf8"), otherLines: "" };
 }

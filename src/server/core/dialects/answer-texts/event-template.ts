@@ -53,7 +53,7 @@ export function templateOf(
   { text: { start, end }, padding }: Varying,
   { path, record, carriesMore }: Pick<EventTemplate, "path" | "record" | "carriesMore">,
 ): EventTemplate | undefined {
-  const { bytes, data = "", aside = "" } = event;
+  const { bytes, data = "", otherLines: aside = "" } = event;
   if (!EVENT_NAME.test(event.event)) return undefined;
   if (!GROWING.test(path) || !isAlwaysText(path.slice(path.lastIndexOf(".") + 1)) || aside !== "") return undefined;
   const at = dataStart(event);

@@ -3,7 +3,7 @@
  * name that occurs twice in an object gives two members, since readers differ in which one they use.
  */
 import { MAX_DEPTH } from "../json/json-scan.ts";
-import { nameIn, skipSpace } from "../json/json-source.ts";
+import { decodeString, skipSpace } from "../json/json-source.ts";
 
 /** Position of a value. `start` and `end` are UTF-16 offsets, `end` exclusive. A string includes its quotes. */
 export type Placed =
@@ -113,7 +113,7 @@ class PlaceReader {
       const start = this.#at;
       if (text.charCodeAt(start) !== QUOTE) throw REJECTED;
       const end = checkedStringEnd(text, start);
-      const name = nameIn(text, start, end);
+      const name = decodeString(text, start, end);
       this.#at = skipSpace(text, end);
       if (text.charCodeAt(this.#at) !== COLON) throw REJECTED;
       this.#at = skipSpace(text, this.#at + 1);
@@ -219,7 +219,7 @@ export function memberOf(node: Placed | undefined, name: string): Placed | undef
 
 /** Returns the value of a string, or `undefined` for everything else. */
 export function stringIn(text: string, node: Placed | undefined): string | undefined {
-  return node?.kind === "string" ? nameIn(text, node.start, node.end) : undefined;
+  return node?.kind === "string" ? decodeString(text, node.start, node.end) : undefined;
 }
 
 /** Returns the value of a whole number from 0, or `undefined` for everything else. */

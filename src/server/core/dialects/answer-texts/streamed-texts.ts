@@ -7,7 +7,7 @@
  * repetition shows the same as the pieces did. A repetition that differs from its pieces is a new text.
  */
 
-import { objectOf, parsedJson } from "../json/json-values.ts";
+import { objectOf, tryParseJson } from "../json/json-values.ts";
 import type { Dialect } from "../routes/routes.ts";
 import { MAX_EVENT_BYTES, type SseEvent } from "../sse.ts";
 import type { ChunkStamp, StreamStamp } from "../write-refusal.ts";
@@ -150,7 +150,8 @@ class Stream implements StreamTexts {
   }
 
   get stamp(): StreamStamp | undefined {
-    const response = this.#begun === undefined ? undefined : objectOf(objectOf(parsedJson(this.#begun))?.["response"]);
+    const response =
+      this.#begun === undefined ? undefined : objectOf(objectOf(tryParseJson(this.#begun))?.["response"]);
     if (response !== undefined) return { response, sequence: this.#sequence + 1 };
     return this.#stamp === undefined ? undefined : { ...this.#stamp, choices: [...this.#choices] };
   }
@@ -262,7 +263,7 @@ class Stream implements StreamTexts {
 
   /** Drops repeated members. Clients use the last of several members of one name, so only the last is passed on. */
   #withoutTwins(event: SseEvent, data: string): SseEvent {
-    const once = JSON.stringify(parsedJson(data));
+    const once = JSON.stringify(tryParseJson(data));
     return { ...event, data: once, bytes: this.#framing.replaced(event, once) };
   }
 

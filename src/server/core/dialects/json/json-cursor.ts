@@ -2,7 +2,7 @@
  * Cursor over valid JSON text that visits each value once, for callers that copy parts of it exactly as written. `readJson`
  * has checked that the text is valid and its depth bounded.
  */
-import { nameIn, scalarEnd, skipComma, skipSpace, stringEnd } from "./json-source.ts";
+import { decodeString, scalarEnd, skipComma, skipSpace, stringEnd } from "./json-source.ts";
 
 export class JsonCursor {
   readonly #text: string;
@@ -15,7 +15,7 @@ export class JsonCursor {
   }
 
   /** First character of the next value. */
-  get first(): string {
+  get firstChar(): string {
     return this.#text.charAt(this.#at);
   }
 
@@ -24,7 +24,7 @@ export class JsonCursor {
     const start = this.#at;
     let depth = 0;
     do {
-      const first = this.first;
+      const first = this.firstChar;
       if (first === '"') this.#at = stringEnd(this.#text, this.#at);
       else if (first === "{" || first === "[") depth += 1;
       else if (first === "}" || first === "]") depth -= 1;
@@ -36,27 +36,27 @@ export class JsonCursor {
   }
 
   /** Visits each member of the next value, an object. `read` must move past the member's value. */
-  members(read: (name: string) => void): void {
-    this.#within("}", () => {
+  visitMembers(read: (name: string) => void): void {
+    this.#visitContainer("}", () => {
       const start = this.#at;
       const end = stringEnd(this.#text, start);
       // Move past the colon.
       this.#at = skipSpace(this.#text, skipSpace(this.#text, end) + 1);
-      read(nameIn(this.#text, start, end));
+      read(decodeString(this.#text, start, end));
     });
   }
 
   /** Returns the results of `read` for each item of the next value, an array. `read` must move past the item. */
-  items<Made>(read: (index: number) => Made): readonly Made[] {
-    const made: Made[] = [];
-    this.#within("]", () => made.push(read(made.length)));
+  mapItems<Item>(read: (index: number) => Item): readonly Item[] {
+    const made: Item[] = [];
+    this.#visitContainer("]", () => made.push(read(made.length)));
     return made;
   }
 
-  #within(close: string, next: () => void): void {
+  #visitContainer(close: string, visit: () => void): void {
     this.#at = skipSpace(this.#text, this.#at + 1);
-    while (this.first !== close) {
-      next();
+    while (this.firstChar !== close) {
+      visit();
       this.#at = skipComma(this.#text, this.#at);
     }
     this.#at += 1;

@@ -11,7 +11,7 @@
  * Offsets are bytes into the scanned buffer.
  */
 import { isUtf8 } from "node:buffer";
-import { isAlike } from "../routes/name-readings.ts";
+import { mayBeReadAs } from "../routes/name-readings.ts";
 
 /** Maximum depth. Deeper nesting is refused: no request of either dialect comes near it, and parsers of upstreams may recurse. */
 export const MAX_DEPTH = 512;
@@ -26,13 +26,13 @@ export interface Member {
 
 export type JsonScan =
   /**
-   * `mayLose` is true if parsing might lose the spelling of a number or the order of names. `values` is the number of values at
+   * `mayLoseSpelling` is true if parsing might lose the spelling of a number or the order of names. `values` is the number of values at
    * all levels; each takes memory once the text is parsed.
    */
   | {
       readonly kind: "object";
       readonly members: readonly (Member | undefined)[];
-      readonly mayLose: boolean;
+      readonly mayLoseSpelling: boolean;
       readonly values: number;
     }
   | { readonly kind: "problem"; readonly message: string };
@@ -74,14 +74,14 @@ export function scanObject(bytes: Buffer, wanted: readonly string[], isRequest =
   try {
     if (!isUtf8(bytes)) throw new Malformed("the body is not valid UTF-8");
     const members: (Member | undefined)[] = wanted.map(() => undefined);
-    const seen: Seen = { mayLose: false, values: 0 };
-    eachMember(bytes, isRequest ? 0 : afterMark(bytes), seen, (member) => {
-      const at = wantedAt(bytes, member, wanted, isRequest);
+    const seen: ScanTotals = { mayLoseSpelling: false, values: 0 };
+    visitMembers(bytes, isRequest ? 0 : afterByteOrderMark(bytes), seen, (member) => {
+      const at = wantedIndex(bytes, member, wanted, isRequest);
       if (at < 0) return;
       if (members[at] !== undefined) throw new Malformed(`the body names "${wanted[at]}" twice`);
       members[at] = member;
     });
-    return { kind: "object", members, mayLose: seen.mayLose, values: seen.values };
+    return { kind: "object", members, mayLoseSpelling: seen.mayLoseSpelling, values: seen.values };
   } catch (error) {
     if (error instanceof Malformed) return { kind: "problem", message: error.message };
     throw error;
@@ -91,7 +91,9 @@ export function scanObject(bytes: Buffer, wanted: readonly string[], isRequest =
 /** Returns every top-level member, in order. `bytes` must be valid according to `scanObject`. */
 export function membersOf(bytes: Buffer): readonly Member[] {
   const members: Member[] = [];
-  eachMember(bytes, afterMark(bytes), { mayLose: false, values: 0 }, (member) => members.push(member));
+  visitMembers(bytes, afterByteOrderMark(bytes), { mayLoseSpelling: false, values: 0 }, (member) =>
+    members.push(member),
+  );
   return members;
 }
 
@@ -121,25 +123,25 @@ function isPlainString(bytes: Buffer, start: number, end: number): boolean {
 }
 
 /** Results that the scan collects. */
-interface Seen {
-  mayLose: boolean;
+interface ScanTotals {
+  mayLoseSpelling: boolean;
   values: number;
 }
 
 /** Returns the offset of the text, after its byte order mark if it has one. */
-function afterMark(bytes: Buffer): number {
+function afterByteOrderMark(bytes: Buffer): number {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
 }
 
 /** Returns why the text at `at` is not an object. */
-function noObject(bytes: Buffer, at: number): string {
+function notObjectMessage(bytes: Buffer, at: number): string {
   if (at >= bytes.length) return "the body is empty";
-  return at < afterMark(bytes) ? "the body begins with a byte order mark" : "the body is not a JSON object";
+  return at < afterByteOrderMark(bytes) ? "the body begins with a byte order mark" : "the body is not a JSON object";
 }
 
-function eachMember(bytes: Buffer, start: number, seen: Seen, visit: (member: Member) => void): void {
+function visitMembers(bytes: Buffer, start: number, seen: ScanTotals, visit: (member: Member) => void): void {
   let at = skipSpace(bytes, start);
-  if (bytes[at] !== OPEN_OBJECT) throw new Malformed(noObject(bytes, at));
+  if (bytes[at] !== OPEN_OBJECT) throw new Malformed(notObjectMessage(bytes, at));
   at = skipSpace(bytes, at + 1);
   if (bytes[at] === CLOSE_OBJECT) {
     expectEnd(bytes, at + 1);
@@ -155,41 +157,41 @@ function eachMember(bytes: Buffer, start: number, seen: Seen, visit: (member: Me
       expectEnd(bytes, at + 1);
       return;
     }
-    if (bytes[at] !== COMMA) throw broken(bytes, at);
+    if (bytes[at] !== COMMA) throw malformedAt(bytes, at);
     at = skipSpace(bytes, at + 1);
   }
 }
 
-function wantedAt(bytes: Buffer, member: Member, wanted: readonly string[], isRequest: boolean): number {
+function wantedIndex(bytes: Buffer, member: Member, wanted: readonly string[], isRequest: boolean): number {
   const start = member.nameStart + 1;
   let end = start;
   while (bytes[end] !== QUOTE) {
     if (bytes[end] === BACKSLASH || (isRequest && (bytes[end] as number) > LAST_ASCII)) {
-      return escapedAt(escapedName(bytes, member), wanted, isRequest);
+      return escapedNameIndex(escapedName(bytes, member), wanted, isRequest);
     }
     end++;
   }
   for (let i = 0; i < wanted.length; i++) {
     const name = wanted[i] as string;
-    if (name.length !== end - start || !isAt(bytes, start, name)) continue;
-    if (isExactly(bytes, start, name)) return i;
-    if (isRequest) throw otherCase(name);
+    if (name.length !== end - start || !matchesInAnyCase(bytes, start, name)) continue;
+    if (matchesExactly(bytes, start, name)) return i;
+    if (isRequest) throw wrongCase(name);
   }
   return -1;
 }
 
-function escapedAt(written: string, wanted: readonly string[], isRequest: boolean): number {
+function escapedNameIndex(written: string, wanted: readonly string[], isRequest: boolean): number {
   const at = wanted.indexOf(written);
-  const alike = at < 0 && isRequest ? wanted.find((name) => isAlike(written, name)) : undefined;
-  if (alike !== undefined) throw otherCase(alike);
+  const alike = at < 0 && isRequest ? wanted.find((name) => mayBeReadAs(written, name)) : undefined;
+  if (alike !== undefined) throw wrongCase(alike);
   return at;
 }
 
-const otherCase = (name: string): Malformed =>
+const wrongCase = (name: string): Malformed =>
   new Malformed(`the body has a member that differs from "${name}" only in case`);
 
 /** Returns whether the name is `name` in any letter case. `name` is ASCII in lower case. */
-function isAt(bytes: Buffer, start: number, name: string): boolean {
+function matchesInAnyCase(bytes: Buffer, start: number, name: string): boolean {
   for (let i = 0; i < name.length; i++) {
     const byte = bytes[start + i] as number;
     const code = name.charCodeAt(i);
@@ -198,7 +200,7 @@ function isAt(bytes: Buffer, start: number, name: string): boolean {
   return true;
 }
 
-function isExactly(bytes: Buffer, start: number, name: string): boolean {
+function matchesExactly(bytes: Buffer, start: number, name: string): boolean {
   for (let i = 0; i < name.length; i++) if (bytes[start + i] !== name.charCodeAt(i)) return false;
   return true;
 }
@@ -207,7 +209,7 @@ function escapedName(bytes: Buffer, member: Member): string {
   try {
     return memberName(bytes, member);
   } catch {
-    throw broken(bytes, member.nameStart);
+    throw malformedAt(bytes, member.nameStart);
   }
 }
 
@@ -218,7 +220,7 @@ function escapedName(bytes: Buffer, member: Member): string {
 const closers = new Uint8Array(MAX_DEPTH);
 
 /** Returns the offset after the value that starts at `start`. */
-function endOfValue(bytes: Buffer, start: number, seen: Seen): number {
+function endOfValue(bytes: Buffer, start: number, seen: ScanTotals): number {
   const first = bytes[start];
   if (first !== OPEN_OBJECT && first !== OPEN_ARRAY) {
     seen.values++;
@@ -253,7 +255,7 @@ function endOfValue(bytes: Buffer, start: number, seen: Seen): number {
         depth--;
         continue;
       }
-      if (bytes[at] !== COMMA) throw broken(bytes, at);
+      if (bytes[at] !== COMMA) throw malformedAt(bytes, at);
       at = skipSpace(bytes, at + 1);
       if (closer === CLOSE_OBJECT) at = skipName(bytes, at, seen);
       break;
@@ -261,17 +263,17 @@ function endOfValue(bytes: Buffer, start: number, seen: Seen): number {
   }
 }
 
-function endOfScalar(bytes: Buffer, start: number, seen: Seen): number {
+function endOfScalar(bytes: Buffer, start: number, seen: ScanTotals): number {
   const first = bytes[start];
   if (first === QUOTE) return endOfString(bytes, start);
-  if (first === undefined) throw broken(bytes, start);
+  if (first === undefined) throw malformedAt(bytes, start);
   const literal = LITERALS.get(first);
   if (literal === undefined) {
     const end = endOfNumber(bytes, start);
-    if (!isPlainNumber(bytes, start, end)) seen.mayLose = true;
+    if (!isPlainNumber(bytes, start, end)) seen.mayLoseSpelling = true;
     return end;
   }
-  for (let i = 1; i < literal.length; i++) if (bytes[start + i] !== literal[i]) throw broken(bytes, start + i);
+  for (let i = 1; i < literal.length; i++) if (bytes[start + i] !== literal[i]) throw malformedAt(bytes, start + i);
   return start + literal.length;
 }
 
@@ -304,12 +306,12 @@ export function stringEnd(bytes: Buffer, start: number): number {
 function endOfNumber(bytes: Buffer, start: number): number {
   let at = bytes[start] === 0x2d ? start + 1 : start;
   if (bytes[at] === 0x30) at++;
-  else at = digits(bytes, at);
-  if (bytes[at] === 0x2e) at = digits(bytes, at + 1);
+  else at = endOfDigits(bytes, at);
+  if (bytes[at] === 0x2e) at = endOfDigits(bytes, at + 1);
   if (bytes[at] === 0x65 || bytes[at] === 0x45) {
     at++;
     if (bytes[at] === 0x2b || bytes[at] === 0x2d) at++;
-    at = digits(bytes, at);
+    at = endOfDigits(bytes, at);
   }
   return at;
 }
@@ -334,10 +336,10 @@ function isPlainNumber(bytes: Buffer, start: number, end: number): boolean {
   return at === end;
 }
 
-function digits(bytes: Buffer, start: number): number {
+function endOfDigits(bytes: Buffer, start: number): number {
   let at = start;
   while (isDigit(bytes[at])) at++;
-  if (at === start) throw broken(bytes, at);
+  if (at === start) throw malformedAt(bytes, at);
   return at;
 }
 
@@ -346,16 +348,16 @@ function isDigit(byte: number | undefined): boolean {
 }
 
 /** Skips a name. One that begins like an index may not keep its position, and an index may be written with escapes. */
-function skipName(bytes: Buffer, at: number, seen: Seen): number {
-  if (bytes[at] !== QUOTE) throw broken(bytes, at);
+function skipName(bytes: Buffer, at: number, seen: ScanTotals): number {
+  if (bytes[at] !== QUOTE) throw malformedAt(bytes, at);
   const first = bytes[at + 1];
-  if (first === BACKSLASH || isDigit(first)) seen.mayLose = true;
+  if (first === BACKSLASH || isDigit(first)) seen.mayLoseSpelling = true;
   return skipColon(bytes, endOfString(bytes, at));
 }
 
 function skipColon(bytes: Buffer, start: number): number {
   const at = skipSpace(bytes, start);
-  if (bytes[at] !== COLON) throw broken(bytes, at);
+  if (bytes[at] !== COLON) throw malformedAt(bytes, at);
   return skipSpace(bytes, at + 1);
 }
 
@@ -370,11 +372,11 @@ export function skipSpace(bytes: Buffer, start: number): number {
 
 function expectEnd(bytes: Buffer, start: number): void {
   const at = skipSpace(bytes, start);
-  if (at !== bytes.length) throw broken(bytes, at);
+  if (at !== bytes.length) throw malformedAt(bytes, at);
 }
 
 /** Returns the error for malformed JSON. It gives the position but never the content, which may be a prompt. */
-function broken(bytes: Buffer, at: number): Malformed {
+function malformedAt(bytes: Buffer, at: number): Malformed {
   return new Malformed(
     at >= bytes.length ? "the body ends before its JSON does" : `the body is not JSON at byte ${at}`,
   );

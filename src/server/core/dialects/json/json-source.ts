@@ -8,14 +8,14 @@
  * one object are not detected: as everywhere, the last one is the value.
  */
 import { MAX_DEPTH } from "./json-scan.ts";
-import { parsedJson } from "./json-values.ts";
+import { tryParseJson } from "./json-values.ts";
 
 /** Placeholder that the native writer outputs for a `Verbatim`. */
-const MARK = "\u00ffverbatim";
-const WRITTEN_MARK = JSON.stringify(MARK);
+const PLACEHOLDER = "\u00ffverbatim";
+const WRITTEN_PLACEHOLDER = JSON.stringify(PLACEHOLDER);
 
 /** Texts of the `Verbatim` parts that the native writer reached in the current call, in order. */
-let reached: string[] = [];
+let reachedTexts: string[] = [];
 
 /** JSON text in place of a value. It is written unchanged, line breaks included. */
 export class Verbatim {
@@ -27,8 +27,8 @@ export class Verbatim {
 
   /** Called by `JSON.stringify` within `writeJson` only. */
   toJSON(): string {
-    reached.push(this.text);
-    return MARK;
+    reachedTexts.push(this.text);
+    return PLACEHOLDER;
   }
 }
 
@@ -72,21 +72,21 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
 /**
- * Parses JSON. Throws `SyntaxError`, which never quotes the text, if it is not JSON or is nested too deep. `isKept` is true if
+ * Parses JSON. Throws `SyntaxError`, which never quotes the text, if it is not JSON or is nested too deep. `isLossless` is true if
  * `scanObject` found that parsing the text loses nothing and that it is not too deep.
  */
-export function readJson(text: string, isKept = false): JsonSource {
-  const value = parsedJson(text);
+export function readJson(text: string, isLossless = false): JsonSource {
+  const value = tryParseJson(text);
   if (value === undefined) throw new SyntaxError("the text is not JSON");
-  return { value, exact: isKept ? itself : exactParts(text, value) };
+  return { value, exact: isLossless ? identity : createVerbatimOf(text, value) };
 }
 
 /**
  * Returns the `exact` function for a text that was already parsed to `value`. Throws `SyntaxError` if the text is nested too
  * deep.
  */
-export function exactParts(text: string, value: unknown): JsonSource["exact"] {
-  if (!mayLose(text)) return itself;
+export function createVerbatimOf(text: string, value: unknown): JsonSource["exact"] {
+  if (!mayLoseSpelling(text)) return identity;
   let parts: ReadonlyMap<unknown, Verbatim> | undefined;
   return (part) => {
     parts ??= partsOf(text, value);
@@ -94,7 +94,7 @@ export function exactParts(text: string, value: unknown): JsonSource["exact"] {
   };
 }
 
-const itself: JsonSource["exact"] = (part) => part;
+const identity: JsonSource["exact"] = (part) => part;
 
 /**
  * Returns the JSON text of `value`, in which any part may be a `Verbatim`. `undefined` is left out of objects and written as
@@ -104,24 +104,24 @@ const itself: JsonSource["exact"] = (part) => part;
  * text. If there are more marks than parts, some come from the client, and only the project's own writer can tell which.
  */
 export function writeJson(value: unknown): string {
-  reached = [];
+  reachedTexts = [];
   const marked = JSON.stringify(value) ?? "null";
-  const texts = reached;
+  const texts = reachedTexts;
   if (texts.length === 0) return marked;
-  reached = [];
-  const pieces = marked.split(WRITTEN_MARK);
-  if (pieces.length !== texts.length + 1) return written(value);
+  reachedTexts = [];
+  const pieces = marked.split(WRITTEN_PLACEHOLDER);
+  if (pieces.length !== texts.length + 1) return writeRecursively(value);
   let text = pieces[0] ?? "";
   for (let at = 0; at < texts.length; at++) text += `${texts[at]}${pieces[at + 1]}`;
   return text;
 }
 
-function written(value: unknown): string {
+function writeRecursively(value: unknown): string {
   if (value instanceof Verbatim) return value.text;
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
-  if (Array.isArray(value)) return `[${value.map(written).join(",")}]`;
+  if (Array.isArray(value)) return `[${value.map(writeRecursively).join(",")}]`;
   const members = Object.entries(value).filter(([, member]) => member !== undefined);
-  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${written(member)}`).join(",")}}`;
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${writeRecursively(member)}`).join(",")}}`;
 }
 
 /** Returns the JSON text of a part that `exact` returned; it contains no `Verbatim` within. */
@@ -133,7 +133,7 @@ export function jsonText(part: unknown): string {
  * Returns whether the text may contain a number or an order of names that parsing does not keep. A false positive only costs
  * time: a name that begins like an index is treated as one. Throws `SyntaxError` if the text is nested too deep.
  */
-function mayLose(text: string): boolean {
+function mayLoseSpelling(text: string): boolean {
   let loses = false;
   let depth = 0;
   for (let at = 0; at < text.length; at++) {
@@ -148,7 +148,7 @@ function mayLose(text: string): boolean {
       depth--;
     } else if (!loses && (code === MINUS || isDigit(code))) {
       const end = numberEnd(text, at);
-      loses = !isKept(text, at, end);
+      loses = !keepsSpelling(text, at, end);
       at = end - 1;
     }
   }
@@ -159,7 +159,7 @@ function mayLose(text: string): boolean {
 const mayBeIndex = (code: number): boolean => isDigit(code) || code === BACKSLASH;
 
 /** Returns whether parsing and writing keeps the spelling of the number. */
-function isKept(text: string, start: number, end: number): boolean {
+function keepsSpelling(text: string, start: number, end: number): boolean {
   let at = text.charCodeAt(start) === MINUS ? start + 1 : start;
   const isPlain = end - at <= SAFE_DIGITS && (at === start || text.charCodeAt(at) !== ZERO);
   while (at < end && isDigit(text.charCodeAt(at))) at++;
@@ -186,7 +186,7 @@ function partsOf(text: string, value: unknown): ReadonlyMap<unknown, Verbatim> {
     let at = skipSpace(text, start + 1);
     while (text.charCodeAt(at) !== CLOSE_OBJECT) {
       const nameEnd = stringEnd(text, at);
-      const name = nameIn(text, at, nameEnd);
+      const name = decodeString(text, at, nameEnd);
       // Move past the colon.
       at = skipSpace(text, skipSpace(text, nameEnd) + 1);
       at = skipComma(text, walk(at, memberOf(parsed, name)));
@@ -214,7 +214,7 @@ function memberOf(value: unknown, name: string): unknown {
   return (value as Readonly<Record<string, unknown>>)[name];
 }
 
-export function nameIn(text: string, start: number, end: number): string {
+export function decodeString(text: string, start: number, end: number): string {
   const name = text.slice(start + 1, end - 1);
   return name.includes("\\") ? (JSON.parse(text.slice(start, end)) as string) : name;
 }
@@ -240,19 +240,19 @@ export function stringEnd(text: string, start: number): number {
 /** Returns the offset after a number or a literal. */
 export function scalarEnd(text: string, start: number): number {
   let at = start;
-  while (isOfScalar(text.charCodeAt(at))) at++;
+  while (isScalarChar(text.charCodeAt(at))) at++;
   return at;
 }
 
-const isOfScalar = (code: number): boolean => isOfNumber(code) || (code > CLOSE_ARRAY && code < OPEN_OBJECT);
+const isScalarChar = (code: number): boolean => isNumberChar(code) || (code > CLOSE_ARRAY && code < OPEN_OBJECT);
 
 function numberEnd(text: string, start: number): number {
   let at = start + 1;
-  while (isOfNumber(text.charCodeAt(at))) at++;
+  while (isNumberChar(text.charCodeAt(at))) at++;
   return at;
 }
 
-function isOfNumber(code: number): boolean {
+function isNumberChar(code: number): boolean {
   return isDigit(code) || code === DOT || code === SMALL_E || code === CAPITAL_E || code === PLUS || code === MINUS;
 }
 

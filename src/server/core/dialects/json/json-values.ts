@@ -5,7 +5,7 @@ export type Values = Readonly<Record<string, unknown>>;
 const NO_VALUES: readonly unknown[] = [];
 
 /** Returns the parsed text, or `undefined` if it is not JSON. */
-export function parsedJson(text: string): unknown {
+export function tryParseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

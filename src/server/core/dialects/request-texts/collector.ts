@@ -1,5 +1,5 @@
 /** Collects the texts of a body with their places, and writes the body again with other texts. */
-import { parsedJson } from "../json/json-values.ts";
+import { tryParseJson } from "../json/json-values.ts";
 import { type Channel, type JoinedText, joinedTexts } from "./joined.ts";
 import { type Node, type Source, type Spot, type StringNode, spotOf, stringIn, treeOf } from "./text-tree.ts";
 import { type MessageText, type TextKind, Unreadable } from "./types.ts";
@@ -99,7 +99,7 @@ const MAX_NESTING = 512;
  * too deep.
  */
 export function nestedTree(text: string, spot: Spot): Node | undefined {
-  if (!/^\s*[[{]/.test(text) || parsedJson(text) === undefined || isDeep(text)) return undefined;
+  if (!/^\s*[[{]/.test(text) || tryParseJson(text) === undefined || isDeep(text)) return undefined;
   return treeOf({ text, spot });
 }
 

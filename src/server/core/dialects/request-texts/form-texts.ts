@@ -4,7 +4,7 @@
 import { isUtf8 } from "node:buffer";
 import { formParts } from "../multipart.ts";
 import { decoded } from "../routes/name-readings.ts";
-import { uninspectedIn } from "../uninspected.ts";
+import { uninspectedMembers } from "../uninspected.ts";
 import { type Collector, type Context, nestedTree } from "./collector.ts";
 import type { Source, Spot } from "./text-tree.ts";
 import { Unreadable } from "./types.ts";
@@ -17,7 +17,7 @@ const FIELD: Context = { kind: "user", turn: 0 };
  * file.
  */
 const FILE_FIELD = /^(?:file|files|image|images|mask|audio|video|data|input_reference|reference_images?)(?:\[.*\])?$/i;
-const OF_FORMS = uninspectedIn("forms");
+const OF_FORMS = uninspectedMembers("forms");
 
 /** Reads the fields of a multipart form. `body` has the form's bytes, one character each. */
 export function readMultipart(

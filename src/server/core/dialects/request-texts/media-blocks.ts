@@ -1,7 +1,7 @@
 /** Reads blocks with images, audio, video and files: which of their strings are texts, and which are only counted. */
 import { isUtf8 } from "node:buffer";
 import { decoded } from "../routes/name-readings.ts";
-import { formOf, uninspectedNames } from "../uninspected.ts";
+import { formPattern, uninspectedNames } from "../uninspected.ts";
 import type { Collector, Context } from "./collector.ts";
 import { type Node, type ObjectNode, oneString, type StringNode, spotOf, stringIn } from "./text-tree.ts";
 import { utf16In } from "./utf16.ts";
@@ -34,10 +34,10 @@ const CARRIERS: ReadonlySet<string> = new Set([
 ]);
 /** Members that contain bare base64, or an address. */
 const ENCODED = uninspectedNames("media", "media");
-const BASE64 = formOf("media");
-const ADDRESS = formOf("address");
+const BASE64 = formPattern("media");
+const ADDRESS = formPattern("address");
 /** Pattern of the values of members that name the media type. */
-const FORM = formOf("type");
+const FORM = formPattern("type");
 const FORMS = uninspectedNames("media", "type");
 
 const DATA_URL = /^data:([^,;]{0,128})((?:;[^,;]{0,128}){0,8}),/i;

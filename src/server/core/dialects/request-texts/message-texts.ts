@@ -2,7 +2,7 @@
  * Reads messages and items of every dialect in the same way, so that a request in the form of another route hides nothing.
  * Every string is a text unless it is listed here, so that a part of an unknown type, or an unknown member, is inspected.
  */
-import { type UninspectedMembers, uninspectedIn } from "../uninspected.ts";
+import { type UninspectedMembers, uninspectedMembers } from "../uninspected.ts";
 import type { Collector, Context } from "./collector.ts";
 import type { Channel } from "./joined.ts";
 import { MEDIA_BLOCKS, readCarried } from "./media-blocks.ts";
@@ -31,9 +31,9 @@ const CHANNELS: ReadonlyMap<string, Channel> = new Map([
 const channelOf = (name: string, within: Channel | undefined): Channel | undefined =>
   name === "text" || name === "content" || within === "apart" ? (within ?? "text") : CHANNELS.get(name);
 
-const OF_MESSAGES = uninspectedIn("messages");
-const OF_SEALED_BLOCKS = uninspectedIn("sealed blocks");
-const OF_CALLS = uninspectedIn("calls");
+const OF_MESSAGES = uninspectedMembers("messages");
+const OF_SEALED_BLOCKS = uninspectedMembers("sealed blocks");
+const OF_CALLS = uninspectedMembers("calls");
 const SEALED_BLOCKS: ReadonlySet<string> = new Set(["redacted_thinking", "compaction"]);
 
 const CALL = /(?:_call|tool_use|^tool_call|^function|^custom)$/;

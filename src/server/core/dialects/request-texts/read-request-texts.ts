@@ -9,8 +9,8 @@
  */
 import { isUtf8 } from "node:buffer";
 import { isFormEncoded } from "../batch-file.ts";
-import { exactParts } from "../json/json-source.ts";
-import { parsedJson } from "../json/json-values.ts";
+import { createVerbatimOf } from "../json/json-source.ts";
+import { tryParseJson } from "../json/json-values.ts";
 import { boundaryOf } from "../multipart.ts";
 import type { Dialect, Route } from "../routes/routes.ts";
 import { Collector } from "./collector.ts";
@@ -110,9 +110,9 @@ const USER = { kind: "user", turn: 0 } as const;
 /** Returns whether the text is a JSON object, list or string. Throws `SyntaxError` if it is nested too deep. */
 function isSound(text: string): boolean {
   if (!/^\s*[[{"]/.test(text)) return false;
-  const value = parsedJson(text);
+  const value = tryParseJson(text);
   if (value === undefined) return false;
-  exactParts(text, value);
+  createVerbatimOf(text, value);
   return true;
 }
 

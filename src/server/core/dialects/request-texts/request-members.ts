@@ -2,17 +2,17 @@
  * Reads the members of a request's JSON. One table serves every route with known members; every string of a member that it does
  * not name is a `user` text.
  */
-import { uninspectedIn } from "../uninspected.ts";
+import { uninspectedMembers } from "../uninspected.ts";
 import type { Collector, Context } from "./collector.ts";
 import { isIdentifier, isOf, readMessage, readPart } from "./message-texts.ts";
 import { type Node, type ObjectNode, stringIn } from "./text-tree.ts";
 
-const SETTINGS = uninspectedIn("settings");
+const SETTINGS = uninspectedMembers("settings");
 /** Names of settings that contain further settings. */
 const HOLDERS: ReadonlySet<string> = new Set([...SETTINGS.keys()].map((name) => name.split(".", 1)[0] as string));
-const EVENTS = uninspectedIn("events");
-const OF_TOOLS = uninspectedIn("tools");
-const OF_SCHEMAS = uninspectedIn("schemas");
+const EVENTS = uninspectedMembers("events");
+const OF_TOOLS = uninspectedMembers("tools");
+const OF_SCHEMAS = uninspectedMembers("schemas");
 
 const MESSAGES: ReadonlySet<string> = new Set(["messages", "items", "additional_messages"]);
 const SYSTEM: ReadonlySet<string> = new Set(["system", "instructions", "additional_instructions"]);

@@ -2,7 +2,7 @@
  * Parses valid JSON text to a tree of positions. Unlike parsed values, it keeps every member of a repeated name, and the
  * position of each string. The caller that validated the text has bounded its depth.
  */
-import { nameIn, scalarEnd, skipComma, skipSpace, stringEnd } from "../json/json-source.ts";
+import { decodeString, scalarEnd, skipComma, skipSpace, stringEnd } from "../json/json-source.ts";
 import { Unreadable } from "./types.ts";
 
 /** Text that contains other texts: a body, or JSON within one of its strings. */
@@ -96,7 +96,7 @@ export function treeOf(source: Source): Node {
       const end = stringEnd(text, at);
       // Move past the colon.
       at = skipSpace(text, skipSpace(text, end) + 1);
-      members.push({ name: nameIn(text, start, end), value: value(), isShadowed: false });
+      members.push({ name: decodeString(text, start, end), value: value(), isShadowed: false });
       at = skipComma(text, at);
     }
     at += 1;

@@ -11,7 +11,7 @@ const ESCAPE = /%([0-9a-f]{2})/gi;
  * Returns whether any reader may take `written` for `wanted`, which is ASCII in lower case: one that ignores letter case or
  * surrounding space, decodes escapes once more, reads a list's name, or stops at a NUL.
  */
-export function isAlike(written: string, wanted: string): boolean {
+export function mayBeReadAs(written: string, wanted: string): boolean {
   if (written === wanted) return true;
   const [cut = ""] = decoded(written).split("\0");
   // The text is converted to upper case first: that way some readers map letters of other scripts to ASCII letters (Go's
@@ -38,8 +38,8 @@ export function parametersNamed(text: string, name: string): readonly Parameter[
   const found: Parameter[] = [];
   for (const field of text.split("&")) {
     for (const [at, pair] of field.split(";").entries()) {
-      const { written, value } = split(pair);
-      if (!isAlike(written, name)) continue;
+      const { written, value } = splitPair(pair);
+      if (!mayBeReadAs(written, name)) continue;
       found.push({ value, isPlain: at === 0 && written === name && !field.includes(";") });
     }
   }
@@ -47,13 +47,13 @@ export function parametersNamed(text: string, name: string): readonly Parameter[
 }
 
 /** Returns the text with another value for each parameter that is literally called `name`. */
-export function withParameter(text: string, name: string, value: string): string {
-  const renamed = (pair: string): string =>
-    split(pair).written === name ? `${name}=${encodeURIComponent(value)}` : pair;
-  return text.split("&").map(renamed).join("&");
+export function replaceParameter(text: string, name: string, value: string): string {
+  const replaced = (pair: string): string =>
+    splitPair(pair).written === name ? `${name}=${encodeURIComponent(value)}` : pair;
+  return text.split("&").map(replaced).join("&");
 }
 
-function split(pair: string): { readonly written: string; readonly value: string } {
+function splitPair(pair: string): { readonly written: string; readonly value: string } {
   const equals = pair.indexOf("=");
   const part = (text: string): string => decoded(text.replaceAll("+", " "));
   return equals < 0

@@ -14,9 +14,9 @@ const STEPS: readonly ((path: string) => string)[] = [
   // A proxy that decodes the path may take the part after `?` or `#` for a query.
   (path) => path.replace(/[?#].*$/s, ""),
   (path) => path.normalize("NFKC"),
-  merged,
-  (path) => merged(path.replace(/;[^/]*/g, "")),
-  (path) => merged(path.replace(/[ .]+(?=\/|$)/g, "")),
+  mergeSlashes,
+  (path) => mergeSlashes(path.replace(/;[^/]*/g, "")),
+  (path) => mergeSlashes(path.replace(/[ .]+(?=\/|$)/g, "")),
   (path) => path.toLowerCase(),
   // Some frameworks accept the format of the answer as a suffix.
   (path) => path.replace(/\.[a-z]+$/, ""),
@@ -27,7 +27,7 @@ const STEPS: readonly ((path: string) => string)[] = [
  * route is not forwarded, so the result is true unless the path has something that no valid path has: dot segments,
  * backslashes, control characters, invalid escapes, or escapes of escapes.
  */
-export function isReadAlike(method: string, path: string): boolean {
+export function isReadAsOneRoute(method: string, path: string): boolean {
   if (!UNUSUAL.test(path)) return true;
   const plain = decoded(path);
   if (plain === undefined || hasDotSegment(plain) || hasDotSegment(plain.normalize("NFKC"))) return false;
@@ -79,7 +79,7 @@ function withoutDotSegments(path: string): string {
   return kept.join("/");
 }
 
-function merged(path: string): string {
+function mergeSlashes(path: string): string {
   return path.replace(/\/{2,}/g, "/").replace(/(?<=.)\/$/, "");
 }
 

@@ -22,12 +22,12 @@ export type ModelPlace = "json" | "form" | "path" | "query" | "batch" | "none";
  * reserved amount is charged. `maybe`: only for some models or formats. `none`: it uses nothing, or the usage was charged when
  * the returned object was created.
  */
-export type UsagePlace = "always" | "maybe" | "none";
+export type UsageReporting = "always" | "maybe" | "none";
 
 /**
  * Reason why a profile cannot limit the route. `hides_models`: a model runs although the request does not name it, or no answer
  * reports its usage. `grants_credential`: the answer lets its holder reach the provider without the gateway. Routes of files
- * are open, except for files that `namesBatch` recognizes.
+ * are open, except for files that `isForBatch` recognizes.
  */
 export type RouteGuard = "open" | "hides_models" | "grants_credential";
 
@@ -40,7 +40,7 @@ export interface Route {
   readonly modelRequired: boolean;
   /** Capability that a channel must claim to serve the route; empty if the vocabulary has no name for it. */
   readonly capability: string;
-  readonly usage: UsagePlace;
+  readonly usage: UsageReporting;
   readonly guard: RouteGuard;
   /**
    * True if a model gets or returns texts that bypass the gateway, or that the gateway does not find: lines of an uploaded
@@ -94,7 +94,7 @@ const withHead = (methods: readonly string[]): readonly string[] =>
   methods.includes("GET") && !methods.includes("HEAD") ? [...methods, "HEAD"] : methods;
 
 const ANY = "GET POST PUT PATCH DELETE HEAD";
-const BUT_POST = "GET PUT PATCH DELETE HEAD";
+const ANY_BUT_POST = "GET PUT PATCH DELETE HEAD";
 const needsModel: RowOptions = { model: "json", modelRequired: true };
 const messages: RowOptions = { dialect: "messages" };
 const always: RowOptions = { usage: "always" };
@@ -172,7 +172,7 @@ const ROWS: readonly Row[] = [
   row("videos", "POST", "/v1/videos", { model: "form", capability: "", ...maybe }),
   // Remixes and extensions run the model of the video they begin from.
   row("videos_item", "POST", "/v1/videos/*", { capability: "", ...maybe, ...hidden }),
-  row("videos_item", BUT_POST, "/v1/videos/*", { capability: "" }),
+  row("videos_item", ANY_BUT_POST, "/v1/videos/*", { capability: "" }),
   row("uploads", "POST", "/v1/uploads", { capability: "files" }),
   row("uploads", "POST", "/v1/uploads/*", { capability: "files" }),
   row("batches", "GET POST", "/v1/batches", unread),
@@ -191,7 +191,7 @@ const ROWS: readonly Row[] = [
   row("threads", "POST", "/v1/threads/runs", { model: "json", capability: "", ...maybe, ...hidden }),
   row("threads", "POST", "/v1/threads", unnamed),
   row("threads", "POST", "/v1/threads/*", { ...unnamed, ...maybe, ...hidden }),
-  row("threads", BUT_POST, "/v1/threads/*", unnamed),
+  row("threads", ANY_BUT_POST, "/v1/threads/*", unnamed),
   // Runs and graders name models deep inside their definitions, and take their texts from files.
   row("evals", "POST", "/v1/evals", { ...unnamed, ...unread }),
   row("evals", "POST", "/v1/evals/*", { ...unnamed, ...unread }),
@@ -233,7 +233,7 @@ const ROWS: readonly Row[] = [
 ];
 
 /** Route of every other compat path: stored objects of the provider (vector stores, containers) and future paths. */
-const OTHER: Route = {
+const OTHER_ROUTE: Route = {
   name: "compat_other",
   dialect: "compat",
   model: "form",
@@ -250,7 +250,8 @@ const OTHER: Route = {
  * Paths that are not forwarded: a provider's administration; engines, whose model in the path no rule would see; and a repeated
  * version, from a client whose base URL ends in the version that it adds itself.
  */
-const UNCARRIED = /^\/v1\/(?:organization|v1(?:\/|$)|engines\/[^/]+\/(?:completions|chat\/completions|embeddings)$)/;
+const NOT_FORWARDED =
+  /^\/v1\/(?:organization|v1(?:\/|$)|engines\/[^/]+\/(?:completions|chat\/completions|embeddings)$)/;
 
 /** Methods of other paths. TRACE is excluded: its answer repeats the request, with the provider's credential. */
 const OTHER_METHODS: ReadonlySet<string> = new Set([...ANY.split(" "), "OPTIONS", "UPGRADE"]);
@@ -261,27 +262,27 @@ export interface RouteExample {
   readonly name: string;
 }
 
-const EXACT = new Map<string, Map<string, Route>>();
-const BELOW: { readonly prefix: string; readonly methods: ReadonlySet<string>; readonly route: Route }[] = [];
+const EXACT_ROUTES = new Map<string, Map<string, Route>>();
+const PREFIX_ROUTES: { readonly prefix: string; readonly methods: ReadonlySet<string>; readonly route: Route }[] = [];
 for (const { methods, path, ...route } of ROWS) {
   if (path.endsWith("*")) {
-    BELOW.push({ prefix: path.slice(0, -1), methods: new Set(methods), route });
+    PREFIX_ROUTES.push({ prefix: path.slice(0, -1), methods: new Set(methods), route });
   } else {
-    const byMethod = EXACT.get(path) ?? new Map<string, Route>();
+    const byMethod = EXACT_ROUTES.get(path) ?? new Map<string, Route>();
     for (const method of methods) byMethod.set(method, route);
-    EXACT.set(path, byMethod);
+    EXACT_ROUTES.set(path, byMethod);
   }
 }
 
 /** Names of all routes, for the documentation and as metric labels. */
-export const ROUTE_NAMES: readonly string[] = [...new Set([...ROWS.map(({ name }) => name), OTHER.name])];
+export const ROUTE_NAMES: readonly string[] = [...new Set([...ROWS.map(({ name }) => name), OTHER_ROUTE.name])];
 
 /** Returns one request for each row and method, so that tests can check every entry point. `UPGRADE` is a WebSocket handshake. */
 export function routeExamples(): readonly RouteExample[] {
   const examples = ROWS.flatMap(({ methods, path, name }) =>
     methods.map((method) => ({ method, path: path.replace("*", "example"), name })),
   );
-  return [...examples, { method: "POST", path: "/v1/example", name: OTHER.name }];
+  return [...examples, { method: "POST", path: "/v1/example", name: OTHER_ROUTE.name }];
 }
 
 /**
@@ -289,17 +290,17 @@ export function routeExamples(): readonly RouteExample[] {
  * handshake; `path` has no query. The provider's administration below `/v1/organization` is never proxied.
  */
 export function findRoute(method: string, path: string): Route | undefined {
-  const exact = EXACT.get(path)?.get(method);
+  const exact = EXACT_ROUTES.get(path)?.get(method);
   if (exact !== undefined) return exact;
-  for (const { prefix, methods, route } of BELOW) {
+  for (const { prefix, methods, route } of PREFIX_ROUTES) {
     if (path.length > prefix.length && path.startsWith(prefix) && methods.has(method)) return route;
   }
-  if (!path.startsWith("/v1/") || !OTHER_METHODS.has(method) || UNCARRIED.test(path)) return undefined;
+  if (!path.startsWith("/v1/") || !OTHER_METHODS.has(method) || NOT_FORWARDED.test(path)) return undefined;
   // A messages path with an unsupported method is not a compat path.
-  return path === "/v1/messages" || path.startsWith("/v1/messages/") ? undefined : OTHER;
+  return path === "/v1/messages" || path.startsWith("/v1/messages/") ? undefined : OTHER_ROUTE;
 }
 
-const KEYS = new Map<Route, string>([[OTHER, "POST /v1/example"]]);
+const KEYS = new Map<Route, string>([[OTHER_ROUTE, "POST /v1/example"]]);
 for (const { methods, path } of ROWS) {
   const [method = ""] = methods;
   const example = path.replace("*", "example");
@@ -320,8 +321,8 @@ export function routeOfKey(key: string): Route | undefined {
 }
 
 /** Returns whether the path is a named HTTP route without a WebSocket form, so that no session can be opened at it. */
-export function isOtherProtocol(path: string): boolean {
-  const methods = EXACT.get(path);
+export function isHttpOnly(path: string): boolean {
+  const methods = EXACT_ROUTES.get(path);
   if (methods !== undefined) return !methods.has("UPGRADE");
   return path.startsWith("/v1/messages/");
 }

@@ -14,7 +14,7 @@ const DIALECTS =
 
 interface Advice {
   readonly path: RegExp;
-  readonly what: string;
+  readonly text: string;
 }
 
 const MODEL_IN_BODY = "the model's name belongs in the body";
@@ -23,37 +23,37 @@ const MODEL_IN_BODY = "the model's name belongs in the body";
 const ADVICE: readonly Advice[] = [
   {
     path: /^\/(?:v1(?:alpha|beta\d*)?\/)(?:models|tunedModels|cachedContents|interactions)\b.*/,
-    what: `Gemini's own API is not served: use \`${CHAT}\` (${MODEL_IN_BODY})`,
+    text: `Gemini's own API is not served: use \`${CHAT}\` (${MODEL_IN_BODY})`,
   },
-  { path: /^\/v1(?:alpha|beta)/, what: `Gemini's own API is not served: use \`${CHAT}\` (${MODEL_IN_BODY})` },
+  { path: /^\/v1(?:alpha|beta)/, text: `Gemini's own API is not served: use \`${CHAT}\` (${MODEL_IN_BODY})` },
   {
     path: /^\/(?:openai\/)?deployments\//,
-    what: `Azure's deployment paths are not served: use \`${CHAT}\` (${MODEL_IN_BODY})`,
+    text: `Azure's deployment paths are not served: use \`${CHAT}\` (${MODEL_IN_BODY})`,
   },
-  { path: /^\/v1\/engines\//, what: `engine paths are not served: use \`${CHAT}\` (${MODEL_IN_BODY})` },
-  { path: /^\/engines\//, what: `engine paths are not served: use \`${CHAT}\` (${MODEL_IN_BODY})` },
-  { path: /^\/model\/[^/]+\/(?:invoke|converse)/, what: `Bedrock's own API is not served: use \`${MESSAGES}\`` },
-  { path: /^\/projects\//, what: `Vertex's own API is not served: use \`${MESSAGES}\` or \`${CHAT}\`` },
-  { path: /^\/api\/(?:chat|generate)\/?$/, what: `Ollama's own API is not served: use \`${CHAT}\`` },
-  { path: /^\/api\/(?:tags|ps|show|version)\/?$/, what: "Ollama's own API is not served: models are at `/v1/models`" },
-  { path: /^\/api\/embed(?:dings)?\/?$/, what: "Ollama's own API is not served: use `/v1/embeddings`" },
-  { path: /^\/v2\/chat\/?$/, what: `Cohere's own API is not served: use \`${CHAT}\`` },
-  { path: /^\/v2\/rerank\/?$/, what: "ask `/v1/rerank`" },
-  { path: /^\/v2\/embed\/?$/, what: "Cohere's own API is not served: use `/v1/embeddings`" },
-  { path: /^\/(?:generate|generate_stream)\/?$/, what: `ask \`${CHAT}\` or \`/v1/completions\`` },
-  { path: /^\/mcp\/?$/, what: "an MCP server is at `/mcp/NAME`, and `/registry/v0.1/servers` lists them" },
-  { path: /^\/sse\/?$/, what: "an MCP server is at `/mcp/NAME`, by POST, and `/registry/v0.1/servers` lists them" },
-  { path: /^\/a2a\/?$/, what: "an agent is at `/a2a/NAME`, and its card at `/a2a/NAME/.well-known/agent-card.json`" },
+  { path: /^\/v1\/engines\//, text: `engine paths are not served: use \`${CHAT}\` (${MODEL_IN_BODY})` },
+  { path: /^\/engines\//, text: `engine paths are not served: use \`${CHAT}\` (${MODEL_IN_BODY})` },
+  { path: /^\/model\/[^/]+\/(?:invoke|converse)/, text: `Bedrock's own API is not served: use \`${MESSAGES}\`` },
+  { path: /^\/projects\//, text: `Vertex's own API is not served: use \`${MESSAGES}\` or \`${CHAT}\`` },
+  { path: /^\/api\/(?:chat|generate)\/?$/, text: `Ollama's own API is not served: use \`${CHAT}\`` },
+  { path: /^\/api\/(?:tags|ps|show|version)\/?$/, text: "Ollama's own API is not served: models are at `/v1/models`" },
+  { path: /^\/api\/embed(?:dings)?\/?$/, text: "Ollama's own API is not served: use `/v1/embeddings`" },
+  { path: /^\/v2\/chat\/?$/, text: `Cohere's own API is not served: use \`${CHAT}\`` },
+  { path: /^\/v2\/rerank\/?$/, text: "ask `/v1/rerank`" },
+  { path: /^\/v2\/embed\/?$/, text: "Cohere's own API is not served: use `/v1/embeddings`" },
+  { path: /^\/(?:generate|generate_stream)\/?$/, text: `ask \`${CHAT}\` or \`/v1/completions\`` },
+  { path: /^\/mcp\/?$/, text: "an MCP server is at `/mcp/NAME`, and `/registry/v0.1/servers` lists them" },
+  { path: /^\/sse\/?$/, text: "an MCP server is at `/mcp/NAME`, by POST, and `/registry/v0.1/servers` lists them" },
+  { path: /^\/a2a\/?$/, text: "an agent is at `/a2a/NAME`, and its card at `/a2a/NAME/.well-known/agent-card.json`" },
   {
     path: /^\/\.well-known\/agent(?:-card)?\.json$/,
-    what: "the card of an agent is at `/a2a/NAME/.well-known/agent-card.json`",
+    text: "the card of an agent is at `/a2a/NAME/.well-known/agent-card.json`",
   },
-  { path: /^\/(?:registry(?:\/|$)|v0(?:\.1)?\/servers)/, what: "the registry is at `/registry/v0.1/servers`" },
+  { path: /^\/(?:registry(?:\/|$)|v0(?:\.1)?\/servers)/, text: "the registry is at `/registry/v0.1/servers`" },
   {
     path: /^\/(?:healthz?|livez|readyz|ready|ping|metrics)\/?$/,
-    what: "`/healthz`, `/readyz` and `/metrics` are on the listener of `metrics_listen`",
+    text: "`/healthz`, `/readyz` and `/metrics` are on the listener of `metrics_listen`",
   },
-  { path: /^\/v1\/organization/, what: "a provider's administration API is not served" },
+  { path: /^\/v1\/organization/, text: "a provider's administration API is not served" },
 ];
 
 /** Paths of the dialects without their version, from a client whose base URL lacks it. */
@@ -64,11 +64,11 @@ const VERSION = "/v1";
 
 /** Returns the message of a `not_found` error. */
 export function wrongPathMessage(method: string, path: string): string {
-  const what = ADVICE.find((it) => it.path.test(path))?.what ?? rightPath(method, path);
+  const advice = ADVICE.find((it) => it.path.test(path))?.text ?? rightPath(method, path);
   const cause = /^\/v1\/v1(?:\/|$)/i.test(path)
     ? "The path begins with /v1 twice"
     : `No route for ${method} of this path`;
-  return `${cause}${what === undefined ? "" : `: ${what}`}. ${DIALECTS}`;
+  return `${cause}${advice === undefined ? "" : `: ${advice}`}. ${DIALECTS}`;
 }
 
 /**

@@ -4,7 +4,7 @@
  */
 import { scanObject } from "../json/json-scan.ts";
 import { Verbatim, writeJson } from "../json/json-source.ts";
-import { listOf, objectOf, parsedJson, type Values } from "../json/json-values.ts";
+import { listOf, objectOf, tryParseJson, type Values } from "../json/json-values.ts";
 import { rawArguments } from "./chat-answers/arguments-scan.ts";
 import { eventsOf, foldChunks, isEventText } from "./chat-answers/loose.ts";
 import { foldEvents } from "./messages-answers/fold-events.ts";
@@ -36,7 +36,7 @@ function withInput(block: unknown): unknown {
   const input = of?.["input"];
   if (of === undefined || typeof input !== "string") return block;
   if (input.trim() === "") return { ...of, input: {} };
-  return { ...of, input: new Verbatim(objectOf(parsedJson(input)) === undefined ? rawArguments(input) : input) };
+  return { ...of, input: new Verbatim(objectOf(tryParseJson(input)) === undefined ? rawArguments(input) : input) };
 }
 
 const ENDS: ReadonlySet<unknown> = new Set(["response.completed", "response.incomplete", "response.failed"]);
@@ -45,7 +45,7 @@ const ENDS: ReadonlySet<unknown> = new Set(["response.completed", "response.inco
 function foldResponse(body: string): string {
   const items: Verbatim[] = [];
   for (const text of eventsOf(body).data) {
-    const event = objectOf(parsedJson(text));
+    const event = objectOf(tryParseJson(text));
     if (event === undefined) throw new AnswerProblem("an event of the stream is not a JSON object");
     const { type, response, object } = event;
     if (type === "error") throw new AnswerProblem("the provider's answer ended with an error");

@@ -2,7 +2,7 @@
  * Counts the tokens of a `responses` request at a provider of the messages dialect. Source: responses reference, 11.1; dialects
  * reference, 5.1 (`count_tokens`).
  */
-import { objectOf, parsedJson } from "../json/json-values.ts";
+import { objectOf, tryParseJson } from "../json/json-values.ts";
 import { AnswerProblem, type AnswerReading, type Translated } from "./types.ts";
 
 /** Members of a messages request that count_tokens accepts. */
@@ -19,7 +19,7 @@ const COUNTED: ReadonlySet<string> = new Set([
 const READING: AnswerReading = {
   stream: () => undefined,
   whole(body) {
-    const count = objectOf(parsedJson(body))?.["input_tokens"];
+    const count = objectOf(tryParseJson(body))?.["input_tokens"];
     if (typeof count !== "number") throw new AnswerProblem("the answer reports no tokens");
     return JSON.stringify({ object: "response.input_tokens", input_tokens: count });
   },
@@ -27,6 +27,6 @@ const READING: AnswerReading = {
 
 /** Converts a translated messages request to a request that counts its tokens. */
 export function counting({ body, lost }: Translated): Translated {
-  const counted = Object.entries(objectOf(parsedJson(body)) ?? {}).filter(([name]) => COUNTED.has(name));
+  const counted = Object.entries(objectOf(tryParseJson(body)) ?? {}).filter(([name]) => COUNTED.has(name));
   return { body: JSON.stringify(Object.fromEntries(counted)), reading: READING, lost };
 }

@@ -6,7 +6,7 @@
  * error. A body that is not JSON is usually a proxy's error page, and is not shown.
  */
 
-import { listOf, objectOf, parsedJson, stringOf, type Values } from "../json/json-values.ts";
+import { listOf, objectOf, stringOf, tryParseJson, type Values } from "../json/json-values.ts";
 import type { Dialect } from "../routes/routes.ts";
 import { errorFrame, messagesErrorType } from "../write-refusal.ts";
 
@@ -84,7 +84,7 @@ export function translateError(
   error: { readonly status: number; readonly body: string; readonly requestId: string },
 ): { readonly status: number; readonly body: string } {
   const { status, requestId } = error;
-  const found = errorIn(parsedJson(error.body));
+  const found = errorIn(tryParseJson(error.body));
   const message = found.message ?? `The provider answered with status ${status} and no message that can be shown.`;
   const type = to === "messages" ? typeOfStatus(status) : (namedType(found.error) ?? typeOfStatus(status));
   return { status, body: errorBody(to, { type, message, requestId, error: found.error }) };

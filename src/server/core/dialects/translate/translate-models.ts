@@ -7,7 +7,7 @@
  * `unknown` (the type does not allow null). Entries without an id are left out.
  */
 
-import { numberOf, objectOf, parsedJson, stringOf, type Values } from "../json/json-values.ts";
+import { numberOf, objectOf, stringOf, tryParseJson, type Values } from "../json/json-values.ts";
 import type { Dialect } from "../routes/routes.ts";
 import { AnswerProblem } from "./types.ts";
 
@@ -31,7 +31,7 @@ interface Model {
  * `AnswerProblem`.
  */
 export function translateModels(to: Dialect, body: string, query: string): string {
-  const list = parsedJson(body);
+  const list = tryParseJson(body);
   // Some compat providers answer with the bare array.
   const entries = Array.isArray(list) ? list : objectOf(list)?.data;
   if (!Array.isArray(entries)) throw new AnswerProblem("the provider's list of models is not a list");
@@ -48,7 +48,7 @@ export function translateModels(to: Dialect, body: string, query: string): strin
 
 /** Returns the model as JSON text. Throws `AnswerProblem`. */
 export function translateModel(to: Dialect, body: string): string {
-  const model = modelOf(parsedJson(body));
+  const model = modelOf(tryParseJson(body));
   if (model === undefined) throw new AnswerProblem("the provider's model is not an object with an id");
   return JSON.stringify(to === "messages" ? messagesModel(model) : compatModel(model));
 }

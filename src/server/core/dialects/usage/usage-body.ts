@@ -4,7 +4,7 @@
  * same.
  */
 
-import { listOf, objectOf, parsedJson } from "../json/json-values.ts";
+import { listOf, objectOf, tryParseJson } from "../json/json-values.ts";
 import type { Dialect } from "../routes/routes.ts";
 import type { Usage } from "./usage.ts";
 import { isDoubtful, normaliseUsage } from "./usage-normalise.ts";
@@ -53,7 +53,7 @@ function lastUsage(body: Buffer): object | undefined {
   while (isSpace(body[before])) before--;
   // A quote after a comma opens a string: within a string it would be escaped.
   if (body[before] !== COMMA) return undefined;
-  return objectOf(objectOf(parsedJson(`{${body.toString("utf8", at)}`))?.["usage"]);
+  return objectOf(objectOf(tryParseJson(`{${body.toString("utf8", at)}`))?.["usage"]);
 }
 
 /** Implemented as a class, since there is one instance for each answer and closures would have to be created each time. */
@@ -95,7 +95,7 @@ class PassingUsage implements BodyUsage {
       this.#usage = normaliseUsage(this.#dialect, last);
       return;
     }
-    const value = parsedJson(this.#only.toString("utf8"));
+    const value = tryParseJson(this.#only.toString("utf8"));
     if (value === undefined) this.#scanned();
     else {
       this.#known = { usage: usageIn(value) };

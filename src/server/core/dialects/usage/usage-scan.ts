@@ -6,7 +6,7 @@
  * and below the top level only brackets and quotes matter.
  */
 
-import { parsedJson } from "../json/json-values.ts";
+import { tryParseJson } from "../json/json-values.ts";
 import type { Dialect } from "../routes/routes.ts";
 import type { Usage } from "./usage.ts";
 import { MAX_USAGE_BYTES } from "./usage-member.ts";
@@ -79,7 +79,7 @@ export function scanForUsage(dialect: Dialect): BodyUsage {
     const isTooLarge = capturedBytes > MAX_USAGE_BYTES || whole.length > MAX_USAGE_BYTES;
     captured = undefined;
     // If a name occurs twice the last value wins, as in JSON.parse.
-    const parsedUsage = isTooLarge ? undefined : parsedJson(whole.toString("utf8"));
+    const parsedUsage = isTooLarge ? undefined : tryParseJson(whole.toString("utf8"));
     usage = normaliseUsage(dialect, parsedUsage);
     isOdd = isDoubtful(dialect, parsedUsage);
   };
@@ -194,5 +194,5 @@ function mayBeUsage(first: number | undefined): boolean {
 /** Returns whether the name is `usage`. `raw` is the name as it is written, with its closing quote. */
 function isNamed(raw: string): boolean {
   if (raw === 'usage"') return true;
-  return raw.includes("\\") && raw.length <= MAX_NAME_BYTES + 1 && parsedJson(`"${raw}`) === "usage";
+  return raw.includes("\\") && raw.length <= MAX_NAME_BYTES + 1 && tryParseJson(`"${raw}`) === "usage";
 }

@@ -8,7 +8,7 @@
  * No text of the answer is kept.
  */
 import { type Member, scanObject } from "../json/json-scan.ts";
-import { listOf, objectOf, parsedJson } from "../json/json-values.ts";
+import { listOf, objectOf, tryParseJson } from "../json/json-values.ts";
 import type { Dialect } from "../routes/routes.ts";
 import { raiseUsage, type Usage } from "./usage.ts";
 import { MAX_USAGE_BYTES, mayTellUsage, nestedUsage, stringValue, usageValue } from "./usage-member.ts";
@@ -131,7 +131,7 @@ function readChunk(data: Buffer): UsageReport | undefined {
 /** Returns the usage within a choice, where some hosts report it. */
 function usageOfChoices(data: Buffer, choices: Member | undefined): unknown {
   if (choices === undefined || choices.valueEnd - choices.valueStart > MAX_USAGE_BYTES) return undefined;
-  const list = listOf(parsedJson(data.toString("utf8", choices.valueStart, choices.valueEnd)));
+  const list = listOf(tryParseJson(data.toString("utf8", choices.valueStart, choices.valueEnd)));
   return list.map((choice) => objectOf(objectOf(choice)?.["usage"])).findLast((usage) => usage !== undefined);
 }
 

@@ -224,13 +224,13 @@ export class AgentAnswer implements Downstream {
 
   #finish(): void {
     if (this.#end === "no") return;
-    const last = this.#splitter.last();
+    const last = this.#splitter.takeEventEndingInCr();
     if (last !== undefined) {
       this.#waiting.push(last);
       this.#work();
       return;
     }
-    const rest = this.#splitter.rest();
+    const rest = this.#splitter.takeRest();
     // Clients ignore an event without its final blank line, but an error frame that follows would complete it.
     if (rest.length > 0 && this.#end === "complete" && !this.#isGuarded) this.#show(rest);
     this.#mode = "over";

@@ -90,7 +90,7 @@ type Found = Pick<
   "isJson" | "isUnread" | "streams" | "streamOptions" | "thread" | "fallbacks" | "model" | "spot"
 > & {
   /** Whether parsing might lose the spelling of a number or the order of names; false unless the body is a JSON object. */
-  readonly mayLose: boolean;
+  readonly mayLoseSpelling: boolean;
   readonly values: number;
 };
 
@@ -100,7 +100,7 @@ const isPresent = (member: Member | undefined): member is Member => member !== u
 const NOTHING: Found = {
   isJson: false,
   isUnread: false,
-  mayLose: false,
+  mayLoseSpelling: false,
   values: 0,
   streams: false,
   streamOptions: undefined,
@@ -159,7 +159,7 @@ export function address(snapshot: Snapshot, place: Place, payload: Payload): Tar
       place.route.form !== undefined && found.isJson
         ? new RequestContent(
             place.route.form,
-            { plain: payload.plain, mayLose: found.mayLose, values: found.values },
+            { plain: payload.plain, mayLoseSpelling: found.mayLoseSpelling, values: found.values },
             payload.held,
           )
         : undefined,
@@ -243,7 +243,7 @@ function foundIn(plain: Buffer, scan: Extract<JsonScan, { kind: "object" }>): Fo
   return {
     isJson: true,
     isUnread: false,
-    mayLose: scan.mayLose,
+    mayLoseSpelling: scan.mayLoseSpelling,
     values: scan.values,
     streams: stream !== undefined && plain[stream.valueStart] === 0x74,
     streamOptions: members[2],

@@ -4,12 +4,12 @@
  */
 import { GatewayError } from "../../../../base/index.ts";
 import {
+  isForBatch,
   type Member,
   memberValue,
-  namesBatch,
   type Route,
   shownModelName,
-  unreadTexts,
+  uninspectedReason,
 } from "../../../core/dialects/index.ts";
 import type { EffectiveProfile } from "../../governance/effective-profile.ts";
 import type { Target } from "./address.ts";
@@ -40,10 +40,10 @@ export function guardRoute(target: Target, beside: readonly string[], { effectiv
   }
   if (isRestricted) {
     if (route.guard === "grants_credential") throw walkedAround(route, "issues a credential of the provider");
-    if (route.guard === "hides_models" || namesBatch(target)) throw walkedAround(route, "hides which models it uses");
+    if (route.guard === "hides_models" || isForBatch(target)) throw walkedAround(route, "hides which models it uses");
   }
-  if (isInspected && (route.hidesTexts || namesBatch(target))) {
-    throw new GatewayError("policy_denied", `Guardrails apply to this caller, and ${unreadTexts(route)}`, {
+  if (isInspected && (route.hidesTexts || isForBatch(target))) {
+    throw new GatewayError("policy_denied", `Guardrails apply to this caller, and ${uninspectedReason(route)}`, {
       by: NOT_INSPECTED,
     });
   }

@@ -8,10 +8,10 @@ import {
   editObject,
   memberValue,
   type ObjectEdits,
+  replaceParameter,
   replaceValue,
   withoutSealed,
   withoutUnsigned,
-  withParameter,
 } from "../../../core/dialects/index.ts";
 import type { UpstreamRequest } from "../../../upstream/index.ts";
 import { lowerCase, upstreamHeaders } from "../../headers.ts";
@@ -150,7 +150,7 @@ function editBody(target: Target, { provider, model }: Admitted, isAliased: bool
   if (spot.kind === "form") {
     return Buffer.concat([plain.subarray(0, spot.start), Buffer.from(model ?? ""), plain.subarray(spot.end)]);
   }
-  if (spot.kind === "parameter") return Buffer.from(withParameter(plain.toString("utf8"), "model", model ?? ""));
+  if (spot.kind === "parameter") return Buffer.from(replaceParameter(plain.toString("utf8"), "model", model ?? ""));
   return original;
 }
 
@@ -177,5 +177,5 @@ function pathFor({ path, query, spot }: Target, { channel, model }: Admitted, is
     return channel.pathOf(spot.prefix + encoded) + query;
   }
   if (spot.kind !== "query") return channel.pathOf(path) + query;
-  return `${channel.pathOf(path)}?${withParameter(query.slice(1), "model", model)}`;
+  return `${channel.pathOf(path)}?${replaceParameter(query.slice(1), "model", model)}`;
 }

@@ -15,12 +15,12 @@ interface RequestText {
   /** JSON object that `scanObject` has accepted. */
   readonly plain: Buffer;
   /** Results of the scan. */
-  readonly mayLose: boolean;
+  readonly mayLoseSpelling: boolean;
   readonly values: number;
 }
 
 /** Holds the memory that parsing takes. Throws `body_too_large` or `overloaded`. */
-export function holdValues({ plain, values }: Omit<RequestText, "mayLose">, held: Holding): void {
+export function holdValues({ plain, values }: Omit<RequestText, "mayLoseSpelling">, held: Holding): void {
   if (values > MAX_VALUES) {
     throw new GatewayError("body_too_large", `The request body contains more than ${MAX_VALUES} JSON values.`);
   }
@@ -73,7 +73,7 @@ export class RequestContent {
 function read(text: RequestText, held: Holding): JsonSource {
   holdValues(text, held);
   try {
-    return readJson(text.plain.toString("utf8"), !text.mayLose);
+    return readJson(text.plain.toString("utf8"), !text.mayLoseSpelling);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     throw new GatewayError("invalid_request", "Cannot read the request: its JSON contains an invalid string.");

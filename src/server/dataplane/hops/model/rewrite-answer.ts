@@ -8,10 +8,10 @@ import {
   countEvents,
   editEvent,
   editJson,
-  editUnread,
+  editWithoutParsing,
+  hasNoUsage,
   type SseEvent,
   SseSplitter,
-  tellsNoUsage,
 } from "../../../core/dialects/index.ts";
 import { Gathering, type Holding } from "../../../memory/index.ts";
 import { type Downstream, headerValue, Passing } from "../../../upstream/index.ts";
@@ -79,7 +79,7 @@ class Rewriting extends Passing {
   }
 
   override end(): void {
-    const last = this.#splitter?.unfinished();
+    const last = this.#splitter?.takeUnfinishedEvent();
     if (last !== undefined) this.#event(last);
     this.#meter?.ended();
     if (this.#mode === "whole" && this.#held !== undefined) {
@@ -91,7 +91,7 @@ class Rewriting extends Passing {
   }
 
   override breakOff(cause: Error): void {
-    const last = this.#splitter?.last();
+    const last = this.#splitter?.takeEventEndingInCr();
     if (last !== undefined) this.#event(last);
     this.#meter?.broken();
     super.breakOff(cause);
@@ -131,9 +131,9 @@ class Rewriting extends Passing {
     const isFirst = !this.#hasRead && isMetered;
     if (isFirst || !splitter.isEmpty) return undefined;
     const text = chunk.toString("latin1");
-    if (isMetered && !tellsNoUsage(chunk, text)) return undefined;
+    if (isMetered && !hasNoUsage(chunk, text)) return undefined;
     const edits = this.#mode === "events" ? this.#edits : undefined;
-    const edited = edits === undefined ? chunk : editUnread(chunk, edits, text);
+    const edited = edits === undefined ? chunk : editWithoutParsing(chunk, edits, text);
     if (edited !== undefined && isMetered) this.#meter?.passed(countEvents(text));
     return edited;
   }

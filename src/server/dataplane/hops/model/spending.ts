@@ -63,9 +63,9 @@ const SIZES = 32;
  * Returns the size class of a request. Requests of very different sizes must not share an estimate: the small cost would be
  * reserved for large ones, and charged if those break off. Classes are powers of four, so there are few.
  */
-function sizeOf({ input, output, isOutputStated }: TokenBounds): number {
+function sizeOf({ input, output, hasOutputLimit }: TokenBounds): number {
   const power = (tokens: number): number => Math.ceil(Math.log2(tokens + 1) / 2);
-  return power(input) * SIZES + (isOutputStated ? power(output) + 1 : 0);
+  return power(input) * SIZES + (hasOutputLimit ? power(output) + 1 : 0);
 }
 
 /** Returns the demand of a WebSocket session at this provider. */

@@ -8,7 +8,7 @@ import { test } from "node:test";
 import {
   type Dialect,
   findRoute,
-  isWrittenAs,
+  hasForm,
   messageEvent,
   openSessionTexts,
   openStreamTexts,
@@ -160,7 +160,7 @@ function eventRead(method: string, path: string, value: unknown): Read {
   const event: SseEvent =
     method === "UPGRADE"
       ? messageEvent(Buffer.from(data))
-      : { bytes: Buffer.from(`data: ${data}\n\n`), event: "", data, aside: "" };
+      : { bytes: Buffer.from(`data: ${data}\n\n`), event: "", data, otherLines: "" };
   const { pieces, uninspected } = stream.read(event);
   return { isInspected: pieces.some(({ text }) => text.includes("CANARY")), isCounted: uninspected.length > 0 };
 }
@@ -192,7 +192,7 @@ for (const { what, rows, read, reasons } of [
         for (const canary of [TOKEN, PROSE, ADDRESS]) {
           const { isInspected, isCounted } = read(method, path, position.valueWith(canary));
           if (isInspected) continue;
-          const why = reasonsFor(position, reasons).filter(({ form }) => isWrittenAs(form, canary));
+          const why = reasonsFor(position, reasons).filter(({ form }) => hasForm(form, canary));
           if (why.length === 0 || (why.every(isMedia) && !isCounted))
             unexplained.add(
               `${method} ${path}: ${position.path.join(".")} = ${canary}, as in ${JSON.stringify(position.valueWith("?"))}`,
@@ -221,7 +221,7 @@ const WRITTEN: Readonly<Record<UninspectedRow["form"], string>> = {
 };
 
 function tableOfRows(): string {
-  const rows = UNINSPECTED.map(({ place, names, form, why }) => {
+  const rows = UNINSPECTED.map(({ place, names, form, reason: why }) => {
     const shown = [...new Set(names.map((name) => `\`${shortened(name, names)}\``))].join(" ");
     return `| ${place} | ${shown} | ${WRITTEN[form]} | ${why} |`;
   });
@@ -246,4 +246,4 @@ test("the page on guardrails has the table of uninspected strings", () => {
   assert.equal(page.slice(from, to), tableOfRows());
 });
 
-const isMedia = ({ why }: UninspectedRow): boolean => why.includes("gateway_guardrail_uninspected_total");
+const isMedia = ({ reason: why }: UninspectedRow): boolean => why.includes("gateway_guardrail_uninspected_total");

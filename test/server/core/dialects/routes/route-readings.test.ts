@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { findRoute, isReadAlike, routeExamples } from "../../../../../src/server/core/dialects/index.ts";
+import { findRoute, isReadAsOneRoute, routeExamples } from "../../../../../src/server/core/dialects/index.ts";
 
 test("every route, as its clients write it, is read in one way", () => {
-  for (const { method, path } of routeExamples()) assert.ok(isReadAlike(method, path), `${method} ${path}`);
+  for (const { method, path } of routeExamples()) assert.ok(isReadAsOneRoute(method, path), `${method} ${path}`);
   for (const path of ["/v1/models/Qwen%2FQwen3", "/v1/models/ft:gpt-4o:Acme::B1", "/v1/files/file-AbC/content"]) {
-    assert.ok(isReadAlike("GET", path), path);
+    assert.ok(isReadAsOneRoute("GET", path), path);
   }
 });
 
@@ -24,7 +24,7 @@ for (const [what, disguise] of disguises) {
     for (const { method, path } of routeExamples().filter(({ path: it }) => !it.includes("example"))) {
       const written = disguise(path);
       const ours = findRoute(method, written);
-      const isSafe = ours === undefined || ours === findRoute(method, path) || !isReadAlike(method, written);
+      const isSafe = ours === undefined || ours === findRoute(method, path) || !isReadAsOneRoute(method, written);
       assert.ok(isSafe, `${method} ${written}`);
     }
   });
@@ -34,6 +34,6 @@ test("the provider's administration and echo routes are unreachable", () => {
   for (const path of ["/v1/organization", "/v1/organization/users", "/v1/organizations/api_keys"]) {
     assert.equal(findRoute("GET", path), undefined, path);
   }
-  assert.ok(!isReadAlike("GET", "/v1//organization/users"));
+  assert.ok(!isReadAsOneRoute("GET", "/v1//organization/users"));
   for (const method of ["TRACE", "CONNECT", "PROPFIND"]) assert.equal(findRoute(method, "/v1/anything"), undefined);
 });

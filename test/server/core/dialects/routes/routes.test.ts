@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { findRoute, namesBatch, ROUTE_NAMES, routeExamples } from "../../../../../src/server/core/dialects/index.ts";
+import { findRoute, isForBatch, ROUTE_NAMES, routeExamples } from "../../../../../src/server/core/dialects/index.ts";
 
 test("every row is found by its example, and every name has a row", () => {
   const examples = routeExamples();
@@ -114,7 +114,7 @@ test("a batch file is recognized by its purpose, and an unreadable form counts a
   const ask = (plain: Buffer, path = "/v1/files", type = contentType, query = "") => {
     const route = findRoute("POST", path);
     assert.ok(route);
-    return namesBatch({ route, plain, contentType: type, query });
+    return isForBatch({ route, plain, contentType: type, query });
   };
   assert.equal(ask(form("batch")), true);
   assert.equal(ask(form("Batch ")), true);

@@ -3,7 +3,7 @@
  * nothing until it is needed. A place consists of known names and indexes. It quotes at most the name of an unknown field from
  * the request, truncated and cleaned.
  */
-import { objectOf, parsedJson, type Values } from "../../json/json-values.ts";
+import { objectOf, tryParseJson, type Values } from "../../json/json-values.ts";
 import type { Capability } from "../capabilities.ts";
 import { mayHoldContent } from "../item-members.ts";
 import { MAX_PLACE_LENGTH, type Uses } from "../losses.ts";
@@ -195,7 +195,7 @@ export class UseList implements Uses {
     if (calls === undefined) return;
     this.#arguments = undefined;
     if (this.#places?.has("hint")) return;
-    const raw = calls.find(({ text }) => objectOf(parsedJson(text)) === undefined);
+    const raw = calls.find(({ text }) => objectOf(tryParseJson(text)) === undefined);
     if (raw === undefined) return;
     this.#places ??= new Map();
     if (raw.list === "input") {

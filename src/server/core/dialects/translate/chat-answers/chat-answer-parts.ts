@@ -6,7 +6,7 @@
  * change the answer. Only unreadable reasoning is left out.
  */
 
-import { listOf, numberOf, objectOf, parsedJson, stringOf, type Values } from "../../json/json-values.ts";
+import { listOf, numberOf, objectOf, stringOf, tryParseJson, type Values } from "../../json/json-values.ts";
 import type { Usage } from "../../usage/usage.ts";
 import { AnswerProblem } from "../types.ts";
 import {
@@ -162,7 +162,7 @@ interface Completion {
 
 /** Reads a whole answer, even if the provider sent it as a stream. Throws `AnswerProblem`. */
 export function readCompletion(body: string): Completion {
-  const value = isEventText(body) ? foldChunks(body) : parsedJson(body);
+  const value = isEventText(body) ? foldChunks(body) : tryParseJson(body);
   if (value === undefined) throw new AnswerProblem(body.trim() === "" ? "the answer is empty" : notJson(body));
   const answer = objectOf(value);
   if (answer === undefined) throw new AnswerProblem("the answer is not a JSON object");

@@ -6,7 +6,7 @@
  * finish reason or `[DONE]` ended too early.
  */
 
-import { listOf, objectOf, parsedJson, type Values } from "../../json/json-values.ts";
+import { listOf, objectOf, tryParseJson, type Values } from "../../json/json-values.ts";
 import { raiseUsage, type Usage } from "../../usage/usage.ts";
 import { AnswerProblem, EarlyEnd, type StreamTranslation } from "../types.ts";
 import { checkFinish } from "./chat-answer-parts.ts";
@@ -56,7 +56,7 @@ class ChunkReader implements StreamTranslation {
     const text = data.trim();
     if (text === "") return "";
     if (text === DONE) return this.#finish();
-    const value = parsedJson(text);
+    const value = tryParseJson(text);
     if (name === "error" || tellsError(value)) return this.#fail(value);
     const chunk = objectOf(value);
     if (chunk === undefined) throw new AnswerProblem("an event of the stream is not a JSON object");

@@ -3,8 +3,8 @@
  * choices that are parts of one message, and a whole answer sent as a stream. Source: design decisions, section 20; shapes seen
  * at Groq, Moonshot, Copilot, Ollama and vLLM.
  */
-import { exactParts, jsonText } from "../../json/json-source.ts";
-import { listOf, numberOf, objectOf, parsedJson, stringOf, type Values } from "../../json/json-values.ts";
+import { createVerbatimOf, jsonText } from "../../json/json-source.ts";
+import { listOf, numberOf, objectOf, stringOf, tryParseJson, type Values } from "../../json/json-values.ts";
 import { SseSplitter } from "../../sse.ts";
 import type { Usage } from "../../usage/usage.ts";
 import { normaliseUsage } from "../../usage/usage-normalise.ts";
@@ -21,7 +21,7 @@ export function argumentsWriter(text: string, value: unknown): WriteArguments {
   return (written) => {
     if (typeof written !== "object" || written === null) return written;
     try {
-      return jsonText(exactParts(text, value)(written));
+      return jsonText(createVerbatimOf(text, value)(written));
     } catch {
       throw new AnswerProblem("the answer is nested too deep");
     }
@@ -110,7 +110,7 @@ export const isEventText = (body: string): boolean => FIELD.test(body);
 export function eventsOf(body: string): { readonly data: readonly string[]; readonly isDone: boolean } {
   const splitter = new SseSplitter();
   const events = [...splitter.push(Buffer.from(body))];
-  const last = splitter.unfinished();
+  const last = splitter.takeUnfinishedEvent();
   if (last !== undefined) events.push(last);
   const data = events.map((event) => event.data?.trim() ?? "").filter((text) => text !== "");
   return { data: data.filter((text) => text !== "[DONE]"), isDone: data.includes("[DONE]") };
@@ -126,7 +126,7 @@ export function foldChunks(body: string): Values {
   let head: Values | undefined;
   let usage: unknown;
   for (const text of data) {
-    const value = parsedJson(text);
+    const value = tryParseJson(text);
     const chunk = objectOf(value);
     if (chunk === undefined) throw new AnswerProblem("an event of the stream is not a JSON object");
     if (objectOf(chunk["error"]) !== undefined || typeof chunk["error"] === "string") {

@@ -6,7 +6,7 @@
  * without its block, or of another kind than its block, makes the answer invalid.
  */
 import { type JsonSource, readJson } from "../../json/json-source.ts";
-import { listOf, objectOf, parsedJson, type Values } from "../../json/json-values.ts";
+import { listOf, objectOf, tryParseJson, type Values } from "../../json/json-values.ts";
 import { raiseUsage, type Usage } from "../../usage/usage.ts";
 import { countsOf, mergeCounts, type UsageCounts, usageOf } from "../../usage/usage-normalise.ts";
 import { AnswerProblem, EarlyEnd, type StreamTranslation } from "../types.ts";
@@ -92,7 +92,7 @@ class EventReader<Block extends WrittenBlock> implements StreamTranslation {
     if (this.#state !== "open") return "";
     if (name === "ping") return KEEP_ALIVE;
     if (name === "" ? data === "" || data === "[DONE]" : !EVENTS.has(name)) return "";
-    const value = parsedJson(data);
+    const value = tryParseJson(data);
     if (name === "error") return this.#fail(value);
     const event = objectOf(value);
     if (event === undefined) throw new AnswerProblem("an event is not a JSON object");

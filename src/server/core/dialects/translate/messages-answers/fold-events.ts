@@ -1,5 +1,5 @@
 /** Folds the events of an unrequested stream into a whole message. Source: dialects reference, 5.3. */
-import { listOf, numberOf, objectOf, parsedJson, stringOf, type Values } from "../../json/json-values.ts";
+import { listOf, numberOf, objectOf, stringOf, tryParseJson, type Values } from "../../json/json-values.ts";
 import { eventsOf } from "../chat-answers/loose.ts";
 import { AnswerProblem, EarlyEnd } from "../types.ts";
 
@@ -15,7 +15,7 @@ export function foldEvents(body: string): Values {
   const blocks = new Map<number, Record<string, unknown>>();
   const inputs = new Map<number, string>();
   for (const text of eventsOf(body).data) {
-    const event = objectOf(parsedJson(text));
+    const event = objectOf(tryParseJson(text));
     if (event === undefined) throw new AnswerProblem("an event is not a JSON object");
     const index = numberOf(event["index"]) ?? 0;
     switch (event["type"]) {

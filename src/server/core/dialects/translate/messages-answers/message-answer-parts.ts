@@ -4,8 +4,8 @@
  *
  * An answer that violates the grammar in a way that changes its content is an `AnswerProblem`, whose message quotes nothing.
  */
-import { exactParts, type JsonSource, jsonText } from "../../json/json-source.ts";
-import { objectOf, parsedJson, stringOf, type Values } from "../../json/json-values.ts";
+import { createVerbatimOf, type JsonSource, jsonText } from "../../json/json-source.ts";
+import { objectOf, stringOf, tryParseJson, type Values } from "../../json/json-values.ts";
 import { notJson } from "../chat-answers/chat-answer-parts.ts";
 import { isEventText } from "../chat-answers/loose.ts";
 import { AnswerProblem } from "../types.ts";
@@ -21,7 +21,7 @@ export interface WholeMessage {
 const UNCHANGED = (part: unknown): unknown => part;
 
 export function readMessage(body: string): WholeMessage {
-  const value = isEventText(body) ? foldEvents(body) : parsedJson(body);
+  const value = isEventText(body) ? foldEvents(body) : tryParseJson(body);
   if (value === undefined) throw new AnswerProblem(body.trim() === "" ? "the answer is empty" : notJson(body));
   const message = objectOf(value);
   const content = message?.["content"];
@@ -34,7 +34,7 @@ const isCall = (block: Values): boolean => block["type"] === "tool_use";
 
 function exactOf(body: string, value: unknown): JsonSource["exact"] {
   try {
-    return exactParts(body, value);
+    return createVerbatimOf(body, value);
   } catch {
     throw new AnswerProblem("the answer is nested too deep");
   }

@@ -7,7 +7,7 @@
 import { isClosedSchema } from "../../fidelity/schemas.ts";
 import { type JsonSource, writeJson } from "../../json/json-source.ts";
 import type { Values } from "../../json/json-values.ts";
-import { jsonTokens } from "../../media-bounds.ts";
+import { jsonTokenBound } from "../../media-bounds.ts";
 import { optionalObject, requiredObject } from "../required.ts";
 import type { AnswerTerms, ChannelTerms, TranslatedRequest } from "../types.ts";
 import { cacheModeOf, keepLastMarks } from "./cache-mark-limit.ts";
@@ -54,7 +54,7 @@ export function messagesToChat(
       callsFunctions: false,
       showsThinking: showsThinking(request),
       inputEstimate: () =>
-        Math.ceil(jsonTokens(Buffer.from(body), false, (text) => body.includes(text)) / BYTES_PER_TOKEN),
+        Math.ceil(jsonTokenBound(Buffer.from(body), false, (text) => body.includes(text)) / BYTES_PER_TOKEN),
     },
   };
 }

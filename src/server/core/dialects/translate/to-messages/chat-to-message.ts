@@ -5,7 +5,7 @@
  * Arguments of calls keep the provider's spelling.
  */
 import { Verbatim, writeJson } from "../../json/json-source.ts";
-import { objectOf, parsedJson } from "../../json/json-values.ts";
+import { objectOf, tryParseJson } from "../../json/json-values.ts";
 import { type Arguments, rawArguments } from "../chat-answers/arguments-scan.ts";
 import {
   type CallPart,
@@ -122,7 +122,7 @@ function toolUses(
  */
 function inputOf({ arguments: text }: CallPart, ranOut: boolean): string | undefined {
   const json = text.trim();
-  if (json === "" || objectOf(parsedJson(json)) !== undefined) return json;
+  if (json === "" || objectOf(tryParseJson(json)) !== undefined) return json;
   return ranOut ? undefined : rawArguments(text);
 }
 

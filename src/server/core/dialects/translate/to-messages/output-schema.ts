@@ -25,15 +25,15 @@ export function narrowSchema(schema: Values, exact: JsonSource["exact"]): unknow
  * `parsedValue` is the last one's value, which is the one that is kept.
  */
 function narrowed(at: JsonCursor, parsedValue: unknown): string {
-  const { first } = at;
-  if (first === "[") return `[${at.items((index) => narrowed(at, listOf(parsedValue)[index])).join(",")}]`;
+  const { firstChar: first } = at;
+  if (first === "[") return `[${at.mapItems((index) => narrowed(at, listOf(parsedValue)[index])).join(",")}]`;
   return first === "{" ? narrowedNode(at, objectOf(parsedValue) ?? {}) : at.skip();
 }
 
 function narrowedNode(at: JsonCursor, node: Values): string {
   const members = new Map<string, string>();
   const boundTexts: string[] = [];
-  at.members((name) => {
+  at.visitMembers((name) => {
     const value = node[name];
     if (isMoot(name, value)) at.skip();
     else if (isBound(name, value)) boundTexts.push(`${name}: ${at.skip()}`);
@@ -49,10 +49,10 @@ function narrowedNode(at: JsonCursor, node: Values): string {
 }
 
 function narrowedByName(at: JsonCursor, value: unknown): string {
-  if (at.first !== "{") return at.skip();
+  if (at.firstChar !== "{") return at.skip();
   const schemas = objectOf(value) ?? {};
   const members = new Map<string, string>();
-  at.members((name) => members.set(name, narrowed(at, schemas[name])));
+  at.visitMembers((name) => members.set(name, narrowed(at, schemas[name])));
   return objectText(members);
 }
 

@@ -1,6 +1,6 @@
 /** Converts tool calls of an assistant message to `tool_use` blocks. Source: dialects reference, 8.3. */
 import { type JsonSource, Verbatim } from "../../json/json-source.ts";
-import { objectOf, parsedJson, type Values } from "../../json/json-values.ts";
+import { objectOf, tryParseJson, type Values } from "../../json/json-values.ts";
 import { isAbsent, optionalList, optionalObject, refuse, requiredName, requiredObject } from "../required.ts";
 import type { ToolUseBlock } from "./block-types.ts";
 import type { ToolIds } from "./tool-call-ids.ts";
@@ -63,7 +63,7 @@ function customUse(call: Values, at: string, id: string): ToolUseBlock {
 export function inputOf(written: unknown, at: string, exact: JsonSource["exact"]): unknown {
   if (isAbsent(written) || written === "") return {};
   if (typeof written === "string") {
-    return objectOf(parsedJson(written)) === undefined ? { _raw: written } : new Verbatim(wellFormed(written));
+    return objectOf(tryParseJson(written)) === undefined ? { _raw: written } : new Verbatim(wellFormed(written));
   }
   return exact(objectOf(written) ?? refuse(at, "must be a string"));
 }

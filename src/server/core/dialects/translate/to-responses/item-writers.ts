@@ -3,7 +3,7 @@
  *
  * `close` returns the item as JSON text, exactly as it appears in the response.
  */
-import { objectOf, parsedJson, stringOf } from "../../json/json-values.ts";
+import { objectOf, stringOf, tryParseJson } from "../../json/json-values.ts";
 import type { ClientTool } from "../responses-terms.ts";
 import type { ReasoningSeal, SealedBlock } from "../types.ts";
 import type { EventLog } from "./event-log.ts";
@@ -220,7 +220,7 @@ export class CallItem {
   }
 
   #endCustom(status: ItemStatus): string {
-    const input = stringOf(objectOf(parsedJson(this.#arguments))?.["input"]) ?? this.#arguments;
+    const input = stringOf(objectOf(tryParseJson(this.#arguments))?.["input"]) ?? this.#arguments;
     const text = JSON.stringify(input);
     if (input !== "") this.#events.put("response.custom_tool_call_input.delta", `${this.#at}"delta":${text},`);
     this.#events.put("response.custom_tool_call_input.done", `${this.#at}"input":${text},`);
