@@ -39,6 +39,8 @@ class ChunkReader implements StreamTranslation {
   readonly #sink: ChunkSink;
   #state: StreamTranslation["state"] = "open";
   #hasStarted = false;
+  /** Whether a delta had content. */
+  #hasContent = false;
   /** Reason given by the provider; empty until then. */
   #finishReason = "";
   #usage: Usage | undefined;
@@ -89,16 +91,28 @@ class ChunkReader implements StreamTranslation {
   /** Handles one choice. All choices are parts of one message, in order of arrival. */
   #choice(choice: Values | undefined, written: WriteArguments): void {
     if (choice === undefined) throw new AnswerProblem("a choice is not an object");
-    const { index, delta = null, finish_reason: finishReason } = choice;
+    const { index, finish_reason: finishReason } = choice;
     if (typeof (index ?? 0) !== "number") throw new AnswerProblem("the index of a choice is not a number");
     checkFinish(finishReason);
     if (typeof finishReason === "string" && finishReason !== "") {
       this.#finishReason = String(strongestFinish(this.#finishReason, finishReason));
     }
-    if (delta === null) return;
+    const delta = this.#contentOf(choice);
+    if (isAbsent(delta)) return;
     const deltaObject = objectOf(delta);
     if (deltaObject === undefined) throw new AnswerProblem("a delta is not an object");
+    this.#hasContent ||= hasContent(deltaObject);
     this.#sink.delta(deltaObject, choice, written);
+  }
+
+  /**
+   * Returns the delta of a choice, or the whole message that some providers send in one chunk in place of deltas. After deltas
+   * with content, such a message only repeats them, so it is not read.
+   */
+  #contentOf({ delta, message }: Values): unknown {
+    if (this.#hasContent || isAbsent(message)) return delta;
+    const deltaObject = isAbsent(delta) ? NO_MEMBERS : objectOf(delta);
+    return deltaObject !== undefined && !hasContent(deltaObject) ? message : delta;
   }
 
   #finish(): string {
@@ -113,6 +127,18 @@ class ChunkReader implements StreamTranslation {
     this.#sink.fail(data, this.#usage);
     return this.#sink.take();
   }
+}
+
+const NO_MEMBERS: Values = {};
+
+const isAbsent = (value: unknown): boolean => value === undefined || value === null;
+
+/** Returns whether a delta has more than a role and empty members. */
+function hasContent(delta: Values): boolean {
+  return Object.entries(delta).some(
+    ([name, value]) =>
+      name !== "role" && !isAbsent(value) && value !== "" && !(Array.isArray(value) && value.length === 0),
+  );
 }
 
 /** Returns the larger count of each class, as metering does: no count decreases. */
