@@ -16,7 +16,7 @@ import { type Machine, predict, type RequestCost } from "./model.ts";
 
 const MODES = ["config", "governed", "recorded"] as const;
 const CONNECTIONS = 64;
-const REQUESTS = 25_000;
+const REQUESTS = 9_000;
 const WARM_RUNS = 3;
 /** Sequential changes by one operator. */
 const WRITES = 200;
