@@ -49,8 +49,8 @@ const MAX_GOVERNED_RATIO = 1.6;
 const MAX_RECORDED_RATIO = 2.3;
 
 const unary = { connections: 32, requests: 9_000, latencyRequests: 1_500 };
-const stream = { connections: 16, requests: 800, latencyRequests: 100 };
-const large = { connections: 8, requests: 800, latencyRequests: 200 };
+const stream = { connections: 16, requests: 600, latencyRequests: 100 };
+const large = { connections: 8, requests: 500, latencyRequests: 200 };
 
 export const LOAD_SCENARIOS: readonly LoadScenario[] = [
   {
