@@ -9,20 +9,31 @@ const TEST_LIMIT_MS = 240_000;
  */
 const PIPES_LIMIT_MS = 1_000;
 
-/** Runs Node in `cwd` until it ends. Resolves with its status (1 if it was killed) and its output as text. */
+/** Process groups that are running. An interrupted runner kills them. */
+const groups = new Set();
+process.on("exit", () => {
+  for (const group of groups) killGroup(group);
+});
+
+/**
+ * Runs Node in `cwd` until it ends. Resolves with its status (1 if it was killed) and its output as text. The program and
+ * the processes that it starts are one process group, so that none of them is left when it is killed.
+ */
 export function runNode(args, { cwd, env, limitMs }) {
   return new Promise((done, failed) => {
-    const child = spawn(process.execPath, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(process.execPath, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"], detached: true });
+    groups.add(child.pid);
     const output = [];
     const timer = setTimeout(() => {
       output.push(Buffer.from(`killed: it has taken ${limitMs / 1000} s\n`));
-      child.kill("SIGKILL");
+      killGroup(child.pid);
     }, limitMs);
     child.stdout.on("data", (bytes) => output.push(bytes));
     child.stderr.on("data", (bytes) => output.push(bytes));
     child.on("error", failed);
     child.on("exit", (status) => {
       clearTimeout(timer);
+      groups.delete(child.pid);
       setTimeout(() => {
         child.stdout.destroy();
         child.stderr.destroy();
@@ -30,6 +41,14 @@ export function runNode(args, { cwd, env, limitMs }) {
       child.on("close", () => done({ status: status ?? 1, output: Buffer.concat(output).toString("utf8") }));
     });
   });
+}
+
+function killGroup(pid) {
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch {
+    // The group has ended meanwhile.
+  }
 }
 
 /** Runs a test program whose tally is written to the path `told`. Resolves with the runner's report of it. */
