@@ -27,7 +27,7 @@ export function credentialProbes({ compiled: { snapshot } }: LoadedNode, present
         if (isSealed(credential))
           return { verdict: "note", subject, words: "not tested, since it is sealed in the cluster" };
         const limit = anySignal([signal, AbortSignal.timeout(timeoutMs)]);
-        return { subject, ...(await presenter.rehearse(credential, limit)) };
+        return { subject, ...(await presenter.check(credential, limit)) };
       },
     };
   });

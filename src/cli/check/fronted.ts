@@ -5,7 +5,7 @@
 import { Pool } from "undici";
 import { asRefusal } from "../../base/index.ts";
 import { MCP_VERSION, projectCard, readOwnCard } from "../../server/core/agents/index.ts";
-import type { Presented, Presenter } from "../../server/credentials/index.ts";
+import type { PresentedCredential, Presenter } from "../../server/credentials/index.ts";
 import { fetchOwnCard } from "../../server/dataplane/index.ts";
 import { type ForwardProxies, proxyConnector } from "../../server/forward-proxy/index.ts";
 import type { LoadedNode } from "../../server/node/index.ts";
@@ -90,7 +90,7 @@ async function askServer(
     "mcp-method",
     "server/discover",
   ];
-  let presented: Presented | undefined;
+  let presented: PresentedCredential | undefined;
   try {
     if (credential !== undefined && !isCallers) {
       presented = await presenter.present(credential, { method: "POST", path, host, headers, body });

@@ -1,7 +1,7 @@
 /** Recognizes response headers that contain our own credential, so that a careless provider cannot leak it to the client. */
 
 /** Names of headers that always contain a credential. */
-const NAMES: ReadonlySet<string> = new Set([
+const CREDENTIAL_HEADERS: ReadonlySet<string> = new Set([
   "authorization",
   "x-api-key",
   "api-key",
@@ -13,15 +13,15 @@ const NAMES: ReadonlySet<string> = new Set([
 const MIN_SEARCHED_LENGTH = 8;
 
 /** Returns whether a response header contains the credential. */
-export type Bearing = (lowerCaseName: string, value: string) => boolean;
+export type ContainsCredential = (lowerCaseName: string, value: string) => boolean;
 
 /**
  * Builds a check by header name and by value: the key as it is, in other letter case, percent-encoded, in hexadecimal or within
  * base64.
  */
-export function bearing(key: string): Bearing {
+export function createCredentialCheck(key: string): ContainsCredential {
   if (key.length < MIN_SEARCHED_LENGTH) {
-    return (name, value) => NAMES.has(name) || value.split(/[\s"',;:=]+/).includes(key);
+    return (name, value) => CREDENTIAL_HEADERS.has(name) || value.split(/[\s"',;:=]+/).includes(key);
   }
   const inAnyCase = [key, Buffer.from(key).toString("hex")].map((form) => form.toLowerCase());
   const exact = [0, 1, 2].flatMap((before) => {
@@ -33,7 +33,7 @@ export function bearing(key: string): Bearing {
     return inAnyCase.some((form) => lower.includes(form)) || exact.some((form) => value.includes(form));
   };
   return (name, value) => {
-    if (NAMES.has(name)) return true;
+    if (CREDENTIAL_HEADERS.has(name)) return true;
     if (value.length < key.length) return false;
     return shows(value) || (value.includes("%") && shows(decoded(value)));
   };

@@ -5,8 +5,8 @@
  * - `tokens/`: client credentials, token exchange and their caches
  */
 
-export { type CompiledCredential, compileCredential, compileKey, type PresentedAt } from "./compile-credential.ts";
-export { type Bearing, bearing } from "./credential-headers.ts";
+export { type CompiledCredential, type CredentialTarget, compileCredential, compileKey } from "./compile-credential.ts";
+export { type ContainsCredential, createCredentialCheck as bearing } from "./credential-headers.ts";
 export {
   type GuardedAnswer,
   type GuardedDialler,
@@ -17,13 +17,13 @@ export { guardedLookup } from "./guarded-lookup.ts";
 export { openPresenter, type PresenterOptions } from "./presenter.ts";
 export { CREDENTIAL_HEADERS, type KeyHeader, keyHeaders } from "./static-key.ts";
 export type {
-  ActingFor,
   Credential,
+  CredentialCheck,
   CredentialKind,
-  Outgoing,
-  Presented,
+  OutgoingRequest,
+  PresentedCredential,
   PresentedJudge,
   PresentedVerdict,
   Presenter,
-  Rehearsal,
+  RequestCaller,
 } from "./types.ts";

@@ -4,12 +4,12 @@ import type { CredentialKind } from "./types.ts";
 
 export interface CredentialMetrics {
   /** Counts a fetch. `refused`: only this caller's token was refused; others are not affected. */
-  fetched(name: string, kind: CredentialKind, outcome: "fetched" | "failed" | "refused"): void;
+  countFetch(name: string, kind: CredentialKind, outcome: "fetched" | "failed" | "refused"): void;
   /** Sets the gauge, which is 1 while the last fetch failed. */
-  failing(name: string, isFailing: boolean): void;
+  setFailing(name: string, isFailing: boolean): void;
   /** Counts a request that was sent again with another token, key or time. */
-  repeated(name: string, reason: "token" | "keys" | "clock"): void;
-  clockOffset(host: string, offsetMs: number): void;
+  countRepeat(name: string, reason: "token" | "keys" | "clock"): void;
+  setClockOffset(host: string, offsetMs: number): void;
 }
 
 export function createCredentialMetrics(instruments: Instruments): CredentialMetrics {
@@ -36,9 +36,9 @@ export function createCredentialMetrics(instruments: Instruments): CredentialMet
     "farthest",
   );
   return {
-    fetched: (name, kind, outcome) => fetches.with(name, kind, outcome).inc(),
-    failing: (name, isFailing) => failing.with(name).set(isFailing ? 1 : 0),
-    repeated: (name, reason) => repeats.with(name, reason).inc(),
-    clockOffset: (host, offsetMs) => offsets.with(host).set(offsetMs / 1_000),
+    countFetch: (name, kind, outcome) => fetches.with(name, kind, outcome).inc(),
+    setFailing: (name, isFailing) => failing.with(name).set(isFailing ? 1 : 0),
+    countRepeat: (name, reason) => repeats.with(name, reason).inc(),
+    setClockOffset: (host, offsetMs) => offsets.with(host).set(offsetMs / 1_000),
   };
 }

@@ -10,23 +10,23 @@ import { createCredentialMetrics } from "./metrics.ts";
 import { createClockOffsets } from "./signing/clock-offsets.ts";
 import { type PresentSigned, signedPresenter } from "./signing/cloudsig.ts";
 import { ChainFailure, type PlatformKeys, platformChain } from "./signing/platform-keys.ts";
-import { type BearerToken, bearerOf, withBearer } from "./tokens/bearer-token.ts";
+import { type BearerToken, createBearerToken, withBearer } from "./tokens/bearer-token.ts";
 import { clientCredentials, TokenUnavailable } from "./tokens/client-credentials.ts";
-import { createRenewed, type Renewed } from "./tokens/renewed-value.ts";
-import { requestShared } from "./tokens/shared-token.ts";
+import { createRenewedValue, type RenewedValue } from "./tokens/renewed-value.ts";
+import { createSharedTokenRequest } from "./tokens/shared-token.ts";
 import { openTokenDialler } from "./tokens/token-dialler.ts";
 import { createExchanger, type Exchanger } from "./tokens/token-exchange.ts";
 import { TOKEN_LIMIT_MS } from "./tokens/token-request.ts";
 import type {
   ClientCredential,
   Credential,
+  CredentialCheck,
   CredentialKind,
-  ExchangingCredential,
-  Outgoing,
-  Presented,
+  OutgoingRequest,
+  PresentedCredential,
   Presenter,
-  Rehearsal,
   SigningCredential,
+  TokenExchangeCredential,
 } from "./types.ts";
 
 export interface PresenterOptions {
@@ -46,40 +46,40 @@ const KEYS_DROP_EVERY_MS = 10_000;
 /** Minimum interval between log lines about a failure that only a changed configuration fixes, in milliseconds. */
 const LOG_EVERY_MS = 60_000;
 
-interface Held {
+interface CacheEntry {
   readonly name: string;
   close(): void;
 }
 
-interface HeldTokens extends Held {
-  readonly tokens: Renewed<BearerToken>;
+interface TokenCacheEntry extends CacheEntry {
+  readonly tokens: RenewedValue<BearerToken>;
 }
 
-interface HeldExchanger extends Held {
+interface ExchangerCacheEntry extends CacheEntry {
   readonly exchanger: Exchanger;
   readonly issuer: IssuerOptions;
 }
 
 export function openPresenter(options: PresenterOptions): Presenter {
   const { issuer, env, clock, instruments, log, fetchShared = fetchUnshared } = options;
-  const request = requestShared(fetchShared, clock.now);
+  const requestToken = createSharedTokenRequest(fetchShared, clock.now);
   const metrics = createCredentialMetrics(instruments);
   const { proxies } = readForwardProxies(env);
   const offsets = createClockOffsets({
     now: clock.now,
-    changed(host, offsetMs) {
-      metrics.clockOffset(host, offsetMs);
+    onChange(host, offsetMs) {
+      metrics.setClockOffset(host, offsetMs);
       log.warn("requests are signed with a corrected time, since the upstream's clock differs from this node's", {
         host,
         offset_ms: offsetMs,
       });
     },
   });
-  const platforms = new Map<string, Held & { readonly keys: Renewed<PlatformKeys> }>();
+  const platforms = new Map<string, CacheEntry & { readonly keys: RenewedValue<PlatformKeys> }>();
   const signers = new Map<string, PresentSigned>();
-  const tokens = new Map<string, HeldTokens>();
-  const exchangers = new Map<string, HeldExchanger>();
-  const ofFetches = [platforms, tokens, exchangers];
+  const tokens = new Map<string, TokenCacheEntry>();
+  const exchangers = new Map<string, ExchangerCacheEntry>();
+  const caches = [platforms, tokens, exchangers];
   instruments.observedGauge(
     "gateway_exchanged_tokens",
     "Exchanged tokens in the caches of this node. Each worker process has its own.",
@@ -91,20 +91,20 @@ export function openPresenter(options: PresenterOptions): Presenter {
   );
 
   /** Logs fetches and, at a limited rate, failures. Fetches of another process are logged there. */
-  function teller(name: string, kind: CredentialKind) {
+  function createFetchReporter(name: string, kind: CredentialKind) {
     let loggedAt = Number.NEGATIVE_INFINITY;
     let isFailing = false;
     return {
-      fetched(isOwn: boolean) {
-        metrics.failing(name, false);
-        if (isOwn) metrics.fetched(name, kind, "fetched");
+      onFetched(isOwn: boolean) {
+        metrics.setFailing(name, false);
+        if (isOwn) metrics.countFetch(name, kind, "fetched");
         if (isFailing) log.info("a credential can be fetched again", { credential: name, kind });
         isFailing = false;
       },
-      failed(failures: number, reason: string, isOwn: boolean) {
-        metrics.failing(name, true);
+      onFailed(failures: number, reason: string, isOwn: boolean) {
+        metrics.setFailing(name, true);
         if (!isOwn) return;
-        metrics.fetched(name, kind, "failed");
+        metrics.countFetch(name, kind, "failed");
         const now = clock.monotonic();
         if (isFailing && now < loggedAt + LOG_EVERY_MS) return;
         isFailing = true;
@@ -114,18 +114,18 @@ export function openPresenter(options: PresenterOptions): Presenter {
     };
   }
 
-  function platformOf({ name, scope }: SigningCredential): Renewed<PlatformKeys> {
+  function platformOf({ name, scope }: SigningCredential): RenewedValue<PlatformKeys> {
     const known = platforms.get(name);
     if (known !== undefined) return known.keys;
-    const tell = teller(name, "cloudsig");
-    const keys = createRenewed({
+    const reporter = createFetchReporter(name, "cloudsig");
+    const keys = createRenewedValue({
       fetch: platformChain({ name, region: scope.region, env, now: clock.now, fetchShared }),
       pauseOf: () => undefined,
-      dropsEveryMs: KEYS_DROP_EVERY_MS,
+      minDropIntervalMs: KEYS_DROP_EVERY_MS,
       clock,
       random: Math.random,
-      fetched: tell.fetched,
-      failed: (failures, failure) => tell.failed(failures, ...failureForLog(failure)),
+      onFetched: reporter.onFetched,
+      onFailed: (failures, failure) => reporter.onFailed(failures, ...failureForLog(failure)),
     });
     platforms.set(name, { name, keys, close: keys.close });
     return keys;
@@ -140,36 +140,36 @@ export function openPresenter(options: PresenterOptions): Presenter {
     return signer;
   }
 
-  function tokensOf(credential: ClientCredential): HeldTokens {
+  function tokensOf(credential: ClientCredential): TokenCacheEntry {
     const { name, digest } = credential;
     const known = tokens.get(digest);
     if (known !== undefined) return known;
-    const tell = teller(name, "oauth");
+    const reporter = createFetchReporter(name, "oauth");
     const dialler = openTokenDialler(undefined, TOKEN_LIMIT_MS, proxies);
-    const ask = clientCredentials(credential, { dialler, request, now: clock.now });
-    const repeated = (): void => metrics.repeated(name, "token");
-    const renewed: Renewed<BearerToken> = createRenewed({
+    const ask = clientCredentials(credential, { dialler, request: requestToken, now: clock.now });
+    const onRepeat = (): void => metrics.countRepeat(name, "token");
+    const renewed: RenewedValue<BearerToken> = createRenewedValue({
       async fetch() {
         const { value, ...rest } = await ask();
-        return { value: bearerOf(value, { drop: (it) => renewed.drop(it), repeated }), ...rest };
+        return { value: createBearerToken(value, { drop: (it) => renewed.drop(it), onRepeat }), ...rest };
       },
       pauseOf: (failure) => (failure instanceof TokenUnavailable ? failure.pauseMs : undefined),
-      dropsEveryMs: TOKEN_DROPS_EVERY_MS,
+      minDropIntervalMs: TOKEN_DROPS_EVERY_MS,
       clock,
       random: Math.random,
-      fetched: tell.fetched,
-      failed: (failures, failure) => tell.failed(failures, ...failureForLog(failure)),
+      onFetched: reporter.onFetched,
+      onFailed: (failures, failure) => reporter.onFailed(failures, ...failureForLog(failure)),
     });
     const close = (): void => {
       renewed.close();
       dialler.close();
     };
-    const held: HeldTokens = { name, tokens: renewed, close };
-    tokens.set(digest, held);
-    return held;
+    const entry: TokenCacheEntry = { name, tokens: renewed, close };
+    tokens.set(digest, entry);
+    return entry;
   }
 
-  function exchangerOf(credential: ExchangingCredential): Exchanger {
+  function exchangerOf(credential: TokenExchangeCredential): Exchanger {
     const { name, digest } = credential;
     const trusted = issuer(credential.issuer);
     // Loading refuses an unknown issuer, but the node file may have lost it since.
@@ -177,25 +177,25 @@ export function openPresenter(options: PresenterOptions): Presenter {
     const known = exchangers.get(digest);
     if (known?.issuer === trusted) return known.exchanger;
     known?.close();
-    const tell = teller(name, "token_exchange");
+    const reporter = createFetchReporter(name, "token_exchange");
     let failures = 0;
     const exchanger = createExchanger(credential, {
       findEndpoint: tokenEndpointFinder(trusted),
       proxies,
-      request,
-      repeated: () => metrics.repeated(name, "token"),
+      request: requestToken,
+      onRepeat: () => metrics.countRepeat(name, "token"),
       clock,
       random: Math.random,
-      ended(outcome, isOwn, reason) {
+      onEnd(outcome, isOwn, reason) {
         if (outcome === "refused") {
           if (!isOwn) return;
-          metrics.fetched(name, "token_exchange", "refused");
+          metrics.countFetch(name, "token_exchange", "refused");
           log.info("an issuer refused to exchange a caller's token", { credential: name, reason });
           return;
         }
         failures = outcome === "failed" ? failures + 1 : 0;
-        if (outcome === "failed") tell.failed(failures, reason, isOwn);
-        else tell.fetched(isOwn);
+        if (outcome === "failed") reporter.onFailed(failures, reason, isOwn);
+        else reporter.onFetched(isOwn);
       },
     });
     exchangers.set(digest, { name, exchanger, issuer: trusted, close: exchanger.close });
@@ -203,12 +203,12 @@ export function openPresenter(options: PresenterOptions): Presenter {
   }
 
   const presentBearer = (
-    request: Outgoing,
+    request: OutgoingRequest,
     found: BearerToken | Promise<BearerToken>,
-  ): Presented | Promise<Presented> =>
+  ): PresentedCredential | Promise<PresentedCredential> =>
     found instanceof Promise ? found.then((it) => withBearer(request, it)) : withBearer(request, found);
 
-  async function rehearse(credential: Credential, signal: AbortSignal): Promise<Rehearsal> {
+  async function describeCheck(credential: Credential, signal: AbortSignal): Promise<CredentialCheck> {
     switch (credential.kind) {
       case "api_key":
         return { verdict: "ok", words: "a static key" };
@@ -235,9 +235,9 @@ export function openPresenter(options: PresenterOptions): Presenter {
   }
 
   return {
-    async rehearse(credential, signal) {
+    async check(credential, signal) {
       try {
-        return await rehearse(credential, signal);
+        return await describeCheck(credential, signal);
       } catch (error) {
         const { message } = error instanceof Error ? error : new Error("it is not available");
         const known = error instanceof ChainFailure || error instanceof TokenUnavailable ? error.reason : message;
@@ -247,7 +247,11 @@ export function openPresenter(options: PresenterOptions): Presenter {
     present(credential, request, actingFor) {
       switch (credential.kind) {
         case "api_key":
-          return { headers: request.headers.concat(credential.headers), bears: credential.bears, judge: undefined };
+          return {
+            headers: request.headers.concat(credential.headers),
+            containsCredential: credential.containsCredential,
+            judge: undefined,
+          };
         case "cloudsig":
           return signerOf(credential)(request);
         case "oauth":
@@ -261,23 +265,25 @@ export function openPresenter(options: PresenterOptions): Presenter {
     keepOnly(credentials) {
       const all = [...credentials];
       const digests = new Set(all.map(({ digest }) => digest));
-      const ofPlatform = new Set(all.flatMap((it) => (it.kind === "cloudsig" && it.keys === undefined ? it.name : [])));
+      const platformNames = new Set(
+        all.flatMap((it) => (it.kind === "cloudsig" && it.keys === undefined ? it.name : [])),
+      );
       for (const digest of signers.keys()) if (!digests.has(digest)) signers.delete(digest);
-      for (const [held, wanted] of [
-        [platforms, ofPlatform],
+      for (const [cache, wanted] of [
+        [platforms, platformNames],
         [tokens, digests],
         [exchangers, digests],
       ] as const) {
-        for (const [key, one] of held) {
+        for (const [key, entry] of cache) {
           if (wanted.has(key)) continue;
-          one.close();
-          held.delete(key);
-          metrics.failing(one.name, false);
+          entry.close();
+          cache.delete(key);
+          metrics.setFailing(entry.name, false);
         }
       }
     },
     close() {
-      for (const held of ofFetches) for (const one of held.values()) one.close();
+      for (const cache of caches) for (const entry of cache.values()) entry.close();
     },
   };
 }
@@ -285,5 +291,5 @@ export function openPresenter(options: PresenterOptions): Presenter {
 /** Returns why a fetch failed, for the log, and whether this process made it. */
 function failureForLog(failure: unknown): [reason: string, isOwn: boolean] {
   const isKnown = failure instanceof ChainFailure || failure instanceof TokenUnavailable;
-  return isKnown ? [failure.reason, !failure.isOfAnother] : ["", true];
+  return isKnown ? [failure.reason, !failure.isFromOtherProcess] : ["", true];
 }

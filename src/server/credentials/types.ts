@@ -2,11 +2,11 @@
  * Credentials that the gateway presents upstream, and the port that turns them into headers of one request. Source:
  * specification document 3 (`credentials[]`); design decisions, section 13.
  */
-import type { Bearing } from "./credential-headers.ts";
+import type { ContainsCredential } from "./credential-headers.ts";
 import type { SigningKeys, SigningScope } from "./signing/sigv4.ts";
 
 /** Outgoing request without its credential. */
-export interface Outgoing {
+export interface OutgoingRequest {
   readonly method: string;
   /** Path and query as on the wire, one character per byte. */
   readonly path: string;
@@ -18,7 +18,7 @@ export interface Outgoing {
 }
 
 /** Caller of the request, for credentials that depend on it. */
-export interface ActingFor {
+export interface RequestCaller {
   /** Name of the issuer of the caller's token; `undefined` if the caller has no token. */
   readonly issuer: string | undefined;
   /** Digest of issuer and subject. */
@@ -29,21 +29,21 @@ export interface ActingFor {
 
 export type CredentialKind = "api_key" | "cloudsig" | "oauth" | "token_exchange";
 
-interface Common {
+interface CredentialBase {
   /** Name of the entry in `credentials`; empty for an inline key. */
   readonly name: string;
   /** Hex digest of the whole credential, secrets included. A value fetched with another digest is never presented for it. */
   readonly digest: string;
 }
 
-export interface StaticCredential extends Common {
+export interface StaticCredential extends CredentialBase {
   readonly kind: "api_key";
   /** Header names and values, alternating. */
   readonly headers: readonly string[];
-  readonly bears: Bearing;
+  readonly containsCredential: ContainsCredential;
 }
 
-export interface SigningCredential extends Common {
+export interface SigningCredential extends CredentialBase {
   readonly kind: "cloudsig";
   readonly scope: SigningScope;
   /** Static keys; `undefined` if the platform provides the keys. */
@@ -56,13 +56,13 @@ export interface TokenClient {
   readonly clientSecret: string;
 }
 
-export interface ClientCredential extends Common, TokenClient {
+export interface ClientCredential extends CredentialBase, TokenClient {
   readonly kind: "oauth";
   readonly tokenUrl: string;
   readonly scopes: readonly string[];
 }
 
-export interface ExchangingCredential extends Common, TokenClient {
+export interface TokenExchangeCredential extends CredentialBase, TokenClient {
   readonly kind: "token_exchange";
   /** Name of an entry of the node file's `issuers`. */
   readonly issuer: string;
@@ -73,14 +73,14 @@ export interface ExchangingCredential extends Common, TokenClient {
   readonly subjectTokenType: string;
 }
 
-export type Credential = StaticCredential | SigningCredential | ClientCredential | ExchangingCredential;
+export type Credential = StaticCredential | SigningCredential | ClientCredential | TokenExchangeCredential;
 
 /** Credential of one attempt. */
-export interface Presented {
+export interface PresentedCredential {
   /** All headers of the request, including those of the credential. */
   readonly headers: readonly string[];
   /** Recognizes response headers that contain the credential. */
-  readonly bears: Bearing;
+  readonly containsCredential: ContainsCredential;
   /** Checks whether an answer refuses the credential; `undefined` if every answer is final. */
   readonly judge: PresentedJudge | undefined;
 }
@@ -94,15 +94,19 @@ export interface PresentedJudge {
    * Judges status and headers. Returns `read` if it needs the body. `isRepeat`: whether this was the repeated request, so that
    * `again` has no effect. `header`: returns the first value by lower-case name.
    */
-  answered(status: number, header: (name: string) => string | undefined, isRepeat: boolean): PresentedVerdict | "read";
+  judgeHeaders(
+    status: number,
+    header: (name: string) => string | undefined,
+    isRepeat: boolean,
+  ): PresentedVerdict | "read";
   /** Judges the body after `answered` returned `read`. */
-  bodyRead(body: string): PresentedVerdict;
+  judgeBody(body: string): PresentedVerdict;
   /** Called when the request is sent again. */
-  repeated(): void;
+  onRepeat(): void;
 }
 
 /** Result of checking a credential. `note`: the result cannot be determined. */
-export interface Rehearsal {
+export interface CredentialCheck {
   readonly verdict: "ok" | "note" | "fail";
   readonly words: string;
 }
@@ -112,9 +116,13 @@ export interface Presenter {
    * Returns the headers to send, at once if nothing has to be fetched. Throws or rejects with `credential_unavailable`,
    * `token_exchange_refused` or `unauthenticated`. Ends within 30 s.
    */
-  present(credential: Credential, request: Outgoing, actingFor?: ActingFor): Presented | Promise<Presented>;
+  present(
+    credential: Credential,
+    request: OutgoingRequest,
+    actingFor?: RequestCaller,
+  ): PresentedCredential | Promise<PresentedCredential>;
   /** Checks whether there is something to present, and describes it without secrets, for `gateway check`. Never rejects. */
-  rehearse(credential: Credential, signal: AbortSignal): Promise<Rehearsal>;
+  check(credential: Credential, signal: AbortSignal): Promise<CredentialCheck>;
   /** Forgets everything that was fetched for other credentials. */
   keepOnly(credentials: Iterable<Credential>): void;
   close(): void;

@@ -11,7 +11,7 @@ import { NOT_A_POST, type RpcFault, rpcError } from "../core/agents/index.ts";
 import type { Crossing } from "../core/cross-origin/index.ts";
 import { type Loss, refusalHeaders, type StreamStamp } from "../core/dialects/index.ts";
 import { Holding } from "../memory/index.ts";
-import type { Bearing, Downstream } from "../upstream/index.ts";
+import type { ContainsCredential, Downstream } from "../upstream/index.ts";
 import { AnswerWriter } from "./answer-writer.ts";
 import { awaitsInvitation, declaresBody, linger } from "./body.ts";
 import { crossingOf, withoutCors, withoutOrigin } from "./cross-origin.ts";
@@ -35,7 +35,7 @@ class UpstreamSide {
   /** Capabilities that the request uses but that are dropped when it is forwarded. */
   leftOut: readonly Loss[] = NOTHING_LEFT_OUT;
   /** Returns whether a header of the called channel's answer carries a credential, so that the client must not see it. */
-  bearsCredential: Bearing | undefined;
+  bearsCredential: ContainsCredential | undefined;
   /** Called once with the reason if the current answer could not be read. The reason quotes nothing from the answer. */
   onUnreadable: ((reason: string) => void) | undefined;
 }

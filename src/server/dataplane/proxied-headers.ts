@@ -1,5 +1,5 @@
 /** Selects the headers of an upstream's answer that the client receives. */
-import type { Bearing } from "../upstream/index.ts";
+import type { ContainsCredential } from "../upstream/index.ts";
 import { isHopByHop, lowerCase, namedByConnection } from "./headers.ts";
 
 interface ProxiedHeaders {
@@ -13,7 +13,10 @@ interface ProxiedHeaders {
  * Returns the headers of an upstream's answer for the client with the same names, values and order, without hop-by-hop headers,
  * credentials and `x-gateway-` headers, which only the gateway may set.
  */
-export function proxiedHeaders(headers: readonly string[], bearsCredential: Bearing | undefined): ProxiedHeaders {
+export function proxiedHeaders(
+  headers: readonly string[],
+  bearsCredential: ContainsCredential | undefined,
+): ProxiedHeaders {
   const pairs: string[] = [];
   let isEventStream = false;
   let isEncoded = false;

@@ -279,7 +279,7 @@ export async function serveUpgrade(
         },
       },
       inspect: inspector,
-      hides: presented?.bears,
+      hides: presented?.containsCredential,
       passesRedirects: governing === undefined && presented === undefined,
       inPlaceOf: (status) => inPlaceOf(status, place),
       account: held,

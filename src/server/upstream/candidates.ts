@@ -1,6 +1,6 @@
 /** Defines the candidates of a request, in order, and the reports about each attempt. */
 import type { AttemptTracer } from "../../base/index.ts";
-import type { ActingFor, Bearing, Presenter } from "../credentials/index.ts";
+import type { ContainsCredential, Presenter, RequestCaller } from "../credentials/index.ts";
 import type { Origins } from "./origins.ts";
 import type { Downstream, UpstreamRequest } from "./ports.ts";
 import type { Provider, Trigger, UpstreamChannel } from "./provider.ts";
@@ -87,9 +87,9 @@ export interface ForwardOptions<One extends Candidate<Forwarded, ForwardedChanne
   readonly requestId?: string | undefined;
   readonly presenter: Presenter;
   /** Caller that the presented credential may depend on. */
-  readonly actingFor?: ActingFor | undefined;
+  readonly actingFor?: RequestCaller | undefined;
   /** Called before each request is sent, with the check for headers of its answer that reveal the gateway's credential. */
-  readonly presented: (bears: Bearing | undefined) => void;
+  readonly presented: (bears: ContainsCredential | undefined) => void;
   readonly downstream: Downstream;
   /**
    * Called at the start of each attempt, so that the answer's headers can state how many attempts there were and at which

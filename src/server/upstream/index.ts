@@ -6,7 +6,13 @@
  * - `pools/`: members of an upstream, their names, health and order
  */
 
-export type { ActingFor, Bearing, Credential, Presented, Presenter } from "../credentials/index.ts";
+export type {
+  ContainsCredential,
+  Credential,
+  PresentedCredential,
+  Presenter,
+  RequestCaller,
+} from "../credentials/index.ts";
 export { statusTrigger } from "./attempt-outcome.ts";
 export {
   type Attempted,

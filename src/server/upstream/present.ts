@@ -5,13 +5,13 @@
 import { performance } from "node:perf_hooks";
 import { asRefusal, GatewayError } from "../../base/index.ts";
 import type {
-  ActingFor,
-  Bearing,
+  ContainsCredential,
   Credential,
-  Presented,
+  PresentedCredential,
   PresentedJudge,
   PresentedVerdict,
   Presenter,
+  RequestCaller,
 } from "../credentials/index.ts";
 import { type AttemptOptions, type AttemptOutcome, attempt, type Judge } from "./attempt.ts";
 import { headerValue } from "./header-value.ts";
@@ -24,9 +24,9 @@ export interface PresentingOptions extends AttemptOptions {
   readonly credential: Credential | undefined;
   /** Value of the `host` header. */
   readonly host: string;
-  readonly actingFor: ActingFor | undefined;
+  readonly actingFor: RequestCaller | undefined;
   /** Called before the request is sent. */
-  readonly presented: (bears: Bearing | undefined) => void;
+  readonly presented: (bears: ContainsCredential | undefined) => void;
 }
 
 export type PresentedOutcome =
@@ -59,7 +59,7 @@ export function attemptPresenting(
   else if (found instanceof Promise || found.judge !== undefined) {
     attemptJudged(found, { route, request, downstream }, options.credential, options).then(over, faulty(over));
   } else {
-    options.presented(found.bears);
+    options.presented(found.containsCredential);
     attempt(route, bearing(request, found), downstream, options, over);
   }
 }
@@ -76,27 +76,27 @@ interface Attempting {
 }
 
 async function attemptJudged(
-  first: Presented | Promise<Presented>,
+  first: PresentedCredential | Promise<PresentedCredential>,
   { route, request, downstream }: Attempting,
   credential: Credential,
   options: PresentingOptions,
 ): Promise<PresentedOutcome> {
   const { firstByteTimeoutMs, decodes, mapsErrors, retypes, holdMs, waited } = options;
-  let found: Presented | Promise<Presented> | GatewayError = first;
+  let found: PresentedCredential | Promise<PresentedCredential> | GatewayError = first;
   const attemptOnce = (outgoing: UpstreamRequest, judged: AttemptOptions): Promise<AttemptOutcome> =>
     new Promise((resolve) => attempt(route, outgoing, downstream, judged, resolve));
   for (let isRepeat = false; ; isRepeat = true) {
     const ready = found instanceof Promise ? await whileThere(found, downstream, waited).catch(asRefusal) : found;
     if (ready instanceof GatewayError) return { kind: "unpresented", error: ready };
     if (ready === undefined) return ABANDONED;
-    options.presented(ready.bears);
+    options.presented(ready.containsCredential);
     const outgoing = bearing(request, ready);
     if (ready.judge === undefined) return attemptOnce(outgoing, options);
     const judge = new PresentedAnswer(options.judge, ready.judge, isRepeat);
     const judged = { firstByteTimeoutMs, decodes, mapsErrors, retypes, holdMs, waited, judge };
     const outcome = await attemptOnce(outgoing, judged);
     if (!judge.isRefused) return outcome;
-    ready.judge.repeated();
+    ready.judge.onRepeat();
     found = presentFor(request, credential, options);
   }
 }
@@ -105,7 +105,7 @@ function presentFor(
   { method, path, headers, body }: UpstreamRequest,
   credential: Credential,
   { presenter, host, actingFor }: PresentingOptions,
-): Presented | Promise<Presented> | GatewayError {
+): PresentedCredential | Promise<PresentedCredential> | GatewayError {
   try {
     return presenter.present(credential, { method, path, host, headers, body }, actingFor);
   } catch (error) {
@@ -113,7 +113,7 @@ function presentFor(
   }
 }
 
-const bearing = ({ method, path, body }: UpstreamRequest, { headers }: Presented): UpstreamRequest => ({
+const bearing = ({ method, path, body }: UpstreamRequest, { headers }: PresentedCredential): UpstreamRequest => ({
   method,
   path,
   headers,
@@ -146,13 +146,13 @@ class PresentedAnswer implements Judge {
   }
 
   accepts(status: number, headers: readonly string[]): boolean | "read" {
-    const verdict = this.#presented.answered(status, (name) => headerValue(headers, name), this.#isRepeat);
+    const verdict = this.#presented.judgeHeaders(status, (name) => headerValue(headers, name), this.#isRepeat);
     if (this.#refuses(verdict)) return false;
     const isAccepted = this.#judge.accepts(status, headers);
     return isAccepted === true && verdict === "read" ? "read" : isAccepted;
   }
 
-  readonly acceptsBody = (body: string): boolean => !this.#refuses(this.#presented.bodyRead(body));
+  readonly acceptsBody = (body: string): boolean => !this.#refuses(this.#presented.judgeBody(body));
 
   decoding(): void {
     this.#judge.decoding();

@@ -3,60 +3,67 @@
  * reference, 1.4 and 1.6; design decisions, section 13.
  */
 import type { Clock } from "../../../base/index.ts";
-import { type Bearing, bearing } from "../credential-headers.ts";
+import { type ContainsCredential, createCredentialCheck } from "../credential-headers.ts";
 import type { CredentialMetrics } from "../metrics.ts";
-import type { Renewed } from "../tokens/renewed-value.ts";
-import type { Outgoing, Presented, PresentedJudge, PresentedVerdict, SigningCredential } from "../types.ts";
+import type { RenewedValue } from "../tokens/renewed-value.ts";
+import type {
+  OutgoingRequest,
+  PresentedCredential,
+  PresentedJudge,
+  PresentedVerdict,
+  SigningCredential,
+} from "../types.ts";
 import type { ClockOffsets } from "./clock-offsets.ts";
 import type { PlatformKeys } from "./platform-keys.ts";
-import { createSigner, hashOf } from "./signing.ts";
+import { createSigner, payloadHashOf } from "./signing.ts";
 import type { SigningKeys } from "./sigv4.ts";
 
 interface SigningPorts {
   /** Keys that the platform provides; `undefined` for static keys. */
-  readonly platform: Renewed<PlatformKeys> | undefined;
+  readonly platform: RenewedValue<PlatformKeys> | undefined;
   readonly offsets: ClockOffsets;
   readonly clock: Clock;
-  readonly metrics: Pick<CredentialMetrics, "repeated">;
+  readonly metrics: Pick<CredentialMetrics, "countRepeat">;
 }
 
-export type PresentSigned = (request: Outgoing) => Presented | Promise<Presented>;
+export type PresentSigned = (request: OutgoingRequest) => PresentedCredential | Promise<PresentedCredential>;
 
 export function signedPresenter(credential: SigningCredential, ports: SigningPorts): PresentSigned {
   const { platform, offsets, clock, metrics } = ports;
   const signer = createSigner(credential.scope);
-  let bears: { readonly keys: SigningKeys; readonly tells: Bearing } | undefined;
+  let check: { readonly keys: SigningKeys; readonly containsCredential: ContainsCredential } | undefined;
 
-  const present = (request: Outgoing, keys: SigningKeys, payloadHash: string): Presented => {
-    const offsetMs = offsets.of(request.host);
+  const present = (request: OutgoingRequest, keys: SigningKeys, payloadHash: string): PresentedCredential => {
+    const offsetMs = offsets.offsetMs(request.host);
     const headers = signer.sign(request, keys, clock.now() + offsetMs, payloadHash);
-    if (bears?.keys !== keys) bears = { keys, tells: bearingOf(keys) };
-    const judge = judgeOf({
-      skewed: (date) => offsets.refused(request.host, offsetMs, date),
-      timely: () => offsets.accepted(request.host),
-      expired: () => platform?.drop(keys as PlatformKeys) === true,
-      repeated: (reason) => metrics.repeated(credential.name, reason),
+    if (check?.keys !== keys) check = { keys, containsCredential: createKeysCheck(keys) };
+    const judge = createJudge({
+      onClockRefused: (date) => offsets.adjustAfterRefusal(request.host, offsetMs, date),
+      onClockAccepted: () => offsets.confirm(request.host),
+      onKeysRefused: () => platform?.drop(keys as PlatformKeys) === true,
+      onRepeat: (reason) => metrics.countRepeat(credential.name, reason),
     });
-    return { headers, bears: bears.tells, judge };
+    return { headers, containsCredential: check.containsCredential, judge };
   };
 
   return (request) => {
     const keys = platform === undefined ? credential.keys : platform.current();
     if (keys === undefined) throw new Error("a credential without keys uses the platform's keys");
-    const hash = hashOf(request.body);
+    const hash = payloadHashOf(request.body);
     if (!(keys instanceof Promise) && typeof hash === "string") return present(request, keys, hash);
     return Promise.all([keys, hash]).then(([its, payloadHash]) => present(request, its, payloadHash));
   };
 }
 
-function bearingOf({ secretAccessKey, sessionToken }: SigningKeys): Bearing {
-  const ofSecret = bearing(secretAccessKey);
-  const ofToken = sessionToken === undefined ? undefined : bearing(sessionToken);
-  return (name, value) => name === "x-amz-security-token" || ofSecret(name, value) || ofToken?.(name, value) === true;
+function createKeysCheck({ secretAccessKey, sessionToken }: SigningKeys): ContainsCredential {
+  const containsSecret = createCredentialCheck(secretAccessKey);
+  const containsToken = sessionToken === undefined ? undefined : createCredentialCheck(sessionToken);
+  return (name, value) =>
+    name === "x-amz-security-token" || containsSecret(name, value) || containsToken?.(name, value) === true;
 }
 
 /** Error types that the cloud answers when the time of a request may be the cause. */
-const OF_TIME: ReadonlySet<string> = new Set([
+const CLOCK_ERROR_TYPES: ReadonlySet<string> = new Set([
   "AccessDeniedException",
   "AuthFailure",
   "InvalidSignatureException",
@@ -67,38 +74,38 @@ const OF_TIME: ReadonlySet<string> = new Set([
 ]);
 
 /** Error types that the cloud answers when the keys may have expired. */
-const OF_KEYS: ReadonlySet<string> = new Set([
+const KEY_ERROR_TYPES: ReadonlySet<string> = new Set([
   "ExpiredToken",
   "ExpiredTokenException",
   "InvalidClientTokenId",
   "UnrecognizedClientException",
 ]);
 
-const OF_TIME_IN_WORDS = /signature expired|signature not yet current/i;
-const OF_KEYS_IN_WORDS = /security token included in the request is (?:expired|invalid)/i;
+const CLOCK_ERROR_MESSAGE = /signature expired|signature not yet current/i;
+const KEY_ERROR_MESSAGE = /security token included in the request is (?:expired|invalid)/i;
 
-interface Refusals {
-  skewed(date: string | undefined): boolean;
-  timely(): void;
-  expired(): boolean;
-  repeated(reason: "clock" | "keys"): void;
+interface RefusalHandlers {
+  onClockRefused(date: string | undefined): boolean;
+  onClockAccepted(): void;
+  onKeysRefused(): boolean;
+  onRepeat(reason: "clock" | "keys"): void;
 }
 
-function judgeOf({ skewed, timely, expired, repeated }: Refusals): PresentedJudge {
+function createJudge({ onClockRefused, onClockAccepted, onKeysRefused, onRepeat }: RefusalHandlers): PresentedJudge {
   let date: string | undefined;
   let reason: "clock" | "keys" = "clock";
   const verdictOn = (codes: readonly string[], words: string): PresentedVerdict => {
-    if (codes.some((code) => OF_KEYS.has(code)) || OF_KEYS_IN_WORDS.test(words)) {
+    if (codes.some((code) => KEY_ERROR_TYPES.has(code)) || KEY_ERROR_MESSAGE.test(words)) {
       reason = "keys";
-      return expired() ? "again" : "accept";
+      return onKeysRefused() ? "again" : "accept";
     }
-    if (!codes.some((code) => OF_TIME.has(code)) && !OF_TIME_IN_WORDS.test(words)) return "accept";
-    return skewed(date) ? "again" : "accept";
+    if (!codes.some((code) => CLOCK_ERROR_TYPES.has(code)) && !CLOCK_ERROR_MESSAGE.test(words)) return "accept";
+    return onClockRefused(date) ? "again" : "accept";
   };
   return {
-    answered(status, header) {
+    judgeHeaders(status, header) {
       if (status !== 400 && status !== 401 && status !== 403) {
-        timely();
+        onClockAccepted();
         return "accept";
       }
       // A cached answer carries the time at which it was stored, so its date is not used.
@@ -108,11 +115,11 @@ function judgeOf({ skewed, timely, expired, repeated }: Refusals): PresentedJudg
       const isPlain = (header("content-encoding") ?? "identity").toLowerCase() === "identity";
       return status === 403 && isPlain ? "read" : "accept";
     },
-    bodyRead: (body) => {
+    judgeBody: (body) => {
       const { codes, words } = errorIn(body);
       return verdictOn(codes, words);
     },
-    repeated: () => repeated(reason),
+    onRepeat: () => onRepeat(reason),
   };
 }
 

@@ -8,7 +8,7 @@
 
 import { type FetchShared, GatewayError } from "../../../base/index.ts";
 import { openHttpsProxyAgent, readForwardProxies } from "../../forward-proxy/index.ts";
-import type { Fetched } from "../tokens/renewed-value.ts";
+import type { FetchedValue } from "../tokens/renewed-value.ts";
 import { usableMs } from "../usable-lifetime.ts";
 import type { SigningKeys } from "./sigv4.ts";
 
@@ -19,7 +19,7 @@ const CHAIN_LIMIT_MS = 12_000;
 const ANSWER_LIMIT_MS = 5_000;
 
 /** Time to cache keys without an expiry, in milliseconds. A rewritten file is then read again. */
-const WITHOUT_END_SHARED_MS = 60_000;
+const NO_EXPIRY_SHARED_MS = 60_000;
 /** Time to share a failure with the other processes, in milliseconds, so that not each of them tries every source of keys. */
 const FAILED_SHARED_MS = 1_000;
 
@@ -38,11 +38,11 @@ export interface PlatformKeys extends SigningKeys {
 export class ChainFailure extends GatewayError {
   readonly reason: string;
   /** Whether another process of the node received this failure and has logged it. */
-  readonly isOfAnother: boolean;
-  constructor(name: string, reason: string, isOfAnother: boolean) {
+  readonly isFromOtherProcess: boolean;
+  constructor(name: string, reason: string, isFromOtherProcess: boolean) {
     super("credential_unavailable", `The credential ${name} is not available: the platform returned no keys.`);
     this.reason = reason;
-    this.isOfAnother = isOfAnother;
+    this.isFromOtherProcess = isFromOtherProcess;
   }
 }
 
@@ -58,7 +58,7 @@ interface ChainOptions {
 }
 
 type Outcome =
-  | { readonly kind: "keys"; readonly keys: PlatformKeys; readonly until: number | undefined }
+  | { readonly kind: "keys"; readonly keys: PlatformKeys; readonly expiresAt: number | undefined }
   | { readonly kind: "failed"; readonly reason: string };
 
 /** Returns a function that gets keys from the provider chain. It rejects with `ChainFailure`. */
@@ -68,7 +68,7 @@ export function platformChain({
   env,
   now,
   fetchShared,
-}: ChainOptions): () => Promise<Fetched<PlatformKeys>> {
+}: ChainOptions): () => Promise<FetchedValue<PlatformKeys>> {
   let chain: Promise<(options: { readonly forceRefresh: true }) => Promise<ChainKeys>> | undefined;
   const steps: string[] = [];
   const step = (...parts: readonly unknown[]): void => {
@@ -99,7 +99,7 @@ export function platformChain({
       const keys = await withinLimit((await chain)({ forceRefresh: true }));
       const until = keys.expiration?.getTime();
       if (until !== undefined && !(until > now())) throw new Error("its keys have already expired");
-      return { kind: "keys", keys: keysOf(keys), until };
+      return { kind: "keys", keys: keysOf(keys), expiresAt: until };
     } catch (error) {
       // The chain waits for its one pending call. If that hangs, every later caller would hang too, so a new chain is created.
       chain = undefined;
@@ -115,12 +115,12 @@ export function platformChain({
       if (outcome.kind === "failed") return { value: outcome, keepMs: FAILED_SHARED_MS };
       return {
         value: outcome,
-        keepMs: outcome.until === undefined ? WITHOUT_END_SHARED_MS : usableMs(outcome.until - now()),
+        keepMs: outcome.expiresAt === undefined ? NO_EXPIRY_SHARED_MS : usableMs(outcome.expiresAt - now()),
       };
     });
     number = shared.number;
     if (value.kind === "failed") throw new ChainFailure(name, value.reason, !isOwn);
-    const lifeMs = value.until === undefined ? Number.POSITIVE_INFINITY : value.until - now() + ageMs;
+    const lifeMs = value.expiresAt === undefined ? Number.POSITIVE_INFINITY : value.expiresAt - now() + ageMs;
     return { value: value.keys, lifeMs, ageMs, isOwn };
   };
 }

@@ -6,7 +6,7 @@
  */
 import { createHash } from "node:crypto";
 import { setImmediate as turn } from "node:timers/promises";
-import type { Outgoing } from "../types.ts";
+import type { OutgoingRequest } from "../types.ts";
 import {
   authorization,
   canonicalHeaders,
@@ -24,25 +24,25 @@ import {
 } from "./sigv4.ts";
 
 /** Client headers that are signed, by length of the name, so that most other headers are skipped without a comparison. */
-const SIGNED: ReadonlyMap<number, string> = new Map(
+const SIGNED_HEADERS: ReadonlyMap<number, string> = new Map(
   ["content-type", "anthropic-version"].map((name) => [name.length, name]),
 );
-const OF_THE_CLOUD = /^x[-_]amz/i;
+const CLOUD_HEADER = /^x[-_]amz/i;
 
 /** Maximum number of cached paths. Paths that contain a client's id are numerous. */
 const MAX_PATHS = 256;
 
 /** Size of a piece that is hashed at once, which takes 0.6 ms. */
 const PIECE_BYTES = 1 << 20;
-const hashes = new WeakMap<Buffer, Promise<string>>();
+const hashesInProgress = new WeakMap<Buffer, Promise<string>>();
 
-interface Derived {
+interface DerivedKey {
   readonly keys: SigningKeys;
   readonly date: string;
   readonly key: Buffer;
 }
 
-interface Second {
+interface SecondTexts {
   /** Time in seconds since 1970. */
   readonly at: number;
   readonly time: string;
@@ -52,12 +52,12 @@ interface Second {
 /** Signs requests. Caches the key of a day and the texts of a second. */
 interface Signer {
   /** Returns all headers of the request. `atMs`: milliseconds since 1970, by the verifier's clock. */
-  sign(request: Outgoing, keys: SigningKeys, atMs: number, payloadHash: string): readonly string[];
+  sign(request: OutgoingRequest, keys: SigningKeys, atMs: number, payloadHash: string): readonly string[];
 }
 
 export function createSigner(scope: SigningScope): Signer {
-  let derived: Derived | undefined;
-  let second: Second | undefined;
+  let derived: DerivedKey | undefined;
+  let second: SecondTexts | undefined;
   const paths = new Map<string, string>();
 
   function keyFor(keys: SigningKeys, date: string): Buffer {
@@ -67,7 +67,7 @@ export function createSigner(scope: SigningScope): Signer {
     return derived.key;
   }
 
-  function timeOf(atMs: number): Second {
+  function textsOfSecond(atMs: number): SecondTexts {
     const at = Math.floor(atMs / 1_000);
     if (second?.at !== at) {
       const time = signingTime(atMs);
@@ -76,7 +76,7 @@ export function createSigner(scope: SigningScope): Signer {
     return second;
   }
 
-  function pathOf(target: string): string {
+  function canonicalPathOf(target: string): string {
     const mark = target.indexOf("?");
     const path = mark < 0 ? target : target.slice(0, mark);
     const known = paths.get(path);
@@ -88,16 +88,16 @@ export function createSigner(scope: SigningScope): Signer {
 
   return {
     sign({ method, path, host, headers }, keys, atMs, payloadHash) {
-      const { time, scope: scoped } = timeOf(atMs);
+      const { time, scope: scoped } = textsOfSecond(atMs);
       const signed: SignedHeader[] = [];
       const sent: string[] = [];
       for (let at = 0; at < headers.length; at += 2) {
         const name = headers[at] as string;
         const first = name[0];
-        if ((first === "x" || first === "X") && OF_THE_CLOUD.test(name)) continue;
+        if ((first === "x" || first === "X") && CLOUD_HEADER.test(name)) continue;
         const value = headers[at + 1] as string;
         sent.push(name, value);
-        const wanted = SIGNED.get(name.length);
+        const wanted = SIGNED_HEADERS.get(name.length);
         if (wanted !== undefined && name.toLowerCase() === wanted) signed.push([wanted, value]);
       }
       const added = ["x-amz-date", time, "x-amz-content-sha256", payloadHash];
@@ -105,7 +105,10 @@ export function createSigner(scope: SigningScope): Signer {
       for (let at = 0; at < added.length; at += 2) signed.push([added[at] as string, added[at + 1] as string]);
       signed.push(["host", headerIn(headers, "host") ?? host]);
       const canonical = canonicalHeaders(signed);
-      const request = canonicalRequest({ method, target: path, headers: canonical, payloadHash }, pathOf(path));
+      const request = canonicalRequest(
+        { method, target: path, headers: canonical, payloadHash },
+        canonicalPathOf(path),
+      );
       const made = signature(keyFor(keys, time.slice(0, 8)), stringToSign(request, time, scope));
       sent.push(...added, "authorization", authorization(keys, scoped, canonical.names, made));
       return sent;
@@ -117,14 +120,14 @@ export function createSigner(scope: SigningScope): Signer {
  * Hashes small bodies at once. Larger ones are hashed in pieces, so that other requests are not delayed, and once for all
  * attempts.
  */
-export function hashOf(body: Buffer | null): string | Promise<string> {
+export function payloadHashOf(body: Buffer | null): string | Promise<string> {
   if (body === null || body.length <= PIECE_BYTES) return payloadHash(body);
-  const known = hashes.get(body) ?? inPieces(body);
-  hashes.set(body, known);
+  const known = hashesInProgress.get(body) ?? hashInPieces(body);
+  hashesInProgress.set(body, known);
   return known;
 }
 
-async function inPieces(body: Buffer): Promise<string> {
+async function hashInPieces(body: Buffer): Promise<string> {
   const hash = createHash("sha256");
   for (let at = 0; at < body.length; at += PIECE_BYTES) {
     if (at > 0) await turn();

@@ -6,8 +6,8 @@
 import type { SharedValue } from "../../../base/index.ts";
 import { GatewayError } from "../../../base/index.ts";
 import type { ClientCredential } from "../types.ts";
-import type { Fetched } from "./renewed-value.ts";
-import type { RequestShared } from "./shared-token.ts";
+import type { FetchedValue } from "./renewed-value.ts";
+import type { RequestToken } from "./shared-token.ts";
 import type { TokenDialler } from "./token-dialler.ts";
 import { type AuthMethod, type IssuedToken, TokenFailure } from "./token-request.ts";
 
@@ -23,21 +23,21 @@ export class TokenUnavailable extends GatewayError {
   readonly pauseMs: number | undefined;
   /** Whether only a changed configuration can fix the failure. */
   readonly isPermanent: boolean;
-  /** See `TokenFailure.isOfAnother`. */
-  readonly isOfAnother: boolean;
+  /** See `TokenFailure.isFromOtherProcess`. */
+  readonly isFromOtherProcess: boolean;
   constructor(name: string, failure: TokenFailure) {
     super("credential_unavailable", `The credential ${name} is not available: its token endpoint returned no token.`);
-    const { message, isPassing, retryAfterMs, traces } = failure;
+    const { message, isTransient, retryAfterMs, traces } = failure;
     this.reason = [message, ...Object.entries(traces).map(([key, value]) => `${key} ${value}`)].join(", ");
-    this.isPermanent = !isPassing;
-    this.isOfAnother = failure.isOfAnother;
-    this.pauseMs = retryAfterMs ?? (isPassing ? undefined : PERMANENT_PAUSE_MS);
+    this.isPermanent = !isTransient;
+    this.isFromOtherProcess = failure.isFromOtherProcess;
+    this.pauseMs = retryAfterMs ?? (isTransient ? undefined : PERMANENT_PAUSE_MS);
   }
 }
 
 interface ClientCredentialsOptions {
   readonly dialler: TokenDialler;
-  readonly request: RequestShared;
+  readonly request: RequestToken;
   /** Returns the current time, in milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -46,7 +46,7 @@ interface ClientCredentialsOptions {
 export function clientCredentials(
   credential: ClientCredential,
   { dialler, request, now }: ClientCredentialsOptions,
-): () => Promise<Fetched<string>> {
+): () => Promise<FetchedValue<string>> {
   const { name, tokenUrl: endpoint, scopes } = credential;
   // The server does not say which method it accepts. The one that worked is tried first from then on.
   let methods: readonly AuthMethod[] = ["client_secret_post", "client_secret_basic"];

@@ -7,9 +7,9 @@ import { FifoMap } from "../../../base/index.ts";
 
 /** Maximum tokens of all callers, and of one caller. */
 const MAX_TOKENS = 10_000;
-const MAX_OF_CALLER = 100;
+const MAX_TOKENS_PER_CALLER = 100;
 
-interface Kept<Value> {
+interface CachedValue<Value> {
   readonly value: Value;
   readonly until: number;
   readonly principal: string;
@@ -18,22 +18,22 @@ interface Kept<Value> {
 interface ExchangedTokens<Value> {
   /** Returns the value for a caller's token. `key`: digest of the token. */
   find(key: string, now: number): Value | undefined;
-  keep(key: string, kept: Kept<Value>): void;
+  put(key: string, kept: CachedValue<Value>): void;
   size(): number;
 }
 
 export function createExchangedTokens<Value>(): ExchangedTokens<Value> {
   /** Tokens, ordered by last use. */
-  const tokens = new FifoMap<string, Kept<Value>>();
-  const ofCaller = new Map<string, Set<string>>();
+  const tokens = new FifoMap<string, CachedValue<Value>>();
+  const keysByCaller = new Map<string, Set<string>>();
 
   function remove(key: string): void {
     const kept = tokens.get(key);
     if (kept === undefined) return;
     tokens.delete(key);
-    const own = ofCaller.get(kept.principal);
-    own?.delete(key);
-    if (own?.size === 0) ofCaller.delete(kept.principal);
+    const callerKeys = keysByCaller.get(kept.principal);
+    callerKeys?.delete(key);
+    if (callerKeys?.size === 0) keysByCaller.delete(kept.principal);
   }
 
   return {
@@ -48,15 +48,15 @@ export function createExchangedTokens<Value>(): ExchangedTokens<Value> {
       tokens.set(key, kept);
       return kept.value;
     },
-    keep(key, kept) {
+    put(key, kept) {
       remove(key);
-      const own = ofCaller.get(kept.principal) ?? new Set();
-      const [oldest] = own;
-      if (own.size >= MAX_OF_CALLER && oldest !== undefined) remove(oldest);
-      const least = tokens.size >= MAX_TOKENS ? tokens.oldest() : undefined;
-      if (least !== undefined) remove(least.key);
+      const callerKeys = keysByCaller.get(kept.principal) ?? new Set();
+      const [oldest] = callerKeys;
+      if (callerKeys.size >= MAX_TOKENS_PER_CALLER && oldest !== undefined) remove(oldest);
+      const leastRecent = tokens.size >= MAX_TOKENS ? tokens.oldest() : undefined;
+      if (leastRecent !== undefined) remove(leastRecent.key);
       // The caller's set may have been removed with its last token.
-      ofCaller.set(kept.principal, own.add(key));
+      keysByCaller.set(kept.principal, callerKeys.add(key));
       tokens.set(key, kept);
     },
     size: () => tokens.size,

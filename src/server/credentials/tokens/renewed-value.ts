@@ -13,8 +13,8 @@ import { usableMs } from "../usable-lifetime.ts";
  * Renewal happens after 0.8 of the lifetime, less a random part of up to 0.1 of it, so that nodes that began together do not
  * renew together.
  */
-const RENEWED_AT = 0.8;
-const SPREAD = 0.1;
+const RENEWAL_SHARE = 0.8;
+const RENEWAL_SPREAD = 0.1;
 
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
@@ -22,7 +22,7 @@ const LONGEST_PAUSE_MS = 60_000;
 /** Maximum delay of a timer. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-export interface Fetched<Value> {
+export interface FetchedValue<Value> {
   readonly value: Value;
   /** Lifetime since the fetch began, in milliseconds; infinite without an expiry. */
   readonly lifeMs: number;
@@ -32,26 +32,26 @@ export interface Fetched<Value> {
   readonly isOwn: boolean;
 }
 
-interface RenewedOptions<Value> {
+interface RenewedValueOptions<Value> {
   /** Fetches a value. Rejects with the error for callers. */
-  readonly fetch: () => Promise<Fetched<Value>>;
+  readonly fetch: () => Promise<FetchedValue<Value>>;
   /** Returns the pause that a failure asks for, in milliseconds; `undefined` if it asks for none. */
   readonly pauseOf: (failure: unknown) => number | undefined;
   /**
    * Minimum interval between calls of `drop` that cause a fetch, in milliseconds. An upstream that refuses every value must not
    * cause a fetch for each request.
    */
-  readonly dropsEveryMs: number;
+  readonly minDropIntervalMs: number;
   readonly clock: Clock;
   /** Returns a uniform random number in [0, 1). */
   readonly random: () => number;
   /** Called for each successful fetch. */
-  readonly fetched: (isOwn: boolean) => void;
+  readonly onFetched: (isOwn: boolean) => void;
   /** Called for each failed fetch. `failures`: number of failures in a row, of which `failure` is the last. */
-  readonly failed: (failures: number, failure: unknown) => void;
+  readonly onFailed: (failures: number, failure: unknown) => void;
 }
 
-export interface Renewed<Value> {
+export interface RenewedValue<Value> {
   current(): Value | Promise<Value>;
   /**
    * Discards a value that was refused and fetches another, unless that has happened since. Returns false if it is too soon for
@@ -61,7 +61,7 @@ export interface Renewed<Value> {
   close(): void;
 }
 
-export function createRenewed<Value>(options: RenewedOptions<Value>): Renewed<Value> {
+export function createRenewedValue<Value>(options: RenewedValueOptions<Value>): RenewedValue<Value> {
   const { clock } = options;
   let held: { readonly value: Value; readonly goodUntil: number } | undefined;
   let fetching: Promise<Value> | undefined;
@@ -85,8 +85,10 @@ export function createRenewed<Value>(options: RenewedOptions<Value>): Renewed<Va
         const goodMs = usableMs(lifeMs) - ageMs;
         held = goodMs > 0 ? { value, goodUntil: begunAt + goodMs } : undefined;
         isUsed = false;
-        options.fetched(isOwn);
-        renewIn(lifeMs * (RENEWED_AT - SPREAD * options.random()) - ageMs - (clock.monotonic() - begunAt));
+        options.onFetched(isOwn);
+        scheduleRenewal(
+          lifeMs * (RENEWAL_SHARE - RENEWAL_SPREAD * options.random()) - ageMs - (clock.monotonic() - begunAt),
+        );
         return value;
       },
       (error: unknown) => {
@@ -96,20 +98,20 @@ export function createRenewed<Value>(options: RenewedOptions<Value>): Renewed<Va
         const doubled = Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS);
         const pauseMs = Math.min(options.pauseOf(error) ?? doubled * (0.5 + options.random() / 2), LONGEST_PAUSE_MS);
         retryAt = clock.monotonic() + pauseMs;
-        options.failed(failures, error);
-        if (good() !== undefined) renewIn(pauseMs);
+        options.onFailed(failures, error);
+        if (usableValue() !== undefined) scheduleRenewal(pauseMs);
         throw error;
       },
     );
     return fetching;
   }
 
-  function good(): { readonly value: Value } | undefined {
+  function usableValue(): { readonly value: Value } | undefined {
     return held !== undefined && clock.monotonic() < held.goodUntil ? held : undefined;
   }
 
   /** Schedules the renewal. A value that was not used since it was fetched is discarded instead. */
-  function renewIn(ms: number): void {
+  function scheduleRenewal(ms: number): void {
     if (isClosed || held === undefined || !Number.isFinite(ms)) return;
     timer = setTimeout(
       () => {
@@ -123,7 +125,7 @@ export function createRenewed<Value>(options: RenewedOptions<Value>): Renewed<Va
   return {
     current() {
       isUsed = true;
-      const found = good();
+      const found = usableValue();
       if (found !== undefined) return found.value;
       if (fetching !== undefined) return fetching;
       if (clock.monotonic() < retryAt) throw failure;
@@ -132,7 +134,7 @@ export function createRenewed<Value>(options: RenewedOptions<Value>): Renewed<Va
     drop(value) {
       if (held === undefined || held.value !== value) return true;
       const now = clock.monotonic();
-      if (now < droppedAt + options.dropsEveryMs) return false;
+      if (now < droppedAt + options.minDropIntervalMs) return false;
       droppedAt = now;
       held = undefined;
       clearTimeout(timer);

@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 import type { FetchShared, SharedValue } from "../../../base/index.ts";
 import { usableMs } from "../usable-lifetime.ts";
 import type { TokenDialler } from "./token-dialler.ts";
-import { type IssuedToken, requestToken, type TokenAsked, TokenFailure } from "./token-request.ts";
+import { type IssuedToken, requestToken, TokenFailure, type TokenRequest } from "./token-request.ts";
 
 /** Assumed lifetime of a token without an expiry, in milliseconds. */
 const DEFAULT_LIFE_MS = 60_000;
@@ -15,8 +15,8 @@ const REFUSED_FOR_MS = 5_000;
  * Same as `requestToken`, but shared: returns the result of a fetch with a greater number than `after`. Rejects with
  * `TokenFailure`.
  */
-export type RequestShared = (
-  asked: TokenAsked,
+export type RequestToken = (
+  asked: TokenRequest,
   dialler: TokenDialler,
   after: number,
 ) => Promise<SharedValue<IssuedToken>>;
@@ -26,27 +26,27 @@ type Outcome =
   | { readonly kind: "failed"; readonly reason: string; readonly facts: Omit<TokenFailure, keyof Error> };
 
 /** Creates the shared request. `now`: milliseconds since 1970. */
-export function requestShared(fetchShared: FetchShared, now: () => number): RequestShared {
+export function createSharedTokenRequest(fetchShared: FetchShared, now: () => number): RequestToken {
   return async (asked, dialler, after) => {
     const { value, ...shared } = await fetchShared(keyOf(asked), after, async () => {
       const outcome = await outcomeOf(asked, dialler);
       return { value: outcome, keepMs: keepMsOf(outcome, now()) };
     });
     if (value.kind === "issued") return { value: value.issued, ...shared };
-    throw new TokenFailure(value.reason, { ...value.facts, isOfAnother: !shared.isOwn });
+    throw new TokenFailure(value.reason, { ...value.facts, isFromOtherProcess: !shared.isOwn });
   };
 }
 
-async function outcomeOf(asked: TokenAsked, dialler: TokenDialler): Promise<Outcome> {
+async function outcomeOf(request: TokenRequest, dialler: TokenDialler): Promise<Outcome> {
   try {
-    return { kind: "issued", issued: await requestToken(asked, dialler) };
+    return { kind: "issued", issued: await requestToken(request, dialler) };
   } catch (error) {
     if (!(error instanceof TokenFailure)) throw error;
-    const { code, claims, isPassing, isGone, retryAfterMs, traces, isOfAnother } = error;
+    const { code, claims, isTransient, isEndpointGone, retryAfterMs, traces, isFromOtherProcess } = error;
     return {
       kind: "failed",
       reason: error.message,
-      facts: { code, claims, isPassing, isGone, retryAfterMs, traces, isOfAnother },
+      facts: { code, claims, isTransient, isEndpointGone, retryAfterMs, traces, isFromOtherProcess },
     };
   }
 }
@@ -57,11 +57,11 @@ function keepMsOf(outcome: Outcome, nowMs: number): number {
     const exp = claims?.["exp"];
     return usableMs(typeof exp === "number" ? Math.min(lifeMs, exp * 1_000 - nowMs) : lifeMs);
   }
-  return outcome.facts.code === undefined || outcome.facts.isPassing ? 0 : REFUSED_FOR_MS;
+  return outcome.facts.code === undefined || outcome.facts.isTransient ? 0 : REFUSED_FOR_MS;
 }
 
 /** Returns a digest of everything in the request, including secrets. */
-function keyOf({ endpoint, client: { clientId, clientSecret }, method, grant, parameters }: TokenAsked): string {
+function keyOf({ endpoint, client: { clientId, clientSecret }, method, grant, parameters }: TokenRequest): string {
   return hash(
     "sha256",
     JSON.stringify([endpoint, clientId, clientSecret, method, grant, [...parameters]]),

@@ -10,18 +10,18 @@ import { hash } from "node:crypto";
 import { type Clock, createSemaphore, GatewayError, type SharedValue } from "../../../base/index.ts";
 import type { FindTokenEndpoint, TokenEndpoint } from "../../auth/index.ts";
 import type { ForwardProxies } from "../../forward-proxy/index.ts";
-import type { ActingFor, ExchangingCredential } from "../types.ts";
+import type { RequestCaller, TokenExchangeCredential } from "../types.ts";
 import { usableMs } from "../usable-lifetime.ts";
-import { type BearerToken, bearerOf } from "./bearer-token.ts";
+import { type BearerToken, createBearerToken } from "./bearer-token.ts";
 import { TokenUnavailable } from "./client-credentials.ts";
 import { createExchangedTokens } from "./exchanged-tokens.ts";
-import type { RequestShared } from "./shared-token.ts";
+import type { RequestToken } from "./shared-token.ts";
 import { openTokenDialler, type TokenDialler } from "./token-dialler.ts";
 import { type AuthMethod, claimsOf, type IssuedToken, TOKEN_LIMIT_MS, TokenFailure } from "./token-request.ts";
 
 /** Maximum number of concurrent exchanges at one issuer. */
-const CONCURRENT = 20;
-const WAITING = 2_000;
+const MAX_CONCURRENT = 20;
+const MAX_WAITING = 2_000;
 const WAIT_LIMIT_MS = 20_000;
 
 const ENDPOINT_AGE_MS = 24 * 60 * 60_000;
@@ -40,12 +40,12 @@ const EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange";
 const ON_BEHALF_OF = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 
 /** Error codes that refuse the gateway itself, not the caller. */
-const OF_THE_GATEWAY: ReadonlySet<string> = new Set([
+const GATEWAY_REFUSAL_CODES: ReadonlySet<string> = new Set([
   "invalid_client",
   "unauthorized_client",
   "unsupported_grant_type",
 ]);
-const OF_THE_TOKEN: ReadonlySet<string> = new Set(["invalid_request", "invalid_grant"]);
+const TOKEN_REFUSAL_CODES: ReadonlySet<string> = new Set(["invalid_request", "invalid_grant"]);
 const ISSUED_TYPES: ReadonlySet<string> = new Set([
   "urn:ietf:params:oauth:token-type:access_token",
   "urn:ietf:params:oauth:token-type:jwt",
@@ -53,20 +53,20 @@ const ISSUED_TYPES: ReadonlySet<string> = new Set([
 
 interface ExchangeOptions {
   readonly findEndpoint: FindTokenEndpoint;
-  readonly request: RequestShared;
+  readonly request: RequestToken;
   readonly proxies: ForwardProxies;
   readonly clock: Clock;
   /** Returns a uniform random number in [0, 1). */
   readonly random: () => number;
   /** Called after each exchange. `reason`: reason of a failure. */
-  readonly ended: (outcome: "fetched" | "failed" | "refused", isOwn: boolean, reason: string) => void;
+  readonly onEnd: (outcome: "fetched" | "failed" | "refused", isOwn: boolean, reason: string) => void;
   /** Called when a request is sent again with another token. */
-  readonly repeated: () => void;
+  readonly onRepeat: () => void;
 }
 
 export interface Exchanger {
   /** Returns the token for the caller, at once if it was exchanged before. Throws or rejects with the refusal. */
-  exchange(actingFor: ActingFor | undefined): BearerToken | Promise<BearerToken>;
+  exchange(actingFor: RequestCaller | undefined): BearerToken | Promise<BearerToken>;
   size(): number;
   close(): void;
 }
@@ -77,65 +77,71 @@ type Outcome =
   /** The upstream refused the token, so the next one must come from a later fetch. */
   | { readonly kind: "dropped"; readonly number: number };
 
-export function createExchanger(credential: ExchangingCredential, options: ExchangeOptions): Exchanger {
+export function createExchanger(credential: TokenExchangeCredential, options: ExchangeOptions): Exchanger {
   const { issuer } = credential;
   const { clock } = options;
-  const kept = createExchangedTokens<Outcome>();
+  const cache = createExchangedTokens<Outcome>();
   const running = new Map<string, Promise<BearerToken>>();
   const slots = createSemaphore({
-    permits: CONCURRENT,
-    maxWaiting: WAITING,
+    permits: MAX_CONCURRENT,
+    maxWaiting: MAX_WAITING,
     refusal(why) {
       const text = why === "full" ? "too many are waiting for it" : `no free slot within ${WAIT_LIMIT_MS / 1_000} s`;
-      return new TokenFailure(text, { isPassing: true });
+      return new TokenFailure(text, { isTransient: true });
     },
   });
   const closing = new AbortController();
-  let known: { readonly endpoint: TokenEndpoint; readonly dialler: TokenDialler; readonly until: number } | undefined;
-  let finding: Promise<NonNullable<typeof known>> | undefined;
+  let discovered:
+    | { readonly endpoint: TokenEndpoint; readonly dialler: TokenDialler; readonly until: number }
+    | undefined;
+  let discovering: Promise<NonNullable<typeof discovered>> | undefined;
   let failures = 0;
   let failure: TokenUnavailable | undefined;
   let retryAt = Number.NEGATIVE_INFINITY;
 
-  function forget(): void {
-    known?.dialler.close();
-    known = undefined;
+  function forgetEndpoint(): void {
+    discovered?.dialler.close();
+    discovered = undefined;
   }
 
-  async function find(): Promise<NonNullable<typeof known>> {
+  async function discover(): Promise<NonNullable<typeof discovered>> {
     try {
       const endpoint = await options.findEndpoint({ limitMs: DISCOVERY_LIMIT_MS, signal: closing.signal });
-      forget();
+      forgetEndpoint();
       const dialler = openTokenDialler(endpoint.secureContext, TOKEN_LIMIT_MS, options.proxies);
-      known = { endpoint, dialler, until: clock.monotonic() + ENDPOINT_AGE_MS };
-      return known;
+      discovered = { endpoint, dialler, until: clock.monotonic() + ENDPOINT_AGE_MS };
+      return discovered;
     } catch (error) {
       const reason = error instanceof Error ? error.message : "it failed";
-      throw new TokenFailure(`the issuer's token endpoint is not found: ${reason}`, { isPassing: true });
+      throw new TokenFailure(`the issuer's token endpoint is not found: ${reason}`, { isTransient: true });
     } finally {
-      finding = undefined;
+      discovering = undefined;
     }
   }
 
   async function ask(subject: string, after: number): Promise<SharedValue<IssuedToken>> {
-    const isFresh = known !== undefined && clock.monotonic() < known.until;
-    if (!isFresh) finding ??= find();
-    const { endpoint, dialler } = known !== undefined && isFresh ? known : await (finding ?? find());
+    const isFresh = discovered !== undefined && clock.monotonic() < discovered.until;
+    if (!isFresh) discovering ??= discover();
+    const { endpoint, dialler } = discovered !== undefined && isFresh ? discovered : await (discovering ?? discover());
     const method = methodOf(endpoint.authMethods);
     const asked = { endpoint: endpoint.url.href, client: credential, method, ...grantOf(credential, subject) };
     try {
       return await options.request(asked, dialler, after);
     } catch (error) {
       // The endpoint may have moved, or its certificate may have changed.
-      if (error instanceof TokenFailure && error.isGone && known?.dialler === dialler) forget();
+      if (error instanceof TokenFailure && error.isEndpointGone && discovered?.dialler === dialler) forgetEndpoint();
       throw error;
     }
   }
 
   /** Asks the issuer, and caches its answer for this token, even a refusal. */
-  async function exchangeNow(key: string, { token = "", principal }: ActingFor, after: number): Promise<BearerToken> {
+  async function exchangeNow(
+    key: string,
+    { token = "", principal }: RequestCaller,
+    after: number,
+  ): Promise<BearerToken> {
     const begunAt = clock.monotonic();
-    const leftMs = leftOf(claimsOf(token), clock.now());
+    const leftMs = remainingMs(claimsOf(token), clock.now());
     try {
       const {
         value: issued,
@@ -146,31 +152,38 @@ export function createExchanger(credential: ExchangingCredential, options: Excha
       const refusal = faultOf(issued, credential, token);
       if (refusal !== undefined) throw new TokenFailure(refusal, { code: "invalid_target" });
       failures = 0;
-      options.ended("fetched", isOwn, "");
-      const value: Outcome = { kind: "token", exchanged: bearerOf(issued.token, { drop, repeated: options.repeated }) };
+      options.onEnd("fetched", isOwn, "");
+      const value: Outcome = {
+        kind: "token",
+        exchanged: createBearerToken(issued.token, { drop, onRepeat: options.onRepeat }),
+      };
       function drop(): boolean {
-        const current = kept.find(key, clock.monotonic());
+        const current = cache.find(key, clock.monotonic());
         if (current !== undefined && current !== value) return true;
         const until = clock.monotonic() + REFUSED_FOR_MS;
-        kept.keep(key, { value: { kind: "dropped", number }, until, principal });
+        cache.put(key, { value: { kind: "dropped", number }, until, principal });
         return true;
       }
-      const left = leftOf(issued.claims, clock.now()) ?? Number.POSITIVE_INFINITY;
+      const left = remainingMs(issued.claims, clock.now()) ?? Number.POSITIVE_INFINITY;
       const lifeMs = Math.min(issued.lifeMs ?? DEFAULT_LIFE_MS, left + ageMs);
       const until = begunAt + Math.min(usableMs(lifeMs) - ageMs, usableMs(leftMs ?? Number.POSITIVE_INFINITY));
-      if (until > clock.monotonic()) kept.keep(key, { value, until, principal });
+      if (until > clock.monotonic()) cache.put(key, { value, until, principal });
       return value.exchanged;
     } catch (error) {
       const failure =
-        error instanceof TokenFailure ? error : new TokenFailure("the exchange failed", { isPassing: true });
+        error instanceof TokenFailure ? error : new TokenFailure("the exchange failed", { isTransient: true });
       const refusal = refusalOf(credential, failure, leftMs);
-      options.ended(refusal instanceof TokenUnavailable ? "failed" : "refused", !failure.isOfAnother, failure.message);
+      options.onEnd(
+        refusal instanceof TokenUnavailable ? "failed" : "refused",
+        !failure.isFromOtherProcess,
+        failure.message,
+      );
       if (refusal instanceof TokenUnavailable) {
         pause(refusal);
       } else {
         failures = 0;
         const until = clock.monotonic() + REFUSED_FOR_MS;
-        kept.keep(key, { value: { kind: "refusal", error: refusal }, until, principal });
+        cache.put(key, { value: { kind: "refusal", error: refusal }, until, principal });
       }
       throw refusal;
     }
@@ -186,24 +199,24 @@ export function createExchanger(credential: ExchangingCredential, options: Excha
 
   return {
     exchange(actingFor) {
-      if (actingFor?.token === undefined || actingFor.issuer !== issuer) throw ofAnother(issuer);
+      if (actingFor?.token === undefined || actingFor.issuer !== issuer) throw wrongIssuerError(issuer);
       const key = digestOf(actingFor.token);
-      const found = kept.find(key, clock.monotonic());
+      const found = cache.find(key, clock.monotonic());
       if (found?.kind === "token") return found.exchanged;
       if (found?.kind === "refusal") throw found.error;
-      const under = running.get(key);
-      if (under !== undefined) return under;
-      if (isBound(claimsOf(actingFor.token))) throw boundToKey();
+      const pending = running.get(key);
+      if (pending !== undefined) return pending;
+      if (isBound(claimsOf(actingFor.token))) throw boundTokenError();
       if (failure !== undefined && clock.monotonic() < retryAt) throw failure;
       const after = found === undefined ? 0 : found.number;
       const exchanging = exchangeNow(key, actingFor, after).finally(() => running.delete(key));
       running.set(key, exchanging);
       return exchanging;
     },
-    size: () => kept.size(),
+    size: () => cache.size(),
     close() {
       closing.abort(new Error("the credential is no longer in use"));
-      forget();
+      forgetEndpoint();
     },
   };
 }
@@ -213,7 +226,7 @@ function digestOf(token: string): string {
 }
 
 /** Returns the milliseconds until the token's `exp`; `undefined` if it has none. */
-function leftOf(claims: Readonly<Record<string, unknown>> | undefined, nowMs: number): number | undefined {
+function remainingMs(claims: Readonly<Record<string, unknown>> | undefined, nowMs: number): number | undefined {
   const exp = claims?.["exp"];
   return typeof exp === "number" ? exp * 1_000 - nowMs : undefined;
 }
@@ -230,7 +243,7 @@ function methodOf(listed: readonly string[]): AuthMethod {
   throw new TokenFailure("the issuer does not accept a client secret", { code: "invalid_client" });
 }
 
-function grantOf(credential: ExchangingCredential, subject: string) {
+function grantOf(credential: TokenExchangeCredential, subject: string) {
   const { audience, resource, scopes, subjectTokenType } = credential;
   const parameters = new URLSearchParams();
   if (scopes.length > 0) parameters.set("scope", scopes.join(" "));
@@ -249,7 +262,7 @@ function grantOf(credential: ExchangingCredential, subject: string) {
 /** Returns why an issued token is unusable. A token for another target would give the upstream access to something else. */
 function faultOf(
   { token, issuedType, claims }: IssuedToken,
-  { grant, audience, resource }: ExchangingCredential,
+  { grant, audience, resource }: TokenExchangeCredential,
   subject: string,
 ): string | undefined {
   if (token === subject) return "the issuer returned the caller's own token";
@@ -262,9 +275,10 @@ function faultOf(
   return targets.some((target) => audiences.includes(target)) ? undefined : "the token is for another audience";
 }
 
-function refusalOf({ name }: ExchangingCredential, failure: TokenFailure, leftMs: number | undefined): GatewayError {
+function refusalOf({ name }: TokenExchangeCredential, failure: TokenFailure, leftMs: number | undefined): GatewayError {
   const { code, claims } = failure;
-  if (code === undefined || failure.isPassing || OF_THE_GATEWAY.has(code)) return new TokenUnavailable(name, failure);
+  if (code === undefined || failure.isTransient || GATEWAY_REFUSAL_CODES.has(code))
+    return new TokenUnavailable(name, failure);
   if (claims !== undefined || code === "interaction_required") {
     const asked = claims === undefined ? "" : `, claims="${Buffer.from(claims).toString("base64")}"`;
     return new GatewayError("unauthenticated", "The issuer requires the user to sign in again.", {
@@ -272,7 +286,7 @@ function refusalOf({ name }: ExchangingCredential, failure: TokenFailure, leftMs
       by: { kind: "credential", name: "insufficient_claims" },
     });
   }
-  if (OF_THE_TOKEN.has(code) && leftMs !== undefined && leftMs <= 0) {
+  if (TOKEN_REFUSAL_CODES.has(code) && leftMs !== undefined && leftMs <= 0) {
     return new GatewayError("unauthenticated", "The token has expired.", {
       challenge: 'Bearer error="invalid_token"',
       by: { kind: "credential", name: "expired_token" },
@@ -285,12 +299,12 @@ function refusalOf({ name }: ExchangingCredential, failure: TokenFailure, leftMs
   );
 }
 
-const ofAnother = (issuer: string): GatewayError =>
+const wrongIssuerError = (issuer: string): GatewayError =>
   new GatewayError("token_exchange_refused", `This can only be called with a token of the issuer ${issuer}.`, {
     by: { kind: "credential", name: "exchange_needs_token" },
   });
 
-const boundToKey = (): GatewayError =>
+const boundTokenError = (): GatewayError =>
   new GatewayError("token_exchange_refused", "The token is bound to a key of the caller and cannot be exchanged.", {
     by: { kind: "credential", name: "exchange_bound_token" },
   });

@@ -20,7 +20,7 @@ const MAX_LIFE_MS = 24 * 60 * 60_000;
 
 export type AuthMethod = "client_secret_post" | "client_secret_basic";
 
-export interface TokenAsked {
+export interface TokenRequest {
   readonly endpoint: string;
   readonly client: TokenClient;
   readonly method: AuthMethod;
@@ -44,33 +44,33 @@ export class TokenFailure extends Error {
   /** JSON text of `claims` in the answer; `undefined` if it has none. */
   readonly claims: string | undefined;
   /** Whether a retry may succeed shortly. */
-  readonly isPassing: boolean;
+  readonly isTransient: boolean;
   /** Whether nothing answered at the address, or something that is no token endpoint. */
-  readonly isGone: boolean;
+  readonly isEndpointGone: boolean;
   readonly retryAfterMs: number | undefined;
   /** Ids by which the issuer's support finds the refusal. */
   readonly traces: Readonly<Record<string, string>>;
   /** Whether another process of the node received this failure and has logged it. */
-  readonly isOfAnother: boolean;
+  readonly isFromOtherProcess: boolean;
 
   constructor(reason: string, facts: TokenFailureFacts = {}) {
     super(reason);
     this.code = facts.code;
     this.claims = facts.claims;
-    this.isPassing = facts.isPassing ?? false;
-    this.isGone = facts.isGone ?? false;
+    this.isTransient = facts.isTransient ?? false;
+    this.isEndpointGone = facts.isEndpointGone ?? false;
     this.retryAfterMs = facts.retryAfterMs;
     this.traces = facts.traces ?? {};
-    this.isOfAnother = facts.isOfAnother ?? false;
+    this.isFromOtherProcess = facts.isFromOtherProcess ?? false;
   }
 }
 
 type TokenFailureFacts = Partial<Omit<TokenFailure, keyof Error>>;
 
 /** Requests a token. Rejects with `TokenFailure`. */
-export async function requestToken(asked: TokenAsked, dialler: TokenDialler): Promise<IssuedToken> {
+export async function requestToken(request: TokenRequest, dialler: TokenDialler): Promise<IssuedToken> {
   const oidc = await import("openid-client");
-  const { endpoint, client, method, grant, parameters } = asked;
+  const { endpoint, client, method, grant, parameters } = request;
   let answer: TokenAnswer | undefined;
   let fault: unknown;
   const configuration = new oidc.Configuration(
@@ -116,7 +116,7 @@ function basic({ clientId, clientSecret }: TokenClient): ClientAuth {
 
 function readIssued(issued: TokenEndpointResponse): IssuedToken {
   const { access_token: token, token_type: type, expires_in: seconds } = issued;
-  if (type.toLowerCase() !== "bearer") throw NO_BEARER;
+  if (type.toLowerCase() !== "bearer") throw NOT_A_BEARER_TOKEN;
   if (!/^[!-~]+$/.test(token) || token.length > MAX_TOKEN_LENGTH) {
     throw new TokenFailure("the token is too long for a header, or not printable");
   }
@@ -143,12 +143,12 @@ export function claimsOf(token: string): Readonly<Record<string, unknown>> | und
  * Failure for other token types: DPoP, for example, needs a proof with each request, and `N_A` is no access token (RFC 8693
  * section 2.2.1).
  */
-const NO_BEARER = new TokenFailure("the endpoint did not return a bearer token");
+const NOT_A_BEARER_TOKEN = new TokenFailure("the endpoint did not return a bearer token");
 
 function failureOf(answer: TokenAnswer | undefined, fault: unknown): TokenFailure {
   if (answer === undefined) {
-    const isGone = !(fault instanceof Error && fault.name === "TimeoutError");
-    return new TokenFailure(wordsOf(fault), { isPassing: true, isGone });
+    const isEndpointGone = !(fault instanceof Error && fault.name === "TimeoutError");
+    return new TokenFailure(describeFault(fault), { isTransient: true, isEndpointGone });
   }
   const { status, headers, text } = answer;
   const json = jsonOf(text);
@@ -162,20 +162,20 @@ function failureOf(answer: TokenAnswer | undefined, fault: unknown): TokenFailur
         return typeof value === "string" ? [[name, printable(value)]] : [];
       }),
     );
-    const isPassing = code === "temporarily_unavailable" || code === "server_error";
+    const isTransient = code === "temporarily_unavailable" || code === "server_error";
     return new TokenFailure(`the endpoint answers ${status} ${code}`, {
       code,
       claims: claimsIn(json?.["claims"]),
-      isPassing,
+      isTransient,
       traces,
     });
   }
   const type = json?.["token_type"];
-  if (status === 200 && typeof type === "string" && type.toLowerCase() !== "bearer") return NO_BEARER;
+  if (status === 200 && typeof type === "string" && type.toLowerCase() !== "bearer") return NOT_A_BEARER_TOKEN;
   const words = status === 200 ? "the endpoint's answer contains no token" : `the endpoint answers ${status}`;
   return new TokenFailure(words, {
-    isPassing: true,
-    isGone: status === 404 || status === 410,
+    isTransient: true,
+    isEndpointGone: status === 404 || status === 410,
     retryAfterMs: Number.isFinite(retryAfterMs) && retryAfterMs > 0 ? retryAfterMs : undefined,
   });
 }
@@ -200,7 +200,7 @@ function printable(code: string): string {
   return /^[\w.:-]{1,64}$/.test(code) && !code.startsWith("eyJ") ? code : "unreadable";
 }
 
-function wordsOf(fault: unknown): string {
+function describeFault(fault: unknown): string {
   if (!(fault instanceof Error)) return "the request to the endpoint failed";
   if (fault.name === "TimeoutError") return `no answer within ${TOKEN_LIMIT_MS / 1_000} s`;
   const { code } = fault as NodeJS.ErrnoException;

@@ -5,7 +5,13 @@
  */
 import { asRefusal, type FetchShared, fetchUnshared, GatewayError, type Log } from "../../../base/index.ts";
 import { type CardReading, type CardTerms, projectCard, readOwnCard } from "../../core/agents/index.ts";
-import { type Fronted, fetchDocument, type Origins, type Presented, type Presenter } from "../../upstream/index.ts";
+import {
+  type Fronted,
+  fetchDocument,
+  type Origins,
+  type PresentedCredential,
+  type Presenter,
+} from "../../upstream/index.ts";
 
 const FRESH_MS = 5 * 60_000;
 const STALE_MS = 24 * 60 * 60_000;
@@ -155,7 +161,7 @@ export async function fetchOwnCard(
   const headers = ["accept", "application/json", "a2a-version", "1.0", "user-agent", "gateway"];
   const { credential, host } = channel;
   const path = pathname + search;
-  let presented: Presented | undefined;
+  let presented: PresentedCredential | undefined;
   if (credential !== undefined && credential.kind !== "token_exchange" && origin === channel.origin) {
     try {
       presented = await presenter.present(credential, { method: "GET", path, host, headers, body: null });
@@ -175,7 +181,7 @@ export async function fetchOwnCard(
   if (status >= 300 && status < 400) return no("its address answers with a redirect, which is not followed");
   if (status !== 200) return no(`its address answers ${status}`, status >= 500 || status === 429);
   if (contentType !== "" && !JSON_TYPE.test(contentType)) return no("the answer at its address is not JSON");
-  return { kind: "text", text, isShown: presented?.bears("", text) === true };
+  return { kind: "text", text, isShown: presented?.containsCredential("", text) === true };
 }
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;

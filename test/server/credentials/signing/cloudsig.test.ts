@@ -6,8 +6,8 @@ import { test } from "node:test";
 import { createClockOffsets } from "../../../../src/server/credentials/signing/clock-offsets.ts";
 import { signedPresenter } from "../../../../src/server/credentials/signing/cloudsig.ts";
 import type { PlatformKeys } from "../../../../src/server/credentials/signing/platform-keys.ts";
-import type { Renewed } from "../../../../src/server/credentials/tokens/renewed-value.ts";
-import type { Presented, SigningCredential } from "../../../../src/server/credentials/types.ts";
+import type { RenewedValue } from "../../../../src/server/credentials/tokens/renewed-value.ts";
+import type { PresentedCredential, SigningCredential } from "../../../../src/server/credentials/types.ts";
 
 const NOW = Date.UTC(2026, 10, 23);
 const clock = { now: () => NOW, monotonic: () => 0 };
@@ -31,7 +31,7 @@ function signing(mayDrop = true) {
   const changes: number[] = [];
   const repeats: string[] = [];
   let dropped = 0;
-  const platform: Renewed<PlatformKeys> = {
+  const platform: RenewedValue<PlatformKeys> = {
     current: () => KEYS,
     drop() {
       dropped++;
@@ -41,11 +41,11 @@ function signing(mayDrop = true) {
   };
   const present = signedPresenter(CREDENTIAL, {
     platform,
-    offsets: createClockOffsets({ now: clock.now, changed: (_, offsetMs) => changes.push(offsetMs) }),
+    offsets: createClockOffsets({ now: clock.now, onChange: (_, offsetMs) => changes.push(offsetMs) }),
     clock,
-    metrics: { repeated: (_, reason) => repeats.push(reason) },
+    metrics: { countRepeat: (_, reason) => repeats.push(reason) },
   });
-  return { present: () => present(REQUEST) as Presented, changes, repeats, dropped: () => dropped };
+  return { present: () => present(REQUEST) as PresentedCredential, changes, repeats, dropped: () => dropped };
 }
 
 const FAR = 600_000;
@@ -82,17 +82,17 @@ test("a request is sent again if its time or its keys caused the refusal and oth
     const { present, repeats } = signing();
     const { judge } = present();
     assert.ok(judge);
-    const first = judge.answered(status, (name) => headers[name], false);
-    const verdict = first === "read" ? judge.bodyRead(body) : first;
+    const first = judge.judgeHeaders(status, (name) => headers[name], false);
+    const verdict = first === "read" ? judge.judgeBody(body) : first;
     assert.equal(verdict, expected, `${status} ${JSON.stringify(headers)} ${body}`);
-    if (verdict === "again") judge.repeated();
+    if (verdict === "again") judge.onRepeat();
     assert.deepEqual(repeats, reason === undefined ? [] : [reason]);
   }
 });
 
 test("keys fetched just now are not fetched again", () => {
   const { present, dropped } = signing(false);
-  const verdict = present().judge?.answered(
+  const verdict = present().judge?.judgeHeaders(
     403,
     (name) => (name === "x-amzn-errortype" ? "ExpiredToken" : undefined),
     false,
@@ -103,14 +103,14 @@ test("keys fetched just now are not fetched again", () => {
 
 test("a clock offset that helps is kept, one that does not is undone, and one learned elsewhere is used", () => {
   const { present, changes } = signing();
-  const refuse = (presented: Presented, offsetMs: number) =>
-    presented.judge?.answered(
+  const refuse = (presented: PresentedCredential, offsetMs: number) =>
+    presented.judge?.judgeHeaders(
       403,
       (name) => ({ date: dateOf(offsetMs), "x-amzn-errortype": "InvalidSignatureException" })[name],
       false,
     );
-  const accept = (presented: Presented) => presented.judge?.answered(200, () => undefined, false);
-  const timeOf = ({ headers }: Presented) => headers[headers.indexOf("x-amz-date") + 1];
+  const accept = (presented: PresentedCredential) => presented.judge?.judgeHeaders(200, () => undefined, false);
+  const timeOf = ({ headers }: PresentedCredential) => headers[headers.indexOf("x-amz-date") + 1];
 
   const [one, two] = [present(), present()];
   assert.equal(refuse(one, FAR), "again");
@@ -128,7 +128,7 @@ test("a clock offset that helps is kept, one that does not is undone, and one le
 });
 
 test("answers that show the secret, the token or its header are reported", () => {
-  const { bears } = signing().present();
+  const { containsCredential: bears } = signing().present();
   assert.ok(bears("x-debug", "a-secret-key"));
   assert.ok(bears("x-debug", "q=a-session;"));
   assert.ok(bears("x-amz-security-token", "anything") && bears("authorization", "anything"));

@@ -7,10 +7,10 @@ const kept = (value: string, principal = "p", until = 100) => ({ value, until, p
 
 test("a token is found until it expires, and another may replace it", () => {
   const tokens = createExchangedTokens<string>();
-  tokens.keep("k", kept("a"));
+  tokens.put("k", kept("a"));
   assert.equal(tokens.find("k", 99), "a");
   assert.equal(tokens.find("other", 0), undefined);
-  tokens.keep("k", kept("c"));
+  tokens.put("k", kept("c"));
   assert.equal(tokens.find("k", 0), "c");
   assert.equal(tokens.find("k", 100), undefined);
   assert.equal(tokens.size(), 0);
@@ -18,17 +18,17 @@ test("a token is found until it expires, and another may replace it", () => {
 
 test("a caller has at most a hundred tokens, and across callers the least recently used are dropped", () => {
   const tokens = createExchangedTokens<string>();
-  for (let at = 0; at < 150; at++) tokens.keep(`k${at}`, kept(`v${at}`, "many"));
+  for (let at = 0; at < 150; at++) tokens.put(`k${at}`, kept(`v${at}`, "many"));
   assert.equal(tokens.size(), 100);
   assert.equal(tokens.find("k49", 0), undefined);
   assert.equal(tokens.find("k50", 0), "v50");
-  for (let at = 0; at < 9_900; at++) tokens.keep(`o${at}`, kept("v", `p${at}`));
+  for (let at = 0; at < 9_900; at++) tokens.put(`o${at}`, kept("v", `p${at}`));
   assert.equal(tokens.size(), 10_000);
-  tokens.keep("one more", kept("v", "q"));
+  tokens.put("one more", kept("v", "q"));
   assert.equal(tokens.size(), 10_000);
   assert.equal(tokens.find("k51", 0), undefined, "k50 was used since");
   assert.equal(tokens.find("k50", 0), "v50");
-  tokens.keep("k50", kept("w", "another"));
+  tokens.put("k50", kept("w", "another"));
   assert.equal(tokens.find("k50", 0), "w");
   assert.equal(tokens.size(), 10_000);
 });

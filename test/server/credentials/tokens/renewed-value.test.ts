@@ -1,22 +1,22 @@
 /** When a value with a lifetime is fetched: once for all waiting requests, ahead while it is used, not in a flood. */
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
-import { createRenewed, type Fetched } from "../../../../src/server/credentials/tokens/renewed-value.ts";
+import { createRenewedValue, type FetchedValue } from "../../../../src/server/credentials/tokens/renewed-value.ts";
 
-const own = (value: string, lifeMs: number): Fetched<string> => ({ value, lifeMs, ageMs: 0, isOwn: true });
+const own = (value: string, lifeMs: number): FetchedValue<string> => ({ value, lifeMs, ageMs: 0, isOwn: true });
 
 function renewing(pauseMs?: number) {
   let now = 0;
-  const asked: { readonly resolve: (it: Fetched<string>) => void; readonly reject: (error: Error) => void }[] = [];
+  const asked: { readonly resolve: (it: FetchedValue<string>) => void; readonly reject: (error: Error) => void }[] = [];
   const ended: number[] = [];
-  const renewed = createRenewed<string>({
+  const renewed = createRenewedValue<string>({
     fetch: () => new Promise((resolve, reject) => asked.push({ resolve, reject })),
     pauseOf: () => pauseMs,
-    dropsEveryMs: 1_000,
+    minDropIntervalMs: 1_000,
     clock: { now: () => now, monotonic: () => now },
     random: () => 0,
-    fetched: () => ended.push(0),
-    failed: (failures) => ended.push(failures),
+    onFetched: () => ended.push(0),
+    onFailed: (failures) => ended.push(failures),
   });
   /** Runs microtasks, then timers of this duration. */
   const pass = async (ms: number): Promise<void> => {

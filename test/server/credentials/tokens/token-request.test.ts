@@ -7,7 +7,7 @@ import { after, test } from "node:test";
 import { fetchUnshared } from "../../../../src/base/index.ts";
 import { guardedLookup, isForbiddenAddress } from "../../../../src/server/credentials/guarded-lookup.ts";
 import { clientCredentials, TokenUnavailable } from "../../../../src/server/credentials/tokens/client-credentials.ts";
-import { requestShared } from "../../../../src/server/credentials/tokens/shared-token.ts";
+import { createSharedTokenRequest } from "../../../../src/server/credentials/tokens/shared-token.ts";
 import { openTokenDialler } from "../../../../src/server/credentials/tokens/token-dialler.ts";
 import type { ClientCredential } from "../../../../src/server/credentials/types.ts";
 import { type Recorded, reply, scriptedUpstream } from "../../../e2e/support/upstream.ts";
@@ -33,7 +33,11 @@ const credential = (facts: Partial<ClientCredential> = {}): ClientCredential => 
   ...facts,
 });
 const fetching = (facts?: Partial<ClientCredential>) =>
-  clientCredentials(credential(facts), { dialler, request: requestShared(fetchUnshared, () => NOW), now: () => NOW });
+  clientCredentials(credential(facts), {
+    dialler,
+    request: createSharedTokenRequest(fetchUnshared, () => NOW),
+    now: () => NOW,
+  });
 
 const JSON_TYPE = ["Content-Type: application/json"];
 const answers = (body: unknown, status = 200, headers: readonly string[] = JSON_TYPE): void => {

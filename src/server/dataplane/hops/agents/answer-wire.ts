@@ -1,6 +1,6 @@
 /** Converts answers of MCP servers and agents: headers for the client, and the body as text. */
 import { GatewayError } from "../../../../base/index.ts";
-import { type Bearing, headerValue } from "../../../upstream/index.ts";
+import { type ContainsCredential, headerValue } from "../../../upstream/index.ts";
 import { lowerCase } from "../../headers.ts";
 
 /** Headers of the server's answer that are dropped, because a client would attribute them to the gateway. */
@@ -42,7 +42,7 @@ export function textOf(body: Buffer): string {
 }
 
 /** Returns whether a message contains the credential that its sender received. Some JSON writers escape slashes. */
-export function repeats(bears: Bearing | undefined, message: string): boolean {
+export function repeats(bears: ContainsCredential | undefined, message: string): boolean {
   if (bears === undefined) return false;
   return bears("", message) || (message.includes("\\/") && bears("", message.replaceAll("\\/", "/")));
 }

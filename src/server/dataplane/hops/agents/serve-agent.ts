@@ -14,12 +14,12 @@ import { mcpVariables } from "../../../core/policy/variables/index.ts";
 import type { Holding } from "../../../memory/index.ts";
 import type { Guard, Snapshot } from "../../../snapshot/index.ts";
 import {
-  type ActingFor,
   type Downstream,
   type ForwardOptions,
   forward,
   forwardedTo,
   isFailure,
+  type RequestCaller,
   type UpstreamRequest,
 } from "../../../upstream/index.ts";
 import type { Charge } from "../../budgets/index.ts";
@@ -236,7 +236,7 @@ function actingFor(
   { channel }: AgentCall["fronted"],
   request: IncomingMessage,
   { issuer, principal }: Caller,
-): ActingFor | undefined {
+): RequestCaller | undefined {
   if (channel.credential?.kind !== "token_exchange") return undefined;
   const credential = credentialOf(presentedOf(request));
   return { issuer, principal, token: credential.kind === "text" ? credential.text : undefined };
@@ -246,14 +246,14 @@ function actingFor(
  * Returns the cache key of a list. With token exchange a list is cached per caller, because the server may show different tools
  * to each.
  */
-const listKey = (key: string, acting: ActingFor | undefined): string =>
+const listKey = (key: string, acting: RequestCaller | undefined): string =>
   acting === undefined ? key : `${hash("sha256", acting.token ?? "", "base64url")} ${key}`;
 
 interface Outgoing {
   readonly outgoing: UpstreamRequest;
   readonly answer: AgentAnswer;
   readonly charge: Charge | undefined;
-  readonly acting: ActingFor | undefined;
+  readonly acting: RequestCaller | undefined;
 }
 
 function forwardCall(
