@@ -99,7 +99,7 @@ export interface PresentedJudge {
     header: (name: string) => string | undefined,
     isRepeat: boolean,
   ): PresentedVerdict | "read";
-  /** Judges the body after `answered` returned `read`. */
+  /** Judges the body after `judgeHeaders` returned `read`. */
   judgeBody(body: string): PresentedVerdict;
   /** Called when the request is sent again. */
   onRepeat(): void;
