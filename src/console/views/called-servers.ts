@@ -149,7 +149,7 @@ export function callsView({ table, columns = [], many, ...named }: Calls): View 
         next: `Define them in the deployment document (\`${kind}:\`); callers use /${kind}/NAME; to see what is in force: \`gateway admin ${endpointFlags} GET config\``,
       }),
       query: {
-        table: table,
+        table,
         columns: [
           "name",
           valuesOf("state"),

@@ -11,39 +11,39 @@ import { GatewayError } from "../../base/index.ts";
 import type { Exchange } from "./exchange.ts";
 
 /** Share of the drain for which a connection must be silent before it is closed, up to `MAX_SILENT_MS`. */
-const SILENT_PART = 0.1;
+const SILENT_SHARE = 0.1;
 const MAX_SILENT_MS = 2_000;
 /** Time allowed for the last frames of requests that were cut off, and for the closing handshakes of sessions. */
 const CUT_LIMIT_MS = 2_000;
 
 export interface Connections {
   /** Must be called when a client has connected. */
-  opened(socket: Duplex): void;
+  open(socket: Duplex): void;
   /** Must be called after a TLS handshake, when the traffic moves from `raw` to `secure`. */
-  secured(raw: Duplex, secure: Duplex): void;
+  replaceSocket(raw: Duplex, secure: Duplex): void;
   /** Must be called when a request has arrived. */
-  begun(exchange: Exchange): void;
+  beginExchange(exchange: Exchange): void;
   /** Must be called when the answer is written or the connection is lost. */
-  ended(exchange: Exchange): void;
+  endExchange(exchange: Exchange): void;
   /**
    * Returns whether a fully received request is not answered yet. Anything written to the socket now would be taken for its
    * answer.
    */
-  owesAnswer(socket: Duplex): boolean;
-  /** Must be called when the connection becomes a WebSocket session. `over` settles when the session ends. */
-  upgraded(socket: Duplex, over: Promise<unknown>): void;
+  hasUnansweredRequest(socket: Duplex): boolean;
+  /** Must be called when the connection becomes a WebSocket session. `ended` settles when the session ends. */
+  becomeSession(socket: Duplex, ended: Promise<unknown>): void;
   /**
-   * Closes up to `most` connections that have no request under way and were silent for `idleMs`, the longest silent first.
+   * Closes up to `maxCount` connections that have no request under way and were silent for `idleMs`, the longest silent first.
    * Returns how many it closed.
    */
-  closeIdle(most: number, idleMs: number): number;
+  closeIdle(maxCount: number, idleMs: number): number;
   /** Begins the drain. `limitMs`: length of the whole drain. */
   drain(limitMs: number): void;
   /** Cuts off the remaining requests, and two seconds later all connections and sessions. Returns how many there were. */
-  cut(): CutOff;
+  cutOff(): CutOffCounts;
 }
 
-interface CutOff {
+interface CutOffCounts {
   readonly requests: number;
   readonly sessions: number;
 }
@@ -53,17 +53,17 @@ interface CutOff {
  * generation, from where it keeps finished exchanges alive until the next full garbage collection.
  */
 interface Connection {
-  underWay: number;
-  /** Time of the monotonic clock at which the last request ended. `read` is the number of bytes read by then. */
+  pendingCount: number;
+  /** Time of the monotonic clock at which the last request ended. `bytesReadWhenIdle`: number of bytes read by then. */
   idleSince: number;
-  read: number | undefined;
-  /** First pending exchange, usually the only one. `others` contains pipelined ones. */
+  bytesReadWhenIdle: number | undefined;
+  /** First pending exchange, usually the only one. `pipelined` contains further ones. */
   first: Exchange | undefined;
-  others: Set<Exchange> | undefined;
+  pipelined: Set<Exchange> | undefined;
 }
 
-function exchangesOf({ first, others }: Connection): readonly Exchange[] {
-  return [...(first === undefined ? [] : [first]), ...(others ?? [])];
+function exchangesOf({ first, pipelined }: Connection): readonly Exchange[] {
+  return [...(first === undefined ? [] : [first]), ...(pipelined ?? [])];
 }
 
 /** Socket; `bytesRead` is missing if it is not a network socket. */
@@ -76,13 +76,13 @@ export function createConnections(): Connections {
   /** Silent period before a connection is closed; `undefined` before the drain. */
   let silentMs: number | undefined;
 
-  const opened = (socket: Socketlike): Connection => {
-    const connection = {
-      underWay: 0,
+  const open = (socket: Socketlike): Connection => {
+    const connection: Connection = {
+      pendingCount: 0,
       idleSince: performance.now(),
-      read: socket.bytesRead,
+      bytesReadWhenIdle: socket.bytesRead,
       first: undefined,
-      others: undefined,
+      pipelined: undefined,
     };
     connections.set(socket, connection);
     socket.once("close", () => connections.delete(socket));
@@ -94,72 +94,75 @@ export function createConnections(): Connections {
     const readBefore = socket.bytesRead;
     const timer = setTimeout(() => {
       // A request that has begun to arrive is served, or fails by the header timeout.
-      if (connections.get(socket) === connection && connection.underWay === 0 && socket.bytesRead === readBefore)
+      if (connections.get(socket) === connection && connection.pendingCount === 0 && socket.bytesRead === readBefore)
         socket.destroy();
     }, afterMs);
     socket.once("close", () => clearTimeout(timer));
   };
 
   return {
-    opened,
-    secured(raw, secure) {
+    open,
+    replaceSocket(raw, secure) {
       connections.delete(raw);
-      opened(secure);
+      open(secure);
     },
-    begun(exchange) {
+    beginExchange(exchange) {
       const { socket } = exchange.request;
-      const connection = connections.get(socket) ?? opened(socket);
-      connection.underWay++;
+      const connection = connections.get(socket) ?? open(socket);
+      connection.pendingCount++;
       if (connection.first === undefined) connection.first = exchange;
       else {
-        connection.others ??= new Set();
-        connection.others.add(exchange);
+        connection.pipelined ??= new Set();
+        connection.pipelined.add(exchange);
       }
-      if (silentMs !== undefined) exchange.isLast();
+      if (silentMs !== undefined) exchange.closeAfterAnswer();
     },
-    ended(exchange) {
+    endExchange(exchange) {
       const { socket } = exchange.request;
       const connection = connections.get(socket);
       if (connection === undefined) return;
-      connection.underWay--;
+      connection.pendingCount--;
       if (connection.first === exchange) connection.first = undefined;
-      else connection.others?.delete(exchange);
+      else connection.pipelined?.delete(exchange);
       connection.idleSince = performance.now();
-      connection.read = (socket as Socketlike).bytesRead;
+      connection.bytesReadWhenIdle = (socket as Socketlike).bytesRead;
       // An answer whose head was sent before the drain did not announce the end of the connection.
-      if (silentMs !== undefined && connection.underWay === 0) closeWhenSilent(socket, connection, silentMs);
+      if (silentMs !== undefined && connection.pendingCount === 0) closeWhenSilent(socket, connection, silentMs);
     },
-    owesAnswer(socket) {
+    hasUnansweredRequest(socket) {
       const connection = connections.get(socket);
       return connection !== undefined && exchangesOf(connection).some(({ request }) => request.complete);
     },
-    upgraded(socket, over) {
+    becomeSession(socket, ended) {
       connections.delete(socket);
       sessions.add(socket);
-      void over.finally(() => sessions.delete(socket));
+      void ended.finally(() => sessions.delete(socket));
     },
-    closeIdle(most, idleMs) {
+    closeIdle(maxCount, idleMs) {
       const before = performance.now() - idleMs;
       const idle = [...connections]
-        .filter(([socket, it]) => it.underWay === 0 && it.idleSince <= before && it.read === socket.bytesRead)
+        .filter(
+          ([socket, it]) =>
+            it.pendingCount === 0 && it.idleSince <= before && it.bytesReadWhenIdle === socket.bytesRead,
+        )
         .sort(([, a], [, b]) => a.idleSince - b.idleSince)
-        .slice(0, most);
+        .slice(0, maxCount);
       for (const [socket] of idle) socket.destroy();
       return idle.length;
     },
     drain(limitMs) {
-      silentMs = Math.min(limitMs * SILENT_PART, MAX_SILENT_MS);
+      silentMs = Math.min(limitMs * SILENT_SHARE, MAX_SILENT_MS);
       for (const [socket, connection] of connections) {
-        for (const exchange of exchangesOf(connection)) exchange.isLast();
-        if (connection.underWay === 0) closeWhenSilent(socket, connection, silentMs);
+        for (const exchange of exchangesOf(connection)) exchange.closeAfterAnswer();
+        if (connection.pendingCount === 0) closeWhenSilent(socket, connection, silentMs);
       }
     },
-    cut() {
+    cutOff() {
       const stopping = new GatewayError("stopping", "The gateway is stopping and did not wait for this answer.");
       let requests = 0;
       for (const [socket, connection] of connections) {
-        for (const exchange of exchangesOf(connection)) if (exchange.cutOff(stopping)) requests++;
-        if (connection.underWay === 0) socket.destroy();
+        for (const exchange of exchangesOf(connection)) if (exchange.abortWithError(stopping)) requests++;
+        if (connection.pendingCount === 0) socket.destroy();
       }
       const left = [...connections.keys(), ...sessions];
       const timer = setTimeout(() => {

@@ -13,7 +13,7 @@ import { type Loss, refusalHeaders, type StreamStamp } from "../core/dialects/in
 import { Holding } from "../memory/index.ts";
 import type { ContainsCredential, Downstream } from "../upstream/index.ts";
 import { AnswerWriter } from "./answer-writer.ts";
-import { awaitsInvitation, declaresBody, linger } from "./body.ts";
+import { declaresBody, discardBody, expectsContinue } from "./body.ts";
 import { crossingOf, withoutCors, withoutOrigin } from "./cross-origin.ts";
 import { type OwnDocument, ownAnswer } from "./own-document.ts";
 import type { Ports } from "./ports.ts";
@@ -25,17 +25,17 @@ import { brokenOff, faultOf } from "./upstream-faults.ts";
 /** Status that is recorded for a client that left, as in nginx. It is never sent. */
 const CLIENT_GONE = 499;
 
-const NOTHING_LEFT_OUT: readonly Loss[] = [];
-const NONE_SHARED: readonly string[] = [];
+const NO_LOSSES: readonly Loss[] = [];
+const NO_HEADERS: readonly string[] = [];
 
 /** State of the forwarding stage that the answer to the client depends on. Each attempt at an upstream replaces it. */
-class UpstreamSide {
+class UpstreamState {
   /** Name of the upstream in refusals. */
-  noun = "The provider";
+  displayName = "The provider";
   /** Capabilities that the request uses but that are dropped when it is forwarded. */
-  leftOut: readonly Loss[] = NOTHING_LEFT_OUT;
+  fidelityLosses: readonly Loss[] = NO_LOSSES;
   /** Returns whether a header of the called channel's answer carries a credential, so that the client must not see it. */
-  bearsCredential: ContainsCredential | undefined;
+  isCredential: ContainsCredential | undefined;
   /** Called once with the reason if the current answer could not be read. The reason quotes nothing from the answer. */
   onUnreadable: ((reason: string) => void) | undefined;
 }
@@ -44,11 +44,11 @@ export class Exchange implements Downstream {
   readonly request: IncomingMessage;
   readonly requestId: string;
   readonly report: RequestReport;
-  readonly upstream = new UpstreamSide();
+  readonly upstream = new UpstreamState();
   /** Form of refusals; replaced once the address of the request is known. */
   form: RefusalForm = dialectForm("compat");
   /** Cross-origin details of the request; `undefined` unless a browser page of another origin sent it. */
-  readonly crossing: Crossing | undefined;
+  readonly crossOrigin: Crossing | undefined;
   /** Memory held for the answer until the client has received it or has left. */
   readonly holding: Holding;
   /** Called once the answer is written or its connection is lost. */
@@ -57,7 +57,7 @@ export class Exchange implements Downstream {
   #waitedMs = 0;
   #bodyEndedAt: number;
   #isBodyRead = false;
-  #gone = false;
+  #isGone = false;
   #onGone: (() => void) | undefined;
   #isEventStream = false;
   #hasWritten = false;
@@ -77,18 +77,18 @@ export class Exchange implements Downstream {
     this.report = new RequestReport(request, snapshot, ports);
     this.requestId = this.report.requestId;
     this.#bodyEndedAt = this.report.startedAt;
-    this.crossing = crossingOf(request, snapshot, ports);
-    response.on("close", () => this.#closed());
+    this.crossOrigin = crossingOf(request, snapshot, ports);
+    response.on("close", () => this.#onClose());
     response.on("error", ignore); // caused by a write to a closed socket, which `close` reports
   }
 
-  get gone(): boolean {
-    return this.#gone;
+  get isGone(): boolean {
+    return this.#isGone;
   }
 
   /** Whether the request was refused, answered with an error, broken off or abandoned. Only valid once the request has ended. */
   get hasFailed(): boolean {
-    return this.#gone || this.report.code !== "" || this.#response.statusCode >= 400;
+    return this.#isGone || this.report.code !== "" || this.#response.statusCode >= 400;
   }
 
   onGone(listener: (() => void) | undefined): void {
@@ -96,37 +96,38 @@ export class Exchange implements Downstream {
   }
 
   /** Asks a client that sent `Expect: 100-continue` to send the body. */
-  invite(): void {
-    if (awaitsInvitation(this.request)) this.#response.writeContinue();
+  sendContinue(): void {
+    if (expectsContinue(this.request)) this.#response.writeContinue();
   }
 
-  bodyRead(): void {
+  markBodyRead(): void {
     this.#isBodyRead = true;
     this.#bodyEndedAt = performance.now();
     this.#waitedMs += this.#bodyEndedAt - this.report.startedAt;
   }
 
-  waited(ms: number): void {
+  addWaitMs(ms: number): void {
     this.#waitedMs += ms;
   }
 
   start(status: number, statusText: string, headers: readonly string[]): void {
     const now = performance.now();
-    const { crossing, report, upstream } = this;
+    const { crossOrigin, report, upstream } = this;
     const overheadMs = Math.max(0, now - report.startedAt - this.#waitedMs);
     const { pairs, isEventStream, contentLength } = proxiedHeaders(
-      crossing === undefined ? headers : withoutCors(headers),
-      upstream.bearsCredential,
+      crossOrigin === undefined ? headers : withoutCors(headers),
+      upstream.isCredential,
     );
-    report.answerBegun(now, isEventStream);
+    report.markAnswerStarted(now, isEventStream);
     this.#isEventStream = isEventStream;
     this.#remainingBytes = contentLength;
     pairs.push("x-gateway-request-id", this.requestId, "x-gateway-provider", report.labels.provider);
     pairs.push("x-gateway-attempts", String(report.attempts), "x-gateway-overhead", overheadMs.toFixed(3));
-    if (upstream.leftOut.length > 0) pairs.push("x-gateway-fidelity-losses", upstream.leftOut.map(lossItem).join(", "));
+    if (upstream.fidelityLosses.length > 0)
+      pairs.push("x-gateway-fidelity-losses", upstream.fidelityLosses.map(lossItem).join(", "));
     if (report.guardrails !== "") pairs.push("x-gateway-guardrails", report.guardrails);
-    if (crossing !== undefined) pairs.push(...crossing.headers);
-    const isShown = isWritable(statusText) && upstream.bearsCredential?.("", statusText) !== true;
+    if (crossOrigin !== undefined) pairs.push(...crossOrigin.headers);
+    const isShown = isWritable(statusText) && upstream.isCredential?.("", statusText) !== true;
     this.#writer.head(status, isShown ? statusText : "", pairs, contentLength);
     this.#ports.metrics.overhead(report.labels.route, overheadMs / 1_000);
     this.#ports.metrics.firstByte(report.labels, (now - this.#bodyEndedAt) / 1_000);
@@ -137,7 +138,7 @@ export class Exchange implements Downstream {
   }
 
   write(chunk: Buffer): boolean {
-    if (!this.#hasWritten && this.#isEventStream) this.report.streamBegun();
+    if (!this.#hasWritten && this.#isEventStream) this.report.markStreamStarted();
     this.#hasWritten = true;
     const isLast = chunk.length === this.#remainingBytes;
     this.#remainingBytes -= chunk.length;
@@ -155,94 +156,94 @@ export class Exchange implements Downstream {
   breakOff(cause: Error): void {
     const isShown = this.#writer.hasBegun;
     if (cause instanceof GatewayError) {
-      if (isShown) this.#breakWith(brokenOff(cause, this.upstream.noun));
+      if (isShown) this.#breakOffWith(brokenOff(cause, this.upstream.displayName));
       else this.refuse(cause);
       return;
     }
-    const { error, reason } = faultOf(cause, this.upstream.noun, isShown);
+    const { error, reason } = faultOf(cause, this.upstream.displayName, isShown);
     if (reason !== undefined) this.upstream.onUnreadable?.(reason);
-    if (isShown) this.#breakWith(error);
+    if (isShown) this.#breakOffWith(error);
     else this.refuse(error);
   }
 
   /** Breaks off an answer that has begun. `stamp`: identifying members of the stream, which the final event repeats. */
-  #breakWith(error: GatewayError, stamp?: StreamStamp): void {
+  #breakOffWith(error: GatewayError, stamp?: StreamStamp): void {
     this.report.code = error.code;
-    if (error.by !== undefined) this.report.refused(error);
+    if (error.by !== undefined) this.report.recordRefusal(error);
     if (this.#isEventStream) this.#writer.release();
     if (this.#isEventStream) this.#response.end(`\n\n${this.form.event(error, this.requestId, stamp)}`);
     else this.#response.destroy(); // without a last chunk, the client knows that the answer is incomplete
   }
 
   /** Closes the connection after this answer (RFC 9112, section 9.6). Has no effect once the answer has begun. */
-  isLast(): void {
+  closeAfterAnswer(): void {
     this.#response.shouldKeepAlive = false;
   }
 
   /**
    * Ends the answer with `error` and stops the upstream's work. Returns false if the answer was already complete or abandoned.
    */
-  cutOff(error: GatewayError, stamp?: StreamStamp): boolean {
-    if (!this.endAs(error, stamp)) return false;
-    this.#leave();
+  abortWithError(error: GatewayError, stamp?: StreamStamp): boolean {
+    if (!this.endWithError(error, stamp)) return false;
+    this.#markGone();
     return true;
   }
 
   /** Ends the answer with `error` once the upstream is done. Returns false if it was already complete or abandoned. */
-  endAs(error: GatewayError, stamp?: StreamStamp): boolean {
-    if (this.#gone || this.#response.writableEnded) return false;
-    if (this.#writer.hasBegun) this.#breakWith(error, stamp);
+  endWithError(error: GatewayError, stamp?: StreamStamp): boolean {
+    if (this.#isGone || this.#response.writableEnded) return false;
+    if (this.#writer.hasBegun) this.#breakOffWith(error, stamp);
     else this.refuse(error);
     return true;
   }
 
-  /** Sends one of the gateway's own documents. Pages of every origin may read it unless the form has `shared` headers. */
-  answer(document: OwnDocument): void {
+  /** Sends one of the gateway's own documents. Pages of every origin may read it unless the form has `headers`. */
+  answerDocument(document: OwnDocument): void {
     const { status, headers, body } = ownAnswer(this.request, document);
     this.report.code = document.code ?? "";
-    const shared = this.form.shared.length === 0 ? ["access-control-allow-origin", "*"] : this.form.shared;
-    const pairs = ["x-gateway-request-id", this.requestId, ...headers, ...this.#crossed(shared)];
-    this.#readAway(pairs);
+    const defaults = this.form.headers.length === 0 ? ["access-control-allow-origin", "*"] : this.form.headers;
+    const pairs = ["x-gateway-request-id", this.requestId, ...headers, ...this.#withCors(defaults)];
+    this.#discardBody(pairs);
     this.#response.writeHead(status, pairs);
     this.#response.end(body);
   }
 
-  /** Replaces the origin header in `own` with the CORS headers for the page that sent this request, if any. */
-  #crossed(own: readonly string[]): readonly string[] {
-    const { crossing } = this;
-    return crossing === undefined ? own : [...withoutOrigin(own), ...crossing.headers];
+  /** Replaces the origin header in `defaults` with the CORS headers for the page that sent this request, if any. */
+  #withCors(defaults: readonly string[]): readonly string[] {
+    const { crossOrigin } = this;
+    return crossOrigin === undefined ? defaults : [...withoutOrigin(defaults), ...crossOrigin.headers];
   }
 
   /** Reads and drops the rest of an unread body, and adds `connection: close` to `headers`. */
-  #readAway(headers: string[]): void {
+  #discardBody(headers: string[]): void {
     if (this.#isBodyRead || !declaresBody(this.request)) return;
     headers.push("connection", "close");
-    linger(this.request);
+    discardBody(this.request);
   }
 
   /** Answers 202 without a body to a notification that needs no upstream. */
-  accepted(): void {
-    const pairs = ["x-gateway-request-id", this.requestId, "content-length", "0", ...this.#crossed(NONE_SHARED)];
+  answerAccepted(): void {
+    const pairs = ["x-gateway-request-id", this.requestId, "content-length", "0", ...this.#withCors(NO_HEADERS)];
     this.#response.writeHead(202, pairs);
     this.#response.end();
   }
 
   /** Answers with a fault that the JSON-RPC protocol itself defines. */
-  fault(fault: RpcFault): void {
+  answerFault(fault: RpcFault): void {
     const body = rpcError(fault);
     this.report.code = "invalid_request";
     const headers = ["x-gateway-request-id", this.requestId, "content-type", "application/json"];
     headers.push("content-length", String(Buffer.byteLength(body)));
     if (fault.status === NOT_A_POST.status) headers.push("allow", "POST");
-    headers.push(...this.#crossed(NONE_SHARED));
-    this.#readAway(headers);
+    headers.push(...this.#withCors(NO_HEADERS));
+    this.#discardBody(headers);
     this.#response.writeHead(fault.status, headers);
     this.#response.end(this.request.method === "HEAD" ? undefined : body);
   }
 
   /** Answers with an error. This is the only place where an error becomes an answer. */
   refuse(thrown: unknown): void {
-    if (this.#gone) return;
+    if (this.#isGone) return;
     const error = asRefusal(thrown);
     this.report.code = error.code;
     if (error.code === "internal") {
@@ -257,31 +258,31 @@ export class Exchange implements Downstream {
       return;
     }
     const { report, form } = this;
-    report.refused(error);
+    report.recordRefusal(error);
     const body = form.body(error, this.requestId);
     const headers = refusalHeaders(error, this.requestId);
     headers.push("content-type", "application/json", "content-length", String(Buffer.byteLength(body)));
     if (report.guardrails !== "") headers.push("x-gateway-guardrails", report.guardrails);
     // The connection is closed even if the whole body has arrived. Otherwise, whether it is closed would reveal how long the
     // decision took.
-    this.#readAway(headers);
-    headers.push(...this.#crossed(form.shared));
+    this.#discardBody(headers);
+    headers.push(...this.#withCors(form.headers));
     this.#response.writeHead(error.status, headers);
     this.#response.end(this.request.method === "HEAD" ? undefined : body);
   }
 
-  #closed(): void {
+  #onClose(): void {
     this.holding.close();
     const finished = this.#response.writableFinished;
-    this.report.closed(finished || this.report.code !== "" ? this.#response.statusCode : CLIENT_GONE);
-    if (!finished) this.#leave();
+    this.report.markClosed(finished || this.report.code !== "" ? this.#response.statusCode : CLIENT_GONE);
+    if (!finished) this.#markGone();
     this.#onGone = undefined;
     this.onClosed?.(this);
   }
 
   /** Marks the client as gone and notifies the listener. */
-  #leave(): void {
-    this.#gone = true;
+  #markGone(): void {
+    this.#isGone = true;
     const onGone = this.#onGone;
     this.#onGone = undefined;
     onGone?.();

@@ -14,13 +14,14 @@
 
 export { type OpenBudgets, openBudgets, type UsageReports } from "./budgets/index.ts";
 export { shown as shownName } from "./caller-label.ts";
+export { refuseConnection } from "./connection-admission.ts";
 export type { DecisionSink } from "./decision-trace.ts";
 export { createOwnCards, type FetchedCard, fetchOwnCard, type OwnCards } from "./discovery/own-cards.ts";
 export { type EffectiveProfile, effectiveProfileOf } from "./governance/effective-profile.ts";
 export type { Target } from "./hops/model/address.ts";
 export { servedBy } from "./hops/model/choose-channel.ts";
 export { guardRoute } from "./hops/model/guard.ts";
-export { type Accepted, type Listener, listen } from "./listen.ts";
+export { type ConnectionSource as Accepted, type Listener, listen } from "./listen.ts";
 export type { UsageLedger } from "./metering/index.ts";
 export { createMetrics, type DataplaneMetrics } from "./metrics.ts";
 export { createModelCalls } from "./model-calls/index.ts";
@@ -51,7 +52,6 @@ export {
   type Responses,
   type SealKey,
 } from "./responses/index.ts";
-export { refuseConnection } from "./room.ts";
 export {
   type AttemptFailure,
   createStatistics,

@@ -14,6 +14,7 @@ import {
 } from "../../base/index.ts";
 import { refusalBody, refusalHeaders } from "../core/dialects/index.ts";
 import { KEEP_ALIVE_MS } from "./answer-writer.ts";
+import { createConnectionAdmission } from "./connection-admission.ts";
 import { createConnections } from "./connections.ts";
 import { Exchange } from "./exchange.ts";
 import { refuseUpgrade } from "./hops/websocket/tunnel.ts";
@@ -22,7 +23,6 @@ import { headWithoutOffer, offersWebSocket } from "./not-upgraded.ts";
 import type { Ports, TlsLayer, TlsLayerAnswer } from "./ports.ts";
 import { dialectForm } from "./refusal-form.ts";
 import { requestIdOf } from "./request-id.ts";
-import { createRoom } from "./room.ts";
 import { serve } from "./serve.ts";
 import { serveUpgrade } from "./upgrade.ts";
 
@@ -51,7 +51,7 @@ export interface Listener {
 }
 
 /** Source of connections that another process accepts at this address. */
-export interface Accepted {
+export interface ConnectionSource {
   readonly address: string;
   readonly port: number;
   /** Registers the listener for connections from which no byte has been read yet. Must be called once. */
@@ -59,11 +59,11 @@ export interface Accepted {
 }
 
 /** Opens the listener; without `tls` it speaks plain HTTP. Rejects with the system's error if the address cannot be bound. */
-export async function listen(from: string | Accepted, ports: Ports, tls?: TlsLayer): Promise<Listener> {
+export async function listen(source: string | ConnectionSource, ports: Ports, tls?: TlsLayer): Promise<Listener> {
   const draining = new AbortController();
-  const over = new AbortController();
-  const shutdown = { draining: draining.signal, over: over.signal };
-  setMaxListeners(0, shutdown.draining, shutdown.over); // every session adds a listener
+  const drainEnded = new AbortController();
+  const shutdown = { draining: draining.signal, drainEnded: drainEnded.signal };
+  setMaxListeners(0, shutdown.draining, shutdown.drainEnded); // every session adds a listener
   const connections = createConnections();
   const app = Fastify({
     logger: false,
@@ -79,72 +79,72 @@ export async function listen(from: string | Accepted, ports: Ports, tls?: TlsLay
       requireHostHeader: false, // `locate` refuses it with the gateway's own message, like other malformed requests
     },
     clientErrorHandler: (error, socket) => {
-      if (connections.owesAnswer(socket)) socket.destroy();
-      else refuseUnreadable(error, socket);
+      if (connections.hasUnansweredRequest(socket)) socket.destroy();
+      else answerParseError(error, socket);
     },
   });
   // `serve` routes every request itself; the framework's router and hooks would only add latency.
   app.server.removeAllListeners("request");
   app.server.on("request", (request: IncomingMessage, response: ServerResponse) => handle(request, response));
-  const speakers = app.server.listeners("connection") as ((socket: Duplex) => void)[];
-  const admit = createRoom({ connections, log: ports.log, isPlain: tls === undefined });
+  const connectionListeners = app.server.listeners("connection") as ((socket: Duplex) => void)[];
+  const admitConnection = createConnectionAdmission({ connections, log: ports.log, isPlain: tls === undefined });
   app.server.removeAllListeners("connection");
-  app.server.on("connection", (raw: Socket) => admit(raw, () => begin(raw)));
+  app.server.on("connection", (raw: Socket) => admitConnection(raw, () => startConnection(raw)));
   /** Registers a connection and passes it to the HTTP server, with `tls` only after the TLS handshake. */
-  const begin = (raw: Socket): void => {
-    connections.opened(raw);
-    const speak = (socket: Duplex): void => {
-      for (const speaker of speakers) speaker.call(app.server, socket);
+  const startConnection = (raw: Socket): void => {
+    connections.open(raw);
+    const serveHttp = (socket: Duplex): void => {
+      for (const listener of connectionListeners) listener.call(app.server, socket);
     };
-    if (tls === undefined) speak(raw);
+    if (tls === undefined) serveHttp(raw);
     else
       tls.accept(raw, (socket) => {
-        if (socket !== raw) connections.secured(raw, socket);
-        speak(socket);
+        if (socket !== raw) connections.replaceSocket(raw, socket);
+        serveHttp(socket);
       });
   };
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
-    const own = tls?.judge(request);
-    if (own?.kind === "challenge") {
-      void answerChallenge(response, own.keyAuthorization);
+    const tlsAnswer = tls?.intercept(request);
+    if (tlsAnswer?.kind === "challenge") {
+      void answerChallenge(response, tlsAnswer.keyAuthorization);
       return;
     }
     const exchange = new Exchange(request, response, ports);
-    connections.begun(exchange);
-    exchange.onClosed = connections.ended;
-    if (own === undefined) {
+    connections.beginExchange(exchange);
+    exchange.onClosed = connections.endExchange;
+    if (tlsAnswer === undefined) {
       serve(exchange, ports);
       return;
     }
     exchange.form = dialectForm(dialectOf(request));
-    exchange.isLast();
-    exchange.refuse(own.refusal);
-    exchange.report.served();
+    exchange.closeAfterAnswer();
+    exchange.refuse(tlsAnswer.refusal);
+    exchange.report.markServed();
   };
   // Without this listener Node would send `100 Continue` by itself, before the request is checked.
   app.server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
     app.server.emit("request", request, response);
   });
   app.server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    if (connections.owesAnswer(socket)) {
+    if (connections.hasUnansweredRequest(socket)) {
       socket.destroy();
       return;
     }
     if (!offersWebSocket(request)) {
-      readAgain(request, socket, head);
+      reparseWithoutUpgrade(request, socket, head);
       return;
     }
-    const own = tls?.judge(request);
-    if (own !== undefined) {
-      refuseSession(own, request, socket, ports);
+    const tlsAnswer = tls?.intercept(request);
+    if (tlsAnswer !== undefined) {
+      refuseSession(tlsAnswer, request, socket, ports);
       return;
     }
-    connections.upgraded(socket, serveUpgrade(request, socket, head, ports, shutdown));
+    connections.becomeSession(socket, serveUpgrade(request, socket, head, ports, shutdown));
   });
 
   // Without this listener Node would close the connection without an answer.
   app.server.on("connect", (request: IncomingMessage, socket: Duplex) => {
-    if (connections.owesAnswer(socket)) {
+    if (connections.hasUnansweredRequest(socket)) {
       socket.destroy();
       return;
     }
@@ -153,29 +153,29 @@ export async function listen(from: string | Accepted, ports: Ports, tls?: TlsLay
   });
 
   /** Parses the request again without its Upgrade offer. */
-  const readAgain = (request: IncomingMessage, socket: Duplex, behind: Buffer): void => {
+  const reparseWithoutUpgrade = (request: IncomingMessage, socket: Duplex, bytesAfterHead: Buffer): void => {
     const head = headWithoutOffer(request);
     if (head === undefined) {
       const refusal = new GatewayError("invalid_request", "The request cannot be read without its Upgrade header.");
       refuseSession({ kind: "refused", refusal }, request, socket, ports);
       return;
     }
-    socket.unshift(behind);
+    socket.unshift(bytesAfterHead);
     socket.unshift(head);
-    for (const speak of speakers) speak.call(app.server, socket);
+    for (const listener of connectionListeners) listener.call(app.server, socket);
   };
 
-  const accepting = typeof from === "string" ? await acceptAt(from, app, ports.log) : await takeFrom(from, app);
+  const acceptor = typeof source === "string" ? await acceptOn(source, app, ports.log) : await acceptFrom(source, app);
   return {
-    address: accepting.address,
-    port: accepting.port,
+    address: acceptor.address,
+    port: acceptor.port,
     async drain(limitMs) {
       draining.abort();
       connections.drain(limitMs);
-      const closed = accepting.stop();
+      const closed = acceptor.stop();
       const cut = setTimeout(() => {
-        over.abort();
-        const left = connections.cut();
+        drainEnded.abort();
+        const left = connections.cutOff();
         if (left.requests + left.sessions === 0) return;
         ports.log.warn("closed connections that were still open at the end of the drain", {
           ...left,
@@ -183,7 +183,7 @@ export async function listen(from: string | Accepted, ports: Ports, tls?: TlsLay
         });
       }, limitMs);
       await closed.finally(() => clearTimeout(cut));
-      over.abort();
+      drainEnded.abort();
       await app.close();
     },
   };
@@ -192,19 +192,19 @@ export async function listen(from: string | Accepted, ports: Ports, tls?: TlsLay
 /** Answers an ACME HTTP-01 challenge (RFC 8555, section 8.3). A validator asks from several addresses, and more than once. */
 async function answerChallenge(
   response: ServerResponse,
-  asked: Extract<TlsLayerAnswer, { kind: "challenge" }>["keyAuthorization"],
+  pending: Extract<TlsLayerAnswer, { kind: "challenge" }>["keyAuthorization"],
 ): Promise<void> {
-  const keyAuthorization = (await asked) ?? "";
+  const keyAuthorization = (await pending) ?? "";
   const headers = { "content-type": "application/octet-stream", "content-length": keyAuthorization.length };
   response.writeHead(keyAuthorization === "" ? 404 : 200, { ...headers, connection: "close" });
   response.end(keyAuthorization);
 }
 
-function refuseSession(own: TlsLayerAnswer, request: IncomingMessage, socket: Duplex, ports: Ports): void {
+function refuseSession(tlsAnswer: TlsLayerAnswer, request: IncomingMessage, socket: Duplex, ports: Ports): void {
   socket.on("error", () => undefined);
   const refusal =
-    own.kind === "refused"
-      ? own.refusal
+    tlsAnswer.kind === "refused"
+      ? tlsAnswer.refusal
       : new GatewayError("invalid_request", "The path of an ACME challenge does not accept WebSockets.");
   const requestId = requestIdOf(request, ports.snapshot());
   ports.metrics.finished(ports.metrics.labels("none"), refusal.status, refusal.code);
@@ -213,14 +213,14 @@ function refuseSession(own: TlsLayerAnswer, request: IncomingMessage, socket: Du
 }
 
 /** Source of connections. */
-interface Accepting {
+interface Acceptor {
   readonly address: string;
   readonly port: number;
   /** Stops accepting; resolves once all connections are closed. */
   stop(): Promise<void>;
 }
 
-async function acceptAt(address: string, app: FastifyInstance, log: Log): Promise<Accepting> {
+async function acceptOn(address: string, app: FastifyInstance, log: Log): Promise<Acceptor> {
   const parsed = parseAddress(address);
   if (parsed === undefined) throw new GatewayError("internal", `cannot listen: ${address} is not host:port or :port`);
   await app.listen({ port: parsed.port, host: parsed.host ?? "::" });
@@ -234,17 +234,17 @@ async function acceptAt(address: string, app: FastifyInstance, log: Log): Promis
   };
 }
 
-async function takeFrom({ address, port, onConnection }: Accepted, app: FastifyInstance): Promise<Accepting> {
+async function acceptFrom({ address, port, onConnection }: ConnectionSource, app: FastifyInstance): Promise<Acceptor> {
   await app.ready();
   // From this event on the server checks the timeouts of its connections.
   app.server.emit("listening");
   const open = new Set<Socket>();
-  let onNone: (() => void) | undefined;
+  let onAllClosed: (() => void) | undefined;
   onConnection((socket) => {
     open.add(socket);
     socket.once("close", () => {
       open.delete(socket);
-      if (open.size === 0) onNone?.();
+      if (open.size === 0) onAllClosed?.();
     });
     app.server.emit("connection", socket);
   });
@@ -253,7 +253,7 @@ async function takeFrom({ address, port, onConnection }: Accepted, app: FastifyI
     port,
     stop: () =>
       new Promise((closed) => {
-        onNone = closed;
+        onAllClosed = closed;
         if (open.size === 0) closed();
       }),
   };
@@ -263,18 +263,18 @@ async function takeFrom({ address, port, onConnection }: Accepted, app: FastifyI
  * Answers bytes that the HTTP parser refuses, which never become a request, with an error in the compat shape. Then it closes the
  * socket.
  */
-function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
+function answerParseError(error: NodeJS.ErrnoException, socket: Socket): void {
   if (!socket.writable || socket.writableLength > 0) {
     socket.destroy();
     return;
   }
-  const code: Unreadable =
+  const code: ParseErrorCode =
     error.code === "HPE_HEADER_OVERFLOW"
       ? "headers_too_large"
       : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
         ? "request_timeout"
         : "invalid_request";
-  const refusal = new GatewayError(code, UNREADABLE[code]);
+  const refusal = new GatewayError(code, PARSE_ERROR_MESSAGES[code]);
   const body = refusalBody("compat", refusal, "");
   socket.end(
     `HTTP/1.1 ${refusal.status} ${STATUS_TEXT[code]}\r\ncontent-type: application/json\r\n` +
@@ -284,14 +284,14 @@ function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
   socket.once("close", () => clearTimeout(linger));
 }
 
-type Unreadable = "headers_too_large" | "request_timeout" | "invalid_request";
+type ParseErrorCode = "headers_too_large" | "request_timeout" | "invalid_request";
 
-const UNREADABLE: Readonly<Record<Unreadable, string>> = {
+const PARSE_ERROR_MESSAGES: Readonly<Record<ParseErrorCode, string>> = {
   headers_too_large: `The request's headers are larger than ${MAX_HEADER_BYTES} bytes.`,
   request_timeout: "The request did not arrive in time.",
   invalid_request: "This is not a well-formed HTTP request.",
 };
-const STATUS_TEXT: Readonly<Record<Unreadable, string>> = {
+const STATUS_TEXT: Readonly<Record<ParseErrorCode, string>> = {
   headers_too_large: "Request Header Fields Too Large",
   request_timeout: "Request Timeout",
   invalid_request: "Bad Request",

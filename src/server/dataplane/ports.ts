@@ -54,10 +54,10 @@ export interface Ports {
 
 /** Layer below HTTP on the listener, for TLS. Without it the listener speaks plain HTTP. */
 export interface TlsLayer {
-  /** Handles an accepted connection. Calls `speak` with the socket for HTTP once it is ready. */
-  accept(raw: Socket, speak: (socket: Socket) => void): void;
+  /** Handles an accepted connection. Calls `onReady` with the socket for HTTP. */
+  accept(raw: Socket, onReady: (socket: Socket) => void): void;
   /** Returns the answer to send instead of the data plane's, or `undefined` if the data plane must serve the request. */
-  judge(request: IncomingMessage): TlsLayerAnswer | undefined;
+  intercept(request: IncomingMessage): TlsLayerAnswer | undefined;
 }
 
 export type TlsLayerAnswer =
@@ -121,7 +121,7 @@ export interface PreparedRecord {
 
 export interface DecisionTrail {
   /** Records a decision. Throws `audit_unavailable` if it cannot be recorded; the request is then refused. */
-  decided(record: DecisionRecord): void;
+  record(record: DecisionRecord): void;
   /** Records up to 10 failed authentications per second and counts the rest. Never throws. */
-  notRecognised(data: Readonly<Record<string, string | null>>): void;
+  recordFailedAuthentication(data: Readonly<Record<string, string | null>>): void;
 }

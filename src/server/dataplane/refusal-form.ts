@@ -8,7 +8,7 @@ import { type Dialect, refusalBody, refusalEvent, type StreamStamp } from "../co
 
 export interface RefusalForm {
   /** Header pairs of refusals and documents. */
-  readonly shared: readonly string[];
+  readonly headers: readonly string[];
   body(error: GatewayError, requestId: string): string;
   /** Returns the last event of a stream. `stamp`: identifying members of the stream, which the event repeats. */
   event(error: GatewayError, requestId: string, stamp?: StreamStamp): string;
@@ -17,16 +17,16 @@ export interface RefusalForm {
 /** Formats the last frames of a failed stream. */
 export type StreamFailure = (failure: Pick<GatewayError, "code" | "message">) => string;
 
-const NONE_SHARED: readonly string[] = [];
+const NO_HEADERS: readonly string[] = [];
 
 class DialectForm implements RefusalForm {
-  readonly shared: readonly string[];
+  readonly headers: readonly string[];
   readonly #dialect: Dialect;
   readonly #failure: StreamFailure | undefined;
 
-  constructor(dialect: Dialect, shared = NONE_SHARED, failure?: StreamFailure) {
+  constructor(dialect: Dialect, shared = NO_HEADERS, failure?: StreamFailure) {
     this.#dialect = dialect;
-    this.shared = shared;
+    this.headers = shared;
     this.#failure = failure;
   }
 
@@ -46,16 +46,16 @@ const PLAIN: Readonly<Record<Dialect, RefusalForm>> = {
   messages: new DialectForm("messages"),
 };
 
-/** Returns the form of a dialect. `shared`: header pairs of refusals and documents. */
-export const dialectForm = (dialect: Dialect, shared?: readonly string[]): RefusalForm =>
-  shared === undefined ? PLAIN[dialect] : new DialectForm(dialect, shared);
+/** Returns the form of a dialect. `headers`: header pairs of refusals and documents. */
+export const dialectForm = (dialect: Dialect, headers?: readonly string[]): RefusalForm =>
+  headers === undefined ? PLAIN[dialect] : new DialectForm(dialect, headers);
 
 /** Returns the form of a stream of the Responses API, whose last frames continue those already sent. */
 export const responsesForm = (dialect: Dialect, failure: StreamFailure): RefusalForm =>
-  new DialectForm(dialect, NONE_SHARED, failure);
+  new DialectForm(dialect, NO_HEADERS, failure);
 
 /** Returns the form of a call of an MCP server or agent: JSON-RPC errors. `id`: JSON text of the message's id. */
 export function rpcForm(protocol: AgentProtocol, id = "null"): RefusalForm {
   const body = (error: GatewayError, requestId: string): string => rpcRefusal(protocol, error, id, requestId);
-  return { shared: NONE_SHARED, body, event: (error, requestId) => `data: ${body(error, requestId)}\n\n` };
+  return { headers: NO_HEADERS, body, event: (error, requestId) => `data: ${body(error, requestId)}\n\n` };
 }

@@ -18,17 +18,17 @@ import type { Labels } from "./metrics.ts";
 import type { Ports } from "./ports.ts";
 import { causeOf } from "./refusals/index.ts";
 import { requestIdOf } from "./request-id.ts";
-import type { Ending, Facts } from "./request-summary.ts";
-import { beginFacts, tellEnd } from "./tell-end.ts";
+import type { RequestEnd, RequestFacts } from "./request-summary.ts";
+import { createFacts, sendSummary } from "./send-summary.ts";
 import { type RequestSpan, startSpan } from "./tracing.ts";
 
-/** The report is also the summary's `Ending`, so that a request allocates one object for both. */
-export class RequestReport implements Ending {
+/** The report is also the summary's `RequestEnd`, so that a request allocates one object for both. */
+export class RequestReport implements RequestEnd {
   readonly requestId: string;
   readonly startedAt = performance.now();
   /** Span of the request; `undefined` if traces are not exported. */
   readonly span: RequestSpan | undefined;
-  readonly facts: Facts;
+  readonly facts: RequestFacts;
   /** Length of the URL. */
   readonly urlLength: number;
   labels: Labels;
@@ -41,11 +41,11 @@ export class RequestReport implements Ending {
   /** Data of the delivered answer for the span. It is only set for traced requests. */
   reportedAnswer: ReportedAnswerReader | undefined;
   /** Span data of a call of an MCP server or agent; set once the call is parsed. */
-  called: AgentSpanNaming | undefined;
+  agentCall: AgentSpanNaming | undefined;
   #guardrails = "";
   #firstByteMs: number | undefined;
   /** Milliseconds until the first bytes of an event stream. */
-  #streamMs: number | undefined;
+  #firstStreamByteMs: number | undefined;
   #isStream = false;
   /** Arrival time, in milliseconds since 1970; computed at the end. */
   #at = 0;
@@ -59,7 +59,7 @@ export class RequestReport implements Ending {
     this.requestId = requestIdOf(request, snapshot);
     this.urlLength = request.url?.length ?? 0;
     this.labels = ports.metrics.labels("none");
-    this.facts = beginFacts(ports, snapshot);
+    this.facts = createFacts(ports, snapshot);
     this.span = ports.tracing && startSpan(ports.tracing, request);
     this.#ports = ports;
   }
@@ -94,30 +94,30 @@ export class RequestReport implements Ending {
   }
 
   /** Adds rules that have acted. `names`: a list as in `x-gateway-guardrails`, or empty. */
-  acted(names: string): void {
+  addGuardrails(names: string): void {
     if (names === "") return;
     this.#guardrails = this.#guardrails === "" ? names : `${this.#guardrails}, ${names}`;
   }
 
-  refused({ code, by }: GatewayError): void {
+  recordRefusal({ code, by }: GatewayError): void {
     const { caller, requestId } = this;
     this.facts.refusedBy = causeOf({ caller, code, by });
     this.#ports.refusals?.refused({ caller, code, by, requestId });
   }
 
   /** Must be called when the answer of an upstream begins. `now`: time of `performance.now()`. */
-  answerBegun(now: number, isStream: boolean): void {
+  markAnswerStarted(now: number, isStream: boolean): void {
     this.#firstByteMs = now - this.startedAt;
     this.#isStream = isStream;
   }
 
   /** Must be called when the first bytes of the body of an event stream are sent. */
-  streamBegun(): void {
-    this.#streamMs = performance.now() - this.startedAt;
+  markStreamStarted(): void {
+    this.#firstStreamByteMs = performance.now() - this.startedAt;
   }
 
   /** Must be called when the socket is closed. */
-  closed(status: number): void {
+  markClosed(status: number): void {
     this.#ports.metrics.finished(this.labels, status, this.code);
     this.#status = status;
     this.#totalMs = performance.now() - this.startedAt;
@@ -126,33 +126,33 @@ export class RequestReport implements Ending {
   }
 
   /** Must be called when the work for the request has ended and its usage is known. */
-  served(): void {
+  markServed(): void {
     this.#isServed = true;
     if (this.#isClosed) this.#send();
   }
 
   #send(): void {
-    this.#measure();
+    this.#recordMetrics();
     if (this.#ports.finished === undefined) return;
     this.#at = Date.now() - (performance.now() - this.startedAt);
-    tellEnd(this.facts, this, this.#ports);
+    sendSummary(this.facts, this, this.#ports);
   }
 
   /** Records metrics and span of the OpenTelemetry conventions, with the usage, which may be known late. */
-  #measure(): void {
-    const { labels, facts, reportedAnswer, span, called } = this;
+  #recordMetrics(): void {
+    const { labels, facts, reportedAnswer, span, agentCall } = this;
     const { conventions } = this.#ports.metrics;
     const seconds = this.#totalMs / 1_000;
-    const error = called?.failure ?? errorOf(this.#status, this.code);
+    const error = agentCall?.failure ?? errorOf(this.#status, this.code);
     const stream =
-      this.#streamMs === undefined || error !== ""
+      this.#firstStreamByteMs === undefined || error !== ""
         ? undefined
-        : { firstBytes: this.#streamMs / 1_000, outputTokens: facts.usage?.outputTokens };
-    if (called?.mcpMethod !== undefined) conventions.mcpServed(called.mcpMethod, seconds, error);
+        : { firstBytes: this.#firstStreamByteMs / 1_000, outputTokens: facts.usage?.outputTokens };
+    if (agentCall?.mcpMethod !== undefined) conventions.mcpServed(agentCall.mcpMethod, seconds, error);
     else conventions.served(labels, seconds, error, stream);
     if (span === undefined) return;
     const words =
-      endedCallSpanNaming(called) ??
+      endedCallSpanNaming(agentCall) ??
       requestSpanNaming({ labels, streams: this.#isStream, usage: facts.usage, reportedAnswer });
     span.end({ labels, status: this.#status, code: this.code, words, at: this.startedAt + this.#totalMs });
   }

@@ -49,7 +49,7 @@ export interface FinishedSink {
 }
 
 /** Facts about a request, collected while it is served. */
-export class Facts {
+export class RequestFacts {
   profile: string | undefined;
   hop: FinishedHop | undefined;
   /** JSON-RPC method as the caller wrote it; `undefined` for routes of models. */
@@ -64,13 +64,13 @@ export class Facts {
   /** Usage of all attempts; `undefined` if nothing was counted or reported. */
   usage: Usage | undefined;
 
-  used(usage: Usage): void {
+  addUsage(usage: Usage): void {
     this.usage = this.usage === undefined ? usage : addUsage(this.usage, usage);
   }
 }
 
 /** Facts that are only known at the end. */
-export interface Ending
+export interface RequestEnd
   extends Pick<FinishedRequest, "at" | "status" | "code" | "attempts" | "firstByteMs" | "totalMs"> {
   readonly requestId: string;
   readonly caller: Caller | undefined;
@@ -85,7 +85,7 @@ export interface Ending
 /** Length of a URL from which on names are copied, because a substring keeps the whole text in memory. */
 const SHARED_LENGTH = 512;
 
-export function finishedOf(facts: Facts, ending: Ending): FinishedRequest {
+export function summarize(facts: RequestFacts, ending: RequestEnd): FinishedRequest {
   const { caller, guardrails, urlLength } = ending;
   const isShared = urlLength > SHARED_LENGTH;
   return {
@@ -108,7 +108,7 @@ export function finishedOf(facts: Facts, ending: Ending): FinishedRequest {
   };
 }
 
-function decidedBy({ refusedBy, allowedBy }: Facts, guardrails: string): FinishedRequest["decidedBy"] {
+function decidedBy({ refusedBy, allowedBy }: RequestFacts, guardrails: string): FinishedRequest["decidedBy"] {
   if (refusedBy !== undefined) return { kind: refusedBy.kind, name: refusedBy.name };
   if (guardrails !== "") return { kind: "guardrail", name: guardrails };
   return allowedBy === undefined ? undefined : { kind: "rule", name: allowedBy };

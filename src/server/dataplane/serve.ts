@@ -20,7 +20,7 @@ import { isRegistryRequest, PREFLIGHT, registryDocument, SHARED_HEADERS } from "
 import { wellKnown } from "./discovery/well-known.ts";
 import type { Exchange } from "./exchange.ts";
 import { type EffectiveProfile, effectiveProfileOf } from "./governance/effective-profile.ts";
-import { type Asked, identify, recogniseAgain } from "./governance/identify.ts";
+import { type IdentifyOptions, identify, recheckCredential } from "./governance/identify.ts";
 import { removedError } from "./governance/removed.ts";
 import { admitCaller } from "./governance/suspended.ts";
 import { agentAt } from "./hops/agents/agent-at.ts";
@@ -60,7 +60,7 @@ interface Arrival {
   readonly agent: AgentPlace | undefined;
   /** Place of the model route; `undefined` if the request is not for one. */
   readonly place: Place | undefined;
-  readonly asked: Asked;
+  readonly asked: IdentifyOptions;
 }
 
 /** Request on a model route whose caller is known. */
@@ -112,7 +112,7 @@ class Serving {
   readonly #done = (error?: unknown): void => this.#end(error);
 
   #answer(document: OwnDocument): void {
-    this.#exchange.answer(document);
+    this.#exchange.answerDocument(document);
     this.#end();
   }
 
@@ -129,7 +129,7 @@ class Serving {
     if (this.#use !== undefined) this.#surely(() => this.#use?.end(exchange.hasFailed));
     this.#held.close();
     if (this.#isAdmitted) this.#ports.admission.leave();
-    this.#surely(() => exchange.report.served());
+    this.#surely(() => exchange.report.markServed());
   }
 
   #surely(work: () => void): void {
@@ -145,7 +145,7 @@ class Serving {
     const { admission, governing, metrics, snapshot: inForce } = this.#ports;
     const { request, report, requestId } = exchange;
     const snapshot = inForce(); // the whole request uses this configuration
-    if (exchange.crossing !== undefined && this.#crosses(exchange.crossing, snapshot)) return; // refuses with 403
+    if (exchange.crossOrigin !== undefined && this.#crosses(exchange.crossOrigin, snapshot)) return; // refuses with 403
     if (governing?.isRemoved() === true) {
       exchange.form = dialectForm(dialectOf(request));
       throw removedError(); // refuses with 503
@@ -224,15 +224,15 @@ class Serving {
     }
     if (agent?.asked === "") throw new GatewayError("not_found", wrongPathMessage("POST", `/${agent.kind}`));
     if (agent !== undefined && request.method !== "POST") {
-      exchange.fault(NOT_A_POST);
+      exchange.answerFault(NOT_A_POST);
       this.#end();
       return;
     }
     // Failures here are answered with 408, 413 or 503.
     readBody(request, snapshot.maxBodyBytes, this.#held, {
-      begin: () => exchange.invite(),
-      failed: this.#done,
-      read: (original) => {
+      onStart: () => exchange.sendContinue(),
+      onError: this.#done,
+      onBody: (original) => {
         try {
           this.#read(original, effective, arrival);
         } catch (error) {
@@ -247,9 +247,9 @@ class Serving {
     const { request } = exchange;
     const ports = this.#ports;
     const { governing } = ports;
-    exchange.bodyRead();
+    exchange.markBodyRead();
     if (governing !== undefined) {
-      recogniseAgain(effective.caller, snapshot.governance, governing, asked.challenged); // refuses with 401
+      recheckCredential(effective.caller, snapshot.governance, governing, asked.challengedServer); // refuses with 401
       admitCaller(effective.caller, governing.suspensions); // refuses with 403
     }
     if (place === undefined) {
@@ -333,7 +333,7 @@ class Serving {
   #forward(meter: Meter | undefined, admitted: AdmittedList, target: Target, call: ModelCall): void {
     this.#meter = meter;
     const exchange = this.#exchange;
-    if (exchange.gone) {
+    if (exchange.isGone) {
       this.#end();
       return;
     }
@@ -361,7 +361,7 @@ class Serving {
     const sinks = { trail: ports.governing?.trail, metrics: ports.metrics.guardrails, log: ports.log };
     const inspected = await inspectRequest(guard, target, { snapshot, exchange, effective, held, sinks }); // refuses with 400, 403 or 503
     const { verdict } = inspected;
-    if (exchange.gone) {
+    if (exchange.isGone) {
       await verdict;
       return;
     }

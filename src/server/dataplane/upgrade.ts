@@ -16,7 +16,7 @@ import { errorOf, modelSpanNaming, requestSpanNaming } from "./conventions/index
 import { crossingOf, originNotAllowed } from "./cross-origin.ts";
 import { isRegistryRequest } from "./discovery/registry.ts";
 import { effectiveProfileOf } from "./governance/effective-profile.ts";
-import { identify, recogniseAgain } from "./governance/identify.ts";
+import { identify, recheckCredential } from "./governance/identify.ts";
 import { removedError } from "./governance/removed.ts";
 import { type SessionTrail, sessionTrail } from "./governance/session-trail.ts";
 import { admitCaller } from "./governance/suspended.ts";
@@ -43,7 +43,7 @@ import { beginUse, createSessionMeter, type RequestUse } from "./metering/index.
 import type { Governing, Ports } from "./ports.ts";
 import { causeOf } from "./refusals/index.ts";
 import { requestIdOf } from "./request-id.ts";
-import { beginFacts, tellEnd } from "./tell-end.ts";
+import { createFacts, sendSummary } from "./send-summary.ts";
 import { startSpan } from "./tracing.ts";
 import { logUpstreamFault } from "./upstream-faults.ts";
 
@@ -54,7 +54,7 @@ interface Shutdown {
   /** Ends sessions in which no response is being generated. The others end once their response is complete. */
   readonly draining: AbortSignal;
   /** Ends all remaining sessions. */
-  readonly over: AbortSignal;
+  readonly drainEnded: AbortSignal;
 }
 
 export async function serveUpgrade(
@@ -62,7 +62,7 @@ export async function serveUpgrade(
   socket: Duplex,
   head: Buffer,
   ports: Ports,
-  { draining, over }: Shutdown,
+  { draining, drainEnded }: Shutdown,
 ): Promise<void> {
   const { governing } = ports;
   const requestId = requestIdOf(request, ports.snapshot());
@@ -88,7 +88,7 @@ export async function serveUpgrade(
   const stopUnlessBusy = (): void => {
     if (draining.aborted && !work.isInProgress) stop();
   };
-  const facts = beginFacts(ports, ports.snapshot());
+  const facts = createFacts(ports, ports.snapshot());
   facts.hop = "websocket";
   const startedAt = performance.now();
   let sessionAt: number | undefined;
@@ -121,7 +121,7 @@ export async function serveUpgrade(
       guardrails: acted,
       urlLength: request.url?.length ?? 0,
     };
-    tellEnd(facts, ending, ports);
+    sendSummary(facts, ending, ports);
   };
   try {
     socket.on("error", () => undefined); // node:http stops handling errors at the upgrade; `close` follows an error
@@ -195,7 +195,7 @@ export async function serveUpgrade(
     }
     if (governing !== undefined) {
       // Access may have been withdrawn while the budget was reserved.
-      recogniseAgain(effective.caller, snapshot.governance, governing);
+      recheckCredential(effective.caller, snapshot.governance, governing);
       admitCaller(effective.caller, governing.suspensions);
     }
     const models = [target.model, admitted.model].filter((it) => it !== undefined);
@@ -225,7 +225,7 @@ export async function serveUpgrade(
           metrics: ports.metrics.usage,
           spent: (units) => ports.statistics?.of(provider.name)?.spent(units),
           counted(usage) {
-            facts.used(usage);
+            facts.addUsage(usage);
             ports.metrics.conventions.used(labels, usage);
           },
           account: use,
@@ -233,9 +233,9 @@ export async function serveUpgrade(
         })
       : undefined;
     draining.addEventListener("abort", stopUnlessBusy, { once: true });
-    over.addEventListener("abort", stop, { once: true });
+    drainEnded.addEventListener("abort", stop, { once: true });
     stopUnlessBusy();
-    if (over.aborted) stop();
+    if (drainEnded.aborted) stop();
     const routing = ports.origins.route(channel, effective.profile.poolSubset, { request: prepared, requestId });
     const routed = await routing;
     if (routed.kind === "answered") {
@@ -323,7 +323,7 @@ export async function serveUpgrade(
     refuseUpgrade(socket, refusal.status, headers, refusalBody("compat", refusal, requestId));
   } finally {
     draining.removeEventListener("abort", stopUnlessBusy);
-    over.removeEventListener("abort", stop);
+    drainEnded.removeEventListener("abort", stop);
     unwatch?.();
     picked?.ended(true);
     closeInspection?.();

@@ -71,7 +71,7 @@ export interface TlsServer {
   /** Accepts a connection. `speak` receives it once HTTP comes next. */
   accept(raw: Socket, speak: (socket: Socket) => void): void;
   /** Decides about a request; `undefined` leaves it to the data plane. */
-  judge(request: IncomingMessage): TlsServerAnswer | undefined;
+  intercept(request: IncomingMessage): TlsServerAnswer | undefined;
   close(): void;
 }
 
@@ -177,7 +177,7 @@ export function createTlsServer({
         handshakes.begin(raw);
       });
     },
-    judge(request) {
+    intercept(request) {
       const isSecure = (request.socket as Partial<TLSSocket>).encrypted === true;
       const { url = "" } = request;
       if (isSecure && hasCertificate && !url.startsWith(CHALLENGE_PATH)) return undefined;

@@ -127,7 +127,7 @@ class Attempt implements AnswerHandler, DecodedSink {
 
   begin(): void {
     const { firstByteTimeoutMs } = this.#options;
-    if (this.#downstream.gone) {
+    if (this.#downstream.isGone) {
       this.#giveUp(ABANDONED);
       return;
     }

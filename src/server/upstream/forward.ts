@@ -167,5 +167,5 @@ async function waitOut(waitMs: number, downstream: Downstream, waited: (ms: numb
   } finally {
     downstream.onGone(undefined);
   }
-  return !downstream.gone;
+  return !downstream.isGone;
 }

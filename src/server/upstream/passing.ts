@@ -8,8 +8,8 @@ export class Passing implements Downstream {
     this.#to = to;
   }
 
-  get gone(): boolean {
-    return this.#to.gone;
+  get isGone(): boolean {
+    return this.#to.isGone;
   }
 
   onGone(listener: (() => void) | undefined): void {

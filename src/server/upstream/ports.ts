@@ -11,7 +11,7 @@ export interface UpstreamRequest {
 
 export interface Downstream {
   /** Whether the client has left, so that nothing more can be sent to it. */
-  readonly gone: boolean;
+  readonly isGone: boolean;
   /** Calls the listener as soon as the client leaves. There is one listener at a time; `undefined` removes it. */
   onGone(listener: (() => void) | undefined): void;
   /** Begins the answer. `headers`: alternating names and values as the upstream sent them, one character per byte. */

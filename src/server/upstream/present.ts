@@ -177,7 +177,7 @@ export async function whileThere<Value>(
   downstream: Downstream,
   waited: (ms: number) => void,
 ): Promise<Value | undefined> {
-  if (downstream.gone) return undefined;
+  if (downstream.isGone) return undefined;
   const begunAt = performance.now();
   try {
     return await new Promise<Value | undefined>((resolve, reject) => {

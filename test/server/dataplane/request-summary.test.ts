@@ -1,10 +1,15 @@
 /** Summary of a finished request: no more than is displayed, and nothing that keeps a long text in memory. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Ending, Facts, type FinishedRequest, finishedOf } from "../../../src/server/dataplane/request-summary.ts";
+import {
+  type FinishedRequest,
+  type RequestEnd,
+  RequestFacts,
+  summarize,
+} from "../../../src/server/dataplane/request-summary.ts";
 import { createNewest } from "../../../src/server/usage/index.ts";
 
-const ENDING: Ending = {
+const ENDING: RequestEnd = {
   at: 1_000,
   requestId: "r-1",
   caller: undefined,
@@ -19,34 +24,34 @@ const ENDING: Ending = {
   urlLength: 20,
 };
 
-const factsOf = (facts: Partial<Facts>): Facts => Object.assign(new Facts(), facts);
+const factsOf = (facts: Partial<RequestFacts>): RequestFacts => Object.assign(new RequestFacts(), facts);
 
 test("names are truncated to their displayed length", () => {
-  const { model, route } = finishedOf(factsOf({ model: "m".repeat(1_024), method: "x".repeat(9_000) }), ENDING);
+  const { model, route } = summarize(factsOf({ model: "m".repeat(1_024), method: "x".repeat(9_000) }), ENDING);
   assert.ok(model?.startsWith("mmm") && model.length <= 129);
   assert.ok(route.length <= 129);
 });
 
 test("usage of all attempts is one sum, and missing usage is not zero usage", () => {
-  const facts = new Facts();
-  assert.equal(finishedOf(facts, ENDING).inputTokens, undefined);
+  const facts = new RequestFacts();
+  assert.equal(summarize(facts, ENDING).inputTokens, undefined);
   const usage = { cachedInputTokens: 0, cacheCreationInputTokens: 0, reasoningTokens: 0 };
-  facts.used({ ...usage, inputTokens: 3, outputTokens: 5, totalTokens: 8 });
-  facts.used({ ...usage, inputTokens: 4, outputTokens: 0, totalTokens: 4 });
-  const { inputTokens, outputTokens } = finishedOf(facts, ENDING);
+  facts.addUsage({ ...usage, inputTokens: 3, outputTokens: 5, totalTokens: 8 });
+  facts.addUsage({ ...usage, inputTokens: 4, outputTokens: 0, totalTokens: 4 });
+  const { inputTokens, outputTokens } = summarize(facts, ENDING);
   assert.deepEqual([inputTokens, outputTokens], [7, 5]);
 });
 
 test("a refusal takes precedence over acting rules, and these over the rule that allowed the request", () => {
   const by = { kind: "budget", name: "day" } as const;
   const acted = { ...ENDING, guardrails: "cards=redact" };
-  assert.deepEqual(finishedOf(factsOf({ refusedBy: by, allowedBy: "eu" }), acted).decidedBy, by);
-  assert.deepEqual(finishedOf(factsOf({ allowedBy: "eu" }), acted).decidedBy, {
+  assert.deepEqual(summarize(factsOf({ refusedBy: by, allowedBy: "eu" }), acted).decidedBy, by);
+  assert.deepEqual(summarize(factsOf({ allowedBy: "eu" }), acted).decidedBy, {
     kind: "guardrail",
     name: "cards=redact",
   });
-  assert.deepEqual(finishedOf(factsOf({ allowedBy: "eu" }), ENDING).decidedBy, { kind: "rule", name: "eu" });
-  assert.equal(finishedOf(new Facts(), ENDING).decidedBy, undefined);
+  assert.deepEqual(summarize(factsOf({ allowedBy: "eu" }), ENDING).decidedBy, { kind: "rule", name: "eu" });
+  assert.equal(summarize(new RequestFacts(), ENDING).decidedBy, undefined);
 });
 
 test("a row costs its request less than a microsecond", (t) => {
@@ -54,7 +59,7 @@ test("a row costs its request less than a microsecond", (t) => {
   const facts = factsOf({ model: "sim-1", hop: "llm" });
   const run = (count: number): number => {
     const begunAt = performance.now();
-    for (let done = 0; done < count; done += 1) newest.add(finishedOf(facts, { ...ENDING, at: done }));
+    for (let done = 0; done < count; done += 1) newest.add(summarize(facts, { ...ENDING, at: done }));
     return ((performance.now() - begunAt) * 1_000) / count;
   };
   run(50_000);

@@ -169,7 +169,7 @@ before(async () => {
     isRemoved: () => false,
     onWithdrawal: () => () => undefined,
     budgets: struck(counted.budgets, ["reserve"]),
-    trail: struck({ decided: () => undefined, notRecognised: () => undefined }, ["decided"]),
+    trail: struck({ record: () => undefined, recordFailedAuthentication: () => undefined }, ["record"]),
     ledger: struck({ add: () => undefined }, ["add"]),
   };
   const metrics = createMetrics(instruments, nullLog);

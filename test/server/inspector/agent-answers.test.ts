@@ -39,7 +39,7 @@ async function answerTo(request: string, asks: readonly string[], type: string, 
   const { inspect, answers } = beginInspecting({
     guardrails: () => ({ of: () => GUARD }) as unknown as ReturnType<InspectingWith["guardrails"]>,
     hasResponses: true,
-    sinks: { trail: { decided: (record) => void records.push(record) }, metrics, log: nullLog },
+    sinks: { trail: { record: (record) => void records.push(record) }, metrics, log: nullLog },
   });
   const verb = request === "" ? "GET" : "POST";
   const headers = [":method", verb, ":path", "/tools", "content-type", "application/json", ...asks];

@@ -69,7 +69,7 @@ async function asked(path: string, body: string | Buffer, ...headers: readonly s
   const { inspect } = beginInspecting({
     guardrails: () => ({ ...NOBODY, of: () => GUARD }),
     hasResponses: false,
-    sinks: { trail: { decided: (record) => void records.push(record) }, metrics, log: nullLog },
+    sinks: { trail: { record: (record) => void records.push(record) }, metrics, log: nullLog },
   });
   const verdict = await inspect({ headers: all, body: Buffer.from(body), room }, signal);
   return { verdict, records, counted };

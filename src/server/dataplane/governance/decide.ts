@@ -40,7 +40,7 @@ export function settleVerdict(
     log.warn("an access rule could not be evaluated and was skipped", { rule, profile: profileOf(layer), detail });
   }
   if (verdict.kind === "error") metrics.failed(verdict.by.rule, profileOf(verdict.by.layer), verdict.by.error);
-  trail?.decided(recordFor(verdict, request, effective));
+  trail?.record(recordFor(verdict, request, effective));
   const last = decisions.at(-1);
   if (verdict.kind === "allow" && last !== undefined) facts.allowedBy = ruleName(last);
   return verdict.kind === "allow"

@@ -49,7 +49,7 @@ export function recordRestored(
 ): void {
   if (Object.keys(restored).length === 0) return;
   const data = { ...factsOf(request, effective), direction: "request", decision: "restore", restored };
-  trail?.decided({ event: "guardrail.decision", controls: [], data });
+  trail?.record({ event: "guardrail.decision", controls: [], data });
 }
 
 function factsOf(request: DecidedRequest, { caller, profile }: EffectiveProfile): RecordData {

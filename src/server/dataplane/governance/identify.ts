@@ -13,21 +13,21 @@ import type { Governance } from "../../snapshot/index.ts";
 import type { Governing } from "../ports.ts";
 
 /** Signal for token checks, which have their own timeout and are not aborted when the client leaves. */
-const NEVER = new AbortController().signal;
+const NEVER_ABORTED = new AbortController().signal;
 
 /**
  * Caller of the last request of each connection, by the text of its `authorization` header. A `Map` compares hashes first, so
  * the timing does not reveal how much of another text matches.
  */
-const lastOf = new WeakMap<object, ReadonlyMap<string, Caller>>();
+const lastCallers = new WeakMap<object, ReadonlyMap<string, Caller>>();
 
 /** Maximum length of a remembered header. Scheme and key have 70 characters. */
-const MAX_KEPT_LENGTH = 128;
+const MAX_CACHED_LENGTH = 128;
 
 type NamedKey = { readonly id: string; readonly name: string | undefined } | undefined;
 
 /** Returns the refusal. Its text is the same for every fault; `fault` and `key` are only shown to operators. */
-const unrecognised = (auth: AuthRules, fault: string, key?: NamedKey, server?: string): GatewayError =>
+const unauthenticated = (auth: AuthRules, fault: string, key?: NamedKey, server?: string): GatewayError =>
   new GatewayError("unauthenticated", "The request has no credential that this gateway accepts.", {
     challenge: challengeOf(auth, server),
     by: {
@@ -39,23 +39,24 @@ const unrecognised = (auth: AuthRules, fault: string, key?: NamedKey, server?: s
   });
 
 /** Throws if the caller's credential was withdrawn since it was accepted: a body may take minutes to arrive. */
-export function recogniseAgain(
+export function recheckCredential(
   caller: Caller,
   { auth }: Governance,
   { callers }: Governing,
-  challenged?: string | undefined,
+  challengedServer?: string | undefined,
 ): void {
-  if (auth !== undefined && !callers.isStill(caller)) throw unrecognised(auth, "withdrawn", caller.key, challenged);
+  if (auth !== undefined && !callers.isStill(caller))
+    throw unauthenticated(auth, "withdrawn", caller.key, challengedServer);
 }
 
-export interface Asked {
+export interface IdentifyOptions {
   readonly requestId: string;
   /** Credential from a WebSocket subprotocol. */
   readonly protocolToken?: string | undefined;
   /** Names of the MCP server that the request is for. */
-  readonly servers?: readonly string[] | undefined;
+  readonly serverNames?: readonly string[] | undefined;
   /** Server name in the path. The refusal says where to get tokens for it. */
-  readonly challenged?: string | undefined;
+  readonly challengedServer?: string | undefined;
 }
 
 /**
@@ -66,7 +67,7 @@ export function identify(
   request: IncomingMessage,
   governance: Governance,
   governing: Governing | undefined,
-  { requestId, protocolToken, servers, challenged }: Asked,
+  { requestId, protocolToken, serverNames, challengedServer }: IdentifyOptions,
 ): Caller | Promise<Caller> {
   const { auth } = governance;
   if (auth === undefined) return ANONYMOUS;
@@ -74,20 +75,20 @@ export function identify(
     throw new Error("the configuration has `auth`, but no component that recognizes callers");
   const presented = presentedOf(request, protocolToken);
   const { authorization } = presented;
-  const last = authorization === undefined ? undefined : lastOf.get(request.socket)?.get(authorization);
-  const again = last && governing.callers.again(last, auth);
-  if (again?.kind === "caller") return again.caller;
-  const found = governing.callers.identify(presented, auth, servers, NEVER);
-  const take = (identification: Identification): Caller => {
+  const last = authorization === undefined ? undefined : lastCallers.get(request.socket)?.get(authorization);
+  const cached = last && governing.callers.again(last, auth);
+  if (cached?.kind === "caller") return cached.caller;
+  const identified = governing.callers.identify(presented, auth, serverNames, NEVER_ABORTED);
+  const toCaller = (identification: Identification): Caller => {
     if (identification.kind === "caller") {
       const { caller } = identification;
-      if (caller.key !== undefined && authorization !== undefined && authorization.length <= MAX_KEPT_LENGTH) {
-        lastOf.set(request.socket, new Map([[authorization, caller]]));
+      if (caller.key !== undefined && authorization !== undefined && authorization.length <= MAX_CACHED_LENGTH) {
+        lastCallers.set(request.socket, new Map([[authorization, caller]]));
       }
       return caller;
     }
     const { fault, issuer, key } = identification;
-    governing.trail.notRecognised({
+    governing.trail.recordFailedAuthentication({
       fault,
       issuer: issuer ?? null,
       key: key?.name ?? null,
@@ -95,7 +96,7 @@ export function identify(
       remote: request.socket.remoteAddress ?? null,
       request: requestId,
     });
-    throw unrecognised(auth, fault, key, challenged);
+    throw unauthenticated(auth, fault, key, challengedServer);
   };
-  return found instanceof Promise ? found.then(take) : take(found);
+  return identified instanceof Promise ? identified.then(toCaller) : toCaller(identified);
 }

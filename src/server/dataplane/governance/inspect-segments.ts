@@ -52,7 +52,7 @@ export async function inspectSegments(
   const settle = (judged: Guarded): GatewayError | undefined => {
     const { error, acted } = settleInspection(judged, request, effective, sinks);
     exchange.report.facts.trace?.inspected(judged.judgement?.annotations ?? NOTHING_FOUND, segments);
-    exchange.report.acted(acted);
+    exchange.report.addGuardrails(acted);
     return error;
   };
   const wait = clientTimeoutOf(exchange.request);
@@ -111,7 +111,7 @@ async function untilGone<Value>(
   const open = (): AbortController => {
     const opened = new AbortController();
     const leave = (): void => opened.abort(new GatewayError("invalid_request", "The client has disconnected."));
-    if (exchange.gone) leave();
+    if (exchange.isGone) leave();
     exchange.onGone(leave);
     return opened;
   };

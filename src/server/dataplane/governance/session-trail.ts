@@ -44,7 +44,7 @@ export function sessionTrail(trail: DecisionTrail, monotonic: () => number = () 
   /** Writes the summary records. Throws `audit_unavailable` if one cannot be recorded. */
   const writeSummaries = (): void => {
     for (const [key, summed] of pending) {
-      trail.decided(summedUp(summed));
+      trail.record(summedUp(summed));
       pending.delete(key);
     }
   };
@@ -60,9 +60,9 @@ export function sessionTrail(trail: DecisionTrail, monotonic: () => number = () 
     timer ??= setTimeout(elapsed, MINUTE_MS).unref();
   };
   return {
-    decided(record) {
+    record(record) {
       const { event, data } = record;
-      if (event !== "guardrail.shadow" && data["decision"] !== "allow") return trail.decided(record);
+      if (event !== "guardrail.shadow" && data["decision"] !== "allow") return trail.record(record);
       const now = monotonic();
       if (now - begunAt >= MINUTE_MS) {
         begunAt = now;
@@ -70,14 +70,14 @@ export function sessionTrail(trail: DecisionTrail, monotonic: () => number = () 
         writeSummaries();
       }
       if (recordsThisMinute < RECORDS_A_MINUTE) {
-        trail.decided(record);
+        trail.record(record);
         recordsThisMinute++;
         return;
       }
       add(pending, record);
       later();
     },
-    notRecognised: (data) => trail.notRecognised(data),
+    recordFailedAuthentication: (data) => trail.recordFailedAuthentication(data),
     close() {
       clearTimeout(timer);
       try {

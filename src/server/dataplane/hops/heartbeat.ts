@@ -87,7 +87,7 @@ class Heartbeat extends Passing {
   }
 
   #beat(): void {
-    if (this.gone) {
+    if (this.isGone) {
       this.#stop();
       return;
     }

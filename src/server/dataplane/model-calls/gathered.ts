@@ -32,7 +32,7 @@ export function gather(signal: AbortSignal, { maxBytes, meter, account }: Gather
   };
   signal.addEventListener("abort", leave, { once: true });
   return {
-    get gone() {
+    get isGone() {
       return isOver;
     },
     onGone(listener) {

@@ -11,7 +11,7 @@ const EVERY_MS = 60_000;
 /** Methods of the audit trail that are used here. */
 interface Decisions {
   /** Throws if the record cannot be written. */
-  decided(record: {
+  record(record: {
     readonly event: "access.decision";
     readonly controls: readonly string[];
     readonly data: Readonly<Record<string, string | number | null>>;
@@ -35,7 +35,7 @@ export function recordBudgets(trail: Decisions): BudgetRecords {
 
   const record = (budget: string, refused: number, { caller, code, requestId }: Refusal): boolean => {
     try {
-      trail.decided({
+      trail.record({
         event: "access.decision",
         controls: [],
         data: { ...callerFields(caller), budget, code, decision: "deny", refused, request: requestId },

@@ -59,11 +59,11 @@ export function openGoverning(options: GoverningOptions, owner: Lifetime) {
     budgets,
     ledger,
     trail: {
-      decided(record) {
+      record(record) {
         trail.append(record);
         if (isDecision(record.event)) controls.add(record.controls, clock.now());
       },
-      notRecognised: (data) => failures.failed({ plane: "data", ...data }),
+      recordFailedAuthentication: (data) => failures.failed({ plane: "data", ...data }),
     },
   };
   return { ...governing, budgets, ledger };

@@ -58,7 +58,7 @@ export function openPorts(
     },
     governing: {
       budgets,
-      trail: { decided: sendDecisions(records, systemClock.now), notRecognised: sendFailures(channel) },
+      trail: { record: sendDecisions(records, systemClock.now), recordFailedAuthentication: sendFailures(channel) },
       ledger: sendUse(channel),
     },
   };

@@ -17,7 +17,7 @@ interface Failed {
   readonly data: AuthFailure[];
 }
 
-export function sendFailures(channel: Channel): DecisionTrail["notRecognised"] {
+export function sendFailures(channel: Channel): DecisionTrail["recordFailedAuthentication"] {
   const gathered = gather<Failed>(channel, "audit.failures", MAX_KINDS);
   return (data) => {
     const failed = gathered.at(`${data["plane"]} ${data["fault"]}`, () => ({ count: 0, data: [] }));

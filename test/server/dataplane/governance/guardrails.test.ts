@@ -36,11 +36,11 @@ function settled(judgement: Judgement | undefined, failures: Guarded["failures"]
   const warned: string[] = [];
   const log = { ...nullLog, warn: (message: string) => void warned.push(message) };
   const trail = {
-    decided(record: DecisionRecord) {
+    record(record: DecisionRecord) {
       if (isFull) throw new GatewayError("audit_unavailable", "full");
       records.push(record);
     },
-    notRecognised() {},
+    recordFailedAuthentication() {},
   };
   const metrics = createGuardrailMetrics(createInstruments(), log, () => performance.now());
   const guarded: Guarded = { found: { ...FOUND, failures }, judgement, failures };

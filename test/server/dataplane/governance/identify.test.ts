@@ -17,7 +17,7 @@ function start() {
   const instruments = createInstruments();
   const callers = createCallers({ keys, verifier: () => noVerifier, clock, instruments });
   const refused: string[] = [];
-  const trail = { notRecognised: ({ fault }: { fault: string }) => void refused.push(fault) };
+  const trail = { recordFailedAuthentication: ({ fault }: { fault: string }) => void refused.push(fault) };
   const governing = { callers, trail } as unknown as Governing;
   const ask = (socket: Socket, ...headers: string[]): string | undefined => {
     const request = new IncomingMessage(socket);

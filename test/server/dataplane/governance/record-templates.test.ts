@@ -39,7 +39,7 @@ function verdictOf(by: Decision): Verdict {
 
 function recorded(verdict: Verdict, request: DecidedRequest, standing: EffectiveProfile): DecisionRecord {
   const records: DecisionRecord[] = [];
-  const trail = { decided: (record: DecisionRecord) => void records.push(record), notRecognised() {} };
+  const trail = { record: (record: DecisionRecord) => void records.push(record), recordFailedAuthentication() {} };
   settleVerdict(verdict, request, standing, { trail, metrics, log: nullLog, facts: { allowedBy: undefined } });
   return records[0] ?? assert.fail("nothing was recorded");
 }

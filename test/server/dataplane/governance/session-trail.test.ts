@@ -26,11 +26,11 @@ function opened(isFull = () => false) {
   let now = 0;
   const trail = sessionTrail(
     {
-      decided(record) {
+      record(record) {
         if (isFull()) throw new GatewayError("audit_unavailable", "full");
         records.push(record);
       },
-      notRecognised() {},
+      recordFailedAuthentication() {},
     },
     () => now,
   );
@@ -39,13 +39,13 @@ function opened(isFull = () => false) {
 
 test("records above the minute's limit become one, with the number of messages and findings", () => {
   const { records, trail, pass } = opened();
-  for (let i = 0; i < RECORDS_A_MINUTE; i++) trail.decided(redacted("a"));
-  for (let i = 0; i < 500; i++) trail.decided(redacted(i % 2 === 0 ? "a" : "b", 2));
+  for (let i = 0; i < RECORDS_A_MINUTE; i++) trail.record(redacted("a"));
+  for (let i = 0; i < 500; i++) trail.record(redacted(i % 2 === 0 ? "a" : "b", 2));
   assert.equal(records.length, RECORDS_A_MINUTE);
-  trail.decided(DENIED);
+  trail.record(DENIED);
   assert.deepEqual(records.at(-1), DENIED);
   pass(MINUTE_MS);
-  trail.decided(redacted("c"));
+  trail.record(redacted("c"));
   const [summed, next] = records.slice(-2);
   assert.deepEqual(next, redacted("c"));
   assert.deepEqual(summed?.controls, ["for a", "for b"]);
@@ -65,7 +65,7 @@ test("shadow findings are summed by detector, and the end of a session reports t
     controls: [],
     data: { direction: "request", detectors: { watcher: { "pii/PHONE_NUMBER": 1 } } },
   };
-  for (let i = 0; i < RECORDS_A_MINUTE + 7; i++) trail.decided(seen);
+  for (let i = 0; i < RECORDS_A_MINUTE + 7; i++) trail.record(seen);
   trail.close();
   const last = records.at(-1);
   assert.deepEqual([last?.event, last?.data["messages"]], ["guardrail.shadow", 7]);
@@ -75,10 +75,10 @@ test("shadow findings are summed by detector, and the end of a session reports t
 test("a full trail refuses the next recorded event", () => {
   let isFull = false;
   const { trail, pass } = opened(() => isFull);
-  for (let i = 0; i < RECORDS_A_MINUTE + 1; i++) trail.decided(redacted("a"));
+  for (let i = 0; i < RECORDS_A_MINUTE + 1; i++) trail.record(redacted("a"));
   isFull = true;
-  assert.throws(() => trail.decided(DENIED), { code: "audit_unavailable" });
+  assert.throws(() => trail.record(DENIED), { code: "audit_unavailable" });
   pass(MINUTE_MS);
-  assert.throws(() => trail.decided(redacted("a")), { code: "audit_unavailable" });
+  assert.throws(() => trail.record(redacted("a")), { code: "audit_unavailable" });
   trail.close();
 });

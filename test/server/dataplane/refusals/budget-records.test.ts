@@ -17,7 +17,7 @@ test("the first refusal is recorded at once, the others together a minute later,
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const told: unknown[] = [];
   const records = recordBudgets({
-    decided: ({ data }) => void told.push([data["budget"], data["refused"], data["request"]]),
+    record: ({ data }) => void told.push([data["budget"], data["refused"], data["request"]]),
   });
   records.refused(refusal("day", "r1"));
   records.refused(refusal("month", "r2"));
@@ -41,7 +41,7 @@ test("records that a full trail refused are included in the next one, and the re
   const told: unknown[] = [];
   let isFull = true;
   const records = recordBudgets({
-    decided({ data }) {
+    record({ data }) {
       if (isFull) throw new GatewayError("audit_unavailable", "full");
       told.push(data["refused"]);
     },

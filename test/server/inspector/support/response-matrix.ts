@@ -58,7 +58,7 @@ async function opened(
   records: GuardrailRecord[],
 ): Promise<{ inspector: Inspector; proxy: Envoy }> {
   const { metrics } = countedMetrics();
-  const sinks = { trail: { decided: (record: GuardrailRecord) => void records.push(record) }, metrics, log: nullLog };
+  const sinks = { trail: { record: (record: GuardrailRecord) => void records.push(record) }, metrics, log: nullLog };
   const inspector = await openInspector({
     address: "127.0.0.1:0",
     mode: modes.request === "duplex" ? "duplex" : "streamed",

@@ -144,8 +144,8 @@ test("each authentication failure is counted, and ten a second are recorded", as
   const recorded: unknown[] = [];
   const trail = { append: (event: unknown) => void recorded.push(event) };
   takeFailures(pair.node, createFailureSampler({ trail, instruments, now: () => 1_000 }));
-  const notRecognised = sendFailures(pair.worker);
-  for (let at = 0; at < 500; at += 1) notRecognised({ fault: "unknown_key" });
+  const recordFailedAuthentication = sendFailures(pair.worker);
+  for (let at = 0; at < 500; at += 1) recordFailedAuthentication({ fault: "unknown_key" });
   const total = (): number => {
     const reading = instruments.read()[0];
     return reading?.kind === "counter" ? (reading.series[0]?.value ?? 0) : 0;

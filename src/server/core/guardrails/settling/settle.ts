@@ -29,7 +29,7 @@ export interface GuardrailRecord {
 
 export interface GuardrailTrail {
   /** Records an entry. Throws `audit_unavailable` if it cannot be recorded; the message is then refused. */
-  decided(record: GuardrailRecord): void;
+  record(record: GuardrailRecord): void;
 }
 
 export interface GuardrailSinks {
@@ -76,7 +76,7 @@ export function settleWhole(
   const settled = settle(guarded, shadow, facts, sinks);
   if (!isOversize) return settled;
   const data = { ...facts(), decision: "deny", error: "oversize", rule: null };
-  sinks.trail?.decided({ event: "guardrail.decision", controls: [], data });
+  sinks.trail?.record({ event: "guardrail.decision", controls: [], data });
   const by = { kind: "guardrail", name: "response.on_oversize" } as const;
   const error = new GatewayError("guardrail_denied", "The answer is longer than guardrails can inspect.", { by });
   return { ...settled, error };
@@ -93,7 +93,7 @@ function settle(
   if (judgement === undefined) {
     const failed = fatal ?? ({ detector: "", kind: "failed", reason: "", isFatal: true } as const);
     const data = { ...facts(), decision: "error", detector: failed.detector, error: failed.kind };
-    trail?.decided({ event: "guardrail.decision", controls: [], data });
+    trail?.record({ event: "guardrail.decision", controls: [], data });
     return { error: failureError(failed, data.direction), acted: "" };
   }
   const { decisions, skipped } = judgement;
@@ -106,7 +106,7 @@ function settle(
   if (judgement.fpeDomainTooSmall > 0) metrics.domainsTooSmall(judgement.fpeDomainTooSmall);
   recordShadow(shadow, facts, trail);
   if (judgement.outcome !== "allow" || decisions.length + skipped.length > 0) {
-    trail?.decided({
+    trail?.record({
       event: "guardrail.decision",
       controls: controlsOf(judgement),
       data: { ...facts(), ...decisionOf(judgement) },
@@ -196,7 +196,7 @@ function shadowCounts(found: readonly Annotation[]): ShadowCounts {
 function recordShadow(detectors: ShadowCounts, facts: () => Facts, trail: GuardrailTrail | undefined): void {
   if (Object.keys(detectors).length === 0) return;
   try {
-    trail?.decided({ event: "guardrail.shadow", controls: [], data: { ...facts(), detectors } });
+    trail?.record({ event: "guardrail.shadow", controls: [], data: { ...facts(), detectors } });
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
   }

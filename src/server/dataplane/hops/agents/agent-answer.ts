@@ -16,7 +16,7 @@ import { type AgentCall, nounOf } from "./agent-call.ts";
 import { kept, OVERSIZE, ofLength, repeats, textOf, undecodable } from "./answer-wire.ts";
 
 interface AnswerTerms {
-  readonly exchange: Pick<Exchange, "holding" | "cutOff" | "upstream">;
+  readonly exchange: Pick<Exchange, "holding" | "abortWithError" | "upstream">;
   /** Receiver of the answer: the exchange, or a stage in front of it. */
   readonly to: Downstream;
   readonly call: AgentCall;
@@ -79,8 +79,8 @@ export class AgentAnswer implements Downstream {
     this.#to = terms.to;
   }
 
-  get gone(): boolean {
-    return this.#to.gone;
+  get isGone(): boolean {
+    return this.#to.isGone;
   }
 
   onGone(listener: (() => void) | undefined): void {
@@ -287,7 +287,7 @@ export class AgentAnswer implements Downstream {
     const text = textOf(plain);
     const seen = text === "" ? text : this.#message(text, head.status);
     return after(seen, (shown) => {
-      if (this.gone || this.#hasMode("over")) return;
+      if (this.isGone || this.#hasMode("over")) return;
       const refusal = this.#terms.settled();
       if (refusal !== undefined) return this.#refuse(refusal);
       const body = shown === text ? plain : Buffer.from(shown ?? "");
@@ -306,7 +306,7 @@ export class AgentAnswer implements Downstream {
     const isMessage = this.#mode === "events" || this.#isJson;
     if (isMessage) onMessage(message);
     if (isMessage && answer.isOld(message, status)) return this.#refuseOld();
-    if (repeats(this.#terms.exchange.upstream.bearsCredential, message)) {
+    if (repeats(this.#terms.exchange.upstream.isCredential, message)) {
       const { noun } = nounOf(call);
       return this.#refuse(new GatewayError("upstream_invalid", `${noun} answered with the gateway's credential.`));
     }
@@ -376,7 +376,7 @@ export class AgentAnswer implements Downstream {
         ? error
         : new GatewayError("internal", "The answer could not be read.", { cause: error });
     const isUndecodable = refusal.code === "invalid_request" || refusal.code === "body_too_large";
-    this.#terms.exchange.cutOff(isUndecodable ? undecodable(refusal) : refusal);
+    this.#terms.exchange.abortWithError(isUndecodable ? undecodable(refusal) : refusal);
     return undefined;
   }
 

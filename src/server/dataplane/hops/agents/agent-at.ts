@@ -31,7 +31,7 @@ export function agentAt(exchange: Exchange, snapshot: Snapshot, { metrics }: Por
   const isForeign = isForeignPage({
     host,
     // A listed origin needs no check: the operator has allowed it.
-    origin: exchange.crossing?.isListed === true ? undefined : origin,
+    origin: exchange.crossOrigin?.isListed === true ? undefined : origin,
     isLoopback: isLoopback(request.socket.localAddress),
     publicOrigin,
   });

@@ -79,8 +79,8 @@ export async function serveAgent(served: ServedCall): Promise<void> {
   const isPlain = encoding.toLowerCase() === "identity";
   const arrived = isPlain ? original : await decode(original, encoding, snapshot.maxBodyBytes, held); // refuses with 400, 413 or 503
   const reading = readCall(fronted, place.query, request, arrived);
-  if (reading.kind === "dropped") return exchange.accepted();
-  if (reading.kind === "refused") return exchange.fault(reading.fault);
+  if (reading.kind === "dropped") return exchange.answerAccepted();
+  if (reading.kind === "refused") return exchange.answerFault(reading.fault);
   const { call } = reading;
   const plain = call.body ?? arrived;
   if (plain !== arrived) held.hold(plain.length); // refuses with 503
@@ -88,7 +88,7 @@ export async function serveAgent(served: ServedCall): Promise<void> {
   report.facts.method = call.method;
   report.facts.trace?.called(fronted.name, call, Math.max(plain.length, original.length));
   const tool = report.span !== undefined && call.method === "tools/call" ? listedTool(fronted, call.name) : undefined;
-  report.called = agentSpanNaming(fronted.kind, fronted.name, call.method, tool);
+  report.agentCall = agentSpanNaming(fronted.kind, fronted.name, call.method, tool);
   const suspensions = governing?.suspensions;
   if (suspensions?.any === true) refuseSuspended(fronted.kind, fronted.name, suspensions); // refuses with 503
   const decided: DecidedRequest = {
@@ -110,7 +110,7 @@ export async function serveAgent(served: ServedCall): Promise<void> {
   const charge = reserved instanceof Promise ? await reserved : reserved;
   report.facts.trace?.admittedCall(charge);
   try {
-    if (exchange.gone) return;
+    if (exchange.isGone) return;
     const guard = snapshot.guardrails.of(effective.profile.name);
     const sinks = { trail: governing?.trail, metrics: ports.metrics.guardrails, log: ports.log };
     const restorer = snapshot.guardrails.restorer(fronted.restore);
@@ -118,7 +118,7 @@ export async function serveAgent(served: ServedCall): Promise<void> {
     const inspected = guard && (await inspectCall(guard, call, inspecting)); // refuses with 403 or 503
     // The rejection is handled where the verdict is awaited; that may never happen, so it is ignored here.
     inspected?.verdict?.catch(() => undefined);
-    if (exchange.gone) return;
+    if (exchange.isGone) return;
     // Creating a controller is expensive, so there is only one if answers are inspected.
     const leaving = guard?.inspectsAnswers === true ? new AbortController() : undefined;
     const judged = judgedAnswer(guard, inspected?.occasion, leaving?.signal);
@@ -128,7 +128,7 @@ export async function serveAgent(served: ServedCall): Promise<void> {
       isSettled = true;
       report.facts.trace?.answered(judged.judged.found);
       const { error, acted } = settleAnswer(judged.judged, decided, effective, sinks);
-      report.acted(acted);
+      report.addGuardrails(acted);
       return error;
     };
     const { tools } = call.answer;
@@ -148,7 +148,7 @@ export async function serveAgent(served: ServedCall): Promise<void> {
           if (report.span !== undefined) noteTools(fronted, message);
         },
         toolsChanged: () => forgetLists(fronted),
-        onMessage: (message) => noteFailure(report.called, message),
+        onMessage: (message) => noteFailure(report.agentCall, message),
         silent: (begin) => {
           if (heartbeatMs > 0) setTimeout(begin, heartbeatMs).unref();
         },
@@ -171,7 +171,7 @@ export async function serveAgent(served: ServedCall): Promise<void> {
       if (verdict === undefined) await answered(exchange);
       else await whileJudged(exchange, verdict, answered);
     } finally {
-      if (exchange.gone) leaving?.abort(new GatewayError("invalid_request", "The client has disconnected."));
+      if (exchange.isGone) leaving?.abort(new GatewayError("invalid_request", "The client has disconnected."));
     }
   } finally {
     charge?.release();
@@ -272,10 +272,10 @@ function forwardCall(
       ...{ decodes: true, checksForError: false, mapsErrors: false, retypes: false },
     }),
   };
-  exchange.upstream.noun = provider.noun;
+  exchange.upstream.displayName = provider.noun;
   const measured = ports.statistics?.of(provider.name);
   const { report, upstream } = exchange;
-  const { called, span } = report;
+  const { agentCall, span } = report;
   let begunAt = 0;
   const options: ForwardOptions<typeof candidate> = {
     candidates: {
@@ -288,7 +288,7 @@ function forwardCall(
     presenter: ports.presenter,
     actingFor: acting,
     presented: (bears) => {
-      upstream.bearsCredential = bears;
+      upstream.isCredential = bears;
     },
     downstream: exchange,
     attempting: () => {
@@ -300,10 +300,10 @@ function forwardCall(
     answered: (ms) => measured?.answered(ms),
     attempted: (_, { result, status, failedAfterMs, error, reason }) => {
       ports.metrics.attempted(provider.name, result);
-      if (called?.mcpMethod !== undefined) {
+      if (agentCall?.mcpMethod !== undefined) {
         const seconds = (performance.now() - begunAt) / 1_000;
-        const error = called.failure ?? attemptErrorOf(result, status);
-        ports.metrics.conventions.mcpAttempted(called.mcpMethod, seconds, error);
+        const error = agentCall.failure ?? attemptErrorOf(result, status);
+        ports.metrics.conventions.mcpAttempted(agentCall.mcpMethod, seconds, error);
       }
       if (isFailure(result)) {
         if (reason !== "") {
@@ -334,15 +334,15 @@ function forwardCall(
       charge?.settle(undefined);
       measured?.spent((charge?.spent ?? 0) - before);
     },
-    waited: (ms) => exchange.waited(ms),
+    waited: (ms) => exchange.addWaitMs(ms),
     holdMs: 0,
     passesRedirects: false,
     tracer:
       span &&
       withSpanNaming(
         span,
-        () => called?.words,
-        () => failureAttributes(called?.failure),
+        () => agentCall?.words,
+        () => failureAttributes(agentCall?.failure),
       ),
   };
   return awaitCompletion((done) => forward(options, done));

@@ -54,7 +54,7 @@ export class AnswerHead {
   /** Counts the time since the last call as time of waiting for the provider. */
   waited(): void {
     const now = performance.now();
-    this.#exchange.waited(now - this.#cameAt);
+    this.#exchange.addWaitMs(now - this.#cameAt);
     this.#cameAt = now;
   }
 

@@ -52,7 +52,8 @@ export class AnswerRecord {
 
   /** Adds the rules that have acted so far to the headers, which are about to be sent. */
   tellHeaders(): void {
-    if (!this.#isSettled) this.#to.report.acted(actedIn(this.#answer.judged.guarded.judgement?.decisions ?? []));
+    if (!this.#isSettled)
+      this.#to.report.addGuardrails(actedIn(this.#answer.judged.guarded.judgement?.decisions ?? []));
   }
 
   /** Records the decisions. Returns the refusal of the answer, or `undefined` if it is not refused or was settled before. */
@@ -72,7 +73,7 @@ export class AnswerRecord {
     this.#to.report.facts.trace?.answered(judged.found);
     try {
       const { error, acted } = settleAnswer(judged, request, effective, sinks);
-      this.#to.report.acted(acted);
+      this.#to.report.addGuardrails(acted);
       return error;
     } catch (error) {
       if (error instanceof GatewayError) return error;
@@ -81,6 +82,6 @@ export class AnswerRecord {
   }
 
   #endSpan(): void {
-    this.#span?.end(answerFacts(this.#answer, this.#to.gone));
+    this.#span?.end(answerFacts(this.#answer, this.#to.isGone));
   }
 }

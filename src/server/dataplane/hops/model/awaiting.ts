@@ -14,7 +14,7 @@ import type { Exchange } from "../../exchange.ts";
 const MAX_READY_BYTES = 64 << 10;
 const MAX_HELD_BYTES = 64 << 20;
 
-type Client = Downstream & Pick<Exchange, "cutOff" | "holding">;
+type Client = Downstream & Pick<Exchange, "abortWithError" | "holding">;
 
 /**
  * Runs `forward` in parallel with `verdict` and waits for both. Rejects as `forward` does, after the verdict. If the verdict is
@@ -28,11 +28,11 @@ export async function whileJudged(
   const answer = new Awaiting(client);
   const judged = verdict.then((error) => {
     if (error === undefined) answer.pass();
-    else client.cutOff(error);
+    else client.abortWithError(error);
   });
   const [forwarded] = await Promise.allSettled([
     forward(answer),
-    judged.catch((error) => client.cutOff(asRefusal(error))),
+    judged.catch((error) => client.abortWithError(asRefusal(error))),
   ]);
   if (forwarded.status === "rejected") throw forwarded.reason;
 }
@@ -51,8 +51,8 @@ class Awaiting implements Downstream {
     this.#held = new Gathering(to.holding, MAX_HELD_BYTES, true);
   }
 
-  get gone(): boolean {
-    return this.#to.gone;
+  get isGone(): boolean {
+    return this.#to.isGone;
   }
 
   onGone(listener: (() => void) | undefined): void {
@@ -72,7 +72,7 @@ class Awaiting implements Downstream {
 
   write(chunk: Buffer): boolean {
     if (this.#isPassing) return this.#to.write(chunk);
-    if (this.gone) return true;
+    if (this.isGone) return true;
     try {
       if (this.#held.bytes + chunk.length > MAX_HELD_BYTES) {
         throw new GatewayError(
@@ -83,7 +83,7 @@ class Awaiting implements Downstream {
       this.#held.add(chunk);
     } catch (error) {
       this.#held.clear();
-      this.#to.cutOff(asRefusal(error));
+      this.#to.abortWithError(asRefusal(error));
       return true;
     }
     this.#isPaused = this.#held.bytes >= MAX_READY_BYTES;
@@ -106,13 +106,13 @@ class Awaiting implements Downstream {
   /** Releases the buffered answer to the client; from then on chunks pass directly. */
   pass(): void {
     this.#isPassing = true;
-    if (this.gone) return;
+    if (this.isGone) return;
     try {
       this.#start?.();
     } catch (cause) {
       // An answer whose headers cannot be written is invalid.
       const message = "The provider's answer could not be read: one of its headers cannot be forwarded.";
-      this.#to.cutOff(new GatewayError("upstream_invalid", message, { cause }));
+      this.#to.abortWithError(new GatewayError("upstream_invalid", message, { cause }));
       return;
     }
     const { bytes } = this.#held;

@@ -116,14 +116,14 @@ export function forwardTo(admitted: AdmittedList, forwarding: Forwarding, over: 
     requestId: exchange.requestId,
     presenter: ports.presenter,
     presented: (bears) => {
-      upstream.bearsCredential = bears;
+      upstream.isCredential = bears;
     },
     downstream,
     attempting: ({ provider, model, channel }, isRetry) => {
       const { labels } = report;
       begunAt = performance.now();
       isUnreadable = false;
-      upstream.noun = `Provider ${provider.name}`;
+      upstream.displayName = `Provider ${provider.name}`;
       upstream.onUnreadable = unreadable;
       use?.asked(provider.name, model);
       // This also counts the usage of the previous attempt, which belongs to its own provider.
@@ -165,7 +165,7 @@ export function forwardTo(admitted: AdmittedList, forwarding: Forwarding, over: 
       measured?.ended();
       meter?.attempted(outcome.result, outcome);
     },
-    waited: (ms) => exchange.waited(ms),
+    waited: (ms) => exchange.addWaitMs(ms),
     holdMs: heartbeatMs === 0 ? 0 : Math.min(heartbeatMs, HEARTBEAT_MS),
     passesRedirects: ports.governing === undefined && answering === undefined,
     tracer: tracedAttempts({ report, target }, meter),
@@ -240,12 +240,12 @@ function candidateFor(admitted: Admitted, forwarding: Forwarding, client: Client
         : alias === undefined
           ? undefined
           : (body: Buffer) => namedAs(alias, body);
-      exchange.upstream.leftOut = leftOut(lost, translated !== undefined);
+      exchange.upstream.fidelityLosses = leftOut(lost, translated !== undefined);
       for (const { capability } of lost) ports.metrics.fidelityLost(provider.name, capability);
       if (translated !== undefined) {
         const { requestId } = exchange;
         const { reading } = translated;
-        const waited = (ms: number): void => exchange.waited(ms);
+        const waited = (ms: number): void => exchange.addWaitMs(ms);
         const { holding } = exchange;
         const began = asResponse && answering === undefined ? endsAs(exchange, dialect) : undefined;
         const options = {
@@ -283,7 +283,7 @@ function candidateFor(admitted: Admitted, forwarding: Forwarding, client: Client
       const passes = edits === undefined && extend === undefined && meter === undefined;
       const form = mapsErrors ? foldedForm(route) : undefined;
       const { holding } = exchange;
-      const waited = (ms: number): void => exchange.waited(ms);
+      const waited = (ms: number): void => exchange.addWaitMs(ms);
       const kept = form === undefined || streams ? to : folding(to, { form, holding, waited });
       return {
         request: prepared.request,

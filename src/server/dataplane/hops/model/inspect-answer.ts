@@ -73,8 +73,8 @@ class InspectedAnswer implements InspectedDownstream {
     this.#answer = new JudgedAnswer(options.guard, options.occasion, this.#leaving.signal);
   }
 
-  get gone(): boolean {
-    return this.#to.gone;
+  get isGone(): boolean {
+    return this.#to.isGone;
   }
 
   over(): Promise<void> | undefined {
@@ -347,7 +347,7 @@ class InspectedAnswer implements InspectedDownstream {
   #refuse(error: GatewayError): void {
     const stamp = this.#events?.stamp;
     this.#finish();
-    this.#exchange[this.#isEnded ? "endAs" : "cutOff"](error, stamp);
+    this.#exchange[this.#isEnded ? "endWithError" : "abortWithError"](error, stamp);
   }
 
   /** Fails an answer that cannot be read or exceeds the memory budget. */

@@ -52,7 +52,7 @@ const meterOf = (
     metrics: metrics.usage,
     spent: (provider, units) => statistics?.of(provider)?.spent(units),
     counted(usage) {
-      report.facts.used(usage);
+      report.facts.addUsage(usage);
       metrics.conventions.used(report.labels, usage);
     },
     account: use,

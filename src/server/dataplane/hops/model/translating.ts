@@ -110,8 +110,8 @@ class TranslatedAnswer implements Downstream {
     this.#held = new Gathering(options.holding, MAX_WHOLE_BYTES);
   }
 
-  get gone(): boolean {
-    return this.#to.gone;
+  get isGone(): boolean {
+    return this.#to.isGone;
   }
 
   onGone(listener: (() => void) | undefined): void {

@@ -69,11 +69,11 @@ const governing = {
   onWithdrawal: () => () => undefined,
   isRemoved: () => false,
   trail: {
-    decided(record: DecisionRecord) {
+    record(record: DecisionRecord) {
       if (isTrailFull) throw new GatewayError("audit_unavailable", "The audit queue is full.");
       records.push(record);
     },
-    notRecognised: () => undefined,
+    recordFailedAuthentication: () => undefined,
   },
 } as unknown as Governing;
 const origins = openOrigins();

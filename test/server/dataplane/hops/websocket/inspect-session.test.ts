@@ -56,7 +56,7 @@ function open(current: () => Guard | undefined = () => guard, path = "/v1/realti
     effective: { caller: ANONYMOUS, profile: { name: undefined }, variables: {} } as EffectiveProfile,
     guard: current,
     request: { requestId: "r", hop: "llm", route: route.name, to: "p", model: "m" },
-    sinks: { trail: { decided: (record) => records.push(record) }, metrics, log: nullLog },
+    sinks: { trail: { record: (record) => records.push(record) }, metrics, log: nullLog },
     held: {
       hold(bytes) {
         held += bytes;

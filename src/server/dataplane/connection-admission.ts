@@ -19,31 +19,35 @@ import type { Connections } from "./connections.ts";
 /** Minimum silence of an idle connection. A client that has just connected is likely to send soon. */
 const IDLE_MS = 1_000;
 /** Number of idle connections that are closed together, so that not every new connection searches all of them. */
-const LEAST_CLOSED = 8;
+const MIN_CLOSED = 8;
 const CHECK_MS = 100;
 const WAIT_MS = 10_000;
 /** Minimum interval between log lines. */
 const LOG_EVERY_MS = 10_000;
 const LINGER_MS = 500;
 
-interface RoomOptions {
+interface ConnectionAdmissionOptions {
   readonly connections: Pick<Connections, "closeIdle">;
   readonly log: Log;
   /** Whether a refusal can be sent in plain text; with TLS the connection is closed instead. */
   readonly isPlain: boolean;
 }
 
-interface Waiting {
+interface WaitingConnection {
   readonly socket: Socket;
   readonly since: number;
   readonly serve: () => void;
 }
 
 /** Returns a function that must be called with each new connection and the callback that serves it. */
-export function createRoom({ connections, log, isPlain }: RoomOptions): (socket: Socket, serve: () => void) => void {
+export function createConnectionAdmission({
+  connections,
+  log,
+  isPlain,
+}: ConnectionAdmissionOptions): (socket: Socket, serve: () => void) => void {
   recordBaselineDescriptors();
-  let waiting: Waiting[] = [];
-  let isLookDue = false;
+  let waiting: WaitingConnection[] = [];
+  let isCheckScheduled = false;
   let closed = 0;
   let refused = 0;
   let loggedAt = Number.NEGATIVE_INFINITY;
@@ -67,35 +71,35 @@ export function createRoom({ connections, log, isPlain }: RoomOptions): (socket:
     else socket.destroy();
   };
 
-  const makeRoom = (count: number): boolean => {
-    const made = connections.closeIdle(Math.max(count, LEAST_CLOSED), IDLE_MS);
-    closed += made;
-    return made > 0;
+  const closeIdle = (count: number): boolean => {
+    const closedCount = connections.closeIdle(Math.max(count, MIN_CLOSED), IDLE_MS);
+    closed += closedCount;
+    return closedCount > 0;
   };
 
-  const look = (): void => {
-    isLookDue = false;
+  const checkWaiting = (): void => {
+    isCheckScheduled = false;
     waiting = waiting.filter(({ socket }) => !socket.destroyed);
-    if (waiting.length > 0) makeRoom(waiting.length);
+    if (waiting.length > 0) closeIdle(waiting.length);
     const now = performance.now();
     const all = waiting;
     waiting = [];
     // Waiting connections already have their descriptors.
     let room = all.length === 0 ? 0 : countDescriptorsLeft() + all.length;
-    for (const one of all) {
+    for (const connection of all) {
       if (room > 0) {
         room -= 1;
-        one.serve();
-      } else if (now - one.since >= WAIT_MS) refuse(one.socket);
-      else waiting.push(one);
+        connection.serve();
+      } else if (now - connection.since >= WAIT_MS) refuse(connection.socket);
+      else waiting.push(connection);
     }
     logShortage();
-    if (waiting.length > 0) lookSoon();
+    if (waiting.length > 0) scheduleCheck();
   };
 
-  const lookSoon = (): void => {
-    if (!isLookDue) setTimeout(look, CHECK_MS);
-    isLookDue = true;
+  const scheduleCheck = (): void => {
+    if (!isCheckScheduled) setTimeout(checkWaiting, CHECK_MS);
+    isCheckScheduled = true;
   };
 
   return (socket, serve) => {
@@ -103,7 +107,7 @@ export function createRoom({ connections, log, isPlain }: RoomOptions): (socket:
       serve();
       return;
     }
-    if (waiting.length === 0 && makeRoom(1)) {
+    if (waiting.length === 0 && closeIdle(1)) {
       logShortage();
       serve();
       return;
@@ -112,7 +116,7 @@ export function createRoom({ connections, log, isPlain }: RoomOptions): (socket:
     if (waiting.length >= reservedDescriptors(descriptorLimit()) / 16) refuse(socket);
     else waiting.push({ socket, since: performance.now(), serve });
     logShortage();
-    lookSoon();
+    scheduleCheck();
   };
 }
 

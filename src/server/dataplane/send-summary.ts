@@ -7,11 +7,11 @@ import { FACT, type RecordedCaller, type RecordedRequest } from "../core/rehears
 import type { Snapshot } from "../snapshot/index.ts";
 import { DecisionTrace } from "./decision-trace.ts";
 import type { Ports } from "./ports.ts";
-import { type Ending, Facts, finishedOf } from "./request-summary.ts";
+import { type RequestEnd, RequestFacts, summarize } from "./request-summary.ts";
 
 /** Reports the end of a request. Must be called once, at the very end. */
-export function tellEnd(facts: Facts, ending: Ending, { finished, decisions }: Sinks): void {
-  finished?.finished(finishedOf(facts, ending));
+export function sendSummary(facts: RequestFacts, ending: RequestEnd, { finished, decisions }: Sinks): void {
+  finished?.finished(summarize(facts, ending));
   const { trace } = facts;
   if (trace === undefined || decisions === undefined) return;
   const request = recordedRequest(facts, trace, ending);
@@ -21,8 +21,8 @@ export function tellEnd(facts: Facts, ending: Ending, { finished, decisions }: S
 type Sinks = Pick<Ports, "finished" | "decisions">;
 
 /** Returns the facts of a request that begins. */
-export function beginFacts({ decisions }: Sinks, { digest }: Pick<Snapshot, "digest">): Facts {
-  const facts = new Facts();
+export function createFacts({ decisions }: Sinks, { digest }: Pick<Snapshot, "digest">): RequestFacts {
+  const facts = new RequestFacts();
   if (decisions !== undefined) facts.trace = new DecisionTrace(digest);
   return facts;
 }
@@ -31,7 +31,7 @@ export function beginFacts({ decisions }: Sinks, { digest }: Pick<Snapshot, "dig
  * Returns the record for rehearsals, or `undefined` if nothing was decided: the gateway answered by itself, or the client left
  * early.
  */
-function recordedRequest(facts: Facts, trace: DecisionTrace, ending: Ending): RecordedRequest | undefined {
+function recordedRequest(facts: RequestFacts, trace: DecisionTrace, ending: RequestEnd): RecordedRequest | undefined {
   const { refusedBy, hop } = facts;
   if (ending.code === "" && (trace.facts & FACT.isAdmitted) === 0) return undefined;
   const { place, charge } = trace;
@@ -68,7 +68,7 @@ function recordedRequest(facts: Facts, trace: DecisionTrace, ending: Ending): Re
   };
 }
 
-function causeText({ refusedBy, allowedBy }: Facts): string {
+function causeText({ refusedBy, allowedBy }: RequestFacts): string {
   if (refusedBy !== undefined) return `${refusedBy.kind} ${refusedBy.name}`;
   return allowedBy === undefined ? "" : `rule ${allowedBy}`;
 }
