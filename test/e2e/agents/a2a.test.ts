@@ -21,6 +21,7 @@ const { node, gateway } = await startGoverned(file, {
   deployment: {
     a2a: [
       { name: "helper", url: `${upstream.url}/rpc?v=1`, api_key: AGENT_KEY, cost_per_call: 5 },
+      { name: "keyless", url: `${upstream.url}/rpc` },
       { name: "gone", url: "http://127.0.0.1:9/rpc" },
     ],
     budgets: [{ name: "few", limit: 12, shared: true }],
@@ -297,6 +298,9 @@ test("an agent that speaks 0.3 is refused, and a rejected agent credential is re
   upstream.script = (socket) => reply(socket, { status: 401, headers: ["www-authenticate: Bearer"], body: "{}" });
   const unaccepted = await call();
   assert.deepEqual([unaccepted.status, unaccepted.headers.get("www-authenticate")], [502, null]);
+  const keyless = await call({ path: "/a2a/keyless" });
+  assert.deepEqual([keyless.status, codeOf(keyless)], [502, "upstream_invalid"], keyless.text);
+  assert.match(keyless.text, /Agent keyless requires a credential, and none is configured for it/);
 });
 
 test("errors of the agent are returned unchanged", async () => {

@@ -222,6 +222,19 @@ test("one upstream request serves all concurrent and later readers, and a client
   assert.equal((await get("nobody")).status, 404);
 });
 
+test("a card that is asked for without an agent's name, or at the path of older revisions, is answered with the right path", async () => {
+  for (const path of [
+    "/a2a/.well-known/agent-card.json",
+    "/a2a/.well-known/agent.json",
+    "/a2a/later/.well-known/agent.json",
+  ]) {
+    const answer = await fetch(gateway.url + path);
+    const text = await answer.text();
+    assert.equal(answer.status, 404, text);
+    assert.match(text, /`\/a2a\/NAME\/.well-known\/agent-card.json`; give the client `\/a2a\/NAME\/`/, path);
+  }
+});
+
 test("each node signs for itself, and all nodes agree on whether a card changed", async (t) => {
   const { nodes } = await startGoverned(t, {
     ids: ["n1", "n2"],

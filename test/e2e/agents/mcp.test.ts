@@ -29,6 +29,7 @@ const { node, gateway } = await startGoverned(file, {
         cost_per_call: 5,
         registry: { name: "com.example/tools", description: "Tools." },
       },
+      { name: "keyless", url: `${upstream.url}/mcp` },
       { name: "gone", url: "http://127.0.0.1:9/rpc" },
     ],
     budgets: [{ name: "few", limit: 12, shared: true }],
@@ -311,6 +312,9 @@ test("servers and clients of old revisions are refused, and a rejected server cr
   const unaccepted = await call();
   assert.equal(unaccepted.status, 502);
   assert.equal(unaccepted.headers.get("www-authenticate"), null);
+  const keyless = await call({ path: "/mcp/keyless" });
+  assert.deepEqual([keyless.status, keyless.body.error?.data?.code], [502, "upstream_invalid"], keyless.text);
+  assert.match(keyless.text, /MCP server keyless requires a credential, and none is configured for it/);
   const initialize = await call({
     body: '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}',
     headers: { "mcp-protocol-version": "2025-11-25" },

@@ -6,6 +6,7 @@ import { createHash } from "node:crypto";
 import { FlattenedSign } from "jose";
 import { GatewayError } from "../../../base/index.ts";
 import { type CardTerms, cardPayloads } from "../../core/agents/index.ts";
+import { wrongPathMessage } from "../../core/dialects/index.ts";
 import type { CardKey, Snapshot } from "../../snapshot/index.ts";
 import type { Fronted } from "../../upstream/index.ts";
 import type { AgentPlace } from "../hops/agents/place.ts";
@@ -14,6 +15,8 @@ import type { Ports } from "../ports.ts";
 import type { Projected } from "./own-cards.ts";
 
 export const CARD_KEYS_PATH = "/.well-known/a2a-jwks.json";
+/** Path that stands for all card paths without the name of an agent. */
+const NAMELESS_CARD = "/a2a/.well-known/agent-card.json";
 
 /** Value of `cache-control` for cards and for the keys that sign them. */
 export const CARD_CACHE_CONTROL = "public, max-age=300";
@@ -30,7 +33,7 @@ export const CARD_HEADERS: readonly string[] = [
 
 /** Returns the card. Rejects with the refusal to send. */
 export async function cardDocument(
-  { fronted }: AgentPlace,
+  { fronted, asked }: AgentPlace,
   { governance: { auth, publicUrl }, cardKeys: { keys } }: Snapshot,
   method: string,
   { ownCards, governing }: Ports,
@@ -39,6 +42,7 @@ export async function cardDocument(
   if (method !== "GET" && method !== "HEAD") {
     throw new GatewayError("method_not_allowed", "An agent card can only be read, with GET or HEAD.");
   }
+  if (asked === "") throw new GatewayError("not_found", wrongPathMessage(method, NAMELESS_CARD));
   if (fronted === undefined) throw new GatewayError("not_found", "No agent of this name is configured.");
   if (publicUrl === undefined) {
     const message = "The address of this agent is unknown: the deployment document has no `public_url`.";

@@ -48,6 +48,11 @@ const ADVICE: readonly Advice[] = [
     path: /^\/\.well-known\/agent(?:-card)?\.json$/,
     text: "the card of an agent is at `/a2a/NAME/.well-known/agent-card.json`",
   },
+  {
+    // A path without the agent's name comes from a client that resolved it against an address without the last slash.
+    path: /^\/a2a\/(?:.*\/)?\.well-known\/agent(?:-card)?\.json$/,
+    text: "the card of an agent is at `/a2a/NAME/.well-known/agent-card.json`; give the client `/a2a/NAME/`, with the last slash",
+  },
   { path: /^\/(?:registry(?:\/|$)|v0(?:\.1)?\/servers)/, text: "the registry is at `/registry/v0.1/servers`" },
   {
     path: /^\/(?:healthz?|livez|readyz|ready|ping|metrics)\/?$/,

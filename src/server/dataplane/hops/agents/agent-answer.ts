@@ -13,7 +13,7 @@ import { Gathering, readingBytes } from "../../../memory/index.ts";
 import { type Downstream, headerValue } from "../../../upstream/index.ts";
 import type { Exchange } from "../../exchange.ts";
 import { type AgentCall, nounOf } from "./agent-call.ts";
-import { kept, OVERSIZE, ofLength, repeats, textOf, undecodable } from "./answer-wire.ts";
+import { kept, OVERSIZE, ofLength, repeats, textOf, unauthorized, undecodable } from "./answer-wire.ts";
 
 interface AnswerTerms {
   readonly exchange: Pick<Exchange, "holding" | "abortWithError" | "upstream">;
@@ -96,8 +96,8 @@ export class AgentAnswer implements Downstream {
     const { call } = this.#terms;
     const { noun } = nounOf(call);
     this.#hasSession = call.fronted.kind === "mcp" && headerValue(headers, "mcp-session-id") !== undefined;
-    if (status === 401 && call.fronted.channel.credential !== undefined) {
-      this.#refuse(new GatewayError("upstream_invalid", `${noun} does not accept the gateway's credential.`));
+    if (status === 401) {
+      this.#refuse(unauthorized(noun, call.fronted.channel.credential !== undefined));
       return;
     }
     this.#head = { status, statusText, headers: kept(headers) };

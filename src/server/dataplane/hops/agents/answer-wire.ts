@@ -56,3 +56,11 @@ export const OVERSIZE = new GatewayError("guardrail_denied", "The answer is long
  */
 export const undecodable = (cause: GatewayError): GatewayError =>
   new GatewayError("upstream_invalid", "The answer cannot be decompressed within the limits.", { cause });
+
+/** Returns the error for a 401 of a server or agent. It is not about the client's credential, which is not forwarded. */
+export function unauthorized(noun: string, hasCredential: boolean): GatewayError {
+  const reason = hasCredential
+    ? "does not accept the gateway's credential"
+    : "requires a credential, and none is configured for it";
+  return new GatewayError("upstream_invalid", `${noun} ${reason}.`);
+}

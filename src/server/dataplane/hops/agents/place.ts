@@ -6,7 +6,7 @@ export interface AgentPlace {
   readonly kind: FrontedKind;
   /** Server or agent; `undefined` if the name is not configured. Only authenticated callers get an answer that says so. */
   readonly fronted: Fronted | undefined;
-  /** Decoded name from the path. */
+  /** Decoded name from the path; empty if the path is not that of a server or agent, or of its card. */
   readonly asked: string;
   /** Requested resource. `card`: the card of an agent, which needs no credential. */
   readonly wants: "call" | "card";
@@ -18,6 +18,8 @@ export interface AgentPlace {
 const KIND = /^\/(mcp|a2a)(?:[/?]|$)/;
 
 const CARD = "/.well-known/agent-card.json";
+/** Path of the card in older revisions of A2A, which are not served. */
+const OLD_CARD = "/.well-known/agent.json";
 
 /** Returns the server or agent that the path names, or `undefined` for a path of neither kind. */
 export function agentPlace(url: string, fronted: FrontedSnapshot): AgentPlace | undefined {
@@ -27,6 +29,7 @@ export function agentPlace(url: string, fronted: FrontedSnapshot): AgentPlace | 
   const mark = url.indexOf("?");
   const path = mark < 0 ? url : url.slice(0, mark);
   const query = mark < 0 ? "" : url.slice(mark + 1);
+  if (kind === "a2a" && path.endsWith(OLD_CARD)) return { kind, fronted: undefined, asked: "", wants: "card", query };
   const isCard = kind === "a2a" && path.endsWith(CARD);
   const name = path.slice(kind.length + 2, isCard ? -CARD.length : undefined).replace(/\/$/, "");
   const asked = decoded(name);

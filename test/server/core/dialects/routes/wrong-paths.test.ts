@@ -48,6 +48,8 @@ const ROWS: readonly (readonly [path: string, told: string, method?: string])[] 
   ["/a2a", "an agent is at `/a2a/NAME`"],
   ["/.well-known/agent-card.json", "the card of an agent is at `/a2a/NAME/.well-known/agent-card.json`", "GET"],
   ["/.well-known/agent.json", "the card of an agent is at `/a2a/NAME/.well-known/agent-card.json`", "GET"],
+  ["/a2a/.well-known/agent-card.json", "give the client `/a2a/NAME/`, with the last slash", "GET"],
+  ["/a2a/helper/.well-known/agent.json", "the card of an agent is at `/a2a/NAME/.well-known/agent-card.json`", "GET"],
   ["/v0/servers", "the registry is at `/registry/v0.1/servers`", "GET"],
   ["/health", "`/healthz`, `/readyz` and `/metrics` are on the listener of `metrics_listen`", "GET"],
   ["/v1/organization/usage", "a provider's administration API is not served", "GET"],
