@@ -121,7 +121,10 @@ export interface Sources {
     write: WriteOptions,
   ): Promise<SourceOutcome<SourceChange>>;
   /** Compiles a document and compares it with the one in force. Writes nothing. */
-  dryRun(change: DocumentWrite, signal: AbortSignal): Promise<SourceOutcome<SourceChange>>;
+  dryRun(
+    change: DocumentWrite & { readonly isRollback?: boolean },
+    signal: AbortSignal,
+  ): Promise<SourceOutcome<SourceChange>>;
   /** Deletes a source. Resolves with false if there is no such source. */
   delete(name: string, ifRevision: number | undefined, write: WriteOptions): Promise<SourceOutcome<boolean>>;
   config(): Configuration;

@@ -212,6 +212,7 @@ describe("deployment configured by a file", { concurrency: 2 }, () => {
       () => node.client.call("put_source", { params: { name: "other" }, body: "{}", query: { dry_run: true } }),
       () => node.client.call("delete_source", { params }),
       () => node.client.call("rollback_source", { params, body: { revision: 1 } }),
+      () => node.client.call("rollback_source", { params, body: { revision: 1 }, query: { dry_run: true } }),
     ]) {
       const refusal = await refusalOf(call());
       assert.deepEqual([refusal.status, refusal.code], [409, "conflict"]);
@@ -219,6 +220,30 @@ describe("deployment configured by a file", { concurrency: 2 }, () => {
     }
     const { document } = await node.client.call("get_source", { params });
     assert.deepEqual(JSON.parse(document), one(upstream));
+  });
+
+  test("a dry run shows what an edited copy of the file would change, and why a broken one would be refused", async (t) => {
+    const [first, second] = await Promise.all([named(t, "first"), named(t, "second")]);
+    const node = await createOne(t, { deployment: one(first) });
+    await node.start();
+    const tryDocument = (document: unknown) =>
+      node.client.call("put_source", {
+        params: { name: "default" },
+        query: { dry_run: true },
+        body: JSON.stringify(document),
+      });
+    assert.deepEqual(await tryDocument(one(first)).then(({ changed, revision }) => [changed, revision]), [false, 1]);
+    const edited = await tryDocument(one(second));
+    assert.equal(edited.changed, true);
+    assert.ok(edited.differences.some(({ path }) => path.startsWith("providers.")));
+    const refusal = await refusalOf(tryDocument({ ...one(second), default_provider: "on" }));
+    assert.deepEqual([refusal.status, refusal.code], [422, "refused"]);
+    assert.match(refusal.message, /^The document is refused: default_provider: .*; did you mean ".+"\?$/);
+    const { items } = await node.client.call("list_sources");
+    assert.deepEqual(
+      items.map(({ name, revision, writer, state }) => [name, revision, writer, state]),
+      defaultAt(1),
+    );
   });
 
   test("an unusable key file or previous secret ends the start with 10 before anything is created", async (t) => {

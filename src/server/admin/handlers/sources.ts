@@ -54,11 +54,9 @@ function mayRehearse(isDryRun: boolean | undefined, may: Call<"put_source">["may
 export function done<T>(outcome: SourceOutcome<T>): T {
   if (outcome.kind === "done") return outcome.value;
   const [first, ...more] = outcome.problems;
-  throw refusal(
-    "refused",
-    `The document is refused: ${problemText(first)}${more.length > 0 ? ` (and ${more.length} more)` : ""}.`,
-    [...outcome.problems],
-  );
+  const message = `The document is refused: ${problemText(first)}${more.length > 0 ? ` (and ${more.length} more)` : ""}`;
+  // A problem may end with a question, such as `did you mean "a"?`.
+  throw refusal("refused", message.endsWith("?") ? message : `${message}.`, [...outcome.problems]);
 }
 
 const problemText = (problem: SourceProblem | undefined): string =>
@@ -119,7 +117,7 @@ export const sourceHandlers: Pick<
     const { sources } = ports;
     const value = done(
       query.dry_run === true
-        ? await sources.dryRun({ name, document, ifRevision }, signal)
+        ? await sources.dryRun({ name, document, ifRevision, isRollback: true }, signal)
         : await sources.rollback({ name, to: revision, ifRevision }, write),
     );
     return { value, revision: value.revision };

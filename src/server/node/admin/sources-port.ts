@@ -31,10 +31,14 @@ const DRY_RUN_WAIT_MS = 15_000;
 export function sourcesPort(cluster: Cluster, configuration: Configuration): Sources {
   const { view } = cluster;
 
-  /** Refuses API writes if a file is the writer, also while it waits to become the first source. */
-  const refuseFileOwned = (): void => {
+  /** Returns whether a file is the only writer, also while it waits to become the first source. */
+  const isFileOwned = (): boolean => {
     const waits = configuration.documentPath() !== undefined && configuration.stored().length === 0;
-    if (view.get(deployModeKey) === undefined && !waits) return;
+    return view.get(deployModeKey) !== undefined || waits;
+  };
+
+  const refuseFileOwned = (): void => {
+    if (!isFileOwned()) return;
     throw refusal(
       "conflict",
       "The configuration comes from the deployment document that `deployment` of the node file names: edit that file and reload it.",
@@ -76,7 +80,7 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
         text: configuration.textOf(row.name, row.revision) ?? "",
         isFromApi: row.writer === "api",
       })),
-    ...(text === undefined ? [] : [{ name, text, isFromApi: true }]),
+    ...(text === undefined ? [] : [{ name, text, isFromApi: !isFileOwned() }]),
   ];
 
   /** Returns what the write would change; `refused` if the result would not compile. */
@@ -178,9 +182,10 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
         return { kind: "done", value: changeAnswer(name, revision, changed, change) };
       }),
     // Dry runs queue with the writes: a compile blocks the thread, so only one runs at a time.
-    dryRun: ({ name, document, ifRevision }, signal) =>
+    dryRun: ({ name, document, ifRevision, isRollback = false }, signal) =>
       oneByOne({ timeoutMs: DRY_RUN_WAIT_MS, signal }, async () => {
-        refuseFileOwned();
+        // An edited copy of the file may be tried before it replaces the file.
+        if (isRollback || name !== FILE_SOURCE) refuseFileOwned();
         refuseStale(name, ifRevision);
         const { change } = await judge(name, document);
         if (change.kind === "refused") return refused(change.problems);
