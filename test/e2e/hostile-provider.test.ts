@@ -93,6 +93,32 @@ for (const [what, script] of Object.entries(CUTS)) {
   });
 }
 
+test("of an answer that was held back until it broke off, the client gets as much as there was", async (t) => {
+  const node = await startWithFiles(t, { providers: [{ name: "broken", dialect: "compat", base_url: upstream.url }] });
+  for (const [what, script] of Object.entries(CUTS)) {
+    upstream.script = script;
+    const client = await rawClient(t, node.port);
+    client.send(post(CHAT, SOUND));
+    await within(`the end of the connection: ${what}`, client.closed);
+    const received = client.received().toString("latin1");
+    assert.match(received, /^HTTP\/1\.1 200 OK\r\n.*x-gateway-request-id: .*\r\n\r\n.*\{"half/s, what);
+    assert.ok(!received.includes("\r\n0\r\n"), what);
+  }
+});
+
+test("a server of another protocol is noticed by its first bytes, though it keeps the connection open", async () => {
+  for (const greeting of [
+    "SSH-2.0-OpenSSH_9.2\r\n",
+    "-ERR unknown command\r\n",
+    "220 mail ready\r\n",
+    "\x15\x03\x01",
+  ]) {
+    upstream.script = (socket) => socket.write(Buffer.from(greeting, "latin1"));
+    const answer = await ask();
+    assert.deepEqual([answer.status, codeOf(answer)], [502, "upstream_invalid"], greeting);
+  }
+});
+
 test("an event stream that breaks off ends with an error event of the caller's dialect and no end marker", async () => {
   const first = 'data: {"choices":[{"delta":{"content":"a"}}]}\n\n';
   upstream.script = (socket) => {

@@ -228,6 +228,14 @@ test("a client that expects 100 Continue gets it and is answered", async () => {
   assert.ok(headers !== undefined && !headers.includes("expect"));
 });
 
+test("an unknown expectation is ignored, and its answer has an id like every other", async () => {
+  const answer = await exchange(file, gateway.port, post(CHAT, SOUND, ["Expect: 200-maybe"]));
+  assert.equal(answer.status, 200);
+  assert.notEqual(headerOf(answer, "x-gateway-request-id"), undefined);
+  const headers = upstream.requests.at(-1)?.headers.map(([name]) => name.toLowerCase());
+  assert.ok(headers !== undefined && !headers.includes("expect"));
+});
+
 test("pipelined requests are answered in order, each once", async () => {
   const client = await rawClient(file, gateway.port);
   upstream.script = (socket, { body }) => reply(socket, { body });

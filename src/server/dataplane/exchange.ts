@@ -25,6 +25,9 @@ import { brokenOff, faultOf } from "./upstream-faults.ts";
 /** Status that is recorded for a client that left, as in nginx. It is never sent. */
 const CLIENT_GONE = 499;
 
+/** Maximum time in milliseconds that a client may take to receive what was written of an answer that broke off. */
+const LINGER_MS = 5_000;
+
 const NO_LOSSES: readonly Loss[] = [];
 const NO_HEADERS: readonly string[] = [];
 
@@ -172,7 +175,23 @@ export class Exchange implements Downstream {
     if (error.by !== undefined) this.report.recordRefusal(error);
     if (this.#isEventStream) this.#writer.release();
     if (this.#isEventStream) this.#response.end(`\n\n${this.form.event(error, this.requestId, stamp)}`);
-    else this.#response.destroy(); // without a last chunk, the client knows that the answer is incomplete
+    else this.#close();
+  }
+
+  /**
+   * Closes the connection in the middle of an answer, after the bytes that were written. Without its last chunk or the rest of its
+   * declared length, the client knows that the answer is incomplete.
+   */
+  #close(): void {
+    this.#writer.flush();
+    const { socket } = this.#response;
+    if (socket === null) {
+      this.#response.destroy();
+      return;
+    }
+    socket.destroySoon();
+    const timer = setTimeout(() => socket.destroy(), LINGER_MS);
+    socket.once("close", () => clearTimeout(timer));
   }
 
   /** Closes the connection after this answer (RFC 9112, section 9.6). Has no effect once the answer has begun. */
@@ -254,7 +273,7 @@ export class Exchange implements Downstream {
       });
     }
     if (this.#writer.hasBegun) {
-      this.#response.destroy();
+      this.#close();
       return;
     }
     const { report, form } = this;

@@ -125,6 +125,10 @@ export async function listen(source: string | ConnectionSource, ports: Ports, tl
   app.server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
     app.server.emit("request", request, response);
   });
+  // Without this listener Node would answer 417 by itself. Unknown expectations may be ignored (RFC 9110, section 10.1.1).
+  app.server.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) => {
+    app.server.emit("request", request, response);
+  });
   app.server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     if (connections.hasUnansweredRequest(socket)) {
       socket.destroy();

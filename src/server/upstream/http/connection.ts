@@ -13,6 +13,7 @@ export const MAX_HEAD_BYTES = 64 << 10;
 /** Maximum size at which head and body are sent in one write, in bytes. */
 const MAX_JOINED_BYTES = 16 << 10;
 
+const START_OF_HEAD = "HTTP/1.";
 const END_OF_HEAD = "\r\n\r\n";
 const LF = 0x0a;
 const CR = 0x0d;
@@ -179,6 +180,7 @@ export class Connection implements Sending {
     const end = all.indexOf(END_OF_HEAD, Math.max(0, before.length - END_OF_HEAD.length + 1), "latin1");
     if (end < 0) {
       if (all.length >= room) throw malformed("its head is too long");
+      refuseOtherProtocol(all);
       refuseBareLineEnd(all, before.length);
       this.#partial = before.length === 0 ? Buffer.from(all) : all;
       return bytes.length;
@@ -305,6 +307,12 @@ export class Connection implements Sending {
 }
 
 const NOTHING = Buffer.alloc(0);
+
+/** Throws if the answer of another protocol begins, whose server may keep the connection open without an end of a head. */
+function refuseOtherProtocol(bytes: Buffer): void {
+  const start = bytes.toString("latin1", 0, START_OF_HEAD.length);
+  if (!START_OF_HEAD.startsWith(start)) throw malformed("its first line");
+}
 
 /** Converts a request to absolute form (RFC 9112, section 3.2.2). `text`: head of a request in origin form. */
 function absoluteForm(text: string, { proxy, origin }: Forwarding): string {

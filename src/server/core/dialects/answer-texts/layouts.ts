@@ -42,10 +42,30 @@ export function isPiece(as: Walk["as"], path: string): boolean {
 }
 
 /**
- * Returns the layout of an event. `places` has the index of each item in the answer by the item's id, for items that an
+ * Returns the layout of an event with the name `event`. Clients stop reading at an error, so it ends every text. `places` has the index of each item in the answer by the item's id, for items that an
  * earlier event named.
  */
-export function layoutOf(dialect: Dialect, text: string, root: Placed, places: Map<string, number>): Layout {
+export function layoutOf(
+  dialect: Dialect,
+  event: string,
+  text: string,
+  root: Placed,
+  places: Map<string, number>,
+): Layout {
+  const layout = layoutWithin(dialect, text, root, places);
+  return event === "error" || hasError(root) ? { ...layout, ends: EVERYTHING } : layout;
+}
+
+/** Returns whether the event has a member `error` that clients take for an error. Other chunks may have an empty one. */
+function hasError(root: Placed): boolean {
+  const error = memberOf(root, "error");
+  if (error?.kind === "object") return error.members.length > 0;
+  return error?.kind === "string" && error.end - error.start > EMPTY_STRING.length;
+}
+
+const EMPTY_STRING = '""';
+
+function layoutWithin(dialect: Dialect, text: string, root: Placed, places: Map<string, number>): Layout {
   const type = stringIn(text, memberOf(root, "type")) ?? "";
   if (dialect === "messages") return messagesLayout(type, text, root);
   if (type !== "" && memberOf(root, "choices") === undefined) return typedLayout(type, text, root, places);

@@ -282,7 +282,7 @@ class Stream implements StreamTexts {
   }
 
   #readTree(event: SseEvent, data: string, root: Placed): Reading {
-    const layout = layoutOf(this.#dialect, data, root, this.#items);
+    const layout = layoutOf(this.#dialect, event.event, data, root, this.#items);
     if (this.#dialect === "compat") this.#noteChunk(data, root);
     if (layout.type === "response.created") this.#begun ??= data;
     const spots: Spot[] = [];
