@@ -20,9 +20,9 @@ export type AuthFailure = AuditEvent["data"];
 
 export interface FailureSampler {
   /** Counts a failure, and records it if the rate allows. Never throws. */
-  failed(data: AuthFailure): void;
+  record(data: AuthFailure): void;
   /** Counts failures that were sampled elsewhere. */
-  more(data: AuthFailure, count: number): void;
+  countUnsampled(data: AuthFailure, count: number): void;
 }
 
 /** Creates a sampler. `now` returns milliseconds of any clock. */
@@ -42,11 +42,11 @@ export function createFailureSampler(options: {
   let suppressed = 0;
 
   return {
-    more(data, count) {
+    countUnsampled(data, count) {
       total.with(label(data["plane"]), label(data["fault"])).inc(count);
       suppressed += count;
     },
-    failed(data) {
+    record(data) {
       total.with(label(data["plane"]), label(data["fault"])).inc();
       const current = Math.floor(now() / 1_000);
       if (current !== second) {

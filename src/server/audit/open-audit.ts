@@ -212,8 +212,8 @@ export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> 
       return {
         port: port1,
         queue: queue.memory,
-        recorded: (event) => metrics.records[event].inc(),
-        failed: (error) => fail(new AuditError("worker", `records of workers are not taken: ${textOf(error)}`)),
+        countRecord: (event) => metrics.records[event].inc(),
+        fail: (error) => fail(new AuditError("worker", `records of workers are not taken: ${textOf(error)}`)),
       };
     },
     recent: (limit, event) => recent.last(limit, event),

@@ -46,27 +46,27 @@ export function openQueue(memory = new SharedArrayBuffer(8)): AuditQueue {
 /** Queue space lent to another process of this node, which creates its records before they arrive here. */
 interface AuditCredit {
   /** Lends `bytes` of space. Returns false if there is too little. */
-  lend(bytes: number): boolean;
+  grant(bytes: number): boolean;
   /** Notes that a record arrived whose space was lent. */
-  used(bytes: number): void;
+  consume(bytes: number): void;
   /** Releases space that was lent and not used. */
   close(): void;
 }
 
 export function openCredit(queue: AuditQueue): AuditCredit {
-  let lent = 0;
+  let outstandingBytes = 0;
   return {
-    lend(bytes) {
+    grant(bytes) {
       if (!queue.admit(bytes)) return false;
-      lent += bytes;
+      outstandingBytes += bytes;
       return true;
     },
-    used(bytes) {
-      lent -= bytes;
+    consume(bytes) {
+      outstandingBytes -= bytes;
     },
     close() {
-      queue.release(lent);
-      lent = 0;
+      queue.release(outstandingBytes);
+      outstandingBytes = 0;
     },
   };
 }

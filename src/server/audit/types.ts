@@ -83,9 +83,9 @@ export interface AuditFeed {
   /** Memory of the queue for `openQueue`. The thread must reserve space before it posts a record. */
   readonly queue: SharedArrayBuffer;
   /** Counts a record that was posted. */
-  recorded(event: AuditEventName): void;
+  countRecord(event: AuditEventName): void;
   /** Ends the trail because the thread failed. */
-  failed(error: unknown): void;
+  fail(error: unknown): void;
 }
 
 export interface FedRecords {

@@ -10,29 +10,29 @@ import { constants, type Http2Session } from "node:http2";
  * Number of streams after which a connection is replaced. It is far below 1,000, to leave room for streams that begin before the
  * peer has read the GOAWAY.
  */
-const MOST_STREAMS = 400;
+const MAX_STREAMS_BEFORE_GOAWAY = 400;
 
 /**
  * Time that the peer has to read the GOAWAY before the connection closes, in milliseconds. The next constant is the maximum
  * number of streams of a peer that ignores it.
  */
 const GRACE_MS = 5_000;
-const MOST_STREAMS_AFTER_ALL = 1_000;
+const MAX_STREAMS = 1_000;
 
 /** Highest stream id, which the GOAWAY contains so that all streams on their way are still accepted. */
-const ANY_STREAM = 2 ** 31 - 1;
+const MAX_STREAM_ID = 2 ** 31 - 1;
 
 type Session = Pick<Http2Session, "goaway" | "close" | "once">;
 
 /** Returns a function that must be called for each stream that begins. */
 export function createConnectionRecycling(): (session: Session) => void {
-  const begun = new WeakMap<Session, number>();
+  const streamCounts = new WeakMap<Session, number>();
   return (session) => {
-    const streams = (begun.get(session) ?? 0) + 1;
-    begun.set(session, streams);
-    if (streams === MOST_STREAMS_AFTER_ALL) session.close();
-    if (streams !== MOST_STREAMS) return;
-    session.goaway(constants.NGHTTP2_NO_ERROR, ANY_STREAM);
+    const streams = (streamCounts.get(session) ?? 0) + 1;
+    streamCounts.set(session, streams);
+    if (streams === MAX_STREAMS) session.close();
+    if (streams !== MAX_STREAMS_BEFORE_GOAWAY) return;
+    session.goaway(constants.NGHTTP2_NO_ERROR, MAX_STREAM_ID);
     const closing = setTimeout(() => session.close(), GRACE_MS).unref();
     session.once("close", () => clearTimeout(closing));
   };

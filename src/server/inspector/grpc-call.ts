@@ -7,8 +7,8 @@ export type Call = ServerDuplexStream<ProcessingRequest__Output, ProcessingRespo
 
 interface GrpcCall {
   readonly isOver: () => boolean;
-  /** Sends a message. `onLeft` is called when it was written to the connection. */
-  readonly send: (message: ProcessingResponse, onLeft?: () => void) => void;
+  /** Sends a message. `onWritten` is called when it was written to the connection. */
+  readonly send: (message: ProcessingResponse, onWritten?: () => void) => void;
   /** Ends the call with status OK. Sent messages are still delivered. */
   readonly finish: () => void;
   /** Ends the call with an error. `code`: a gRPC status. */
@@ -18,49 +18,49 @@ interface GrpcCall {
 }
 
 /** Callbacks for the end of a call. Each is called once, in this order. */
-interface CallEnds {
+interface CallHandlers {
   /** Called when nothing more can be sent, however the call ended. */
-  readonly over: () => void;
+  readonly onOver: () => void;
   /** Called when all messages were delivered or dropped. */
-  readonly gone: () => void;
+  readonly onDelivered: () => void;
 }
 
-export function openGrpcCall(call: Call, ends: CallEnds): GrpcCall {
+export function openGrpcCall(call: Call, handlers: CallHandlers): GrpcCall {
   let isOver = false;
   call.on("error", () => undefined);
   call.on("cancelled", () => {
-    over();
-    ends.gone();
+    markOver();
+    handlers.onDelivered();
   });
   call.on("drain", () => call.resume());
   return {
     isOver: () => isOver,
-    send(message, onLeft) {
-      if (!call.write(message, onLeft)) call.pause();
+    send(message, onWritten) {
+      if (!call.write(message, onWritten)) call.pause();
     },
     finish() {
-      if (over()) call.end();
+      if (markOver()) call.end();
     },
     fail(code, details) {
-      if (over()) call.emit("error", { code, details });
+      if (markOver()) call.emit("error", { code, details });
     },
     reset() {
-      over();
+      markOver();
       streamOf(call)?.close(constants.NGHTTP2_CANCEL);
     },
   };
 
-  function over(): boolean {
+  function markOver(): boolean {
     if (isOver) return false;
     isOver = true;
-    ends.over();
+    handlers.onOver();
     return true;
   }
 }
 
-interface MadeOf {
+interface CallInternals {
   readonly call?: { readonly stream?: ServerHttp2Stream };
 }
 
 /** Returns the HTTP/2 stream below the call. gRPC's own interface can neither reset a stream nor name its connection. */
-export const streamOf = (call: Call): ServerHttp2Stream | undefined => (call as unknown as MadeOf).call?.stream;
+export const streamOf = (call: Call): ServerHttp2Stream | undefined => (call as unknown as CallInternals).call?.stream;

@@ -2,7 +2,7 @@
 import type { ServerUnaryCall, ServerWritableStream, sendUnaryData, UntypedServiceImplementation } from "@grpc/grpc-js";
 import type { Grpc } from "../ext-proc/index.ts";
 
-interface Asked {
+interface HealthRequest {
   readonly service?: string;
 }
 interface HealthAnswer {
@@ -37,31 +37,31 @@ interface Health {
 export async function createHealth(grpc: Grpc): Promise<Health> {
   const { fromJSON } = await import("@grpc/proto-loader");
   const path = ["grpc", "health", "v1"];
-  const named = path.reduceRight<object>((nested, name) => ({ nested: { [name]: nested } }), {
+  const serviceDefinition = path.reduceRight<object>((nested, name) => ({ nested: { [name]: nested } }), {
     nested: { ...MESSAGES, Health: { methods: METHODS } },
   });
-  const definition = fromJSON(named)["grpc.health.v1.Health"];
+  const definition = fromJSON(serviceDefinition)["grpc.health.v1.Health"];
   let isServing = true;
-  const watching = new Set<ServerWritableStream<Asked, HealthAnswer>>();
+  const watchers = new Set<ServerWritableStream<HealthRequest, HealthAnswer>>();
   const statusNow = (): number => (isServing ? SERVING : NOT_SERVING);
   const implementation = {
     Check(
-      { request: { service = "" } }: ServerUnaryCall<Asked, HealthAnswer>,
+      { request: { service = "" } }: ServerUnaryCall<HealthRequest, HealthAnswer>,
       answer: sendUnaryData<HealthAnswer>,
     ): void {
       if (SERVICES.has(service)) answer(null, { status: statusNow() });
       else answer({ code: grpc.status.NOT_FOUND, details: "no such service" });
     },
-    Watch(call: ServerWritableStream<Asked, HealthAnswer>): void {
+    Watch(call: ServerWritableStream<HealthRequest, HealthAnswer>): void {
       call.on("error", () => undefined);
-      if (watching.size >= MAX_WATCHERS) {
+      if (watchers.size >= MAX_WATCHERS) {
         call.emit("error", { code: grpc.status.RESOURCE_EXHAUSTED, details: "there are too many watchers" });
         return;
       }
       const isKnown = SERVICES.has(call.request.service ?? "");
       call.write({ status: isKnown ? statusNow() : SERVICE_UNKNOWN });
-      watching.add(call);
-      call.on("cancelled", () => watching.delete(call));
+      watchers.add(call);
+      call.on("cancelled", () => watchers.delete(call));
     },
   } satisfies UntypedServiceImplementation;
   return {
@@ -71,11 +71,11 @@ export async function createHealth(grpc: Grpc): Promise<Health> {
     },
     stopServing() {
       isServing = false;
-      for (const call of watching) {
+      for (const call of watchers) {
         if (SERVICES.has(call.request.service ?? "")) call.write({ status: NOT_SERVING });
         call.end();
       }
-      watching.clear();
+      watchers.clear();
     },
   };
 }

@@ -1,25 +1,25 @@
 /** Idle timeout with one timer. Activity only sets a flag, so no timer is reset per message. */
 export interface IdleTimeout {
   /** Reports activity of the peer. */
-  readonly activity: () => void;
+  readonly markActive: () => void;
   /** Stops the timer. */
   readonly end: () => void;
 }
 
 /** Calls `onSilence` once, between one and two times `limitMs` after the last activity. */
 export function startIdleTimeout(limitMs: number, onSilence: () => void): IdleTimeout {
-  let hasSpoken = false;
+  let wasActive = false;
   const timer = setInterval(() => {
-    if (!hasSpoken) {
+    if (!wasActive) {
       clearInterval(timer);
       onSilence();
     }
-    hasSpoken = false;
+    wasActive = false;
   }, limitMs);
   timer.unref();
   return {
-    activity() {
-      hasSpoken = true;
+    markActive() {
+      wasActive = true;
     },
     end: () => clearInterval(timer),
   };

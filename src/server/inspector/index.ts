@@ -7,10 +7,10 @@
 
 export type { Verdict, WholeRequest } from "./exchange/index.ts";
 export { type FilterSettings, filterSettings, settingsLine } from "./filter-settings.ts";
-export type { InspectingWith } from "./inspect.ts";
-export { beginInspecting } from "./inspection.ts";
+export type { InspectionOptions } from "./inspect.ts";
+export { beginInspection } from "./inspection.ts";
 export { openInspector } from "./inspector-server.ts";
 export type { ExchangeSpan, StartedExchange, TraceExchange } from "./inspector-tracing.ts";
 export { observeInspector } from "./metrics.ts";
-export type { Counted, Inspecting, Inspector, InspectorObserver, InspectorOptions } from "./options.ts";
+export type { Inspector, InspectorEvent, InspectorObserver, InspectorOptions, StreamInspection } from "./options.ts";
 export { warnOfPeers } from "./peer-warnings.ts";

@@ -23,7 +23,7 @@ import {
 } from "../core/guardrails/index.ts";
 import { type Account, Holding, readingBytes } from "../memory/index.ts";
 import type { GuardrailSnapshot } from "../snapshot/index.ts";
-import type { HeaderList, Room, Verdict, WholeRequest } from "./exchange/index.ts";
+import type { BodyMemory, HeaderList, Verdict, WholeRequest } from "./exchange/index.ts";
 import { headerValue, headerValues } from "./header-list.ts";
 import { type ExchangeSpan, startedExchange, type TraceExchange } from "./inspector-tracing.ts";
 import {
@@ -35,12 +35,12 @@ import {
   ShapedError,
 } from "./proxied-request.ts";
 
-export interface InspectingWith {
+export interface InspectionOptions {
   /** Returns the guardrails in force now. */
   readonly guardrails: () => GuardrailSnapshot;
   readonly sinks: GuardrailSinks;
   /** Whether responses are inspected too. */
-  readonly hasResponses: boolean;
+  readonly inspectsResponses: boolean;
   /** Starts a trace of an exchange; `undefined` if tracing is off. */
   readonly trace?: TraceExchange | undefined;
 }
@@ -48,17 +48,17 @@ export interface InspectingWith {
 const ALLOW: Verdict = { kind: "allow" };
 
 /** Maximum length of a caller-supplied name in a record, in UTF-16 units. */
-const MAX_SHOWN = 128;
-const shown = (text: string): string => escapeControls(cutText(text, MAX_SHOWN));
+const MAX_RECORDED_NAME = 128;
+const cutForRecord = (text: string): string => escapeControls(cutText(text, MAX_RECORDED_NAME));
 
 /** Caller in records: none, because a proxy reports no caller. */
-const NOBODY = { profile: undefined, caller: undefined, segments: [] } as const;
+const NO_CALLER = { profile: undefined, caller: undefined, segments: [] } as const;
 
-/** State shared by a request and its response. `once` and `shape` are set when the request was read. */
+/** State shared by a request and its response. `message` and `shape` are set when the request was read. */
 export interface RequestState {
   readonly guard: Guard | undefined;
   readonly rewriting: Rewriting;
-  once: Once | undefined;
+  message: MessageFacts | undefined;
   shape: ProxiedShape | undefined;
   /** Span of the exchange; `undefined` if tracing is off or the span has not begun. */
   span: ExchangeSpan | undefined;
@@ -66,12 +66,12 @@ export interface RequestState {
   refusal: GatewayError | undefined;
 }
 
-type Once = Omit<ProxiedMessage, "segments">;
+type MessageFacts = Omit<ProxiedMessage, "segments">;
 
-export const createRequestState = ({ guardrails }: Pick<InspectingWith, "guardrails">): RequestState => ({
+export const createRequestState = ({ guardrails }: Pick<InspectionOptions, "guardrails">): RequestState => ({
   guard: guardrails().of(undefined),
   rewriting: createRewriting(),
-  once: undefined,
+  message: undefined,
   shape: undefined,
   span: undefined,
   refusal: undefined,
@@ -81,45 +81,45 @@ export const createRequestState = ({ guardrails }: Pick<InspectingWith, "guardra
 export async function inspectRequest(
   request: WholeRequest,
   signal: AbortSignal,
-  { sinks, trace, hasResponses }: Omit<InspectingWith, "guardrails">,
-  asked: RequestState,
+  { sinks, trace, inspectsResponses }: Omit<InspectionOptions, "guardrails">,
+  state: RequestState,
 ): Promise<Verdict> {
-  const { guard } = asked;
+  const { guard } = state;
   if (guard === undefined) return ALLOW;
   const route = routeOf(request.headers);
-  asked.span = trace?.(startedExchange(request.headers, route));
+  state.span = trace?.(startedExchange(request.headers, route));
   try {
     refuseUninspected(request.headers);
-    const verdict = await inspected(request, { guard, signal, sinks, asked, hasResponses });
-    if (verdict.kind === "refuse") asked.refusal = verdict.error;
+    const verdict = await inspectBody(request, { guard, signal, sinks, state, inspectsResponses });
+    if (verdict.kind === "refuse") state.refusal = verdict.error;
     return verdict;
   } catch (error) {
-    asked.refusal = asRefusal(error);
+    state.refusal = asRefusal(error);
     throw error;
   }
 }
 
-async function inspected({ headers, body, room }: WholeRequest, judging: Judging): Promise<Verdict> {
-  const { guard, asked, hasResponses } = judging;
-  const holding = new Holding(accountOf(room));
+async function inspectBody({ headers, body, memory }: WholeRequest, context: InspectionContext): Promise<Verdict> {
+  const { guard, state, inspectsResponses } = context;
+  const holding = new Holding(accountOf(memory));
   const routes = routesOf(headers);
   let shape: ProxiedShape | undefined;
   try {
-    const { plain, encode } = await decompressed(
+    const { plain, encode } = await decompress(
       headers,
       body,
       guard.inspectsBody || routes.some(mayBeForBatch),
-      room,
+      memory,
       holding,
     );
     refuseBatch(headers, plain, routes);
     if (guard.inspectsBody) holding.hold(readingBytes(plain));
     const read = readProxiedRequest(headers, plain, guard.inspectsBody);
     shape = read.shape;
-    asked.shape = shape;
-    if (read.asksForPush && hasResponses && guard.inspectsOutput) throw pushRefusal(shape);
-    asked.once = read.texts.messages.at(-1);
-    const verdict = await inspectMessages(read.texts, headers, judging);
+    state.shape = shape;
+    if (read.asksForPush && inspectsResponses && guard.inspectsOutput) throw pushRefusal(shape);
+    state.message = read.texts.messages.at(-1);
+    const verdict = await inspectMessages(read.texts, headers, context);
     return verdict.kind === "rewrite" ? { ...verdict, body: await encode(verdict.body) } : verdict;
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
@@ -129,19 +129,20 @@ async function inspected({ headers, body, room }: WholeRequest, judging: Judging
   }
 }
 
-export const accountOf = ({ hold }: Pick<Room, "hold">): Account => ({
+export const accountOf = ({ reserve }: Pick<BodyMemory, "reserve">): Account => ({
   hold(bytes) {
-    if (!hold(bytes)) throw new GatewayError("overloaded", "The inspector buffers too many bytes of other requests.");
+    if (!reserve(bytes))
+      throw new GatewayError("overloaded", "The inspector buffers too many bytes of other requests.");
   },
-  release: (bytes) => void hold(-bytes),
+  release: (bytes) => void reserve(-bytes),
 });
 
 /** Decompresses the body. A rewritten body is compressed again in the same way, because the headers were already sent on. */
-async function decompressed(
+async function decompress(
   headers: HeaderList,
   body: Buffer,
   isRead: boolean,
-  { maxBodyBytes }: Room,
+  { maxBodyBytes }: BodyMemory,
   holding: Holding,
 ): Promise<Peeled> {
   const layers = isRead && body.length > 0 ? layersIn(headerValues(headers, "content-encoding")) : [];
@@ -150,28 +151,30 @@ async function decompressed(
     : await peel(body, layers, maxBodyBytes, holding);
 }
 
-interface Judging {
+interface InspectionContext {
   readonly guard: Guard;
   readonly signal: AbortSignal;
   readonly sinks: GuardrailSinks;
-  readonly asked: RequestState;
-  readonly hasResponses: boolean;
+  readonly state: RequestState;
+  readonly inspectsResponses: boolean;
 }
 
 /** Inspects every message of the request. Throws the error that refuses it. */
-async function inspectMessages(texts: ProxiedTexts, headers: HeaderList, judging: Judging): Promise<Verdict> {
-  for (const what of texts.uninspected) judging.sinks.metrics.uninspected(what);
-  const beside = envelopeSegments(judging.guard, ownHeaders(headers), queryOf(headers));
+async function inspectMessages(texts: ProxiedTexts, headers: HeaderList, context: InspectionContext): Promise<Verdict> {
+  for (const what of texts.uninspected) context.sinks.metrics.uninspected(what);
+  const envelope = envelopeSegments(context.guard, withoutPseudoHeaders(headers), queryOf(headers));
   const changes: (string | undefined)[] = [];
-  const inspectionSpan = openInspectionSpan(judging.asked);
+  const inspectionSpan = openInspectionSpan(context.state);
   try {
     for (const [at, message] of texts.messages.entries()) {
       // Segments of the body come first, so that changes keep their indexes. Headers and query are inspected once, with the first
       // message.
-      const segments = at === 0 && beside.length > 0 ? [...message.segments, ...beside] : message.segments;
-      const made =
-        segments.length === 0 ? undefined : await changesIn(message, segments, headers, { ...judging, inspectionSpan });
-      for (const place of message.segments.keys()) changes.push(made?.[place]);
+      const segments = at === 0 && envelope.length > 0 ? [...message.segments, ...envelope] : message.segments;
+      const changed =
+        segments.length === 0
+          ? undefined
+          : await inspectMessage(message, segments, headers, { ...context, inspectionSpan });
+      for (const place of message.segments.keys()) changes.push(changed?.[place]);
     }
   } finally {
     inspectionSpan?.end();
@@ -194,14 +197,20 @@ function openInspectionSpan({ span }: RequestState): InspectionSpan | undefined 
 }
 
 /** Returns the rewritten text of each segment, or `undefined` if nothing changed. Throws the error that refuses the message. */
-async function changesIn(
+async function inspectMessage(
   once: ProxiedMessage,
   segments: readonly Segment[],
   headers: HeaderList,
-  { guard, signal, sinks, asked, inspectionSpan }: Judging & { readonly inspectionSpan: InspectionSpan | undefined },
+  {
+    guard,
+    signal,
+    sinks,
+    state,
+    inspectionSpan,
+  }: InspectionContext & { readonly inspectionSpan: InspectionSpan | undefined },
 ): Promise<readonly (string | undefined)[] | undefined> {
-  asked.once = once;
-  const occasion = { variables: variablesOf(once), rewriting: asked.rewriting, tracer: asked.span };
+  state.message = once;
+  const occasion = { variables: variablesOf(once), rewriting: state.rewriting, tracer: state.span };
   let guarded: Guarded | undefined;
   try {
     guarded = await guard.message(segments, occasion, signal);
@@ -213,28 +222,32 @@ async function changesIn(
   return changesOf(guarded.judgement);
 }
 
-export const variablesOf = ({ model, route, method, name }: Once): GuardrailVariables => ({
-  ...rehearsedVariables({ ...NOBODY, model, route }),
+export const variablesOf = ({ model, route, method, name }: MessageFacts): GuardrailVariables => ({
+  ...rehearsedVariables({ ...NO_CALLER, model, route }),
   hop: "inspect",
   method,
   name,
 });
 
 /** Builds the audit facts. `headers`: headers of the request. */
-export const factsOf = (direction: Direction, { model, route, method, name }: Once, headers: HeaderList): Facts => ({
+export const factsOf = (
+  direction: Direction,
+  { model, route, method, name }: MessageFacts,
+  headers: HeaderList,
+): Facts => ({
   direction,
   hop: "inspect",
-  model: model === "" ? null : shown(model),
-  name: name === "" ? null : shown(name),
-  request: shown(headerValue(headers, "x-request-id")),
-  route: shown(method === "" ? route : method),
-  to: shown(headerValue(headers, ":authority")),
+  model: model === "" ? null : cutForRecord(model),
+  name: name === "" ? null : cutForRecord(name),
+  request: cutForRecord(headerValue(headers, "x-request-id")),
+  route: cutForRecord(method === "" ? route : method),
+  to: cutForRecord(headerValue(headers, ":authority")),
 });
 
 /** Cause that lists of refusals show. */
 const BY = { kind: "guardrail", name: "sessions and batches are not inspected" } as const;
 
-const unread = (route: Route): GatewayError =>
+const uninspectedError = (route: Route): GatewayError =>
   new GatewayError("policy_denied", `Guardrails apply here, and ${uninspectedReason(route)}`, { by: BY });
 
 /** Throws if the uploaded file contains batch requests. */
@@ -242,7 +255,7 @@ function refuseBatch(headers: HeaderList, plain: Buffer, routes: readonly Route[
   const contentType = headerValue(headers, "content-type");
   const upload = { query: queryOf(headers), contentType, plain };
   const naming = routes.find((route) => isForBatch({ ...upload, route }));
-  if (naming !== undefined) throw unread(naming);
+  if (naming !== undefined) throw uninspectedError(naming);
 }
 
 const queryOf = (headers: HeaderList): string => /^[^?]*(\?.*)$/s.exec(headerValue(headers, ":path"))?.[1] ?? "";
@@ -253,7 +266,7 @@ function refuseUninspected(headers: HeaderList): void {
     throw new GatewayError("guardrail_denied", "Guardrails apply here, and sessions are not inspected.", { by: BY });
   }
   const hiding = routesOf(headers).find((read) => read.hidesTexts);
-  if (hiding !== undefined) throw unread(hiding);
+  if (hiding !== undefined) throw uninspectedError(hiding);
 }
 
 /**
@@ -266,7 +279,7 @@ function pushRefusal(shape: ProxiedShape | undefined): ShapedError {
   return new ShapedError("guardrail_denied", why, shape && { ...shape, code });
 }
 
-function ownHeaders(headers: HeaderList): readonly string[] {
+function withoutPseudoHeaders(headers: HeaderList): readonly string[] {
   const own: string[] = [];
   for (let at = 0; at + 1 < headers.length; at += 2) {
     const name = headers[at] ?? "";

@@ -16,82 +16,83 @@ import {
 import { type Call, openGrpcCall, streamOf } from "./grpc-call.ts";
 import { headerValue } from "./header-list.ts";
 import { startIdleTimeout } from "./idle-timeout.ts";
-import type { Counted, Inspecting, InspectorOptions } from "./options.ts";
+import type { InspectorEvent, InspectorOptions, StreamInspection } from "./options.ts";
 import { peerName } from "./peer-name.ts";
 import { shapedRefusal } from "./refusal-shape.ts";
-import type { Streams } from "./stream-registry.ts";
+import type { StreamRegistry } from "./stream-registry.ts";
 import { countUnacknowledgedBytes, type UnacknowledgedBytes } from "./unacknowledged-bytes.ts";
 import { arrivalOf, messageOf, refusalMessage, UnreadableMessage } from "./wire.ts";
 
-interface Serving {
+interface ServeStreamOptions {
   readonly options: Pick<
     InspectorOptions,
     "mode" | "responses" | "maxQuietMs" | "maxSilentMs" | "begin" | "observer" | "log"
   >;
-  readonly streams: Streams;
-  readonly turnover: ReturnType<typeof createConnectionRecycling>;
+  readonly streams: StreamRegistry;
+  readonly recycleConnections: ReturnType<typeof createConnectionRecycling>;
   readonly codes: Grpc["status"];
 }
 
-export function serveStream(call: Call, { options, streams, turnover, codes }: Serving): void {
+export function serveStream(call: Call, { options, streams, recycleConnections, codes }: ServeStreamOptions): void {
   const { mode, responses, maxQuietMs, maxSilentMs, begin, observer, log } = options;
   const peer = peerName(call.getPeer());
   const session = streamOf(call)?.session;
-  if (session !== undefined) turnover(session);
-  const counted = (what: Counted, detail = ""): void => observer.counted(what, peer, detail);
+  if (session !== undefined) recycleConnections(session);
+  const count = (what: InspectorEvent, detail = ""): void => observer.count(what, peer, detail);
   const leaving = new AbortController();
   let answering: AnswerInspection | undefined;
   let unacknowledged: UnacknowledgedBytes | undefined;
-  let over: Inspecting["over"];
-  const stalled = (what: string, forMs: number): void => {
-    counted("stalled");
+  let onOver: StreamInspection["onOver"];
+  const failStalled = (what: string, forMs: number): void => {
+    count("stalled");
     grpcCall.fail(codes.DEADLINE_EXCEEDED, `${what} for ${forMs} ms`);
   };
-  let idleTimeout = startIdleTimeout(maxQuietMs, () => stalled("the request stopped before its end", maxQuietMs));
+  let idleTimeout = startIdleTimeout(maxQuietMs, () => failStalled("the request stopped before its end", maxQuietMs));
   const grpcCall = openGrpcCall(call, {
-    over() {
+    onOver() {
       idleTimeout.end();
       answering?.close();
-      over?.();
-      leaving.abort(LEFT);
-      if (unacknowledged?.isWaiting() !== true) place?.leave();
+      onOver?.();
+      leaving.abort(STREAM_ENDED);
+      if (unacknowledged?.isWaiting() !== true) registered?.release();
       // The peer must have read the last messages by then, including the status.
       idleTimeout = startIdleTimeout(maxQuietMs, () => grpcCall.reset());
     },
-    gone() {
+    onDelivered() {
       idleTimeout.end();
       unacknowledged?.end();
-      place?.leave();
+      registered?.release();
     },
   });
-  const place = streams.enter(peer, () => grpcCall.fail(codes.UNAVAILABLE, "the inspector is stopping"));
-  if (place === undefined) {
-    counted("too_many_streams");
+  const registered = streams.register(peer, () => grpcCall.fail(codes.UNAVAILABLE, "the inspector is stopping"));
+  if (registered === undefined) {
+    count("too_many_streams");
     grpcCall.fail(
       codes.RESOURCE_EXHAUSTED,
       "the inspector has too many streams, or this proxy has more than its share",
     );
     return;
   }
-  const { hold } = place;
-  unacknowledged = countUnacknowledgedBytes(hold, maxQuietMs, () => {
-    if (!grpcCall.isOver()) counted("stalled");
+  const { reserve } = registered;
+  unacknowledged = countUnacknowledgedBytes(reserve, maxQuietMs, () => {
+    if (!grpcCall.isOver()) count("stalled");
     grpcCall.reset();
   });
   const inspecting = begin(peer);
   const { maxBodyBytes, inspect, answers } = inspecting;
-  over = inspecting.over;
+  onOver = inspecting.onOver;
   const exchange = openExchange({
     mode,
     maxBodyBytes,
-    hold,
+    reserve,
     responses: responses &&
       answers && {
         mode: responses,
-        asking: (request) => (answers.areRead && headerValue(request, "accept-encoding") !== "" ? PLAIN : undefined),
+        requestHeaders: (request) =>
+          answers.areRead && headerValue(request, "accept-encoding") !== "" ? IDENTITY_ENCODING : undefined,
         begin(request, response) {
           const begun = answers.begin(request, response);
-          answering = begun?.read({ report: receiveNews, idle }, hold);
+          answering = begun?.read({ report: receiveNews, onCaughtUp: resumeReading }, reserve);
           return begun?.head.early;
         },
       },
@@ -101,26 +102,26 @@ export function serveStream(call: Call, { options, streams, turnover, codes }: S
 
   call.on("data", (message: ProcessingRequest__Output) => {
     if (grpcCall.isOver()) return;
-    idleTimeout.activity();
-    guarded(() => receiveMessage(message));
+    idleTimeout.markActive();
+    failOnError(() => receiveMessage(message));
   });
   call.on("end", () => {
     hasLeft = true;
-    if (headers !== OBSERVED) guarded(() => take(exchange.left()));
+    if (headers !== OBSERVING) failOnError(() => carryOut(exchange.endOfInput()));
     finishIfDone();
   });
 
   function finishIfDone(): void {
-    if (hasLeft && !exchange.isOwing()) grpcCall.finish();
+    if (hasLeft && !exchange.isAnswerOwed()) grpcCall.finish();
   }
 
   function receiveNews(news: ResponseNews): void {
-    guarded(() => take(exchange.reported(news)));
+    failOnError(() => carryOut(exchange.applyNews(news)));
     finishIfDone();
   }
 
   /** Resumes reading. It was paused only for a duplex filter; a streaming filter expects an answer to each chunk at once. */
-  function idle(): void {
+  function resumeReading(): void {
     if (!grpcCall.isOver()) call.resume();
   }
 
@@ -128,24 +129,24 @@ export function serveStream(call: Call, { options, streams, turnover, codes }: S
     answering?.push(bytes);
     if (isEnd) answering?.end();
     else if (responses === "duplex" && answering?.isBusy() === true) call.pause();
-    take(exchange.fed());
+    carryOut(exchange.afterFeed());
   }
 
   function receiveMessage(message: ProcessingRequest__Output): void {
     // A filter in observability mode does not wait for answers.
     if (message.observability_mode === true) {
-      if (headers.length === 0) counted("observed", "its filter only observes: `observability_mode` is on");
+      if (headers.length === 0) count("observed", "its filter only observes: `observability_mode` is on");
       if (headers.length === 0) watchSilence();
-      headers = OBSERVED;
+      headers = OBSERVING;
       return;
     }
     const arrival = arrivalOf(message);
     if (arrival === undefined) return;
     if (arrival.kind === "headers" && arrival.side === "request" && headers.length === 0) headers = arrival.headers;
-    take(exchange.arrived(arrival));
+    carryOut(exchange.receive(arrival));
   }
 
-  function take(steps: readonly Step[]): void {
+  function carryOut(steps: readonly Step[]): void {
     for (const step of steps) {
       if (grpcCall.isOver()) return;
       switch (step.do) {
@@ -159,14 +160,14 @@ export function serveStream(call: Call, { options, streams, turnover, codes }: S
           feed(step.bytes, step.isEnd);
           break;
         case "count":
-          counted(step.what);
+          count(step.what);
           break;
         case "refuse":
           grpcCall.send(refusalMessage(shapedRefusal(step.error, headers, step.shape)));
           grpcCall.finish();
           break;
         case "fail":
-          counted(step.fault, step.detail);
+          count(step.fault, step.detail);
           grpcCall.fail(
             step.fault === "mode_mismatch" ? codes.FAILED_PRECONDITION : codes.INVALID_ARGUMENT,
             step.detail,
@@ -181,15 +182,15 @@ export function serveStream(call: Call, { options, streams, turnover, codes }: S
   function answer(given: Answer): void {
     const bytes = bytesOf(given);
     if (bytes === 0) grpcCall.send(messageOf(given));
-    else if (unacknowledged?.add(bytes) === true) grpcCall.send(messageOf(given), () => wasRead(bytes));
+    else if (unacknowledged?.add(bytes) === true) grpcCall.send(messageOf(given), () => onAcknowledged(bytes));
     else grpcCall.fail(codes.RESOURCE_EXHAUSTED, "the inspector buffers too many bytes");
   }
 
-  function wasRead(bytes: number): void {
-    unacknowledged?.sent(bytes);
+  function onAcknowledged(bytes: number): void {
+    unacknowledged?.acknowledge(bytes);
     if (!grpcCall.isOver()) return;
-    idleTimeout.activity();
-    if (unacknowledged?.isWaiting() !== true) place?.leave();
+    idleTimeout.markActive();
+    if (unacknowledged?.isWaiting() !== true) registered?.release();
   }
 
   /** Starts the long timeout, because an answer may take long to compute and its next event may not have happened yet. */
@@ -197,8 +198,8 @@ export function serveStream(call: Call, { options, streams, turnover, codes }: S
     idleTimeout.end();
     idleTimeout = startIdleTimeout(maxSilentMs, () => {
       // Nothing more is inspected, so the filter may continue without this server.
-      if (headers === OBSERVED || responses === undefined) grpcCall.finish();
-      else stalled("the response stopped before its end", maxSilentMs);
+      if (headers === OBSERVING || responses === undefined) grpcCall.finish();
+      else failStalled("the response stopped before its end", maxSilentMs);
     });
   }
 
@@ -207,24 +208,24 @@ export function serveStream(call: Call, { options, streams, turnover, codes }: S
     idleTimeout.end();
     const since = performance.now();
     const settle = (verdict: Verdict): void => {
-      observer.inspected(verdict.kind, peer, (performance.now() - since) / 1_000);
-      guarded(() => take(exchange.decided(verdict)));
+      observer.countInspection(verdict.kind, peer, (performance.now() - since) / 1_000);
+      failOnError(() => carryOut(exchange.applyVerdict(verdict)));
       finishIfDone();
       if (grpcCall.isOver()) return;
       watchSilence();
-      if (responses === undefined) over?.();
+      if (responses === undefined) onOver?.();
     };
     inspect(request, leaving.signal).then(settle, (cause: unknown) =>
       settle({ kind: "refuse", error: asRefusal(cause) }),
     );
   }
 
-  function guarded(work: () => void): void {
+  function failOnError(work: () => void): void {
     try {
       work();
     } catch (error) {
       if (error instanceof UnreadableMessage) {
-        counted("unreadable", error.message);
+        count("unreadable", error.message);
         grpcCall.fail(codes.INVALID_ARGUMENT, `the message cannot be read: ${error.message}`);
         return;
       }
@@ -238,10 +239,10 @@ export function serveStream(call: Call, { options, streams, turnover, codes }: S
  * Error with which every stream ends. It is created once, because an error with its stack costs as much as the rest of ending a
  * stream.
  */
-const LEFT = new GatewayError("invalid_request", "The stream has ended.");
+const STREAM_ENDED = new GatewayError("invalid_request", "The stream has ended.");
 
 /** Header that requests an uncompressed response. A response that is compressed anyway is decompressed first. */
-const PLAIN: ReadonlyMap<string, string> = new Map([["accept-encoding", "identity"]]);
+const IDENTITY_ENCODING: ReadonlyMap<string, string> = new Map([["accept-encoding", "identity"]]);
 
 /** Marks a stream that only observes. */
-const OBSERVED: HeaderList = ["", ""];
+const OBSERVING: HeaderList = ["", ""];

@@ -9,7 +9,7 @@ import { type ProxiedShape, proxiedAnswerTexts, shapeByHeaders, TooManyTexts } f
 import type { Dialect } from "../core/dialects/index.ts";
 import { answerFacts, JudgedAnswer, settleWhole } from "../core/guardrails/index.ts";
 import { Holding } from "../memory/index.ts";
-import { type AnswerTerms, type BegunAnswer, inspectAnswer } from "./answer/answer-inspection.ts";
+import { type AnswerInspectionOptions, inspectAnswer, type ResponseInspection } from "./answer/answer-inspection.ts";
 import { readHead } from "./answer/response-head.ts";
 import type { HeaderList } from "./exchange/index.ts";
 import { arrivalOf, headerValue, headerValues } from "./header-list.ts";
@@ -17,12 +17,12 @@ import {
   accountOf,
   createRequestState,
   factsOf,
-  type InspectingWith,
+  type InspectionOptions,
   inspectRequest,
   type RequestState,
   variablesOf,
 } from "./inspect.ts";
-import type { Inspecting } from "./options.ts";
+import type { StreamInspection } from "./options.ts";
 import { routeOf } from "./proxied-request.ts";
 import { lateRefusal } from "./refusal-shape.ts";
 
@@ -31,17 +31,17 @@ const TEXTLESS: ReadonlySet<string> = new Set(["models", "model"]);
 
 const MAX_UNPACKED_BYTES = 32 << 20;
 
-export function beginInspecting(using: InspectingWith): Pick<Inspecting, "inspect" | "answers" | "over"> {
-  const asked = createRequestState(using);
+export function beginInspection(using: InspectionOptions): Pick<StreamInspection, "inspect" | "answers" | "onOver"> {
+  const state = createRequestState(using);
   return {
-    over() {
-      asked.span?.end(asked.refusal);
-      asked.span = undefined;
+    onOver() {
+      state.span?.end(state.refusal);
+      state.span = undefined;
     },
-    inspect: (request, signal) => inspectRequest(request, signal, using, asked),
+    inspect: (request, signal) => inspectRequest(request, signal, using, state),
     answers: {
-      areRead: asked.guard?.inspectsOutput === true,
-      begin: (request, response) => beginAnswer(request, response, asked, using),
+      areRead: state.guard?.inspectsOutput === true,
+      begin: (request, response) => beginAnswer(request, response, state, using),
     },
   };
 }
@@ -49,27 +49,27 @@ export function beginInspecting(using: InspectingWith): Pick<Inspecting, "inspec
 function beginAnswer(
   request: HeaderList,
   response: HeaderList,
-  asked: RequestState,
-  { sinks }: InspectingWith,
-): BegunAnswer | undefined {
-  const { guard } = asked;
+  state: RequestState,
+  { sinks }: InspectionOptions,
+): ResponseInspection | undefined {
+  const { guard } = state;
   const route = routeOf(request);
   if (guard?.inspectsOutput !== true || TEXTLESS.has(route.name)) return undefined;
   const head = readHead(headerValue(request, ":method"), response);
   if (head === undefined) return undefined;
   return {
     head,
-    read(ports, hold) {
-      const once = asked.once ?? { model: "", route: route.name, method: "", name: "" };
+    read(ports, reserve) {
+      const once = state.message ?? { model: "", route: route.name, method: "", name: "" };
       const leaving = new AbortController();
-      const { span } = asked;
-      const occasion = { variables: variablesOf(once), rewriting: asked.rewriting, tracer: span };
+      const { span } = state;
+      const occasion = { variables: variablesOf(once), rewriting: state.rewriting, tracer: span };
       const inspection = span?.inspection("response");
       const answer = new JudgedAnswer(guard, occasion, leaving.signal);
       const dialect: Dialect = route.dialect === "messages" ? "messages" : "compat";
       // A stream that a client opens without a body is recognized by its headers.
-      const shape = asked.shape ?? shapeByHeaders(arrivalOf(request));
-      const terms: AnswerTerms = {
+      const shape = state.shape ?? shapeByHeaders(arrivalOf(request));
+      const terms: AnswerInspectionOptions = {
         head,
         answered: { dialect, route, read: shape && messagesOf(shape) },
         answer,
@@ -79,12 +79,12 @@ function beginAnswer(
           inspection?.end(answerFacts(answer, isLeft));
           return refusalIn(() => settleWhole(answer.judged, () => factsOf("response", once, request), sinks).error);
         },
-        late(error, stream) {
-          asked.refusal ??= error;
-          return lateRefusal(error, request, asked.shape, stream);
+        refusalInstead(error, stream) {
+          state.refusal ??= error;
+          return lateRefusal(error, request, state.shape, stream);
         },
-        decode: (body) => bareAnswer(body, headerValues(response, "content-encoding"), hold),
-        hold,
+        decode: (body) => decompressAnswer(body, headerValues(response, "content-encoding"), reserve),
+        reserve,
       };
       return inspectAnswer(terms, ports);
     },
@@ -103,8 +103,12 @@ const messagesOf =
   };
 
 /** Decompresses an answer. Throws `UnreadableAnswer`, or `overloaded`. */
-async function bareAnswer(body: Buffer, encoding: string, hold: AnswerTerms["hold"]): Promise<Buffer> {
-  const holding = new Holding(accountOf({ hold }));
+async function decompressAnswer(
+  body: Buffer,
+  encoding: string,
+  reserve: AnswerInspectionOptions["reserve"],
+): Promise<Buffer> {
+  const holding = new Holding(accountOf({ reserve }));
   try {
     return (await peel(body, layersIn(encoding), MAX_UNPACKED_BYTES, holding)).plain;
   } catch (cause) {

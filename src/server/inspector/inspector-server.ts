@@ -6,10 +6,10 @@ import type { Call } from "./grpc-call.ts";
 import { createHealth } from "./health.ts";
 import { serveStream } from "./inspected-grpc-stream.ts";
 import type { Inspector, InspectorOptions } from "./options.ts";
-import { createStreams } from "./stream-registry.ts";
+import { createStreamRegistry } from "./stream-registry.ts";
 
 /** Time to send the status of ended streams, in milliseconds. */
-const LAST_WORD_MS = 2_000;
+const STATUS_DELIVERY_MS = 2_000;
 
 /**
  * Interval of keepalive pings, in milliseconds. Together with the timeout below, they detect a peer whose machine disappeared.
@@ -27,8 +27,8 @@ export async function openInspector(options: InspectorOptions): Promise<Inspecto
     "grpc.keepalive_time_ms": KEEPALIVE_MS,
     "grpc.keepalive_timeout_ms": KEEPALIVE_ANSWER_MS,
   });
-  const streams = createStreams(options);
-  const serving = { options, streams, turnover: createConnectionRecycling(), codes: grpc.status };
+  const streams = createStreamRegistry(options);
+  const serving = { options, streams, recycleConnections: createConnectionRecycling(), codes: grpc.status };
   server.addService(ExternalProcessor.service, { Process: (call: Call) => serveStream(call, serving) });
   const health = await createHealth(grpc);
   health.addTo(server);
@@ -48,7 +48,7 @@ export async function openInspector(options: InspectorOptions): Promise<Inspecto
       const closed = new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
       const failing = setTimeout(streams.stopAll, graceMs);
       // Messages that were just written must be sent first.
-      const forcing = setTimeout(() => server.forceShutdown(), graceMs + LAST_WORD_MS);
+      const forcing = setTimeout(() => server.forceShutdown(), graceMs + STATUS_DELIVERY_MS);
       await closed;
       clearTimeout(failing);
       clearTimeout(forcing);

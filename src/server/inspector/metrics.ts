@@ -43,8 +43,8 @@ export function observeInspector(
     return read()?.heldBytes() ?? 0;
   });
   return {
-    counted: (what, peer) => counted.with(labelOf(peer), what).inc(),
-    inspected(outcome, peer, took) {
+    count: (what, peer) => counted.with(labelOf(peer), what).inc(),
+    countInspection(outcome, peer, took) {
       inspected.with(labelOf(peer), outcome).inc();
       seconds.with(outcome).observe(took);
     },

@@ -1,12 +1,12 @@
 /** Logs warnings about the filter settings of peers, once for each peer and fault, with the settings to use. */
 import type { Log } from "../../base/index.ts";
 import { type BodyModes, settingsLine } from "./filter-settings.ts";
-import type { Counted, InspectorObserver } from "./options.ts";
+import type { InspectorEvent, InspectorObserver } from "./options.ts";
 
 /** Maximum number of peers that are logged. Further peers are only counted. */
 const MAX_REPORTED = 256;
 
-const FAULTS: Partial<Record<Counted, string>> = {
+const FAULTS: Partial<Record<InspectorEvent, string>> = {
   mode_mismatch:
     "a proxy's filter sends bodies in another mode than `extproc` of the node file states; its requests are refused",
   body_not_sent:
@@ -18,7 +18,7 @@ const FAULTS: Partial<Record<Counted, string>> = {
   observed: "a proxy's filter does not wait for answers, so its traffic is not inspected",
 };
 
-export function warnOfPeers(modes: BodyModes, log: Pick<Log, "warn">): InspectorObserver["counted"] {
+export function warnOfPeers(modes: BodyModes, log: Pick<Log, "warn">): InspectorObserver["count"] {
   const warned = new Set<string>();
   return (what, peer, detail) => {
     const words = FAULTS[what];

@@ -25,10 +25,10 @@ export interface ProxiedTexts {
   readonly messages: readonly ProxiedMessage[];
   readonly uninspected: readonly string[];
   /** Builds the changed body. `changes`: the new text of each segment of all messages in order; `undefined` keeps a segment. */
-  readonly rewrite: (changes: readonly (string | undefined)[]) => Rewritten;
+  readonly rewrite: (changes: readonly (string | undefined)[]) => RewrittenRequest;
 }
 
-interface Rewritten {
+interface RewrittenRequest {
   readonly body: Buffer;
   /** New header values by lower-case name. */
   readonly headers: ReadonlyMap<string, string>;
@@ -61,17 +61,17 @@ interface ReadRequest {
   readonly asksForPush: boolean;
 }
 
-const OF_MODEL = { shape: undefined, asksForPush: false } as const;
+const NO_AGENT_PROTOCOL = { shape: undefined, asksForPush: false } as const;
 
 /**
  * Reads the request. `plain`: the decompressed body. `isRead`: false if no guardrail reads bodies. Throws `UnreadableRequest`.
  */
 export function readProxiedRequest(headers: HeaderList, plain: Buffer, isRead: boolean): ReadRequest {
   const route = routeOf(headers);
-  if (isKnown(route)) return { texts: modelTexts(route, headers, plain, isRead), ...OF_MODEL };
+  if (isKnown(route)) return { texts: modelTexts(route, headers, plain, isRead), ...NO_AGENT_PROTOCOL };
   const reading = readProxied(arrivalOf(headers), plain);
   if (reading.kind === "refused") throw new UnreadableRequest(reading.message, reading.shape);
-  if (reading.kind === "other") return { texts: modelTexts(route, headers, plain, isRead), ...OF_MODEL };
+  if (reading.kind === "other") return { texts: modelTexts(route, headers, plain, isRead), ...NO_AGENT_PROTOCOL };
   const { shape, asksForPush } = reading.request;
   return { texts: agentTexts(reading.request, plain, isRead), shape, asksForPush };
 }
@@ -100,9 +100,13 @@ const AZURE = /^.*\/openai\/(?!v1\/)/;
 function agentTexts({ calls, shape, texts }: ProxiedRequest, plain: Buffer, isRead: boolean): ProxiedTexts {
   const nothing = { model: "", route: "", segments: [] };
   if (!isRead) {
-    return { messages: calls.map((call) => ({ ...nothing, ...call })), uninspected: [], rewrite: () => kept(plain) };
+    return {
+      messages: calls.map((call) => ({ ...nothing, ...call })),
+      uninspected: [],
+      rewrite: () => withSameHeaders(plain),
+    };
   }
-  const read = readable(texts, shape);
+  const read = readTextsOrRefuse(texts, shape);
   let from = 0;
   const messages = calls.map((call, at) => {
     const segments = read.texts.slice(from, read.ends[at]);
@@ -119,7 +123,7 @@ function agentTexts({ calls, shape, texts }: ProxiedRequest, plain: Buffer, isRe
   };
 }
 
-function readable(read: ProxiedRequest["texts"], shape: ProxiedShape): ReturnType<ProxiedRequest["texts"]> {
+function readTextsOrRefuse(read: ProxiedRequest["texts"], shape: ProxiedShape): ReturnType<ProxiedRequest["texts"]> {
   try {
     return read();
   } catch (cause) {
@@ -129,18 +133,18 @@ function readable(read: ProxiedRequest["texts"], shape: ProxiedShape): ReturnTyp
   }
 }
 
-const kept = (body: Buffer): Rewritten => ({ body, headers: NO_HEADERS });
+const withSameHeaders = (body: Buffer): RewrittenRequest => ({ body, headers: NO_HEADERS });
 
 function modelTexts(route: Route, headers: HeaderList, plain: Buffer, isRead: boolean): ProxiedTexts {
-  const once = { model: modelIn(plain), route: route.name, method: "", name: "" };
+  const facts = { model: modelIn(plain), route: route.name, method: "", name: "" };
   const contentType = headerValue(headers, "content-type");
-  const isListed = isKnown(route);
-  const what = isRead && !isListed ? unreadKind(contentType, plain) : undefined;
+  const isKnownRoute = isKnown(route);
+  const what = isRead && !isKnownRoute ? uninspectedKind(contentType, plain) : undefined;
   if (!isRead || what !== undefined) {
     const uninspected = what === undefined ? [] : [what];
-    return { messages: [{ ...once, segments: [] }], uninspected, rewrite: () => kept(plain) };
+    return { messages: [{ ...facts, segments: [] }], uninspected, rewrite: () => withSameHeaders(plain) };
   }
-  const type = isListed ? contentType : readAs(contentType, plain);
+  const type = isKnownRoute ? contentType : contentTypeToReadAs(contentType, plain);
   const { texts, seams, problem, uninspected, rewrite } = readTexts(route, "compat", {
     plain,
     contentType: type,
@@ -148,9 +152,9 @@ function modelTexts(route: Route, headers: HeaderList, plain: Buffer, isRead: bo
   });
   if (problem !== undefined) throw new UnreadableRequest(`Guardrails cannot inspect the request: ${problem}.`);
   return {
-    messages: [{ ...once, segments: [...texts, ...seams].map(segmentOf) }],
+    messages: [{ ...facts, segments: [...texts, ...seams].map(segmentOf) }],
     uninspected,
-    rewrite: (changes) => kept(rewrite(changes)),
+    rewrite: (changes) => withSameHeaders(rewrite(changes)),
   };
 }
 
@@ -166,7 +170,7 @@ const LIKE_ASCII = /^(?:us-ascii|ascii|iso-8859-\d{1,2}|latin-?1|windows-125\d|c
 const UTF8 = /^utf-?8$/i;
 
 /** Returns the label under which an uninspected body is counted, or `undefined` if the body is read or refused. */
-function unreadKind(contentType: string, plain: Buffer): string | undefined {
+function uninspectedKind(contentType: string, plain: Buffer): string | undefined {
   if (plain.length === 0 || contentType === "" || TEXTUAL.test(contentType) || MEDIA.test(contentType))
     return undefined;
   if (GRPC.test(contentType)) return "grpc";
@@ -176,7 +180,7 @@ function unreadKind(contentType: string, plain: Buffer): string | undefined {
 const isPlainText = (plain: Buffer): boolean => isUtf8(plain) && !CONTROLS.test(plain.toString("latin1"));
 
 /** Returns the content type by which the body is read. Throws `UnreadableRequest`. */
-function readAs(contentType: string, plain: Buffer): string {
+function contentTypeToReadAs(contentType: string, plain: Buffer): string {
   const charset = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(contentType)?.[1] ?? "utf-8";
   const isRead = UTF8.test(charset) || (LIKE_ASCII.test(charset) && plain.every((byte) => byte < 0x80));
   if (!isRead && plain.length > 0) {

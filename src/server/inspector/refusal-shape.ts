@@ -18,7 +18,7 @@ import {
 } from "../core/dialects/index.ts";
 import type { HeaderList } from "./exchange/index.ts";
 import { arrivalOf, dialectPath, headerValue, pathOf } from "./header-list.ts";
-import type { Refused } from "./wire.ts";
+import type { ImmediateRefusal } from "./wire.ts";
 
 /** Refusal for a client that has already received headers or part of the body. */
 export interface LateRefusal {
@@ -26,11 +26,11 @@ export interface LateRefusal {
   readonly sets: ReadonlyMap<string, string>;
 }
 
-const NAMED = /^[\w.:-]{1,128}$/;
+const REQUEST_ID = /^[\w.:-]{1,128}$/;
 const GRPC = /^\s*application\/grpc\b/i;
 
 /** Builds a refusal. `read`: protocol found in the body; if absent, the headers determine it. */
-export function shapedRefusal(error: GatewayError, headers: HeaderList, read?: ProxiedShape): Refused {
+export function shapedRefusal(error: GatewayError, headers: HeaderList, read?: ProxiedShape): ImmediateRefusal {
   const requestId = requestIdOf(headers);
   const shape = read ?? shapeByHeaders(arrivalOf(headers));
   const isGrpc = GRPC.test(headerValue(headers, "content-type"));
@@ -72,7 +72,7 @@ export function lateRefusal(
 
 function requestIdOf(headers: HeaderList): string {
   const named = headerValue(headers, "x-request-id");
-  return NAMED.test(named) ? named : randomUUID();
+  return REQUEST_ID.test(named) ? named : randomUUID();
 }
 
 function dialectOf(headers: HeaderList): Dialect {

@@ -5,22 +5,22 @@ import type { Account } from "../memory/index.ts";
 /** Share of all streams that one peer may use. The rest is left for other peers. */
 const PEER_SHARE = 0.75;
 
-export interface Streams {
+export interface StreamRegistry {
   /**
    * Registers a stream, or returns `undefined` if there is no room. `peer`: its address. `stop` must end the stream with an
    * error: after an end with status OK its request would continue without inspection.
    */
-  readonly enter: (peer: string, stop: () => void) => Place | undefined;
+  readonly register: (peer: string, stop: () => void) => RegisteredStream | undefined;
   readonly stopAll: () => void;
   readonly count: () => number;
   readonly heldBytes: () => number;
 }
 
-export interface Place {
+export interface RegisteredStream {
   /** Reserves memory, or releases it if `bytes` is negative. Returns false if there is no room. */
-  readonly hold: (bytes: number) => boolean;
+  readonly reserve: (bytes: number) => boolean;
   /** Releases the stream's place and all memory that it holds. */
-  readonly leave: () => void;
+  readonly release: () => void;
 }
 
 interface StreamLimits {
@@ -29,40 +29,40 @@ interface StreamLimits {
   readonly account: Account;
 }
 
-export function createStreams({ maxStreams, account }: StreamLimits): Streams {
-  const maxOfPeer = Math.ceil(maxStreams * PEER_SHARE);
+export function createStreamRegistry({ maxStreams, account }: StreamLimits): StreamRegistry {
+  const maxStreamsPerPeer = Math.ceil(maxStreams * PEER_SHARE);
   const stops = new Set<() => void>();
   const byPeer = new Map<string, number>();
-  let heldInAll = 0;
+  let totalHeldBytes = 0;
   return {
     count: () => stops.size,
-    heldBytes: () => heldInAll,
-    enter(peer, stop) {
-      const ofPeer = byPeer.get(peer) ?? 0;
-      if (stops.size >= maxStreams || ofPeer >= maxOfPeer) return undefined;
+    heldBytes: () => totalHeldBytes,
+    register(peer, stop) {
+      const streamsOfPeer = byPeer.get(peer) ?? 0;
+      if (stops.size >= maxStreams || streamsOfPeer >= maxStreamsPerPeer) return undefined;
       stops.add(stop);
-      byPeer.set(peer, ofPeer + 1);
-      let held = 0;
+      byPeer.set(peer, streamsOfPeer + 1);
+      let heldBytes = 0;
       const change = (bytes: number): void => {
-        heldInAll += bytes;
-        held += bytes;
+        totalHeldBytes += bytes;
+        heldBytes += bytes;
       };
       return {
-        hold(bytes) {
+        reserve(bytes) {
           // A stream that has left reserves no memory, even if its inspection is still running.
           if (!stops.has(stop)) return false;
-          if (bytes > 0 && !hasRoom(account, bytes)) return false;
+          if (bytes > 0 && !tryReserve(account, bytes)) return false;
           if (bytes < 0) account.release(-bytes);
           change(bytes);
           return true;
         },
-        leave() {
+        release() {
           if (!stops.delete(stop)) return;
-          const left = (byPeer.get(peer) ?? 1) - 1;
-          if (left === 0) byPeer.delete(peer);
-          else byPeer.set(peer, left);
-          account.release(held);
-          change(-held);
+          const remaining = (byPeer.get(peer) ?? 1) - 1;
+          if (remaining === 0) byPeer.delete(peer);
+          else byPeer.set(peer, remaining);
+          account.release(heldBytes);
+          change(-heldBytes);
         },
       };
     },
@@ -72,7 +72,7 @@ export function createStreams({ maxStreams, account }: StreamLimits): Streams {
   };
 }
 
-function hasRoom(account: Account, bytes: number): boolean {
+function tryReserve(account: Account, bytes: number): boolean {
   try {
     account.hold(bytes);
     return true;

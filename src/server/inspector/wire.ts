@@ -66,10 +66,10 @@ interface WireHeader {
 }
 
 /** Returns the headers. Most peers fill `raw_value`; some fill `value` for pseudo-headers. */
-function headersOf(named: readonly WireHeader[]): HeaderList {
-  if (named.length > MAX_HEADERS) throw new UnreadableMessage(`it has more than ${MAX_HEADERS} headers`);
+function headersOf(wireHeaders: readonly WireHeader[]): HeaderList {
+  if (wireHeaders.length > MAX_HEADERS) throw new UnreadableMessage(`it has more than ${MAX_HEADERS} headers`);
   const list: string[] = [];
-  for (const { key = "", value = "", raw_value: raw = EMPTY } of named) {
+  for (const { key = "", value = "", raw_value: raw = EMPTY } of wireHeaders) {
     list.push(key.toLowerCase(), (raw.length > 0 ? raw : Buffer.from(value)).toString("latin1"));
   }
   return list;
@@ -87,7 +87,7 @@ function modesOf({
 }
 
 /** Override that asks for the request body only. All fields are set, because a filter takes a missing field as 0. */
-const ASK_BODY = {
+const REQUEST_BODY_OVERRIDE = {
   response_header_mode: SKIP,
   request_body_mode: STREAMED,
   response_body_mode: NONE,
@@ -95,7 +95,7 @@ const ASK_BODY = {
   response_trailer_mode: SKIP,
 } as const;
 
-const ASK_BOTH = {
+const BOTH_BODIES_OVERRIDE = {
   response_header_mode: SEND,
   request_body_mode: STREAMED,
   response_body_mode: STREAMED,
@@ -111,21 +111,21 @@ export function messageOf(answer: Answer): ProcessingResponse {
       const removed = dropsLength ? ["content-length", ...drops] : [...drops];
       const mutation = {
         ...(removed.length > 0 && { remove_headers: removed }),
-        ...(sets !== undefined && { set_headers: settingOf([...sets].flat()) }),
+        ...(sets !== undefined && { set_headers: headerMutation([...sets].flat()) }),
       };
       const headers = Object.keys(mutation).length === 0 ? {} : { response: { header_mutation: mutation } };
       return {
         [`${side}_headers`]: headers,
         ...(answer.asksResponse === true
-          ? { mode_override: ASK_BOTH }
-          : answer.asksBody && { mode_override: ASK_BODY }),
+          ? { mode_override: BOTH_BODIES_OVERRIDE }
+          : answer.asksBody && { mode_override: REQUEST_BODY_OVERRIDE }),
       };
     }
     case "chunk": {
-      const { becomes, sets } = answer;
-      const head = sets !== undefined && { header_mutation: { set_headers: settingOf([...sets].flat()) } };
-      if (becomes === "itself") return { [`${side}_body`]: head === false ? {} : { response: head } };
-      const mutation = becomes === "nothing" ? { clear_body: true } : { body: becomes };
+      const { replacement, sets } = answer;
+      const head = sets !== undefined && { header_mutation: { set_headers: headerMutation([...sets].flat()) } };
+      if (replacement === "itself") return { [`${side}_body`]: head === false ? {} : { response: head } };
+      const mutation = replacement === "nothing" ? { clear_body: true } : { body: replacement };
       return { [`${side}_body`]: { response: { ...head, body_mutation: mutation } } };
     }
     case "piece": {
@@ -139,7 +139,7 @@ export function messageOf(answer: Answer): ProcessingResponse {
   }
 }
 
-export interface Refused {
+export interface ImmediateRefusal {
   readonly status: number;
   /** Header names and values, alternating. */
   readonly headers: readonly string[];
@@ -150,11 +150,11 @@ export interface Refused {
   readonly grpcStatus: number | undefined;
 }
 
-export function refusalMessage({ status, headers, body, details, grpcStatus }: Refused): ProcessingResponse {
+export function refusalMessage({ status, headers, body, details, grpcStatus }: ImmediateRefusal): ProcessingResponse {
   return {
     immediate_response: {
       status: { code: status },
-      headers: { set_headers: settingOf(headers) },
+      headers: { set_headers: headerMutation(headers) },
       body: Buffer.from(body),
       details,
       ...(grpcStatus !== undefined && { grpc_status: { status: grpcStatus } }),
@@ -163,7 +163,7 @@ export function refusalMessage({ status, headers, body, details, grpcStatus }: R
 }
 
 /** Formats headers to set. `headers`: names and values, alternating. */
-function settingOf(headers: readonly string[]): {
+function headerMutation(headers: readonly string[]): {
   readonly header: { readonly key: string; readonly raw_value: Buffer };
   readonly append_action: typeof OVERWRITE;
 }[] {

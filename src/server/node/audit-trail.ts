@@ -105,7 +105,7 @@ export function recordChanges(trail: AuditTrail, cluster: Cluster, configuration
 export function auditSink(trail: AuditTrail, sampler: FailureSampler): AuditSink {
   return {
     reserve: () => trail.reserve(),
-    authFailure: (data) => sampler.failed({ plane: "admin", ...data }),
+    authFailure: (data) => sampler.record({ plane: "admin", ...data }),
     recent: (limit, event) => trail.recent(limit, event),
   };
 }

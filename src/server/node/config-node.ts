@@ -100,7 +100,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
   serving.catch(() => undefined);
 
   const reload = async (): Promise<void> =>
-    void (await Promise.all([configuration.reload(), certificateFiles?.look()]));
+    void (await Promise.all([configuration.reload(), certificateFiles?.reread()]));
   return { serving, ended, reload, ...nodeLife(observed, cluster) };
 }
 

@@ -3,7 +3,7 @@ import type { Instruments, Lifetime, Log } from "../../base/index.ts";
 import type { NodeFile } from "../core/config/index.ts";
 import type { GuardrailSinks } from "../core/guardrails/index.ts";
 import {
-  beginInspecting,
+  beginInspection,
   type Inspector,
   observeInspector,
   openInspector,
@@ -62,14 +62,14 @@ export async function openNodeInspector(options: NodeInspectorOptions, owner: Li
     maxSilentMs: MAX_SILENT_MS,
     begin(peer) {
       const { guardrails, maxBodyBytes } = snapshot();
-      const hasResponses = extproc.inspect_responses !== "";
+      const inspectsResponses = extproc.inspect_responses !== "";
       const trace: TraceExchange | undefined = tracing && ((started) => tracing.inspected({ ...started, peer }));
-      return { maxBodyBytes, ...beginInspecting({ guardrails: () => guardrails, sinks, hasResponses, trace }) };
+      return { maxBodyBytes, ...beginInspection({ guardrails: () => guardrails, sinks, inspectsResponses, trace }) };
     },
     observer: {
       ...observer,
-      counted(what, peer, detail) {
-        observer.counted(what, peer, detail);
+      count(what, peer, detail) {
+        observer.count(what, peer, detail);
         warn(what, peer, detail);
       },
     },

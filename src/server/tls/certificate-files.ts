@@ -15,7 +15,7 @@ import type { Certificate, CertificateFailure, Certificates } from "./types.ts";
 
 const CHECK_EVERY_MS = 10_000;
 /** Delay before a fault is reported: two files are rarely replaced at the same instant, so the pair is read again first. */
-const LOOK_AGAIN_MS = 1_000;
+const REREAD_DELAY_MS = 1_000;
 
 interface FilesOptions extends CertificateFiles {
   readonly clock: Pick<Clock, "now">;
@@ -26,7 +26,7 @@ interface FilesOptions extends CertificateFiles {
 
 export interface FileCertificates extends Certificates {
   /** Reads the files now instead of at the next interval. */
-  look(): Promise<void>;
+  reread(): Promise<void>;
 }
 
 interface Fault {
@@ -40,7 +40,7 @@ export class CertificateFilesUnusable extends Error {}
 /**
  * Opens the files. Rejects with `CertificateFilesUnusable`. An expired certificate is served too, since there is no better one.
  */
-export async function openFiles(options: FilesOptions): Promise<FileCertificates> {
+export async function openCertificateFilePair(options: FilesOptions): Promise<FileCertificates> {
   const { certFile, clock, log } = options;
   const first = await readCertificateFiles(options, clock.now());
   if (first.kind === "problem") throw new CertificateFilesUnusable(first.message);
@@ -49,12 +49,12 @@ export async function openFiles(options: FilesOptions): Promise<FileCertificates
   let failure: CertificateFailure | undefined;
   let failures = 0;
   /** Digest of the last pair that was accepted or refused, and of a pair that failed once since then. */
-  let judged = first.digest;
-  let suspect: string | undefined;
-  let again: NodeJS.Timeout | undefined;
-  let looking: Promise<void> | undefined;
+  let judgedDigest = first.digest;
+  let suspectDigest: string | undefined;
+  let rereadTimer: NodeJS.Timeout | undefined;
+  let rereading: Promise<void> | undefined;
 
-  const taken = ({ certificate, untimely, warnings }: Extract<FilesRead, { kind: "certificate" }>): void => {
+  const accept = ({ certificate, untimely, warnings }: Extract<FilesRead, { kind: "certificate" }>): void => {
     current = certificate;
     failure = undefined;
     failures = 0;
@@ -67,7 +67,7 @@ export async function openFiles(options: FilesOptions): Promise<FileCertificates
     options.onRead?.("taken");
   };
 
-  const refused = ({ reason, message }: Fault): void => {
+  const reject = ({ reason, message }: Fault): void => {
     failure = { reason, message, at: clock.now() };
     failures += 1;
     log.error("the new certificate was rejected; the previous one stays in use", {
@@ -87,36 +87,36 @@ export async function openFiles(options: FilesOptions): Promise<FileCertificates
     return isBetter ? undefined : { reason: untimely.reason, message: `${certFile}: ${untimely.message}` };
   };
 
-  const lookOnce = async (): Promise<void> => {
+  const rereadOnce = async (): Promise<void> => {
     const found = await readCertificateFiles(options, clock.now());
-    clearTimeout(again);
-    const isJudged = found.digest === judged;
+    clearTimeout(rereadTimer);
+    const isJudged = found.digest === judgedDigest;
     const fault = faultOf(found);
     if (isJudged && (fault !== undefined || failure === undefined)) {
-      suspect = undefined;
+      suspectDigest = undefined;
       return;
     }
-    if (fault !== undefined && found.digest !== suspect) {
-      suspect = found.digest;
-      again = setTimeout(() => void look(), LOOK_AGAIN_MS).unref();
+    if (fault !== undefined && found.digest !== suspectDigest) {
+      suspectDigest = found.digest;
+      rereadTimer = setTimeout(() => void reread(), REREAD_DELAY_MS).unref();
       return;
     }
-    judged = found.digest;
-    suspect = undefined;
-    if (fault !== undefined) refused(fault);
-    else if (found.kind === "certificate") taken(found);
+    judgedDigest = found.digest;
+    suspectDigest = undefined;
+    if (fault !== undefined) reject(fault);
+    else if (found.kind === "certificate") accept(found);
     for (const listener of [...listeners]) listener();
   };
 
-  const look = (): Promise<void> => {
-    looking ??= lookOnce().finally(() => {
-      looking = undefined;
+  const reread = (): Promise<void> => {
+    rereading ??= rereadOnce().finally(() => {
+      rereading = undefined;
     });
-    return looking;
+    return rereading;
   };
 
-  taken(first);
-  const timer = setInterval(() => void look(), CHECK_EVERY_MS).unref();
+  accept(first);
+  const timer = setInterval(() => void reread(), CHECK_EVERY_MS).unref();
   return {
     mode: "files",
     current: () => current,
@@ -137,10 +137,10 @@ export async function openFiles(options: FilesOptions): Promise<FileCertificates
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    look,
+    reread,
     close() {
       clearInterval(timer);
-      clearTimeout(again);
+      clearTimeout(rereadTimer);
     },
   };
 }

@@ -10,14 +10,14 @@ import type { Socket } from "node:net";
  */
 const BUDGET_MS = 3;
 /** Maximum number of waiting and running handshakes, each about 100 KiB at most. */
-export const MAX_UNDER_WAY = 1_024;
+export const MAX_HANDSHAKES = 1_024;
 
 interface Handshakes {
   /** Begins the handshake of a connection whose first byte is TLS. */
   begin(raw: Socket): void;
   /** Notes that the handshake ended, successfully or not. */
-  ended(raw: Socket): void;
-  readonly underWay: number;
+  end(raw: Socket): void;
+  readonly count: number;
 }
 
 /**
@@ -25,21 +25,21 @@ interface Handshakes {
  */
 export function createHandshakes(start: (raw: Socket) => void, onDropped: () => void): Handshakes {
   /** Connections in order of arrival. */
-  const underWay = new Set<Socket>();
+  const inProgress = new Set<Socket>();
   const waiting = new Set<Socket>();
   let spentMs = 0;
-  let isTurnEnding = false;
+  let isNextTurnScheduled = false;
 
   const startNow = (raw: Socket): void => {
     const before = performance.now();
     start(raw);
     spentMs += performance.now() - before;
-    if (isTurnEnding) return;
-    isTurnEnding = true;
-    setImmediate(nextTurn);
+    if (isNextTurnScheduled) return;
+    isNextTurnScheduled = true;
+    setImmediate(runNextTurn);
   };
-  const nextTurn = (): void => {
-    isTurnEnding = false;
+  const runNextTurn = (): void => {
+    isNextTurnScheduled = false;
     spentMs = 0;
     for (const raw of waiting) {
       if (spentMs >= BUDGET_MS) return;
@@ -50,25 +50,25 @@ export function createHandshakes(start: (raw: Socket) => void, onDropped: () => 
 
   return {
     begin(raw) {
-      if (underWay.size >= MAX_UNDER_WAY) {
-        const [oldest] = underWay;
+      if (inProgress.size >= MAX_HANDSHAKES) {
+        const [oldest] = inProgress;
         oldest?.destroy();
         if (oldest !== undefined) end(oldest);
         onDropped();
       }
-      underWay.add(raw);
+      inProgress.add(raw);
       raw.once("close", () => end(raw));
       if (waiting.size === 0 && spentMs < BUDGET_MS) startNow(raw);
       else waiting.add(raw);
     },
-    ended: end,
-    get underWay() {
-      return underWay.size;
+    end: end,
+    get count() {
+      return inProgress.size;
     },
   };
 
   function end(raw: Socket): void {
-    underWay.delete(raw);
+    inProgress.delete(raw);
     waiting.delete(raw);
   }
 }

@@ -10,9 +10,9 @@ export {
   AttemptFailed,
   type CertificateStore,
   type DnsProvider,
-  type Held,
   HOSTED_API,
   hostedApiProvider,
+  type OpenedRow,
   openAcme,
   openAuthority,
   type RowTable,
@@ -21,7 +21,7 @@ export {
   tsigKeyOf,
 } from "./acme/index.ts";
 export { type ExpiryStage, expiryStage } from "./certificate-expiry.ts";
-export { CertificateFilesUnusable, type FileCertificates, openFiles } from "./certificate-files.ts";
+export { CertificateFilesUnusable, type FileCertificates, openCertificateFilePair } from "./certificate-files.ts";
 export { observeCertificate } from "./metrics.ts";
 export { makePlaceholder } from "./placeholder.ts";
 export { type CertificateFault, type CertificateRead, readCertificate, type Untimely } from "./read-certificate.ts";

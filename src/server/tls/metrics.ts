@@ -4,12 +4,12 @@ import type { Instruments } from "../../base/index.ts";
 import type { Certificates } from "./types.ts";
 
 export interface HandshakeCounters {
-  done(socket: TLSSocket): void;
-  failed(error: NodeJS.ErrnoException): void;
+  countSuccess(socket: TLSSocket): void;
+  countFailure(error: NodeJS.ErrnoException): void;
   /** Counts a connection that sent nothing. */
-  silent(): void;
+  countSilent(): void;
   /** Counts a handshake that was closed to make room for others. */
-  dropped(): void;
+  countDropped(): void;
 }
 
 /** Reasons for failed handshakes, by Node's error code; all others are `other`. */
@@ -42,10 +42,11 @@ export function observeHandshakes(instruments: Instruments, underWay: () => numb
   ]);
   instruments.observedGauge("gateway_tls_handshakes_under_way", "TLS handshakes in progress.", underWay);
   return {
-    done: (socket) => done.with(socket.getProtocol() ?? "unknown", socket.isSessionReused() ? "yes" : "no").inc(),
-    failed: ({ code = "" }) => failed.with(REASONS[code] ?? "other").inc(),
-    silent: () => failed.with("silent").inc(),
-    dropped: () => failed.with("dropped").inc(),
+    countSuccess: (socket) =>
+      done.with(socket.getProtocol() ?? "unknown", socket.isSessionReused() ? "yes" : "no").inc(),
+    countFailure: ({ code = "" }) => failed.with(REASONS[code] ?? "other").inc(),
+    countSilent: () => failed.with("silent").inc(),
+    countDropped: () => failed.with("dropped").inc(),
   };
 }
 

@@ -14,7 +14,7 @@ import type { TicketKeys } from "./ticket-keys.ts";
 import type { Certificate, Certificates, MaybeLater } from "./types.ts";
 
 /** Content type `handshake` (RFC 8446 section 5.1). No HTTP method begins with this byte. */
-const HANDSHAKE = 0x16;
+const HANDSHAKE_BYTE = 0x16;
 const FIRST_BYTE_LIMIT_MS = 10_000;
 const HANDSHAKE_LIMIT_MS = 10_000;
 /** Path of HTTP-01 challenges (RFC 8555 section 8.3). */
@@ -22,7 +22,7 @@ const CHALLENGE_PATH = "/.well-known/acme-challenge/";
 const TOKEN = /^[A-Za-z0-9_-]{1,256}$/;
 /** Lifetime of a session ticket in seconds, at most to the end of the UTC day. */
 const SESSION_SECONDS = 3_600;
-const TICKET_KEYS_LOOK_MS = 60_000;
+const TICKET_KEYS_CHECK_MS = 60_000;
 const RETRY_AFTER_SECONDS = 10;
 
 /**
@@ -68,8 +68,8 @@ export type TlsServerAnswer =
   | { readonly kind: "challenge"; readonly keyAuthorization: MaybeLater<string | undefined> };
 
 export interface TlsServer {
-  /** Accepts a connection. `speak` receives it once HTTP comes next. */
-  accept(raw: Socket, speak: (socket: Socket) => void): void;
+  /** Accepts a connection. `onHttp` receives it once HTTP comes next. */
+  accept(raw: Socket, onHttp: (socket: Socket) => void): void;
   /** Decides about a request; `undefined` leaves it to the data plane. */
   intercept(request: IncomingMessage): TlsServerAnswer | undefined;
   close(): void;
@@ -86,7 +86,7 @@ export function createTlsServer({
   let presented: Pick<Certificate, "chain" | "key"> | undefined = certificates.current() ?? placeholder;
   let keys = ticketKeys(clock.now());
   /** Connections by client address, the only property that a connection and its TLS socket are certain to share. */
-  const pending = new Map<string, Pending>();
+  const pending = new Map<string, PendingHandshake>();
   let hasCertificate = certificates.current() !== undefined;
 
   const contextOf = (pair: typeof presented): TlsOptions => ({
@@ -103,31 +103,31 @@ export function createTlsServer({
     (raw) => {
       if (!raw.destroyed) server.emit("connection", raw);
     },
-    () => counters.dropped(),
+    () => counters.countDropped(),
   );
-  const counters: HandshakeCounters = observeHandshakes(instruments, () => handshakes.underWay);
+  const counters: HandshakeCounters = observeHandshakes(instruments, () => handshakes.count);
 
   server.on("secureConnection", (socket: TLSSocket) => {
-    counters.done(socket);
-    const found = taken(socket);
+    counters.countSuccess(socket);
+    const found = takePending(socket);
     if (found === undefined) socket.destroy();
-    else found.speak(socket);
+    else found.onHttp(socket);
   });
   server.on("tlsClientError", (error: NodeJS.ErrnoException, socket: TLSSocket) => {
-    counters.failed(error);
+    counters.countFailure(error);
     log.debug("handshake failed", { code: error.code });
-    taken(socket);
+    takePending(socket);
     socket.destroy();
   });
-  const taken = (socket: Socket): Pending | undefined => {
+  const takePending = (socket: Socket): PendingHandshake | undefined => {
     const key = addressesOf(socket);
     const found = pending.get(key);
     pending.delete(key);
-    if (found !== undefined) handshakes.ended(found.raw);
+    if (found !== undefined) handshakes.end(found.raw);
     return found;
   };
 
-  const present = (): void => {
+  const presentCurrent = (): void => {
     const next = certificates.current();
     hasCertificate = next !== undefined;
     if (next === undefined || next === presented) return;
@@ -138,20 +138,20 @@ export function createTlsServer({
       log.error("the certificate cannot be presented; the previous one stays in use", { serial: next.serial, error });
     }
   };
-  const unwatch = certificates.onChange(present);
+  const unwatch = certificates.onChange(presentCurrent);
   const renewTicketKeys = (): void => {
     const next = ticketKeys(clock.now());
     if (next.equals(keys)) return;
     keys = next;
     server.setTicketKeys(keys);
   };
-  const timer = setInterval(renewTicketKeys, TICKET_KEYS_LOOK_MS).unref();
+  const timer = setInterval(renewTicketKeys, TICKET_KEYS_CHECK_MS).unref();
 
   return {
-    accept(raw, speak) {
+    accept(raw, onHttp) {
       raw.on("error", () => undefined); // `close` follows every error
       const limit = setTimeout(() => {
-        counters.silent();
+        counters.countSilent();
         raw.destroy();
       }, FIRST_BYTE_LIMIT_MS);
       raw.once("close", () => clearTimeout(limit));
@@ -163,14 +163,14 @@ export function createTlsServer({
           return;
         }
         raw.unshift(bytes);
-        if (bytes[0] !== HANDSHAKE) {
-          speak(raw);
+        if (bytes[0] !== HANDSHAKE_BYTE) {
+          onHttp(raw);
           return;
         }
         // A client that half-closes during a handshake is treated as gone, as in every TLS server.
         raw.allowHalfOpen = false;
         const key = addressesOf(raw);
-        pending.set(key, { raw, speak });
+        pending.set(key, { raw, onHttp });
         raw.once("close", () => {
           if (pending.get(key)?.raw === raw) pending.delete(key);
         });
@@ -194,9 +194,9 @@ export function createTlsServer({
   };
 }
 
-interface Pending {
+interface PendingHandshake {
   readonly raw: Socket;
-  readonly speak: (socket: Socket) => void;
+  readonly onHttp: (socket: Socket) => void;
 }
 
 const addressesOf = ({ remoteAddress, remotePort, localAddress, localPort }: Socket): string =>

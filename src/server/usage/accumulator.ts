@@ -35,7 +35,7 @@ const METERED_LENGTH = 7;
 
 const OTHER = FIXED_NAMES[1];
 /** Caller name for a key whose name equals the one under which the rest is summed. */
-const CALLED_OTHER = `key:${OTHER}`;
+const KEY_NAMED_OTHER = `key:${OTHER}`;
 
 interface Row {
   readonly hop: Hop;
@@ -62,7 +62,7 @@ interface HourOfUse {
 }
 
 /** Report that was taken, and the number of requests in it. */
-export interface Taken {
+export interface TakenReport {
   readonly report: Report;
   /** Number of requests in the report. */
   readonly requests: number;
@@ -72,7 +72,7 @@ export interface Accumulator {
   /** Adds usage. Never throws. */
   add(use: Use): void;
   /** Returns and removes the next report, or `undefined` if there is nothing to report. */
-  take(): Taken | undefined;
+  take(): TakenReport | undefined;
   /** Number of requests that are in no report yet. */
   readonly requests: number;
 }
@@ -101,9 +101,9 @@ export function createAccumulator(now: () => number): Accumulator {
     return opened;
   };
 
-  const open = (hour: HourOfUse, { hop, caller, profile, provider, model }: Names): Row => {
-    const byCaller = inside<ByCaller>(hour.hops[hop], provider);
-    const byProfile = inside<ByProfile>(inside<ByModel>(byCaller, caller), model);
+  const openRow = (hour: HourOfUse, { hop, caller, profile, provider, model }: Names): Row => {
+    const byCaller = getOrCreateMap<ByCaller>(hour.hops[hop], provider);
+    const byProfile = getOrCreateMap<ByProfile>(getOrCreateMap<ByModel>(byCaller, caller), model);
     const known = byProfile.get(profile);
     if (known !== undefined) return known;
     const row: Row = { hop, caller, profile, provider, model, counts: COUNTS.map(() => 0) };
@@ -114,15 +114,15 @@ export function createAccumulator(now: () => number): Accumulator {
   };
   const rowOf = (hour: HourOfUse, use: Use): Row => {
     const { hop, profile, provider } = use;
-    const caller = use.caller === OTHER ? CALLED_OTHER : use.caller;
+    const caller = use.caller === OTHER ? KEY_NAMED_OTHER : use.caller;
     const models = hour.hops[hop].get(provider)?.get(caller);
     const known = models?.get(use.model)?.get(profile);
     if (known !== undefined) return known;
     if (size >= MAX_UNREPORTED_ROWS) {
-      return open(hour, { hop: use.hop, caller: OTHER, profile: "", provider: use.provider, model: OTHER });
+      return openRow(hour, { hop: use.hop, caller: OTHER, profile: "", provider: use.provider, model: OTHER });
     }
     const isFull = models !== undefined && models.size >= MAX_MODELS && !models.has(use.model);
-    return open(hour, { hop, caller, profile, provider, model: isFull ? OTHER : ownCopy(use.model) });
+    return openRow(hour, { hop, caller, profile, provider, model: isFull ? OTHER : detachedCopy(use.model) });
   };
   const meteredOf = (hour: HourOfUse, { provider, kind }: Use): number[] => {
     let kinds = hour.metered.get(provider);
@@ -181,7 +181,7 @@ export function createAccumulator(now: () => number): Accumulator {
           requestCount += counts[REQUESTS]!;
           taken += 1;
         }
-        forget(hours, hour, taken);
+        removeReported(hours, hour, taken);
         size -= taken;
       }
       hours = hours.filter(({ rows, metered: left }) => rows.length > 0 || left.size > 0);
@@ -200,7 +200,7 @@ export function createAccumulator(now: () => number): Accumulator {
 
 type Names = Pick<Row, "hop" | "caller" | "profile" | "provider" | "model">;
 
-function inside<V extends Map<string, unknown>>(map: Map<string, V>, key: string): V {
+function getOrCreateMap<V extends Map<string, unknown>>(map: Map<string, V>, key: string): V {
   let found = map.get(key);
   if (found === undefined) {
     found = new Map() as V;
@@ -210,22 +210,22 @@ function inside<V extends Map<string, unknown>>(map: Map<string, V>, key: string
 }
 
 /** Removes the first `count` rows of the hour, which were taken. Later usage opens new rows. */
-function forget(hours: readonly HourOfUse[], hour: number, count: number): void {
-  const of = hours.find((it) => it.hour === hour);
-  if (of === undefined || count === 0) return;
-  for (const { hop, caller, profile, provider, model } of of.rows.splice(0, count)) {
-    const byCaller = of.hops[hop].get(provider);
+function removeReported(hours: readonly HourOfUse[], hour: number, count: number): void {
+  const hourOfUse = hours.find((it) => it.hour === hour);
+  if (hourOfUse === undefined || count === 0) return;
+  for (const { hop, caller, profile, provider, model } of hourOfUse.rows.splice(0, count)) {
+    const byCaller = hourOfUse.hops[hop].get(provider);
     const byModel = byCaller?.get(caller);
     const byProfile = byModel?.get(model);
     byProfile?.delete(profile);
     if (byProfile?.size === 0) byModel?.delete(model);
     if (byModel?.size === 0) byCaller?.delete(caller);
-    if (byCaller?.size === 0) of.hops[hop].delete(provider);
+    if (byCaller?.size === 0) hourOfUse.hops[hop].delete(provider);
   }
 }
 
 /** Returns a copy, because a substring of a body keeps the whole body in memory. */
-const ownCopy = (text: string): string => JSON.parse(JSON.stringify(text)) as string;
+const detachedCopy = (text: string): string => JSON.parse(JSON.stringify(text)) as string;
 
 interface NameList {
   readonly all: readonly string[];

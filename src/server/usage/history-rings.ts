@@ -10,11 +10,11 @@ export interface HistorySpan {
   /** Width of a bucket, in milliseconds. */
   readonly bucketMs: number;
   /** Number of buckets that are kept. */
-  readonly kept: number;
+  readonly bucketCount: number;
 }
 
-export const QUARTER_HOUR: HistorySpan = { bucketMs: 10_000, kept: 90 };
-export const HOUR: HistorySpan = { bucketMs: 60_000, kept: 60 };
+export const QUARTER_HOUR: HistorySpan = { bucketMs: 10_000, bucketCount: 90 };
+export const HOUR: HistorySpan = { bucketMs: 60_000, bucketCount: 60 };
 export const MAX_SERIES = 1_000;
 
 export interface Point<Measures> {
@@ -34,10 +34,10 @@ export interface History<Measures> {
   awaitChange(listener: (() => void) | undefined): void;
 }
 
-export function createHistory<Measures>({ bucketMs, kept }: HistorySpan): History<Measures> {
+export function createHistory<Measures>({ bucketMs, bucketCount }: HistorySpan): History<Measures> {
   const series = new Map<string, Point<Measures>[]>();
-  let awaiting: (() => void) | undefined;
-  const forget = (before: number): void => {
+  let changeListener: (() => void) | undefined;
+  const dropBefore = (before: number): void => {
     for (const [key, points] of series) {
       const first = points.findIndex(({ at }) => at >= before);
       if (first === -1) series.delete(key);
@@ -46,20 +46,20 @@ export function createHistory<Measures>({ bucketMs, kept }: HistorySpan): Histor
   };
   return {
     add(points, at) {
-      forget(at - (kept - 1) * bucketMs);
+      dropBefore(at - (bucketCount - 1) * bucketMs);
       for (const point of points) {
         const key = `${point.kind}\0${point.name}`;
         const known = series.get(key);
         if (known !== undefined) known.push(point);
         else if (series.size < MAX_SERIES) series.set(key, [point]);
       }
-      const listener = awaiting;
-      awaiting = undefined;
+      const listener = changeListener;
+      changeListener = undefined;
       listener?.();
     },
     read: () => [...series.values()].flat(),
     awaitChange(listener) {
-      awaiting = listener;
+      changeListener = listener;
     },
   };
 }

@@ -14,6 +14,6 @@ export {
   QUARTER_HOUR,
 } from "./history-rings.ts";
 export { meteredOfProvider, meteredOnDay } from "./metered.ts";
-export { createNewest, type Newest } from "./newest.ts";
+export { createNewestRows, type NewestRows } from "./newest.ts";
 export { type LedgerOptions, type OpenLedger, openLedger, REPORT_EVERY_MS } from "./open-ledger.ts";
 export type { AddOutcome, LedgerReports, Report } from "./types.ts";

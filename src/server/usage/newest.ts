@@ -3,7 +3,7 @@
  * are kept, or when they are read.
  */
 
-export interface Newest<Row> {
+export interface NewestRows<Row> {
   add(row: Row): void;
   /** Returns the current rows, newest first. */
   read(): readonly Row[];
@@ -15,29 +15,29 @@ export interface Newest<Row> {
  * Creates the list. `size`: number of items that are kept, at least 1. `at` returns the time of an item; of items with equal
  * times, the one added later is newer.
  */
-export function createNewest<Row>(size: number, at: (row: Row) => number): Newest<Row> {
+export function createNewestRows<Row>(size: number, timeOf: (row: Row) => number): NewestRows<Row> {
   let rows: Row[] = [];
-  let awaiting: (() => void) | undefined;
+  let changeListener: (() => void) | undefined;
   /** Sorts and truncates the rows. They arrive in sorted runs, which this sort handles fast. */
-  const settle = (): void => {
-    rows.sort((a, b) => at(a) - at(b));
+  const sortAndTruncate = (): void => {
+    rows.sort((a, b) => timeOf(a) - timeOf(b));
     if (rows.length > size) rows = rows.slice(-size);
   };
   return {
     add(row) {
       rows.push(row);
-      if (rows.length >= 2 * size) settle();
-      if (awaiting === undefined) return;
-      const listener = awaiting;
-      awaiting = undefined;
+      if (rows.length >= 2 * size) sortAndTruncate();
+      if (changeListener === undefined) return;
+      const listener = changeListener;
+      changeListener = undefined;
       listener();
     },
     read() {
-      settle();
+      sortAndTruncate();
       return rows.toReversed();
     },
     awaitChange(listener) {
-      awaiting = listener;
+      changeListener = listener;
     },
   };
 }

@@ -6,13 +6,13 @@
  */
 import { type Instruments, type Log, pause } from "../../base/index.ts";
 import type { Use } from "../core/budgets/index.ts";
-import { type Accumulator, createAccumulator, type Taken } from "./accumulator.ts";
+import { type Accumulator, createAccumulator, type TakenReport } from "./accumulator.ts";
 import type { AddOutcome, LedgerReports } from "./types.ts";
 
 export const REPORT_EVERY_MS = 60_000;
-const LEAST_MS = 100;
+const MIN_INTERVAL_MS = 100;
 /** Delay after a report whose outcome is unknown, in milliseconds. */
-const AGAIN_MS = 5_000;
+const UNKNOWN_OUTCOME_RETRY_MS = 5_000;
 const CLOSE_LIMIT_MS = 2_000;
 const LEADERLESS_LIMIT_MS = 500;
 
@@ -33,16 +33,16 @@ export interface OpenLedger {
   close(): Promise<void>;
 }
 
-interface Pending extends Taken {
+interface Pending extends TakenReport {
   /** Whether the report may have been added already: an attempt was made, and its outcome is unknown. */
   isUncertain: boolean;
 }
 
-const EMPTY: Taken = { report: { names: [], rows: "", metered: "" }, requests: 0 };
+const EMPTY: TakenReport = { report: { names: [], rows: "", metered: "" }, requests: 0 };
 
 export function openLedger(options: LedgerOptions): OpenLedger {
   const { reports, now, instruments, log } = options;
-  const everyMs = Math.max(LEAST_MS, options.everyMs ?? REPORT_EVERY_MS);
+  const everyMs = Math.max(MIN_INTERVAL_MS, options.everyMs ?? REPORT_EVERY_MS);
   const accumulator: Accumulator = createAccumulator(now);
   const stop = new AbortController();
   let incarnation = 0;
@@ -71,9 +71,9 @@ export function openLedger(options: LedgerOptions): OpenLedger {
     () => accumulator.requests + (pending?.requests ?? 0),
   );
 
-  const giveUp = (of: Pending, why: string): void => {
-    lost.inc(of.requests);
-    if (of.requests > 0) log.warn("usage is missing in the ledger", { requests: of.requests, why });
+  const giveUp = (report: Pending, why: string): void => {
+    lost.inc(report.requests);
+    if (report.requests > 0) log.warn("usage is missing in the ledger", { requests: report.requests, why });
     pending = undefined;
   };
 
@@ -81,22 +81,22 @@ export function openLedger(options: LedgerOptions): OpenLedger {
    * Restarts the numbering if the process has a new incarnation number. The outcome of pending reports can no longer be known
    * then.
    */
-  const begin = (): void => {
+  const followIncarnation = (): void => {
     const current = reports.incarnation();
     if (current === incarnation || current === 0) return;
     incarnation = current;
     sequence = 0;
     if (pending?.isUncertain === true) giveUp(pending, "the state was replaced, or the node was restarted");
   };
-  const unlisten = reports.onIncarnation(begin);
+  const unlisten = reports.onIncarnation(followIncarnation);
 
-  const next = (): Pending | undefined => {
-    const taken = accumulator.take() ?? (reports.owesRolling() && !isClosed ? EMPTY : undefined);
+  const takeNext = (): Pending | undefined => {
+    const taken = accumulator.take() ?? (reports.mustRollUp() && !isClosed ? EMPTY : undefined);
     return taken && { ...taken, isUncertain: false };
   };
 
   /** Handles the outcome of a report. Returns true if there may be more to send at once. */
-  const settle = (sent: Pending, wasUncertain: boolean, outcome: AddOutcome): boolean => {
+  const handleOutcome = (sent: Pending, wasUncertain: boolean, outcome: AddOutcome): boolean => {
     // The incarnation number has changed since the report was sent.
     if (pending !== sent) return false;
     switch (outcome.kind) {
@@ -114,10 +114,10 @@ export function openLedger(options: LedgerOptions): OpenLedger {
         outcomes.with("refused").inc();
         // A refusal of this attempt does not tell whether an earlier one was added.
         sent.isUncertain = wasUncertain;
-        return refusedAs(sent, outcome.code);
+        return handleRefusal(sent, outcome.code);
     }
   };
-  const refusedAs = (sent: Pending, code: string): boolean => {
+  const handleRefusal = (sent: Pending, code: string): boolean => {
     switch (code) {
       case "feature_level":
       case "not_a_member":
@@ -136,21 +136,25 @@ export function openLedger(options: LedgerOptions): OpenLedger {
   };
 
   const send = async (): Promise<void> => {
-    let goesOn = true;
-    while (goesOn && !stop.signal.aborted) {
-      begin();
+    let hasMore = true;
+    while (hasMore && !stop.signal.aborted) {
+      followIncarnation();
       if (incarnation === 0 || !reports.takesReports()) return;
-      pending ??= next();
+      pending ??= takeNext();
       if (pending === undefined) return;
       const sent = pending;
       const wasUncertain = sent.isUncertain;
       sent.isUncertain = true;
       try {
-        goesOn = settle(sent, wasUncertain, await reports.add(incarnation, sequence + 1, sent.report, stop.signal));
+        hasMore = handleOutcome(
+          sent,
+          wasUncertain,
+          await reports.add(incarnation, sequence + 1, sent.report, stop.signal),
+        );
       } catch (error) {
         outcomes.with("unknown").inc();
         log.debug("it is not known whether a usage report was added; it will be sent again", { error });
-        goesOn = false;
+        hasMore = false;
       }
     }
   };
@@ -161,7 +165,10 @@ export function openLedger(options: LedgerOptions): OpenLedger {
       sending = undefined;
       if (isClosed) return;
       clearTimeout(timer);
-      timer = setTimeout(() => void flush(), pending === undefined ? everyMs : Math.min(everyMs, AGAIN_MS)).unref();
+      timer = setTimeout(
+        () => void flush(),
+        pending === undefined ? everyMs : Math.min(everyMs, UNKNOWN_OUTCOME_RETRY_MS),
+      ).unref();
     });
     return sending;
   };
@@ -173,7 +180,7 @@ export function openLedger(options: LedgerOptions): OpenLedger {
       if (isClosed) return;
       isClosed = true;
       clearTimeout(timer);
-      const last = async (): Promise<void> => {
+      const sendRest = async (): Promise<void> => {
         await sending;
         // While a member does not support the ledger, the shutdown does not wait.
         while ((pending !== undefined || accumulator.requests > 0) && reports.takesReports() && !stop.signal.aborted) {
@@ -183,7 +190,7 @@ export function openLedger(options: LedgerOptions): OpenLedger {
         }
       };
       const limit = setTimeout(() => stop.abort(), reports.hasLeader() ? CLOSE_LIMIT_MS : LEADERLESS_LIMIT_MS);
-      await last();
+      await sendRest();
       clearTimeout(limit);
       unlisten();
       const left = accumulator.requests + (pending?.requests ?? 0);

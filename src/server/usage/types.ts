@@ -26,5 +26,5 @@ export interface LedgerReports {
   /** Returns whether a leader is known. Without one, the final report may get no answer. */
   hasLeader(): boolean;
   /** Returns whether this node leads and the ledger has hours or days that are older than the retention period. */
-  owesRolling(): boolean;
+  mustRollUp(): boolean;
 }

@@ -45,17 +45,17 @@ export async function followCertificates(channel: Channel): Promise<Certificates
       resolve();
     }),
   );
-  const known = (): CertificateMessage => {
+  const requireLatest = (): CertificateMessage => {
     if (latest === undefined) throw new Error("no certificate was announced");
     return latest;
   };
   return {
-    mode: known().mode,
-    current: () => known().current,
-    status: () => known().status,
+    mode: requireLatest().mode,
+    current: () => requireLatest().current,
+    status: () => requireLatest().status,
     async challenge(host, token) {
-      const asked = channel.ask("challenge", [host, token] satisfies Challenge, AbortSignal.timeout(CHALLENGE_MS));
-      const answer = await asked.catch(() => undefined);
+      const reply = channel.ask("challenge", [host, token] satisfies Challenge, AbortSignal.timeout(CHALLENGE_MS));
+      const answer = await reply.catch(() => undefined);
       return typeof answer === "string" ? answer : undefined;
     },
     onChange(listener) {

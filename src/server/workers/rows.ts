@@ -9,7 +9,7 @@ import type { Channel } from "./channel/index.ts";
 /** Prefixes of the tables: keys, the ids that name them, and suspensions. */
 const TABLES = ["key/", "keyid/", "susp/"] as const;
 
-const MESSAGE_ROWS = 1_000;
+const MAX_ROWS_PER_MESSAGE = 1_000;
 
 interface RowsMessage {
   readonly seq: number;
@@ -22,14 +22,14 @@ interface RowsMessage {
 
 export interface RowsFeed {
   /** Resolves once the worker has received everything sent before the call; never if it has exited. */
-  settled(): Promise<void>;
+  whenReceived(): Promise<void>;
   close(): void;
 }
 
 /** Feeds a worker from the node process. */
 export function feedRows(channel: Channel, view: StateView): RowsFeed {
   let seq = 0;
-  let taken = 0;
+  let acknowledgedSeq = 0;
   const waiting = new Set<{ readonly seq: number; readonly resolve: () => void }>();
   const send = (kind: RowsMessage["kind"], rows: RowsMessage["rows"]): void => {
     seq += 1;
@@ -41,7 +41,7 @@ export function feedRows(channel: Channel, view: StateView): RowsFeed {
     for (const table of TABLES) {
       for (const row of view.scan(table)) {
         rows.push(row);
-        if (rows.length < MESSAGE_ROWS) continue;
+        if (rows.length < MAX_ROWS_PER_MESSAGE) continue;
         send("add", rows);
         rows = [];
       }
@@ -58,9 +58,9 @@ export function feedRows(channel: Channel, view: StateView): RowsFeed {
       );
   };
   channel.on("rows.taken", (body) => {
-    taken = Number(body);
+    acknowledgedSeq = Number(body);
     for (const wait of waiting) {
-      if (wait.seq > taken) continue;
+      if (wait.seq > acknowledgedSeq) continue;
       waiting.delete(wait);
       wait.resolve();
     }
@@ -68,7 +68,8 @@ export function feedRows(channel: Channel, view: StateView): RowsFeed {
   sendAll();
   const unwatch = TABLES.map((table) => view.watch(table, change));
   return {
-    settled: () => (taken >= seq ? Promise.resolve() : new Promise((resolve) => waiting.add({ seq, resolve }))),
+    whenReceived: () =>
+      acknowledgedSeq >= seq ? Promise.resolve() : new Promise((resolve) => waiting.add({ seq, resolve })),
     close() {
       for (const end of unwatch) end();
     },

@@ -17,15 +17,15 @@ const failure = { plane: "data", fault: "unknown_key", remote: "192.0.2.1" } as 
 test("ten events a second are recorded and the rest counted; the next record has their number", () => {
   const events: AuditEvent[] = [];
   const { instruments, clock, sampler } = sampled((event) => events.push(event));
-  for (let n = 0; n < 250; n += 1) sampler.failed(failure);
+  for (let n = 0; n < 250; n += 1) sampler.record(failure);
   assert.equal(events.length, 10);
   assert.deepEqual(events[0], { event: "auth.failure", data: failure });
   clock.ms = 1_999;
-  sampler.failed(failure);
+  sampler.record(failure);
   assert.equal(events.length, 10);
   clock.ms = 2_000;
-  sampler.failed(failure);
-  sampler.failed(failure);
+  sampler.record(failure);
+  sampler.record(failure);
   assert.deepEqual(
     events.slice(10).map(({ data }) => data["suppressed"]),
     [241, undefined],
@@ -40,9 +40,9 @@ test("a trail that refuses does not throw here, and the refused number is report
     if (isFull) throw new GatewayError("audit_unavailable", "full");
     events.push(event);
   });
-  sampler.failed(failure);
+  sampler.record(failure);
   isFull = false;
-  sampler.failed(failure);
+  sampler.record(failure);
   assert.deepEqual(
     events.map(({ data }) => data["suppressed"]),
     [1],
@@ -52,16 +52,16 @@ test("a trail that refuses does not throw here, and the refused number is report
 test("a clock set back does not stop the recording", () => {
   const events: AuditEvent[] = [];
   const { clock, sampler } = sampled((event) => events.push(event));
-  sampler.failed(failure);
+  sampler.record(failure);
   clock.ms = 0;
-  sampler.failed(failure);
+  sampler.record(failure);
   assert.equal(events.length, 2);
 });
 
 test("an unknown reason does not become a label", () => {
   const { instruments, sampler } = sampled(() => undefined);
-  for (const fault of ["Bearer xyz", "x".repeat(100), 'a"b', ""]) sampler.failed({ plane: "data", fault });
-  sampler.failed({ door: "network" });
+  for (const fault of ["Bearer xyz", "x".repeat(100), 'a"b', ""]) sampler.record({ plane: "data", fault });
+  sampler.record({ door: "network" });
   assert.equal(readingOf(instruments, "gateway_auth_failures_total", "data", "other"), 4);
   assert.equal(readingOf(instruments, "gateway_auth_failures_total", "other", "other"), 1);
 });

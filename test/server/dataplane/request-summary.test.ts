@@ -7,7 +7,7 @@ import {
   RequestFacts,
   summarize,
 } from "../../../src/server/dataplane/request-summary.ts";
-import { createNewest } from "../../../src/server/usage/index.ts";
+import { createNewestRows } from "../../../src/server/usage/index.ts";
 
 const ENDING: RequestEnd = {
   at: 1_000,
@@ -55,7 +55,7 @@ test("a refusal takes precedence over acting rules, and these over the rule that
 });
 
 test("a row costs its request less than a microsecond", (t) => {
-  const newest = createNewest<FinishedRequest>(2_000, ({ at, totalMs }) => at + totalMs);
+  const newest = createNewestRows<FinishedRequest>(2_000, ({ at, totalMs }) => at + totalMs);
   const facts = factsOf({ model: "sim-1", hop: "llm" });
   const run = (count: number): number => {
     const begunAt = performance.now();

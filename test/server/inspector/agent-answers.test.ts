@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { nullLog } from "../../../src/base/index.ts";
 import type { GuardrailRecord } from "../../../src/server/core/guardrails/index.ts";
 import type { ResponseNews } from "../../../src/server/inspector/exchange/index.ts";
-import { beginInspecting, type InspectingWith } from "../../../src/server/inspector/index.ts";
+import { beginInspection, type InspectionOptions } from "../../../src/server/inspector/index.ts";
 import { countedMetrics, guardOf } from "../dataplane/support/guards.ts";
 
 const MAIL = "ada.lovelace@example.com";
@@ -35,19 +35,19 @@ interface Heard {
 async function answerTo(request: string, asks: readonly string[], type: string, answer: string): Promise<Heard> {
   const records: GuardrailRecord[] = [];
   const { metrics } = countedMetrics();
-  const room = { maxBodyBytes: 1_000_000, hold: () => true };
-  const { inspect, answers } = beginInspecting({
-    guardrails: () => ({ of: () => GUARD }) as unknown as ReturnType<InspectingWith["guardrails"]>,
-    hasResponses: true,
+  const memory = { maxBodyBytes: 1_000_000, reserve: () => true };
+  const { inspect, answers } = beginInspection({
+    guardrails: () => ({ of: () => GUARD }) as unknown as ReturnType<InspectionOptions["guardrails"]>,
+    inspectsResponses: true,
     sinks: { trail: { record: (record) => void records.push(record) }, metrics, log: nullLog },
   });
   const verb = request === "" ? "GET" : "POST";
   const headers = [":method", verb, ":path", "/tools", "content-type", "application/json", ...asks];
-  const verdict = await inspect({ headers, body: Buffer.from(request), room }, new AbortController().signal);
+  const verdict = await inspect({ headers, body: Buffer.from(request), memory }, new AbortController().signal);
   assert.equal(verdict.kind, "allow");
   const begun = answers?.begin(headers, [":status", "200", "content-type", type]);
   const news: ResponseNews[] = [];
-  const read = begun?.read({ report: (one) => void news.push(one), idle: () => undefined }, () => true);
+  const read = begun?.read({ report: (one) => void news.push(one), onCaughtUp: () => undefined }, () => true);
   read?.push(Buffer.from(answer));
   read?.end();
   const bytes = news.map((one) => (one.kind === "refused" ? "" : one.bytes.toString())).join("");

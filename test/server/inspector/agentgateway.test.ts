@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { request } from "node:http";
 import { test } from "node:test";
 import { nullLog } from "../../../src/base/index.ts";
-import { beginInspecting, type InspectingWith, openInspector } from "../../../src/server/inspector/index.ts";
+import { beginInspection, type InspectionOptions, openInspector } from "../../../src/server/inspector/index.ts";
 import { createAdmission, DEFAULT_ADMISSION } from "../../../src/server/memory/index.ts";
 import type { Owner } from "../../e2e/support/wait.ts";
 import { countedMetrics, guardOf } from "../dataplane/support/guards.ts";
@@ -30,7 +30,7 @@ const GUARD = guardOf({
     { name: "mask", action: "redact", select: "a.label == 'CREDIT_CARD'", operator: "replace" },
   ],
 });
-const GUARDRAILS = { of: () => GUARD } as unknown as ReturnType<InspectingWith["guardrails"]>;
+const GUARDRAILS = { of: () => GUARD } as unknown as ReturnType<InspectionOptions["guardrails"]>;
 const SIZES = [100, 500_000];
 
 type Settings = Omit<AgentgatewayOptions, "inspector" | "upstream"> & {
@@ -51,13 +51,13 @@ async function fronted(owner: Owner, { mode = "duplex", inspects, ...peer }: Set
     maxSilentMs: 60_000,
     begin: () => ({
       maxBodyBytes: 2_000_000,
-      ...beginInspecting({
+      ...beginInspection({
         guardrails: () => GUARDRAILS,
         sinks: { trail: undefined, metrics: countedMetrics().metrics, log: nullLog },
-        hasResponses: inspects !== undefined,
+        inspectsResponses: inspects !== undefined,
       }),
     }),
-    observer: { counted: (what, _, detail) => void counted.push(`${what} ${detail}`), inspected: () => undefined },
+    observer: { count: (what, _, detail) => void counted.push(`${what} ${detail}`), countInspection: () => undefined },
     log: nullLog,
   });
   const upstream = await openAnswering();

@@ -23,7 +23,7 @@ test("a connection is recycled after its limit of requests", { skip: envoy.missi
     maxQuietMs: 60_000,
     maxSilentMs: 60_000,
     begin: () => ({ maxBodyBytes: 1_000, inspect: () => Promise.resolve({ kind: "allow" }) }),
-    observer: { counted: () => undefined, inspected: () => undefined },
+    observer: { count: () => undefined, countInspection: () => undefined },
     log: nullLog,
   });
   t.after(() => inspector.close(0));

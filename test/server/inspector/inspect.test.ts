@@ -14,7 +14,7 @@ import {
 } from "node:zlib";
 import { nullLog } from "../../../src/base/index.ts";
 import type { GuardrailRecord } from "../../../src/server/core/guardrails/index.ts";
-import { beginInspecting, type InspectingWith, type Verdict } from "../../../src/server/inspector/index.ts";
+import { beginInspection, type InspectionOptions, type Verdict } from "../../../src/server/inspector/index.ts";
 import { shapedRefusal } from "../../../src/server/inspector/refusal-shape.ts";
 import { countedMetrics, guardOf } from "../dataplane/support/guards.ts";
 
@@ -65,13 +65,13 @@ async function asked(path: string, body: string | Buffer, ...headers: readonly s
   const { metrics, counted } = countedMetrics();
   const type = headers.includes("content-type") ? [] : ["content-type", "application/json"];
   const all = [":method", "POST", ":path", path, ":authority", "api.example", ...type, ...headers];
-  const room = { maxBodyBytes: 2_000_000, hold: held.hold };
-  const { inspect } = beginInspecting({
+  const memory = { maxBodyBytes: 2_000_000, reserve: held.hold };
+  const { inspect } = beginInspection({
     guardrails: () => ({ ...NOBODY, of: () => GUARD }),
-    hasResponses: false,
+    inspectsResponses: false,
     sinks: { trail: { record: (record) => void records.push(record) }, metrics, log: nullLog },
   });
-  const verdict = await inspect({ headers: all, body: Buffer.from(body), room }, signal);
+  const verdict = await inspect({ headers: all, body: Buffer.from(body), memory }, signal);
   return { verdict, records, counted };
 }
 
@@ -80,7 +80,7 @@ const NOBODY = {
   inForce: { detectors: [], rules: [], profiles: [] },
   readsHeaders: true,
   rehearse: () => Promise.reject(new Error("nobody asks")),
-} as unknown as ReturnType<InspectingWith["guardrails"]>;
+} as unknown as ReturnType<InspectionOptions["guardrails"]>;
 
 const chat = (text: string): string => JSON.stringify({ model: "m-1", messages: [{ role: "user", content: text }] });
 

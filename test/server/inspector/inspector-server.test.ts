@@ -40,7 +40,7 @@ const open = (): Promise<Inspector> =>
     maxQuietMs: 60_000,
     maxSilentMs: 60_000,
     begin: () => ({ maxBodyBytes: 50_000, inspect }),
-    observer: { counted: (what) => void counted.push(what), inspected: () => undefined },
+    observer: { count: (what) => void counted.push(what), countInspection: () => undefined },
     log: nullLog,
   });
 

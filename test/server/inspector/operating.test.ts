@@ -7,21 +7,21 @@ import { Client, credentials, status } from "@grpc/grpc-js";
 import { createInstruments, nullLog } from "../../../src/base/index.ts";
 import { loadExtProc } from "../../../src/server/ext-proc/index.ts";
 import {
-  type Counted,
   filterSettings,
+  type InspectorEvent,
   type InspectorOptions,
   observeInspector,
   openInspector,
   warnOfPeers,
 } from "../../../src/server/inspector/index.ts";
 import { peerName } from "../../../src/server/inspector/peer-name.ts";
-import { createStreams } from "../../../src/server/inspector/stream-registry.ts";
+import { createStreamRegistry } from "../../../src/server/inspector/stream-registry.ts";
 import { createAdmission, DEFAULT_ADMISSION } from "../../../src/server/memory/index.ts";
 import { field, framed, rawPeer } from "./support/raw-peer.ts";
 
 const { ExternalProcessor } = await loadExtProc();
 
-const counted: (readonly [Counted, string])[] = [];
+const counted: (readonly [InspectorEvent, string])[] = [];
 
 const open = (changes: Partial<InspectorOptions> = {}) =>
   openInspector({
@@ -33,7 +33,7 @@ const open = (changes: Partial<InspectorOptions> = {}) =>
     maxQuietMs: 60_000,
     maxSilentMs: 60_000,
     begin: () => ({ maxBodyBytes: 50_000, inspect: async () => ({ kind: "allow" }) }),
-    observer: { counted: (what, peer) => void counted.push([what, peer]), inspected: () => undefined },
+    observer: { count: (what, peer) => void counted.push([what, peer]), countInspection: () => undefined },
     log: nullLog,
     ...changes,
   });
@@ -198,25 +198,25 @@ test("one stream above the limit is refused, and others continue", async () => {
 
 test("one peer gets at most three quarters of the places, and another the rest", () => {
   const account = createAdmission({ ...DEFAULT_ADMISSION, maxBufferedBytes: 100 });
-  const streams = createStreams({ maxStreams: 8, account });
-  const enter = (peer: string) => streams.enter(peer, () => undefined);
+  const streams = createStreamRegistry({ maxStreams: 8, account });
+  const enter = (peer: string) => streams.register(peer, () => undefined);
   const many = Array.from({ length: 9 }, () => enter("10.0.0.1"));
   assert.deepEqual([many.filter((place) => place !== undefined).length, streams.count()], [6, 6]);
   const others = Array.from({ length: 9 }, () => enter("10.0.0.2"));
   assert.equal(others.filter((place) => place !== undefined).length, 2);
-  many[0]?.leave();
+  many[0]?.release();
   assert.equal(enter("10.0.0.2") === undefined, false);
   assert.equal(enter("10.0.0.1"), undefined);
 });
 
 test("bytes held for peers count together with the process's others", () => {
   const account = createAdmission({ ...DEFAULT_ADMISSION, maxBufferedBytes: 100 });
-  const place = createStreams({ maxStreams: 8, account }).enter("10.0.0.1", () => undefined);
+  const place = createStreamRegistry({ maxStreams: 8, account }).register("10.0.0.1", () => undefined);
   account.hold(60);
-  assert.deepEqual([place?.hold(50), place?.hold(40), account.bufferedBytes()], [false, true, 100]);
-  place?.hold(-10);
-  place?.leave();
-  assert.equal(place?.hold(-30), false);
+  assert.deepEqual([place?.reserve(50), place?.reserve(40), account.bufferedBytes()], [false, true, 100]);
+  place?.reserve(-10);
+  place?.release();
+  assert.equal(place?.reserve(-30), false);
   assert.equal(account.bufferedBytes(), 60);
 });
 
@@ -235,7 +235,7 @@ test("a peer is identified by its address", () => {
 test("peers above the limit share one series", () => {
   const instruments = createInstruments();
   const observer = observeInspector(instruments, () => undefined);
-  for (let at = 0; at < 1_000; at += 1) observer.counted("stalled", `10.0.${at >> 8}.${at & 255}`, "");
+  for (let at = 0; at < 1_000; at += 1) observer.count("stalled", `10.0.${at >> 8}.${at & 255}`, "");
   const family = instruments.read().find(({ name }) => name === "gateway_inspector_events_total");
   assert.equal(family?.series.length, 65);
   const others = family?.series.find(({ labelValues }) => labelValues[0] === "other");

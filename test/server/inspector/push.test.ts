@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { nullLog } from "../../../src/base/index.ts";
-import { beginInspecting, type InspectingWith, type Verdict } from "../../../src/server/inspector/index.ts";
+import { beginInspection, type InspectionOptions, type Verdict } from "../../../src/server/inspector/index.ts";
 import { shapedRefusal } from "../../../src/server/inspector/refusal-shape.ts";
 import { countedMetrics, guardOf } from "../dataplane/support/guards.ts";
 
@@ -17,15 +17,15 @@ const reading = (...kinds: readonly string[]) =>
 const OF_ANSWERS = reading("user", "output");
 const OF_REQUESTS = reading("user");
 
-async function asked(path: string, body: string, guard = OF_ANSWERS, hasResponses = true) {
+async function asked(path: string, body: string, guard = OF_ANSWERS, inspectsResponses = true) {
   const headers = [":method", "POST", ":path", path, "content-type", "application/json"];
-  const { inspect } = beginInspecting({
-    guardrails: () => ({ of: () => guard }) as unknown as ReturnType<InspectingWith["guardrails"]>,
+  const { inspect } = beginInspection({
+    guardrails: () => ({ of: () => guard }) as unknown as ReturnType<InspectionOptions["guardrails"]>,
     sinks: { trail: undefined, metrics: countedMetrics().metrics, log: nullLog },
-    hasResponses,
+    inspectsResponses,
   });
-  const room = { maxBodyBytes: 1_000_000, hold: () => true };
-  const verdict = await inspect({ headers, body: Buffer.from(body), room }, new AbortController().signal);
+  const memory = { maxBodyBytes: 1_000_000, reserve: () => true };
+  const verdict = await inspect({ headers, body: Buffer.from(body), memory }, new AbortController().signal);
   return { verdict, headers };
 }
 

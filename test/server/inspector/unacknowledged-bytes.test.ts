@@ -35,7 +35,7 @@ test("bytes above the limit are refused and not kept", (t) => {
   assert.equal(scene.unacknowledged.add(60), true);
   assert.equal(scene.unacknowledged.add(60), false);
   assert.equal(scene.held, 60);
-  scene.unacknowledged.sent(60);
+  scene.unacknowledged.acknowledge(60);
   assert.equal(scene.held, 0);
   assert.equal(scene.unacknowledged.add(60), true);
   scene.unacknowledged.end();
@@ -56,7 +56,7 @@ test("a peer that reads slowly is not stuck, however long it takes", (t) => {
   scene.unacknowledged.add(60);
   for (let bytes = 0; bytes < 50; bytes += 1) {
     scene.wait(LIMIT_MS - 1);
-    scene.unacknowledged.sent(1);
+    scene.unacknowledged.acknowledge(1);
   }
   assert.deepEqual([scene.stuck, scene.held, scene.unacknowledged.isWaiting()], [0, 10, true]);
   scene.wait(LIMIT_MS);
@@ -67,7 +67,7 @@ test("a peer that reads slowly is not stuck, however long it takes", (t) => {
 test("a peer that has read everything is not timed, and is again with the next bytes", (t) => {
   const scene = open(t);
   scene.unacknowledged.add(60);
-  scene.unacknowledged.sent(60);
+  scene.unacknowledged.acknowledge(60);
   assert.equal(scene.unacknowledged.isWaiting(), false);
   scene.wait(10 * LIMIT_MS);
   assert.equal(scene.stuck, 0);

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, type TestContext, test } from "node:test";
 import { createLogger } from "../../../src/base/index.ts";
-import { openFiles, readCertificateFiles } from "../../../src/server/tls/index.ts";
+import { openCertificateFilePair, readCertificateFiles } from "../../../src/server/tls/index.ts";
 import { testAuthority } from "./support/authority.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -32,12 +32,18 @@ async function opened(t: TestContext, pair = first) {
   const log = createLogger({ stream, isTerminal: false, level: "info", now: () => 0 });
   const clock = { at: start, now: () => clock.at };
   const results: string[] = [];
-  const files = await openFiles({ certFile, keyFile, clock, log, onRead: (result) => results.push(result) });
+  const files = await openCertificateFilePair({
+    certFile,
+    keyFile,
+    clock,
+    log,
+    onRead: (result) => results.push(result),
+  });
   t.after(() => files.close());
   /** Content found twice is judged. */
   const look = async (): Promise<void> => {
-    await files.look();
-    await files.look();
+    await files.reread();
+    await files.reread();
   };
   return { here, certFile, keyFile, write, files, look, clock, lines, results };
 }
@@ -61,7 +67,7 @@ test("a new pair is loaded and reported, and listeners are called once", async (
 test("a transient state between two writes is not reported", async (t) => {
   const { files, write, look, results } = await opened(t);
   await write(second.chain, undefined);
-  await files.look();
+  await files.reread();
   await write(undefined, second.key);
   await look();
   assert.deepEqual(results, ["taken", "taken"]);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Socket } from "node:net";
 import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import { createHandshakes, MAX_UNDER_WAY } from "../../../src/server/tls/handshakes.ts";
+import { createHandshakes, MAX_HANDSHAKES } from "../../../src/server/tls/handshakes.ts";
 
 const working = (ms: number) => (): void => {
   const until = performance.now() + ms;
@@ -36,13 +36,13 @@ test("above the limit the oldest running handshakes are dropped, and finished on
       dropped += 1;
     },
   );
-  const sockets = Array.from({ length: MAX_UNDER_WAY + 1 }, () => new Socket());
+  const sockets = Array.from({ length: MAX_HANDSHAKES + 1 }, () => new Socket());
   const [done, oldest] = sockets as [Socket, Socket];
   handshakes.begin(done);
-  handshakes.ended(done);
+  handshakes.end(done);
   for (const raw of sockets.slice(1)) handshakes.begin(raw);
-  assert.deepEqual([handshakes.underWay, dropped], [MAX_UNDER_WAY, 0]);
+  assert.deepEqual([handshakes.count, dropped], [MAX_HANDSHAKES, 0]);
   handshakes.begin(new Socket());
   assert.deepEqual([dropped, oldest.destroyed, done.destroyed], [1, true, false]);
-  assert.equal(handshakes.underWay, MAX_UNDER_WAY);
+  assert.equal(handshakes.count, MAX_HANDSHAKES);
 });

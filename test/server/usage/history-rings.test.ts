@@ -6,10 +6,10 @@ import { createHistory, HOUR, MAX_SERIES, QUARTER_HOUR } from "../../../src/serv
 const START = Date.UTC(2026, 10, 20);
 
 for (const [name, span] of Object.entries({ QUARTER_HOUR, HOUR })) {
-  const { bucketMs, kept } = span;
+  const { bucketMs, bucketCount } = span;
   const at = (bucket: number): number => START + bucket * bucketMs;
 
-  test(`${name} keeps ${kept} buckets of each series and forgets a series without newer ones`, () => {
+  test(`${name} keeps ${bucketCount} buckets of each series and forgets a series without newer ones`, () => {
     const history = createHistory<number>(span);
     for (let bucket = 0; bucket < 200; bucket += 1) {
       const points = [{ kind: "backends", name: "a", at: at(bucket), measures: bucket }];
@@ -17,9 +17,9 @@ for (const [name, span] of Object.entries({ QUARTER_HOUR, HOUR })) {
       history.add(points, at(bucket));
       const read = history.read();
       const ofA = read.filter((point) => point.name === "a").map(({ measures }) => measures);
-      assert.deepEqual([ofA.length, ofA.at(-1)], [Math.min(bucket + 1, kept), bucket]);
+      assert.deepEqual([ofA.length, ofA.at(-1)], [Math.min(bucket + 1, bucketCount), bucket]);
       const ofB = read.filter((point) => point.name === "b").length;
-      assert.equal(ofB, Math.max(0, Math.min(50, bucket + 1) - Math.max(0, bucket + 1 - kept)));
+      assert.equal(ofB, Math.max(0, Math.min(50, bucket + 1) - Math.max(0, bucket + 1 - bucketCount)));
     }
   });
 
@@ -30,7 +30,7 @@ for (const [name, span] of Object.entries({ QUARTER_HOUR, HOUR })) {
     }));
     history.add(points, START);
     assert.equal(history.read().length, MAX_SERIES);
-    history.add([{ kind: "models", name: "new", at: at(kept), measures: null }], at(kept));
+    history.add([{ kind: "models", name: "new", at: at(bucketCount), measures: null }], at(bucketCount));
     assert.deepEqual(
       history.read().map((point) => point.name),
       ["new"],

@@ -105,7 +105,7 @@ function open(at: Bench, fate: () => Fate = () => "applied", { hasLeader = true 
       },
       takesReports: () => true,
       hasLeader: () => hasLeader,
-      owesRolling: () => false,
+      mustRollUp: () => false,
     },
   });
   return {

@@ -2,13 +2,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { createNewest } from "../../../src/server/usage/index.ts";
+import { createNewestRows } from "../../../src/server/usage/index.ts";
 
 test("the last requests are kept, newest first, for every count and any order of arrival", () => {
   const rows = fc.array(fc.integer({ min: 0, max: 20 }), { maxLength: 40 });
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 9 }), rows, fc.nat(40), (size, given, readAt) => {
-      const newest = createNewest<number>(size, (row) => row);
+      const newest = createNewestRows<number>(size, (row) => row);
       given.forEach((one, at) => {
         newest.add(one);
         if (at === readAt) newest.read();
@@ -25,7 +25,7 @@ test("the last requests are kept, newest first, for every count and any order of
 });
 
 test("a reader keeps its own snapshot, and a waiting reader is called once", () => {
-  const newest = createNewest<string>(2, () => 0);
+  const newest = createNewestRows<string>(2, () => 0);
   newest.add("a");
   const read = newest.read();
   let called = 0;

@@ -19,7 +19,7 @@ import type { StreamStamp } from "../../core/dialects/index.ts";
 import { actedIn, type GuardrailMetrics, type JudgedAnswer } from "../../core/guardrails/index.ts";
 import { HeldBody, type ResponseNews } from "../exchange/index.ts";
 import type { LateRefusal } from "../refusal-shape.ts";
-import { type AnswerHead, AS_IT_CAME } from "./response-head.ts";
+import { type AnswerHead, UNCHANGED_HEAD } from "./response-head.ts";
 
 /** Maximum size of a compressed answer, in bytes. */
 const MAX_ENCODED_BYTES = 32 << 20;
@@ -27,7 +27,7 @@ const MAX_ENCODED_BYTES = 32 << 20;
 const BUSY_BYTES = 1 << 20;
 
 const EMPTY = Buffer.alloc(0);
-const OVER = new GatewayError("invalid_request", "The response has ended.");
+const RESPONSE_ENDED = new GatewayError("invalid_request", "The response has ended.");
 
 export interface AnswerInspection {
   readonly push: (chunk: Buffer) => void;
@@ -38,42 +38,45 @@ export interface AnswerInspection {
   readonly isBusy: () => boolean;
 }
 
-export interface AnswerTerms {
+export interface AnswerInspectionOptions {
   readonly head: AnswerHead;
   readonly answered: Answered;
   /** Inspected answer. `leaving` aborts it when the peer is gone. */
   readonly answer: JudgedAnswer;
   readonly leaving: AbortController;
   readonly metrics: GuardrailMetrics;
-  /** Records the decision once. Returns the error that refuses the answer, if any. `isLeft`: the peer left before the end. */
-  readonly settle: (isLeft: boolean) => GatewayError | undefined;
+  /** Records the decision once. Returns the error that refuses the answer, if any. `hasPeerLeft`: the peer left before the end. */
+  readonly settle: (hasPeerLeft: boolean) => GatewayError | undefined;
   /** Builds the refusal that replaces a body or ends a stream. */
-  readonly late: (error: GatewayError, stream: { readonly stamp: StreamStamp | undefined } | undefined) => LateRefusal;
+  readonly refusalInstead: (
+    error: GatewayError,
+    stream: { readonly stamp: StreamStamp | undefined } | undefined,
+  ) => LateRefusal;
   /** Decodes a compressed body. Throws `UnreadableAnswer`, or `overloaded`. */
   readonly decode: (body: Buffer) => Promise<Buffer>;
-  readonly hold: (bytes: number) => boolean;
+  readonly reserve: (bytes: number) => boolean;
 }
 
-export interface BegunAnswer {
+export interface ResponseInspection {
   readonly head: AnswerHead;
-  readonly read: (ports: AnswerPorts, hold: AnswerTerms["hold"]) => AnswerInspection;
+  readonly read: (ports: AnswerPorts, reserve: AnswerInspectionOptions["reserve"]) => AnswerInspection;
 }
 
 interface AnswerPorts {
   readonly report: (news: ResponseNews) => void;
   /** Called when the inspection was busy and has caught up. */
-  readonly idle: () => void;
+  readonly onCaughtUp: () => void;
 }
 
 /** Processing mode. `head`: the first bytes have not arrived, so the kind of the body is unknown. */
 type Mode = "head" | "encoded" | BodyKind | "passing" | "over";
 
-export function inspectAnswer(terms: AnswerTerms, ports: AnswerPorts): AnswerInspection {
-  return new Inspected(terms, ports);
+export function inspectAnswer(terms: AnswerInspectionOptions, ports: AnswerPorts): AnswerInspection {
+  return new AnswerInspector(terms, ports);
 }
 
-class Inspected implements AnswerInspection {
-  readonly #terms: AnswerTerms;
+class AnswerInspector implements AnswerInspection {
+  readonly #options: AnswerInspectionOptions;
   readonly #ports: AnswerPorts;
   #mode: Mode;
   #head: Buffer = EMPTY;
@@ -81,14 +84,14 @@ class Inspected implements AnswerInspection {
   readonly #held = new HeldBody();
   #events: AnswerEvents | undefined;
   /** Bytes reserved from the shared memory budget. */
-  #room = 0;
-  #eventRoom = 0;
+  #reservedBytes = 0;
+  #reservedEventBytes = 0;
   #waitingBytes = 0;
   #isSettled = false;
   #hasShown = false;
 
-  constructor(terms: AnswerTerms, ports: AnswerPorts) {
-    this.#terms = terms;
+  constructor(terms: AnswerInspectionOptions, ports: AnswerPorts) {
+    this.#options = terms;
     this.#ports = ports;
     this.#mode = terms.head.isEncoded ? "encoded" : "head";
   }
@@ -105,29 +108,29 @@ class Inspected implements AnswerInspection {
         this.#show(chunk, this.#mending);
         return;
       case "head":
-        this.#look(chunk, false);
+        this.#detectKind(chunk, false);
         return;
       case "events":
-        this.#drive(chunk.length, () => this.#events?.push(chunk));
+        this.#runThenSend(chunk.length, () => this.#events?.push(chunk));
         return;
       case "unreadable":
         this.#fail(new UnreadableAnswer("its alphabet is not supported"));
         return;
       default:
-        this.#keep(chunk);
+        this.#holdBack(chunk);
     }
   };
 
   readonly end = (): void => {
-    if (this.#mode === "head" && this.#head.length > 0) this.#look(EMPTY, true);
+    if (this.#mode === "head" && this.#head.length > 0) this.#detectKind(EMPTY, true);
     switch (this.#mode) {
       case "over":
         return;
       case "events":
-        this.#drive(
+        this.#runThenSend(
           0,
           () => this.#events?.end(),
-          () => this.#ended(EMPTY, { ...this.#mending, isStream: true }),
+          () => this.#reportEnd(EMPTY, { ...this.#mending, isStream: true }),
         );
         return;
       case "encoded":
@@ -140,7 +143,7 @@ class Inspected implements AnswerInspection {
         this.#fail(new UnreadableAnswer("its alphabet is not supported"));
         return;
       default:
-        this.#ended(EMPTY, this.#mending);
+        this.#reportEnd(EMPTY, this.#mending);
     }
   };
 
@@ -150,21 +153,21 @@ class Inspected implements AnswerInspection {
     this.#finish();
   };
 
-  #look(chunk: Buffer, isAll: boolean): void {
+  #detectKind(chunk: Buffer, isAll: boolean): void {
     const head = this.#head.length === 0 ? chunk : Buffer.concat([this.#head, chunk]);
-    const kind = kindOf(this.#terms.head.type, head, isAll);
+    const kind = kindOf(this.#options.head.type, head, isAll);
     this.#head = kind === undefined ? head : EMPTY;
     if (kind === undefined) return;
     this.#mode = kind;
-    if (kind === "media") this.#terms.metrics.uninspected(mediaOf(this.#terms.head.type));
-    if (kind === "events") this.#open();
+    if (kind === "media") this.#options.metrics.uninspected(mediaOf(this.#options.head.type));
+    if (kind === "events") this.#openEvents();
     this.push(head);
   }
 
-  #open(): void {
-    const { answer, answered, metrics } = this.#terms;
+  #openEvents(): void {
+    const { answer, answered, metrics } = this.#options;
     this.#events = new AnswerEvents(answer, answered, metrics, {
-      woke: () => this.#out(),
+      woke: () => this.#sendShown(),
       failed: (error) => this.#fail(error),
       silent: () => {
         if (this.#events?.isBuffering === true) this.#show(SIGN_OF_LIFE, { ...this.#mending, isStream: true });
@@ -172,12 +175,12 @@ class Inspected implements AnswerInspection {
     });
   }
 
-  #keep(chunk: Buffer): void {
-    const { answer, metrics } = this.#terms;
+  #holdBack(chunk: Buffer): void {
+    const { answer, metrics } = this.#options;
     const isEncoded = this.#mode === "encoded";
-    const most = isEncoded ? MAX_ENCODED_BYTES : answer.guard.answers.maxBodyBytes;
-    if (this.#held.bytes + chunk.length <= most) {
-      if (this.#take(this.#held.room(chunk))) this.#held.add(chunk);
+    const maxBytes = isEncoded ? MAX_ENCODED_BYTES : answer.guard.answers.maxBodyBytes;
+    if (this.#held.bytes + chunk.length <= maxBytes) {
+      if (this.#reserve(this.#held.bytesToReserve(chunk))) this.#held.add(chunk);
       return;
     }
     if (isEncoded) {
@@ -197,16 +200,16 @@ class Inspected implements AnswerInspection {
   }
 
   #decode(body: Buffer): void {
-    const { decode } = this.#terms;
+    const { decode } = this.#options;
     if (body.length === 0) {
-      this.#ended(body, {});
+      this.#reportEnd(body, {});
       return;
     }
-    this.#drive(
+    this.#runThenSend(
       0,
       () =>
         decode(body).then((plain) => {
-          if (this.#mode === "over" || !this.#take(plain.length)) return;
+          if (this.#mode === "over" || !this.#reserve(plain.length)) return;
           this.#mending = { isDecoded: true, length: plain.length };
           this.#mode = "head";
           this.push(plain);
@@ -216,30 +219,30 @@ class Inspected implements AnswerInspection {
   }
 
   #judge(body: Buffer): void {
-    const { head, answer, answered, metrics } = this.#terms;
+    const { head, answer, answered, metrics } = this.#options;
     // The memory is twice the size: the body's text, and the rewritten copy.
-    if (!this.#take(2 * body.length)) return;
+    if (!this.#reserve(2 * body.length)) return;
     let mending = this.#mending;
     let made = body;
-    this.#drive(
+    this.#runThenSend(
       0,
       () => {
         const judged = judgedWhole(body, head.type, answer, answered, metrics);
-        const noted = (one: Awaited<typeof judged>): void => {
+        const applyJudged = (one: Awaited<typeof judged>): void => {
           if (one === undefined) return;
           made = one.body;
           mending = { ...mending, ...one.mending };
         };
-        return judged instanceof Promise ? judged.then(noted) : noted(judged);
+        return judged instanceof Promise ? judged.then(applyJudged) : applyJudged(judged);
       },
-      () => this.#ended(made, mending),
+      () => this.#reportEnd(made, mending),
     );
   }
 
   /** Accounts for `bytes` more, runs `work`, and then sends the bytes that may be shown. */
-  #drive(bytes: number, work: () => void | Promise<void>, next?: () => void): void {
+  #runThenSend(bytes: number, work: () => void | Promise<void>, next?: () => void): void {
     const then = (): void => {
-      this.#out();
+      this.#sendShown();
       if (next !== undefined && this.#mode !== "over") next();
     };
     try {
@@ -248,102 +251,102 @@ class Inspected implements AnswerInspection {
         then();
         return;
       }
-      if (!this.#take(bytes)) return;
+      if (!this.#reserve(bytes)) return;
       this.#waitingBytes += bytes;
-      const given = (): void => {
+      const releaseBytes = (): void => {
         const wasBusy = this.isBusy();
         this.#waitingBytes -= bytes;
-        this.#give(bytes);
-        if (wasBusy && !this.isBusy()) this.#ports.idle();
+        this.#release(bytes);
+        if (wasBusy && !this.isBusy()) this.#ports.onCaughtUp();
       };
       done
         .then(then)
         .catch((error: unknown) => this.#fail(error))
-        .then(given);
+        .then(releaseBytes);
     } catch (error) {
       this.#fail(error);
     }
   }
 
-  #out(): void {
+  #sendShown(): void {
     if (this.#mode === "over") return;
     const events = this.#events;
-    if (this.#terms.answer.isRefused) {
+    if (this.#options.answer.isRefused) {
       this.#refuse();
       return;
     }
     if (events === undefined) return;
     const frames = events.take();
     if (frames !== undefined) this.#show(frames, { ...this.#mending, isStream: true });
-    const more = events.heldBytes - this.#eventRoom;
-    this.#eventRoom += more;
-    this.#take(more);
+    const more = events.heldBytes - this.#reservedEventBytes;
+    this.#reservedEventBytes += more;
+    this.#reserve(more);
   }
 
   #show(bytes: Buffer, mending: Mending): void {
     this.#hasShown = true;
-    this.#ports.report({ kind: "shown", bytes, head: this.#terms.head.mended(mending, this.#acted()) });
+    this.#ports.report({ kind: "shown", bytes, head: this.#options.head.changesAfter(mending, this.#actedRules()) });
   }
 
-  #ended(bytes: Buffer, mending: Mending): void {
-    const acted = this.#acted();
+  #reportEnd(bytes: Buffer, mending: Mending): void {
+    const acted = this.#actedRules();
     const error = this.#settle();
     if (error !== undefined) {
-      this.#tellRefused(error);
+      this.#reportRefusal(error);
       return;
     }
     this.#finish();
-    this.#ports.report({ kind: "ended", bytes, head: this.#terms.head.mended(mending, acted) });
+    this.#ports.report({ kind: "ended", bytes, head: this.#options.head.changesAfter(mending, acted) });
   }
 
   #refuse(): void {
     const error = this.#settle();
-    this.#tellRefused(error ?? new GatewayError("guardrail_error", "The answer was refused."));
+    this.#reportRefusal(error ?? new GatewayError("guardrail_error", "The answer was refused."));
   }
 
   /** Ends the inspection because the body could not be read or exceeded the memory budget. */
   #fail(error: unknown): void {
     if (this.#mode === "over") return;
     this.#settle();
-    this.#tellRefused(error instanceof GatewayError ? error : unreadable(error));
+    this.#reportRefusal(error instanceof GatewayError ? error : unreadable(error));
   }
 
-  #tellRefused(error: GatewayError): void {
+  #reportRefusal(error: GatewayError): void {
     const events = this.#events;
-    const late = this.#terms.late(error, events && { stamp: events.stamp });
+    const late = this.#options.refusalInstead(error, events && { stamp: events.stamp });
     // Text that was proven clean before the refusal is still sent to the client, unless the status can report the refusal
     // instead.
     const shown = this.#hasShown ? events?.take() : undefined;
     this.#finish();
-    if (shown !== undefined) this.#ports.report({ kind: "shown", bytes: shown, head: AS_IT_CAME });
+    if (shown !== undefined) this.#ports.report({ kind: "shown", bytes: shown, head: UNCHANGED_HEAD });
     this.#ports.report({ kind: "refused", error, ...late });
   }
 
-  #settle(isLeft = false): GatewayError | undefined {
+  #settle(hasPeerLeft = false): GatewayError | undefined {
     if (this.#isSettled) return undefined;
     this.#isSettled = true;
-    return this.#terms.settle(isLeft);
+    return this.#options.settle(hasPeerLeft);
   }
 
-  #acted(): string {
-    return actedIn(this.#terms.answer.judged.guarded.judgement?.decisions ?? []);
+  #actedRules(): string {
+    return actedIn(this.#options.answer.judged.guarded.judgement?.decisions ?? []);
   }
 
   /** Reserves memory. Returns false if there was none, in which case the answer is refused. */
-  #take(bytes: number): boolean {
+  #reserve(bytes: number): boolean {
     if (this.#mode === "over") return false;
-    if (this.#terms.hold(bytes)) {
-      this.#room += bytes;
+    if (this.#options.reserve(bytes)) {
+      this.#reservedBytes += bytes;
       return true;
     }
     this.#fail(new GatewayError("overloaded", "The inspector buffers too many bytes of other requests."));
     return false;
   }
 
-  #give(bytes: number): void {
+  #release(bytes: number): void {
     if (this.#mode === "over") return;
-    this.#room -= bytes;
-    this.#terms.hold(-bytes);
+    this.#reservedBytes -= bytes;
+    this.#options.reserve(-bytes);
   }
 
   #finish(): void {
@@ -351,9 +354,9 @@ class Inspected implements AnswerInspection {
     this.#events?.close();
     this.#held.take();
     this.#head = EMPTY;
-    this.#terms.hold(-this.#room);
-    this.#room = 0;
-    this.#terms.leaving.abort(OVER);
+    this.#options.reserve(-this.#reservedBytes);
+    this.#reservedBytes = 0;
+    this.#options.leaving.abort(RESPONSE_ENDED);
   }
 }
 

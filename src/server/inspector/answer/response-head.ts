@@ -5,7 +5,7 @@ import type { HeadChanges, HeaderList } from "../exchange/index.ts";
 import { headerValue, headerValues } from "../header-list.ts";
 
 const NO_SETS: ReadonlyMap<string, string> = new Map();
-export const AS_IT_CAME: HeadChanges = { drops: [], sets: NO_SETS };
+export const UNCHANGED_HEAD: HeadChanges = { drops: [], sets: NO_SETS };
 
 export interface AnswerHead {
   readonly type: AnswerType;
@@ -13,7 +13,7 @@ export interface AnswerHead {
   /** Header changes that are sent before any of the body was read, so they must be correct for any body. */
   readonly early: HeadChanges;
   /** Returns the header changes after the inspection. `acted`: rules that acted, as listed in `x-gateway-guardrails`. */
-  readonly mended: (mending: Mending, acted: string) => HeadChanges;
+  readonly changesAfter: (mending: Mending, acted: string) => HeadChanges;
 }
 
 /** Reads the status and headers of a response. Returns `undefined` if the response has no body. */
@@ -21,19 +21,19 @@ export function readHead(method: string, headers: HeaderList): AnswerHead | unde
   if (isBodiless(method, Number(headerValue(headers, ":status")))) return undefined;
   const contentType = headerValue(headers, "content-type");
   const isEncoded = layersIn(headerValues(headers, "content-encoding")).length > 0;
-  const ofTheBody = headers.filter((name, at) => at % 2 === 0 && HEADERS_OF_THE_BODY.has(name));
+  const bodyHeaders = headers.filter((name, at) => at % 2 === 0 && HEADERS_OF_THE_BODY.has(name));
   const decoded = isEncoded ? ["content-encoding"] : [];
   return {
     type: typeOf(contentType),
     isEncoded,
-    early: { drops: ["content-length", ...ofTheBody, ...decoded], sets: NO_SETS },
-    mended({ isStream, isRewritten, isDecoded, isTranscoded }, acted) {
-      const isOther = isStream === true || isRewritten === true || isDecoded === true;
-      if (!isOther && acted === "") return AS_IT_CAME;
+    early: { drops: ["content-length", ...bodyHeaders, ...decoded], sets: NO_SETS },
+    changesAfter({ isStream, isRewritten, isDecoded, isTranscoded }, acted) {
+      const isBodyChanged = isStream === true || isRewritten === true || isDecoded === true;
+      if (!isBodyChanged && acted === "") return UNCHANGED_HEAD;
       const sets = new Map<string, string>();
       if (isTranscoded === true) sets.set("content-type", inUtf8(contentType));
       if (acted !== "") sets.set("x-gateway-guardrails", acted);
-      const drops = isOther ? ["content-length", ...ofTheBody, ...(isDecoded === true ? decoded : [])] : [];
+      const drops = isBodyChanged ? ["content-length", ...bodyHeaders, ...(isDecoded === true ? decoded : [])] : [];
       return { drops, sets };
     },
   };

@@ -17,5 +17,5 @@ export function* piecesOf(side: Side, body: Buffer, endsHere: boolean): Generato
 /** Returns the number of body bytes in an answer. */
 export function bytesOf(answer: Answer): number {
   if (answer.kind === "piece") return answer.bytes.length;
-  return answer.kind === "chunk" && typeof answer.becomes !== "string" ? answer.becomes.length : 0;
+  return answer.kind === "chunk" && typeof answer.replacement !== "string" ? answer.replacement.length : 0;
 }

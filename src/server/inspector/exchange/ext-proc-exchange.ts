@@ -9,13 +9,13 @@ import { GatewayError } from "../../../base/index.ts";
 import type { ProxiedShape } from "../../core/agents/index.ts";
 import { piecesOf } from "./body-pieces.ts";
 import { HeldBody } from "./held-body.ts";
-import { asksByOverride, keepsResponses, mismatchOf } from "./modes.ts";
+import { canOverrideMode, mismatchOf, withholdsResponses } from "./modes.ts";
 import { inspectResponse, type ResponseSide } from "./response-inspecting.ts";
 import { passResponse } from "./response-passing.ts";
 import type {
   Answer,
   Arrival,
-  ExchangeTerms,
+  ExchangeOptions,
   HeaderList,
   PeerExchange,
   PeerModes,
@@ -36,104 +36,109 @@ type End = "headers" | "body" | "trailers";
 const NO_STEPS: readonly Step[] = [];
 const EMPTY = Buffer.alloc(0);
 
-export function openExchange({ mode, maxBodyBytes, hold, responses }: ExchangeTerms): PeerExchange {
+export function openExchange({ mode, maxBodyBytes, reserve, responses }: ExchangeOptions): PeerExchange {
   let phase: Phase = "first";
   let end: End | undefined;
   let headers: HeaderList = [];
   let response: ResponseSide | undefined;
   let modes: PeerModes | undefined;
-  const own = { request: mode, response: responses?.mode };
-  const asksResponse = responses !== undefined && asksByOverride(own);
+  const ownModes = { request: mode, response: responses?.mode };
+  const asksResponse = responses !== undefined && canOverrideMode(ownModes);
   const held = new HeldBody();
   /** Bytes of memory that are reserved for this exchange. */
-  let room = 0;
+  let reservedBytes = 0;
   /** Body of the whole request, while it is inspected. */
-  let whole: Buffer = EMPTY;
+  let wholeBody: Buffer = EMPTY;
 
   return {
-    arrived(arrival) {
+    receive(arrival) {
       if (phase === "over") return NO_STEPS;
-      return arrival.side === "request" ? requested(arrival) : responded(arrival);
+      return arrival.side === "request" ? receiveRequestPart(arrival) : receiveResponsePart(arrival);
     },
-    decided(verdict) {
-      return phase === "judging" ? settled(verdict) : NO_STEPS;
+    applyVerdict(verdict) {
+      return phase === "judging" ? carryOutVerdict(verdict) : NO_STEPS;
     },
-    reported: (news) => (phase === "over" || response === undefined ? NO_STEPS : lastWord(response.reported(news))),
-    fed: () => (phase === "over" || response === undefined ? NO_STEPS : response.fed()),
-    isOwing: () => phase === "judging" || (phase !== "over" && response?.isOwing() === true),
-    left() {
+    applyNews: (news) =>
+      phase === "over" || response === undefined ? NO_STEPS : closeIfRefused(response.applyNews(news)),
+    afterFeed: () => (phase === "over" || response === undefined ? NO_STEPS : response.afterFeed()),
+    isAnswerOwed: () => phase === "judging" || (phase !== "over" && response?.isAnswerOwed() === true),
+    endOfInput() {
       if (phase === "over") return NO_STEPS;
       const wasSent = held.chunks > 0 || mode === "duplex";
-      if (response?.isOpen() === true) return failed("abandoned", "the stream ended before the response's body did");
+      if (response?.isOpen() === true) return fail("abandoned", "the stream ended before the response's body did");
       if (phase === "passed" && response === undefined && asksResponse && (modes?.response ?? "none") === "none") {
         return [{ do: "count", what: "response_not_sent" }];
       }
       if (phase === "passed" || phase === "judging") return NO_STEPS;
-      if (phase === "first") return over();
-      const failure = failed("abandoned", "the stream ended before the request's body did");
+      if (phase === "first") return endQuietly();
+      const failure = fail("abandoned", "the stream ended before the request's body did");
       // Either the client left, or the filter never sends the requested body.
       return wasSent ? failure : [{ do: "count", what: "body_not_sent" }, ...failure];
     },
-    isOver: () => phase === "over",
+    isClosed: () => phase === "over",
   };
 
-  function requested(arrival: Arrival): readonly Step[] {
+  function receiveRequestPart(arrival: Arrival): readonly Step[] {
     switch (arrival.kind) {
       case "headers":
-        return phase === "first" ? begun(arrival) : failed("out_of_order", "request headers came twice");
+        return phase === "first" ? receiveHeaders(arrival) : fail("out_of_order", "request headers came twice");
       case "body":
-        return bodied(arrival.bytes, arrival.isEnd);
+        return receiveBody(arrival.bytes, arrival.isEnd);
       case "trailers":
-        return trailed();
+        return receiveTrailers();
       default:
         return arrival satisfies never;
     }
   }
 
-  function begun({ headers: named, isEnd, modes: peerModes }: Extract<Arrival, { kind: "headers" }>): readonly Step[] {
-    const mismatch = peerModes && mismatchOf(own, peerModes);
-    if (mismatch !== undefined) return failed("mode_mismatch", mismatch);
+  function receiveHeaders({
+    headers: named,
+    isEnd,
+    modes: peerModes,
+  }: Extract<Arrival, { kind: "headers" }>): readonly Step[] {
+    const mismatch = peerModes && mismatchOf(ownModes, peerModes);
+    if (mismatch !== undefined) return fail("mode_mismatch", mismatch);
     modes = peerModes;
     headers = named;
-    const counted = peerModes && keepsResponses(own, peerModes) ? RESPONSE_NOT_SENT : NO_STEPS;
-    if (isEnd) return [...counted, ...ended("headers")];
+    const countSteps = peerModes && withholdsResponses(ownModes, peerModes) ? RESPONSE_NOT_SENT : NO_STEPS;
+    if (isEnd) return [...countSteps, ...startInspection("headers")];
     phase = "open";
     return mode === "streamed"
       ? [
-          ...counted,
-          ...answered({
+          ...countSteps,
+          ...answerStep({
             kind: "headers",
             side: "request",
             dropsLength: true,
-            asksBody: own.response !== "duplex",
+            asksBody: ownModes.response !== "duplex",
             asksResponse,
-            sets: responses?.asking(headers),
+            sets: responses?.requestHeaders(headers),
           }),
         ]
-      : counted;
+      : countSteps;
   }
 
-  function bodied(bytes: Buffer, isEnd: boolean): readonly Step[] {
-    if (phase === "first") return failed("out_of_order", "a body came before its headers");
+  function receiveBody(bytes: Buffer, isEnd: boolean): readonly Step[] {
+    if (phase === "first") return fail("out_of_order", "a body came before its headers");
     // Some filters send the end of a body twice (ext-proc reference, A.3, 9).
-    if (phase !== "open") return end === "headers" ? failed("out_of_order", "a body came after the end") : NO_STEPS;
+    if (phase !== "open") return end === "headers" ? fail("out_of_order", "a body came after the end") : NO_STEPS;
     if (held.bytes + bytes.length > maxBodyBytes) {
-      return refused(new GatewayError("body_too_large", `The request body is larger than ${maxBodyBytes} bytes.`));
+      return refuse(new GatewayError("body_too_large", `The request body is larger than ${maxBodyBytes} bytes.`));
     }
-    const more = held.room(bytes);
-    if (!hold(more)) {
-      return refused(new GatewayError("overloaded", "The inspector buffers too many bytes of other requests."));
+    const moreBytes = held.bytesToReserve(bytes);
+    if (!reserve(moreBytes)) {
+      return refuse(new GatewayError("overloaded", "The inspector buffers too many bytes of other requests."));
     }
-    room += more;
+    reservedBytes += moreBytes;
     held.add(bytes);
-    if (isEnd) return ended("body");
-    return mode === "streamed" ? answered({ kind: "chunk", side: "request", becomes: "nothing" }) : NO_STEPS;
+    if (isEnd) return startInspection("body");
+    return mode === "streamed" ? answerStep({ kind: "chunk", side: "request", replacement: "nothing" }) : NO_STEPS;
   }
 
-  function trailed(): readonly Step[] {
-    if (phase !== "open") return failed("out_of_order", "request trailers came where there are none");
-    if (mode === "duplex") return ended("trailers");
-    return refused(
+  function receiveTrailers(): readonly Step[] {
+    if (phase !== "open") return fail("out_of_order", "request trailers came where there are none");
+    if (mode === "duplex") return startInspection("trailers");
+    return refuse(
       new GatewayError(
         "trailers_not_inspected",
         "The request's body ends in trailers, which guardrails can only inspect if the proxy streams in full duplex mode.",
@@ -141,42 +146,42 @@ export function openExchange({ mode, maxBodyBytes, hold, responses }: ExchangeTe
     );
   }
 
-  function ended(by: End): readonly Step[] {
+  function startInspection(by: End): readonly Step[] {
     end = by;
     phase = "judging";
-    whole = held.take();
-    return [{ do: "inspect", request: { headers, body: whole, room: { maxBodyBytes, hold } } }];
+    wholeBody = held.take();
+    return [{ do: "inspect", request: { headers, body: wholeBody, memory: { maxBodyBytes, reserve } } }];
   }
 
-  function settled(verdict: Verdict): readonly Step[] {
-    if (verdict.kind === "refuse") return refused(verdict.error, verdict.shape);
+  function carryOutVerdict(verdict: Verdict): readonly Step[] {
+    if (verdict.kind === "refuse") return refuse(verdict.error, verdict.shape);
     const sets = verdict.kind === "rewrite" && verdict.headers?.size !== 0 ? verdict.headers : undefined;
-    if (sets !== undefined && mode === "streamed") return refused(HEADERS_HAVE_LEFT);
+    if (sets !== undefined && mode === "streamed") return refuse(HEADERS_ALREADY_SENT);
     phase = "passed";
-    const body = verdict.kind === "rewrite" ? verdict.body : whole;
+    const body = verdict.kind === "rewrite" ? verdict.body : wholeBody;
     const isChanged = verdict.kind === "rewrite";
-    whole = EMPTY;
-    hold(-room);
-    room = 0;
+    wholeBody = EMPTY;
+    reserve(-reservedBytes);
+    reservedBytes = 0;
     if (end === "headers") {
       // Without a body, only the response needs an override and the length stays correct.
-      return answered({
+      return answerStep({
         kind: "headers",
         side: "request",
         dropsLength: false,
         asksBody: false,
         asksResponse,
-        sets: responses?.asking(headers),
+        sets: responses?.requestHeaders(headers),
       });
     }
     if (mode === "streamed") {
       const isUntouched = !isChanged && held.chunks === 1;
-      return answered({ kind: "chunk", side: "request", becomes: isUntouched ? "itself" : body });
+      return answerStep({ kind: "chunk", side: "request", replacement: isUntouched ? "itself" : body });
     }
-    const asking = responses?.asking(headers);
+    const asking = responses?.requestHeaders(headers);
     const all = asking === undefined ? sets : new Map([...asking, ...(sets ?? [])]);
     const steps = [
-      ...answered({ kind: "headers", side: "request", dropsLength: isChanged, asksBody: false, sets: all }),
+      ...answerStep({ kind: "headers", side: "request", dropsLength: isChanged, asksBody: false, sets: all }),
     ];
     const hasTrailers = end === "trailers";
     for (const piece of piecesOf("request", body, !hasTrailers)) steps.push({ do: "answer", answer: piece });
@@ -184,20 +189,20 @@ export function openExchange({ mode, maxBodyBytes, hold, responses }: ExchangeTe
     return steps;
   }
 
-  function responded(arrival: Arrival): readonly Step[] {
-    if (phase === "first") return failed("out_of_order", "a response came before its request");
+  function receiveResponsePart(arrival: Arrival): readonly Step[] {
+    if (phase === "first") return fail("out_of_order", "a response came before its request");
     const isFirst = response === undefined;
-    response ??= responseSide();
-    const steps = response.arrived(arrival);
-    if (steps === undefined) return failed("out_of_order", `response ${arrival.kind} came where there are none`);
+    response ??= createResponseSide();
+    const steps = response.receive(arrival);
+    if (steps === undefined) return fail("out_of_order", `response ${arrival.kind} came where there are none`);
     // Either the upstream answered early, or the filter never sent the requested body.
     const isUnsent = isFirst && phase === "open" && held.chunks === 0;
-    return lastWord(isUnsent ? [{ do: "count", what: "body_not_sent" }, ...steps] : steps);
+    return closeIfRefused(isUnsent ? [{ do: "count", what: "body_not_sent" }, ...steps] : steps);
   }
 
-  function responseSide(): ResponseSide {
+  function createResponseSide(): ResponseSide {
     const peer = modes?.response;
-    if (responses === undefined) return passingAll(peer);
+    if (responses === undefined) return createPassingSide(peer);
     // A filter reports its configured mode even if that was overridden.
     return inspectResponse({
       mode: responses.mode,
@@ -207,22 +212,22 @@ export function openExchange({ mode, maxBodyBytes, hold, responses }: ExchangeTe
   }
 
   /** Returns the steps. Closes the exchange if one of them is a refusal, because nothing may follow it. */
-  function lastWord(steps: readonly Step[]): readonly Step[] {
+  function closeIfRefused(steps: readonly Step[]): readonly Step[] {
     if (steps.some((step) => step.do === "refuse")) close();
     return steps;
   }
 
-  function refused(error: GatewayError, shape?: ProxiedShape): readonly Step[] {
+  function refuse(error: GatewayError, shape?: ProxiedShape): readonly Step[] {
     close();
     return [{ do: "refuse", error, shape }];
   }
 
-  function failed(fault: StreamFault, detail: string): readonly Step[] {
+  function fail(fault: StreamFault, detail: string): readonly Step[] {
     close();
     return [{ do: "fail", fault, detail }];
   }
 
-  function over(): readonly Step[] {
+  function endQuietly(): readonly Step[] {
     close();
     return NO_STEPS;
   }
@@ -230,28 +235,28 @@ export function openExchange({ mode, maxBodyBytes, hold, responses }: ExchangeTe
   function close(): void {
     phase = "over";
     held.take();
-    whole = EMPTY;
+    wholeBody = EMPTY;
   }
 }
 
 /** Refusal for a header change in streamed mode, in which the filter sends the headers on before the body is known. */
-const HEADERS_HAVE_LEFT = new GatewayError(
+const HEADERS_ALREADY_SENT = new GatewayError(
   "guardrail_denied",
   "A guardrail rewrote an argument that a header repeats, which is only possible if the proxy streams in full duplex mode.",
   { by: { kind: "guardrail", name: "extproc.request_body_mode" } },
 );
 
-const answered = (answer: Answer): readonly Step[] => [{ do: "answer", answer }];
+const answerStep = (answer: Answer): readonly Step[] => [{ do: "answer", answer }];
 
 const RESPONSE_NOT_SENT: readonly Step[] = [{ do: "count", what: "response_not_sent" }];
 
-function passingAll(peer: PeerModes["response"] | undefined): ResponseSide {
-  const passed = passResponse(peer);
+function createPassingSide(peer: PeerModes["response"] | undefined): ResponseSide {
+  const pass = passResponse(peer);
   return {
-    arrived: (arrival) => passed(arrival)?.map((answer) => ({ do: "answer", answer })),
-    reported: () => NO_STEPS,
-    fed: () => NO_STEPS,
-    isOwing: () => false,
+    receive: (arrival) => pass(arrival)?.map((answer) => ({ do: "answer", answer })),
+    applyNews: () => NO_STEPS,
+    afterFeed: () => NO_STEPS,
+    isAnswerOwed: () => false,
     isOpen: () => false,
   };
 }

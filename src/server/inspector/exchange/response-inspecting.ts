@@ -11,17 +11,17 @@ import type { Answer, Arrival, HeadChanges, HeaderList, PeerMode, ResponseNews, 
 
 export interface ResponseSide {
   /** Handles a message of the peer. Returns `undefined` if it is out of order. */
-  readonly arrived: (arrival: Arrival) => readonly Step[] | undefined;
-  readonly reported: (news: ResponseNews) => readonly Step[];
-  readonly fed: () => readonly Step[];
+  readonly receive: (arrival: Arrival) => readonly Step[] | undefined;
+  readonly applyNews: (news: ResponseNews) => readonly Step[];
+  readonly afterFeed: () => readonly Step[];
   /** Whether the whole response has arrived and is not answered yet. */
-  readonly isOwing: () => boolean;
+  readonly isAnswerOwed: () => boolean;
   /** Whether an inspected response has begun and has not ended. */
   readonly isOpen: () => boolean;
 }
 
 /** Terms of the inspection. `peer`: mode of the filter, if it reported one. */
-interface ResponseSideTerms {
+interface ResponseSideOptions {
   readonly mode: "streamed" | "duplex";
   readonly peer: PeerMode | undefined;
   readonly begin: (response: HeaderList) => HeadChanges | undefined;
@@ -37,8 +37,8 @@ const side = "response";
 const NO_STEPS: readonly Step[] = [];
 const EMPTY = Buffer.alloc(0);
 
-export function inspectResponse({ mode, peer, begin }: ResponseSideTerms): ResponseSide {
-  const passed = passResponse(peer ?? mode);
+export function inspectResponse({ mode, peer, begin }: ResponseSideOptions): ResponseSide {
+  const passUninspected = passResponse(peer ?? mode);
   let phase: Phase = "first";
   /** Part of the response that marked its end; `undefined` before. */
   let end: "body" | "trailers" | undefined;
@@ -46,79 +46,80 @@ export function inspectResponse({ mode, peer, begin }: ResponseSideTerms): Respo
   /** Whether a streaming filter waits for the answer to a chunk. */
   let isChunkOwed = false;
   let chunks = 0;
-  let first: Buffer = EMPTY;
+  let firstChunk: Buffer = EMPTY;
   /** Bytes that may be shown but have no chunk to answer yet. Only used for a streaming filter. */
   let outbox: Buffer[] = [];
-  let late: ReadonlyMap<string, string> | undefined;
+  let lateHeaders: ReadonlyMap<string, string> | undefined;
 
   return {
-    arrived(arrival) {
-      if (phase === "passing") return passing(arrival);
+    receive(arrival) {
+      if (phase === "passing") return pass(arrival);
       switch (arrival.kind) {
         case "headers":
-          return phase === "first" ? headed(arrival) : undefined;
+          return phase === "first" ? receiveHeaders(arrival) : undefined;
         case "body":
-          return phase === "first" ? undefined : bodied(arrival.bytes, arrival.isEnd || peer === "buffered");
+          return phase === "first" ? undefined : receiveBody(arrival.bytes, arrival.isEnd || peer === "buffered");
         case "trailers":
-          return phase === "first" ? undefined : trailed();
+          return phase === "first" ? undefined : receiveTrailers();
         default:
           return arrival satisfies never;
       }
     },
-    reported(news) {
+    applyNews(news) {
       if (phase !== "open") return NO_STEPS;
-      if (news.kind === "refused") return refused(news);
-      return mode === "duplex" ? pieced(news) : gathered(news);
+      if (news.kind === "refused") return deliverRefusal(news);
+      return mode === "duplex" ? sendPieces(news) : gatherForChunk(news);
     },
-    fed() {
-      return isChunkOwed && end === undefined ? chunkAnswered() : NO_STEPS;
+    afterFeed() {
+      return isChunkOwed && end === undefined ? answerChunk() : NO_STEPS;
     },
-    isOwing: () => phase === "open" && end !== undefined,
+    isAnswerOwed: () => phase === "open" && end !== undefined,
     isOpen: () => (phase === "open" || phase === "refused") && end === undefined,
   };
 
-  function headed({ headers, isEnd }: Extract<Arrival, { kind: "headers" }>): readonly Step[] {
+  function receiveHeaders({ headers, isEnd }: Extract<Arrival, { kind: "headers" }>): readonly Step[] {
     const status = statusOf(headers);
     // An informational response (1xx) precedes the final one and is passed on.
-    if (status >= 100 && status < 200 && status !== SWITCHING && !isEnd) return answers([headAnswer(undefined)]);
+    if (status >= 100 && status < 200 && status !== SWITCHING_PROTOCOLS && !isEnd)
+      return answerSteps([headAnswer(undefined)]);
     const head = isEnd ? undefined : begin(headers);
     if (head === undefined) {
       phase = "passing";
-      return passing({ kind: "headers", side, headers, isEnd, modes: undefined }) ?? NO_STEPS;
+      return pass({ kind: "headers", side, headers, isEnd, modes: undefined }) ?? NO_STEPS;
     }
     phase = "open";
     if (mode === "duplex") return NO_STEPS;
     isHeadAnswered = true;
-    return answers([headAnswer(head)]);
+    return answerSteps([headAnswer(head)]);
   }
 
-  function bodied(bytes: Buffer, isEnd: boolean): readonly Step[] {
+  function receiveBody(bytes: Buffer, isEnd: boolean): readonly Step[] {
     // Some filters send the end of a body twice (ext-proc reference, A.3, 9).
     if (end !== undefined || phase === "done") return NO_STEPS;
     if (isEnd) end = "body";
     if (mode === "streamed") {
       chunks += 1;
-      if (chunks === 1) first = bytes;
+      if (chunks === 1) firstChunk = bytes;
       isChunkOwed = true;
     }
-    if (phase === "refused") return mode === "streamed" ? chunkAnswered() : NO_STEPS;
+    if (phase === "refused") return mode === "streamed" ? answerChunk() : NO_STEPS;
     return [{ do: "feed", bytes, isEnd }];
   }
 
-  function trailed(): readonly Step[] | undefined {
+  function receiveTrailers(): readonly Step[] | undefined {
     // A filter that buffers sends trailers after its only chunk.
-    if (peer === "buffered" && end === "body") return answers([{ kind: "trailers", side }]);
+    if (peer === "buffered" && end === "body") return answerSteps([{ kind: "trailers", side }]);
     if (phase === "done" && mode === "duplex" && end === undefined) return NO_STEPS;
     if (end !== undefined) return undefined;
     end = "trailers";
     if (phase === "refused") {
-      return outbox.length > 0 ? cut() : answers([{ kind: "trailers", side }]);
+      return outbox.length > 0 ? refuseForTrailers() : answerSteps([{ kind: "trailers", side }]);
     }
     const feeding: Step = { do: "feed", bytes: EMPTY, isEnd: true };
     return mode === "duplex" ? [feeding] : [{ do: "count", what: "response_trailers" }, feeding];
   }
 
-  function refused({ error, late: body, sets }: Extract<ResponseNews, { kind: "refused" }>): readonly Step[] {
+  function deliverRefusal({ error, late: body, sets }: Extract<ResponseNews, { kind: "refused" }>): readonly Step[] {
     // No byte was sent on, and the filter still holds the status back.
     if (!isHeadAnswered || peer === "buffered") return [{ do: "refuse", error }];
     phase = "refused";
@@ -126,15 +127,15 @@ export function inspectResponse({ mode, peer, begin }: ResponseSideTerms): Respo
       const hasTrailers = end === "trailers";
       phase = "done";
       const messages: Answer[] = [...piecesOf(side, body, !hasTrailers)];
-      return answers(hasTrailers ? [...messages, { kind: "trailers", side }] : messages);
+      return answerSteps(hasTrailers ? [...messages, { kind: "trailers", side }] : messages);
     }
     outbox.push(body);
-    late = sets;
-    if (end === "trailers") return cut();
-    return isChunkOwed && end === "body" ? chunkAnswered() : NO_STEPS;
+    lateHeaders = sets;
+    if (end === "trailers") return refuseForTrailers();
+    return isChunkOwed && end === "body" ? answerChunk() : NO_STEPS;
   }
 
-  function pieced({ kind, bytes, head }: Exclude<ResponseNews, { kind: "refused" }>): readonly Step[] {
+  function sendPieces({ kind, bytes, head }: Exclude<ResponseNews, { kind: "refused" }>): readonly Step[] {
     const messages: Answer[] = [];
     if (!isHeadAnswered) messages.push(headAnswer(head));
     isHeadAnswered = true;
@@ -144,58 +145,58 @@ export function inspectResponse({ mode, peer, begin }: ResponseSideTerms): Respo
       phase = "done";
       if (end === "trailers") messages.push({ kind: "trailers", side });
     }
-    return answers(messages);
+    return answerSteps(messages);
   }
 
-  function gathered({ kind, bytes, head }: Exclude<ResponseNews, { kind: "refused" }>): readonly Step[] {
+  function gatherForChunk({ kind, bytes, head }: Exclude<ResponseNews, { kind: "refused" }>): readonly Step[] {
     if (bytes.length > 0) outbox.push(bytes);
     if (kind !== "ended") return NO_STEPS;
     if (end === "trailers") {
       // All chunks were answered, so bytes that are left can no longer be sent: only trailers may follow.
-      if (outbox.length > 0) return cut();
+      if (outbox.length > 0) return refuseForTrailers();
       phase = "done";
-      return answers([{ kind: "trailers", side }]);
+      return answerSteps([{ kind: "trailers", side }]);
     }
-    late = head.sets.size === 0 ? undefined : head.sets;
-    return chunkAnswered();
+    lateHeaders = head.sets.size === 0 ? undefined : head.sets;
+    return answerChunk();
   }
 
-  function chunkAnswered(): readonly Step[] {
+  function answerChunk(): readonly Step[] {
     isChunkOwed = false;
     const bytes = outbox.length === 1 ? (outbox[0] as Buffer) : Buffer.concat(outbox);
     outbox = [];
     if (end === "body") phase = "done";
-    const isUntouched = chunks === 1 && end === "body" && bytes.equals(first);
-    if (chunks > 1) first = EMPTY;
+    const isUntouched = chunks === 1 && end === "body" && bytes.equals(firstChunk);
+    if (chunks > 1) firstChunk = EMPTY;
     // A buffering filter holds the headers back only for a body that arrived in one chunk.
-    const sets = chunks === 1 ? late : undefined;
-    const becomes = bytes.length === 0 && !isUntouched ? "nothing" : isUntouched ? "itself" : bytes;
-    return answers([{ kind: "chunk", side, becomes, ...(sets !== undefined && { sets }) }]);
+    const sets = chunks === 1 ? lateHeaders : undefined;
+    const replacement = bytes.length === 0 && !isUntouched ? "nothing" : isUntouched ? "itself" : bytes;
+    return answerSteps([{ kind: "chunk", side, replacement, ...(sets !== undefined && { sets }) }]);
   }
 
   /**
    * Ends the stream with an error, because the refusal can no longer be delivered and the client must not take its part for the
    * whole.
    */
-  function cut(): readonly Step[] {
+  function refuseForTrailers(): readonly Step[] {
     phase = "done";
     return [{ do: "refuse", error: TRAILERS }];
   }
 
-  function passing(arrival: Arrival): readonly Step[] | undefined {
-    const messages = passed(arrival);
-    return messages && answers(messages);
+  function pass(arrival: Arrival): readonly Step[] | undefined {
+    const messages = passUninspected(arrival);
+    return messages && answerSteps(messages);
   }
 }
 
-const SWITCHING = 101;
+const SWITCHING_PROTOCOLS = 101;
 
 const TRAILERS = new GatewayError(
   "trailers_not_inspected",
   "The response's body ends in trailers, which guardrails can only inspect if the proxy streams in full duplex mode.",
 );
 
-const answers = (list: readonly Answer[]): readonly Step[] => list.map((answer) => ({ do: "answer", answer }));
+const answerSteps = (list: readonly Answer[]): readonly Step[] => list.map((answer) => ({ do: "answer", answer }));
 
 function headAnswer(head: HeadChanges | undefined): Answer {
   const isChanged = head !== undefined && head.drops.length + head.sets.size > 0;

@@ -27,7 +27,7 @@ export function passResponse(mode: PeerMode | undefined): (arrival: Arrival) => 
         phase = arrival.isEnd ? "ended" : "open";
         return mode === "duplex"
           ? [...piecesOf(side, arrival.bytes, arrival.isEnd)]
-          : [{ kind: "chunk", side, becomes: "itself" }];
+          : [{ kind: "chunk", side, replacement: "itself" }];
       case "trailers":
         if (phase !== "open") return undefined;
         phase = "ended";

@@ -36,14 +36,14 @@ export interface WholeRequest {
   readonly headers: HeaderList;
   readonly body: Buffer;
   /** Memory for the results of the inspection. */
-  readonly room: Room;
+  readonly memory: BodyMemory;
 }
 
-export interface Room {
+export interface BodyMemory {
   /** Maximum size of the body in bytes, which also applies after decompression. */
   readonly maxBodyBytes: number;
   /** Reserves memory, or releases it if `bytes` is negative. Returns false if there is no room. */
-  readonly hold: (bytes: number) => boolean;
+  readonly reserve: (bytes: number) => boolean;
 }
 
 export type Verdict =
@@ -71,7 +71,7 @@ export type Answer =
   | {
       readonly kind: "chunk";
       readonly side: Side;
-      readonly becomes: "itself" | "nothing" | Buffer;
+      readonly replacement: "itself" | "nothing" | Buffer;
       /** New header values by lower-case name. A filter that has already sent the headers ignores them. */
       readonly sets?: ReadonlyMap<string, string> | undefined;
     }
@@ -85,14 +85,14 @@ export type StreamFault = "mode_mismatch" | "out_of_order" | "abandoned";
 /** Action for the caller of the state machine. Steps are carried out in order. */
 export type Step =
   | { readonly do: "answer"; readonly answer: Answer }
-  /** Starts the inspection, once. Its verdict is passed to `decided`. */
+  /** Starts the inspection, once. Its verdict is passed to `applyVerdict`. */
   | { readonly do: "inspect"; readonly request: WholeRequest }
   /** Sends an immediate response, which is the last message. The stream then ends with status OK. */
   | { readonly do: "refuse"; readonly error: GatewayError; readonly shape?: ProxiedShape | undefined }
   /** Ends the stream with an error. `detail` contains no text of the request. */
   | { readonly do: "fail"; readonly fault: StreamFault; readonly detail: string }
   /**
-   * Passes bytes of the response to the inspection. `reported` receives the bytes that may be sent on, now or later; then `fed` is
+   * Passes bytes of the response to the inspection. `applyNews` receives the bytes that may be sent on, now or later; then `afterFeed` is
    * called.
    */
   | { readonly do: "feed"; readonly bytes: Buffer; readonly isEnd: boolean }
@@ -123,10 +123,10 @@ export type ResponseNews =
     };
 
 /** Terms for the inspection of responses: `extproc.inspect_responses`. */
-export interface ResponseTerms {
+export interface ResponseInspectionOptions {
   readonly mode: "streamed" | "duplex";
   /** Returns the request headers to set so that the response can be read, by lower-case name. */
-  readonly asking: (request: HeaderList) => ReadonlyMap<string, string> | undefined;
+  readonly requestHeaders: (request: HeaderList) => ReadonlyMap<string, string> | undefined;
   /**
    * Called when a response with a body begins. Returns the header changes to send before the body was read, or `undefined` if the
    * response is not inspected.
@@ -135,23 +135,23 @@ export interface ResponseTerms {
 }
 
 /** Terms of an exchange. The caller that opened the exchange releases its memory. */
-export interface ExchangeTerms extends Room {
+export interface ExchangeOptions extends BodyMemory {
   /** Request mode, as in `extproc.request_body_mode`. */
   readonly mode: "streamed" | "duplex";
   /** Terms for responses; `undefined` if they are not inspected. */
-  readonly responses: ResponseTerms | undefined;
+  readonly responses: ResponseInspectionOptions | undefined;
 }
 
 export interface PeerExchange {
-  readonly arrived: (arrival: Arrival) => readonly Step[];
+  readonly receive: (arrival: Arrival) => readonly Step[];
   /** Takes the verdict of the inspection. Has no effect if the exchange is over by then. */
-  readonly decided: (verdict: Verdict) => readonly Step[];
-  readonly reported: (news: ResponseNews) => readonly Step[];
-  readonly fed: () => readonly Step[];
+  readonly applyVerdict: (verdict: Verdict) => readonly Step[];
+  readonly applyNews: (news: ResponseNews) => readonly Step[];
+  readonly afterFeed: () => readonly Step[];
   /** Whether the peer still waits for an answer. */
-  readonly isOwing: () => boolean;
+  readonly isAnswerOwed: () => boolean;
   /** Must be called when the peer has closed its side. */
-  readonly left: () => readonly Step[];
+  readonly endOfInput: () => readonly Step[];
   /** Whether nothing more will be answered, whatever messages arrive. */
-  readonly isOver: () => boolean;
+  readonly isClosed: () => boolean;
 }

@@ -1,11 +1,11 @@
 /** Rows of `requests`: the last requests of this node, formatted when they are read. */
 import { KEPT_REQUESTS, type RequestRecord, type RowsOf } from "../../admin/index.ts";
 import { type FinishedRequest, type FinishedSink, shownName } from "../../dataplane/index.ts";
-import { createNewest } from "../../usage/index.ts";
+import { createNewestRows } from "../../usage/index.ts";
 import { heard } from "../change-notifier.ts";
 
 export function createRequests(): FinishedSink & { readonly rows: RowsOf<"requests"> } {
-  const newest = createNewest<FinishedRequest>(KEPT_REQUESTS, ({ at, totalMs }) => at + totalMs);
+  const newest = createNewestRows<FinishedRequest>(KEPT_REQUESTS, ({ at, totalMs }) => at + totalMs);
   const onChange = heard({ changesInMs: () => undefined, awaitChange: newest.awaitChange });
   const list = (): Iterable<Omit<RequestRecord, "node">> => {
     const rows = newest.read();

@@ -63,7 +63,7 @@ export function openGoverning(options: GoverningOptions, owner: Lifetime) {
         trail.append(record);
         if (isDecision(record.event)) controls.add(record.controls, clock.now());
       },
-      recordFailedAuthentication: (data) => failures.failed({ plane: "data", ...data }),
+      recordFailedAuthentication: (data) => failures.record({ plane: "data", ...data }),
     },
   };
   return { ...governing, budgets, ledger };

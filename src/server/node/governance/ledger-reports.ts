@@ -22,7 +22,7 @@ export function ledgerReports(
     },
     takesReports: () => readFeatureLevel(view.get(featureRowKey)) >= LEDGER_LEVEL,
     hasLeader: () => cluster.status().leaderId !== undefined,
-    owesRolling: () => cluster.status().role === "leader" && isRollDue(view, now()),
+    mustRollUp: () => cluster.status().role === "leader" && isRollDue(view, now()),
   };
 }
 

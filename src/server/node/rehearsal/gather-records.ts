@@ -1,7 +1,7 @@
 /** Gathers records of all nodes: this one's from its store, those of the others page by page over the forward links. */
 import type { Cluster } from "../../cluster/index.ts";
 import type { PackedChunk, RecordStore } from "../../core/rehearsal/index.ts";
-import { asJson, fromJson, type JsonChunk } from "../../workers/index.ts";
+import { decodeChunk, encodeChunk, type JsonChunk } from "../../workers/index.ts";
 import type { RehearsalQuestion } from "./rehearsal-protocol.ts";
 
 /** Size of a page as JSON, in bytes; a forward link carries twice as much. */
@@ -32,7 +32,7 @@ export function pageOf(store: RecordStore | undefined, from: number): Uint8Array
   let bytes = 0;
   let next: number | undefined;
   for (const { number, chunk } of store.read(from)) {
-    const made = asJson(chunk);
+    const made = encodeChunk(chunk);
     bytes += made.rows.length + made.texts.reduce((sum, text) => sum + text.length + 8, 0);
     if (chunks.length > 0 && bytes > PAGE_BYTES) {
       next = number;
@@ -94,7 +94,7 @@ async function allOf(
       if (body === undefined) return undefined;
       const read = JSON.parse(Buffer.from(body).toString("utf8")) as Page;
       covered = read.since;
-      for (const chunk of read.chunks) chunks.push(fromJson(chunk));
+      for (const chunk of read.chunks) chunks.push(decodeChunk(chunk));
       if (read.next === undefined) return { node, since: covered, chunks };
       from = read.next;
     }

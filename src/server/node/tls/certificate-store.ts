@@ -3,7 +3,7 @@ import { anySignal } from "../../../base/index.ts";
 import type { Cluster } from "../../cluster/index.ts";
 import { acmeRowKey, certificateRowKey, commands, readAcme, readCertificate } from "../../core/state/index.ts";
 import { planPutAccount, planPutCertificate } from "../../secrets/index.ts";
-import type { CertificateStore, Held, RowTable } from "../../tls/index.ts";
+import type { CertificateStore, OpenedRow, RowTable } from "../../tls/index.ts";
 import type { SealingHere } from "../admin/secrets-port.ts";
 
 const BY = { iss: "gateway", sub: "certificates" } as const;
@@ -29,7 +29,7 @@ export function certificateStore(
   };
 
   return {
-    read(table, id): Held {
+    read(table, id): OpenedRow {
       const version = versionOf(table, id);
       if (version === undefined) return { kind: "none" };
       const opened = sealed.held(table === "certificate" ? "cert" : "acme", id);
@@ -67,9 +67,9 @@ export function certificateStore(
       // A refusal means that the row has changed; the next check deals with it.
       await cluster.write(command, { by: BY, timeoutMs: WRITE_MS, signal });
     },
-    leads: () => cluster.status().role === "leader",
-    caughtUp: (signal) => cluster.readBarrier({ timeoutMs: READ_MS, signal }),
-    async spread(signal) {
+    isLeader: () => cluster.status().role === "leader",
+    whenCaughtUp: (signal) => cluster.readBarrier({ timeoutMs: READ_MS, signal }),
+    async whenReplicated(signal) {
       const index = view.appliedIndex;
       const behind = (): boolean =>
         cluster.status().members.some(({ state, applied }) => state === "reachable" && (applied ?? 0) < index);

@@ -15,7 +15,7 @@ import {
   type FileCertificates,
   makePlaceholder,
   observeCertificate,
-  openFiles,
+  openCertificateFilePair,
   type TlsServer,
 } from "../../tls/index.ts";
 import { beside } from "../configuration/read-configuration-files.ts";
@@ -50,7 +50,12 @@ export async function openCertificateFiles(
     ["result"],
   );
   try {
-    const opened = await openFiles({ ...files, clock: systemClock, log, onRead: (result) => reads.with(result).inc() });
+    const opened = await openCertificateFilePair({
+      ...files,
+      clock: systemClock,
+      log,
+      onRead: (result) => reads.with(result).inc(),
+    });
     return owner.own("certificate files", opened, (it) => it.close());
   } catch (error) {
     if (error instanceof CertificateFilesUnusable) throw new ConfigurationRefused([`tls: ${error.message}`]);

@@ -99,9 +99,9 @@ export function createFleet(started: NodeFile): Fleet {
   /** Workers that have the configuration in force. */
   const ready = new Set<Worker>();
 
-  const prepareAt = async ({ channel, gone }: Worker, what: Prepare): Promise<readonly string[]> => {
+  const prepareAt = async ({ channel, ended }: Worker, what: Prepare): Promise<readonly string[]> => {
     const asked = channel.ask("prepare", what, AbortSignal.timeout(PREPARE_MS));
-    const answer = await Promise.race([asked, gone.then(() => [])]);
+    const answer = await Promise.race([asked, ended.then(() => [])]);
     return answer as readonly string[];
   };
 
@@ -115,7 +115,7 @@ export function createFleet(started: NodeFile): Fleet {
       await worker.channel.ask("take", what.rev, AbortSignal.timeout(TAKE_MS));
     } catch (error) {
       worker.kill(`it does not accept the configuration: ${error instanceof Error ? error.message : String(error)}`);
-      await worker.gone;
+      await worker.ended;
     }
   };
 
@@ -141,13 +141,13 @@ export function createFleet(started: NodeFile): Fleet {
       );
     members();
     const ends = [rows.close, cluster.onStatus(members), left, certificates && feedCertificates(channel, certificates)];
-    void worker.gone.then(() => {
+    void worker.ended.then(() => {
       fed.delete(worker);
       ready.delete(worker);
       for (const end of ends) end?.();
     });
     await channel.ask("open", workerSettings, signal);
-    await rows.settled();
+    await rows.whenReceived();
     for (let has: Prepare | undefined; has === undefined || has !== current; ) {
       if (current === undefined) throw new Error("there is no configuration yet");
       has = current;
@@ -206,7 +206,7 @@ export function createFleet(started: NodeFile): Fleet {
           const checks = startLivenessChecks(CHANGE, () =>
             worker.kill("it did not take a change of the state within 1 s"),
           );
-          await Promise.race([rows.settled(), worker.gone]);
+          await Promise.race([rows.whenReceived(), worker.ended]);
           checks.end();
         }),
       );
@@ -225,7 +225,7 @@ export function createFleet(started: NodeFile): Fleet {
           trail: node.trail,
           workers: count,
           dir: dataDir,
-          recorded({ event, controls, at }) {
+          onRecord({ event, controls, at }) {
             if (isDecision(event)) node.controls.add(controls, at);
           },
         }),
@@ -241,13 +241,13 @@ export function createFleet(started: NodeFile): Fleet {
         instruments,
         log,
         reasons,
-        async begin(worker, signal) {
+        async prepare(worker, signal) {
           observeWorker(worker);
           const { address, port } = acceptor;
           await begin(worker, signal, { address, port, intake: intake.address }, options);
-          acceptor.serve(worker);
+          acceptor.addWorker(worker);
         },
-        onGone: () => undefined,
+        onEnd: () => undefined,
         now: systemClock.now,
       });
       status = supervisor.status;
@@ -256,7 +256,7 @@ export function createFleet(started: NodeFile): Fleet {
         supervisor,
         async (it) => {
           reasons.add("stopping");
-          it.stopping();
+          it.stopReplacing();
           await acceptor.stop(AbortSignal.timeout(HANDED_MS));
           const limit = AbortSignal.timeout(drainMs + AFTER_DRAIN_MS);
           await Promise.all(it.serving().map((worker) => drain(worker, limit)));
@@ -291,12 +291,12 @@ export function createFleet(started: NodeFile): Fleet {
   };
 }
 
-async function drain({ channel, gone, kill }: Worker, limit: AbortSignal): Promise<void> {
+async function drain({ channel, ended, kill }: Worker, limit: AbortSignal): Promise<void> {
   await channel.ask("drain", null, limit).catch(() => undefined);
   // The worker still reports the usage of its last requests.
   await catchUp(channel);
   channel.send("exit", null);
   const late = setTimeout(() => kill("it did not end"), EXIT_MS);
-  await gone;
+  await ended;
   clearTimeout(late);
 }

@@ -6,10 +6,10 @@ import type { RecordStore } from "../../core/rehearsal/index.ts";
 import type { FinishedSink, OpenBudgets, Refusals, Statistics, UsageLedger } from "../../dataplane/index.ts";
 import type { AskSession, SessionQuestion } from "../../snapshot/index.ts";
 import {
+  type BudgetClusterState,
   type Channel,
   feedNodeState,
-  type HeldByAll,
-  type LentOf,
+  type HeldTotals,
   lendBudgets,
   type NodeStateSource,
   type SharedFetches,
@@ -27,7 +27,7 @@ import type { ControlDecisions } from "../admin/control-decisions.ts";
 
 export interface TakingNode {
   readonly budgets: OpenBudgets;
-  readonly cluster: LentOf;
+  readonly cluster: BudgetClusterState;
   readonly state: NodeStateSource;
   readonly trail: AuditTrail;
   readonly failures: FailureSampler;
@@ -39,7 +39,7 @@ export interface TakingNode {
   readonly finished: FinishedSink;
   /** Records for rehearsals; `undefined` if changes are not rehearsed. */
   readonly records: RecordStore | undefined;
-  readonly held: HeldByAll;
+  readonly held: HeldTotals;
   readonly fetches: SharedFetches;
   readonly askSession: AskSession;
   readonly instruments: MergedInstruments;
@@ -64,7 +64,7 @@ export function takePorts(channel: Channel, number: number, node: TakingNode): (
     takeMetrics(channel, node.instruments),
     takeStatistics(channel, node.statistics),
     node.held.take(channel),
-    node.fetches.take(channel),
+    node.fetches.serve(channel),
     lendBudgets(channel, node.budgets, node.cluster),
   ];
   return () => {

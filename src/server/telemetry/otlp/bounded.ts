@@ -13,13 +13,13 @@ import type { BatchBounds } from "./settings.ts";
 type Done = (result: core.ExportResult) => void;
 
 /** Space for records, up to a limit. */
-interface Room {
+interface QueueSpace {
   readonly hasSpace: () => boolean;
   readonly take: () => void;
   readonly free: (count: number) => void;
 }
 
-function roomFor(limit: number): Room {
+function createQueueSpace(limit: number): QueueSpace {
   let held = 0;
   return {
     hasSpace: () => held < limit,
@@ -37,10 +37,10 @@ export function boundedSpans(
   bounds: BatchBounds,
   problems: ExportProblems,
 ): tracing.SpanProcessor {
-  const room = roomFor(bounds.maxQueueSize);
+  const room = createQueueSpace(bounds.maxQueueSize);
   const batches = new tracing.BatchSpanProcessor(
     {
-      export: (spans, done) => watched(exporter, spans, done, counted("traces", spans.length, room, problems)),
+      export: (spans, done) => runExport(exporter, spans, done, onExported("traces", spans.length, room, problems)),
       shutdown: () => exporter.shutdown(),
     },
     bounds,
@@ -48,7 +48,7 @@ export function boundedSpans(
   return {
     onStart: () => undefined,
     onEnd(span) {
-      if (!room.hasSpace()) return problems.dropped("traces");
+      if (!room.hasSpace()) return problems.recordDrop("traces");
       room.take();
       batches.onEnd(span);
     },
@@ -63,18 +63,18 @@ export function boundedRecords(
   queue: Queue,
   problems: ExportProblems,
 ): logs.LogRecordProcessor {
-  const room = roomFor(bounds.maxQueueSize);
+  const room = createQueueSpace(bounds.maxQueueSize);
   const batches = new logs.BatchLogRecordProcessor({
     ...bounds,
     exporter: {
-      export: (records, done) => watched(exporter, records, done, counted(queue, records.length, room, problems)),
+      export: (records, done) => runExport(exporter, records, done, onExported(queue, records.length, room, problems)),
       forceFlush: () => exporter.forceFlush(),
       shutdown: () => exporter.shutdown(),
     },
   });
   return {
     onEmit(record) {
-      if (!room.hasSpace()) return problems.dropped(queue);
+      if (!room.hasSpace()) return problems.recordDrop(queue);
       room.take();
       batches.onEmit(record);
     },
@@ -84,36 +84,36 @@ export function boundedRecords(
 }
 
 /** Wraps a metrics exporter to report failures. A failed export loses nothing, because the next one carries the same sums. */
-export function watchedMetrics(
+export function withFailureReports(
   exporter: metrics.PushMetricExporter,
   problems: ExportProblems,
 ): metrics.PushMetricExporter {
   return {
     export: (series, done) =>
-      watched(exporter, series, done, ({ code, error }) => {
-        if (code !== core.ExportResultCode.SUCCESS) problems.failed("metrics", 0, error);
+      runExport(exporter, series, done, ({ code, error }) => {
+        if (code !== core.ExportResultCode.SUCCESS) problems.recordFailure("metrics", 0, error);
       }),
     forceFlush: () => exporter.forceFlush(),
     shutdown: () => exporter.shutdown(),
   };
 }
 
-function counted(queue: Queue, count: number, room: Room, problems: ExportProblems): Done {
+function onExported(queue: Queue, count: number, room: QueueSpace, problems: ExportProblems): Done {
   return ({ code, error }) => {
     room.free(count);
-    if (code !== core.ExportResultCode.SUCCESS) problems.failed(queue, count, error);
+    if (code !== core.ExportResultCode.SUCCESS) problems.recordFailure(queue, count, error);
   };
 }
 
-/** Runs an export. `ended` is called once for each export, even if it throws instead of answering. */
-function watched<Items>(
+/** Runs an export. `onEnd` is called once for each export, even if it throws instead of answering. */
+function runExport<Items>(
   exporter: { export(items: Items, done: Done): void },
   items: Items,
   done: Done,
-  ended: Done,
+  onEnd: Done,
 ): void {
   const settle = (result: core.ExportResult): void => {
-    ended(result);
+    onEnd(result);
     done(result);
   };
   try {

@@ -12,23 +12,23 @@ export type Queue = "traces" | "metrics" | "logs" | "audit";
 
 export interface ExportProblems {
   /** Records a failed export. `lost`: number of spans or records that are lost with it. */
-  failed(queue: Queue, lost: number, error: unknown): void;
+  recordFailure(queue: Queue, lost: number, error: unknown): void;
   /** Records that an item was dropped because the queue was full. */
-  dropped(queue: Queue): void;
+  recordDrop(queue: Queue): void;
   /**
-   * Handles an error message of the libraries. Until `settled` each different message is logged once, because each concerns
+   * Handles an error message of the libraries. Until `markStarted` each different message is logged once, because each concerns
    * another setting; of later ones, at most one a minute is logged.
    */
-  complained(message: string): void;
-  settled(): void;
+  logLibraryError(message: string): void;
+  markStarted(): void;
   /** Writes `message` only to the log, without exporting it. */
   warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
   /** Whether a line of this module is being logged. */
-  isSpeaking(): boolean;
+  isLogging(): boolean;
 }
 
-const QUIET_MS = 60_000;
-const MAX_COMPLAINT_LENGTH = 500;
+const MIN_LOG_INTERVAL_MS = 60_000;
+const MAX_MESSAGE_LENGTH = 500;
 
 interface ExportProblemsOptions {
   readonly instruments: Instruments;
@@ -53,43 +53,43 @@ export function createExportProblems({ instruments, log, now, queues }: ExportPr
   );
   const unreported = new Map<Queue, number>();
   let failureLoggedAt = Number.NEGATIVE_INFINITY;
-  let complaintLoggedAt = Number.NEGATIVE_INFINITY;
+  let libraryErrorLoggedAt = Number.NEGATIVE_INFINITY;
   const loggedAtStart = new Set<string>();
-  let isSettled = false;
-  let speaking = false;
+  let hasStarted = false;
+  let isLogging = false;
 
   function warn(message: string, fields?: Readonly<Record<string, unknown>>): void {
-    speaking = true;
+    isLogging = true;
     try {
       log.warn(message, fields);
     } finally {
-      speaking = false;
+      isLogging = false;
     }
   }
 
   return {
     warn,
-    isSpeaking: () => speaking,
-    failed(queue, lost, error) {
+    isLogging: () => isLogging,
+    recordFailure(queue, lost, error) {
       children.get(queue)?.failures.inc();
       if (lost > 0) children.get(queue)?.drops.inc(lost);
       unreported.set(queue, (unreported.get(queue) ?? 0) + 1);
-      if (now() - failureLoggedAt < QUIET_MS) return;
+      if (now() - failureLoggedAt < MIN_LOG_INTERVAL_MS) return;
       failureLoggedAt = now();
       warn("telemetry could not be exported", { failures: Object.fromEntries(unreported), error });
       unreported.clear();
     },
-    dropped(queue) {
+    recordDrop(queue) {
       children.get(queue)?.drops.inc();
     },
-    complained(message) {
-      if (isSettled ? now() - complaintLoggedAt < QUIET_MS : loggedAtStart.has(message)) return;
-      if (isSettled) complaintLoggedAt = now();
+    logLibraryError(message) {
+      if (hasStarted ? now() - libraryErrorLoggedAt < MIN_LOG_INTERVAL_MS : loggedAtStart.has(message)) return;
+      if (hasStarted) libraryErrorLoggedAt = now();
       else loggedAtStart.add(message);
-      warn("telemetry", { detail: message.slice(0, MAX_COMPLAINT_LENGTH) });
+      warn("telemetry", { detail: message.slice(0, MAX_MESSAGE_LENGTH) });
     },
-    settled() {
-      isSettled = true;
+    markStarted() {
+      hasStarted = true;
       loggedAtStart.clear();
     },
   };

@@ -55,7 +55,7 @@ export async function openOtlp(options: OtlpOptions): Promise<Otlp | undefined> 
     .then(({ openPipelines }) => openPipelines({ ...options, settings, problems }))
     .catch((error: unknown) => problems.warn("telemetry could not be started, so nothing is exported", { error }));
   if (pipelines === undefined) return undefined;
-  problems.settled();
+  problems.markStarted();
   const { tracing, line, audit, flush } = pipelines;
   let closing: Promise<void> | undefined;
   return {
@@ -63,7 +63,7 @@ export async function openOtlp(options: OtlpOptions): Promise<Otlp | undefined> 
     logSink:
       line &&
       ((written) => {
-        if (!problems.isSpeaking()) line(written);
+        if (!problems.isLogging()) line(written);
       }),
     audit(records) {
       if (audit === undefined) return;
@@ -71,7 +71,7 @@ export async function openOtlp(options: OtlpOptions): Promise<Otlp | undefined> 
         try {
           audit(record);
         } catch (error) {
-          problems.failed("audit", 1, error);
+          problems.recordFailure("audit", 1, error);
         }
       }
     },

@@ -9,7 +9,7 @@
 import { api, core, logs, metrics, resources, tracing } from "@opentelemetry/sdk-node";
 import type { Instruments, LogLine } from "../../../base/index.ts";
 import type { BuildInfo } from "../process-metrics.ts";
-import { boundedRecords, boundedSpans, watchedMetrics } from "./bounded.ts";
+import { boundedRecords, boundedSpans, withFailureReports } from "./bounded.ts";
 import type { ExportProblems, Queue } from "./export-problems.ts";
 import { metricExporterFor, recordExporterFor, spanExporterFor } from "./exporters.ts";
 import { producerOf } from "./metric-producer.ts";
@@ -76,7 +76,7 @@ async function openMetrics(options: PipelinesOptions, resource: resources.Resour
   const readers = exporters.map(
     (exporter) =>
       new metrics.PeriodicExportingMetricReader({
-        exporter: watchedMetrics(exporter, problems),
+        exporter: withFailureReports(exporter, problems),
         exportIntervalMillis: settings.metricIntervalMs,
         exportTimeoutMillis: settings.metricTimeoutMs,
         metricProducers: [producer],
@@ -124,7 +124,7 @@ function listenToLibraries(problems: ExportProblems): void {
   core.setGlobalErrorHandler(() => undefined);
   const complain = (message: string, ...rest: readonly unknown[]): void => {
     const details = rest.map((item) => (item instanceof Error ? item.message : typeof item === "string" ? item : ""));
-    problems.complained([message, ...details].join(" ").trim());
+    problems.logLibraryError([message, ...details].join(" ").trim());
   };
   const ignore = (): void => undefined;
   api.diag.setLogger(

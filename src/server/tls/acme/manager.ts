@@ -7,22 +7,29 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { anySignal } from "../../../base/index.ts";
 import { AttemptFailed } from "./attempt-failed.ts";
 import { type Account, accountId, type CertificateRecord, recordId } from "./certificate-record.ts";
-import { type Answer, after, type Effect, effectOf, type Wanted, type World } from "./order-machine.ts";
-import { type Hands, perform } from "./perform.ts";
-import type { CertificateStore, Held } from "./ports.ts";
+import {
+  after,
+  type Effect,
+  type EffectResult,
+  effectOf,
+  type OrderRows,
+  type WantedCertificate,
+} from "./order-machine.ts";
+import { type PerformPorts, perform } from "./perform.ts";
+import type { CertificateStore, OpenedRow } from "./ports.ts";
 import { DAY } from "./renewal-time.ts";
 
 interface ManagerOptions {
   readonly store: CertificateStore;
-  readonly hands: Hands;
-  readonly wanted: Wanted;
+  readonly ports: PerformPorts;
+  readonly wanted: WantedCertificate;
   /**
    * Work starts when it resolves, or after a minute at the latest, since another node may answer challenges. `undefined` starts
    * it at once.
    */
   readonly ready: Promise<unknown> | undefined;
   /** Called after each effect. */
-  readonly onStep: (effect: Effect, answer: Answer, world: World) => void;
+  readonly onStep: (effect: Effect, answer: EffectResult, world: OrderRows) => void;
   /** Called when something prevents all work, such as rows that cannot be opened here. */
   readonly onProblem: (message: string, error: unknown) => void;
 }
@@ -43,14 +50,14 @@ const WRITE_ATTEMPTS = 5;
  */
 const ACCOUNTS_KEPT_MS = 30 * DAY;
 
-export function startManager({ store, hands, wanted, ready, onStep, onProblem }: ManagerOptions): Manager {
+export function startManager({ store, ports, wanted, ready, onStep, onProblem }: ManagerOptions): Manager {
   const stop = new AbortController();
   let wake: () => void = () => undefined;
   /** Whether rows or leadership changed since the rows were last read. If so, `pause` returns at once. */
   let isChanged = false;
   let leading: AbortController | undefined;
   const unwatch = store.onChange(() => {
-    if (!store.leads()) leading?.abort(new Error("this node no longer leads"));
+    if (!store.isLeader()) leading?.abort(new Error("this node no longer leads"));
     isChanged = true;
     wake();
   });
@@ -67,7 +74,7 @@ export function startManager({ store, hands, wanted, ready, onStep, onProblem }:
   }
 
   /** Waits until challenges can be answered. An unanswered challenge costs an attempt and the pause after it. */
-  async function untilReady(): Promise<void> {
+  async function waitUntilReady(): Promise<void> {
     if (ready === undefined) return;
     const late = new AbortController();
     const limit = sleep(READY_MS, undefined, { signal: anySignal([stop.signal, late.signal]) });
@@ -76,18 +83,18 @@ export function startManager({ store, hands, wanted, ready, onStep, onProblem }:
   }
 
   async function run(): Promise<void> {
-    await untilReady();
+    await waitUntilReady();
     while (!stop.signal.aborted) {
       isChanged = false;
-      if (!store.leads()) {
+      if (!store.isLeader()) {
         await pause(LONGEST_WAIT_MS, stop.signal);
         continue;
       }
       leading = new AbortController();
       const signal = anySignal([stop.signal, leading.signal]);
       try {
-        await store.caughtUp(signal);
-        await lead(signal);
+        await store.whenCaughtUp(signal);
+        await runAsLeader(signal);
       } catch (error) {
         if (!signal.aborted) onProblem("the certificate cannot be renewed; this will be retried", error);
         await sleep(PAUSE_MS, undefined, { signal: stop.signal }).catch(() => undefined);
@@ -95,53 +102,67 @@ export function startManager({ store, hands, wanted, ready, onStep, onProblem }:
     }
   }
 
-  async function lead(signal: AbortSignal): Promise<never> {
+  async function runAsLeader(signal: AbortSignal): Promise<never> {
     for (;;) {
       signal.throwIfAborted();
       isChanged = false;
       const rows = { account: store.read("account", ids.account), record: store.read("certificate", ids.record) };
-      const locked = [rows.account, rows.record].find((it) => it.kind === "sealed");
-      if (locked?.kind === "sealed") {
-        onProblem(locked.message, undefined);
+      const sealed = [rows.account, rows.record].find((it) => it.kind === "sealed");
+      if (sealed?.kind === "sealed") {
+        onProblem(sealed.message, undefined);
         await pause(SEALED_PAUSE_MS, signal);
         continue;
       }
-      const world: World = { account: parsed<Account>(rows.account), record: parsed<CertificateRecord>(rows.record) };
-      const effect = effectOf(world, wanted, hands.now());
+      const world: OrderRows = {
+        account: parseRow<Account>(rows.account),
+        record: parseRow<CertificateRecord>(rows.record),
+      };
+      const effect = effectOf(world, wanted, ports.now());
       if (effect.do === "wait") {
         await prune(world, signal);
-        await pause(effect.until - hands.now(), signal);
+        await pause(effect.until - ports.now(), signal);
         continue;
       }
-      const answer = await perform(effect, world.record?.issued ?? null, world.account, hands, signal).catch(
-        (error: unknown) => failed(error, signal),
+      const answer = await perform(effect, world.record?.issued ?? null, world.account, ports, signal).catch(
+        (error: unknown) => failureAnswer(error, signal),
       );
-      const next = after(world, effect, answer, wanted, hands.now());
-      if (await stored(world, next, rows, signal)) onStep(effect, answer, next);
+      const next = after(world, effect, answer, wanted, ports.now());
+      if (await storeChanges(world, next, rows, signal)) onStep(effect, answer, next);
     }
   }
 
   /** Stores the changed rows. Returns false if another node has written them. */
-  async function stored(
-    { account, record }: World,
-    next: World,
-    rows: { readonly account: Held; readonly record: Held },
+  async function storeChanges(
+    { account, record }: OrderRows,
+    next: OrderRows,
+    rows: { readonly account: OpenedRow; readonly record: OpenedRow },
     signal: AbortSignal,
   ): Promise<boolean> {
     if (next.account !== undefined && next.account !== account) {
       const row = { table: "account", id: ids.account, names: [], notAfter: null } as const;
-      if (!(await written({ ...row, expect: versionOf(rows.account), value: JSON.stringify(next.account) }, signal))) {
+      if (
+        !(await writeWithRetries(
+          { ...row, expect: versionOf(rows.account), value: JSON.stringify(next.account) },
+          signal,
+        ))
+      ) {
         return false;
       }
     }
     if (next.record === undefined || next.record === record) return true;
     const { names, issued } = next.record;
     const row = { table: "certificate", id: ids.record, names, notAfter: issued?.notAfter ?? null } as const;
-    return await written({ ...row, expect: versionOf(rows.record), value: JSON.stringify(next.record) }, signal);
+    return await writeWithRetries(
+      { ...row, expect: versionOf(rows.record), value: JSON.stringify(next.record) },
+      signal,
+    );
   }
 
   /** Writes a row with retries, so that a short loss of quorum does not lose the result of an effect. */
-  async function written(row: Parameters<CertificateStore["write"]>[0], signal: AbortSignal): Promise<boolean> {
+  async function writeWithRetries(
+    row: Parameters<CertificateStore["write"]>[0],
+    signal: AbortSignal,
+  ): Promise<boolean> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         return (await store.write(row, signal)) === "stored";
@@ -153,9 +174,9 @@ export function startManager({ store, hands, wanted, ready, onStep, onProblem }:
   }
 
   /** Removes certificates of other sets of names once nobody can serve them any more, and unused accounts. */
-  async function prune({ account, record }: World, signal: AbortSignal): Promise<void> {
+  async function prune({ account, record }: OrderRows, signal: AbortSignal): Promise<void> {
     if (record?.issued == null) return;
-    const now = hands.now();
+    const now = ports.now();
     for (const { id, version, notAfter } of store.certificates()) {
       if (id !== ids.record && (notAfter === null || notAfter <= now)) {
         await store.remove("certificate", id, version, signal);
@@ -181,14 +202,14 @@ export function startManager({ store, hands, wanted, ready, onStep, onProblem }:
   };
 }
 
-const versionOf = (held: Held): number | null => (held.kind === "none" ? null : held.version);
+const versionOf = (held: OpenedRow): number | null => (held.kind === "none" ? null : held.version);
 
 /** Parses a row without checks: only the gateway writes sealed rows, and a changed row does not open. */
-function parsed<T>(held: Held): T | undefined {
+function parseRow<T>(held: OpenedRow): T | undefined {
   return held.kind === "row" ? (JSON.parse(held.value) as T) : undefined;
 }
 
-function failed(error: unknown, signal: AbortSignal): Answer {
+function failureAnswer(error: unknown, signal: AbortSignal): EffectResult {
   signal.throwIfAborted();
   if (!(error instanceof AttemptFailed)) throw error;
   const { reason, message, keepsOrder, losesAccount, retryAt } = error;

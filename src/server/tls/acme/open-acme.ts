@@ -12,7 +12,7 @@ import { openAuthority } from "./authority.ts";
 import { remoteText } from "./bounded-text.ts";
 import { type Account, accountId, type CertificateRecord, keyAuthorization, recordId } from "./certificate-record.ts";
 import { startManager } from "./manager.ts";
-import type { Answer, Effect, Wanted, World } from "./order-machine.ts";
+import type { Effect, EffectResult, OrderRows, WantedCertificate } from "./order-machine.ts";
 import type { CertificateStore, DnsProvider } from "./ports.ts";
 import { DAY, renewalDue } from "./renewal-time.ts";
 
@@ -63,7 +63,7 @@ export function openAcme(options: AcmeOptions): Certificates {
   const { settings, store, userAgent, listening, now, random, instruments, log } = options;
   const { ca, email, roots, eab, dns } = settings;
   const names = [...settings.domains].sort();
-  const wanted: Wanted = {
+  const wanted: WantedCertificate = {
     ca,
     email,
     names,
@@ -163,7 +163,7 @@ export function openAcme(options: AcmeOptions): Certificates {
     );
   };
 
-  const onStep = (effect: Effect, answer: Answer, { record }: World): void => {
+  const onStep = (effect: Effect, answer: EffectResult, { record }: OrderRows): void => {
     if (answer.kind === "issued") {
       orders.with("ok").inc();
       const { notAfter, chain } = answer.issued;
@@ -201,7 +201,7 @@ export function openAcme(options: AcmeOptions): Certificates {
     store,
     wanted,
     ready: dns === undefined ? listening : undefined,
-    hands: { authority, store, dns, wanted, now, random, onProblem },
+    ports: { authority, store, dns, wanted, now, random, onProblem },
     onStep,
     onProblem,
   });

@@ -21,7 +21,7 @@ import {
 import { ASKED_AGAIN, allowedFrom, isAhead, nextAttempt, recentlyFinalized, renewalDue } from "./renewal-time.ts";
 
 /** Settings of the node file. */
-export interface Wanted {
+export interface WantedCertificate {
   readonly ca: string;
   readonly email: string;
   /** Sorted names. */
@@ -31,7 +31,7 @@ export interface Wanted {
   readonly settings: string;
 }
 
-export interface World {
+export interface OrderRows {
   readonly account: Account | undefined;
   readonly record: CertificateRecord | undefined;
 }
@@ -49,7 +49,7 @@ export type Effect =
   | { readonly do: "clean"; readonly records: readonly TxtRecord[] }
   | { readonly do: "ask"; readonly issued: Issued };
 
-export type Answer =
+export type EffectResult =
   | { readonly kind: "account"; readonly account: Account }
   | { readonly kind: "registered"; readonly url: string }
   | { readonly kind: "begun"; readonly id: string; readonly key: string; readonly replaces: string | null }
@@ -74,7 +74,7 @@ export type Answer =
     };
 
 /** Next state for each answer, by state of an order. Other answers are invalid in that state. */
-export const STEPS: Readonly<Record<Step, { readonly [K in Answer["kind"]]?: Step | "end" }>> = {
+export const STEPS: Readonly<Record<Step, { readonly [K in EffectResult["kind"]]?: Step | "end" }>> = {
   order: { ordered: "check" },
   check: { pending: "publish", ready: "finalize", handed_in: "download" },
   publish: { published: "respond" },
@@ -86,7 +86,7 @@ export const STEPS: Readonly<Record<Step, { readonly [K in Answer["kind"]]?: Ste
 
 const HOUR = 3_600_000;
 
-export function effectOf({ account, record }: World, wanted: Wanted, now: number): Effect {
+export function effectOf({ account, record }: OrderRows, wanted: WantedCertificate, now: number): Effect {
   const kept = record ?? emptyRecord(wanted.ca, wanted.names);
   const { order, failure, litter, issued } = kept;
   if (order !== null && order.type !== wanted.type) return { do: "abandon" };
@@ -114,7 +114,13 @@ const timeOf = (at: number, most: number, now: number): number =>
 const dueAt = (issued: Issued | null): number => (issued === null ? 0 : renewalDue(issued));
 
 /** Returns the state after an answer. `now`: time of the answer. An unchanged object means that nothing changed. */
-export function after(world: World, effect: Effect, answer: Answer, wanted: Wanted, now: number): World {
+export function after(
+  world: OrderRows,
+  effect: Effect,
+  answer: EffectResult,
+  wanted: WantedCertificate,
+  now: number,
+): OrderRows {
   const { account, record } = world;
   if (answer.kind === "account") return { account: answer.account, record };
   if (answer.kind === "registered") return { account: account && { ...account, url: answer.url }, record };
@@ -161,7 +167,7 @@ export function after(world: World, effect: Effect, answer: Answer, wanted: Want
 }
 
 type OrderAnswer = Extract<
-  Answer,
+  EffectResult,
   { kind: "ordered" | "pending" | "ready" | "handed_in" | "published" | "validated" | "issued" }
 >;
 

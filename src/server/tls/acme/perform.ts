@@ -25,16 +25,16 @@ import {
   type TxtRecord,
   txtRecordOf,
 } from "./certificate-record.ts";
-import type { Answer, Effect, Wanted } from "./order-machine.ts";
+import type { Effect, EffectResult, WantedCertificate } from "./order-machine.ts";
 import type { CertificateStore, DnsProvider } from "./ports.ts";
 import { askAgain, drawWindow, MAX_SKEW_MS, renewalTime } from "./renewal-time.ts";
 
-export interface Hands {
+export interface PerformPorts {
   readonly authority: Authority;
-  readonly store: Pick<CertificateStore, "spread">;
+  readonly store: Pick<CertificateStore, "whenReplicated">;
   /** Writer of DNS records; `undefined` if challenges are answered on the data listener. */
   readonly dns: DnsProvider | undefined;
-  readonly wanted: Wanted;
+  readonly wanted: WantedCertificate;
   /** Returns the current time, in milliseconds since 1970. */
   readonly now: () => number;
   /** Returns a uniform random number in [0, 1). */
@@ -49,10 +49,10 @@ export async function perform(
   effect: Exclude<Effect, Doing<"wait">>,
   issued: Issued | null,
   account: Account | undefined,
-  hands: Hands,
+  ports: PerformPorts,
   signal: AbortSignal,
-): Promise<Answer> {
-  const { wanted } = hands;
+): Promise<EffectResult> {
+  const { wanted } = ports;
   switch (effect.do) {
     case "make_account": {
       const { ca, email } = wanted;
@@ -60,7 +60,7 @@ export async function perform(
       return { kind: "account", account: { ca, email, key, thumbprint: thumbprintOf(key), url: null } };
     }
     case "register":
-      return await register(effect.account, hands, signal);
+      return await register(effect.account, ports, signal);
     case "begin": {
       const isOurs = issued !== null && issued.account === account?.thumbprint;
       const replaces = isOurs ? issued.certId : null;
@@ -69,26 +69,30 @@ export async function perform(
     case "abandon":
       return { kind: "abandoned" };
     case "clean":
-      return await clean(effect.records, hands, signal);
+      return await clean(effect.records, ports, signal);
     case "ask":
-      return await ask(effect.issued, hands, signal);
+      return await ask(effect.issued, ports, signal);
     default:
-      return await inOrder(effect, hands, signal);
+      return await inOrder(effect, ports, signal);
   }
 }
 
 /** Generates a P-256 key: every client accepts it, and it is the cheapest to sign with. */
 const newKey = (): string => generatePrivatePem("p-256");
 
-async function register({ key }: Account, { authority, wanted }: Hands, signal: AbortSignal): Promise<Answer> {
+async function register(
+  { key }: Account,
+  { authority, wanted }: PerformPorts,
+  signal: AbortSignal,
+): Promise<EffectResult> {
   return { kind: "registered", url: await authority.register(key, wanted.email, signal) };
 }
 
 async function inOrder(
   { do: step, account, order }: { readonly do: Order["step"]; readonly account: Account; readonly order: Order },
-  hands: Hands,
+  hands: PerformPorts,
   signal: AbortSignal,
-): Promise<Answer> {
+): Promise<EffectResult> {
   const { key, url: accountUrl, thumbprint } = account;
   const session = hands.authority.as({ key, url: accountUrl ?? "" });
   if (step === "order") return await newOrder(order, session, hands, signal);
@@ -121,7 +125,12 @@ function refuseSkew({ skewMs = 0 }: Pick<Directory, "skewMs">): void {
   throw new AttemptFailed("clock_skew", words, { keepsOrder: true });
 }
 
-async function newOrder(order: Order, session: AccountSession, hands: Hands, signal: AbortSignal): Promise<Answer> {
+async function newOrder(
+  order: Order,
+  session: AccountSession,
+  hands: PerformPorts,
+  signal: AbortSignal,
+): Promise<EffectResult> {
   const { authority, wanted } = hands;
   const directory = await authority.directory(signal);
   refuseSkew(directory);
@@ -142,11 +151,11 @@ async function check(
   url: string,
   order: Order,
   session: AccountSession,
-  hands: Hands,
+  hands: PerformPorts,
   signal: AbortSignal,
-): Promise<Answer> {
+): Promise<EffectResult> {
   const bases = new Set(hands.wanted.names.map((name) => name.replace(/^\*\./, "")));
-  return await polled<Answer>("the order", CHECK_MS, hands, signal, async () => {
+  return await polled<EffectResult>("the order", CHECK_MS, hands, signal, async () => {
     const state = await session.order(url, signal);
     if (state.status === "invalid") throw await rejection(state, session, signal);
     if (state.status === "ready") return { kind: "done", value: { kind: "ready" } };
@@ -171,9 +180,9 @@ async function check(
   });
 }
 
-async function publish(order: Order, thumbprint: string, hands: Hands, signal: AbortSignal): Promise<void> {
+async function publish(order: Order, thumbprint: string, hands: PerformPorts, signal: AbortSignal): Promise<void> {
   const { dns, store } = hands;
-  if (dns === undefined) return await store.spread(signal);
+  if (dns === undefined) return await store.whenReplicated(signal);
   await dns.publish(
     order.challenges.map(({ name, token }) => txtRecordOf(name, token, thumbprint)),
     signal,
@@ -182,7 +191,12 @@ async function publish(order: Order, thumbprint: string, hands: Hands, signal: A
 
 const VALIDATION_MS = 120_000;
 
-async function respond(challenges: readonly Challenge[], session: AccountSession, hands: Hands, signal: AbortSignal) {
+async function respond(
+  challenges: readonly Challenge[],
+  session: AccountSession,
+  hands: PerformPorts,
+  signal: AbortSignal,
+) {
   for (const { url, authorization } of challenges) {
     // A challenge that is already valid may not be requested again.
     const { status } = await session.authorization(authorization, signal);
@@ -224,7 +238,7 @@ async function download(
   { key }: Order,
   thumbprint: string,
   session: AccountSession,
-  hands: Hands,
+  hands: PerformPorts,
   signal: AbortSignal,
 ): Promise<Issued> {
   const { authority, wanted, now, random } = hands;
@@ -271,7 +285,11 @@ function accepted(chain: string, key: string, names: readonly string[], now: num
   return read.certificate;
 }
 
-async function clean(records: readonly TxtRecord[], { dns, onProblem }: Hands, signal: AbortSignal): Promise<Answer> {
+async function clean(
+  records: readonly TxtRecord[],
+  { dns, onProblem }: PerformPorts,
+  signal: AbortSignal,
+): Promise<EffectResult> {
   // Without a DNS provider nobody can remove the records.
   if (dns === undefined) return { kind: "cleaned", left: [] };
   const left: TxtRecord[] = [];
@@ -290,7 +308,11 @@ async function clean(records: readonly TxtRecord[], { dns, onProblem }: Hands, s
   return { kind: "cleaned", left };
 }
 
-async function ask(issued: Issued, { authority, now, random, onProblem }: Hands, signal: AbortSignal): Promise<Answer> {
+async function ask(
+  issued: Issued,
+  { authority, now, random, onProblem }: PerformPorts,
+  signal: AbortSignal,
+): Promise<EffectResult> {
   const { certId, window: before } = issued;
   try {
     const { renewalInfo } = await authority.directory(signal);
@@ -318,7 +340,7 @@ const POLL_MS = { least: 1_000, most: 30_000 };
 async function polled<T>(
   what: string,
   limitMs: number,
-  { now }: Pick<Hands, "now">,
+  { now }: Pick<PerformPorts, "now">,
   signal: AbortSignal,
   poll: () => Promise<Poll<T>>,
 ): Promise<T> {

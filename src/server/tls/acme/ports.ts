@@ -1,7 +1,7 @@
 /** Ports that orders need from the node. `server/node` provides them; tests use an in-memory implementation. */
 
 /** Row as opened on this node. */
-export type Held =
+export type OpenedRow =
   | { readonly kind: "row"; readonly version: number; readonly value: string }
   | { readonly kind: "none" }
   /** The row exists but cannot be opened on this node; `message` says why. */
@@ -23,7 +23,7 @@ export interface RowWrite {
 
 /** Access to the replicated rows and to leadership. Values are sealed before they leave this process. */
 export interface CertificateStore {
-  read(table: RowTable, id: string): Held;
+  read(table: RowTable, id: string): OpenedRow;
   /** Returns all certificates, including those of other names. */
   certificates(): readonly { readonly id: string; readonly version: number; readonly notAfter: number | null }[];
   /** Returns all accounts. `at`: last write, in milliseconds since 1970. */
@@ -33,11 +33,11 @@ export interface CertificateStore {
   /** Removes a row unless it has changed since. */
   remove(table: RowTable, id: string, version: number, signal: AbortSignal): Promise<void>;
   /** Returns whether this node leads, as far as it knows. */
-  leads(): boolean;
+  isLeader(): boolean;
   /** Resolves once reads here include everything that was acknowledged anywhere before. */
-  caughtUp(signal: AbortSignal): Promise<void>;
+  whenCaughtUp(signal: AbortSignal): Promise<void>;
   /** Resolves once every reachable node has all rows written here, or after a timeout. */
-  spread(signal: AbortSignal): Promise<void>;
+  whenReplicated(signal: AbortSignal): Promise<void>;
   /** Registers a listener for changes of rows or of the leader. Returns a function that removes it. */
   onChange(listener: () => void): () => void;
 }

@@ -31,7 +31,7 @@ const WAIT_MS = 10_000;
 /** Minimum interval between log lines about refused connections, in milliseconds. */
 const LOG_EVERY_MS = 10_000;
 /** Time until a worker without free descriptors is tried again, in milliseconds. */
-const REST_MS = 100;
+const NO_DESCRIPTOR_PAUSE_MS = 100;
 const NO_DESCRIPTOR = "the node process has no file descriptors left; raise `ulimit -n`";
 
 export interface Acceptor {
@@ -39,7 +39,7 @@ export interface Acceptor {
   readonly address: string;
   readonly port: number;
   /** Adds a worker, which receives connections until it exits. */
-  serve(worker: Worker): void;
+  addWorker(worker: Worker): void;
   /** Starts listening. Rejects with the system's error if the address cannot be bound. */
   listen(): Promise<void>;
   /** Stops accepting. Resolves once no connection is on its way to a worker, at the latest when `limit` aborts. */
@@ -51,13 +51,13 @@ export interface Acceptor {
 interface Receiver {
   readonly worker: Worker;
   /** Number of the worker's connections, including those assigned to it. */
-  open: number;
+  openConnections: number;
   readonly queue: Socket[];
   /** Connection that is being handed over. */
-  handing: Socket | undefined;
-  slow: NodeJS.Timeout | undefined;
+  inHandover: Socket | undefined;
+  slowTimer: NodeJS.Timeout | undefined;
   /** Timer that runs while the worker has no free descriptor and gets no connections. */
-  rest: NodeJS.Timeout | undefined;
+  pauseTimer: NodeJS.Timeout | undefined;
   /** Whether the worker had no free descriptor since it last took a connection. */
   wasFull: boolean;
 }
@@ -69,15 +69,15 @@ export async function openAcceptor(
   instruments: Instruments,
   log: Log,
 ): Promise<Acceptor> {
-  const { host, port } = await placeOf(listen);
+  const { host, port } = await resolveListenAddress(listen);
   const receivers = new Set<Receiver>();
   const waiting = new Set<Socket>();
   /** Timeouts of connections that wait for a worker or are assigned to one. */
-  const patience = new Map<Socket, NodeJS.Timeout>();
+  const waitTimeouts = new Map<Socket, NodeJS.Timeout>();
   let onIdle: (() => void) | undefined;
   let refused = 0;
   let loggedAt = Number.NEGATIVE_INFINITY;
-  const handedAgain = instruments
+  const repeatedHandovers = instruments
     .counter(
       "gateway_worker_handovers_repeated_total",
       "Connections that were handed to another worker process because one died or was slow.",
@@ -85,28 +85,34 @@ export async function openAcceptor(
     .with();
 
   const isIdle = (): boolean =>
-    waiting.size === 0 && [...receivers].every(({ handing, queue }) => handing === undefined && queue.length === 0);
+    waiting.size === 0 &&
+    [...receivers].every(({ inHandover, queue }) => inHandover === undefined && queue.length === 0);
 
   /** Returns the worker with the fewest connections, among those that are not slow or out of descriptors. */
-  const chosen = (): Receiver | undefined => {
+  const chooseReceiver = (): Receiver | undefined => {
     let best: Receiver | undefined;
-    for (const one of receivers) {
-      const isSlow = one.handing !== undefined && one.slow === undefined;
-      if (!isSlow && one.rest === undefined && (best === undefined || one.open < best.open)) best = one;
+    for (const receiver of receivers) {
+      const isSlow = receiver.inHandover !== undefined && receiver.slowTimer === undefined;
+      if (
+        !isSlow &&
+        receiver.pauseTimer === undefined &&
+        (best === undefined || receiver.openConnections < best.openConnections)
+      )
+        best = receiver;
     }
     return best;
   };
 
-  const forget = (socket: Socket): void => {
-    clearTimeout(patience.get(socket));
-    patience.delete(socket);
+  const discard = (socket: Socket): void => {
+    clearTimeout(waitTimeouts.get(socket));
+    waitTimeouts.delete(socket);
     waiting.delete(socket);
     socket.destroy();
   };
 
   const refuse = (socket: Socket, reason: string): void => {
-    clearTimeout(patience.get(socket));
-    patience.delete(socket);
+    clearTimeout(waitTimeouts.get(socket));
+    waitTimeouts.delete(socket);
     waiting.delete(socket);
     refused += 1;
     const at = performance.now();
@@ -119,9 +125,9 @@ export async function openAcceptor(
     else socket.destroy();
   };
 
-  const wait = (socket: Socket): void => {
+  const enqueue = (socket: Socket): void => {
     if (socket.destroyed) {
-      forget(socket);
+      discard(socket);
       return;
     }
     if (waiting.size >= MAX_WAITING) {
@@ -129,23 +135,23 @@ export async function openAcceptor(
       return;
     }
     waiting.add(socket);
-    if (!patience.has(socket))
-      patience.set(socket, setTimeout(refuse, WAIT_MS, socket, "no worker process accepted them within 10 s"));
+    if (!waitTimeouts.has(socket))
+      waitTimeouts.set(socket, setTimeout(refuse, WAIT_MS, socket, "no worker process accepted them within 10 s"));
   };
 
   const assign = (socket: Socket): void => {
-    const receiver = chosen();
+    const receiver = chooseReceiver();
     if (receiver === undefined) {
-      wait(socket);
+      enqueue(socket);
       return;
     }
-    receiver.open += 1;
+    receiver.openConnections += 1;
     receiver.queue.push(socket);
-    void hand(receiver);
+    void handOverQueue(receiver);
   };
 
-  const assignAgain = (sockets: readonly Socket[]): void => {
-    handedAgain.inc(sockets.length);
+  const reassign = (sockets: readonly Socket[]): void => {
+    repeatedHandovers.inc(sockets.length);
     for (const socket of sockets) assign(socket);
   };
 
@@ -156,14 +162,14 @@ export async function openAcceptor(
   };
 
   /** Reassigns the queue of a worker that does not take its current connection. */
-  const turnAway = (receiver: Receiver): void => {
-    receiver.slow = undefined;
-    receiver.worker.wonder();
-    receiver.open -= receiver.queue.length;
-    assignAgain(receiver.queue.splice(0));
+  const reassignQueue = (receiver: Receiver): void => {
+    receiver.slowTimer = undefined;
+    receiver.worker.probeHandover();
+    receiver.openConnections -= receiver.queue.length;
+    reassign(receiver.queue.splice(0));
   };
 
-  const rest = (receiver: Receiver): void => {
+  const pauseReceiver = (receiver: Receiver): void => {
     const { number, pid } = receiver.worker;
     if (!receiver.wasFull)
       log.warn("a worker process has no file descriptors left, so connections wait; raise `ulimit -n`", {
@@ -171,34 +177,34 @@ export async function openAcceptor(
         pid,
       });
     receiver.wasFull = true;
-    receiver.rest = setTimeout(() => {
-      receiver.rest = undefined;
+    receiver.pauseTimer = setTimeout(() => {
+      receiver.pauseTimer = undefined;
       assignWaiting();
-    }, REST_MS);
+    }, NO_DESCRIPTOR_PAUSE_MS);
   };
 
   /** Hands over one connection at a time, so that the worker's pace determines how many it gets. */
-  const hand = async (receiver: Receiver): Promise<void> => {
-    if (receiver.handing !== undefined) return;
+  const handOverQueue = async (receiver: Receiver): Promise<void> => {
+    if (receiver.inHandover !== undefined) return;
     for (let socket = receiver.queue.shift(); socket !== undefined; socket = receiver.queue.shift()) {
-      receiver.handing = socket;
-      receiver.slow = setTimeout(turnAway, SLOW_MS, receiver);
-      const how = await receiver.worker.take(socket);
-      const wasSlow = receiver.slow === undefined;
-      clearTimeout(receiver.slow);
-      receiver.slow = undefined;
-      receiver.handing = undefined;
-      if (how !== "taken") {
-        if (how === "lost") rest(receiver);
+      receiver.inHandover = socket;
+      receiver.slowTimer = setTimeout(reassignQueue, SLOW_MS, receiver);
+      const outcome = await receiver.worker.handOver(socket);
+      const wasSlow = receiver.slowTimer === undefined;
+      clearTimeout(receiver.slowTimer);
+      receiver.slowTimer = undefined;
+      receiver.inHandover = undefined;
+      if (outcome !== "taken") {
+        if (outcome === "lost") pauseReceiver(receiver);
         else receivers.delete(receiver);
         const others = [socket, ...receiver.queue.splice(0)];
-        receiver.open -= others.length;
-        assignAgain(others);
+        receiver.openConnections -= others.length;
+        reassign(others);
         break;
       }
       receiver.wasFull = false;
       // This closes only this process's descriptor; the connection belongs to the worker.
-      forget(socket);
+      discard(socket);
       if (wasSlow) assignWaiting();
     }
     if (isIdle()) onIdle?.();
@@ -213,19 +219,19 @@ export async function openAcceptor(
   return {
     address: formatAddress({ host, port }),
     port,
-    serve(worker) {
-      const idle = { handing: undefined, slow: undefined, rest: undefined };
-      const receiver: Receiver = { worker, open: 0, queue: [], wasFull: false, ...idle };
+    addWorker(worker) {
+      const idle = { inHandover: undefined, slowTimer: undefined, pauseTimer: undefined };
+      const receiver: Receiver = { worker, openConnections: 0, queue: [], wasFull: false, ...idle };
       receivers.add(receiver);
       worker.channel.on("connections.closed", (count) => {
-        receiver.open -= Number(count);
+        receiver.openConnections -= Number(count);
       });
-      void worker.gone.then(() => receivers.delete(receiver));
+      void worker.ended.then(() => receivers.delete(receiver));
       assignWaiting();
     },
     async listen() {
       recordBaselineDescriptors();
-      await listening(server, host, port);
+      await startListening(server, host, port);
       // Accepting fails, for example, when no descriptor is free. The listener stays open and accepts again later.
       server.on("error", (error) => log.warn("data plane failed to accept", { error }));
     },
@@ -238,7 +244,7 @@ export async function openAcceptor(
       });
     },
     close() {
-      for (const socket of [...waiting]) forget(socket);
+      for (const socket of [...waiting]) discard(socket);
     },
   };
 }
@@ -247,20 +253,20 @@ export async function openAcceptor(
  * Resolves the address before anything can connect, because workers must know it first. If the system chooses the port, the port
  * is bound here and released again.
  */
-async function placeOf(listen: string): Promise<{ readonly host: string; readonly port: number }> {
+async function resolveListenAddress(listen: string): Promise<{ readonly host: string; readonly port: number }> {
   const parsed = parseAddress(listen);
   if (parsed === undefined) throw new Error(`cannot listen: ${listen} is not host:port or :port`);
   const host = parsed.host === undefined ? "::" : (await lookup(parsed.host)).address;
   if (parsed.port !== 0) return { host, port: parsed.port };
   const server = createServer();
-  await listening(server, host, 0);
+  await startListening(server, host, 0);
   const { port } = server.address() as AddressInfo;
   server.close();
   await once(server, "close");
   return { host, port };
 }
 
-async function listening(server: Server, host: string, port: number): Promise<void> {
+async function startListening(server: Server, host: string, port: number): Promise<void> {
   server.listen({ port, host });
   await once(server, "listening");
 }

@@ -7,30 +7,30 @@ const REPORT_MS = 5;
 
 /** Calls `take` with each connection, in order. */
 export function takeConnections(channel: Channel, take: (socket: Socket) => void): void {
-  let closed = 0;
+  let closedCount = 0;
   const reportClosed = (): void => {
-    channel.send("connections.closed", closed);
-    closed = 0;
+    channel.send("connections.closed", closedCount);
+    closedCount = 0;
   };
-  const ended = (): void => {
-    if (closed === 0) setTimeout(reportClosed, REPORT_MS);
-    closed += 1;
+  const onClose = (): void => {
+    if (closedCount === 0) setTimeout(reportClosed, REPORT_MS);
+    closedCount += 1;
   };
-  let last = 0;
+  let lastNumber = 0;
   process.on("message", (message: unknown, socket?: unknown) => {
     const number = Number(message);
     // A negative number asks whether an earlier connection has arrived.
     if (number < 0) {
-      if (last < -number) channel.send("connections.lost", -number, true);
+      if (lastNumber < -number) channel.send("connections.lost", -number, true);
       return;
     }
-    last = number;
+    lastNumber = number;
     channel.send("connections.taken", number, true);
     // The client may have left on the way.
-    if (socket === undefined) ended();
+    if (socket === undefined) onClose();
     else {
       const taken = socket as Socket;
-      taken.once("close", ended);
+      taken.once("close", onClose);
       taken.setNoDelay(true);
       // A server's own connections have the same setting: a client may end its half and still read.
       taken.allowHalfOpen = true;

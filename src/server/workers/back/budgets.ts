@@ -18,14 +18,14 @@ interface ClusterState {
 
 type Outcome = Awaited<ReturnType<UsageReports["report"]>>;
 
-interface BorrowedOptions {
+interface WorkerBudgetsOptions {
   readonly channel: Channel;
   readonly clock: Clock;
   readonly instruments: Instruments;
   readonly log: Log;
 }
 
-export function borrowBudgets({ channel, clock, instruments, log }: BorrowedOptions): OpenBudgets {
+export function borrowBudgets({ channel, clock, instruments, log }: WorkerBudgetsOptions): OpenBudgets {
   const listeners = new Set<() => void>();
   let state: ClusterState = { incarnation: 0, hasLeader: false, logNow: 0 };
   channel.on("budgets.state", (body) => {
@@ -56,10 +56,10 @@ export function borrowBudgets({ channel, clock, instruments, log }: BorrowedOpti
   return budgets;
 }
 
-export type LentOf = Pick<UsageReports, "incarnation" | "onIncarnation" | "hasLeader" | "logNow">;
+export type BudgetClusterState = Pick<UsageReports, "incarnation" | "onIncarnation" | "hasLeader" | "logNow">;
 
 /** Lends to a worker. Returns a function that must be called after the worker's last output was read. */
-export function lendBudgets(channel: Channel, budgets: OpenBudgets, cluster: LentOf): () => void {
+export function lendBudgets(channel: Channel, budgets: OpenBudgets, cluster: BudgetClusterState): () => void {
   const borrower = budgets.lendTo(
     async (name, signal) =>
       ((await channel.ask("budgets.recall", name, signal)) ?? undefined) as ReturnedShare | undefined,
@@ -82,9 +82,9 @@ export function lendBudgets(channel: Channel, budgets: OpenBudgets, cluster: Len
   };
   sendState();
   const unlisten = cluster.onIncarnation(sendState);
-  const looking = setInterval(sendState, CHECK_MS).unref();
+  const stateTimer = setInterval(sendState, CHECK_MS).unref();
   return () => {
-    clearInterval(looking);
+    clearInterval(stateTimer);
     unlisten();
     borrower.end();
   };

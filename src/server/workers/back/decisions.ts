@@ -3,7 +3,7 @@ import { type PackedChunk, RecordChunk, type RecordStore } from "../../core/rehe
 import type { DecisionSink } from "../../dataplane/index.ts";
 import type { Channel } from "../channel/index.ts";
 
-const EVERY_MS = 500;
+const FLUSH_INTERVAL_MS = 500;
 
 /**
  * Returns a sink that sends full chunks immediately, and the current one after a short delay or when the node asks for everything
@@ -16,7 +16,7 @@ export function sendRequestRecords(channel: Channel): DecisionSink {
     clearTimeout(timer);
     timer = undefined;
     if (chunk.count === 0) return;
-    channel.send("decisions", asJson(chunk.pack()));
+    channel.send("decisions", encodeChunk(chunk.pack()));
     chunk = new RecordChunk();
   };
   channel.on("tell", flush);
@@ -24,13 +24,13 @@ export function sendRequestRecords(channel: Channel): DecisionSink {
     decided(request) {
       chunk.add(request);
       if (chunk.isFull) flush();
-      else timer ??= setTimeout(flush, EVERY_MS).unref();
+      else timer ??= setTimeout(flush, FLUSH_INTERVAL_MS).unref();
     },
   };
 }
 
 export function takeRequestRecords(channel: Channel, store: Pick<RecordStore, "take"> | undefined): void {
-  channel.on("decisions", (body) => store?.take(fromJson(body as JsonChunk)));
+  channel.on("decisions", (body) => store?.take(decodeChunk(body as JsonChunk)));
 }
 
 /** Chunk whose rows are in base64. */
@@ -38,13 +38,13 @@ export interface JsonChunk extends Omit<PackedChunk, "rows"> {
   readonly rows: string;
 }
 
-export const asJson = ({ count, rows, texts }: PackedChunk): JsonChunk => ({
+export const encodeChunk = ({ count, rows, texts }: PackedChunk): JsonChunk => ({
   count,
   rows: Buffer.from(rows.buffer, rows.byteOffset, rows.byteLength).toString("base64"),
   texts,
 });
 
-export const fromJson = ({ count, rows, texts }: JsonChunk): PackedChunk => ({
+export const decodeChunk = ({ count, rows, texts }: JsonChunk): PackedChunk => ({
   count,
   rows: Buffer.from(rows, "base64"),
   texts,

@@ -7,16 +7,16 @@ import type { Channel } from "../channel/index.ts";
  */
 const EVERY_MS = 20;
 
-interface Gathered<Item> {
+interface KeyedBatch<Item> {
   /** Returns the item of this key, to which the caller adds. */
-  at(key: string, make: () => Item): Item;
+  getOrCreate(key: string, make: () => Item): Item;
 }
 
 /**
  * Creates a collection. `limit`: maximum number of keys, at which everything is sent immediately. It is also sent when the node
  * asks for everything (`catchUp`).
  */
-export function gather<Item>(channel: Channel, type: string, limit: number): Gathered<Item> {
+export function createKeyedBatch<Item>(channel: Channel, type: string, limit: number): KeyedBatch<Item> {
   let items = new Map<string, Item>();
   let timer: NodeJS.Timeout | undefined;
   const flush = (): void => {
@@ -28,7 +28,7 @@ export function gather<Item>(channel: Channel, type: string, limit: number): Gat
   };
   channel.on("tell", flush);
   return {
-    at(key, make) {
+    getOrCreate(key, make) {
       const known = items.get(key);
       if (known !== undefined) return known;
       if (items.size >= limit) flush();

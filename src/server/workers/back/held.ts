@@ -8,47 +8,48 @@ import type { Channel } from "../channel/index.ts";
 
 const CHECK_MS = 20;
 /** Divisor of a limit: a change below this share of it is not reported, so that ordinary traffic causes no messages. */
-const PART = 128;
+const REPORT_DIVISOR = 128;
 
-type Holding = Pick<Admission, "limits" | "inFlight" | "bufferedBytes" | "besides">;
+type AdmissionMemory = Pick<Admission, "limits" | "inFlight" | "bufferedBytes" | "besides">;
 
-/** Calls `changed` when the reservations have changed considerably or dropped to zero. Returns a function that stops it. */
-function follow({ limits, inFlight, bufferedBytes }: Holding, changed: (held: Held) => void): () => void {
+/** Calls `onChange` when the reservations have changed considerably or dropped to zero. Returns a function that stops it. */
+function watchHeld({ limits, inFlight, bufferedBytes }: AdmissionMemory, onChange: (held: Held) => void): () => void {
   let lastReported = NOTHING_HELD;
-  const looking = setInterval(() => {
+  const timer = setInterval(() => {
     const held: Held = { inFlight: inFlight(), bytes: bufferedBytes() };
-    const isMore =
-      Math.abs(held.inFlight - lastReported.inFlight) * PART >= limits.maxInFlight ||
-      Math.abs(held.bytes - lastReported.bytes) * PART >= limits.maxBufferedBytes;
-    const isLet = (held.inFlight === 0 && lastReported.inFlight > 0) || (held.bytes === 0 && lastReported.bytes > 0);
-    if (!isMore && !isLet) return;
+    const isConsiderable =
+      Math.abs(held.inFlight - lastReported.inFlight) * REPORT_DIVISOR >= limits.maxInFlight ||
+      Math.abs(held.bytes - lastReported.bytes) * REPORT_DIVISOR >= limits.maxBufferedBytes;
+    const isReleased =
+      (held.inFlight === 0 && lastReported.inFlight > 0) || (held.bytes === 0 && lastReported.bytes > 0);
+    if (!isConsiderable && !isReleased) return;
     lastReported = held;
-    changed(held);
+    onChange(held);
   }, CHECK_MS);
-  looking.unref();
-  return () => clearInterval(looking);
+  timer.unref();
+  return () => clearInterval(timer);
 }
 
 /** Reports a worker's reservations. Returns a function that stops it. */
-export function sendHeld(channel: Channel, admission: Holding): () => void {
+export function sendHeld(channel: Channel, admission: AdmissionMemory): () => void {
   channel.on("held.others", (others) => admission.besides(others as Held));
-  return follow(admission, (held) => channel.send("held", held, true));
+  return watchHeld(admission, (held) => channel.send("held", held, true));
 }
 
-export interface HeldByAll {
+export interface HeldTotals {
   /** Receives the reports of a worker. Returns a function that must be called when the worker has exited. */
   take(channel: Channel): () => void;
   close(): void;
 }
 
 /** Opens the sum in the node. `own`: reservations of the node process itself, for example for other proxies' traffic. */
-export function openHeld(own: Holding): HeldByAll {
-  const tellOwn = (others: Held): void => own.besides(others);
-  const holders = new Map<object, { held: Held; readonly tell: (others: Held) => void }>();
-  const tellAll = (except?: object): void => {
+export function openHeld(own: AdmissionMemory): HeldTotals {
+  const applyOthers = (others: Held): void => own.besides(others);
+  const holders = new Map<object, { held: Held; readonly send: (others: Held) => void }>();
+  const sendToAll = (except?: object): void => {
     const all = sumOf([...holders.values()].map(({ held }) => held));
-    for (const [holder, { held, tell }] of holders) {
-      if (holder !== except) tell({ inFlight: all.inFlight - held.inFlight, bytes: all.bytes - held.bytes });
+    for (const [holder, { held, send }] of holders) {
+      if (holder !== except) send({ inFlight: all.inFlight - held.inFlight, bytes: all.bytes - held.bytes });
     }
   };
   const change = (holder: object, held: Held): void => {
@@ -56,18 +57,18 @@ export function openHeld(own: Holding): HeldByAll {
     if (known === undefined) return;
     known.held = held;
     // The sender is skipped, because nothing has changed for it.
-    tellAll(holder);
+    sendToAll(holder);
   };
-  holders.set(own, { held: NOTHING_HELD, tell: tellOwn });
-  const end = follow(own, (held) => change(own, held));
+  holders.set(own, { held: NOTHING_HELD, send: applyOthers });
+  const end = watchHeld(own, (held) => change(own, held));
   return {
     take(channel) {
-      holders.set(channel, { held: NOTHING_HELD, tell: (others) => channel.send("held.others", others, true) });
+      holders.set(channel, { held: NOTHING_HELD, send: (others) => channel.send("held.others", others, true) });
       channel.on("held", (held) => change(channel, held as Held));
-      tellAll();
+      sendToAll();
       return () => {
         holders.delete(channel);
-        tellAll();
+        sendToAll();
       };
     },
     close: end,

@@ -1,15 +1,15 @@
 /** Reports data of workers to their node process. */
-export { borrowBudgets, type LentOf, lendBudgets } from "./budgets.ts";
+export { type BudgetClusterState, borrowBudgets, lendBudgets } from "./budgets.ts";
 export { answerCatchUp, catchUp } from "./catch-up.ts";
 export {
-  asJson,
-  fromJson,
+  decodeChunk,
+  encodeChunk,
   type JsonChunk,
   sendRequestRecords,
   takeRequestRecords,
 } from "./decisions.ts";
 export { sendFailures, takeFailures } from "./failures.ts";
-export { type HeldByAll, openHeld, sendHeld } from "./held.ts";
+export { type HeldTotals, openHeld, sendHeld } from "./held.ts";
 export { sendLog, takeLog } from "./log.ts";
 export { sendMetrics, takeMetrics } from "./metrics.ts";
 export {
@@ -23,4 +23,4 @@ export {
   takeUse,
 } from "./requests.ts";
 export { fetchThrough, openSharedFetches, type SharedFetches } from "./shared-fetches.ts";
-export { type RecordedStatistics, sendStatistics, takeStatistics } from "./statistics.ts";
+export { sendStatistics, takeStatistics, type WriteOnlyStatistics } from "./statistics.ts";

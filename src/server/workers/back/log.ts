@@ -11,12 +11,12 @@ const MAX_WAITING_BYTES = 1 << 20;
  */
 export function sendLog(channel: Channel, level: Parameters<typeof createLogger>[0]["level"], now: () => number): Log {
   let dropped = 0;
-  const sink = ({ level: of, message, fields }: LogLine): void => {
+  const sink = ({ level: lineLevel, message, fields }: LogLine): void => {
     if (channel.waitingBytes() > MAX_WAITING_BYTES) {
       dropped += 1;
       return;
     }
-    channel.send("log", [of, message, dropped === 0 ? fields : { ...fields, dropped_lines: dropped }]);
+    channel.send("log", [lineLevel, message, dropped === 0 ? fields : { ...fields, dropped_lines: dropped }]);
     dropped = 0;
   };
   return createLogger({ stream: { write: () => true }, isTerminal: false, level, now, tee: { sink } });

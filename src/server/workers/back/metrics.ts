@@ -16,7 +16,7 @@ const EVERY_MS = 1_000;
 const SCRAPE_MS = 200;
 
 /** Metrics that only the node reports: a worker's budget ledger is part of the node's, and the start time is the node's. */
-const OF_NODE: ReadonlySet<string> = new Set([
+const NODE_ONLY_METRICS: ReadonlySet<string> = new Set([
   "gateway_build_info",
   "process_start_time_seconds",
   "gateway_budget_buckets",
@@ -27,7 +27,8 @@ const OF_NODE: ReadonlySet<string> = new Set([
 
 /** Sends the metrics of a worker. Returns a function that stops it after a last report. */
 export function sendMetrics(channel: Channel, instruments: Pick<Instruments, "read">): () => void {
-  const read = (): readonly InstrumentReading[] => instruments.read().filter(({ name }) => !OF_NODE.has(name));
+  const read = (): readonly InstrumentReading[] =>
+    instruments.read().filter(({ name }) => !NODE_ONLY_METRICS.has(name));
   const sendNow = (): void => channel.send("metrics", read());
   const timer = setInterval(sendNow, EVERY_MS).unref();
   channel.answer("metrics.now", read);

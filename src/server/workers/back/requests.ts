@@ -1,16 +1,16 @@
 /** Reports refusals, finished requests, usage and used keys of workers to the node. */
 import type { FinishedRequest, FinishedSink, Refusal, Refusals, UsageLedger } from "../../dataplane/index.ts";
 import type { Channel } from "../channel/index.ts";
-import { gather } from "./gather.ts";
+import { createKeyedBatch } from "./gather.ts";
 
 /** Maximum number of refusals by caller, code and cause that are gathered between two messages. */
 const MAX_REFUSED = 500;
 /** Maximum number of finished requests that are kept, equal to the number that the node lists. */
 const MAX_FINISHED = 2_000;
 const CHECK_MS = 250;
-/** Maximum number of new rows since the last check for which they are reported at the next check; more wait `LATEST_MS`. */
-const FEW = 500;
-const LATEST_MS = 2_000;
+/** Maximum number of new rows since the last check for which they are reported at the next check; more wait `MAX_DELAY_MS`. */
+const MAX_PROMPT_ROWS = 500;
+const MAX_DELAY_MS = 2_000;
 /** Maximum number of rows in one message, so that requests are served between two messages. */
 const ROWS_A_MESSAGE = 100;
 /** Maximum number of sums of usage that are gathered between two messages. */
@@ -18,7 +18,7 @@ const MAX_USES = 1_000;
 /** Maximum number of used keys that are gathered between two messages. */
 const MAX_USED_KEYS = 1_000;
 
-interface Refused {
+interface RefusalCount {
   readonly refusal: Refusal;
   count: number;
   last: string;
@@ -28,12 +28,17 @@ interface Refused {
 
 /** Returns a write-only view of the refusals, which sends them to the node. */
 export function sendRefusals(channel: Channel): Pick<Refusals, "refused"> {
-  const gathered = gather<Refused>(channel, "refusals", MAX_REFUSED);
+  const gathered = createKeyedBatch<RefusalCount>(channel, "refusals", MAX_REFUSED);
   return {
     refused(refusal) {
       const { caller, code, by, requestId } = refusal;
       const key = `${code}\0${by?.kind}\0${by?.name}\0${by?.key}\0${by?.keyId}\0${by?.bucket}\0${caller?.kind}\0${caller?.principal}`;
-      const refused = gathered.at(key, () => ({ refusal: withoutKeyMetadata(refusal), count: 0, last: "", at: 0 }));
+      const refused = gathered.getOrCreate(key, () => ({
+        refusal: withoutKeyMetadata(refusal),
+        count: 0,
+        last: "",
+        at: 0,
+      }));
       refused.count += 1;
       refused.last = requestId;
       refused.at = Number(process.hrtime.bigint() / 1_000n);
@@ -49,7 +54,7 @@ const withoutKeyMetadata = ({ caller, ...others }: Refusal): Refusal => ({
 
 export function takeRefusals(channel: Channel, refusals: Pick<Refusals, "refused">): void {
   channel.on("refusals", (body) => {
-    for (const { refusal, count, last, at } of body as readonly Refused[]) {
+    for (const { refusal, count, last, at } of body as readonly RefusalCount[]) {
       for (let left = count; left > 0; left -= 1) refusals.refused({ ...refusal, requestId: last, at });
     }
   });
@@ -61,49 +66,49 @@ export function takeRefusals(channel: Channel, refusals: Pick<Refusals, "refused
  */
 export function sendFinished(channel: Channel): FinishedSink {
   let rows: FinishedRequest[] = [];
-  let lately = 0;
+  let rowsSinceCheck = 0;
   let sentAt = Number.NEGATIVE_INFINITY;
-  let isLooking = false;
-  let telling: NodeJS.Immediate | undefined;
+  let isCheckScheduled = false;
+  let sending: NodeJS.Immediate | undefined;
 
-  const tellSome = (): void => {
+  const sendSome = (): void => {
     channel.send("finished", rows.slice(0, ROWS_A_MESSAGE));
     rows = rows.slice(ROWS_A_MESSAGE);
   };
-  const tellInTurns = (): void => {
-    telling = undefined;
+  const sendInTurns = (): void => {
+    sending = undefined;
     if (rows.length === 0) return;
-    tellSome();
-    telling = setImmediate(tellInTurns);
+    sendSome();
+    sending = setImmediate(sendInTurns);
   };
-  const lookLater = (): void => {
-    if (isLooking) return;
-    isLooking = true;
-    setTimeout(look, CHECK_MS).unref();
+  const scheduleCheck = (): void => {
+    if (isCheckScheduled) return;
+    isCheckScheduled = true;
+    setTimeout(check, CHECK_MS).unref();
   };
-  const look = (): void => {
-    isLooking = false;
+  const check = (): void => {
+    isCheckScheduled = false;
     const now = performance.now();
-    const isDue = lately <= FEW || now - sentAt >= LATEST_MS;
-    lately = 0;
+    const isDue = rowsSinceCheck <= MAX_PROMPT_ROWS || now - sentAt >= MAX_DELAY_MS;
+    rowsSinceCheck = 0;
     if (rows.length > MAX_FINISHED) rows = rows.slice(-MAX_FINISHED);
     if (isDue) {
       sentAt = now;
-      telling ??= setImmediate(tellInTurns);
-    } else lookLater();
+      sending ??= setImmediate(sendInTurns);
+    } else scheduleCheck();
   };
   channel.on("tell", () => {
-    clearImmediate(telling);
-    telling = undefined;
+    clearImmediate(sending);
+    sending = undefined;
     rows = rows.slice(-MAX_FINISHED);
-    while (rows.length > 0) tellSome();
+    while (rows.length > 0) sendSome();
   });
   return {
     finished(request) {
       rows.push(request);
-      lately += 1;
+      rowsSinceCheck += 1;
       if (rows.length >= 2 * MAX_FINISHED) rows = rows.slice(-MAX_FINISHED);
-      lookLater();
+      scheduleCheck();
     },
   };
 }
@@ -116,18 +121,18 @@ export function takeFinished(channel: Channel, sink: FinishedSink): void {
 
 type Use = Parameters<UsageLedger["add"]>[0];
 type Tokens = NonNullable<Use["tokens"]>;
-type Summed = { -readonly [Key in keyof Use]: Use[Key] };
+type MutableUse = { -readonly [Key in keyof Use]: Use[Key] };
 
 /** Returns a usage ledger that sends sums by caller and resource. */
 export function sendUse(channel: Channel): UsageLedger {
-  const gathered = gather<Summed>(channel, "use", MAX_USES);
+  const gathered = createKeyedBatch<MutableUse>(channel, "use", MAX_USES);
   return {
     add(use) {
       const { hop, kind, caller, profile, provider, model } = use;
       // An issuer may put any text into a caller's name, so the length separates it from the rest.
-      const who = `${caller.length}\0${caller}\0${profile}`;
-      const key = `${hop}\0${kind}\0${use.tokens === undefined}\0${provider}\0${who}\0${model}`;
-      const sum = gathered.at(key, () => ({ ...NOTHING, hop, kind, caller, profile, provider, model }));
+      const callerKey = `${caller.length}\0${caller}\0${profile}`;
+      const key = `${hop}\0${kind}\0${use.tokens === undefined}\0${provider}\0${callerKey}\0${model}`;
+      const sum = gathered.getOrCreate(key, () => ({ ...NO_USE, hop, kind, caller, profile, provider, model }));
       sum.requests += use.requests;
       sum.failed += use.failed;
       sum.unmeasured += use.unmeasured;
@@ -139,18 +144,18 @@ export function sendUse(channel: Channel): UsageLedger {
   };
 }
 
-const NOTHING = { requests: 0, failed: 0, unmeasured: 0, units: 0, tokens: undefined };
+const NO_USE = { requests: 0, failed: 0, unmeasured: 0, units: 0, tokens: undefined };
 
 /** Adds token counts. Cache tokens count as part of the input, whether the provider includes them or not. */
-function sumOf(sum: Tokens | undefined, more: Tokens): Tokens {
-  const { cachedInputTokens: cached, cacheCreationInputTokens: created } = more;
-  const input = Math.max(more.inputTokens, cached + created);
+function sumOf(sum: Tokens | undefined, added: Tokens): Tokens {
+  const { cachedInputTokens: cached, cacheCreationInputTokens: created } = added;
+  const input = Math.max(added.inputTokens, cached + created);
   return {
     inputTokens: (sum?.inputTokens ?? 0) + input,
     cachedInputTokens: (sum?.cachedInputTokens ?? 0) + cached,
     cacheCreationInputTokens: (sum?.cacheCreationInputTokens ?? 0) + created,
-    outputTokens: (sum?.outputTokens ?? 0) + more.outputTokens,
-    reasoningTokens: (sum?.reasoningTokens ?? 0) + more.reasoningTokens,
+    outputTokens: (sum?.outputTokens ?? 0) + added.outputTokens,
+    reasoningTokens: (sum?.reasoningTokens ?? 0) + added.reasoningTokens,
   };
 }
 
@@ -167,15 +172,15 @@ interface UsedKey {
 
 /** Returns a function that reports a used key with the time of its last use, in milliseconds since 1970. */
 export function sendKeyUse(channel: Channel): (id: string, at: number) => void {
-  const gathered = gather<UsedKey>(channel, "key_use", MAX_USED_KEYS);
+  const gathered = createKeyedBatch<UsedKey>(channel, "key_use", MAX_USED_KEYS);
   return (id, at) => {
-    const used = gathered.at(id, () => ({ id, at }));
+    const used = gathered.getOrCreate(id, () => ({ id, at }));
     used.at = at;
   };
 }
 
-export function takeKeyUse(channel: Channel, used: (id: string, at: number) => void): void {
+export function takeKeyUse(channel: Channel, onKeyUse: (id: string, at: number) => void): void {
   channel.on("key_use", (body) => {
-    for (const { id, at } of body as readonly UsedKey[]) used(id, at);
+    for (const { id, at } of body as readonly UsedKey[]) onKeyUse(id, at);
   });
 }

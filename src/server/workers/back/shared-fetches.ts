@@ -13,14 +13,14 @@ const WAIT_MS = 13_000;
 /** Maximum total length of kept results as JSON. The least recently used are dropped first. */
 const MAX_KEPT_LENGTH = 32 << 20;
 
-interface Question {
+interface FetchQuestion {
   readonly key: string;
   readonly after: number;
 }
 
-type Answer =
+type FetchAnswer =
   /** Tells the asking process to fetch, and to report the result under this number. The other form is a kept result. */
-  { readonly turn: number } | Omit<SharedValue<unknown>, "isOwn">;
+  { readonly fetchAs: number } | Omit<SharedValue<unknown>, "isOwn">;
 
 /** Reported result. `value` is absent if the fetch was rejected; the next waiting process then fetches. */
 interface FetchReport {
@@ -33,15 +33,19 @@ interface FetchReport {
 /** Returns a worker's shared fetch. */
 export function fetchThrough(channel: Channel): FetchShared {
   return async (key, after, fetch) => {
-    let answer: Answer;
+    let answer: FetchAnswer;
     try {
-      answer = (await channel.ask("fetch", { key, after } satisfies Question, AbortSignal.timeout(WAIT_MS))) as Answer;
+      answer = (await channel.ask(
+        "fetch",
+        { key, after } satisfies FetchQuestion,
+        AbortSignal.timeout(WAIT_MS),
+      )) as FetchAnswer;
     } catch {
       // The node process is busy or has exited, or the fetching process hangs. Since a request waits, this process fetches alone.
       return await fetchUnshared(key, after, fetch);
     }
-    if (!("turn" in answer)) return { ...(answer as SharedValue<never>), isOwn: false };
-    const number = answer.turn;
+    if (!("fetchAs" in answer)) return { ...(answer as SharedValue<never>), isOwn: false };
+    const number = answer.fetchAs;
     const report = (result: Omit<FetchReport, "key" | "number">): void =>
       channel.send("fetched", { key, number, ...result } satisfies FetchReport, true);
     try {
@@ -55,40 +59,40 @@ export function fetchThrough(channel: Channel): FetchShared {
   };
 }
 
-interface Turn {
+interface FetchTask {
   readonly channel: Channel;
   readonly number: number;
   readonly begunAt: number;
 }
 
-interface Kept {
+interface KeptResult {
   readonly value: unknown;
   readonly number: number;
   readonly begunAt: number;
-  readonly until: number;
+  readonly expiresAt: number;
   readonly length: number;
 }
 
-interface Waiting {
+interface Waiter {
   readonly channel: Channel;
-  readonly resolve: (answer: Answer) => void;
+  readonly resolve: (answer: FetchAnswer) => void;
 }
 
-interface UnderWay {
-  turn: Turn;
-  readonly waiting: Set<Waiting>;
+interface PendingFetch {
+  task: FetchTask;
+  readonly waiting: Set<Waiter>;
 }
 
 export interface SharedFetches {
   /** Serves a worker. Returns a function that must be called when the worker has exited. */
-  take(channel: Channel): () => void;
+  serve(channel: Channel): () => void;
 }
 
 /** Opens the shared fetches of the node. `now` returns the monotonic time in milliseconds. */
 export function openSharedFetches(now: () => number): SharedFetches {
   /** Kept results, least recently used first. */
-  const kept = new Map<string, Kept>();
-  const underWay = new Map<string, UnderWay>();
+  const kept = new Map<string, KeptResult>();
+  const pending = new Map<string, PendingFetch>();
   let keptLength = 0;
   let last = 0;
 
@@ -97,27 +101,27 @@ export function openSharedFetches(now: () => number): SharedFetches {
     kept.delete(key);
   };
 
-  const keep = (key: string, one: Kept): void => {
+  const keep = (key: string, result: KeptResult): void => {
     forget(key);
-    kept.set(key, one);
-    keptLength += one.length;
+    kept.set(key, result);
+    keptLength += result.length;
     for (const oldest of kept.keys()) {
       if (keptLength <= MAX_KEPT_LENGTH) return;
       forget(oldest);
     }
   };
 
-  const turnOf = (channel: Channel): Turn => {
+  const createTask = (channel: Channel): FetchTask => {
     last += 1;
     return { channel, number: last, begunAt: now() };
   };
 
   const ageOf = (begunAt: number): number => Math.max(0, Math.ceil(now() - begunAt));
 
-  const find = (key: string, after: number): Answer | undefined => {
+  const findKept = (key: string, after: number): FetchAnswer | undefined => {
     const found = kept.get(key);
     if (found === undefined) return undefined;
-    if (now() >= found.until) {
+    if (now() >= found.expiresAt) {
       forget(key);
       return undefined;
     }
@@ -128,29 +132,33 @@ export function openSharedFetches(now: () => number): SharedFetches {
   };
 
   /** Lets the next waiting process fetch. Without one, the fetch is no longer pending. */
-  const passOn = (key: string, { waiting }: UnderWay): void => {
+  const assignNext = (key: string, { waiting }: PendingFetch): void => {
     const [next] = waiting;
     if (next === undefined) {
-      underWay.delete(key);
+      pending.delete(key);
       return;
     }
     waiting.delete(next);
-    const turn = turnOf(next.channel);
-    underWay.set(key, { turn, waiting });
-    next.resolve({ turn: turn.number });
+    const task = createTask(next.channel);
+    pending.set(key, { task, waiting });
+    next.resolve({ fetchAs: task.number });
   };
 
-  const asked = (channel: Channel, { key, after }: Question, signal: AbortSignal): Answer | Promise<Answer> => {
-    const known = find(key, after);
+  const answerQuestion = (
+    channel: Channel,
+    { key, after }: FetchQuestion,
+    signal: AbortSignal,
+  ): FetchAnswer | Promise<FetchAnswer> => {
+    const known = findKept(key, after);
     if (known !== undefined) return known;
-    const under = underWay.get(key);
-    if (under === undefined || now() - under.turn.begunAt >= WAIT_MS) {
-      const turn = turnOf(channel);
-      underWay.set(key, { turn, waiting: under?.waiting ?? new Set() });
-      return { turn: turn.number };
+    const under = pending.get(key);
+    if (under === undefined || now() - under.task.begunAt >= WAIT_MS) {
+      const task = createTask(channel);
+      pending.set(key, { task, waiting: under?.waiting ?? new Set() });
+      return { fetchAs: task.number };
     }
     return new Promise((resolve) => {
-      const one: Waiting = { channel, resolve };
+      const one: Waiter = { channel, resolve };
       under.waiting.add(one);
       signal.addEventListener("abort", () => under.waiting.delete(one), { once: true });
     });
@@ -158,29 +166,29 @@ export function openSharedFetches(now: () => number): SharedFetches {
 
   const handleReport = (body: FetchReport): void => {
     const { key, number, keepMs, value } = body;
-    const under = underWay.get(key);
+    const under = pending.get(key);
     // A result of a process that took too long and was given up is ignored.
-    if (under?.turn.number !== number) return;
+    if (under?.task.number !== number) return;
     if (!("value" in body)) {
-      passOn(key, under);
+      assignNext(key, under);
       return;
     }
-    underWay.delete(key);
-    const { begunAt } = under.turn;
+    pending.delete(key);
+    const { begunAt } = under.task;
     for (const { resolve } of under.waiting) resolve({ value, number, ageMs: ageOf(begunAt) });
-    const until = begunAt + keepMs;
+    const expiresAt = begunAt + keepMs;
     // A result that must not be kept does not replace one that is still valid.
-    if (until > now()) keep(key, { value, number, begunAt, until, length: JSON.stringify(value).length });
+    if (expiresAt > now()) keep(key, { value, number, begunAt, expiresAt, length: JSON.stringify(value).length });
   };
 
   return {
-    take(channel) {
-      channel.answer("fetch", (body, signal) => asked(channel, body as Question, signal));
+    serve(channel) {
+      channel.answer("fetch", (body, signal) => answerQuestion(channel, body as FetchQuestion, signal));
       channel.on("fetched", (body) => handleReport(body as FetchReport));
       return () => {
-        for (const [key, under] of underWay) {
+        for (const [key, under] of pending) {
           for (const one of under.waiting) if (one.channel === channel) under.waiting.delete(one);
-          if (under.turn.channel === channel) passOn(key, under);
+          if (under.task.channel === channel) assignNext(key, under);
         }
       };
     },

@@ -1,7 +1,7 @@
 /** Reports the statistics of providers that workers use. They are summed in the worker, and the node counts them like its own. */
 import type { AttemptFailure, ProviderStatistics, Statistics } from "../../dataplane/index.ts";
 import type { Channel } from "../channel/index.ts";
-import { gather } from "./gather.ts";
+import { createKeyedBatch } from "./gather.ts";
 
 /** Maximum number of pairs of provider and model, which come from the configuration. */
 const MAX_PAIRS = 1_000;
@@ -9,7 +9,7 @@ const MAX_PAIRS = 1_000;
 const ERROR_WAIT_MS = 250;
 
 /** Counts since the last message. */
-interface Met {
+interface StatisticsDelta {
   readonly provider: string;
   readonly model: string | undefined;
   begun: number;
@@ -19,7 +19,7 @@ interface Met {
   left: number;
   units: number;
   /** Milliseconds to the first byte of each answered attempt. */
-  readonly answered: number[];
+  readonly firstByteMs: number[];
 }
 
 interface ReportedFailure {
@@ -29,31 +29,31 @@ interface ReportedFailure {
 }
 
 /** Write-only view of the statistics. */
-export type RecordedStatistics = Pick<Statistics, "of">;
+export type WriteOnlyStatistics = Pick<Statistics, "of">;
 
-export function sendStatistics(channel: Channel): RecordedStatistics {
-  const gathered = gather<Met>(channel, "statistics", MAX_PAIRS);
+export function sendStatistics(channel: Channel): WriteOnlyStatistics {
+  const gathered = createKeyedBatch<StatisticsDelta>(channel, "statistics", MAX_PAIRS);
   const known = new Map<string, ProviderStatistics>();
   /** Pending reports of failures whose errors have not been read completely. */
-  const late = new Set<() => void>();
+  const pendingFailures = new Set<() => void>();
   channel.on("tell", () => {
-    for (const send of late) send();
+    for (const send of pendingFailures) send();
   });
 
-  const recording = (key: string, provider: string, model: string | undefined): ProviderStatistics => {
-    const met = (): Met =>
-      gathered.at(key, () => ({
-        ...{ provider, model, begun: 0, retried: 0, ended: 0, came: 0, left: 0, units: 0, answered: [] },
+  const createRecorder = (key: string, provider: string, model: string | undefined): ProviderStatistics => {
+    const delta = (): StatisticsDelta =>
+      gathered.getOrCreate(key, () => ({
+        ...{ provider, model, begun: 0, retried: 0, ended: 0, came: 0, left: 0, units: 0, firstByteMs: [] },
       }));
     return {
       begun(isRetry) {
-        if (isRetry) met().retried += 1;
-        else met().begun += 1;
+        if (isRetry) delta().retried += 1;
+        else delta().begun += 1;
       },
-      answered: (ms) => void met().answered.push(Math.round(ms * 1_000) / 1_000),
+      answered: (ms) => void delta().firstByteMs.push(Math.round(ms * 1_000) / 1_000),
       failed(failure) {
         const sendFailure = (): void => {
-          late.delete(sendFailure);
+          pendingFailures.delete(sendFailure);
           clearTimeout(timer);
           const { error, ...others } = failure;
           const providerError = error && { reported: error.reported };
@@ -62,19 +62,19 @@ export function sendStatistics(channel: Channel): RecordedStatistics {
         };
         const timer = setTimeout(sendFailure, ERROR_WAIT_MS).unref();
         if (failure.error === undefined) sendFailure();
-        else late.add(sendFailure);
+        else pendingFailures.add(sendFailure);
       },
       ended() {
-        met().ended += 1;
+        delta().ended += 1;
       },
       cameFromAnother() {
-        met().came += 1;
+        delta().came += 1;
       },
       leftForAnother() {
-        met().left += 1;
+        delta().left += 1;
       },
       spent(units) {
-        if (units !== 0) met().units += units;
+        if (units !== 0) delta().units += units;
       },
     };
   };
@@ -86,7 +86,7 @@ export function sendStatistics(channel: Channel): RecordedStatistics {
       if (made === undefined) {
         // This drops names of earlier configurations.
         if (known.size >= MAX_PAIRS) known.clear();
-        made = recording(key, provider, model);
+        made = createRecorder(key, provider, model);
         known.set(key, made);
       }
       return made;
@@ -100,25 +100,25 @@ export function sendStatistics(channel: Channel): RecordedStatistics {
  */
 export function takeStatistics(channel: Channel, statistics: Pick<Statistics, "of">): () => void {
   const underWay = new Map<string, { readonly at: ProviderStatistics; count: number }>();
-  const times = (count: number, run: () => void): void => {
+  const repeat = (count: number, run: () => void): void => {
     for (let left = count; left > 0; left -= 1) run();
   };
   channel.on("statistics", (body) => {
-    for (const met of body as readonly Met[]) {
-      const key = `${met.provider}\0${met.model ?? ""}`;
+    for (const delta of body as readonly StatisticsDelta[]) {
+      const key = `${delta.provider}\0${delta.model ?? ""}`;
       // The statistics object stays the same over a configuration change while an attempt is in progress there.
-      const current = statistics.of(met.provider, met.model);
+      const current = statistics.of(delta.provider, delta.model);
       const held = underWay.get(key);
       const at = held?.at ?? current;
       if (at === undefined) continue;
-      times(met.begun, () => at.begun(false));
-      times(met.retried, () => at.begun(true));
-      for (const ms of met.answered) at.answered(ms);
-      times(met.came, () => at.cameFromAnother());
-      times(met.left, () => at.leftForAnother());
-      if (met.units > 0) at.spent(met.units);
-      times(met.ended, () => at.ended());
-      const count = (held?.count ?? 0) + met.begun + met.retried - met.ended;
+      repeat(delta.begun, () => at.begun(false));
+      repeat(delta.retried, () => at.begun(true));
+      for (const ms of delta.firstByteMs) at.answered(ms);
+      repeat(delta.came, () => at.cameFromAnother());
+      repeat(delta.left, () => at.leftForAnother());
+      if (delta.units > 0) at.spent(delta.units);
+      repeat(delta.ended, () => at.ended());
+      const count = (held?.count ?? 0) + delta.begun + delta.retried - delta.ended;
       if (count <= 0) underWay.delete(key);
       else underWay.set(key, { at, count });
     }
@@ -128,7 +128,7 @@ export function takeStatistics(channel: Channel, statistics: Pick<Statistics, "o
     statistics.of(provider, model)?.failed(failure);
   });
   return () => {
-    for (const { at, count } of underWay.values()) times(count, () => at.ended());
+    for (const { at, count } of underWay.values()) repeat(count, () => at.ended());
     underWay.clear();
   };
 }

@@ -42,7 +42,7 @@ export interface Channel {
 
 type Answerer = (body: unknown, signal: AbortSignal) => Promise<unknown> | unknown;
 
-interface Asked {
+interface PendingQuestion {
   readonly resolve: (body: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -67,15 +67,15 @@ export function openChannel(socket: Socket, onBroken: (error: Error) => void): C
   const listeners = new Map<string, ((body: unknown) => void)[]>();
   const answerers = new Map<string, Answerer>();
   const early = new Map<string, (readonly unknown[])[]>();
-  const asked = new Map<number, Asked>();
+  const pendingQuestions = new Map<number, PendingQuestion>();
   const answering = new Map<number, AbortController>();
   let earlyCount = 0;
-  let lastAsked = 0;
+  let lastQuestionId = 0;
   let isClosed = false;
   let entries: string[] = [];
   let parts: string[] = [];
   let partsLength = 0;
-  let gathered = 0;
+  let gatheredBytes = 0;
   let timer: NodeJS.Timeout | undefined;
   let immediate: NodeJS.Immediate | undefined;
 
@@ -91,9 +91,9 @@ export function openChannel(socket: Socket, onBroken: (error: Error) => void): C
     timer = undefined;
     immediate = undefined;
     if (entries.length === 0 || isClosed || socket.destroyed || !socket.writable) return;
-    const frame = frameOf(entries, gathered);
+    const frame = frameOf(entries, gatheredBytes);
     entries = [];
-    gathered = 0;
+    gatheredBytes = 0;
     socket.write(frame);
   };
 
@@ -105,10 +105,10 @@ export function openChannel(socket: Socket, onBroken: (error: Error) => void): C
       putParts(text);
       return;
     }
-    if (gathered + bytes >= MAX_FRAME_BYTES) flush();
+    if (gatheredBytes + bytes >= MAX_FRAME_BYTES) flush();
     entries.push(text);
-    gathered += bytes;
-    if (gathered >= GATHER_BYTES) flush();
+    gatheredBytes += bytes;
+    if (gatheredBytes >= GATHER_BYTES) flush();
     else if (isUrgent) immediate ??= setImmediate(flush);
     else timer ??= setTimeout(flush, GATHER_MS);
   };
@@ -124,7 +124,7 @@ export function openChannel(socket: Socket, onBroken: (error: Error) => void): C
     }
   };
 
-  const takePart = (isLast: boolean, text: string): void => {
+  const handlePart = (isLast: boolean, text: string): void => {
     partsLength += text.length;
     if (partsLength > MAX_ENTRY_LENGTH) throw new BrokenFrame(`an entry of more than ${MAX_ENTRY_LENGTH} characters`);
     parts.push(text);
@@ -132,7 +132,7 @@ export function openChannel(socket: Socket, onBroken: (error: Error) => void): C
     const whole = parts.join("");
     parts = [];
     partsLength = 0;
-    take(JSON.parse(whole));
+    handleEntry(JSON.parse(whole));
   };
 
   const keepEarly = (type: string, entry: readonly unknown[]): void => {
@@ -155,48 +155,48 @@ export function openChannel(socket: Socket, onBroken: (error: Error) => void): C
     }
   };
 
-  const takeMessage = (entry: readonly unknown[]): void => {
+  const handleMessage = (entry: readonly unknown[]): void => {
     const [, type, body] = entry;
     const found = listeners.get(String(type));
     if (found === undefined) keepEarly(String(type), entry);
     else for (const listener of found) listener(body);
   };
 
-  const takeQuestion = (entry: readonly unknown[]): void => {
+  const handleQuestion = (entry: readonly unknown[]): void => {
     const [, id, type, body] = entry;
     const answerer = answerers.get(String(type));
     if (answerer === undefined) keepEarly(String(type), entry);
     else void reply(Number(id), answerer, body);
   };
 
-  const ended = (id: unknown): Asked | undefined => {
-    const found = asked.get(Number(id));
-    asked.delete(Number(id));
+  const takePending = (id: unknown): PendingQuestion | undefined => {
+    const found = pendingQuestions.get(Number(id));
+    pendingQuestions.delete(Number(id));
     return found;
   };
 
-  const take = (entry: unknown): void => {
+  const handleEntry = (entry: unknown): void => {
     if (!Array.isArray(entry)) throw new BrokenFrame("an entry is not an array");
     const kind: unknown = entry[0];
-    if (kind === "m") takeMessage(entry);
-    else if (kind === "q") takeQuestion(entry);
-    else if (kind === "a") ended(entry[1])?.resolve(entry[2]);
-    else if (kind === "e") ended(entry[1])?.reject(errorOf(entry[2]));
+    if (kind === "m") handleMessage(entry);
+    else if (kind === "q") handleQuestion(entry);
+    else if (kind === "a") takePending(entry[1])?.resolve(entry[2]);
+    else if (kind === "e") takePending(entry[1])?.reject(errorOf(entry[2]));
     else if (kind === "x") answering.get(Number(entry[1]))?.abort();
-    else if (kind === "p") takePart(entry[1] === true, String(entry[2]));
+    else if (kind === "p") handlePart(entry[1] === true, String(entry[2]));
     else throw new BrokenFrame("an entry of no kind");
   };
 
-  const takeEarly = (type: string, isWanted: (kind: unknown) => boolean): void => {
+  const deliverEarly = (type: string, isWanted: (kind: unknown) => boolean): void => {
     const kept = early.get(type)?.filter(([kind]) => isWanted(kind)) ?? [];
     if (kept.length === 0) return;
     early.delete(type);
     earlyCount -= kept.length;
-    for (const entry of kept) take(entry);
+    for (const entry of kept) handleEntry(entry);
   };
 
   const read = frameReader((all) => {
-    for (const entry of all) take(entry);
+    for (const entry of all) handleEntry(entry);
   });
   socket.on("data", (chunk: Buffer) => {
     try {
@@ -213,8 +213,8 @@ export function openChannel(socket: Socket, onBroken: (error: Error) => void): C
       isClosed = true;
       clearTimeout(timer);
       clearImmediate(immediate);
-      for (const { reject } of asked.values()) reject(new ChannelClosed());
-      asked.clear();
+      for (const { reject } of pendingQuestions.values()) reject(new ChannelClosed());
+      pendingQuestions.clear();
       for (const controller of answering.values()) controller.abort(new ChannelClosed());
       resolve();
     });
@@ -225,23 +225,23 @@ export function openChannel(socket: Socket, onBroken: (error: Error) => void): C
     ask(type, body, signal) {
       if (isClosed || socket.destroyed) return Promise.reject(new ChannelClosed());
       if (signal.aborted) return Promise.reject(signal.reason);
-      lastAsked += 1;
-      const id = lastAsked;
+      lastQuestionId += 1;
+      const id = lastQuestionId;
       return new Promise((resolve, reject) => {
-        const leave = (): void => {
-          asked.delete(id);
+        const cancel = (): void => {
+          pendingQuestions.delete(id);
           put(["x", id], true);
           reject(signal.reason);
         };
-        signal.addEventListener("abort", leave, { once: true });
-        const stay = (): void => signal.removeEventListener("abort", leave);
-        asked.set(id, {
+        signal.addEventListener("abort", cancel, { once: true });
+        const stopListening = (): void => signal.removeEventListener("abort", cancel);
+        pendingQuestions.set(id, {
           resolve(body) {
-            stay();
+            stopListening();
             resolve(body);
           },
           reject(error) {
-            stay();
+            stopListening();
             reject(error);
           },
         });
@@ -252,13 +252,13 @@ export function openChannel(socket: Socket, onBroken: (error: Error) => void): C
       const found = listeners.get(type);
       if (found === undefined) listeners.set(type, [listener]);
       else found.push(listener);
-      takeEarly(type, (kind) => kind === "m");
+      deliverEarly(type, (kind) => kind === "m");
     },
     answer(type, answerer) {
       answerers.set(type, answerer);
-      takeEarly(type, (kind) => kind === "q");
+      deliverEarly(type, (kind) => kind === "q");
     },
-    waitingBytes: () => gathered + socket.writableLength,
+    waitingBytes: () => gatheredBytes + socket.writableLength,
     closed,
     async close() {
       flush();

@@ -22,7 +22,7 @@ export interface IntakeAddress {
 }
 
 /** Part of a record that the node's statistics use. */
-export interface Recorded {
+export interface RecordSummary {
   readonly event: AuditEventName;
   readonly controls: readonly string[];
   readonly at: number;
@@ -31,9 +31,9 @@ export interface Recorded {
 export type FromIntake =
   | { readonly kind: "listening"; readonly path: string }
   | { readonly kind: "refused"; readonly problems: readonly string[] }
-  | { readonly kind: "recorded"; readonly records: readonly Recorded[] }
+  | { readonly kind: "recorded"; readonly records: readonly RecordSummary[] }
   /** Everything that workers wrote has been passed on to the trail. */
   | { readonly kind: "closed" };
 
 /** Record on its way from a worker. */
-export type Sent = readonly [event: AuditEventName, text: string, at: number, controls: readonly string[]];
+export type SentRecord = readonly [event: AuditEventName, text: string, at: number, controls: readonly string[]];

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openThread } from "../../../base/index.ts";
 import type { AuditTrail } from "../../audit/index.ts";
-import type { FromIntake, IntakeAddress, IntakeOptions, Recorded } from "./intake-protocol.ts";
+import type { FromIntake, IntakeAddress, IntakeOptions, RecordSummary } from "./intake-protocol.ts";
 
 /** Maximum length of a socket path, in bytes. Systems allow 104 to 108. */
 const MAX_PATH_BYTES = 103;
@@ -31,11 +31,11 @@ interface OpenIntakeOptions {
    * temporary one is used.
    */
   readonly dir: string | undefined;
-  recorded(record: Recorded): void;
+  onRecord(record: RecordSummary): void;
 }
 
 /** Starts the thread. Rejects if no socket can be created. A later failure closes the trail. */
-export async function openIntake({ trail, workers, dir, recorded }: OpenIntakeOptions): Promise<Intake> {
+export async function openIntake({ trail, workers, dir, onRecord }: OpenIntakeOptions): Promise<Intake> {
   const feed = trail.openFeed();
   const token = randomBytes(16).toString("hex");
   const { paths, remove } = socketPaths(dir);
@@ -52,7 +52,7 @@ export async function openIntake({ trail, workers, dir, recorded }: OpenIntakeOp
   const fail = (error: Error): void => {
     onPath(error);
     onClosed();
-    if (!isClosing) feed.failed(error);
+    if (!isClosing) feed.fail(error);
   };
   const receive = (message: FromIntake): void => {
     switch (message.kind) {
@@ -64,8 +64,8 @@ export async function openIntake({ trail, workers, dir, recorded }: OpenIntakeOp
         return;
       case "recorded":
         for (const record of message.records) {
-          feed.recorded(record.event);
-          recorded(record);
+          feed.countRecord(record.event);
+          onRecord(record);
         }
         return;
       case "closed":

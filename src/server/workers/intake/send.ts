@@ -8,14 +8,14 @@ import { GatewayError } from "../../../base/index.ts";
 import { eventText, RECORD_OVERHEAD_BYTES } from "../../audit/index.ts";
 import type { DecisionRecord } from "../../dataplane/index.ts";
 import { type Channel, openChannel } from "../channel/index.ts";
-import type { IntakeAddress, Sent } from "./intake-protocol.ts";
+import type { IntakeAddress, SentRecord } from "./intake-protocol.ts";
 
 /**
  * Interval of checks, in milliseconds. The trail counts as unavailable when a record is not acknowledged for five checks, which
  * is 250 ms.
  */
 const CHECK_MS = 50;
-const LOOKS = 5;
+const MAX_MISSED_CHECKS = 5;
 
 /** Connects to the intake thread. `onBroken`: as for `openChannel`. Rejects if nothing listens. */
 export async function connectIntake(
@@ -32,35 +32,35 @@ export async function connectIntake(
 
 /** Returns a function that sends a record. `now` returns milliseconds since 1970. */
 export function sendDecisions(channel: Channel, now: () => number): (record: DecisionRecord) => void {
-  /** Total bytes of credit granted. `used` is the total used. */
-  let given = 0;
-  let used = 0;
-  /** Total number of records sent. `taken` is the total number acknowledged. */
+  /** Total bytes of credit granted. `usedBytes` is the total used. */
+  let grantedBytes = 0;
+  let usedBytes = 0;
+  /** Total number of records sent. `acknowledged` is the total number acknowledged. */
   let sent = 0;
-  let taken = 0;
+  let acknowledged = 0;
   /** Numbers of sent records at the last checks, oldest first. */
-  const sentAtChecks = Array.from({ length: LOOKS }, () => 0);
+  const sentAtChecks = Array.from({ length: MAX_MISSED_CHECKS }, () => 0);
   channel.on("audit.credit", (bytes) => {
-    given = Number(bytes);
+    grantedBytes = Number(bytes);
   });
   channel.on("audit.taken", (count) => {
-    taken = Number(count);
+    acknowledged = Number(count);
   });
   // Checks are counted instead of time, because a process that was delayed itself reads waiting acknowledgements before its next
   // check.
-  const looking = setInterval(() => {
+  const timer = setInterval(() => {
     sentAtChecks.shift();
     sentAtChecks.push(sent);
   }, CHECK_MS).unref();
-  void channel.closed.then(() => clearInterval(looking));
+  void channel.closed.then(() => clearInterval(timer));
   return (record) => {
-    if (taken < (sentAtChecks[0] ?? 0))
+    if (acknowledged < (sentAtChecks[0] ?? 0))
       throw new GatewayError("audit_unavailable", "The node process has not accepted audit records for 250 ms.");
     const text = eventText(record);
     const bytes = text.length + RECORD_OVERHEAD_BYTES;
-    if (used + bytes > given) throw new GatewayError("audit_unavailable", "The audit queue is full.");
-    used += bytes;
+    if (usedBytes + bytes > grantedBytes) throw new GatewayError("audit_unavailable", "The audit queue is full.");
+    usedBytes += bytes;
     sent += 1;
-    channel.send("audit", [record.event, text, now(), record.controls] satisfies Sent);
+    channel.send("audit", [record.event, text, now(), record.controls] satisfies SentRecord);
   };
 }

@@ -10,7 +10,7 @@ import { threadCaller } from "../../../base/index.ts";
 import { openQueue } from "../../audit/index.ts";
 import { openChannel } from "../channel/index.ts";
 import type { FromIntake, IntakeOptions } from "./intake-protocol.ts";
-import { takeRecords } from "./receive-records.ts";
+import { receiveRecords } from "./receive-records.ts";
 
 /** Time to read the data that a dead worker left in its socket, in milliseconds. */
 const CLOSE_MS = 1_000;
@@ -18,7 +18,7 @@ const CLOSE_MS = 1_000;
 const options = workerData as IntakeOptions;
 const { paths, token, workers, port } = options;
 const queue = openQueue(options.queue);
-const { onMessage, post: tell, close: closeThread } = threadCaller<"close", FromIntake>();
+const { onMessage, post, close: closeThread } = threadCaller<"close", FromIntake>();
 const open = new Set<Promise<void>>();
 const sockets = new Set<Socket>();
 
@@ -29,12 +29,12 @@ function accept(socket: Socket): void {
   channel.on("hello", (helloToken) => {
     if (helloToken !== token) socket.destroy();
     else
-      end ??= takeRecords(channel, {
+      end ??= receiveRecords(channel, {
         queue,
         workers,
-        fed(records, recorded) {
+        onRecords(records, summaries) {
           port.postMessage(records);
-          tell({ kind: "recorded", records: recorded });
+          post({ kind: "recorded", records: summaries });
         },
       });
   });
@@ -65,7 +65,7 @@ async function close(server: Server): Promise<void> {
   }, CLOSE_MS);
   await Promise.all(open);
   clearTimeout(limit);
-  tell({ kind: "closed" });
+  post({ kind: "closed" });
   port.close();
   closeThread();
 }
@@ -82,10 +82,10 @@ async function begin(): Promise<void> {
     // Accepting fails, for example, when no descriptor is free; the server accepts again later.
     server.on("error", () => undefined);
     onMessage(() => void close(server));
-    tell({ kind: "listening", path });
+    post({ kind: "listening", path });
     return;
   }
-  tell({ kind: "refused", problems });
+  post({ kind: "refused", problems });
   closeThread();
 }
 

@@ -1,4 +1,4 @@
-export { openLife } from "./life.ts";
+export { watchProgress } from "./life.ts";
 export { startLivenessChecks } from "./liveness-checks.ts";
 export { openSupervisor } from "./supervisor.ts";
 export type { Beat, Handover, Supervisor, SupervisorOptions, Worker, WorkersStatus } from "./types.ts";

@@ -6,25 +6,25 @@
 
 interface LivenessChecks {
   /** Records a sign of life, and restarts the count. */
-  heard(): void;
+  recordSign(): void;
   end(): void;
 }
 
-/** Starts the checks. `silent` is called once, after `most` checks without a message. */
+/** Starts the checks. `onSilent` is called once, after `most` checks without a message. */
 export function startLivenessChecks(
   { everyMs, most }: { readonly everyMs: number; readonly most: number },
-  silent: () => void,
+  onSilent: () => void,
 ): LivenessChecks {
-  let left = most;
+  let checksLeft = most;
   const timer = setInterval(() => {
-    left -= 1;
-    if (left > 0) return;
+    checksLeft -= 1;
+    if (checksLeft > 0) return;
     clearInterval(timer);
-    silent();
+    onSilent();
   }, everyMs).unref();
   return {
-    heard() {
-      left = most;
+    recordSign() {
+      checksLeft = most;
     },
     end: () => clearInterval(timer),
   };

@@ -2,18 +2,18 @@
 import { setImmediate as turn } from "node:timers/promises";
 
 /** Processor time to spend on the measurement, in milliseconds: several quota periods of 100 ms each, or scheduler turns. */
-const SPENT_MS = 12;
-const SCARCE_PART = 0.25;
-const MOST_TURNS = 100_000;
+const MEASURED_MS = 12;
+const SCARCE_SHARE = 0.25;
+const MAX_TURNS = 100_000;
 
 /** Returns whether the processor is scarce: spends some milliseconds of processor time, and compares them with the clock. */
 export async function isProcessorScarce(): Promise<boolean> {
   const cpu = process.cpuUsage();
   const startedAt = performance.now();
-  for (let turns = 0; turns < MOST_TURNS; turns += 1) {
+  for (let turns = 0; turns < MAX_TURNS; turns += 1) {
     const { user, system } = process.cpuUsage(cpu);
     const spent = (user + system) / 1_000;
-    if (spent >= SPENT_MS) return spent / (performance.now() - startedAt) < SCARCE_PART;
+    if (spent >= MEASURED_MS) return spent / (performance.now() - startedAt) < SCARCE_SHARE;
     await turn();
   }
   return false;

@@ -5,15 +5,15 @@ import { fileURLToPath } from "node:url";
 import type { Log } from "../../../base/index.ts";
 import { type Channel, openChannel } from "../channel/index.ts";
 import { logOutput } from "./child-output.ts";
-import { type LifeBounds, openLife, processorTime } from "./life.ts";
+import { type ProgressLimits, processorTime, watchProgress } from "./life.ts";
 import type { Beat, Handover, Worker } from "./types.ts";
 
 const CHECK_MS = 1_000;
 /** Limits during the start, when a worker waits for disks, and loads and compiles without a pause. */
-const STARTING: LifeBounds = { maxSilentChecks: 30, busyMs: 300_000 };
-const SERVING: LifeBounds = { maxSilentChecks: 10, busyMs: 10_000 };
+const STARTING: ProgressLimits = { maxSilentChecks: 30, maxBusyMs: 300_000 };
+const SERVING: ProgressLimits = { maxSilentChecks: 10, maxBusyMs: 10_000 };
 
-interface WorkerProcess {
+interface StartWorkerOptions {
   readonly program: URL;
   readonly number: number;
   readonly version: string;
@@ -22,7 +22,7 @@ interface WorkerProcess {
 }
 
 /** Starts a worker. Resolves once it has sent its greeting. Rejects if it ends before that, or has another version. */
-export async function startWorker({ program, number, version, env, log }: WorkerProcess): Promise<Worker> {
+export async function startWorker({ program, number, version, env, log }: StartWorkerOptions): Promise<Worker> {
   const child = fork(fileURLToPath(program), {
     env,
     execArgv: ["--enable-source-maps"],
@@ -40,48 +40,49 @@ export async function startWorker({ program, number, version, env, log }: Worker
     // Without a pid, the process could not be started, and no `exit` event follows.
     child.once("error", () => child.pid === undefined && resolve());
   });
-  let last: Beat | undefined;
-  let killedFor: string | undefined;
-  let bounds = STARTING;
+  let lastBeat: Beat | undefined;
+  let killReason: string | undefined;
+  let limits = STARTING;
   const kill = (why: string): void => {
     if (child.exitCode !== null || child.signalCode !== null) return;
-    killedFor ??= why;
+    killReason ??= why;
     log.error("a worker process is stopped", { worker: number, pid: child.pid, reason: why });
     child.kill("SIGKILL");
   };
   const channel = openChannel(child.stdio[3] as Socket, (error) => kill(`its channel is broken: ${error.message}`));
   channel.on("beat", (beat) => {
-    life.heard();
-    last = beat as Beat;
+    progress.recordSign();
+    lastBeat = beat as Beat;
   });
   const { pid } = child;
-  const used = (): number | undefined => (pid === undefined ? undefined : processorTime(pid));
-  const life = openLife({ everyMs: CHECK_MS, bounds: () => bounds, used }, kill);
-  const gone = Promise.all([exited, channel.closed]).then(() => {
-    life.end();
-    return killedFor ?? endOf(child);
+  const processorTimeMs = (): number | undefined => (pid === undefined ? undefined : processorTime(pid));
+  const progress = watchProgress({ everyMs: CHECK_MS, limits: () => limits, processorTimeMs }, kill);
+  const ended = Promise.all([exited, channel.closed]).then(() => {
+    progress.end();
+    return killReason ?? endOf(child);
   });
   const worker: Worker = {
     number,
     pid: child.pid ?? -1,
     channel,
-    beat: () => last,
-    ...handOver(child, channel),
-    serves() {
-      bounds = SERVING;
+    beat: () => lastBeat,
+    ...createHandover(child, channel),
+    markServing() {
+      limits = SERVING;
     },
     kill,
-    gone,
+    ended,
   };
   const hello = new Promise<unknown>((resolve) => channel.on("hello", resolve));
-  const greeting = await Promise.race([hello, gone.then(() => undefined)]);
-  if (greeting === undefined) throw new Error(`worker ${number} ended while it started (${killedFor ?? endOf(child)})`);
-  life.heard();
-  const { version: theirs } = greeting as { readonly version: string };
-  if (theirs === version) return worker;
+  const greeting = await Promise.race([hello, ended.then(() => undefined)]);
+  if (greeting === undefined)
+    throw new Error(`worker ${number} ended while it started (${killReason ?? endOf(child)})`);
+  progress.recordSign();
+  const { version: workerVersion } = greeting as { readonly version: string };
+  if (workerVersion === version) return worker;
   kill("it has another version");
   throw new Error(
-    `worker ${number} is of version ${theirs}, and this is ${version}: the program was replaced; restart the gateway to use the new version`,
+    `worker ${number} is of version ${workerVersion}, and this is ${version}: the program was replaced; restart the gateway to use the new version`,
   );
 }
 
@@ -90,32 +91,32 @@ export async function startWorker({ program, number, version, env, log }: Worker
  * IPC channel does not always do. If the worker has no free descriptor, neither the connection nor its number arrives, but later
  * messages do.
  */
-function handOver(child: ChildProcess, channel: Channel): Pick<Worker, "take" | "wonder"> {
-  const handed = new Map<number, (how: Handover) => void>();
+function createHandover(child: ChildProcess, channel: Channel): Pick<Worker, "handOver" | "probeHandover"> {
+  const pending = new Map<number, (outcome: Handover) => void>();
   let last = 0;
   let isOver = false;
-  const settleHandover = (how: Handover) => (number: unknown) => {
-    handed.get(Number(number))?.(how);
-    handed.delete(Number(number));
+  const settleHandover = (outcome: Handover) => (number: unknown) => {
+    pending.get(Number(number))?.(outcome);
+    pending.delete(Number(number));
   };
   channel.on("connections.taken", settleHandover("taken"));
   channel.on("connections.lost", settleHandover("lost"));
   void channel.closed.then(() => {
     isOver = true;
-    for (const say of handed.values()) say("gone");
-    handed.clear();
+    for (const settle of pending.values()) settle("gone");
+    pending.clear();
   });
   return {
-    take(socket) {
+    handOver(socket) {
       if (isOver) return Promise.resolve("gone");
       last += 1;
       const number = last;
-      const answer = new Promise<Handover>((resolve) => handed.set(number, resolve));
+      const answer = new Promise<Handover>((resolve) => pending.set(number, resolve));
       // The connection stays open here until the worker has taken it.
       child.send(number, socket, { keepOpen: true }, () => undefined);
       return answer;
     },
-    wonder() {
+    probeHandover() {
       if (!isOver) child.send(-last, () => undefined);
     },
   };

@@ -11,7 +11,7 @@ const LONGEST_PAUSE_MS = 30_000;
 /**
  * Time after which a worker no longer counts as failed at its start, in milliseconds; also the maximum delay of a replacement.
  */
-const STOOD_MS = 1_000;
+const STABLE_MS = 1_000;
 const NONE_SERVES = "workers";
 
 /** Maximum time to wait for the other workers after the first one serves, in milliseconds. No connection is accepted before. */
@@ -22,7 +22,7 @@ const OTHERS_MS = 5_000;
  * they are loaded one after the other. Rejects if none could be started in two attempts each.
  */
 export async function openSupervisor(options: SupervisorOptions): Promise<Supervisor> {
-  const { count, begin, onGone, now, instruments, log, reasons } = options;
+  const { count, prepare, onEnd, now, instruments, log, reasons } = options;
   const serving = new Map<number, Worker>();
   const running = new Set<Worker>();
   let onServing: () => void = () => undefined;
@@ -31,7 +31,7 @@ export async function openSupervisor(options: SupervisorOptions): Promise<Superv
   });
   const timers = new Set<NodeJS.Timeout>();
   const pauses = new Map<number, number>();
-  const over = new AbortController();
+  const stop = new AbortController();
   let restarted = 0;
   let lastEnd: WorkersStatus["lastEnd"];
   const restarts = instruments
@@ -39,7 +39,7 @@ export async function openSupervisor(options: SupervisorOptions): Promise<Superv
     .with();
   instruments.observedGauge("gateway_workers", "Worker processes that are serving.", () => serving.size);
 
-  const look = (): void => {
+  const updateReadiness = (): void => {
     if (serving.size === 0) reasons.add(NONE_SERVES);
     else reasons.delete(NONE_SERVES);
   };
@@ -47,30 +47,30 @@ export async function openSupervisor(options: SupervisorOptions): Promise<Superv
   const start = async (number: number): Promise<void> => {
     const worker = await startWorker({ ...options, number });
     running.add(worker);
-    void worker.gone.then(() => running.delete(worker));
+    void worker.ended.then(() => running.delete(worker));
     const ending = new AbortController();
-    void worker.gone.then(() => ending.abort(new Error(`worker ${number} ended while it started`)));
+    void worker.ended.then(() => ending.abort(new Error(`worker ${number} ended while it started`)));
     try {
-      await begin(worker, anySignal([ending.signal, over.signal]));
+      await prepare(worker, anySignal([ending.signal, stop.signal]));
     } catch (error) {
       worker.kill(`it could not begin to serve: ${error instanceof Error ? error.message : String(error)}`);
-      const by = await worker.gone;
-      onGone(worker);
-      // If the worker ended unexpectedly, the error of `begin` is only a consequence of that.
+      const by = await worker.ended;
+      onEnd(worker);
+      // If the worker ended unexpectedly, the error of `prepare` is only a consequence of that.
       throw ending.signal.aborted ? new Error(`worker ${number} ended while it started (${by})`) : error;
     }
-    worker.serves();
+    worker.markServing();
     serving.set(number, worker);
     onServing();
-    look();
+    updateReadiness();
     log.info("worker serves", { worker: number, pid: worker.pid });
     const since = performance.now();
-    void worker.gone.then((by) => {
+    void worker.ended.then((by) => {
       serving.delete(number);
-      look();
-      onGone(worker);
-      if (performance.now() - since >= STOOD_MS) pauses.delete(number);
-      if (over.signal.aborted) return;
+      updateReadiness();
+      onEnd(worker);
+      if (performance.now() - since >= STABLE_MS) pauses.delete(number);
+      if (stop.signal.aborted) return;
       lastEnd = { at: now(), by };
       log.error("a worker ended; another one replaces it", { worker: number, pid: worker.pid, by });
       replace(number);
@@ -78,7 +78,7 @@ export async function openSupervisor(options: SupervisorOptions): Promise<Superv
   };
 
   const replace = (number: number): void => {
-    if (over.signal.aborted) return;
+    if (stop.signal.aborted) return;
     // A failed start counts as a restart too, so that a worker that never serves again does not look healthy.
     restarts.inc();
     restarted += 1;
@@ -87,7 +87,7 @@ export async function openSupervisor(options: SupervisorOptions): Promise<Superv
     const timer = setTimeout(() => {
       timers.delete(timer);
       start(number).catch((error: unknown) => {
-        if (over.signal.aborted) return;
+        if (stop.signal.aborted) return;
         log.error("a worker could not be replaced; this will be retried", { worker: number, error });
         replace(number);
       });
@@ -95,25 +95,25 @@ export async function openSupervisor(options: SupervisorOptions): Promise<Superv
     timers.add(timer);
   };
 
-  const startTwice = async (number: number): Promise<void> => {
+  const startWithRetry = async (number: number): Promise<void> => {
     try {
       await start(number);
     } catch (error) {
-      if (over.signal.aborted) throw error;
+      if (stop.signal.aborted) throw error;
       log.error("a worker could not be started; one more try follows", { worker: number, error });
       await start(number);
     }
   };
 
-  const stopping = (): void => {
-    over.abort(new Error("the gateway stops"));
+  const stopReplacing = (): void => {
+    stop.abort(new Error("the gateway stops"));
     for (const timer of timers) clearTimeout(timer);
   };
   const close = async (): Promise<void> => {
-    stopping();
-    const left = [...running];
-    for (const worker of left) worker.kill("the gateway stops");
-    await Promise.all(left.map(({ gone }) => gone));
+    stopReplacing();
+    const remaining = [...running];
+    for (const worker of remaining) worker.kill("the gateway stops");
+    await Promise.all(remaining.map(({ ended }) => ended));
   };
 
   /** Starts all workers. Rejects if none could be started; if only some fail, they are tried again. */
@@ -121,14 +121,14 @@ export async function openSupervisor(options: SupervisorOptions): Promise<Superv
     const numbers = Array.from({ length: count }, (_, at) => at + 1);
     const failures = new Map<number, unknown>();
     const attempt = (number: number): Promise<void> =>
-      startTwice(number).catch((error: unknown) => {
+      startWithRetry(number).catch((error: unknown) => {
         failures.set(number, error);
       });
     if (count > 1 && (await isProcessorScarce())) {
       log.info("processor time is scarce, so workers are started one after the other", { workers: count });
       for (const number of numbers) await attempt(number);
     } else await Promise.all(numbers.map(attempt));
-    if (over.signal.aborted) return;
+    if (stop.signal.aborted) return;
     const [first] = failures.values();
     if (failures.size === count) throw first;
     for (const [number, error] of failures) {
@@ -139,9 +139,9 @@ export async function openSupervisor(options: SupervisorOptions): Promise<Superv
 
   reasons.add(NONE_SERVES);
   const all = startAll();
-  const enough = firstServes.then(() => pause(OTHERS_MS, undefined, { ref: false }));
+  const enoughServe = firstServes.then(() => pause(OTHERS_MS, undefined, { ref: false }));
   try {
-    await Promise.race([all, enough]);
+    await Promise.race([all, enoughServe]);
   } catch (error) {
     await close();
     reasons.delete(NONE_SERVES);
@@ -151,7 +151,7 @@ export async function openSupervisor(options: SupervisorOptions): Promise<Superv
   return {
     status: () => ({ wanted: count, serving: serving.size, restarts: restarted, lastEnd }),
     serving: () => [...serving.values()].sort((a, b) => a.number - b.number),
-    stopping,
+    stopReplacing,
     close,
   };
 }

@@ -11,15 +11,15 @@ export interface Worker {
   /** Returns the last heartbeat, which is sent each second. */
   beat(): Beat | undefined;
   /** Hands over a connection from which no byte was read. */
-  take(connection: Socket): Promise<Handover>;
+  handOver(connection: Socket): Promise<Handover>;
   /** Asks a worker that does not acknowledge its last connection to report whether it has arrived. */
-  wonder(): void;
+  probeHandover(): void;
   /** Must be called when the worker serves. From then on it sends a heartbeat each second. */
-  serves(): void;
+  markServing(): void;
   /** Kills the process immediately. Another one replaces it. */
   kill(why: string): void;
   /** Resolves once the process has ended and all its output was read, with its signal or exit status. */
-  readonly gone: Promise<string>;
+  readonly ended: Promise<string>;
 }
 
 /**
@@ -45,9 +45,9 @@ export interface SupervisorOptions {
   readonly version: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Prepares a worker to serve. If it rejects, the worker is killed and replaced. */
-  begin(worker: Worker, signal: AbortSignal): Promise<void>;
-  /** Called for a worker for which `begin` was called, once all its output was read. */
-  onGone(worker: Worker): void;
+  prepare(worker: Worker, signal: AbortSignal): Promise<void>;
+  /** Called for a worker for which `prepare` was called, once all its output was read. */
+  onEnd(worker: Worker): void;
   /** Returns the time in milliseconds since 1970. */
   readonly now: () => number;
   readonly instruments: Instruments;
@@ -75,7 +75,7 @@ export interface Supervisor {
   /** Returns the workers that serve. */
   serving(): readonly Worker[];
   /** Stops replacing workers. */
-  stopping(): void;
+  stopReplacing(): void;
   /** Kills the remaining workers. */
   close(): Promise<void>;
 }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { GatewayError } from "../../../../src/base/index.ts";
-import type { Arrival, ExchangeTerms, PeerMode, Verdict } from "../../../../src/server/inspector/exchange/index.ts";
+import type { Arrival, ExchangeOptions, PeerMode, Verdict } from "../../../../src/server/inspector/exchange/index.ts";
 import { body, exchange, headers, MAX_BODY_BYTES, response, trailers } from "./support.ts";
 
 const ALLOW: Verdict = { kind: "allow" };
@@ -12,7 +12,7 @@ const DENY: Verdict = { kind: "refuse", error: new GatewayError("guardrail_denie
 
 type Move = readonly [Arrival | Verdict | "left", ...said: string[]];
 
-const ROWS: readonly (readonly [what: string, mode: ExchangeTerms["mode"], moves: readonly Move[]])[] = [
+const ROWS: readonly (readonly [what: string, mode: ExchangeOptions["mode"], moves: readonly Move[]])[] = [
   ["streamed: no body, allowed", "streamed", [[headers(true), 'inspect ""'], [ALLOW, "headers"], ["left"]]],
   [
     "streamed: no body, denied",
@@ -255,7 +255,7 @@ describe("responses that are not inspected pass unchanged", () => {
 
 test("an unsupported mode is reported at the first message, with both names", () => {
   const modes: readonly PeerMode[] = ["none", "streamed", "buffered", "buffered_partial", "duplex"];
-  const refused = (mode: ExchangeTerms["mode"]): readonly PeerMode[] =>
+  const refused = (mode: ExchangeOptions["mode"]): readonly PeerMode[] =>
     modes.filter((peer) => exchange({ mode }).arrive(headers(false, peer)).includes("fail mode_mismatch"));
   assert.deepEqual(refused("streamed"), ["buffered_partial", "duplex"]);
   assert.deepEqual(refused("duplex"), ["none", "streamed", "buffered", "buffered_partial"]);
@@ -271,7 +271,7 @@ test("a body is buffered up to its limit, and one byte more is refused", () => {
 });
 
 test("a request without room in memory is refused with the reason", () => {
-  const peer = exchange({ hold: (bytes) => bytes <= 10 });
+  const peer = exchange({ reserve: (bytes) => bytes <= 10 });
   peer.arrive(headers());
   assert.deepEqual(peer.arrive(body("0123456789")), ["chunk nothing"]);
   assert.deepEqual(peer.arrive(body("x")), ["refuse 503 overloaded"]);

@@ -17,7 +17,7 @@ test("pieces of any size are joined unchanged, with at most half as much memory 
     const chunks = Array.from({ length: 300 }, (_, at) => Buffer.alloc(size, at));
     let taken = 0;
     for (const chunk of chunks) {
-      taken += held.room(chunk);
+      taken += held.bytesToReserve(chunk);
       held.add(chunk);
     }
     const all = Buffer.concat(chunks);

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { GatewayError } from "../../../../src/base/index.ts";
-import type { Arrival, ExchangeTerms, PeerMode, Verdict } from "../../../../src/server/inspector/exchange/index.ts";
+import type { Arrival, ExchangeOptions, PeerMode, Verdict } from "../../../../src/server/inspector/exchange/index.ts";
 import { randomRuns } from "../../../support/random-length.ts";
 import { body, exchange, headers, response, trailers } from "./support.ts";
 
@@ -45,7 +45,7 @@ test(`messages in any order are answered correctly (SEED=${SEED})`, () => {
   const reached = new Set<string>();
 
   for (let run = 0; run < RUNS; run++) {
-    const mode: ExchangeTerms["mode"] = one(["streamed", "duplex"]);
+    const mode: ExchangeOptions["mode"] = one(["streamed", "duplex"]);
     const peer = exchange({ mode });
     let isDecided = false;
     let chunksIn = 0;

@@ -37,8 +37,8 @@ test(`response messages in any order are answered correctly (SEED=${SEED})`, () 
     const exchange = openExchange({
       mode: request,
       maxBodyBytes: MAX_BODY_BYTES,
-      hold: () => true,
-      responses: { mode, asking: () => undefined, begin: () => HEAD },
+      reserve: () => true,
+      responses: { mode, requestHeaders: () => undefined, begin: () => HEAD },
     });
     let fed = "";
     let allowed = "";
@@ -77,8 +77,8 @@ test(`response messages in any order are answered correctly (SEED=${SEED})`, () 
         if (answer.kind === "chunk") {
           answers += 1;
           assert.equal(mode, "streamed", told);
-          if (answer.becomes === "itself") left = allowed;
-          else if (answer.becomes !== "nothing") left += String(answer.becomes);
+          if (answer.replacement === "itself") left = allowed;
+          else if (answer.replacement !== "nothing") left += String(answer.replacement);
         }
         if (answer.kind === "piece") {
           assert.equal(mode, "duplex", told);
@@ -89,16 +89,16 @@ test(`response messages in any order are answered correctly (SEED=${SEED})`, () 
       }
       return isFed;
     };
-    took(exchange.arrived(headers(below(2) === 0, peer && request, peer)));
+    took(exchange.receive(headers(below(2) === 0, peer && request, peer)));
     let isJudged = false;
     for (let step = 0; step < 14; step++) {
       const what = below(16);
-      if (what === 0) took(exchange.left());
-      else if (what < 3) took(exchange.arrived(one([body("q", below(2) === 0), trailers])));
+      if (what === 0) took(exchange.endOfInput());
+      else if (what < 3) took(exchange.receive(one([body("q", below(2) === 0), trailers])));
       else if (what < 5 && !isJudged) {
         isJudged = true;
-        took(exchange.decided(one([{ kind: "allow" }, { kind: "rewrite", body: Buffer.from("w") }] as const)));
-      } else if (what < 8 && fed !== "" && !isEnded) took(exchange.reported(news()));
+        took(exchange.applyVerdict(one([{ kind: "allow" }, { kind: "rewrite", body: Buffer.from("w") }] as const)));
+      } else if (what < 8 && fed !== "" && !isEnded) took(exchange.applyNews(news()));
       else {
         const arrival = one([
           response.headers(below(6) === 0),
@@ -108,12 +108,12 @@ test(`response messages in any order are answered correctly (SEED=${SEED})`, () 
         ]);
         if (arrival.kind === "body") chunks += 1;
         log.push(`${arrival.kind} ${JSON.stringify(arrival)}`);
-        if (took(exchange.arrived(arrival))) {
-          if (below(2) === 0 && !isEnded) took(exchange.reported(news()));
-          took(exchange.fed());
+        if (took(exchange.receive(arrival))) {
+          if (below(2) === 0 && !isEnded) took(exchange.applyNews(news()));
+          took(exchange.afterFeed());
         }
       }
-      assert.ok(!isOver || exchange.isOver(), `seed ${SEED} run ${run}`);
+      assert.ok(!isOver || exchange.isClosed(), `seed ${SEED} run ${run}`);
     }
   }
   assert.ok(reached.size > 9, [...reached].join(", "));

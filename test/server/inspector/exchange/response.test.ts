@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { GatewayError } from "../../../../src/base/index.ts";
 import type {
-  ExchangeTerms,
+  ExchangeOptions,
   HeadChanges,
   PeerMode,
   ResponseNews,
@@ -26,7 +26,7 @@ const refused: ResponseNews = {
 type Mode = "streamed" | "duplex";
 
 interface Terms {
-  readonly request?: ExchangeTerms["mode"];
+  readonly request?: ExchangeOptions["mode"];
   readonly peer?: PeerMode | undefined;
   readonly isRead?: boolean;
 }
@@ -35,7 +35,7 @@ interface Terms {
 function passed(mode: Mode, { request = "streamed", peer = mode, isRead = true }: Terms = {}) {
   const told = exchange({
     mode: request,
-    responses: { mode, asking: () => undefined, begin: () => (isRead ? EARLY : undefined) },
+    responses: { mode, requestHeaders: () => undefined, begin: () => (isRead ? EARLY : undefined) },
   });
   told.arrive(headers(true, request, peer));
   told.decide({ kind: "allow" });
@@ -281,7 +281,10 @@ describe("response messages and their answers", () => {
 
   test("the override requests the response, also without a request body, and is not sent in duplex mode", () => {
     const asked = (mode: Mode, isEnd: boolean): readonly string[] => {
-      const peer = exchange({ mode: "streamed", responses: { mode, asking: () => undefined, begin: () => undefined } });
+      const peer = exchange({
+        mode: "streamed",
+        responses: { mode, requestHeaders: () => undefined, begin: () => undefined },
+      });
       const said = peer.arrive(headers(isEnd));
       return isEnd ? peer.decide({ kind: "allow" }) : said;
     };
@@ -295,7 +298,7 @@ describe("response messages and their answers", () => {
     const modes: readonly PeerMode[] = ["none", "streamed", "buffered", "buffered_partial", "duplex"];
     const first = (mode: Mode, request: PeerMode, peer: PeerMode): readonly string[] => {
       const own = request === "duplex" ? "duplex" : "streamed";
-      return exchange({ mode: own, responses: { mode, asking: () => undefined, begin: () => EARLY } }).arrive(
+      return exchange({ mode: own, responses: { mode, requestHeaders: () => undefined, begin: () => EARLY } }).arrive(
         headers(false, request, peer),
       );
     };

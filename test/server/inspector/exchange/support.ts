@@ -2,7 +2,7 @@
 import { openExchange, type Step, type Verdict } from "../../../../src/server/inspector/exchange/index.ts";
 import type {
   Arrival,
-  ExchangeTerms,
+  ExchangeOptions,
   PeerMode,
   ResponseNews,
 } from "../../../../src/server/inspector/exchange/types.ts";
@@ -20,12 +20,12 @@ interface Told {
   readonly inspected: readonly Buffer[];
 }
 
-export function exchange(terms: Partial<ExchangeTerms> = {}): Told {
+export function exchange(terms: Partial<ExchangeOptions> = {}): Told {
   const inspected: Buffer[] = [];
   const opened = openExchange({
     mode: "streamed",
     maxBodyBytes: MAX_BODY_BYTES,
-    hold: () => true,
+    reserve: () => true,
     responses: undefined,
     ...terms,
   });
@@ -36,17 +36,17 @@ export function exchange(terms: Partial<ExchangeTerms> = {}): Told {
     });
   return {
     arrive(arrival, news = []) {
-      const steps = [...opened.arrived(arrival)];
+      const steps = [...opened.receive(arrival)];
       if (steps.some((step) => step.do === "feed")) {
-        for (const one of news) steps.push(...opened.reported(one));
-        steps.push(...opened.fed());
+        for (const one of news) steps.push(...opened.applyNews(one));
+        steps.push(...opened.afterFeed());
       }
       return told(steps);
     },
-    tell: (news) => told(opened.reported(news)),
-    decide: (verdict) => told(opened.decided(verdict)),
-    leave: () => told(opened.left()),
-    isOver: opened.isOver,
+    tell: (news) => told(opened.applyNews(news)),
+    decide: (verdict) => told(opened.applyVerdict(verdict)),
+    leave: () => told(opened.endOfInput()),
+    isOver: opened.isClosed,
     inspected,
   };
 }
@@ -108,7 +108,7 @@ function inWords(step: Step): string {
         case "headers":
           return `${side}headers${answer.asksBody ? " ask" : ""}${answer.asksResponse === true ? " response" : ""}${droppedIn(answer.drops)}${answer.dropsLength ? " -length" : ""}${setIn(answer.sets)}`;
         case "chunk":
-          return `${side}chunk ${typeof answer.becomes === "string" ? answer.becomes : shown(answer.becomes)}${setIn(answer.sets)}`;
+          return `${side}chunk ${typeof answer.replacement === "string" ? answer.replacement : shown(answer.replacement)}${setIn(answer.sets)}`;
         case "piece":
           return `${side}piece ${shown(answer.bytes)}${answer.isEnd ? " end" : ""}`;
         default:

@@ -4,8 +4,8 @@
  */
 import { nullLog } from "../../../../src/base/index.ts";
 import {
-  beginInspecting,
-  type InspectingWith,
+  beginInspection,
+  type InspectionOptions,
   type InspectorOptions,
   openInspector,
 } from "../../../../src/server/inspector/index.ts";
@@ -23,9 +23,9 @@ const guard = guardOf({
   ],
   response: { max_body_bytes: 32 << 20 },
 });
-const using: InspectingWith = {
-  guardrails: () => ({ of: () => guard }) as unknown as ReturnType<InspectingWith["guardrails"]>,
-  hasResponses: responses !== undefined,
+const using: InspectionOptions = {
+  guardrails: () => ({ of: () => guard }) as unknown as ReturnType<InspectionOptions["guardrails"]>,
+  inspectsResponses: responses !== undefined,
   sinks: { trail: undefined, metrics: countedMetrics().metrics, log: nullLog },
 };
 const { port } = await openInspector({
@@ -37,8 +37,8 @@ const { port } = await openInspector({
   maxStreams: 1_000,
   maxQuietMs: 60_000,
   maxSilentMs: 60_000,
-  begin: () => ({ maxBodyBytes: 32 << 20, ...beginInspecting(using) }),
-  observer: { counted: () => undefined, inspected: () => undefined },
+  begin: () => ({ maxBodyBytes: 32 << 20, ...beginInspection(using) }),
+  observer: { count: () => undefined, countInspection: () => undefined },
   log: nullLog,
 });
 process.stdout.write(`${port}\n`);

@@ -51,7 +51,7 @@ function describeMode(name: PeerName, envoy: Peer, mode: FilterModes["request"])
         maxQuietMs: 60_000,
         maxSilentMs: 60_000,
         begin: () => ({ maxBodyBytes: 2_000_000, inspect }),
-        observer: { counted: (what) => void counted.push(what), inspected: () => undefined },
+        observer: { count: (what) => void counted.push(what), countInspection: () => undefined },
         log: nullLog,
       });
       upstream = await openUpstream();

@@ -8,8 +8,8 @@ import { after, before, describe, test } from "node:test";
 import { nullLog } from "../../../../src/base/index.ts";
 import type { GuardrailRecord } from "../../../../src/server/core/guardrails/index.ts";
 import {
-  beginInspecting,
-  type InspectingWith,
+  beginInspection,
+  type InspectionOptions,
   type Inspector,
   openInspector,
 } from "../../../../src/server/inspector/index.ts";
@@ -40,7 +40,7 @@ const GUARD = guardOf({
   response: { max_body_bytes: 32 << 20 },
 });
 
-const GUARDRAILS = { of: () => GUARD } as unknown as ReturnType<InspectingWith["guardrails"]>;
+const GUARDRAILS = { of: () => GUARD } as unknown as ReturnType<InspectionOptions["guardrails"]>;
 
 export const RESPONSE_MODES: readonly FilterModes[] = [
   { request: "override", response: "override" },
@@ -70,9 +70,9 @@ async function opened(
     maxSilentMs: 60_000,
     begin: () => ({
       maxBodyBytes: 32 << 20,
-      ...beginInspecting({ guardrails: () => GUARDRAILS, sinks, hasResponses: true }),
+      ...beginInspection({ guardrails: () => GUARDRAILS, sinks, inspectsResponses: true }),
     }),
-    observer: { counted: (what) => void counted.push(what), inspected: () => undefined },
+    observer: { count: (what) => void counted.push(what), countInspection: () => undefined },
     log: nullLog,
   });
   const { port: upstream, port2: upstream2 } = ports.upstream;

@@ -12,7 +12,7 @@ const { port } = await openInspector({
   maxQuietMs: 60_000,
   maxSilentMs: 60_000,
   begin: () => ({ maxBodyBytes: 4 << 20, inspect: () => Promise.resolve({ kind: "allow" }) }),
-  observer: { counted: () => undefined, inspected: () => undefined },
+  observer: { count: () => undefined, countInspection: () => undefined },
   log: nullLog,
 });
 process.stdout.write(`${port}\n`);

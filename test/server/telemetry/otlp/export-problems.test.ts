@@ -17,7 +17,7 @@ function watched() {
     instruments: createInstruments(),
     log: {
       ...nullLog,
-      warn: (message, fields) => void said.push({ message, fields, speaking: trouble.isSpeaking() }),
+      warn: (message, fields) => void said.push({ message, fields, speaking: trouble.isLogging() }),
     },
     now: () => at,
     queues: ["traces", "logs"],
@@ -31,13 +31,13 @@ function watched() {
 test("failures are logged at most once a minute, with the number in between", () => {
   const { trouble, said, advance } = watched();
   const error = new Error("refused");
-  trouble.failed("traces", 1, error);
+  trouble.recordFailure("traces", 1, error);
   advance(59_999);
-  trouble.failed("traces", 1, error);
-  trouble.failed("logs", 1, error);
+  trouble.recordFailure("traces", 1, error);
+  trouble.recordFailure("logs", 1, error);
   assert.equal(said.length, 1);
   advance(1);
-  trouble.failed("logs", 1, error);
+  trouble.recordFailure("logs", 1, error);
   assert.deepEqual(
     said.map(({ fields }) => fields?.["failures"]),
     [{ traces: 1 }, { traces: 1, logs: 2 }],
@@ -46,20 +46,20 @@ test("failures are logged at most once a minute, with the number in between", ()
 
 test("its own log lines are recognizable as its own", () => {
   const { trouble, said } = watched();
-  trouble.failed("traces", 1, new Error("x"));
-  assert.deepEqual([said[0]?.speaking, trouble.isSpeaking()], [true, false]);
+  trouble.recordFailure("traces", 1, new Error("x"));
+  assert.deepEqual([said[0]?.speaking, trouble.isLogging()], [true, false]);
 });
 
 test("startup warnings are logged once each, later ones once a minute, and none at length", () => {
   const { trouble, said, advance } = watched();
-  trouble.complained("one");
-  trouble.complained("two");
-  trouble.complained("one");
-  trouble.settled();
-  trouble.complained("three");
-  trouble.complained("four");
+  trouble.logLibraryError("one");
+  trouble.logLibraryError("two");
+  trouble.logLibraryError("one");
+  trouble.markStarted();
+  trouble.logLibraryError("three");
+  trouble.logLibraryError("four");
   advance(60_000);
-  trouble.complained("x".repeat(10_000));
+  trouble.logLibraryError("x".repeat(10_000));
   assert.deepEqual(
     said.map(({ fields }) => String(fields?.["detail"]).slice(0, 5)),
     ["one", "two", "three", "xxxxx"],

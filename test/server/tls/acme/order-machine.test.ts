@@ -11,13 +11,13 @@ import {
   txtRecordOf,
 } from "../../../../src/server/tls/acme/certificate-record.ts";
 import {
-  type Answer,
   after,
   type Effect,
+  type EffectResult,
   effectOf,
+  type OrderRows,
   STEPS,
-  type Wanted,
-  type World,
+  type WantedCertificate,
 } from "../../../../src/server/tls/acme/order-machine.ts";
 import {
   allowedFrom,
@@ -34,7 +34,7 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const T0 = Date.UTC(2026, 10, 1);
 
-const wanted: Wanted = {
+const wanted: WantedCertificate = {
   ca: "https://ca/dir",
   email: "ops@example.com",
   names: ["a.example"],
@@ -71,7 +71,7 @@ const orderOf = (step: Step, more: Partial<Order> = {}): Order => ({
   challenges: [],
   ...more,
 });
-const failed = (more: Partial<Extract<Answer, { kind: "failed" }>> = {}): Answer => ({
+const failed = (more: Partial<Extract<EffectResult, { kind: "failed" }>> = {}): EffectResult => ({
   kind: "failed",
   reason: "ca_unreachable",
   message: "m",
@@ -80,7 +80,7 @@ const failed = (more: Partial<Extract<Answer, { kind: "failed" }>> = {}): Answer
   retryAt: undefined,
   ...more,
 });
-const step = (world: World, answer: Answer, now: number, by: Wanted = wanted): World =>
+const step = (world: OrderRows, answer: EffectResult, now: number, by: WantedCertificate = wanted): OrderRows =>
   after(world, effectOf(world, by, now), answer, by, now);
 
 test("a certificate is renewed at two thirds of its life, one of less than ten days at half, with a jitter of a fiftieth", () => {
@@ -95,7 +95,7 @@ test("a certificate is renewed at two thirds of its life, one of less than ten d
   ] as const) {
     assert.equal(renewalTime(T0, T0 + life, 0), Math.round(T0 + life * share));
     assert.equal(renewalTime(T0, T0 + life, 1), Math.round(T0 + life * (share - 0.02)));
-    const world: World = { account, record: recordOf({ issued: issuedAt(T0, life) }) };
+    const world: OrderRows = { account, record: recordOf({ issued: issuedAt(T0, life) }) };
     const due = renewalTime(T0, T0 + life, 0);
     assert.deepEqual(effectOf(world, wanted, due - 1), { do: "wait", until: due });
     assert.deepEqual(effectOf(world, wanted, due), { do: "begin" });
@@ -125,20 +125,20 @@ test("a window takes precedence over the lifetime, but causes neither endless re
 });
 
 test("a window applies only to the certificate it was requested for", () => {
-  const world: World = { account, record: recordOf({ issued: issuedAt(T0, 90 * DAY, { askAt: T0 }) }) };
+  const world: OrderRows = { account, record: recordOf({ issued: issuedAt(T0, 90 * DAY, { askAt: T0 }) }) };
   const effect = effectOf(world, wanted, T0);
   assert.equal(effect.do, "ask");
   const window = { start: T0 + DAY, end: T0 + 2 * DAY, at: T0 + DAY };
-  const answer: Answer = { kind: "asked", window, askAt: T0 + HOUR };
+  const answer: EffectResult = { kind: "asked", window, askAt: T0 + HOUR };
   const next = after(world, effect, answer, wanted, T0);
   assert.deepEqual(next.record?.issued?.window, window);
   assert.deepEqual(effectOf(next, wanted, T0), { do: "wait", until: T0 + HOUR });
-  const renewed: World = { account, record: recordOf({ issued: issuedAt(T0, 90 * DAY, { certId: "another" }) }) };
+  const renewed: OrderRows = { account, record: recordOf({ issued: issuedAt(T0, 90 * DAY, { certId: "another" }) }) };
   assert.equal(after(renewed, effect, answer, wanted, T0), renewed);
 });
 
 test("failures wait 1, 5, 15, 30 and 60 minutes, then an hour each, longer if requested, at most a week", () => {
-  let world: World = { account, record: recordOf({ order: orderOf("check") }) };
+  let world: OrderRows = { account, record: recordOf({ order: orderOf("check") }) };
   let now = T0;
   for (const minutes of [1, 5, 15, 30, 60, 60, 60]) {
     world = step(world, failed(), now);
@@ -156,7 +156,7 @@ test("failures wait 1, 5, 15, 30 and 60 minutes, then an hour each, longer if re
 test("an authority that is down for an hour leaves the certificate, and success clears the reported failure", () => {
   const old = issuedAt(T0);
   const due = renewalDue(old);
-  let world: World = { account, record: recordOf({ issued: old }) };
+  let world: OrderRows = { account, record: recordOf({ issued: old }) };
   world = step(world, { kind: "begun", id: "o1", key: "K2", replaces: old.certId }, due);
   let now = due;
   let attempts = 0;
@@ -186,7 +186,7 @@ test("changed settings are tried at once, and failed ones are not", () => {
 });
 
 test("at most two orders are submitted in 24 hours; the count is kept across a failure between the two", () => {
-  let world: World = { account, record: recordOf({ order: orderOf("check") }) };
+  let world: OrderRows = { account, record: recordOf({ order: orderOf("check") }) };
   world = step(world, { kind: "ready" }, T0);
   assert.deepEqual(world.record?.finalized, [T0]);
   world = step(world, failed({ reason: "validation", keepsOrder: false }), T0);
@@ -202,7 +202,7 @@ test("at most two orders are submitted in 24 hours; the count is kept across a f
 });
 
 test("an order stuck in processing is continued, without a second one beside it", () => {
-  let world: World = { account, record: recordOf({ order: orderOf("download"), finalized: [T0] }) };
+  let world: OrderRows = { account, record: recordOf({ order: orderOf("download"), finalized: [T0] }) };
   for (let turn = 0, now = T0; turn < 20; turn += 1) {
     world = step(world, failed({ reason: "processing", retryAt: now + 5 * MINUTE }), now);
     const effect = effectOf(world, wanted, now);
@@ -216,7 +216,7 @@ test("an order stuck in processing is continued, without a second one beside it"
 test("with a clock an hour off the stored certificate stays, and it is renewed neither at once nor never", () => {
   const issued = issuedAt(T0);
   const due = renewalDue(issued);
-  const world: World = { account, record: recordOf({ issued }) };
+  const world: OrderRows = { account, record: recordOf({ issued }) };
   for (const skew of [-HOUR, HOUR]) {
     const effect = effectOf(world, wanted, T0 + skew);
     assert.deepEqual(effect, { do: "wait", until: due });
@@ -228,20 +228,20 @@ test("with a clock an hour off the stored certificate stays, and it is renewed n
 
 test("a wait caused by a clock hours ahead ends once the clock is right", () => {
   const ahead = T0 + 200 * DAY;
-  const order: World = { account, record: recordOf({ order: orderOf("check") }) };
+  const order: OrderRows = { account, record: recordOf({ order: orderOf("check") }) };
   const late = after(order, effectOf(order, wanted, T0), failed({ retryAt: ahead + DAY }), wanted, ahead);
   assert.equal(effectOf(late, wanted, T0).do, "check");
   assert.equal(effectOf(late, wanted, ahead).do, "wait", "where the clock is right it is waited for");
-  const asked: World = { account, record: recordOf({ issued: issuedAt(T0, 400 * DAY, { askAt: ahead + HOUR }) }) };
+  const asked: OrderRows = { account, record: recordOf({ issued: issuedAt(T0, 400 * DAY, { askAt: ahead + HOUR }) }) };
   assert.equal(effectOf(asked, wanted, T0).do, "ask");
   const record = txtRecordOf("a.example", "token", "thumb");
-  const cleaned: World = { account, record: recordOf({ issued: issuedAt(T0), litter: [record], cleanAt: ahead }) };
+  const cleaned: OrderRows = { account, record: recordOf({ issued: issuedAt(T0), litter: [record], cleanAt: ahead }) };
   assert.equal(effectOf(cleaned, wanted, T0).do, "clean");
   assert.equal(allowedFrom({ finalized: [T0, T0 + HOUR] }, T0), T0 + DAY, "of a leader that was an hour ahead");
 });
 
 test("an unknown account is registered again with its key", () => {
-  let world: World = { account, record: recordOf({ order: orderOf("order", { url: null }) }) };
+  let world: OrderRows = { account, record: recordOf({ order: orderOf("order", { url: null }) }) };
   world = step(world, failed({ reason: "account", keepsOrder: false, losesAccount: true }), T0);
   assert.deepEqual(world.account, { ...account, url: null });
   const effect = effectOf(world, wanted, T0 + MINUTE);
@@ -251,7 +251,7 @@ test("an unknown account is registered again with its key", () => {
 });
 
 test("challenge records are removed after failure and success, by any leader, until none is left", () => {
-  const dns: Wanted = { ...wanted, type: "dns-01" };
+  const dns: WantedCertificate = { ...wanted, type: "dns-01" };
   const challenge = { authorization: "z", url: "c", name: "a.example", token: "token" };
   const order = orderOf("respond", { type: "dns-01", challenges: [challenge] });
   const record = txtRecordOf("a.example", "token", "thumb");
@@ -267,13 +267,13 @@ test("challenge records are removed after failure and success, by any leader, un
   }
   const kept = step({ account, record: recordOf({ order }) }, failed({ reason: "dns_propagation" }), T0, dns);
   assert.deepEqual(kept.record?.litter, [], "an order that is gone on with keeps its records");
-  const other: World = { account, record: recordOf({ order }) };
+  const other: OrderRows = { account, record: recordOf({ order }) };
   assert.deepEqual(effectOf(other, wanted, T0), { do: "abandon" });
   assert.deepEqual(step(other, { kind: "abandoned" }, T0).record?.litter, [record]);
 });
 
 test("each state accepts its own answers, and others change nothing", () => {
-  const answers: readonly Answer[] = [
+  const answers: readonly EffectResult[] = [
     { kind: "ordered", url: "u" },
     { kind: "pending", challenges: [] },
     { kind: "ready" },

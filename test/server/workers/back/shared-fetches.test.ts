@@ -19,7 +19,7 @@ function openNode(...pairs: readonly Pair[]) {
   const fetching: Fetching[] = [];
   const processes = pairs.map((pair, at) => {
     const by = String(at);
-    const leave = node.take(pair.node);
+    const leave = node.serve(pair.node);
     const share = fetchThrough(pair.worker);
     return {
       leave,

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { type GatewayError, startThread } from "../../../../src/base/index.ts";
 import { type AuditTrail, openCredit, openQueue } from "../../../../src/server/audit/index.ts";
 import type { DecisionRecord } from "../../../../src/server/dataplane/index.ts";
-import { openChannel, openIntake, sendDecisions, takeRecords } from "../../../../src/server/workers/index.ts";
+import { openChannel, openIntake, receiveRecords, sendDecisions } from "../../../../src/server/workers/index.ts";
 import { open, place, readingOf } from "../../audit/support/open-trail.ts";
 import { openPair, type Pair } from "../support/pair.ts";
 
@@ -26,10 +26,10 @@ const turns = async (isSo: () => boolean): Promise<void> => {
 /** Runs the trail's thread code in this thread. */
 function take(pair: Pair, trail: AuditTrail, workers: number, counted: string[] = []): () => void {
   const { port, queue } = trail.openFeed();
-  return takeRecords(pair.node, {
+  return receiveRecords(pair.node, {
     queue: openQueue(queue),
     workers,
-    fed(records, recorded) {
+    onRecords(records, recorded) {
       port.postMessage(records);
       for (const { controls } of recorded) counted.push(...controls);
     },
@@ -161,7 +161,7 @@ test("the shares of all workers and the node's own records fit into the node's q
   const { trail } = await open(t, { dir: at.dir, fd: at.fd });
   const queue = openQueue(trail.openFeed().queue);
   const credits = Array.from({ length: 40 }, () => openCredit(queue));
-  const lent = credits.filter((credit) => credit.lend(2 << 20));
+  const lent = credits.filter((credit) => credit.grant(2 << 20));
   assert.equal(lent.length, 32);
   assert.throws(() => trail.append({ event: "admin.write", data: {} }), { code: "audit_unavailable" });
   lent[0]?.close();
@@ -173,7 +173,7 @@ test("records are accepted while the node's main thread is busy, only with the t
   const at = place(t);
   const { trail } = await open(t, { dir: at.dir, fd: at.fd });
   let counted = 0;
-  const intake = await openIntake({ trail, workers: 1, dir: at.folder, recorded: () => counted++ });
+  const intake = await openIntake({ trail, workers: 1, dir: at.folder, onRecord: () => counted++ });
   const { path } = intake.address;
   assert.equal(statSync(path).isSocket(), true);
   const stranger = connect(path);

@@ -7,10 +7,10 @@ import { type TestContext, test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { createInstruments, type Log, type LogFields, nullLog, programUrl } from "../../../../src/base/index.ts";
 import {
-  openLife,
   openSupervisor,
   type Supervisor,
   startLivenessChecks,
+  watchProgress,
 } from "../../../../src/server/workers/index.ts";
 import { eventually } from "../../../e2e/support/wait.ts";
 
@@ -37,8 +37,8 @@ async function keepOne(t: TestContext): Promise<Kept> {
     count: 1,
     version: "1",
     env: { ...process.env, BROKEN: broken },
-    begin: async () => undefined,
-    onGone: () => undefined,
+    prepare: async () => undefined,
+    onEnd: () => undefined,
     now: () => NOW,
     instruments,
     log,
@@ -58,12 +58,12 @@ async function keepOne(t: TestContext): Promise<Kept> {
 
 test("a silent process is judged by its processor time", (t) => {
   t.mock.timers.enable({ apis: ["setInterval"] });
-  const bounds = { maxSilentChecks: 30, busyMs: 300_000 };
+  const bounds = { maxSilentChecks: 30, maxBusyMs: 300_000 };
   const judge = (perLook: number | undefined, looks: number, hear = 0): string | undefined => {
     let used = 0;
     let why: string | undefined;
-    const life = openLife(
-      { everyMs: 1_000, bounds: () => bounds, used: () => (perLook === undefined ? undefined : used) },
+    const life = watchProgress(
+      { everyMs: 1_000, limits: () => bounds, processorTimeMs: () => (perLook === undefined ? undefined : used) },
       (said) => {
         why = said;
       },
@@ -71,7 +71,7 @@ test("a silent process is judged by its processor time", (t) => {
     for (let look = 1; look <= looks && why === undefined; look += 1) {
       used += perLook ?? 0;
       t.mock.timers.tick(1_000);
-      if (hear > 0 && look % hear === 0) life.heard();
+      if (hear > 0 && look % hear === 0) life.recordSign();
     }
     life.end();
     return why;
@@ -106,10 +106,10 @@ test("workers that can be started serve; if none can, the start fails with the c
       count: 3,
       version: "1",
       env: process.env,
-      async begin({ number }) {
+      async prepare({ number }) {
         if (fails(number)) throw new Error("the configuration does not compile there: a key");
       },
-      onGone: () => undefined,
+      onEnd: () => undefined,
       now: () => NOW,
       instruments: createInstruments(),
       log: { ...nullLog, error: (message, fields) => log.push({ message, ...fields }) },
@@ -159,7 +159,7 @@ test("a supervisor that was delayed itself kills no worker for it", async () => 
   // After one check the others' messages are read.
   await nextTurn();
   assert.ok(!isSilent);
-  looks.heard();
+  looks.recordSign();
   await eventually("the end of patience", () => isSilent);
   looks.end();
 });

@@ -1,5 +1,5 @@
 /** Rows shared by some nodes, one of which leads: the in-memory implementation of the store over the cluster's rows. */
-import type { CertificateStore, Held, RowTable, RowWrite } from "../../../../../src/server/tls/index.ts";
+import type { CertificateStore, OpenedRow, RowTable, RowWrite } from "../../../../../src/server/tls/index.ts";
 
 interface Row {
   readonly version: number;
@@ -36,7 +36,7 @@ export function createMemoryCluster(first = "n1"): MemoryCluster {
 
   const cluster: MemoryCluster = {
     store: (node) => ({
-      read(table, id): Held {
+      read(table, id): OpenedRow {
         const row = rows.get(keyOf(table, id));
         return row === undefined ? { kind: "none" } : { kind: "row", version: row.version, value: row.write.value };
       },
@@ -58,9 +58,9 @@ export function createMemoryCluster(first = "n1"): MemoryCluster {
         if (rows.get(key)?.version === version) rows.delete(key);
         tell();
       },
-      leads: () => leader === node,
-      caughtUp: async () => undefined,
-      spread: async () => undefined,
+      isLeader: () => leader === node,
+      whenCaughtUp: async () => undefined,
+      whenReplicated: async () => undefined,
       onChange(listener) {
         listeners.add(listener);
         return () => listeners.delete(listener);

@@ -89,10 +89,10 @@ export function storeContract(name: string, open: () => Promise<CertificateStore
 
   test(`${name}: a leader reports itself, has everything acknowledged, and has replicated at once if it is alone`, async () => {
     const store = await open();
-    assert.equal(store.leads(), true);
+    assert.equal(store.isLeader(), true);
     await store.write(rowOf("account", "one", null), signal());
-    await store.caughtUp(signal());
-    await store.spread(signal());
+    await store.whenCaughtUp(signal());
+    await store.whenReplicated(signal());
     assert.equal(store.read("account", "one").kind, "row");
   });
 
