@@ -65,7 +65,7 @@ const FAULTY: Readonly<Record<string, readonly [Script, RegExp, string]>> = {
     "upstream_unreachable",
   ],
   page: [
-    (socket) => reply(socket, { headers: ["Content-Type: text/html"], body: "{}" }),
+    (socket) => reply(socket, { headers: ["Content-Type: text/html"], body: "<p>{}" }),
     /not JSON/,
     "upstream_unreachable",
   ],
@@ -84,11 +84,14 @@ const FAULTY: Readonly<Record<string, readonly [Script, RegExp, string]>> = {
 };
 for (const [name, [script]] of Object.entries(FAULTY)) scripts.set(`/${name}.json`, script);
 scripts.set("/slow.json", () => undefined);
+scripts.set("/untyped.json", (socket) =>
+  reply(socket, { headers: ["Content-Type: application/octet-stream"], body: JSON.stringify(own()) }),
+);
 scripts.set("/.well-known/agent-card.json", json(own()));
 
 const agents = [
   { name: "tickets", url: `${upstream.url}/rpc`, api_key: AGENT_KEY },
-  ...[...Object.keys(FAULTY), "slow", "later"].map((name) => ({
+  ...[...Object.keys(FAULTY), "slow", "later", "untyped"].map((name) => ({
     name,
     url: `${upstream.url}/rpc`,
     api_key: AGENT_KEY,
@@ -220,6 +223,12 @@ test("one upstream request serves all concurrent and later readers, and a client
   assert.equal(preflight.status, 204);
   assert.match(preflight.headers.get("access-control-allow-headers") ?? "", /A2A-Version/);
   assert.equal((await get("nobody")).status, 404);
+});
+
+test("a card is read as JSON if it is JSON, whatever type its server gives it", async () => {
+  const answer = await get("untyped");
+  assert.equal(answer.status, 200, await answer.text());
+  assert.equal(answer.headers.get("content-type"), "application/json");
 });
 
 test("a card that is asked for without an agent's name, or at the path of older revisions, is answered with the right path", async () => {

@@ -180,8 +180,10 @@ export async function fetchOwnCard(
   const { status, contentType, text } = fetched;
   if (status >= 300 && status < 400) return no("its address answers with a redirect, which is not followed");
   if (status !== 200) return no(`its address answers ${status}`, status >= 500 || status === 429);
-  if (contentType !== "" && !JSON_TYPE.test(contentType)) return no("the answer at its address is not JSON");
+  // Static file servers often give JSON another type, and clients parse a card whatever its type is.
+  if (!JSON_TYPE.test(contentType) && !LIKE_OBJECT.test(text)) return no("the answer at its address is not JSON");
   return { kind: "text", text, isShown: presented?.containsCredential("", text) === true };
 }
 
+const LIKE_OBJECT = /^\uFEFF?\s*\{/;
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
