@@ -22,7 +22,7 @@ interface RunOptions {
   readonly timeLimitMs?: number;
 }
 
-interface Ran {
+interface CommandResult {
   readonly words: string;
   readonly lines: readonly (readonly { readonly text: string }[])[];
 }
@@ -31,11 +31,11 @@ interface Ran {
 export async function runCommand(
   [program = "", ...args]: readonly string[],
   { io, address, signal, timeLimitMs = TIME_LIMIT_MS }: RunOptions,
-): Promise<Ran> {
+): Promise<CommandResult> {
   signal.throwIfAborted();
   const { GATEWAY_ADMIN_SOCKET: _, GATEWAY_ADMIN_URL: __, ...env } = io.env;
   const at = address.kind === "socket" ? { GATEWAY_ADMIN_SOCKET: address.path } : { GATEWAY_ADMIN_URL: address.url };
-  return await new Promise<Ran>((resolve, reject) => {
+  return await new Promise<CommandResult>((resolve, reject) => {
     // The child gets its own process group, so that its descendants are killed with it.
     const child = spawn(program, args, {
       cwd: io.cwd,
@@ -43,43 +43,43 @@ export async function runCommand(
       stdio: ["ignore", "pipe", "pipe"],
       detached: process.platform !== "win32",
     });
-    const kept: Buffer[] = [];
+    const output: Buffer[] = [];
     let size = 0;
-    let why: string | undefined;
-    let killing: NodeJS.Timeout | undefined;
+    let endReason: string | undefined;
+    let killTimer: NodeJS.Timeout | undefined;
     const end = (words: string): void => {
-      if (why !== undefined) return;
-      why = words;
+      if (endReason !== undefined) return;
+      endReason = words;
       kill(child.pid, "SIGTERM");
-      killing = setTimeout(() => kill(child.pid, "SIGKILL"), GRACE_MS);
+      killTimer = setTimeout(() => kill(child.pid, "SIGKILL"), GRACE_MS);
     };
-    const late = setTimeout(() => end(`ended after ${timeLimitMs / 1_000} s`), timeLimitMs);
+    const timeout = setTimeout(() => end(`ended after ${timeLimitMs / 1_000} s`), timeLimitMs);
     const onAbort = (): void => end("ended");
     signal.addEventListener("abort", onAbort, { once: true });
-    const take = (chunk: Buffer): void => {
+    const keepOutput = (chunk: Buffer): void => {
       const room = MAX_OUTPUT_BYTES - size;
-      if (room > 0) kept.push(chunk.subarray(0, room));
+      if (room > 0) output.push(chunk.subarray(0, room));
       size += chunk.length;
       if (size > MAX_OUTPUT_BYTES) end("ended: its output exceeded 1 MiB");
     };
-    child.stdout.on("data", take);
-    child.stderr.on("data", take);
-    const over = (): void => {
-      clearTimeout(late);
-      clearTimeout(killing);
+    child.stdout.on("data", keepOutput);
+    child.stderr.on("data", keepOutput);
+    const cleanUp = (): void => {
+      clearTimeout(timeout);
+      clearTimeout(killTimer);
       signal.removeEventListener("abort", onAbort);
     };
     child.once("error", (error: NodeJS.ErrnoException) => {
-      over();
+      cleanUp();
       reject(
         new Error(`${program} cannot be run: ${error.code === "ENOENT" ? "there is no such program" : error.code}`),
       );
     });
     child.once("close", (status, by) => {
-      over();
+      cleanUp();
       if (signal.aborted) return reject(signal.reason);
-      const words = why ?? (status === null ? `ended by ${by}` : `status ${status}`);
-      const text = Buffer.concat(kept).toString("utf8").replace(/\n$/, "");
+      const words = endReason ?? (status === null ? `ended by ${by}` : `status ${status}`);
+      const text = Buffer.concat(output).toString("utf8").replace(/\n$/, "");
       const lines =
         text === ""
           ? [[{ text: "it printed nothing" }]]

@@ -14,7 +14,8 @@ const SILENT = { onProgress: () => undefined };
 
 export function createDocumentPorts(io: Io): ConsolePorts["documents"] {
   return {
-    packs: (document, own, signal) => runInChild<"packs">({ kind: "packs", document, own }, io, { signal, ...SILENT }),
+    packs: (document, paths, signal) =>
+      runInChild<"packs">({ kind: "packs", document, paths }, io, { signal, ...SILENT }),
     tryPack: (document, names, options) => runInChild<"pack">({ kind: "pack", document, names }, io, options),
     tryThreshold: (document, to, signal) =>
       runInChild<"threshold">({ kind: "threshold", document, ...to }, io, { signal, ...SILENT }),
@@ -27,16 +28,16 @@ export function createDocumentPorts(io: Io): ConsolePorts["documents"] {
       return found === undefined ? "" : [found.ino, found.size, found.mtimeMs, found.mode].join();
     },
     async sweep(documents, words, options) {
-      const { sweepHere } = await import("./console-sweep.ts");
-      return await sweepHere(documents, words, options, io);
+      const { runSweepInProcess } = await import("./console-sweep.ts");
+      return await runSweepInProcess(documents, words, options, io);
     },
     async write({ file, text, after }, signal) {
       if (file === undefined) throw new Error("no file owns the document");
       // Loaded only here, so that the first frame does not wait for the modules that read documents.
       const { openDeployment } = await import("./packs/document.ts");
-      const { otherWhy } = await import("./console-trials/owned-document.ts");
+      const { whyFileDiffers } = await import("./console-trials/owned-document.ts");
       const opened = await openDeployment(file, true, { ...io, signal });
-      const why = otherWhy(opened, file, text);
+      const why = whyFileDiffers(opened, file, text);
       if (why !== undefined) throw new UsageError(why);
       signal.throwIfAborted();
       await opened.write(after);

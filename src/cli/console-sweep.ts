@@ -63,7 +63,7 @@ const refused = (problems: readonly string[]): SweepAnswer => ({ kind: "refused"
  * Runs the sweep on the document in force. `words`: data files, preceded by flags. Rejects with an `Error` that can be
  * shown, or with the signal's reason.
  */
-export async function sweepHere(
+export async function runSweepInProcess(
   documents: readonly OwnedDocument[],
   words: string,
   { signal, onProgress }: JobOptions,
@@ -83,23 +83,30 @@ export async function sweepHere(
 
   const notes: string[] = [];
   const note = (line: string): void => void (notes.length < MAX_NOTES && notes.push(line));
-  const quiet: Io = { ...io, signal, isTerminal: () => false, stderr: linesTo(onProgress) };
+  const quiet: Io = { ...io, signal, isTerminal: () => false, stderr: lineWriter(onProgress) };
   onProgress("compiling the guardrails in force");
   const { source, file, text } = document;
   const own = options.detector === undefined ? undefined : detectorThreshold(text, options.detector);
   const detector = options.detector;
-  const ownOf = own === undefined ? undefined : detector;
+  const detectorOfThreshold = own === undefined ? undefined : detector;
   const place = { path: join(io.cwd, "deployment.yaml"), ...(file !== undefined && { path: file }) };
   const compiled = await compileSubjectIn({ ...place, name: file ?? `source ${source}`, text }, quiet, {
     sweeps: true,
-    ownOf,
+    detectorOfThreshold: detectorOfThreshold,
   });
   if (compiled.kind === "refused") return refused(compiled.problems);
   const { subject } = compiled;
   try {
     checkJudges(subject, options);
-    const asked = { options, files, note, onProgress, ownOf, inForce: own?.threshold ?? subject.scoreThreshold };
-    const result = await swept(subject, asked, quiet);
+    const asked = {
+      options,
+      files,
+      note,
+      onProgress,
+      detectorOfThreshold,
+      inForce: own?.threshold ?? subject.scoreThreshold,
+    };
+    const result = await runSweep(subject, asked, quiet);
     for (const line of spentTexts(subject)) note(line);
     return { kind: "done", result: { ...result, source, notes, detector, isOwnThreshold: own !== undefined } };
   } finally {
@@ -124,20 +131,20 @@ function checkJudges(subject: Subject, options: Options): void {
   }
 }
 
-interface Asked {
+interface SweepRequest {
   readonly options: Options;
   readonly files: readonly string[];
   readonly note: (words: string) => void;
   readonly onProgress: JobOptions["onProgress"];
   /** Detector whose own threshold is swept; `undefined` to sweep `score_threshold`. */
-  readonly ownOf: string | undefined;
+  readonly detectorOfThreshold: string | undefined;
   /** Current value of the swept threshold in the document. */
   readonly inForce: number;
 }
 
-async function swept(
+async function runSweep(
   subject: Subject,
-  { options, files, note, onProgress, ownOf, inForce }: Asked,
+  { options, files, note, onProgress, detectorOfThreshold, inForce }: SweepRequest,
   io: Io,
 ): Promise<Omit<SweepResult, "source" | "notes" | "detector" | "isOwnThreshold">> {
   const { signal } = io;
@@ -164,7 +171,7 @@ async function swept(
     errors: 0,
     keepsVerdicts: false,
     sweeps: true,
-    sweeping: { also: [inForce], turning: MAX_TURNING, ownOf },
+    sweeping: { extraThresholds: [inForce], maxChanges: MAX_TURNING, detectorOfThreshold },
     signal,
   });
   const startedAt = io.now();
@@ -189,7 +196,7 @@ async function swept(
 }
 
 function figuresOf(found: Swept | undefined): Pick<SweepResult, "steps" | "averagePrecision" | "turning" | "turned"> {
-  const { wrong = [], cases = [], all = 0 } = found?.turned ?? {};
+  const { wrongBits: wrong = [], cases = [], total: all = 0 } = found?.changes ?? {};
   return {
     steps: (found?.steps ?? []).map(({ threshold, isQuantile, tally }, at) => ({
       threshold,
@@ -203,15 +210,15 @@ function figuresOf(found: Swept | undefined): Pick<SweepResult, "steps" | "avera
   };
 }
 
-function turningOf({ index, case: { file, line, text }, sides }: Turning): TurningCase {
-  const starts = sides.flatMap(({ faults }) => [...(faults?.missed ?? []), ...(faults?.extra ?? [])]);
+function turningOf({ index, case: { file, line, text }, verdicts }: Turning): TurningCase {
+  const starts = verdicts.flatMap(({ faults }) => [...(faults?.missed ?? []), ...(faults?.extra ?? [])]);
   const first = Math.min(...starts.map(({ start }) => start));
   return {
     index,
     file,
     line,
     excerpt: excerptOf(text, Number.isFinite(first) ? first : 0),
-    sides: sides.map(({ from, faults }) => ({ from, words: faults === undefined ? "" : faultText(faults) })),
+    sides: verdicts.map(({ from, faults }) => ({ from, words: faults === undefined ? "" : faultText(faults) })),
   };
 }
 
@@ -247,7 +254,7 @@ function every(ms: number, { now }: Pick<Io, "now">): (work: () => void) => void
 }
 
 /** Returns a stream that passes each text written to it to `tell` as progress. */
-const linesTo = (tell: (words: string) => void): Writable =>
+const lineWriter = (tell: (words: string) => void): Writable =>
   new Writable({
     decodeStrings: false,
     write(chunk, _, done) {

@@ -9,30 +9,30 @@ export interface HeldSighup {
    * Calls `listener` for each further SIGHUP, and at once if one arrived before. Returns a function that removes the
    * listener.
    */
-  pass(listener: () => void): () => void;
+  forwardTo(listener: () => void): () => void;
   /**
    * Restores the default, for a process that cannot reload. Returns true if a SIGHUP arrived before, so the caller must
    * exit.
    */
-  letThrough(): boolean;
+  restoreDefault(): boolean;
 }
 
 export function holdSighup(): HeldSighup {
-  let isWaiting = false;
-  const keep = (): void => {
-    isWaiting = true;
+  let isPending = false;
+  const onSighup = (): void => {
+    isPending = true;
   };
-  process.on("SIGHUP", keep);
+  process.on("SIGHUP", onSighup);
   return {
-    pass(listener) {
+    forwardTo(listener) {
       process.on("SIGHUP", listener);
-      process.off("SIGHUP", keep);
-      if (isWaiting) listener();
+      process.off("SIGHUP", onSighup);
+      if (isPending) listener();
       return () => process.off("SIGHUP", listener);
     },
-    letThrough() {
-      process.off("SIGHUP", keep);
-      return isWaiting;
+    restoreDefault() {
+      process.off("SIGHUP", onSighup);
+      return isPending;
     },
   };
 }

@@ -9,15 +9,15 @@ import { openNotifySocket, type SendDatagram } from "./notify-socket.ts";
 
 export interface ServiceManager {
   /** Reports that the process serves. Starts the keep-alives and the status line. */
-  ready(watched: Watched): void;
+  notifyReady(watched: WatchedProcess): void;
   /** Reports a reload while it runs. Rejects with the error of `reload`. */
-  reloading(reload: () => Promise<void>): Promise<void>;
-  stopping(): void;
+  notifyReload(reload: () => Promise<void>): Promise<void>;
+  notifyStopping(): void;
   close(): void;
 }
 
 /** State that is reported while the process serves. */
-export interface Watched {
+export interface WatchedProcess {
   /** Status line, at most a few words. */
   status(): string;
   /** Resolves if the parts of the process that the event loop does not show are alive. */
@@ -25,9 +25,9 @@ export interface Watched {
 }
 
 const NONE: ServiceManager = {
-  ready: () => undefined,
-  reloading: (reload) => reload(),
-  stopping: () => undefined,
+  notifyReady: () => undefined,
+  notifyReload: (reload) => reload(),
+  notifyStopping: () => undefined,
   close: () => undefined,
 };
 
@@ -35,7 +35,7 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 /** Interval at which a changed status line is sent, in milliseconds. */
 const STATUS_EVERY_MS = 5_000;
-const NO_SIGN =
+const UNRESPONSIVE =
   "a part of this process does not respond, so the service manager gets no watchdog signal and may restart it";
 /** Longest status line, in characters. */
 const MAX_STATUS = 200;
@@ -45,7 +45,7 @@ export async function openServiceManager(env: Env, log: Log): Promise<ServiceMan
   const name = env["NOTIFY_SOCKET"];
   if (name === undefined || name === "" || process.platform !== "linux") return NONE;
   try {
-    return createServiceManager(await openNotifySocket(name), watchdogMs(env), log);
+    return createServiceManager(await openNotifySocket(name), keepAliveIntervalMs(env), log);
   } catch (error) {
     log.warn("the service manager cannot be notified, so it may stop this process", { error });
     return NONE;
@@ -54,13 +54,13 @@ export async function openServiceManager(env: Env, log: Log): Promise<ServiceMan
 
 export function createServiceManager(
   datagram: SendDatagram,
-  everyMs: number | undefined,
+  keepAliveMs: number | undefined,
   log: Pick<Log, "warn">,
 ): ServiceManager {
   let isFailing = false;
   let isReady = false;
   let isStopping = false;
-  let shown = "";
+  let lastStatus = "";
   let timer: NodeJS.Timeout | undefined;
   const ended = new AbortController();
 
@@ -74,43 +74,43 @@ export function createServiceManager(
 
   const showStatus = (text: string): void => {
     const line = text.replace(/[\u0000-\u001f\u007f]+/g, " ").slice(0, MAX_STATUS);
-    if (line === shown) return;
-    shown = line;
+    if (line === lastStatus) return;
+    lastStatus = line;
     send(`STATUS=${line}`);
   };
 
   /** Sends a sign of life, unless a checked part of the process gives none. */
-  const signOfLife = async ({ alive }: Watched, limitMs: number): Promise<void> => {
-    const late = setTimeout(() => log.warn(NO_SIGN, { waited_ms: limitMs }), limitMs).unref();
+  const sendKeepAlive = async ({ alive }: WatchedProcess, limitMs: number): Promise<void> => {
+    const warning = setTimeout(() => log.warn(UNRESPONSIVE, { waited_ms: limitMs }), limitMs).unref();
     try {
       // Not checked while the process stops, because its parts close one after another.
       if (!isStopping) await alive(ended.signal);
       if (!ended.signal.aborted) send("WATCHDOG=1");
     } catch (error) {
-      if (!isStopping && !ended.signal.aborted) log.warn(NO_SIGN, { error });
+      if (!isStopping && !ended.signal.aborted) log.warn(UNRESPONSIVE, { error });
     } finally {
-      clearTimeout(late);
+      clearTimeout(warning);
     }
   };
 
-  const watch = (watched: Watched): void => {
-    const look = async (): Promise<void> => {
-      if (everyMs !== undefined) await signOfLife(watched, everyMs);
+  const scheduleReport = (watched: WatchedProcess): void => {
+    const report = async (): Promise<void> => {
+      if (keepAliveMs !== undefined) await sendKeepAlive(watched, keepAliveMs);
       if (ended.signal.aborted) return;
       if (!isStopping) showStatus(watched.status());
-      watch(watched);
+      scheduleReport(watched);
     };
-    timer = setTimeout(() => void look(), Math.min(everyMs ?? STATUS_EVERY_MS, STATUS_EVERY_MS)).unref();
+    timer = setTimeout(() => void report(), Math.min(keepAliveMs ?? STATUS_EVERY_MS, STATUS_EVERY_MS)).unref();
   };
 
   return {
-    ready(watched) {
+    notifyReady(watched) {
       isReady = true;
       send("READY=1");
       showStatus(watched.status());
-      watch(watched);
+      scheduleReport(watched);
     },
-    async reloading(reload) {
+    async notifyReload(reload) {
       // Before the first READY=1, a reload is part of the start and is not reported.
       if (!isReady) return await reload();
       send("RELOADING=1", `MONOTONIC_USEC=${process.hrtime.bigint() / 1_000n}`);
@@ -120,7 +120,7 @@ export function createServiceManager(
         if (!ended.signal.aborted) send("READY=1");
       }
     },
-    stopping() {
+    notifyStopping() {
       isStopping = true;
       send("STOPPING=1");
       showStatus("Stopping: waiting for requests in flight");
@@ -136,7 +136,7 @@ export function createServiceManager(
  * Returns the interval of keep-alives in milliseconds: half of the manager's timeout, as its manual advises;
  * `undefined` if it does not watch this process.
  */
-export function watchdogMs(env: Env): number | undefined {
+export function keepAliveIntervalMs(env: Env): number | undefined {
   const limit = Number(env["WATCHDOG_USEC"]) / 1_000;
   const pid = env["WATCHDOG_PID"];
   if (!(limit >= 2) || (pid !== undefined && pid !== String(process.pid))) return undefined;

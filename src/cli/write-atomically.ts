@@ -27,7 +27,7 @@ export async function fileTarget(path: string): Promise<FileTarget> {
 }
 
 /** Attributes that a file keeps when it is replaced. */
-export interface Kept {
+export interface FileAttributes {
   readonly mode: number;
   readonly uid: number;
   readonly gid: number;
@@ -37,7 +37,7 @@ export interface Kept {
 export async function writeWhole(
   { kind, path }: FileTarget,
   parts: AsyncIterable<Uint8Array>,
-  kept?: Kept,
+  kept?: FileAttributes,
 ): Promise<number> {
   if (kind === "special") {
     await using file = await open(path, "w");
@@ -56,7 +56,7 @@ export async function writeWhole(
   }
 }
 
-async function writeTo(file: FileHandle, parts: AsyncIterable<Uint8Array>, kept?: Kept): Promise<number> {
+async function writeTo(file: FileHandle, parts: AsyncIterable<Uint8Array>, kept?: FileAttributes): Promise<number> {
   let written = 0;
   if (kept !== undefined) {
     const { uid, gid } = await file.stat();

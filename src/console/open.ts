@@ -32,11 +32,11 @@ import { isWorthDrawing } from "./store/worth-drawing.ts";
 import { isLightBy } from "./terminal/background-color.ts";
 import { osc52 } from "./terminal/clipboard.ts";
 import { environmentOf } from "./terminal/environment.ts";
-import { OWED_LIMIT_MS } from "./terminal/round-trip.ts";
+import { PENDING_ANSWER_LIMIT_MS } from "./terminal/round-trip.ts";
 import { guardTerminal } from "./terminal/terminal-guard.ts";
 import { openScreen } from "./terminal/terminal-screen.ts";
 import { VIEWS } from "./views/all.ts";
-import type { Pace } from "./watch/intervals.ts";
+import type { ReadIntervals } from "./watch/intervals.ts";
 import { createWatch } from "./watch/watch.ts";
 import { drawWorkbench } from "./workbench/draw-workbench.ts";
 import { withRemembered } from "./workbench/saved-statements.ts";
@@ -52,7 +52,7 @@ export interface ConsoleOptions {
   readonly metricsUrl: string | undefined;
   readonly auditFile: string | undefined;
   /** Overrides of the default polling intervals. */
-  readonly pace?: Partial<Pace>;
+  readonly intervals?: Partial<ReadIntervals>;
   /** The operator's settings; `settingsText` says what is wrong with the settings file. */
   readonly settings: Settings;
   readonly settingsText: string | undefined;
@@ -132,7 +132,7 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
       terminal.hasColour &&
       !terminal.isScreenReader && {
         onBackground: (isLight: boolean) => {
-          if (isLight !== wasLight) rendered?.retheme(themeBy(isLight));
+          if (isLight !== wasLight) rendered?.setTheme(themeBy(isLight));
           wasLight = isLight;
         },
       }),
@@ -143,10 +143,10 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
     "terminal",
     screen,
     async (it) => {
-      await it.leaveInOrder();
+      await it.leaveWhenAnswered();
       unguard();
     },
-    { limitMs: OWED_LIMIT_MS + CLOSE_LIMIT_MS },
+    { limitMs: PENDING_ANSWER_LIMIT_MS + CLOSE_LIMIT_MS },
   );
 
   let state = initialState({
@@ -194,7 +194,7 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
     ...(metricsUrl !== undefined && { metricsUrl }),
     scrape: ports.scrape,
     documents: ports.documents,
-    ...(options.pace !== undefined && { pace: options.pace }),
+    ...(options.intervals !== undefined && { intervals: options.intervals }),
     now,
     onData: (data) => dispatch({ kind: "data", data, now: now() }),
     onLink(link) {
@@ -220,7 +220,7 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
     },
     withRemembered,
     redraw: () => rendered?.redraw(),
-    lendTerminal: (work) => screen.lend(work),
+    runWithoutTerminal: (work) => screen.runWithoutTerminal(work),
     stopProcess: () => screen.suspend(),
     quit: () => end(leaving(wasReached, state)),
     switchTo: (name) => end({ kind: "context", name }),

@@ -1,7 +1,7 @@
 /**
  * Generation request in a form common to all dialects, and the counter of prompt tokens.
  *
- * Readers of each dialect (`chat.ts`, `messages.ts`, `responses/`) create an `Ask`; `reply.ts` answers it.
+ * Readers of each dialect (`chat.ts`, `messages.ts`, `responses/`) create a `GenerationRequest`; `reply.ts` answers it.
  */
 
 import { createHash } from "node:crypto";
@@ -11,7 +11,7 @@ import { countWords } from "./text.ts";
 /** Number of tokens of an image, document or audio part; with real providers it depends on its size. */
 const MEDIA_TOKENS = 85;
 
-export interface Ask {
+export interface GenerationRequest {
   readonly model: string;
   /** Text of the last user turn. */
   readonly question: string;

@@ -16,34 +16,39 @@ const DONE = "[DONE]";
  * Returns the changed frames. `usage`: usage of the answer as JSON, which a changed stream may contain although it was
  * not requested. `thinking`: whole thinking text.
  */
-export function oddFrames(frames: Iterable<string>, odd: Oddities, usage: string, thinking: string): readonly string[] {
+export function deformFrames(
+  frames: Iterable<string>,
+  oddities: Oddities,
+  usage: string,
+  thinking: string,
+): readonly string[] {
   let chunks: readonly JsonObject[] = Array.from(frames, (frame) => frame.slice(DATA.length).trim())
     .filter((text) => text !== DONE)
     .map((text) => objectOf(parseJson(text)) ?? {});
   for (const { kinds, change } of STREAM_CHANGES) {
-    if (kinds.some((kind) => odd.has(kind))) chunks = change(chunks, odd, objectOf(parseJson(usage)) ?? {});
+    if (kinds.some((kind) => oddities.has(kind))) chunks = change(chunks, oddities, objectOf(parseJson(usage)) ?? {});
   }
-  chunks = chunks.map((chunk) => mapChoices(chunk, (choice) => oddChoice(choice, "delta", odd)));
-  if (odd.has("reasoning-details")) chunks = withSignature(chunks, thinking);
+  chunks = chunks.map((chunk) => mapChoices(chunk, (choice) => deformChoice(choice, "delta", oddities)));
+  if (oddities.has("reasoning-details")) chunks = withSignature(chunks, thinking);
   const texts = chunks.map((chunk) => JSON.stringify(chunk));
-  if (!odd.has("no-done")) texts.push(DONE);
-  const lead = odd.has("comments") ? ": keep-alive\n\n" : "";
-  const data = odd.has("no-space") ? "data:" : DATA;
+  if (!oddities.has("no-done")) texts.push(DONE);
+  const lead = oddities.has("comments") ? ": keep-alive\n\n" : "";
+  const data = oddities.has("no-space") ? "data:" : DATA;
   const whole = texts.map((text) => `${lead}${data}${text}\n\n`);
-  return odd.has("crlf") ? whole.map((text) => text.replaceAll("\n", "\r\n")) : whole;
+  return oddities.has("crlf") ? whole.map((text) => text.replaceAll("\n", "\r\n")) : whole;
 }
 
 /** Returns the changed body of a whole answer. */
-export function oddBody(body: string, odd: Oddities): string {
+export function deformBody(body: string, oddities: Oddities): string {
   const answer = objectOf(parseJson(body)) ?? {};
-  const changed = mapChoices(answer, (choice) => oddChoice(choice, "message", odd));
-  if (!odd.has("no-usage")) return JSON.stringify(changed);
+  const changed = mapChoices(answer, (choice) => deformChoice(choice, "message", oddities));
+  if (!oddities.has("no-usage")) return JSON.stringify(changed);
   return JSON.stringify({ ...changed, usage: undefined });
 }
 
 interface StreamChange {
   readonly kinds: readonly Oddity[];
-  readonly change: (chunks: readonly JsonObject[], odd: Oddities, usage: JsonObject) => readonly JsonObject[];
+  readonly change: (chunks: readonly JsonObject[], oddities: Oddities, usage: JsonObject) => readonly JsonObject[];
 }
 
 /** Changes in the order in which they apply; those that move chunks come before those that count them. */
@@ -67,28 +72,29 @@ const STREAM_CHANGES: readonly StreamChange[] = [
  * Changes a finish reason and the calls, which deviate in the same way in both forms. `key`: member that contains the
  * message.
  */
-function oddChoice(choice: JsonObject, key: "delta" | "message", odd: Oddities): JsonObject {
+function deformChoice(choice: JsonObject, key: "delta" | "message", oddities: Oddities): JsonObject {
   let message = objectOf(choice[key]) ?? {};
   let finish = choice["finish_reason"] ?? null;
-  if (odd.has("finish-stop") && finish === "tool_calls") finish = "stop";
-  if (odd.has("no-finish") || (odd.has("finish-empty") && finish === null)) finish = "";
+  if (oddities.has("finish-stop") && finish === "tool_calls") finish = "stop";
+  if (oddities.has("no-finish") || (oddities.has("finish-empty") && finish === null)) finish = "";
   const calls = arrayOf(message["tool_calls"]);
   if (calls === undefined && stringOf(message["content"]) !== undefined) {
-    if (odd.has("tool-calls-empty")) message = { ...message, tool_calls: [] };
-    if (odd.has("tool-calls-null")) message = { ...message, tool_calls: null };
+    if (oddities.has("tool-calls-empty")) message = { ...message, tool_calls: [] };
+    if (oddities.has("tool-calls-null")) message = { ...message, tool_calls: null };
   }
-  if (calls !== undefined) message = { ...message, tool_calls: objectsOf(calls).map((call) => oddCall(call, odd)) };
+  if (calls !== undefined)
+    message = { ...message, tool_calls: objectsOf(calls).map((call) => deformCall(call, oddities)) };
   const { reasoning_content: thinking, ...rest } = message;
-  if (typeof thinking === "string" && odd.has("reasoning")) message = { ...rest, reasoning: thinking };
-  if (typeof thinking === "string" && odd.has("reasoning-details")) {
+  if (typeof thinking === "string" && oddities.has("reasoning")) message = { ...rest, reasoning: thinking };
+  if (typeof thinking === "string" && oddities.has("reasoning-details")) {
     const signature = key === "message" ? signatureOf(thinking) : undefined;
     message = { ...rest, reasoning_details: [{ type: "reasoning.text", text: thinking, signature, index: 0 }] };
   }
   return { ...choice, [key]: message, finish_reason: finish };
 }
 
-function oddCall({ index, id, ...call }: JsonObject, odd: Oddities): JsonObject {
-  return { ...(odd.has("no-index") ? {} : { index }), ...(odd.has("no-id") ? {} : { id }), ...call };
+function deformCall({ index, id, ...call }: JsonObject, oddities: Oddities): JsonObject {
+  return { ...(oddities.has("no-index") ? {} : { index }), ...(oddities.has("no-id") ? {} : { id }), ...call };
 }
 
 /** Adds a detail with the signature after the last one with text. */
@@ -104,12 +110,12 @@ function withSignature(chunks: readonly JsonObject[], thinking: string): readonl
   );
 }
 
-function placeUsage(chunks: readonly JsonObject[], odd: Oddities, usage: JsonObject): readonly JsonObject[] {
+function placeUsage(chunks: readonly JsonObject[], oddities: Oddities, usage: JsonObject): readonly JsonObject[] {
   const choiceChunks = chunks.filter((chunk) => objectsOf(chunk["choices"]).length > 0);
   const own = chunks.filter((chunk) => objectsOf(chunk["choices"]).length === 0);
   const [first = {}] = choiceChunks;
-  if (odd.has("no-usage")) return choiceChunks.map(({ usage: _, ...chunk }) => chunk);
-  if (odd.has("usage-every-chunk")) {
+  if (oddities.has("no-usage")) return choiceChunks.map(({ usage: _, ...chunk }) => chunk);
+  if (oddities.has("usage-every-chunk")) {
     const all = Number(usage["completion_tokens"]);
     const input = Number(usage["prompt_tokens"]);
     return choiceChunks.map((chunk, index) => {
@@ -117,11 +123,11 @@ function placeUsage(chunks: readonly JsonObject[], odd: Oddities, usage: JsonObj
       return { ...chunk, usage: { ...usage, completion_tokens: output, total_tokens: input + output } };
     });
   }
-  if (odd.has("usage-on-finish")) {
+  if (oddities.has("usage-on-finish")) {
     return choiceChunks.map(({ usage: _, ...chunk }) => (finishOf(chunk) === null ? chunk : { ...chunk, usage }));
   }
-  const usageChunks = own.length > 0 || odd.has("usage-unasked") ? [{ ...first, choices: [], usage }] : [];
-  if (!odd.has("no-choices-usage")) return [...choiceChunks, ...usageChunks];
+  const usageChunks = own.length > 0 || oddities.has("usage-unasked") ? [{ ...first, choices: [], usage }] : [];
+  if (!oddities.has("no-choices-usage")) return [...choiceChunks, ...usageChunks];
   return [...choiceChunks, ...usageChunks.map(({ choices: _, ...chunk }): JsonObject => chunk)];
 }
 

@@ -6,12 +6,12 @@
  * the key. `prompt_tokens` includes cached tokens, `completion_tokens` includes reasoning.
  */
 
-import { type Ask, countPrompt, type OfferedTool, type PromptCounter } from "./ask.ts";
-import { oddBody, oddFrames } from "./chat-oddities.ts";
+import { countPrompt, type GenerationRequest, type OfferedTool, type PromptCounter } from "./ask.ts";
+import { deformBody, deformFrames } from "./chat-oddities.ts";
 import { errorBody } from "./errors.ts";
 import { arrayOf, integerOf, type Json, type JsonObject, objectOf, objectsOf, stringOf } from "./json.ts";
 import { REFUSAL_TEXT, type Reply, replyTo, type ToolCall, tokensOf, type Usage } from "./reply.ts";
-import { mannerOf } from "./response-variants.ts";
+import { variantOf } from "./response-variants.ts";
 import { type Answer, type Call, idOf, json } from "./route.ts";
 import { checkChat } from "./rules/index.ts";
 import { piecesOf, wordsOf } from "./text.ts";
@@ -33,22 +33,22 @@ const FINISH = {
 
 export function answerChat(call: Call): Answer {
   const { body, model } = call;
-  checkChat(body, mannerOf(model));
+  checkChat(body, variantOf(model));
   const reply = replyTo(readChat(model, body), call.fault, call.memory);
-  const { oddities, isWhole } = reply.manner;
+  const { oddities, isWhole } = reply.variant;
   const choices = integerOf(body["n"]) ?? 1;
   const tokens = { ...tokensOf(reply.usage), output: reply.usage.output * choices };
   if (body["stream"] !== true || isWhole) {
     const whole = wholeChat(call, reply, choices);
-    return json(oddities.size === 0 ? whole : oddBody(whole, oddities), tokens);
+    return json(oddities.size === 0 ? whole : deformBody(whole, oddities), tokens);
   }
   const usual = chatFrames(call, reply, choices);
   const frames =
-    oddities.size === 0 ? usual : oddFrames(usual, oddities, compatUsage(reply.usage, choices), reply.thinking);
+    oddities.size === 0 ? usual : deformFrames(usual, oddities, compatUsage(reply.usage, choices), reply.thinking);
   return { kind: "events", frames, failure: () => compatFailureFrame(call.requestId), tokens };
 }
 
-function readChat(model: string, body: JsonObject): Ask {
+function readChat(model: string, body: JsonObject): GenerationRequest {
   const prompt = countPrompt();
   let question = "";
   let toolAnswer: string | undefined;
@@ -171,8 +171,8 @@ function wholeCalls(call: Call, calls: readonly ToolCall[], choice: number): str
 }
 
 /** Returns the thinking that is shown. Encrypted thinking is counted but not shown. */
-function shownThinking({ thinking, manner }: Reply): string {
-  return manner.isRedacted ? "" : thinking;
+function shownThinking({ thinking, variant }: Reply): string {
+  return variant.isRedacted ? "" : thinking;
 }
 
 function callId(serial: number, choice: number, at: number): string {

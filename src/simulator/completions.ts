@@ -3,7 +3,7 @@
  * streamed.
  */
 
-import { type Ask, countPrompt } from "./ask.ts";
+import { countPrompt, type GenerationRequest } from "./ask.ts";
 import { compatFailureFrame, compatUsage, stopsOf } from "./chat.ts";
 import { Refused } from "./errors.ts";
 import { arrayOf, integerOf, type Json, objectOf, stringOf } from "./json.ts";
@@ -34,7 +34,7 @@ export function answerCompletion(call: Call): Answer {
   const perPrompt = integerOf(body["n"]) ?? 1;
   const prompts = promptsOf(body["prompt"]);
   const replies = prompts.flatMap((prompt) => {
-    const reply = replyTo(askOf(call, prompt), call.fault, call.memory);
+    const reply = replyTo(generationOf(call, prompt), call.fault, call.memory);
     return Array.from({ length: perPrompt }, () => reply);
   });
   const usage: Usage = {
@@ -87,7 +87,7 @@ function promptsOf(prompt: Json | undefined): readonly string[] {
   return list.map((each) => stringOf(each) ?? (arrayOf(each) ?? []).join(" "));
 }
 
-function askOf({ model, body, fault }: Call, question: string): Ask {
+function generationOf({ model, body, fault }: Call, question: string): GenerationRequest {
   const isLengthAsked = fault.kind === "long" || fault.kind === "big";
   const prompt = countPrompt();
   prompt.text(question);

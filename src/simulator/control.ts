@@ -4,21 +4,21 @@ import { type Agents, createAgents } from "./agents/serve.ts";
 import { readTally, resetTally, type Tally } from "./counts.ts";
 import { Refused } from "./errors.ts";
 import { type Exchange, writeWhole } from "./exchange.ts";
-import type { Held } from "./held/types.ts";
+import type { HeldObjects } from "./held/types.ts";
 import { helpText } from "./help.ts";
 import { parseJson } from "./json.ts";
-import type { Last } from "./last.ts";
+import type { RecentRequests } from "./last.ts";
 import { changeTools } from "./mcp/state.ts";
 import type { Memory } from "./memory.ts";
-import type { Book } from "./reports/book.ts";
+import type { UsageLedger } from "./reports/book.ts";
 import { batchesOf, createKnobs, type Knobs, knobsBody, setKnobs } from "./reports/knobs.ts";
 
 export interface Controlled {
   readonly tally: Tally;
   readonly memory: Memory;
-  readonly held: Held;
-  readonly last: Last;
-  readonly book: Book;
+  readonly held: HeldObjects;
+  readonly recentRequests: RecentRequests;
+  readonly ledger: UsageLedger;
   readonly url: string;
   agents: Agents;
   knobs: Knobs;
@@ -33,12 +33,12 @@ const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
   ["GET /sim/counts", ({ tally }) => JSON.stringify(readTally(tally))],
   [
     "GET /sim/last",
-    ({ last }, url) => {
+    ({ recentRequests }, url) => {
       const asked = /[?&]n=(\d{1,3})(?:&|$)/.exec(url)?.[1];
-      return last.read(asked === undefined ? undefined : Number(asked));
+      return recentRequests.read(asked === undefined ? undefined : Number(asked));
     },
   ],
-  ["GET /sim/reports", ({ book }) => JSON.stringify({ lines: book.lines() })],
+  ["GET /sim/reports", ({ ledger }) => JSON.stringify({ lines: ledger.lines() })],
   [
     "POST /sim/reports",
     (controlled, _, bytes) => {
@@ -52,8 +52,8 @@ const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
       resetTally(controlled.tally);
       controlled.memory.forget();
       controlled.held.forget();
-      controlled.last.forget();
-      controlled.book.forget();
+      controlled.recentRequests.forget();
+      controlled.ledger.forget();
       controlled.agents = createAgents();
       controlled.knobs = createKnobs(controlled.knobs.adminKey);
       return "{}";
@@ -77,13 +77,13 @@ export function answerControl(controlled: Controlled, exchange: Exchange, path: 
   writeWhole(exchange, { status: 200, contentType }, route(controlled, url, bytes));
 }
 
-function turnKnobs({ book, knobs }: Controlled, bytes: Buffer): void {
+function turnKnobs({ ledger, knobs }: Controlled, bytes: Buffer): void {
   const asked = knobsBody(jsonIn(bytes));
   const batches = batchesOf(asked);
   setKnobs(knobs, asked, Date.now());
   for (const { dialect, at, counter, tokens } of batches) {
     const counters = { input: 0, cached: 0, written: 0, output: 0, [counter]: tokens };
-    book.add({ at, dialect, kind: "completions", model: "sim-batch", keyId: "key_batch", isBatch: true, counters });
+    ledger.add({ at, dialect, kind: "completions", model: "sim-batch", keyId: "key_batch", isBatch: true, counters });
   }
 }
 

@@ -11,7 +11,7 @@ import type { Json } from "./json.ts";
 export type Dialect = "compat" | "messages";
 
 /** Protocol of an answer's headers and errors. */
-export type Voice = Dialect | "rpc";
+export type AnswerProtocol = Dialect | "rpc";
 
 /** Error that routes throw, answered in one place. The message is shown to the client and quotes no prompt. */
 export class Refused extends Error {
@@ -79,7 +79,7 @@ interface ErrorFacts {
   readonly rpcId?: Json;
 }
 
-export function errorBody(dialect: Voice, facts: ErrorFacts): string {
+export function errorBody(dialect: AnswerProtocol, facts: ErrorFacts): string {
   const { status, message, param, code, requestId, rpcId = null } = facts;
   if (dialect === "rpc") {
     const error = { code: status < 500 ? -32_600 : -32_603, message };

@@ -2,7 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Tally } from "./counts.ts";
-import { errorBody, type Voice } from "./errors.ts";
+import { type AnswerProtocol, errorBody } from "./errors.ts";
 import type { Json } from "./json.ts";
 import type { Tokens } from "./route.ts";
 
@@ -12,7 +12,7 @@ export interface Exchange {
   readonly tally: Tally;
   readonly serial: number;
   readonly requestId: string;
-  dialect: Voice;
+  dialect: AnswerProtocol;
   /** Id of the JSON-RPC request; null if there is none. */
   rpcId: Json;
   /** Model, or the call to an agent, for the log; empty if there is none. */

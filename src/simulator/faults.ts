@@ -7,7 +7,7 @@
 
 import { parseDuration } from "../base/index.ts";
 import { matcherOf, type NameRow, partsOf } from "./names.ts";
-import { matchManner } from "./response-variants.ts";
+import { matchVariant } from "./response-variants.ts";
 
 /** Faults without a parameter; the model name is `sim-` and the kind. */
 type PlainKind =
@@ -76,33 +76,33 @@ export const FAULTS: readonly FaultRow[] = [
   {
     name: "sim-429",
     example: "sim-429",
-    does: "answers 429 with `retry-after: 1`",
+    effect: "answers 429 with `retry-after: 1`",
     make: () => ({ kind: "status", status: 429, retryAfterSeconds: 1 }),
   },
   {
     name: "sim-429-after-<n>s",
     example: "sim-429-after-30s",
-    does: "answers 429 with `retry-after: <n>`",
+    effect: "answers 429 with `retry-after: <n>`",
     make: (text) => number(text, 86_400, (n) => ({ kind: "status", status: 429, retryAfterSeconds: n })),
   },
   ...STATUSES.map(
     ([status, meaning]): FaultRow => ({
       name: `sim-${status}`,
       example: `sim-${status}`,
-      does: `answers ${status}: ${meaning}`,
+      effect: `answers ${status}: ${meaning}`,
       make: () => ({ kind: "status", status, retryAfterSeconds: undefined }),
     }),
   ),
   {
     name: "sim-slow-stream-<duration>",
     example: "sim-slow-stream-200ms",
-    does: "waits before every chunk except the first",
+    effect: "waits before every chunk except the first",
     make: (text) => duration(text, (ms) => ({ kind: "slow-stream", ms })),
   },
   {
     name: "sim-slow-<duration>",
     example: "sim-slow-2s",
-    does: "waits before the first byte",
+    effect: "waits before the first byte",
     make: (text) => duration(text, (ms) => ({ kind: "slow", ms })),
   },
   plain("drop-before-headers", "closes the connection instead of answering"),
@@ -121,26 +121,26 @@ export const FAULTS: readonly FaultRow[] = [
   {
     name: "sim-long-<n>",
     example: "sim-long-500",
-    does: "answers with a text of <n> words, each a chunk when streaming",
+    effect: "answers with a text of <n> words, each a chunk when streaming",
     make: (text) => number(text, MAX_WORDS, (words) => ({ kind: "long", words })),
   },
   {
     name: "sim-big-<n>k",
     example: "sim-big-256k",
-    does: "answers with a text of <n> KiB, in chunks of one KiB when streaming",
+    effect: "answers with a text of <n> KiB, in chunks of one KiB when streaming",
     make: (text) => number(text, MAX_KIB, (kib) => ({ kind: "big", kib })),
   },
   {
     name: "sim-flaky-<n>",
     example: "sim-flaky-2",
-    does: "answers 503 <n> times per user (or credential), then normally",
+    effect: "answers 503 <n> times per user (or credential), then normally",
     make: (text) => number(text, 1_000, (failures) => ({ kind: "flaky", failures })),
   },
   plain("gzip", "compresses the answer with gzip when the client accepts it"),
   {
     name: "sim-close-<code>",
     example: "sim-close-1011",
-    does: "closes a WebSocket with the code after the first event; HTTP requests get a normal answer",
+    effect: "closes a WebSocket with the code after the first event; HTTP requests get a normal answer",
     make: (text) => number(text, 4_999, (code) => (isCloseCode(code) ? { kind: "close", code } : undefined)),
   },
 ];
@@ -155,7 +155,7 @@ export function parseFault(model: string): Fault {
   let fault = NONE;
   const parts = partsOf(model);
   for (const part of parts) {
-    const found = match(part) ?? matchManner(part);
+    const found = match(part) ?? matchVariant(part);
     if (found?.kind === "unreadable") return found;
     if (found === undefined && parts.length > 1) return { kind: "unreadable", name: "sim-<row>+<row>" };
     if (fault === NONE && found !== undefined && "kind" in found.made) fault = found.made;
@@ -168,8 +168,8 @@ export function matchFault(part: string): ReturnType<typeof match> {
   return match(part);
 }
 
-function plain(kind: PlainKind, does: string): FaultRow {
-  return { name: `sim-${kind}`, example: `sim-${kind}`, does, make: () => ({ kind }) };
+function plain(kind: PlainKind, effect: string): FaultRow {
+  return { name: `sim-${kind}`, example: `sim-${kind}`, effect, make: () => ({ kind }) };
 }
 
 /** Returns whether an endpoint may send the close code (RFC 6455 section 7.4 and its registry). */

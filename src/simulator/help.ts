@@ -2,10 +2,10 @@
 
 import { QUIRKS } from "./agents/quirks.ts";
 import { FAULTS } from "./faults.ts";
-import { MAX_LAST } from "./last.ts";
+import { MAX_RECENT } from "./last.ts";
 import { TOOLS } from "./mcp/tools.ts";
 import { KNOBS } from "./reports/knobs.ts";
-import { MANNERS } from "./response-variants.ts";
+import { RESPONSE_VARIANTS } from "./response-variants.ts";
 
 export function helpText(url: string): string {
   return `The simulated provider: both dialects, with answers that follow from the question alone.
@@ -30,7 +30,7 @@ ${tableOf(FAULTS)}
 
 These ask for a manner of answering, or of refusing; a plus joins them (sim-calls-2+text-first):
 
-${tableOf(MANNERS)}
+${tableOf(RESPONSE_VARIANTS)}
 
 Servers and agents are asked for faults by a name in their path, /mcp/sim-503 or /a2a/sim-slow-2s; where the path asks
 for none, the name of a tool that is called does (sim-never), and the first word of a message. All but sim-close of the
@@ -52,7 +52,7 @@ is the answer of its request; others do not apply. What is uploaded is kept in m
 A request that a real provider would refuse is refused as it would be, whatever the model.
 
 GET /sim/counts says what was received and how it ended; GET /sim/last tells the newest request and
-GET /sim/last?n=5 the last five (${MAX_LAST} at most): body, names of headers, and what was understood. POST /sim/reset forgets all of it;
+GET /sim/last?n=5 the last five (${MAX_RECENT} at most): body, names of headers, and what was understood. POST /sim/reset forgets all of it;
 POST /sim/change changes the list of tools.
 
 The usage reports tell what was really answered. GET /sim/reports lists it; POST /sim/reports turns their knobs:
@@ -64,7 +64,7 @@ ${tableOf(KNOBS)}
 const SERVER_QUIRKS = QUIRKS.filter(({ of }) => of !== "a2a");
 const AGENT_QUIRKS = QUIRKS.filter(({ of }) => of === "a2a");
 
-function tableOf(rows: readonly { readonly name: string; readonly does: string }[]): string {
+function tableOf(rows: readonly { readonly name: string; readonly effect: string }[]): string {
   const width = Math.max(...rows.map(({ name }) => name.length));
-  return rows.map(({ name, does }) => `  ${name.padEnd(width)}  ${does}`).join("\n");
+  return rows.map(({ name, effect }) => `  ${name.padEnd(width)}  ${effect}`).join("\n");
 }

@@ -15,6 +15,6 @@ export type { Counts } from "./counts.ts";
 export { FAULTS, type FaultRow } from "./faults.ts";
 export { helpText } from "./help.ts";
 export { HEALTHY_MODELS } from "./models.ts";
-export { MANNERS, type MannerRow } from "./response-variants.ts";
+export { RESPONSE_VARIANTS, type VariantRow } from "./response-variants.ts";
 export { type Simulator, type SimulatorOptions, startSimulator } from "./server.ts";
 export type { SignatureRules, SigningKey } from "./signed.ts";

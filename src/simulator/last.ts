@@ -6,11 +6,11 @@
  * Bodies above a limit are left out, so that the stored data is bounded too.
  */
 
-import type { Voice } from "./errors.ts";
+import type { AnswerProtocol } from "./errors.ts";
 import { EMPTY_OBJECT, type JsonObject, objectOf } from "./json.ts";
 import { understoodOfCall, understoodOfChat, understoodOfMessages } from "./understood.ts";
 
-export const MAX_LAST = 20;
+export const MAX_RECENT = 20;
 
 /** Maximum number of characters of a body that is kept. */
 const MAX_TEXT = 512 * 1024;
@@ -21,7 +21,7 @@ interface Received {
   /** URL with its query. */
   readonly url: string;
   readonly route: string;
-  readonly dialect: Voice;
+  readonly dialect: AnswerProtocol;
   /** Model; for a request to an agent, the name in its path. */
   readonly model: string;
   /** Headers as names and values, alternating, as received. */
@@ -35,7 +35,7 @@ interface Received {
 }
 
 /** Last requests, the newest last. */
-export interface Last {
+export interface RecentRequests {
   add(received: Received): void;
   /**
    * Returns JSON text: a list of the last `count` requests, or only the newest one without `count`; `null` if there is
@@ -63,17 +63,17 @@ const REPORTED: ReadonlySet<string> = new Set([
 /** Prefix of headers that copy arguments, whose values the reported body contains too. */
 const MIRROR = "mcp-param-";
 
-export function createLast(): Last {
+export function createRecentRequests(): RecentRequests {
   let kept: Received[] = [];
   return {
     add(received) {
       kept.push(isKept(received.text) ? received : { ...received, text: undefined, body: EMPTY_OBJECT });
-      if (kept.length > 2 * MAX_LAST) kept = kept.slice(-MAX_LAST);
+      if (kept.length > 2 * MAX_RECENT) kept = kept.slice(-MAX_RECENT);
     },
     read(count) {
       const newest = kept.at(-1);
       if (count === undefined) return JSON.stringify(newest === undefined ? null : summaryOf(newest));
-      const from = Math.max(0, kept.length - Math.min(count, MAX_LAST));
+      const from = Math.max(0, kept.length - Math.min(count, MAX_RECENT));
       return JSON.stringify(kept.slice(from).map(summaryOf));
     },
     forget() {

@@ -24,7 +24,7 @@ interface HeldThread {
 
 export interface Memory {
   /** Returns true for the first `failures` calls with one key. */
-  mustFail(key: string, failures: number): boolean;
+  countFailure(key: string, failures: number): boolean;
   /** Returns whether the prefix was seen before, and remembers it. */
   isCached(model: string, digest: string): boolean;
   /** Returns a thread by the id of its last answer. */
@@ -38,7 +38,7 @@ export function createMemory(): Memory {
   const prefixes = new Map<string, true>();
   const threads = new Map<string, HeldThread>();
   return {
-    mustFail(key, failures) {
+    countFailure(key, failures) {
       const sofar = failed.get(key) ?? 0;
       if (sofar >= failures) return false;
       put(failed, key, sofar + 1);

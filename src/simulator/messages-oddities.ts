@@ -9,17 +9,17 @@ const PING: JsonObject = { type: "ping" };
 
 const UNKNOWN: JsonObject = { type: "simulated_event", note: "a type that no client knows yet" };
 
-export function oddEvents(frames: Iterable<string>, odd: Oddities): readonly string[] {
+export function deformEvents(frames: Iterable<string>, oddities: Oddities): readonly string[] {
   let events = Array.from(frames, (frame) => objectOf(parseJson(frame.slice(frame.indexOf("data: ") + 6))) ?? {});
-  if (odd.has("input-at-start")) events = inputsAtStart(events);
-  if (odd.has("no-fragments")) events = events.filter((event) => partialOf(event) !== "");
-  if (odd.has("usage-late")) events = events.map(withoutCounts);
-  if (odd.has("usage-short")) events = events.map(withOutputAlone);
-  if (odd.has("unknown-events")) events = events.flatMap(unknownAfter);
-  if (odd.has("pings"))
+  if (oddities.has("input-at-start")) events = inputsAtStart(events);
+  if (oddities.has("no-fragments")) events = events.filter((event) => partialOf(event) !== "");
+  if (oddities.has("usage-late")) events = events.map(withoutCounts);
+  if (oddities.has("usage-short")) events = events.map(withOutputAlone);
+  if (oddities.has("unknown-events")) events = events.flatMap(unknownAfter);
+  if (oddities.has("pings"))
     events = events.flatMap((event) => (event["type"] === "message_stop" ? [event] : [event, PING]));
   const texts = events.map((event) => `event: ${stringOf(event["type"])}\ndata: ${JSON.stringify(event)}\n\n`);
-  return odd.has("crlf") ? texts.map((text) => text.replaceAll("\n", "\r\n")) : texts;
+  return oddities.has("crlf") ? texts.map((text) => text.replaceAll("\n", "\r\n")) : texts;
 }
 
 /** Returns the fragment of a call's input, or `undefined` if the event has none. */

@@ -6,12 +6,12 @@
  * event has an `event:` line, since SDKs drop data without one.
  */
 
-import { type Ask, countPrompt, type OfferedTool, type PromptCounter } from "./ask.ts";
+import { countPrompt, type GenerationRequest, type OfferedTool, type PromptCounter } from "./ask.ts";
 import { errorBody } from "./errors.ts";
 import { arrayOf, integerOf, type Json, type JsonObject, objectOf, objectsOf, parseJson, stringOf } from "./json.ts";
-import { oddEvents } from "./messages-oddities.ts";
+import { deformEvents } from "./messages-oddities.ts";
 import { REFUSAL_TEXT, type Reply, replyTo, tokensOf } from "./reply.ts";
-import { mannerOf } from "./response-variants.ts";
+import { variantOf } from "./response-variants.ts";
 import { type Answer, type Call, idOf, json } from "./route.ts";
 import { checkCounted, checkMessages } from "./rules/index.ts";
 import { omittedSignatureOf, redactedOf, signatureOf } from "./signature.ts";
@@ -36,16 +36,16 @@ const STOP = {
 export function answerMessages(asked: Call): Answer {
   const call = continued(asked);
   const { body, model } = call;
-  checkMessages(body, call.headers, mannerOf(model));
+  checkMessages(body, call.headers, variantOf(model));
   const reply = replyTo(readMessages(model, body), call.fault, call.memory);
   const thread = objectOf(asked.body["thread"]);
   if (thread !== undefined) hold(call, wholeMessage(call, reply, true));
-  const { oddities, isWhole } = reply.manner;
+  const { oddities, isWhole } = reply.variant;
   const showsThinking = objectOf(body["thinking"])?.["display"] !== "omitted";
   const tokens = tokensOf(reply.usage);
   if (body["stream"] !== true || isWhole) return json(wholeMessage(call, reply, showsThinking), tokens);
   const usual = messageFrames(call, reply, showsThinking);
-  const frames = oddities.size === 0 ? usual : oddEvents(usual, oddities);
+  const frames = oddities.size === 0 ? usual : deformEvents(usual, oddities);
   return { kind: "events", frames, failure: () => messagesFailureFrame(call.requestId), tokens };
 }
 
@@ -55,7 +55,7 @@ export function countMessageTokens(call: Call): Answer {
   return json(`{"input_tokens":${prompt.tokens}}`);
 }
 
-function readMessages(model: string, body: JsonObject): Ask {
+function readMessages(model: string, body: JsonObject): GenerationRequest {
   const prompt = countPrompt();
   const tools = objectsOf(body["tools"]);
   if (tools.some((tool) => tool["cache_control"])) {
@@ -153,16 +153,16 @@ function isJson(input: string): boolean {
   }
 }
 
-function thinkingBlock({ thinking, manner }: Reply, showsThinking: boolean): string {
-  if (manner.isRedacted) return `{"type":"redacted_thinking","data":"${redactedOf(thinking)}"}`;
+function thinkingBlock({ thinking, variant }: Reply, showsThinking: boolean): string {
+  if (variant.isRedacted) return `{"type":"redacted_thinking","data":"${redactedOf(thinking)}"}`;
   const signature = showsThinking ? signatureOf(thinking) : omittedSignatureOf(thinking);
   return `{"type":"thinking","thinking":${JSON.stringify(showsThinking ? thinking : "")},"signature":"${signature}"}`;
 }
 
 /** Returns the text in the number of blocks of the variant, each with whole words and none empty. */
-function textsOf({ text, manner }: Reply): readonly string[] {
-  if (manner.texts === 1) return text === "" ? [] : [text];
-  const size = Math.ceil(countWords(text) / manner.texts);
+function textsOf({ text, variant }: Reply): readonly string[] {
+  if (variant.texts === 1) return text === "" ? [] : [text];
+  const size = Math.ceil(countWords(text) / variant.texts);
   const texts: string[] = [];
   for (let rest = text; rest !== ""; ) {
     const next = takeWords(rest, size);
@@ -178,7 +178,7 @@ function* messageFrames(call: Call, reply: Reply, showsThinking: boolean): Gener
   yield frame("message_start", `"message":${message(call, reply, "", unstopped, usage.output === 0 ? 0 : 1)}`);
   let index = 0;
   if (thinking !== "") {
-    if (reply.manner.isRedacted) yield start(index, thinkingBlock(reply, showsThinking));
+    if (reply.variant.isRedacted) yield start(index, thinkingBlock(reply, showsThinking));
     else {
       yield start(index, `{"type":"thinking","thinking":"","signature":""}`);
       if (showsThinking) {

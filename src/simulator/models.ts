@@ -5,7 +5,7 @@
  */
 
 import { FAULTS } from "./faults.ts";
-import { MANNERS } from "./response-variants.ts";
+import { RESPONSE_VARIANTS } from "./response-variants.ts";
 import { type Answer, type Call, json } from "./route.ts";
 
 export const HEALTHY_MODELS: readonly string[] = ["sim-small", "sim-large", "sim-embed"];
@@ -14,7 +14,10 @@ export const HEALTHY_MODELS: readonly string[] = ["sim-small", "sim-large", "sim
 const CREATED_SECONDS = 1_767_225_600;
 const CREATED = "2026-01-01T00:00:00Z";
 
-const MODELS: readonly string[] = [...HEALTHY_MODELS, ...[...FAULTS, ...MANNERS].map(({ example }) => example)];
+const MODELS: readonly string[] = [
+  ...HEALTHY_MODELS,
+  ...[...FAULTS, ...RESPONSE_VARIANTS].map(({ example }) => example),
+];
 
 const COMPAT_LIST = JSON.stringify({ object: "list", data: MODELS.map(compatModel) });
 

@@ -10,7 +10,7 @@ export interface NameRow<Made> {
   readonly name: string;
   readonly example: string;
   /** Effect on the provider in one line, without a full stop. */
-  readonly does: string;
+  readonly effect: string;
   /** Returns the result for a parameter, or `undefined` if the parameter is invalid. */
   readonly make: (parameter: string) => Made | undefined;
 }

@@ -4,7 +4,7 @@
  * Source: the compat dialect's realtime documentation. The session uses text; audio is counted but not transcribed.
  */
 
-import { type Ask, countPrompt } from "./ask.ts";
+import { countPrompt, type GenerationRequest } from "./ask.ts";
 import { errorTypes } from "./errors.ts";
 import type { Fault } from "./faults.ts";
 import { type JsonObject, objectOf, objectsOf, stringOf } from "./json.ts";
@@ -99,7 +99,7 @@ export function respond(session: RealtimeSession, event: JsonObject, fault: Faul
   for (const text of session.texts) prompt.text(text);
   const inline = objectsOf(asked["input"]).map(textOf);
   for (const text of inline) prompt.text(text);
-  const ask: Ask = {
+  const generation: GenerationRequest = {
     model: session.model,
     question: inline.at(-1) ?? session.question,
     toolAnswer: undefined,
@@ -112,7 +112,7 @@ export function respond(session: RealtimeSession, event: JsonObject, fault: Faul
     maxTokens: undefined,
     stops: [],
   };
-  const reply = replyTo(ask, fault, memory);
+  const reply = replyTo(generation, fault, memory);
   session.responses += 1;
   session.items += 1;
   const { input, output } = reply.usage;

@@ -1,15 +1,15 @@
 /**
- * Creates the reply to an `Ask`: thinking, text, and calls of the offered tools, with their counts. It is a pure
+ * Creates the reply to a `GenerationRequest`: thinking, text, and calls of the offered tools, with their counts. It is a pure
  * function except for the prefix cache, which tells whether a marked prefix was seen before.
  *
  * A tool is called if one is offered and the last turn is the user's. Text follows its result, or the number of rounds
  * of the variant, so that the loop of any agent ends. A token limit cuts off thinking, text and calls, in this order.
  */
 
-import type { Ask } from "./ask.ts";
+import type { GenerationRequest } from "./ask.ts";
 import type { Fault } from "./faults.ts";
 import type { Memory } from "./memory.ts";
-import { type Manner, mannerOf } from "./response-variants.ts";
+import { type ResponseVariant, variantOf } from "./response-variants.ts";
 import type { Tokens } from "./route.ts";
 import { exampleOf } from "./schema-example.ts";
 import { answerText, countJsonTokens, countWords, takeJson, takeWords, textUnderFault, thinkingText } from "./text.ts";
@@ -30,7 +30,7 @@ export interface Reply {
   /** Stop sequence that was reached; null if none was. */
   readonly stopSequence: string | null;
   readonly usage: Usage;
-  readonly manner: Manner;
+  readonly variant: ResponseVariant;
 }
 
 export interface Usage {
@@ -52,20 +52,20 @@ export const REFUSAL_TEXT = "The simulated provider was asked by the model name 
 
 const TEXT_BEFORE_CALLS = "The simulated provider calls a tool now.";
 
-export function replyTo(ask: Ask, fault: Fault, memory: Memory): Reply {
-  const manner = mannerOf(ask.model);
-  const { tokens: input, marked } = ask.prompt;
-  const isCached = marked !== undefined && memory.isCached(ask.model, marked.digest);
+export function replyTo(generation: GenerationRequest, fault: Fault, memory: Memory): Reply {
+  const variant = variantOf(generation.model);
+  const { tokens: input, marked } = generation.prompt;
+  const isCached = marked !== undefined && memory.isCached(generation.model, marked.digest);
   const cacheRead = isCached ? marked.tokens : 0;
   const cacheWrite = marked !== undefined && !isCached ? marked.tokens : 0;
-  const limit = ask.maxTokens ?? Number.POSITIVE_INFINITY;
-  const wholeThinking = ask.isThinking && fault.kind !== "no-text" ? thinkingText(ask.question) : "";
+  const limit = generation.maxTokens ?? Number.POSITIVE_INFINITY;
+  const wholeThinking = generation.isThinking && fault.kind !== "no-text" ? thinkingText(generation.question) : "";
   const thinking = takeWords(wholeThinking, limit);
   const thought = countWords(thinking);
-  const { text, calls, tokens, finish, stopSequence } = outputWithin(limit - thought, ask, fault, manner);
+  const { text, calls, tokens, finish, stopSequence } = outputWithin(limit - thought, generation, fault, variant);
   const isCut = thinking.length < wholeThinking.length;
   const usage = { input, cacheRead, cacheWrite, output: thought + tokens, thinking: thought };
-  return { thinking, text, calls, finish: isCut ? "length" : finish, stopSequence, usage, manner };
+  return { thinking, text, calls, finish: isCut ? "length" : finish, stopSequence, usage, variant };
 }
 
 interface Output {
@@ -78,32 +78,32 @@ interface Output {
 }
 
 /** Returns the output within a limit. `room`: maximum number of output tokens; infinite without a limit. */
-function outputWithin(room: number, ask: Ask, fault: Fault, manner: Manner): Output {
+function outputWithin(room: number, generation: GenerationRequest, fault: Fault, variant: ResponseVariant): Output {
   if (room <= 0) return { text: "", calls: [], tokens: 0, finish: "length", stopSequence: null };
-  const isCallsTurn = ask.toolAnswer === undefined || ask.toolRounds < manner.rounds;
-  if (ask.tools.length > 0 && isCallsTurn && fault.kind !== "no-text" && manner.calls > 0) {
-    return callWithin(room, ask, manner);
+  const isCallsTurn = generation.toolAnswer === undefined || generation.toolRounds < variant.rounds;
+  if (generation.tools.length > 0 && isCallsTurn && fault.kind !== "no-text" && variant.calls > 0) {
+    return callWithin(room, generation, variant);
   }
-  if (manner.ending === "refusal") return { text: "", calls: [], tokens: 0, finish: "refusal", stopSequence: null };
-  const whole = textUnderFault(fault, () => usualText(ask, manner));
-  const { text, stopSequence } = cutAtStop(whole, ask.stops);
+  if (variant.ending === "refusal") return { text: "", calls: [], tokens: 0, finish: "refusal", stopSequence: null };
+  const whole = textUnderFault(fault, () => usualText(generation, variant));
+  const { text, stopSequence } = cutAtStop(whole, generation.stops);
   const words = countWords(text);
   if (words > room) {
     return { text: takeWords(text, room), calls: [], tokens: room, finish: "length", stopSequence: null };
   }
-  if (manner.ending === "filtered") {
+  if (variant.ending === "filtered") {
     const tokens = Math.ceil(words / 2);
     return { text: takeWords(text, tokens), calls: [], tokens, finish: "filtered", stopSequence: null };
   }
-  const finish = stopSequence !== null ? "stop" : manner.ending === "usual" ? "end" : manner.ending;
+  const finish = stopSequence !== null ? "stop" : variant.ending === "usual" ? "end" : variant.ending;
   return { text, calls: [], tokens: words, finish, stopSequence };
 }
 
-function callWithin(room: number, { tools, allowsParallel }: Ask, manner: Manner): Output {
-  const text = manner.isTextFirst ? takeWords(TEXT_BEFORE_CALLS, room) : "";
+function callWithin(room: number, { tools, allowsParallel }: GenerationRequest, variant: ResponseVariant): Output {
+  const text = variant.isTextFirst ? takeWords(TEXT_BEFORE_CALLS, room) : "";
   let tokens = countWords(text);
   const calls: ToolCall[] = [];
-  const count = allowsParallel ? manner.calls : 1;
+  const count = allowsParallel ? variant.calls : 1;
   for (let index = 0; index < count && tokens < room; index += 1) {
     const tool = tools[index % tools.length];
     if (tool === undefined) break;
@@ -117,10 +117,10 @@ function callWithin(room: number, { tools, allowsParallel }: Ask, manner: Manner
   return { text, calls, tokens, finish, stopSequence: null };
 }
 
-function usualText(ask: Ask, manner: Manner): string {
-  if (manner.isEcho) return JSON.stringify(ask.understood?.() ?? {});
-  if (ask.answerSchema !== undefined) return JSON.stringify(exampleOf(ask.answerSchema));
-  return answerText(ask.model, ask.question, ask.toolAnswer);
+function usualText(generation: GenerationRequest, variant: ResponseVariant): string {
+  if (variant.isEcho) return JSON.stringify(generation.understood?.() ?? {});
+  if (generation.answerSchema !== undefined) return JSON.stringify(exampleOf(generation.answerSchema));
+  return answerText(generation.model, generation.question, generation.toolAnswer);
 }
 
 function cutAtStop(text: string, stops: readonly string[]): { text: string; stopSequence: string | null } {

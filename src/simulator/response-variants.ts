@@ -10,7 +10,7 @@
 import { matcherOf, type NameRow, partsOf } from "./names.ts";
 import { ODDITIES, type Oddity } from "./oddities.ts";
 
-export interface Manner {
+export interface ResponseVariant {
   /** Number of calls in one turn with calls; 0 for none. */
   readonly calls: number;
   /** Number of rounds of calls and results before the text. */
@@ -40,9 +40,9 @@ export interface Manner {
   readonly oddities: ReadonlySet<Oddity>;
 }
 
-export type MannerRow = NameRow<Partial<Manner>>;
+export type VariantRow = NameRow<Partial<ResponseVariant>>;
 
-const USUAL: Manner = {
+const USUAL: ResponseVariant = {
   calls: 1,
   rounds: 1,
   isTextFirst: false,
@@ -63,24 +63,24 @@ const USUAL: Manner = {
 
 const MAX_CALLS = 64;
 
-export const MANNERS: readonly MannerRow[] = [
+export const RESPONSE_VARIANTS: readonly VariantRow[] = [
   {
     name: "sim-calls-<n>",
     example: "sim-calls-3",
-    does: "calls the offered tools in turn, <n> calls at once; one where parallel calls are forbidden, none for 0",
+    effect: "calls the offered tools in turn, <n> calls at once; one where parallel calls are forbidden, none for 0",
     make: (text) => count(text, 0, MAX_CALLS, (calls) => ({ calls })),
   },
   {
     name: "sim-rounds-<n>",
     example: "sim-rounds-3",
-    does: "calls tools <n> times, after each result, before it answers",
+    effect: "calls tools <n> times, after each result, before it answers",
     make: (text) => count(text, 1, MAX_CALLS, (rounds) => ({ rounds })),
   },
   row("text-first", "says a text before it calls a tool", { isTextFirst: true }),
   {
     name: "sim-texts-<n>",
     example: "sim-texts-3",
-    does: "cuts the text of a messages answer into <n> blocks",
+    effect: "cuts the text of a messages answer into <n> blocks",
     make: (text) => count(text, 1, MAX_CALLS, (texts) => ({ texts })),
   },
   row("refuse", "refuses: `refusal` in compat, `stop_reason: refusal` with details in messages", { ending: "refusal" }),
@@ -110,37 +110,37 @@ export const MANNERS: readonly MannerRow[] = [
   row("no-prefill", "messages: refuses a conversation that ends with the assistant", { refusesPrefill: true }),
   row("adaptive-only", "messages: refuses thinking with a budget", { thinking: "adaptive" }),
   row("budget-only", "messages: refuses thinking without a budget", { thinking: "manual" }),
-  ...ODDITIES.map(({ kind, does }): MannerRow => row(`odd-${kind}`, does, { oddities: new Set([kind]) })),
+  ...ODDITIES.map(({ kind, effect }): VariantRow => row(`odd-${kind}`, effect, { oddities: new Set([kind]) })),
 ];
 
-const match = matcherOf(MANNERS);
+const match = matcherOf(RESPONSE_VARIANTS);
 
 /** Returns the variant of a model name, which is untrusted input of any length. Unknown names, and invalid ones, are ignored. */
-export function mannerOf(model: string): Manner {
-  let manner = USUAL;
+export function variantOf(model: string): ResponseVariant {
+  let variant = USUAL;
   for (const part of partsOf(model)) {
     const found = match(part);
     if (found?.kind !== "made") continue;
-    const oddities = new Set([...manner.oddities, ...(found.made.oddities ?? [])]);
-    manner = { ...manner, ...found.made, oddities };
+    const oddities = new Set([...variant.oddities, ...(found.made.oddities ?? [])]);
+    variant = { ...variant, ...found.made, oddities };
   }
-  return manner;
+  return variant;
 }
 
 /** Returns the match of one part of a name, with an unreadable parameter reported, or `undefined` for an unknown name. */
-export function matchManner(part: string): ReturnType<typeof match> {
+export function matchVariant(part: string): ReturnType<typeof match> {
   return match(part);
 }
 
-function row(name: string, does: string, made: Partial<Manner>): MannerRow {
-  return { name: `sim-${name}`, example: `sim-${name}`, does, make: () => made };
+function row(name: string, effect: string, made: Partial<ResponseVariant>): VariantRow {
+  return { name: `sim-${name}`, example: `sim-${name}`, effect, make: () => made };
 }
 
 function count(
   text: string,
   min: number,
   max: number,
-  make: (n: number) => Partial<Manner>,
-): Partial<Manner> | undefined {
+  make: (n: number) => Partial<ResponseVariant>,
+): Partial<ResponseVariant> | undefined {
   return /^\d{1,3}$/.test(text) && Number(text) >= min && Number(text) <= max ? make(Number(text)) : undefined;
 }

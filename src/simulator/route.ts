@@ -3,7 +3,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { type Dialect, Refused } from "./errors.ts";
 import type { Fault } from "./faults.ts";
-import type { Held } from "./held/types.ts";
+import type { HeldObjects } from "./held/types.ts";
 import type { JsonObject } from "./json.ts";
 import type { Memory } from "./memory.ts";
 import type { FormPart } from "./multipart.ts";
@@ -33,7 +33,7 @@ export interface RoutedCall extends Call {
   /** Parameters in the path, by name. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
-  readonly held: Held;
+  readonly held: HeldObjects;
   /** Returns the `POST` route at a path. */
   readonly routeAt: (path: string) => Route | undefined;
   readonly nextSerial: () => number;

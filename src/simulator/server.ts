@@ -16,13 +16,13 @@ import { deliver, settle } from "./deliver.ts";
 import { type Dialect, Refused } from "./errors.ts";
 import { type Exchange, writeError, writeWhole } from "./exchange.ts";
 import { type Fault, parseFault } from "./faults.ts";
-import { createHeld } from "./held/types.ts";
+import { createHeldObjects } from "./held/types.ts";
 import { EMPTY_OBJECT, type JsonObject, objectOf, parseJson, stringOf } from "./json.ts";
-import { createLast } from "./last.ts";
+import { createRecentRequests } from "./last.ts";
 import { createMemory } from "./memory.ts";
 import { fieldOf, parseForm } from "./multipart.ts";
 import { reportAt } from "./reports/answer.ts";
-import { createBook } from "./reports/book.ts";
+import { createUsageLedger } from "./reports/book.ts";
 import { createKnobs } from "./reports/knobs.ts";
 import { billOf, serveReport } from "./reports/serve.ts";
 import { idOf, modelIn, type Route } from "./route.ts";
@@ -87,13 +87,13 @@ interface Simulation extends Controlled {
 export async function startSimulator(options: SimulatorOptions): Promise<Simulator> {
   const { host, port, requireKey, requireSignature, adminKey, log, signal } = options;
   signal?.throwIfAborted();
-  const [memory, last, held] = [createMemory(), createLast(), createHeld()];
+  const [memory, recentRequests, held] = [createMemory(), createRecentRequests(), createHeldObjects()];
   const simulation: Simulation = {
     tally: createTally(),
     memory,
     held,
-    last,
-    book: createBook(),
+    recentRequests,
+    ledger: createUsageLedger(),
     agents: createAgents(),
     knobs: createKnobs(adminKey),
     requireKey,
@@ -247,7 +247,7 @@ async function answer(simulation: Simulation, exchange: Exchange, path: string, 
   countModel(tally, model);
   const { serial, response } = exchange;
   const dialect: Dialect = exchange.dialect === "messages" ? "messages" : "compat";
-  simulation.last.add({
+  simulation.recentRequests.add({
     serial,
     method,
     url: request.url ?? "",
@@ -262,7 +262,7 @@ async function answer(simulation: Simulation, exchange: Exchange, path: string, 
   });
   const asked = parseFault(model);
   const isFailing =
-    asked.kind === "flaky" && simulation.memory.mustFail(`${model}\u0000${userOf(request, body)}`, asked.failures);
+    asked.kind === "flaky" && simulation.memory.countFailure(`${model}\u0000${userOf(request, body)}`, asked.failures);
   const fault: Fault = isFailing ? { kind: "status", status: 503, retryAfterSeconds: undefined } : asked;
   exchange.bill = billOf(simulation, { dialect, route: route.name, model, key: keyOf(request) });
   await deliver(exchange, fault, () =>

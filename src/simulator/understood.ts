@@ -108,7 +108,7 @@ export function understoodOfMessages(body: JsonObject): JsonObject {
     const before = tally.results.length;
     const words = readBlocks(message["content"], tally);
     for (let at = before; at < tally.results.length; at += 1) tally.turns.push("tool");
-    const isOnlyResults = tally.results.length > before && words === 0 && everyIsResult(message["content"]);
+    const isOnlyResults = tally.results.length > before && words === 0 && areAllResults(message["content"]);
     if (role === "system") tally.systemWords += words;
     else if (!isOnlyResults) tally.turns.push(role);
     if (role !== "system") tally.textWords += words;
@@ -137,7 +137,7 @@ export function understoodOfMessages(body: JsonObject): JsonObject {
   };
 }
 
-function everyIsResult(content: Json | undefined): boolean {
+function areAllResults(content: Json | undefined): boolean {
   return objectsOf(content).every(({ type }) => type === "tool_result");
 }
 

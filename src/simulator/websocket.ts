@@ -117,7 +117,7 @@ async function open(server: WebSocketServer, ports: SocketPorts, upgrade: Upgrad
     serveClient(
       client,
       socket,
-      isRealtime ? realtimeSpeaker(ports, model, serial, fault) : responsesSpeaker(ports, serial),
+      isRealtime ? realtimeProtocol(ports, model, serial, fault) : responsesProtocol(ports, serial),
       ports,
     );
   });
@@ -164,14 +164,14 @@ interface Speech {
   readonly tokens: Tokens;
 }
 
-interface Speaker {
+interface SessionProtocol {
   /** Event that is sent when the socket opens; `undefined` if there is none. */
   readonly greeting: string | undefined;
   answer(event: JsonObject): Speech;
   errorText(status: number, message: string): string;
 }
 
-function realtimeSpeaker({ memory }: SocketPorts, model: string, serial: number, fault: Fault): Speaker {
+function realtimeProtocol({ memory }: SocketPorts, model: string, serial: number, fault: Fault): SessionProtocol {
   const session = openSession(model, serial);
   const errorText = (status: number, message: string) => JSON.stringify(realtimeError(status, message, undefined));
   const failure = () => [errorText(500, "The simulated provider failed within the answer.")];
@@ -193,7 +193,7 @@ function* texts(events: Iterable<JsonObject>): Generator<string> {
   for (const event of events) yield JSON.stringify(event);
 }
 
-function responsesSpeaker(ports: SocketPorts, serial: number): Speaker {
+function responsesProtocol(ports: SocketPorts, serial: number): SessionProtocol {
   const errorText = (status: number, message: string) => {
     const { compatType, compatCode } = errorTypes(status);
     const what = { code: compatCode, message, param: null };
@@ -245,7 +245,12 @@ function responsesSpeaker(ports: SocketPorts, serial: number): Speaker {
   };
 }
 
-function serveClient(client: WebSocket, socket: Duplex, speaker: Speaker, { tally }: SocketPorts): void {
+function serveClient(
+  client: WebSocket,
+  socket: Duplex,
+  sessionProtocol: SessionProtocol,
+  { tally }: SocketPorts,
+): void {
   let isOurs = false;
   let waiting = 0;
   let turn: Promise<void> = Promise.resolve();
@@ -267,7 +272,7 @@ function serveClient(client: WebSocket, socket: Duplex, speaker: Speaker, { tall
     if (waiting >= MAX_QUEUE) return end(1008, "too many events are waiting");
     waiting += 1;
     turn = turn
-      .then(() => speak(bytes.toString("utf8")))
+      .then(() => onClientEvent(bytes.toString("utf8")))
       .finally(() => {
         waiting -= 1;
       });
@@ -279,14 +284,16 @@ function serveClient(client: WebSocket, socket: Duplex, speaker: Speaker, { tall
     else if (code === 1006) tally.dropped += 1;
     else tally.answered += 1;
   });
-  if (speaker.greeting !== undefined) void send(speaker.greeting);
+  if (sessionProtocol.greeting !== undefined) void send(sessionProtocol.greeting);
 
-  async function speak(text: string): Promise<void> {
+  async function onClientEvent(text: string): Promise<void> {
     try {
-      await say(speaker.answer(eventOf(text)));
+      await say(sessionProtocol.answer(eventOf(text)));
     } catch (error) {
       const isKnown = error instanceof Refused;
-      await send(speaker.errorText(isKnown ? error.status : 500, isKnown ? error.message : "Something went wrong."));
+      await send(
+        sessionProtocol.errorText(isKnown ? error.status : 500, isKnown ? error.message : "Something went wrong."),
+      );
     }
   }
 

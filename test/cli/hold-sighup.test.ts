@@ -20,7 +20,7 @@ test("a hangup before the first listener is passed on once, and later ones as th
   await hangUp();
   await hangUp();
   let heard = 0;
-  const end = held.pass(() => {
+  const end = held.forwardTo(() => {
     heard += 1;
   });
   assert.equal(heard, 1);
@@ -32,14 +32,14 @@ test("a hangup before the first listener is passed on once, and later ones as th
 
 test("without an earlier hangup nothing is passed on", () => {
   const held = holdSighup();
-  held.pass(() => assert.fail("nobody hung up"))();
+  held.forwardTo(() => assert.fail("nobody hung up"))();
   assert.equal(process.listenerCount("SIGHUP"), 0);
 });
 
 test("a process without a reload is told of a kept hangup and stops listening", async () => {
   const held = holdSighup();
   await hangUp();
-  assert.equal(held.letThrough(), true);
-  assert.equal(holdSighup().letThrough(), false);
+  assert.equal(held.restoreDefault(), true);
+  assert.equal(holdSighup().restoreDefault(), false);
   assert.equal(process.listenerCount("SIGHUP"), 0);
 });

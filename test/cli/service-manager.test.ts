@@ -3,11 +3,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { addressOf } from "../../src/cli/notify-socket.ts";
-import { createServiceManager, type Watched, watchdogMs } from "../../src/cli/service-manager.ts";
+import { createServiceManager, keepAliveIntervalMs, type WatchedProcess } from "../../src/cli/service-manager.ts";
 import { statusLine } from "../../src/server/node/node-life.ts";
 import { atEnd, eventually, type Owner } from "../e2e/support/wait.ts";
 
-const ALIVE: Watched = { status: () => "Serving", alive: () => Promise.resolve() };
+const ALIVE: WatchedProcess = { status: () => "Serving", alive: () => Promise.resolve() };
 
 function manager(owner: Owner, everyMs: number | undefined, errno?: number) {
   const sent: string[] = [];
@@ -26,14 +26,14 @@ function manager(owner: Owner, everyMs: number | undefined, errno?: number) {
 }
 
 test("watchdog pings are sent while all parts answer, and stop when one is silent", async (t) => {
-  const { ready, count, warnings } = manager(t, 5);
+  const { notifyReady, count, warnings } = manager(t, 5);
   let isAlive = true;
   let before = 0;
   const alive = (): Promise<void> => {
     before = count("WATCHDOG=1");
     return isAlive ? Promise.resolve() : new Promise(() => undefined);
   };
-  ready({ status: () => "Serving", alive });
+  notifyReady({ status: () => "Serving", alive });
   await eventually("three signs", () => count("WATCHDOG=1") >= 3);
   isAlive = false;
   await eventually("a warning", () => warnings.length > 0);
@@ -42,31 +42,31 @@ test("watchdog pings are sent while all parts answer, and stop when one is silen
 });
 
 test("a failed part ends the watchdog pings and is logged", async (t) => {
-  const { ready, count, warnings } = manager(t, 5);
-  ready({ status: () => "Serving", alive: () => Promise.reject(new Error("ended")) });
+  const { notifyReady, count, warnings } = manager(t, 5);
+  notifyReady({ status: () => "Serving", alive: () => Promise.reject(new Error("ended")) });
   await eventually("a warning", () => warnings.length > 0);
   assert.equal(count("WATCHDOG=1"), 0);
 });
 
 test("a drain counts as alive: while stopping, closed parts are not asked", async (t) => {
-  const { ready, stopping, count } = manager(t, 5);
-  ready({ status: () => "Serving", alive: () => Promise.reject(new Error("closed")) });
-  stopping();
+  const { notifyReady, notifyStopping, count } = manager(t, 5);
+  notifyReady({ status: () => "Serving", alive: () => Promise.reject(new Error("closed")) });
+  notifyStopping();
   await eventually("two signs", () => count("WATCHDOG=1") >= 2);
   assert.equal(count("STOPPING=1"), 1);
 });
 
 test("a reload is reported with its monotonic time, and as ready again, also if it fails", async (t) => {
-  const { ready, reloading, sent, count } = manager(t, undefined);
+  const { notifyReady, notifyReload, sent, count } = manager(t, undefined);
   let reloads = 0;
-  await reloading(async () => {
+  await notifyReload(async () => {
     reloads += 1;
   });
   assert.deepEqual([reloads, sent], [1, []]);
-  ready(ALIVE);
+  notifyReady(ALIVE);
   const before = process.hrtime.bigint() / 1_000n;
   await assert.rejects(
-    reloading(() => Promise.reject(new Error("no such file"))),
+    notifyReload(() => Promise.reject(new Error("no such file"))),
     /no such file/,
   );
   assert.deepEqual(sent.slice(0, 3), ["READY=1", "STATUS=Serving", "RELOADING=1"]);
@@ -76,9 +76,9 @@ test("a reload is reported with its monotonic time, and as ready again, also if 
 });
 
 test("a status is one line and is sent when it changes", (t) => {
-  const { ready, stopping, sent } = manager(t, undefined);
-  ready({ status: () => "Not serving (a\nREADY=1)", alive: () => Promise.resolve() });
-  stopping();
+  const { notifyReady, notifyStopping, sent } = manager(t, undefined);
+  notifyReady({ status: () => "Not serving (a\nREADY=1)", alive: () => Promise.resolve() });
+  notifyStopping();
   assert.deepEqual(sent, [
     "READY=1",
     "STATUS=Not serving (a READY=1)",
@@ -88,18 +88,18 @@ test("a status is one line and is sent when it changes", (t) => {
 });
 
 test("a manager that accepts nothing is logged once", (t) => {
-  const { ready, stopping, warnings } = manager(t, undefined, 111);
-  ready(ALIVE);
-  stopping();
+  const { notifyReady, notifyStopping, warnings } = manager(t, undefined, 111);
+  notifyReady(ALIVE);
+  notifyStopping();
   assert.equal(warnings.length, 1);
 });
 
 test("watchdog pings come twice as often as required, if the manager watches this process", () => {
-  assert.equal(watchdogMs({ WATCHDOG_USEC: "30000000" }), 15_000);
-  assert.equal(watchdogMs({ WATCHDOG_USEC: "30000000", WATCHDOG_PID: String(process.pid) }), 15_000);
-  assert.equal(watchdogMs({ WATCHDOG_USEC: "30000000", WATCHDOG_PID: "1" }), undefined);
-  for (const WATCHDOG_USEC of ["0", "-1", "x", ""]) assert.equal(watchdogMs({ WATCHDOG_USEC }), undefined);
-  assert.equal(watchdogMs({}), undefined);
+  assert.equal(keepAliveIntervalMs({ WATCHDOG_USEC: "30000000" }), 15_000);
+  assert.equal(keepAliveIntervalMs({ WATCHDOG_USEC: "30000000", WATCHDOG_PID: String(process.pid) }), 15_000);
+  assert.equal(keepAliveIntervalMs({ WATCHDOG_USEC: "30000000", WATCHDOG_PID: "1" }), undefined);
+  for (const WATCHDOG_USEC of ["0", "-1", "x", ""]) assert.equal(keepAliveIntervalMs({ WATCHDOG_USEC }), undefined);
+  assert.equal(keepAliveIntervalMs({}), undefined);
 });
 
 test("a path address ends with a null byte, and an abstract one begins with one", () => {

@@ -102,7 +102,7 @@ function dataOf(text: string): Data {
   return {
     get: ((need: { readonly id: string }) =>
       known.has(need.id)
-        ? { value: known.get(need.id), freshAt: NOW, askedAt: NOW, failure: undefined }
+        ? { value: known.get(need.id), freshAt: NOW, requestedAt: NOW, failure: undefined }
         : usual.get(need as never)) as Data["get"],
   };
 }

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { askedOf } from "../../src/simulator/agents/quirks.ts";
+import { deviationsOf } from "../../src/simulator/agents/quirks.ts";
 import { FAULTS, QUIRKS } from "../../src/simulator/index.ts";
 import { a2a, answerOf, callTool, mcp, messageOf, refusal, resultOf, textOf } from "./agents.ts";
 import { rawExchange, settled, simulator } from "./clients.ts";
@@ -12,15 +12,16 @@ const ECHO = { text: "hello" };
 test("every row is parsed, alone and combined, and no name matches another", () => {
   for (const { of, kind } of QUIRKS) {
     for (const protocol of of === "both" ? (["mcp", "a2a"] as const) : [of]) {
-      assert.ok(askedOf(protocol, `sim-${kind}:blue`)?.quirks.has(kind), kind);
+      assert.ok(deviationsOf(protocol, `sim-${kind}:blue`)?.quirks.has(kind), kind);
     }
   }
-  for (const { example } of FAULTS) assert.notEqual(askedOf("mcp", example)?.fault.kind ?? "none", "none", example);
-  const joined = askedOf("mcp", "sim-stream+cr+slow-20ms");
+  for (const { example } of FAULTS)
+    assert.notEqual(deviationsOf("mcp", example)?.fault.kind ?? "none", "none", example);
+  const joined = deviationsOf("mcp", "sim-stream+cr+slow-20ms");
   assert.deepEqual([[...(joined?.quirks ?? [])], joined?.fault], [["stream", "cr"], { kind: "slow", ms: 20 }]);
-  for (const name of ["sim-nothing", "sim-tampered"]) assert.equal(askedOf("mcp", name), undefined);
-  assert.equal(askedOf("a2a", "sim-slow-soon"), undefined);
-  assert.equal(askedOf("mcp", "library")?.fault.kind, "none");
+  for (const name of ["sim-nothing", "sim-tampered"]) assert.equal(deviationsOf("mcp", name), undefined);
+  assert.equal(deviationsOf("a2a", "sim-slow-soon"), undefined);
+  assert.equal(deviationsOf("mcp", "library")?.fault.kind, "none");
 });
 
 test("the path decides first, then the tool or the message; an unknown name is refused only in the path", async (t) => {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { toFile as anthropicFile } from "@anthropic-ai/sdk";
 import OpenAI, { toFile } from "openai";
-import { createShelf } from "../../src/simulator/held/shelf.ts";
+import { createBoundedStore } from "../../src/simulator/held/shelf.ts";
 import { anthropic, openai, post, simulator } from "./clients.ts";
 
 const CHAT = { model: "sim-small", messages: [{ role: "user" as const, content: "Hello!" }] };
@@ -373,7 +373,7 @@ test("a vector store is created from files, listed, changed and deleted, and unk
 });
 
 test("stored objects are limited in number and bytes, and the oldest are dropped first", () => {
-  const shelf = createShelf<string>({ entries: 3, bytes: 10 });
+  const shelf = createBoundedStore<string>({ entries: 3, bytes: 10 });
   const steps: readonly (readonly [id: string, bytes: number, left: readonly string[]])[] = [
     ["a", 1, ["a"]],
     ["b", 1, ["a", "b"]],

@@ -7,9 +7,9 @@ import { test } from "node:test";
 import type Anthropic from "@anthropic-ai/sdk";
 import type OpenAI from "openai";
 import { parseFault } from "../../src/simulator/faults.ts";
-import { MANNERS, type Simulator } from "../../src/simulator/index.ts";
+import { RESPONSE_VARIANTS, type Simulator } from "../../src/simulator/index.ts";
 import { ODDITIES } from "../../src/simulator/oddities.ts";
-import { mannerOf } from "../../src/simulator/response-variants.ts";
+import { variantOf } from "../../src/simulator/response-variants.ts";
 import { anthropic, openai, post, simulator } from "./clients.ts";
 
 const QUESTION = [{ role: "user" as const, content: "Hello there" }];
@@ -33,12 +33,12 @@ const message = (of: Simulator, model: string, isStreamed: boolean, more: Messag
 };
 
 test("every row of the table is parsed from its example, alone and combined, and is not a fault", () => {
-  for (const { name, example } of MANNERS) {
+  for (const { name, example } of RESPONSE_VARIANTS) {
     assert.equal(parseFault(`${example}+calls-2:blue`).kind, "none", name);
-    assert.notDeepEqual(mannerOf(`${example}:blue`), mannerOf("sim-small"), name);
+    assert.notDeepEqual(variantOf(`${example}:blue`), variantOf("sim-small"), name);
   }
-  assert.equal(mannerOf("sim-odd-no-index+odd-no-id+calls-2").oddities.size, 2);
-  assert.equal(mannerOf("sim-odd-no-index+calls-2").calls, 2);
+  assert.equal(variantOf("sim-odd-no-index+odd-no-id+calls-2").oddities.size, 2);
+  assert.equal(variantOf("sim-odd-no-index+calls-2").calls, 2);
   assert.deepEqual(parseFault("sim-calls-2+slow-2s"), { kind: "slow", ms: 2_000 });
 });
 

@@ -5,9 +5,9 @@ import type { NodeFile } from "../../server/core/config/index.ts";
 import { beside, issuersOf, readPolicy } from "../../server/node/index.ts";
 import { isExposed } from "../sign-in/index.ts";
 import { auditDirOf } from "./directories.ts";
-import type { Answer, Limits, Probe } from "./probe.ts";
+import type { Answer, Probe, ProbeLimits } from "./probe.ts";
 
-const note = (words: string): Answer => ({ verdict: "note", subject: "node", words });
+const note = (message: string): Answer => ({ verdict: "note", subject: "node", message });
 
 /** Describes the listeners of the admin API and where their audit trail is kept. `path`: of the node file. */
 export function listenerAnswers(nodeFile: NodeFile, path: string): readonly Answer[] {
@@ -50,10 +50,10 @@ export async function policyAnswers(nodeFile: NodeFile, path: string): Promise<r
   const subject = "admin policy";
   const policy = await readPolicy(nodeFile, path);
   if (policy === undefined) return [];
-  if (policy.kind === "refused") return policy.problems.map((words) => ({ verdict: "fail", subject, words }));
+  if (policy.kind === "refused") return policy.problems.map((message) => ({ verdict: "fail", subject, message }));
   return [
-    { verdict: "ok", subject, words: `${policy.file} compiles` },
-    ...policy.warnings.map((words): Answer => ({ verdict: "note", subject, words })),
+    { verdict: "ok", subject, message: `${policy.file} compiles` },
+    ...policy.warnings.map((message): Answer => ({ verdict: "note", subject, message })),
   ];
 }
 
@@ -63,9 +63,9 @@ export async function libraryAnswers({ admin }: NodeFile): Promise<readonly Answ
   const subject = "library koffi";
   try {
     await openPeerCredentials();
-    return [{ verdict: "ok", subject, words: "loaded; it identifies the callers of the admin socket" }];
+    return [{ verdict: "ok", subject, message: "loaded; it identifies the callers of the admin socket" }];
   } catch (error) {
-    return [{ verdict: "fail", subject, words: error instanceof Error ? error.message : String(error) }];
+    return [{ verdict: "fail", subject, message: error instanceof Error ? error.message : String(error) }];
   }
 }
 
@@ -77,17 +77,17 @@ export function issuerProbes(
 ): readonly Probe[] {
   return issuersOf(nodeFile, path, env).map((issuer) => ({
     subject: `issuer ${issuer.name}`,
-    ask: (limits) => askIssuer(issuer, limits),
+    run: (limits) => askIssuer(issuer, limits),
   }));
 }
 
-async function askIssuer(issuer: IssuerOptions, limits: Limits): Promise<Answer> {
+async function askIssuer(issuer: IssuerOptions, limits: ProbeLimits): Promise<Answer> {
   const subject = `issuer ${issuer.name}`;
   const probe = await probeIssuer(issuer, limits);
-  if (probe.kind === "failed") return { verdict: "fail", subject, words: `${probe.step}: ${probe.message}` };
+  if (probe.kind === "failed") return { verdict: "fail", subject, message: `${probe.step}: ${probe.message}` };
   const { jwksUrl, keys } = probe;
   const plain = isExposed(new URL(jwksUrl))
     ? "; it is fetched in plain HTTP, so others can change it on the way: use https"
     : "";
-  return { verdict: "ok", subject, words: `${jwksUrl} has ${keys === 1 ? "1 key" : `${keys} keys`}${plain}` };
+  return { verdict: "ok", subject, message: `${jwksUrl} has ${keys === 1 ? "1 key" : `${keys} keys`}${plain}` };
 }

@@ -6,7 +6,7 @@ import type { AuthRules, IssuerBinding } from "../../server/auth/index.ts";
 import type { Governance } from "../../server/snapshot/index.ts";
 import type { Answer } from "./probe.ts";
 
-const note = (words: string): Answer => ({ verdict: "note", subject: "node", words });
+const note = (message: string): Answer => ({ verdict: "note", subject: "node", message });
 
 export function callerAnswers({ auth, publicUrl }: Governance): readonly Answer[] {
   return [

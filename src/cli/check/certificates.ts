@@ -25,18 +25,18 @@ export async function certificateAnswers(nodeFile: NodeFile, path: string): Prom
   if (files === undefined) return [];
   const now = systemClock.now();
   const read = await readCertificateFiles(files, now);
-  if (read.kind === "problem") return [{ verdict: "fail", subject: SUBJECT, words: read.message }];
+  if (read.kind === "problem") return [{ verdict: "fail", subject: SUBJECT, message: read.message }];
   const { certificate, untimely, warnings } = read;
-  const note = (words: string): Answer => ({ verdict: "note", subject: SUBJECT, words });
+  const note = (message: string): Answer => ({ verdict: "note", subject: SUBJECT, message });
   if (untimely !== undefined) {
-    return [{ verdict: "fail", subject: SUBJECT, words: `${files.certFile}: ${untimely.message}` }];
+    return [{ verdict: "fail", subject: SUBJECT, message: `${files.certFile}: ${untimely.message}` }];
   }
   const { names, issuer, notAfter } = certificate;
   const days = Math.floor((notAfter - now) / DAY_MS);
   const until = `until ${new Date(notAfter).toISOString().slice(0, 10)} (${days} days)`;
-  const words = `${files.certFile}: for ${names.join(", ") || "no name"}, issued by ${issuer}, valid ${until}`;
+  const message = `${files.certFile}: for ${names.join(", ") || "no name"}, issued by ${issuer}, valid ${until}`;
   return [
-    { verdict: "ok", subject: SUBJECT, words },
+    { verdict: "ok", subject: SUBJECT, message },
     ...(expiryStage(certificate, now) === "valid" ? [] : [note(`expires in ${days} days: renew it`)]),
     ...warnings.map(note),
     ...((await isReadByAll(files.keyFile))

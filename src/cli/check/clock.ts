@@ -7,25 +7,25 @@
 /** Tolerance in milliseconds: the header has whole seconds, and the server's clock may be a little off. */
 const TOLERATED_MS = 5_000;
 
-interface Dated {
+interface DateHeaders {
   readonly date?: string | string[] | undefined;
   /** Header `age`: seconds that the answer was in a cache, so that its date is old. */
   readonly age?: string | string[] | undefined;
 }
 
 /**
- * Returns the problem of the clock; `undefined` if it agrees, or the answer has no date. `sentAt`, `gotAt`:
+ * Returns the problem of the clock; `undefined` if it agrees, or the answer has no date. `sentAt`, `receivedAt`:
  * milliseconds since 1970, by this machine.
  */
-export function clockFault({ date, age }: Dated, sentAt: number, gotAt: number): string | undefined {
+export function clockFault({ date, age }: DateHeaders, sentAt: number, receivedAt: number): string | undefined {
   if (typeof date !== "string" || age !== undefined) return undefined;
-  const theirs = Date.parse(date);
-  if (Number.isNaN(theirs)) return undefined;
-  // The server wrote its time, in whole seconds, at some moment between `sentAt` and `gotAt`.
-  const ahead = sentAt - (theirs + 1_000);
-  const behind = theirs - gotAt;
-  const off = Math.max(ahead, behind);
-  if (off <= TOLERATED_MS) return undefined;
-  const direction = ahead > behind ? "ahead of" : "behind";
-  return `the clock of this machine is ${Math.round(off / 1_000)} s ${direction} the server's: check its synchronization with \`timedatectl\``;
+  const serverTime = Date.parse(date);
+  if (Number.isNaN(serverTime)) return undefined;
+  // The server wrote its time, in whole seconds, at some moment between `sentAt` and `receivedAt`.
+  const aheadMs = sentAt - (serverTime + 1_000);
+  const behindMs = serverTime - receivedAt;
+  const skewMs = Math.max(aheadMs, behindMs);
+  if (skewMs <= TOLERATED_MS) return undefined;
+  const direction = aheadMs > behindMs ? "ahead of" : "behind";
+  return `the clock of this machine is ${Math.round(skewMs / 1_000)} s ${direction} the server's: check its synchronization with \`timedatectl\``;
 }

@@ -23,11 +23,12 @@ export function credentialProbes({ compiled: { snapshot } }: LoadedNode, present
     const subject = `credential ${credential.name}`;
     return {
       subject,
-      async ask({ signal, timeoutMs }) {
+      async run({ signal, timeoutMs }) {
         if (isSealed(credential))
-          return { verdict: "note", subject, words: "not tested, since it is sealed in the cluster" };
+          return { verdict: "note", subject, message: "not tested, since it is sealed in the cluster" };
         const limit = anySignal([signal, AbortSignal.timeout(timeoutMs)]);
-        return { subject, ...(await presenter.check(credential, limit)) };
+        const { verdict, words: message } = await presenter.check(credential, limit);
+        return { subject, verdict, message };
       },
     };
   });

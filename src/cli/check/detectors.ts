@@ -8,26 +8,26 @@ import { type LoadedNode, openModelCallsAlone } from "../../server/node/index.ts
 import { STAND_IN } from "../../server/secrets/index.ts";
 import type { Io } from "../io.ts";
 import { isSealed } from "./credentials.ts";
-import type { Answer, Limits, Probe } from "./probe.ts";
+import type { Answer, Probe, ProbeLimits } from "./probe.ts";
 
 type Snapshot = LoadedNode["compiled"]["snapshot"];
-type Asked = NonNullable<LoadedNode["compiled"]["probes"]>[number];
+type DetectorProbe = NonNullable<LoadedNode["compiled"]["probes"]>[number];
 
 export function detectorProbes({ compiled: { probes = [], snapshot } }: LoadedNode, env: Io["env"]): readonly Probe[] {
   return probes.map((probe) => {
     const subject = `detector ${probe.detector}`;
-    return { subject, ask: (limits) => ask(subject, probe, { snapshot, env }, limits) };
+    return { subject, run: (limits) => probeDetector(subject, probe, { snapshot, env }, limits) };
   });
 }
 
-async function ask(
+async function probeDetector(
   subject: string,
-  { presents, provider, ask: probe }: Asked,
+  { presents, provider, ask: probe }: DetectorProbe,
   { snapshot, env }: { readonly snapshot: Snapshot; readonly env: Io["env"] },
-  { timeoutMs, signal }: Limits,
+  { timeoutMs, signal }: ProbeLimits,
 ): Promise<Answer> {
-  if (presents.includes(STAND_IN) || asksSealed(provider, snapshot)) {
-    return { verdict: "note", subject, words: "not tested, since its credential is sealed in the cluster" };
+  if (presents.includes(STAND_IN) || needsSealedSecret(provider, snapshot)) {
+    return { verdict: "note", subject, message: "not tested, since its credential is sealed in the cluster" };
   }
   const calls = openModelCallsAlone(snapshot, env);
   const limit = AbortSignal.timeout(timeoutMs);
@@ -35,21 +35,21 @@ async function ask(
   try {
     const { words, isDoubtful } = await probe(calls.callModel, anySignal([signal, limit]));
     const ms = Math.round(performance.now() - startedAt);
-    return { verdict: isDoubtful ? "note" : "ok", subject, words: `${words}, answered in ${ms} ms` };
+    return { verdict: isDoubtful ? "note" : "ok", subject, message: `${words}, answered in ${ms} ms` };
   } catch (error) {
-    const words = limit.aborted
+    const message = limit.aborted
       ? `no answer within ${timeoutMs} ms`
       : error instanceof Error
         ? error.message
         : String(error);
-    return { verdict: "fail", subject, words };
+    return { verdict: "fail", subject, message };
   } finally {
     await calls.close();
   }
 }
 
 /** Returns whether a judge's provider, or one that it fails over to, has a credential that only the cluster knows. */
-function asksSealed(name: string | undefined, { byName }: Snapshot): boolean {
+function needsSealedSecret(name: string | undefined, { byName }: Snapshot): boolean {
   const provider = byName.get(name ?? "");
   const others = (provider?.failover?.to ?? []).map((other) => byName.get(other));
   return [provider, ...others].some((one) => {

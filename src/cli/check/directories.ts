@@ -13,20 +13,23 @@ import { readKekFile } from "../../server/secrets/index.ts";
 import type { Answer } from "./probe.ts";
 
 /** Checks the paths. `path`: of the node file. */
-export async function placeAnswers(nodeFile: NodeFile, path: string): Promise<readonly Answer[]> {
+export async function directoryAnswers(nodeFile: NodeFile, path: string): Promise<readonly Answer[]> {
   const { cluster, admin } = nodeFile;
   const dataDir = cluster.data_dir === undefined ? undefined : resolve(beside(path, cluster.data_dir));
   const auditDir = auditDirOf(nodeFile, path);
   const answers: Answer[] = [];
-  if (dataDir !== undefined) answers.push(await directory("cluster.data_dir", dataDir));
-  if (auditDir !== undefined && auditDir !== dataDir) answers.push(await directory("audit.dir", auditDir));
-  if (admin?.local_socket !== undefined) answers.push(await socketPlace(beside(path, admin.local_socket)));
-  if (cluster.kek_file !== undefined) answers.push(...kekFile(beside(path, cluster.kek_file)));
+  if (dataDir !== undefined) answers.push(await directoryAnswer("cluster.data_dir", dataDir));
+  if (auditDir !== undefined && auditDir !== dataDir) answers.push(await directoryAnswer("audit.dir", auditDir));
+  if (admin?.local_socket !== undefined) answers.push(await socketAnswer(beside(path, admin.local_socket)));
+  if (cluster.kek_file !== undefined) answers.push(...kekFileAnswers(beside(path, cluster.kek_file)));
   return answers;
 }
 
 /** Returns the absolute paths whose disks need free space, each once. */
-export function diskPlaces(nodeFile: NodeFile, path: string): readonly (readonly [subject: string, path: string])[] {
+export function diskDirectories(
+  nodeFile: NodeFile,
+  path: string,
+): readonly (readonly [subject: string, path: string])[] {
   const { data_dir: data } = nodeFile.cluster;
   const dataDir = data === undefined ? undefined : resolve(beside(path, data));
   const auditDir = auditDirOf(nodeFile, path);
@@ -46,62 +49,62 @@ export function auditDirOf({ audit, cluster }: NodeFile, path: string): string |
 }
 
 /** Checks a directory. The gateway creates it and its parents if they are missing. */
-async function directory(subject: string, path: string): Promise<Answer> {
-  const there = await look(path);
-  if (there.kind === "unknown") return hidden(subject, path, there.code);
-  if (there.kind === "there" && !there.stats.isDirectory()) {
-    return { verdict: "fail", subject, words: `${path} is not a directory: name another path` };
+async function directoryAnswer(subject: string, path: string): Promise<Answer> {
+  const found = await statPath(path);
+  if (found.kind === "unknown") return inaccessiblePath(subject, path, found.code);
+  if (found.kind === "there" && !found.stats.isDirectory()) {
+    return { verdict: "fail", subject, message: `${path} is not a directory: name another path` };
   }
-  const upper = there.kind === "there" ? path : await nearest(path);
+  const upper = found.kind === "there" ? path : await nearestDirectory(path);
   if (upper === undefined || !(await mayWrite(upper))) {
     const which = upper === path ? path : `${path} does not exist, and its parent directory`;
-    return { verdict: "note", subject, words: `${which} is not writable for the user who runs this check` };
+    return { verdict: "note", subject, message: `${which} is not writable for the user who runs this check` };
   }
-  const state = there.kind === "there" ? "exists and is writable" : "does not exist; the gateway creates it";
-  return { verdict: "ok", subject, words: `${path} ${state}` };
+  const state = found.kind === "there" ? "exists and is writable" : "does not exist; the gateway creates it";
+  return { verdict: "ok", subject, message: `${path} ${state}` };
 }
 
 /**
  * Checks the admin socket. The gateway creates the socket and replaces one that a crash left, but does not create its
  * directory.
  */
-async function socketPlace(path: string): Promise<Answer> {
+async function socketAnswer(path: string): Promise<Answer> {
   const subject = "admin.local_socket";
-  const there = await look(path);
-  if (there.kind === "there" && !there.stats.isSocket()) {
-    return { verdict: "fail", subject, words: `${path} is not a socket: remove it, or name another path` };
+  const found = await statPath(path);
+  if (found.kind === "there" && !found.stats.isSocket()) {
+    return { verdict: "fail", subject, message: `${path} is not a socket: remove it, or name another path` };
   }
-  if (there.kind === "unknown") return hidden(subject, path, there.code);
-  const parent = await look(dirname(path));
+  if (found.kind === "unknown") return inaccessiblePath(subject, path, found.code);
+  const parent = await statPath(dirname(path));
   if (parent.kind === "missing") {
-    const words = `${dirname(path)} does not exist: create it before the gateway starts`;
-    return { verdict: "note", subject, words };
+    const message = `${dirname(path)} does not exist: create it before the gateway starts`;
+    return { verdict: "note", subject, message };
   }
   if (!(await mayWrite(dirname(path)))) {
-    return { verdict: "note", subject, words: `${dirname(path)} is not writable for the user who runs this check` };
+    return { verdict: "note", subject, message: `${dirname(path)} is not writable for the user who runs this check` };
   }
-  return { verdict: "ok", subject, words: `${path} can be created` };
+  return { verdict: "ok", subject, message: `${path} can be created` };
 }
 
-function hidden(subject: string, path: string, code: string): Answer {
+function inaccessiblePath(subject: string, path: string, code: string): Answer {
   return code === "ENOTDIR"
-    ? { verdict: "fail", subject, words: `a parent of ${path} is not a directory: name another path` }
-    : { verdict: "note", subject, words: `the user who runs this check has no access to ${path}: ${code}` };
+    ? { verdict: "fail", subject, message: `a parent of ${path} is not a directory: name another path` }
+    : { verdict: "note", subject, message: `the user who runs this check has no access to ${path}: ${code}` };
 }
 
 /** Reports a key file that can be read. Another check reports one that cannot. */
-function kekFile(path: string): readonly Answer[] {
+function kekFileAnswers(path: string): readonly Answer[] {
   const subject = "cluster.kek_file";
   const read = readKekFile(path);
-  return read.kind === "problem" ? [] : [{ verdict: "ok", subject, words: `${path} is readable` }];
+  return read.kind === "problem" ? [] : [{ verdict: "ok", subject, message: `${path} is readable` }];
 }
 
-type Look =
+type PathState =
   | { readonly kind: "there"; readonly stats: Stats }
   | { readonly kind: "missing" }
   | { readonly kind: "unknown"; readonly code: string };
 
-async function look(path: string): Promise<Look> {
+async function statPath(path: string): Promise<PathState> {
   try {
     return { kind: "there", stats: await stat(path) };
   } catch (error) {
@@ -111,11 +114,11 @@ async function look(path: string): Promise<Look> {
 }
 
 /** Returns the nearest existing directory above `path`. */
-async function nearest(path: string): Promise<string | undefined> {
+async function nearestDirectory(path: string): Promise<string | undefined> {
   for (let at = dirname(path); ; at = dirname(at)) {
-    const there = await look(at);
-    if (there.kind === "there") return there.stats.isDirectory() ? at : undefined;
-    if (there.kind === "unknown" || at === dirname(at)) return undefined;
+    const found = await statPath(at);
+    if (found.kind === "there") return found.stats.isDirectory() ? at : undefined;
+    if (found.kind === "unknown" || at === dirname(at)) return undefined;
   }
 }
 

@@ -12,7 +12,7 @@ import type { LoadedNode } from "../../server/node/index.ts";
 import { STAND_IN } from "../../server/secrets/index.ts";
 import { type Fronted, fetchDocument } from "../../server/upstream/index.ts";
 import { isSealed } from "./credentials.ts";
-import type { Answer, Limits, Probe } from "./probe.ts";
+import type { Answer, Probe, ProbeLimits } from "./probe.ts";
 
 export function frontedProbes(
   { compiled: { snapshot } }: LoadedNode,
@@ -21,22 +21,22 @@ export function frontedProbes(
 ): readonly Probe[] {
   return snapshot.fronted.all.map((fronted) => {
     const subject = `${fronted.kind === "mcp" ? "MCP server" : "agent"} ${fronted.name}`;
-    return { subject, ask: (limits) => ask(subject, fronted, { presenter, proxies }, limits) };
+    return { subject, run: (limits) => probeUpstream(subject, fronted, { presenter, proxies }, limits) };
   });
 }
 
-async function ask(
+async function probeUpstream(
   subject: string,
   fronted: Fronted,
   { presenter, proxies }: { readonly presenter: Presenter; readonly proxies: ForwardProxies },
-  limits: Limits,
+  limits: ProbeLimits,
 ): Promise<Answer> {
   const { channel, path, cardUrl = "" } = fronted;
   if (isSealed(channel.credential) || `${channel.origin}${path}${cardUrl}`.includes(STAND_IN)) {
-    return { verdict: "note", subject, words: "not tested, since its credential is sealed in the cluster" };
+    return { verdict: "note", subject, message: "not tested, since its credential is sealed in the cluster" };
   }
   const pools = new Map<string, Pool>();
-  const pool = (origin: string): Pool => {
+  const poolFor = (origin: string): Pool => {
     const connect = { timeout: limits.timeoutMs };
     const connector = proxyConnector({ proxies, connect, sparesPrivate: true, tunnelsPlain: true });
     const known = pools.get(origin) ?? new Pool(origin, { connect: connector });
@@ -45,8 +45,8 @@ async function ask(
   };
   try {
     return fronted.kind === "mcp"
-      ? await askServer(subject, fronted, { pool, presenter }, limits)
-      : await askAgent(subject, fronted, { pool, presenter }, limits);
+      ? await probeMcpServer(subject, fronted, { poolFor, presenter }, limits)
+      : await probeAgent(subject, fronted, { poolFor, presenter }, limits);
   } finally {
     for (const one of pools.values()) await one.destroy();
   }
@@ -65,16 +65,16 @@ const DISCOVER = JSON.stringify({
   },
 });
 
-interface Asking {
-  readonly pool: (origin: string) => Pool;
+interface ProbeConnections {
+  readonly poolFor: (origin: string) => Pool;
   readonly presenter: Presenter;
 }
 
-async function askServer(
+async function probeMcpServer(
   subject: string,
   { channel, path, shownUrl }: Fronted,
-  { pool, presenter }: Asking,
-  { timeoutMs, signal }: Limits,
+  { poolFor, presenter }: ProbeConnections,
+  { timeoutMs, signal }: ProbeLimits,
 ): Promise<Answer> {
   const { credential, host } = channel;
   // The credential is made from a caller's token, so a check has none.
@@ -96,10 +96,10 @@ async function askServer(
       presented = await presenter.present(credential, { method: "POST", path, host, headers, body });
     }
   } catch (error) {
-    return { verdict: "fail", subject, words: `${shownUrl}: no request was sent: ${asRefusal(error).message}` };
+    return { verdict: "fail", subject, message: `${shownUrl}: no request was sent: ${asRefusal(error).message}` };
   }
   const startedAt = performance.now();
-  const answer = await fetchDocument(pool(channel.origin), {
+  const answer = await fetchDocument(poolFor(channel.origin), {
     method: "POST",
     path,
     headers: presented?.headers ?? headers,
@@ -107,12 +107,12 @@ async function askServer(
     limitMs: timeoutMs,
     signal,
   });
-  const fail = (words: string): Answer => ({ verdict: "fail", subject, words: `${shownUrl}: ${words}` });
+  const fail = (message: string): Answer => ({ verdict: "fail", subject, message: `${shownUrl}: ${message}` });
   if (answer.kind === "failed") return fail(answer.problem);
   const { status } = answer;
   if ((status === 401 || status === 403) && isCallers) {
-    const words = `${shownUrl} answered ${status}: it requires a caller's credential, which this check does not have`;
-    return { verdict: "note", subject, words };
+    const message = `${shownUrl} answered ${status}: it requires a caller's credential, which this check does not have`;
+    return { verdict: "note", subject, message };
   }
   if (status === 401 || status === 403) {
     const what = credential === undefined ? "calls without a credential" : "the credential";
@@ -124,7 +124,7 @@ async function askServer(
     return fail(`supports MCP ${versions.join(", ")} but not ${MCP_VERSION}: upgrade the server`);
   }
   const ms = Math.round(performance.now() - startedAt);
-  return { verdict: "ok", subject, words: `${shownUrl} supports MCP ${MCP_VERSION}, answered in ${ms} ms` };
+  return { verdict: "ok", subject, message: `${shownUrl} supports MCP ${MCP_VERSION}, answered in ${ms} ms` };
 }
 
 /**
@@ -145,19 +145,19 @@ function versionsIn(text: string): readonly string[] | undefined {
   }
 }
 
-async function askAgent(
+async function probeAgent(
   subject: string,
   agent: Fronted,
-  { pool, presenter }: Asking,
-  { timeoutMs, signal }: Limits,
+  { poolFor, presenter }: ProbeConnections,
+  { timeoutMs, signal }: ProbeLimits,
 ): Promise<Answer> {
   const { cardUrl = "", channel } = agent;
-  const fail = (words: string): Answer => ({
+  const fail = (message: string): Answer => ({
     verdict: "fail",
     subject,
-    words: `its agent card cannot be used: ${words}`,
+    message: `its agent card cannot be used: ${message}`,
   });
-  const fetched = await fetchOwnCard({ origins: { pool }, presenter }, agent, timeoutMs, signal);
+  const fetched = await fetchOwnCard({ origins: { pool: poolFor }, presenter }, agent, timeoutMs, signal);
   if (fetched.kind === "refused") return fail(fetched.problem);
   const read = readOwnCard(fetched.text, [channel.origin, cardUrl], "https://gateway.invalid");
   if (read.kind === "refused") return fail(read.problem);
@@ -170,5 +170,5 @@ async function askAgent(
   const card = projectCard(read.own, terms);
   return card.kind === "refused"
     ? fail(card.problem)
-    : { verdict: "ok", subject, words: "its agent card offers A2A 1.0 over JSON-RPC" };
+    : { verdict: "ok", subject, message: "its agent card offers A2A 1.0 over JSON-RPC" };
 }

@@ -13,8 +13,8 @@ export async function prefilterAnswers(document: Deployment | undefined): Promis
   const { engineOf } = await import("../../server/detectors/index.ts");
   const engine = engineOf("native");
   if (engine === undefined) {
-    const words = `is missing or was built for another Node.js: install it with \`${installCommand("re2")}\`, or set \`prefilter: pure\``;
-    return [{ verdict: "fail", subject, words }];
+    const message = `is missing or was built for another Node.js: install it with \`${installCommand("re2")}\`, or set \`prefilter: pure\``;
+    return [{ verdict: "fail", subject, message }];
   }
   const found: (readonly [number, number])[] = [];
   engine.custom("(?P<value>[0-9]{4})x", false)("größe 1234X 12x", (start, end) => found.push([start, end]));
@@ -22,11 +22,11 @@ export async function prefilterAnswers(document: Deployment | undefined): Promis
   const names = native.map(({ name, type }) => name ?? type).join(", ");
   return [
     isRight
-      ? { verdict: "ok", subject, words: `loaded; it searches texts for ${names}` }
+      ? { verdict: "ok", subject, message: `loaded; it searches texts for ${names}` }
       : {
           verdict: "fail",
           subject,
-          words: `gives wrong results: install it again with \`${installCommand("re2")}\``,
+          message: `gives wrong results: install it again with \`${installCommand("re2")}\``,
         },
   ];
 }

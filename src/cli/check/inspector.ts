@@ -18,8 +18,8 @@ export function inspectorAnswers(node: LoadedNode): readonly Answer[] {
   const { extproc, cluster } = nodeFile;
   const { inspect_listen: listen } = extproc ?? {};
   if (extproc === undefined || listen === undefined) return [];
-  const note = (words: string): Answer => ({ verdict: "note", subject: "node", words });
-  const peers = (words: string): Answer => ({ verdict: "note", subject: "extproc", words });
+  const note = (message: string): Answer => ({ verdict: "note", subject: "node", message });
+  const peers = (message: string): Answer => ({ verdict: "note", subject: "extproc", message });
   const { guardrails } = compiled.snapshot;
   return [
     ...(onlyInspects(node)

@@ -29,8 +29,8 @@ function keyAnswers(nodeFile: NodeFile, path: string, env: Environment): readonl
   } catch (error) {
     if (!(error instanceof ConfigurationRefused)) throw error;
     return error.problems.map((problem) => {
-      const [, subject = "configuration", words = problem] = /^([\w.]+): (.*)$/s.exec(problem) ?? [];
-      return { verdict: "fail", subject, words };
+      const [, subject = "configuration", message = problem] = /^([\w.]+): (.*)$/s.exec(problem) ?? [];
+      return { verdict: "fail", subject, message };
     });
   }
 }
@@ -40,12 +40,12 @@ function rootAnswers({ issuers = [] }: NodeFile, path: string): readonly Answer[
     if (!file) return [];
     const subject = `issuer ${name}`;
     const read = readTextSync(beside(path, file));
-    if (read.kind === "problem") return [{ verdict: "fail", subject, words: `ca_file: ${read.message}` }];
+    if (read.kind === "problem") return [{ verdict: "fail", subject, message: `ca_file: ${read.message}` }];
     const found = read.text.match(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g) ?? [];
     const isSound = found.length > 0 && found.every(isCertificate);
     return isSound
       ? []
-      : [{ verdict: "fail", subject, words: `ca_file: ${file} does not contain PEM certificates only` }];
+      : [{ verdict: "fail", subject, message: `ca_file: ${file} does not contain PEM certificates only` }];
   });
 }
 
@@ -63,6 +63,6 @@ function secretsAnswers({ secrets_dir: dir }: NodeFile, path: string): readonly 
   const isFolder = statSync(whole, { throwIfNoEntry: false })?.isDirectory() === true;
   if (isFolder) return [];
   return [
-    { verdict: "fail", subject: "secrets_dir", words: `${whole} is not a directory: create it, or correct the path` },
+    { verdict: "fail", subject: "secrets_dir", message: `${whole} is not a directory: create it, or correct the path` },
   ];
 }

@@ -54,10 +54,10 @@ export function descriptorAnswer({ descriptors }: Machine, env: Env): Answer | u
   // Each request needs a connection of the client and one of the provider.
   const wanted = 2 * inFlight + OTHER_DESCRIPTORS;
   if (descriptors === undefined || descriptors >= wanted) return undefined;
-  const words =
+  const message =
     `a process of this user can open ${descriptors} files, but ${inFlight} requests in flight need ${wanted}: ` +
     `set LimitNOFILE=${wanted} in the systemd unit, run \`ulimit -n ${wanted}\` in a shell, or lower GATEWAY_MAX_IN_FLIGHT`;
-  return { verdict: descriptors < 2 * OTHER_DESCRIPTORS ? "fail" : "note", subject: "descriptors", words };
+  return { verdict: descriptors < 2 * OTHER_DESCRIPTORS ? "fail" : "note", subject: "descriptors", message };
 }
 
 const workersOn = ({ memoryBytes, cores }: Machine, env: Env): number => workersIn(env, { memory: memoryBytes, cores });
@@ -70,10 +70,10 @@ export function memoryAnswer(machine: Machine, env: Env): Answer | undefined {
   if (held + program <= memoryBytes) return undefined;
   const most = Math.max(0, memoryBytes - program);
   const processes = workers === 1 ? "" : ` in ${workers} worker processes (GATEWAY_WORKERS)`;
-  const words =
+  const message =
     `requests may use ${sized(held)} and the program ${sized(program)}${processes}, but this machine has only ` +
     `${sized(memoryBytes)}, so the system may kill the gateway: set GATEWAY_MAX_BUFFERED_BYTES=${most}, or add memory`;
-  return { verdict: held > memoryBytes ? "fail" : "note", subject: "memory", words };
+  return { verdict: held > memoryBytes ? "fail" : "note", subject: "memory", message };
 }
 
 /** Checks the file system of `path`, or of the nearest existing folder above it. */
@@ -84,12 +84,12 @@ export async function diskAnswer(subject: string, path: string): Promise<Answer 
     return {
       verdict: "fail",
       subject,
-      words: `the disk of ${path} has no free inodes, so no file can be created: delete files, or use another disk`,
+      message: `the disk of ${path} has no free inodes, so no file can be created: delete files, or use another disk`,
     };
   }
   if (free >= LITTLE_FREE_BYTES) return undefined;
-  const words = `${path} has ${sized(free)} of free disk space, and below ${sized(MIN_FREE_BYTES)} writes are refused: free space, or use another disk`;
-  return { verdict: free < MIN_FREE_BYTES ? "fail" : "note", subject, words };
+  const message = `${path} has ${sized(free)} of free disk space, and below ${sized(MIN_FREE_BYTES)} writes are refused: free space, or use another disk`;
+  return { verdict: free < MIN_FREE_BYTES ? "fail" : "note", subject, message };
 }
 
 async function nearestStats(path: string): Promise<StatsFs> {
@@ -119,7 +119,7 @@ async function portAnswers(nodeFile: NodeFile, isRunning: boolean): Promise<read
     named.map(async ([subject, text]) => {
       const address = text === undefined ? undefined : parseAddress(text);
       if (text === undefined || address === undefined || address.port === 0) return undefined;
-      return portAnswer(subject, text, await bindingFault(address), isRunning);
+      return portAnswer(subject, text, await bindError(address), isRunning);
     }),
   );
   return answers.filter((it) => it !== undefined);
@@ -136,32 +136,32 @@ export function portAnswer(
   switch (code) {
     case "EADDRINUSE":
       return isRunning
-        ? { verdict: "note", subject, words: `${text} is in use by the gateway that runs here` }
+        ? { verdict: "note", subject, message: `${text} is in use by the gateway that runs here` }
         : {
             verdict: "fail",
             subject,
-            words: `${text} is in use: find the process with \`ss -ltnp 'sport = :${port}'\` and stop it, or use another address`,
+            message: `${text} is in use: find the process with \`ss -ltnp 'sport = :${port}'\` and stop it, or use another address`,
           };
     case "EADDRNOTAVAIL":
     case "ENOTFOUND":
       return {
         verdict: "fail",
         subject,
-        words: `${text} is not an address of this machine (${code}): \`ip addr\` lists them`,
+        message: `${text} is not an address of this machine (${code}): \`ip addr\` lists them`,
       };
     case "EACCES":
       return {
         verdict: "note",
         subject,
-        words: `the user who runs this check may not listen on ${text}: a port below 1024 needs AmbientCapabilities=CAP_NET_BIND_SERVICE in the systemd unit`,
+        message: `the user who runs this check may not listen on ${text}: a port below 1024 needs AmbientCapabilities=CAP_NET_BIND_SERVICE in the systemd unit`,
       };
     default:
-      return { verdict: "fail", subject, words: `cannot listen on ${text}: ${code}` };
+      return { verdict: "fail", subject, message: `cannot listen on ${text}: ${code}` };
   }
 }
 
 /** Returns the error code if the address cannot be bound, otherwise `undefined`. */
-function bindingFault({ host, port }: { readonly host?: string; readonly port: number }): Promise<string | undefined> {
+function bindError({ host, port }: { readonly host?: string; readonly port: number }): Promise<string | undefined> {
   return new Promise((done) => {
     const server = createServer((socket) => socket.destroy());
     const timer = setTimeout(() => done("ETIMEDOUT"), PORT_LIMIT_MS);
@@ -179,7 +179,7 @@ function bindingFault({ host, port }: { readonly host?: string; readonly port: n
  * Returns whether a gateway answers at this node file's metrics address. If so, the ports in use are assumed to be its
  * own.
  */
-async function isServing(metricsListen: string): Promise<boolean> {
+async function isGatewayRunning(metricsListen: string): Promise<boolean> {
   const address = parseAddress(metricsListen);
   if (address === undefined || address.port === 0) return false;
   const { host = "127.0.0.1", port } = address;
@@ -202,11 +202,11 @@ export async function machineAnswers(
   env: Env,
 ): Promise<readonly Answer[]> {
   const machine = await thisMachine();
-  const isRunning = await isServing(nodeFile.metrics_listen);
+  const isRunning = await isGatewayRunning(nodeFile.metrics_listen);
   const disks = await Promise.all(
     dirs.map(([subject, path]) =>
       diskAnswer(subject, path).catch(
-        (error: NodeJS.ErrnoException): Answer => ({ verdict: "note", subject, words: `${path}: ${error.code}` }),
+        (error: NodeJS.ErrnoException): Answer => ({ verdict: "note", subject, message: `${path}: ${error.code}` }),
       ),
     ),
   );
@@ -220,7 +220,7 @@ export async function machineAnswers(
     {
       verdict: "ok",
       subject: "machine",
-      words: `${files}${sized(machine.memoryBytes)} of memory, ${processes}, enough disk space, all ports free`,
+      message: `${files}${sized(machine.memoryBytes)} of memory, ${processes}, enough disk space, all ports free`,
     },
   ];
 }

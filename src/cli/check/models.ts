@@ -7,13 +7,13 @@ import { ModelError, openModelStore } from "../../server/models/index.ts";
 import { type LoadedNode, modelCacheOf } from "../../server/node/index.ts";
 import { buildOf } from "../build.ts";
 import { sizeText } from "../progress.ts";
-import type { Answer, Limits } from "./probe.ts";
+import type { Answer, ProbeLimits } from "./probe.ts";
 
 /** Checks the models. `path`: of the node file. Rejects with the signal's reason. */
 export async function absentModelAnswers(
   { awaits, nodeFile }: LoadedNode,
   path: string,
-  { timeoutMs, signal }: Limits,
+  { timeoutMs, signal }: ProbeLimits,
 ): Promise<readonly Answer[]> {
   if (awaits.length === 0) return [];
   const directory = await modelCacheOf(nodeFile, path);
@@ -29,14 +29,14 @@ export async function absentModelAnswers(
         return {
           verdict: "fail",
           subject,
-          words: `not in ${directory}: the gateway would download ${size} at its start`,
+          message: `not in ${directory}: the gateway would download ${size} at its start`,
         };
       } catch (error) {
         signal.throwIfAborted();
         const isSlow = error instanceof DOMException && error.name === "TimeoutError";
         if (!isSlow && !(error instanceof ModelError)) throw error;
         const reason = isSlow ? "the hub did not answer in time" : (error as Error).message;
-        return { verdict: "fail", subject, words: `not in ${directory}, and it cannot be downloaded: ${reason}` };
+        return { verdict: "fail", subject, message: `not in ${directory}, and it cannot be downloaded: ${reason}` };
       }
     });
     return await Promise.all(answers);

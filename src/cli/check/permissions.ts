@@ -15,11 +15,11 @@ const OTHERS_READ = 0o004;
 const OTHERS_WRITE = 0o022;
 const NOT_OWNER = 0o077;
 
-interface Looked {
+interface PermissionCheck {
   readonly subject: string;
   readonly path: string;
   /** Permission bits that nobody else should have. */
-  readonly against: number;
+  readonly forbiddenBits: number;
   readonly remedy: string;
 }
 
@@ -28,34 +28,54 @@ export async function permissionAnswers(nodeFile: NodeFile, path: string): Promi
   if (process.platform === "win32") return [];
   const { admin, cluster, secrets_dir: secrets, tls } = nodeFile;
   const at = (file: string): string => beside(path, file);
-  const keys = [
+  const secretFiles = [
     ...(secrets === undefined ? [] : (await namesIn(at(secrets))).map((name) => join(at(secrets), name))),
     ...[cluster.kek_file, tls?.key_file].filter((it) => it !== undefined).map(at),
   ];
-  const decides = [path, ...[nodeFile.deployment, admin?.policy_file].filter((it) => it !== undefined).map(at)];
-  const looked: Looked[] = [
-    ...keys.map((file) => ({ subject: "secret file", path: file, against: OTHERS_READ, remedy: "chmod o-r" })),
-    ...decides.map((file) => ({ subject: "configuration", path: file, against: OTHERS_WRITE, remedy: "chmod go-w" })),
+  const configurationFiles = [
+    path,
+    ...[nodeFile.deployment, admin?.policy_file].filter((it) => it !== undefined).map(at),
+  ];
+  const checks: PermissionCheck[] = [
+    ...secretFiles.map((file) => ({
+      subject: "secret file",
+      path: file,
+      forbiddenBits: OTHERS_READ,
+      remedy: "chmod o-r",
+    })),
+    ...configurationFiles.map((file) => ({
+      subject: "configuration",
+      path: file,
+      forbiddenBits: OTHERS_WRITE,
+      remedy: "chmod go-w",
+    })),
     ...(cluster.data_dir === undefined
       ? []
-      : [{ subject: "cluster.data_dir", path: at(cluster.data_dir), against: NOT_OWNER, remedy: "chmod 700" }]),
+      : [{ subject: "cluster.data_dir", path: at(cluster.data_dir), forbiddenBits: NOT_OWNER, remedy: "chmod 700" }]),
     ...(admin?.local_socket === undefined
       ? []
-      : [{ subject: "admin.local_socket", path: at(admin.local_socket), against: NOT_OWNER, remedy: "chmod 600" }]),
+      : [
+          {
+            subject: "admin.local_socket",
+            path: at(admin.local_socket),
+            forbiddenBits: NOT_OWNER,
+            remedy: "chmod 600",
+          },
+        ]),
   ];
-  return (await Promise.all(looked.map(answerOf))).filter((it) => it !== undefined);
+  return (await Promise.all(checks.map(answerOf))).filter((it) => it !== undefined);
 }
 
-async function answerOf({ subject, path, against, remedy }: Looked): Promise<Answer | undefined> {
+async function answerOf({ subject, path, forbiddenBits, remedy }: PermissionCheck): Promise<Answer | undefined> {
   // A missing or hidden file is reported where it is needed.
   const mode = await stat(path).then(
     (it) => it.mode & 0o777,
     () => 0,
   );
-  if ((mode & against) === 0) return undefined;
-  const may = (mode & against & 0o022) === 0 ? "read" : "change";
-  const words = `other users of this machine can ${may} ${path} (mode ${mode.toString(8).padStart(4, "0")}): run \`${remedy} ${path}\``;
-  return { verdict: "note", subject, words };
+  if ((mode & forbiddenBits) === 0) return undefined;
+  const may = (mode & forbiddenBits & 0o022) === 0 ? "read" : "change";
+  const message = `other users of this machine can ${may} ${path} (mode ${mode.toString(8).padStart(4, "0")}): run \`${remedy} ${path}\``;
+  return { verdict: "note", subject, message };
 }
 
 async function namesIn(dir: string): Promise<readonly string[]> {

@@ -5,7 +5,7 @@ import { loadExtProc } from "../../server/ext-proc/index.ts";
 import type { LoadedNode } from "../../server/node/index.ts";
 import { STAND_IN } from "../../server/secrets/index.ts";
 import { connectPicker, createNames, fencedAs } from "../../server/upstream/index.ts";
-import type { Answer, Limits, Probe } from "./probe.ts";
+import type { Answer, Probe, ProbeLimits } from "./probe.ts";
 
 type Provider = LoadedNode["compiled"]["snapshot"]["providers"][number];
 type Pool = NonNullable<Provider["pool"]>;
@@ -18,11 +18,11 @@ export function poolProbes({ name, pool }: Provider, nameServers: readonly strin
   const names = [["", pool.host] as const, ...pool.subsets];
   const ofNames = names.map(([subset, host]): Probe => {
     const subject = `pool ${name}${subset === "" ? "" : ` (${subset})`}`;
-    return { subject, ask: (limits) => askName(subject, host, nameServers, limits) };
+    return { subject, run: (limits) => probeName(subject, host, nameServers, limits) };
   });
   if (picker === undefined) return ofNames;
   const subject = `picker of pool ${name}`;
-  return [...ofNames, { subject, ask: (limits) => askPicker(subject, picker, limits) }];
+  return [...ofNames, { subject, run: (limits) => probePicker(subject, picker, limits) }];
 }
 
 /** Resolves a name as the gateway does for a pool. The check uses any of the DNS servers. */
@@ -36,53 +36,55 @@ export const memberLookup =
           const it = answer[family];
           return it.kind === "addresses" ? it.addresses.map((address) => ({ address, family })) : [];
         });
-        const dialed = found.filter(({ address }) => fencedAs(address) === undefined);
-        const [first] = dialed;
+        const dialable = found.filter(({ address }) => fencedAs(address) === undefined);
+        const [first] = dialable;
         if (first === undefined) callback(Object.assign(new Error("no address"), { code: "ENOTFOUND" }), "", 4);
-        else if (all === true) callback(null, dialed);
+        else if (all === true) callback(null, dialable);
         else callback(null, first.address, first.family);
       });
   };
 
-const sealed = (subject: string): Answer => ({
+const sealedNote = (subject: string): Answer => ({
   verdict: "note",
   subject,
-  words: "not tested, since its address is sealed in the cluster",
+  message: "not tested, since its address is sealed in the cluster",
 });
 
-async function askName(
+async function probeName(
   subject: string,
   host: string,
   servers: readonly string[],
-  { timeoutMs }: Limits,
+  { timeoutMs }: ProbeLimits,
 ): Promise<Answer> {
-  if (host.includes(STAND_IN)) return sealed(subject);
+  if (host.includes(STAND_IN)) return sealedNote(subject);
   const answer = await createNames({ servers, limitMs: timeoutMs }).look(host);
   const families = [answer[4], answer[6]];
   const addresses = families.flatMap((it) => (it.kind === "addresses" ? it.addresses : []));
   const problem = families.flatMap((it) => (it.kind === "failed" ? it.problem : []))[0];
-  const fenced = addresses.filter((address) => fencedAs(address) !== undefined).length;
-  const dialed = addresses.length - fenced;
-  if (dialed === 0) {
+  const fencedCount = addresses.filter((address) => fencedAs(address) !== undefined).length;
+  const dialableCount = addresses.length - fencedCount;
+  if (dialableCount === 0) {
     const why =
       problem ??
-      (fenced > 0
+      (fencedCount > 0
         ? "it resolves only to addresses that the gateway never connects to, such as link-local ones"
         : "the name has no address");
-    return { verdict: "fail", subject, words: `${host}: ${why}` };
+    return { verdict: "fail", subject, message: `${host}: ${why}` };
   }
   const ttls = families.flatMap((it) => (it.kind === "addresses" ? it.ttlMs : []));
-  const summary = `${host} resolves to ${dialed} server${dialed === 1 ? "" : "s"} (TTL ${formatDuration(Math.min(...ttls))})`;
+  const summary = `${host} resolves to ${dialableCount} server${dialableCount === 1 ? "" : "s"} (TTL ${formatDuration(Math.min(...ttls))})`;
   return {
     verdict: "ok",
     subject,
-    words:
-      fenced === 0 ? summary : `${summary}; the gateway never connects to ${fenced} more, such as link-local addresses`,
+    message:
+      fencedCount === 0
+        ? summary
+        : `${summary}; the gateway never connects to ${fencedCount} more, such as link-local addresses`,
   };
 }
 
-async function askPicker(subject: string, picker: Picker, { timeoutMs, signal }: Limits): Promise<Answer> {
-  if (picker.address.includes(STAND_IN)) return sealed(subject);
+async function probePicker(subject: string, picker: Picker, { timeoutMs, signal }: ProbeLimits): Promise<Answer> {
+  if (picker.address.includes(STAND_IN)) return sealedNote(subject);
   const client = connectPicker(picker, await loadExtProc());
   const startedAt = performance.now();
   const close = (): void => client.close();
@@ -93,11 +95,11 @@ async function askPicker(subject: string, picker: Picker, { timeoutMs, signal }:
     );
     const took = Math.round(performance.now() - startedAt);
     const how = picker.skipsVerification ? "; its certificate is not verified (`insecure_skip_verify`)" : "";
-    return { verdict: "ok", subject, words: `${picker.address} answered in ${took} ms${how}` };
+    return { verdict: "ok", subject, message: `${picker.address} answered in ${took} ms${how}` };
   } catch {
     const hint = picker.isEncrypted && !picker.skipsVerification ? ", or its certificate is not trusted" : "";
-    const words = `${picker.address}: no connection within ${formatDuration(timeoutMs)}${hint}`;
-    return { verdict: "fail", subject, words };
+    const message = `${picker.address}: no connection within ${formatDuration(timeoutMs)}${hint}`;
+    return { verdict: "fail", subject, message };
   } finally {
     signal.removeEventListener("abort", close);
     client.close();

@@ -3,10 +3,10 @@
 export interface Answer {
   readonly verdict: "ok" | "fail" | "note";
   readonly subject: string;
-  readonly words: string;
+  readonly message: string;
 }
 
-export interface Limits {
+export interface ProbeLimits {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
@@ -15,5 +15,5 @@ export interface Limits {
 export interface Probe {
   readonly subject: string;
   /** Runs the check. Never rejects. */
-  ask(limits: Limits): Promise<Answer>;
+  run(limits: ProbeLimits): Promise<Answer>;
 }

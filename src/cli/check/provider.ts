@@ -9,7 +9,7 @@ import { failureText } from "../../server/upstream/index.ts";
 import { clockFault } from "./clock.ts";
 import { isSealed } from "./credentials.ts";
 import { memberLookup } from "./pool.ts";
-import type { Answer, Limits, Probe } from "./probe.ts";
+import type { Answer, Probe, ProbeLimits } from "./probe.ts";
 
 type Provider = LoadedNode["compiled"]["snapshot"]["providers"][number];
 type Channel = Provider["channels"][number];
@@ -25,7 +25,7 @@ export function providerProbes(
     : openProxyAgent({ connect: {} }, proxies);
   return provider.channels.map((channel) => {
     const subject = `provider ${provider.name}${provider.channels.length > 1 ? ` (${channel.id})` : ""}`;
-    return { subject, ask: (limits) => askProvider(subject, { provider, channel, presenter, dispatcher }, limits) };
+    return { subject, run: (limits) => probeProvider(subject, { provider, channel, presenter, dispatcher }, limits) };
   });
 }
 
@@ -33,7 +33,7 @@ export function providerProbes(
  * Requests the list of models, which is cheap, free of side effects, and available on nearly every server of either
  * dialect.
  */
-async function askProvider(
+async function probeProvider(
   subject: string,
   {
     provider,
@@ -46,20 +46,20 @@ async function askProvider(
     readonly presenter: Presenter;
     readonly dispatcher: Dispatcher;
   },
-  { timeoutMs, signal }: Limits,
+  { timeoutMs, signal }: ProbeLimits,
 ): Promise<Answer> {
   const { credential, host } = channel;
   const path = channel.pathOf("/v1/models");
   const url = channel.origin + path;
   const headers = [...provider.addedHeaders];
   if (isSealed(credential) || `${url}\n${headers.join("\n")}`.includes(STAND_IN)) {
-    return { verdict: "note", subject, words: "not tested, since its credential is sealed in the cluster" };
+    return { verdict: "note", subject, message: "not tested, since its credential is sealed in the cluster" };
   }
   if (channel.dialect === "messages") headers.push("anthropic-version", "2023-06-01");
-  const asked = { method: "GET", path, host, headers, body: null };
-  const presented = await Promise.resolve(credential && presenter.present(credential, asked)).catch(asRefusal);
+  const request = { method: "GET", path, host, headers, body: null };
+  const presented = await Promise.resolve(credential && presenter.present(credential, request)).catch(asRefusal);
   if (presented instanceof Error)
-    return { verdict: "fail", subject, words: `no request was sent: ${presented.message}` };
+    return { verdict: "fail", subject, message: `no request was sent: ${presented.message}` };
   const startedAt = performance.now();
   const sentAt = Date.now();
   try {
@@ -69,28 +69,28 @@ async function askProvider(
       signal: anySignal([signal, AbortSignal.timeout(timeoutMs)]),
     });
     await answer.body.dump({ limit: 1 << 20 });
-    const words = `${url} answered ${answer.statusCode} in ${Math.round(performance.now() - startedAt)} ms`;
-    const judged = judge(subject, words, answer.statusCode, credential !== undefined);
+    const message = `${url} answered ${answer.statusCode} in ${Math.round(performance.now() - startedAt)} ms`;
+    const result = answerForStatus(subject, message, answer.statusCode, credential !== undefined);
     const fault = clockFault(answer.headers, sentAt, Date.now());
-    if (fault === undefined) return judged;
+    if (fault === undefined) return result;
     return {
-      ...judged,
-      verdict: judged.verdict === "ok" ? "note" : judged.verdict,
-      words: `${judged.words}; ${fault}`,
+      ...result,
+      verdict: result.verdict === "ok" ? "note" : result.verdict,
+      message: `${result.message}; ${fault}`,
     };
   } catch (error) {
-    return { verdict: "fail", subject, words: `${url}: ${failureText(error, timeoutMs)}` };
+    return { verdict: "fail", subject, message: `${url}: ${failureText(error, timeoutMs)}` };
   }
 }
 
-function judge(subject: string, words: string, status: number, hasCredential: boolean): Answer {
+function answerForStatus(subject: string, message: string, status: number, hasCredential: boolean): Answer {
   if (status === 401 || status === 403) {
     return hasCredential
-      ? { verdict: "fail", subject, words: `${words}: the provider refuses the credential` }
-      : { verdict: "ok", subject, words: `${words}: the provider requires a credential, which clients must send` };
+      ? { verdict: "fail", subject, message: `${message}: the provider refuses the credential` }
+      : { verdict: "ok", subject, message: `${message}: the provider requires a credential, which clients must send` };
   }
-  if (status >= 500) return { verdict: "fail", subject, words };
+  if (status >= 500) return { verdict: "fail", subject, message };
   if (status === 404 || status === 405)
-    return { verdict: "ok", subject, words: `${words}: the provider has no list of models` };
-  return { verdict: status >= 400 && status !== 429 ? "fail" : "ok", subject, words };
+    return { verdict: "ok", subject, message: `${message}: the provider has no list of models` };
+  return { verdict: status >= 400 && status !== 429 ? "fail" : "ok", subject, message };
 }

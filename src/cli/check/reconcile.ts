@@ -7,7 +7,7 @@ import type { LoadedNode } from "../../server/node/index.ts";
 import { fetchReport, windowAt } from "../../server/reconcile/index.ts";
 import { STAND_IN } from "../../server/secrets/index.ts";
 import type { Audited } from "../../server/snapshot/index.ts";
-import type { Answer, Limits, Probe } from "./probe.ts";
+import type { Answer, Probe, ProbeLimits } from "./probe.ts";
 
 const DAY_MS = 86_400_000;
 const MAX_REPORT_BYTES = 8 << 20;
@@ -15,18 +15,18 @@ const MAX_REPORT_BYTES = 8 << 20;
 export function reconcileProbes({ compiled: { snapshot } }: LoadedNode, proxies: ForwardProxies): readonly Probe[] {
   return (snapshot.audits?.providers ?? []).map((audited) => {
     const subject = `usage report of ${audited.provider}`;
-    return { subject, ask: (limits) => ask(subject, audited, proxies, limits) };
+    return { subject, run: (limits) => probeReconciliation(subject, audited, proxies, limits) };
   });
 }
 
-async function ask(
+async function probeReconciliation(
   subject: string,
   audited: Audited,
   proxies: ForwardProxies,
-  { timeoutMs, signal }: Limits,
+  { timeoutMs, signal }: ProbeLimits,
 ): Promise<Answer> {
   if (`${audited.adminKey}${audited.baseUrl}`.includes(STAND_IN)) {
-    return { verdict: "note", subject, words: "not tested, since its credential is sealed in the cluster" };
+    return { verdict: "note", subject, message: "not tested, since its credential is sealed in the cluster" };
   }
   const dialler = openGuardedDialler({ connectMs: timeoutMs, maxAnswerBytes: MAX_REPORT_BYTES, proxies });
   const limit = AbortSignal.timeout(timeoutMs);
@@ -34,14 +34,14 @@ async function ask(
   try {
     const ports = { send: dialler.send, now: Date.now };
     const report = await fetchReport(audited, windowAt(Date.now(), DAY_MS), ports, anySignal([signal, limit]));
-    if (report.kind === "failed") return { verdict: "fail", subject, words: report.problem };
-    if (report.unread.length > 0) return { verdict: "fail", subject, words: "the report contains no known counters" };
+    if (report.kind === "failed") return { verdict: "fail", subject, message: report.problem };
+    if (report.unread.length > 0) return { verdict: "fail", subject, message: "the report contains no known counters" };
     const scope = audited.keyIds.length === 0 ? "the whole organisation" : `${audited.keyIds.length} of its API keys`;
-    const words = `covers ${scope}, answered in ${Math.round(performance.now() - startedAt)} ms`;
-    return { verdict: "ok", subject, words };
+    const message = `covers ${scope}, answered in ${Math.round(performance.now() - startedAt)} ms`;
+    return { verdict: "ok", subject, message };
   } catch {
     // The probe rejects only with the reason of its signal.
-    return { verdict: "fail", subject, words: `no answer within ${formatDuration(timeoutMs)}` };
+    return { verdict: "fail", subject, message: `no answer within ${formatDuration(timeoutMs)}` };
   } finally {
     dialler.close();
   }

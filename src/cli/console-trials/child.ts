@@ -6,44 +6,44 @@
 
 import { UsageError } from "../flags.ts";
 import { type Io, processIo } from "../io.ts";
-import type { FromTrial, ToTrial } from "./protocol.ts";
+import type { TrialCommand, TrialReply } from "./protocol.ts";
 
 /** Minimum interval between two progress messages, in milliseconds. */
 const PROGRESS_MS = 100;
 
-function tell(message: FromTrial): Promise<void> {
+function sendToParent(message: TrialReply): Promise<void> {
   return new Promise((done) => {
     if (process.send === undefined) done();
     else process.send(message, () => done());
   });
 }
 
-function progress(): (words: string) => void {
+function createProgressSender(): (words: string) => void {
   let sentAt = Number.NEGATIVE_INFINITY;
   return (words) => {
     if (performance.now() - sentAt < PROGRESS_MS) return;
     sentAt = performance.now();
-    void tell({ kind: "progress", words });
+    void sendToParent({ kind: "progress", words });
   };
 }
 
 const end = (): void => process.exit();
 
-const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-async function answerTo({ asked, cwd }: ToTrial): Promise<FromTrial> {
+async function replyTo({ request, cwd }: TrialCommand): Promise<TrialReply> {
   const io: Io = { ...processIo(end), cwd };
   io.signal.addEventListener("abort", end);
   try {
     // Imported dynamically so that the build puts it in a file of its own: paths of bundled files are relative to that
     // file.
-    const { carryOut } = await import("./run-trial.ts");
-    return { kind: "done", answer: await carryOut(asked, io, progress()) };
+    const { runTrial } = await import("./run-trial.ts");
+    return { kind: "done", answer: await runTrial(request, io, createProgressSender()) };
   } catch (error) {
-    return { kind: error instanceof UsageError ? "refused" : "failed", words: wordsOf(error) };
+    return { kind: error instanceof UsageError ? "refused" : "failed", words: messageOf(error) };
   }
 }
 
 process.once("disconnect", end);
 // The parent ends this process once it has the answer.
-process.once("message", async (sent: ToTrial) => await tell(await answerTo(sent)));
+process.once("message", async (sent: TrialCommand) => await sendToParent(await replyTo(sent)));

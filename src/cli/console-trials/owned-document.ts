@@ -13,22 +13,26 @@ import { type DeploymentFile, openDeployment } from "../packs/document.ts";
  * Returns why the document cannot be changed on this machine; `undefined` if it can. A file that differs from the
  * document in force must first be reloaded or corrected.
  */
-export async function whyNotHere({ file, text }: OwnedDocument, io: Io): Promise<string | undefined> {
+export async function whyNotEditableHere({ file, text }: OwnedDocument, io: Io): Promise<string | undefined> {
   if (file === undefined) return undefined;
   try {
-    return otherWhy(await openDeployment(file, true, io), file, text);
+    return whyFileDiffers(await openDeployment(file, true, io), file, text);
   } catch (error) {
-    if (error instanceof UsageError) return `${elsewhere(file)} (${error.message}): do it there`;
+    if (error instanceof UsageError) return `${elsewhereText(file)} (${error.message}): do it there`;
     throw error;
   }
 }
 
-const elsewhere = (file: string): string => `the document is ${file} of its node, and is not on this machine`;
+const elsewhereText = (file: string): string => `the document is ${file} of its node, and is not on this machine`;
 
-export function otherWhy({ source, whole }: DeploymentFile, file: string, text: string): string | undefined {
-  if (source.text === text || whole(source.text) === text) return undefined;
+export function whyFileDiffers(
+  { source, withByteOrderMark }: DeploymentFile,
+  file: string,
+  text: string,
+): string | undefined {
+  if (source.text === text || withByteOrderMark(source.text) === text) return undefined;
   return source.text === ""
-    ? `${elsewhere(file)}: do it there`
+    ? `${elsewhereText(file)}: do it there`
     : `${file} on this machine differs from the configuration in force: reload it (R in config) or correct it first`;
 }
 

@@ -2,15 +2,15 @@
 
 import type { OwnedDocument, PackFacts, PackTrial, Trial } from "../../console/index.ts";
 
-export interface Answers {
+export interface TrialResults {
   readonly packs: readonly PackFacts[];
   readonly pack: PackTrial;
   readonly threshold: Trial;
 }
 
-export type Asked =
-  /** Lists the packs that come with the program, then those at the paths in `own`. */
-  | { readonly kind: "packs"; readonly document: OwnedDocument; readonly own: readonly string[] }
+export type TrialRequest =
+  /** Lists the packs that come with the program, then those at the paths in `paths`. */
+  | { readonly kind: "packs"; readonly document: OwnedDocument; readonly paths: readonly string[] }
   /** Tests the first of the packs in `names`; it may build on the others. */
   | { readonly kind: "pack"; readonly document: OwnedDocument; readonly names: readonly string[] }
   | {
@@ -20,16 +20,16 @@ export type Asked =
       readonly detector: string | undefined;
     };
 
-export interface ToTrial {
-  readonly asked: Asked;
+export interface TrialCommand {
+  readonly request: TrialRequest;
   /** Working directory of the console, for relative paths. */
   readonly cwd: string;
 }
 
-export type FromTrial =
+export type TrialReply =
   /** One short line of progress. */
   | { readonly kind: "progress"; readonly words: string }
-  | { readonly kind: "done"; readonly answer: Answers[keyof Answers] }
+  | { readonly kind: "done"; readonly answer: TrialResults[keyof TrialResults] }
   /** Messages for the operator. */
   | { readonly kind: "refused"; readonly words: string }
   | { readonly kind: "failed"; readonly words: string };

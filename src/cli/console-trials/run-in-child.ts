@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import type { JobOptions } from "../../console/index.ts";
 import { UsageError } from "../flags.ts";
 import type { Io } from "../io.ts";
-import type { Answers, Asked, FromTrial, ToTrial } from "./protocol.ts";
+import type { TrialCommand, TrialReply, TrialRequest, TrialResults } from "./protocol.ts";
 
 /**
  * Maximum run time in milliseconds. The cases of the largest pack that comes with the program take a fraction of a
@@ -24,7 +24,7 @@ declare const GATEWAY_IS_BUILT: true | undefined;
 // The child must neither write to the terminal nor read its keys.
 const STDIO: StdioOptions = ["ignore", "ignore", "ignore", "ipc"];
 
-function start(env: Io["env"]): ChildProcess {
+function forkChild(env: Io["env"]): ChildProcess {
   const child = fileURLToPath(new URL("./cli/console-trials/child.js", import.meta.url));
   const execArgv = [`--max-old-space-size=${MOST_HEAP}`, "--enable-source-maps"];
   return fork(child, { env: { ...env }, stdio: STDIO, serialization: "advanced", execArgv });
@@ -34,25 +34,34 @@ function start(env: Io["env"]): ChildProcess {
  * Runs a request in a child process. Rejects with `UsageError` if it cannot be satisfied, with the signal's reason, or
  * with an `Error` about how the process ended.
  */
-export function runInChild<Kind extends keyof Answers>(
-  asked: Extract<Asked, { readonly kind: Kind }>,
+export function runInChild<Kind extends keyof TrialResults>(
+  request: Extract<TrialRequest, { readonly kind: Kind }>,
   io: Io,
   options: JobOptions,
-): Promise<Answers[Kind]> {
-  if (typeof GATEWAY_IS_BUILT === "undefined") return here(asked, io, options) as Promise<Answers[Kind]>;
-  return apart(asked, io, options) as Promise<Answers[Kind]>;
+): Promise<TrialResults[Kind]> {
+  if (typeof GATEWAY_IS_BUILT === "undefined")
+    return runInThisProcess(request, io, options) as Promise<TrialResults[Kind]>;
+  return runInFork(request, io, options) as Promise<TrialResults[Kind]>;
 }
 
-async function here(asked: Asked, io: Io, { signal, onProgress }: JobOptions): Promise<Answers[keyof Answers]> {
+async function runInThisProcess(
+  request: TrialRequest,
+  io: Io,
+  { signal, onProgress }: JobOptions,
+): Promise<TrialResults[keyof TrialResults]> {
   signal.throwIfAborted();
-  const { carryOut } = await import("./run-trial.ts");
-  return await carryOut(asked, { ...io, signal }, onProgress);
+  const { runTrial } = await import("./run-trial.ts");
+  return await runTrial(request, { ...io, signal }, onProgress);
 }
 
-function apart(asked: Asked, { env, cwd }: Io, { signal, onProgress }: JobOptions): Promise<Answers[keyof Answers]> {
+function runInFork(
+  request: TrialRequest,
+  { env, cwd }: Io,
+  { signal, onProgress }: JobOptions,
+): Promise<TrialResults[keyof TrialResults]> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
-    const child = start(env);
+    const child = forkChild(env);
     const finish = (settle: () => void): void => {
       clearTimeout(limit);
       signal.removeEventListener("abort", onAbort);
@@ -60,30 +69,30 @@ function apart(asked: Asked, { env, cwd }: Io, { signal, onProgress }: JobOption
       child.kill("SIGKILL");
       settle();
     };
-    const failed = (why: unknown): void => finish(() => reject(why));
-    const onAbort = (): void => failed(signal.reason);
+    const fail = (why: unknown): void => finish(() => reject(why));
+    const onAbort = (): void => fail(signal.reason);
     const limit = setTimeout(
-      () => failed(new Error(`it was ended: it took longer than ${LIMIT_MS / 60_000} minutes`)),
+      () => fail(new Error(`it was ended: it took longer than ${LIMIT_MS / 60_000} minutes`)),
       LIMIT_MS,
     );
     signal.addEventListener("abort", onAbort, { once: true });
-    child.on("message", (message: FromTrial) => {
+    child.on("message", (message: TrialReply) => {
       switch (message.kind) {
         case "progress":
           return onProgress(message.words);
         case "done":
           return finish(() => resolve(message.answer));
         case "refused":
-          return failed(new UsageError(message.words));
+          return fail(new UsageError(message.words));
         case "failed":
-          return failed(new Error(message.words));
+          return fail(new Error(message.words));
       }
     });
-    child.once("error", failed);
+    child.once("error", fail);
     child.once("exit", (status, name) =>
-      failed(new Error(`the process that tried it has ended: ${name ?? `status ${status}`}`)),
+      fail(new Error(`the process that tried it has ended: ${name ?? `status ${status}`}`)),
     );
-    const sent: ToTrial = { asked, cwd };
-    child.send(sent, (error) => error !== null && failed(error));
+    const command: TrialCommand = { request, cwd };
+    child.send(command, (error) => error !== null && fail(error));
   });
 }

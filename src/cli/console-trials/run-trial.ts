@@ -8,40 +8,44 @@ import { UsageError } from "../flags.ts";
 import type { Io } from "../io.ts";
 import { inOrder, runCases } from "../packs/cases.ts";
 import { packsIn } from "../packs/folders.ts";
-import { loadEach, loadPacks } from "../packs/load.ts";
-import { detectorThreshold, whyNotHere, withScalar, withVersion } from "./owned-document.ts";
-import type { Answers, Asked } from "./protocol.ts";
+import { loadPacks, tryLoadPacks } from "../packs/load.ts";
+import { detectorThreshold, whyNotEditableHere, withScalar, withVersion } from "./owned-document.ts";
+import type { TrialRequest, TrialResults } from "./protocol.ts";
 
 type OnProgress = (words: string) => void;
 
-export async function carryOut(asked: Asked, io: Io, onProgress: OnProgress): Promise<Answers[keyof Answers]> {
-  switch (asked.kind) {
+export async function runTrial(
+  request: TrialRequest,
+  io: Io,
+  onProgress: OnProgress,
+): Promise<TrialResults[keyof TrialResults]> {
+  switch (request.kind) {
     case "packs":
-      return await packsOf(asked.document, asked.own, io);
+      return await listPacks(request.document, request.paths, io);
     case "pack":
-      return await packTrial(asked.document, asked.names, io, onProgress);
+      return await packTrial(request.document, request.names, io, onProgress);
     case "threshold":
-      return await thresholdTrial(asked, io);
+      return await thresholdTrial(request, io);
   }
 }
 
 /** Lists the packs. One that cannot be read is reported in its row, so that the others are still listed. */
-async function packsOf(document: OwnedDocument, own: readonly string[], io: Io): Promise<readonly PackFacts[]> {
+async function listPacks(document: OwnedDocument, paths: readonly string[], io: Io): Promise<readonly PackFacts[]> {
   const builtIn = await builtInPackIds();
-  const wrong = new Map<string, string>();
+  const faultByPath = new Map<string, string>();
   const found: string[] = [];
-  for (const path of own) {
+  for (const path of paths) {
     try {
       found.push(...(await packsIn(path, io)));
     } catch (error) {
       if (!(error instanceof UsageError)) throw error;
-      wrong.set(path, error.message);
+      faultByPath.set(path, error.message);
     }
   }
-  const { loaded, baseOf, faults } = await loadEach([...new Set([...builtIn, ...found])], io);
+  const { loaded, baseOf, faults } = await tryLoadPacks([...new Set([...builtIn, ...found])], io);
   return [
     ...loaded.map(({ name, pack }) => factsOf(name, pack, baseOf, document)),
-    ...[...wrong, ...faults].map(([name, problem]) => unreadable(name, problem)),
+    ...[...faultByPath, ...faults].map(([name, problem]) => unreadable(name, problem)),
   ];
 }
 
@@ -95,7 +99,7 @@ async function packTrial(
 }
 
 async function thresholdTrial(
-  { document, threshold, detector }: Extract<Asked, { readonly kind: "threshold" }>,
+  { document, threshold, detector }: Extract<TrialRequest, { readonly kind: "threshold" }>,
   io: Io,
 ): Promise<Trial> {
   const own = detector === undefined ? undefined : detectorThreshold(document.text, detector);
@@ -120,7 +124,7 @@ async function trialOf(document: OwnedDocument, text: string, io: Io): Promise<T
     problems: [],
     change: { ...document, after },
     compiling: await compilingOf(document, after, io),
-    why: await whyNotHere(document, io),
+    why: await whyNotEditableHere(document, io),
   };
 }
 

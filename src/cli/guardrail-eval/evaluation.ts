@@ -3,17 +3,17 @@
 import type { SegmentKind } from "../../server/core/guardrails/index.ts";
 import type { EvalCase, Mark } from "./cases.ts";
 import { countFailures, type FailedCases } from "./failure-counts.ts";
-import { askDetectors, type CaseFinding, findingsIn, removedIn, type Turn } from "./inspect.ts";
+import { type CaseFinding, type ChatTurn, findingsIn, removedFindings, runDetectors } from "./inspect.ts";
 import type { Subject } from "./subject.ts";
 import type { Scope } from "./survey.ts";
 import { createSweep, type Sweep, type SweepOptions } from "./sweep.ts";
 import { count, createTally, type Outcome, type Tally } from "./tally.ts";
-import type { Names } from "./type-names.ts";
-import { explained, faultsOf, type Near, type WrongCase } from "./wrong-cases.ts";
+import type { NameNormalizer } from "./type-names.ts";
+import { explained, faultsOf, type NearMiss, type WrongCase } from "./wrong-cases.ts";
 
 export interface EvaluationOptions {
   readonly subject: Subject;
-  readonly names: Names;
+  readonly names: NameNormalizer;
   readonly scope: Scope;
   /** Kind of segment for cases that name none. */
   readonly kind: SegmentKind;
@@ -60,15 +60,15 @@ export function createEvaluation(options: EvaluationOptions): Evaluation {
   return evaluation;
 
   async function add(one: EvalCase, index: number): Promise<void> {
-    const turn: Turn = { text: one.text, kind: one.kind ?? options.kind, system: one.system };
-    const raw = await askDetectors(subject, turn, options);
+    const turn: ChatTurn = { text: one.text, kind: one.kind ?? options.kind, system: one.system };
+    const raw = await runDetectors(subject, turn, options);
     failures.add(raw.failures);
     const findings = findingsIn(subject, raw, names);
     const outcome = outcomeOf(one, findings, names);
     const faults = faultsOf(outcome, findings, scope);
     const isListed = faults !== undefined && options.errors > 0 && mayBeListed(index);
-    const removed = isListed ? await removedIn(subject, raw, names, options) : [];
-    const lowered = sweep && (await askDetectors(subject, turn, { ...options, isLowered: true }));
+    const removed = isListed ? await removedFindings(subject, raw, names, options) : [];
+    const lowered = sweep && (await runDetectors(subject, turn, { ...options, isLowered: true }));
 
     count(total, outcome, scope);
     for (const tag of one.tags) count(tallyOf(tag), outcome, scope);
@@ -92,7 +92,7 @@ export function createEvaluation(options: EvaluationOptions): Evaluation {
   }
 }
 
-export function outcomeOf(one: EvalCase, findings: readonly Mark[], names: Names): Outcome {
+export function outcomeOf(one: EvalCase, findings: readonly Mark[], names: NameNormalizer): Outcome {
   return {
     spans: one.spans?.map((mark) => ({ ...mark, type: names(mark.type) })),
     labels: one.labels && new Set(one.labels.map(names)),
@@ -101,7 +101,7 @@ export function outcomeOf(one: EvalCase, findings: readonly Mark[], names: Names
   };
 }
 
-const kept = (finding: CaseFinding): Near => ({ ...finding, by: "kept" });
+const kept = (finding: CaseFinding): NearMiss => ({ ...finding, by: "kept" });
 
 /** Inserts an item by its index, since cases in progress at the same time may end in another order. */
 function insert<Item extends { readonly index: number }>(list: Item[], item: Item): void {

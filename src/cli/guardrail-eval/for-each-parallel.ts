@@ -3,7 +3,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 
 /** Returns the number of items done. Yields to the event loop between two items, so that an interrupt is noticed. */
-export async function eachOf<Item>(
+export async function forEachParallel<Item>(
   items: AsyncIterable<Item>,
   parallel: number,
   signal: AbortSignal,

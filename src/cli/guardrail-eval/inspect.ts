@@ -13,9 +13,9 @@ import {
 import { removedFrom } from "../../server/snapshot/index.ts";
 import type { Mark } from "./cases.ts";
 import type { Subject } from "./subject.ts";
-import type { Names } from "./type-names.ts";
+import type { NameNormalizer } from "./type-names.ts";
 
-export interface Turn {
+export interface ChatTurn {
   readonly text: string;
   readonly kind: SegmentKind;
   /** Text of the system turn; empty if there is none. */
@@ -36,12 +36,12 @@ export interface RemovedFinding extends CaseFinding {
   readonly by: Removed["by"];
 }
 
-export interface Raw {
+export interface RawFindings {
   readonly inspected: Inspected;
   readonly failures: readonly Failure[];
 }
 
-interface Asking {
+interface DetectorRunOptions {
   /** Only detector whose findings count, even if its mode is shadow; `undefined` for all that are not shadow. */
   readonly detector: string | undefined;
   readonly signal: AbortSignal;
@@ -49,18 +49,18 @@ interface Asking {
   readonly isLowered?: boolean;
 }
 
-export async function askDetectors(
-  { ensemble, lowered }: Subject,
-  { text, kind, system }: Turn,
-  { detector, signal, isLowered = false }: Asking,
-): Promise<Raw> {
-  const own: Segment = { kind, text, ref: "", turn: 0, isReadOnly: kind === "header" || kind === "query" };
-  const before: Segment = { kind: "system", text: system, ref: "", turn: 1, isReadOnly: false };
-  const segments = system === "" ? [own] : [before, own];
-  const found: Found = await ((isLowered ? lowered : undefined) ?? ensemble).run(segments, {
+export async function runDetectors(
+  { ensemble, unthresholdedEnsemble }: Subject,
+  { text, kind, system }: ChatTurn,
+  { detector, signal, isLowered = false }: DetectorRunOptions,
+): Promise<RawFindings> {
+  const caseSegment: Segment = { kind, text, ref: "", turn: 0, isReadOnly: kind === "header" || kind === "query" };
+  const systemSegment: Segment = { kind: "system", text: system, ref: "", turn: 1, isReadOnly: false };
+  const segments = system === "" ? [caseSegment] : [systemSegment, caseSegment];
+  const found: Found = await ((isLowered ? unthresholdedEnsemble : undefined) ?? ensemble).run(segments, {
     signal,
     isLowered,
-    ...askedFor(ensemble, detector),
+    ...detectorSelection(ensemble, detector),
   });
   const byDetector =
     detector === undefined
@@ -70,7 +70,7 @@ export async function askDetectors(
 }
 
 /** Selects only the one detector if no other influences its findings: a model may cost minutes, or money. */
-function askedFor({ members }: Subject["ensemble"], detector: string | undefined) {
+function detectorSelection({ members }: Subject["ensemble"], detector: string | undefined) {
   const one = members.find(({ name }) => name === detector);
   if (one === undefined || one.role === "confirm" || members.some(({ narrowsSpans }) => narrowsSpans)) return {};
   return { names: new Set([one.name]) };
@@ -79,36 +79,36 @@ function askedFor({ members }: Subject["ensemble"], detector: string | undefined
 /** Returns findings sorted by start, without those in the system turn. `scoreThreshold` replaces the configured one. */
 export function findingsIn(
   { policy }: Subject,
-  { inspected }: Raw,
-  names: Names,
+  { inspected }: RawFindings,
+  names: NameNormalizer,
   scoreThreshold?: number,
 ): readonly CaseFinding[] {
   const { annotations } = policy.annotate(inspected, scoreThreshold);
-  return ofLastSegment(inspected, annotations, (one) => one, names).map(({ finding }) => finding);
+  return inLastSegment(inspected, annotations, (one) => one, names).map(({ finding }) => finding);
 }
 
 /** Returns findings that do not count, each with the reason. */
-export async function removedIn(
+export async function removedFindings(
   { ensemble, policy }: Subject,
-  { inspected }: Raw,
-  names: Names,
-  { detector, signal }: Asking,
+  { inspected }: RawFindings,
+  names: NameNormalizer,
+  { detector, signal }: DetectorRunOptions,
 ): Promise<readonly RemovedFinding[]> {
   const inline = ensemble.members.filter(({ name, mode }) =>
     detector === undefined ? mode === "inline" : name === detector,
   );
-  const asked = new Set(inline.map(({ name }) => name));
-  const removed = await removedFrom(ensemble, inspected, policy.annotate(inspected), { names: asked, signal });
-  const own = ofLastSegment(inspected, removed, ({ annotation }) => annotation, names);
-  return own.map(({ finding, item: { by } }) => ({ ...finding, by }));
+  const inlineNames = new Set(inline.map(({ name }) => name));
+  const removed = await removedFrom(ensemble, inspected, policy.annotate(inspected), { names: inlineNames, signal });
+  const ownTurn = inLastSegment(inspected, removed, ({ annotation }) => annotation, names);
+  return ownTurn.map(({ finding, item: { by } }) => ({ ...finding, by }));
 }
 
 /** Returns the items in the case's own turn, with positions in bytes. */
-function ofLastSegment<Item>(
+function inLastSegment<Item>(
   { segments }: Inspected,
   items: readonly Item[],
   annotationOf: (item: Item) => Annotation,
-  names: Names,
+  names: NameNormalizer,
 ): readonly { readonly finding: CaseFinding; readonly item: Item }[] {
   const last = segments.length - 1;
   const own = items.filter((item) => annotationOf(item).segment === last);

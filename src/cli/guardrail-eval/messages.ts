@@ -6,12 +6,12 @@ import type { Warn } from "./json-lines.ts";
 /** Maximum number of warnings; warnings with the same key are shown once. */
 const MAX_WARNINGS = 20;
 
-export function warner(tell: (words: string) => void): Warn {
+export function createWarner(print: (words: string) => void): Warn {
   const shown = new Set<string>();
   return (key, words) => {
     if (shown.has(key) || shown.size >= MAX_WARNINGS) return;
     shown.add(key);
-    tell(`warning: ${words}`);
+    print(`warning: ${words}`);
   };
 }
 

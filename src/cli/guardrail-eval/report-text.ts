@@ -9,9 +9,9 @@ import type { Evaluation } from "./evaluation.ts";
 import type { CaseFinding } from "./inspect.ts";
 import { type FiguresByKind, figuresByKind, typesOf } from "./report.ts";
 import { type Figures, macroF1 } from "./scoring.ts";
-import type { Swept } from "./sweep.ts";
+import type { SweepOutcome } from "./sweep.ts";
 import { isMarked, SCORES, type ScoreKind, type Tally } from "./tally.ts";
-import type { Near, WrongCase } from "./wrong-cases.ts";
+import type { NearMiss, WrongCase } from "./wrong-cases.ts";
 
 /** Number of characters shown before and after a span. */
 const AROUND = 40;
@@ -23,7 +23,7 @@ const FIGURES = ["tp", "fp", "fn", "precision", "recall", "F1"].map((name) => co
 interface ReportFacts {
   readonly files: number;
   readonly cases: number;
-  readonly swept: Swept | undefined;
+  readonly swept: SweepOutcome | undefined;
   /** Width of the terminal in cells. */
   readonly width: number | undefined;
 }
@@ -75,7 +75,7 @@ function* byKind(
 const BAR_CELLS = 20;
 
 function* sweptLines(
-  { steps, averagePrecision }: Swept,
+  { steps, averagePrecision }: SweepOutcome,
   kinds: readonly ScoreKind[],
   width: number | undefined,
 ): Generator<string> {
@@ -117,12 +117,12 @@ function* wrongLines(one: WrongCase): Generator<string> {
   for (const finding of one.extraLabels) yield `  extra   label ${findingText(text, finding)}\n`;
 }
 
-function* nearLines(text: string, near: readonly Near[]): Generator<string> {
+function* nearLines(text: string, near: readonly NearMiss[]): Generator<string> {
   if (near.length === 0) yield "          nothing was found there at any score\n";
   for (const finding of near) yield `          ${findingText(text, finding)}: ${FATES[finding.by]}\n`;
 }
 
-const FATES: Readonly<Record<Near["by"], string>> = { kept: "found, which is not the mark", ...REMOVED_WORDS };
+const FATES: Readonly<Record<NearMiss["by"], string>> = { kept: "found, which is not the mark", ...REMOVED_WORDS };
 
 function findingText(text: string, finding: CaseFinding): string {
   const { type, start, end, score, detector, recognizer, pattern } = finding;

@@ -4,7 +4,7 @@ import type { Mark } from "./cases.ts";
 import type { Evaluation, Verdict } from "./evaluation.ts";
 import type { CaseFinding } from "./inspect.ts";
 import { type Figures, figuresOf, NO_COUNTS } from "./scoring.ts";
-import type { Swept } from "./sweep.ts";
+import type { SweepOutcome } from "./sweep.ts";
 import { isMarked, SCORES, type ScoreKind, type Tally, totalOf } from "./tally.ts";
 import type { WrongCase } from "./wrong-cases.ts";
 
@@ -37,7 +37,7 @@ export function reportOf(
   }: {
     readonly files: readonly string[];
     readonly cases: number;
-    readonly swept: Swept | undefined;
+    readonly swept: SweepOutcome | undefined;
     readonly withVerdicts: boolean;
   },
 ): Readonly<Record<string, unknown>> {

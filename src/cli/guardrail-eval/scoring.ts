@@ -57,16 +57,16 @@ export function macroF1(counts: Iterable<Counts>): number | null {
   return figures.length === 0 ? null : figures.reduce((total, f1) => total + f1, 0) / figures.length;
 }
 
-export type Counted = ReadonlyMap<string, Counts>;
+export type CountsByType = ReadonlyMap<string, Counts>;
 
 /** Whether each finding is right, and whether each mark was found. */
-export interface Matched {
+export interface MatchResult {
   readonly right: readonly boolean[];
   readonly met: readonly boolean[];
 }
 
 /** Matches findings to marks one to one: of two findings at the same place with one mark, only one is right. */
-export function matchExactly(marks: readonly Mark[], findings: readonly Mark[]): Matched {
+export function matchExactly(marks: readonly Mark[], findings: readonly Mark[]): MatchResult {
   const waiting = new Map<string, number[]>();
   marks.forEach((mark, at) => {
     const key = keyOf(mark);
@@ -85,7 +85,7 @@ export function matchExactly(marks: readonly Mark[], findings: readonly Mark[]):
 const keyOf = ({ start, end, type }: Mark): string => `${start} ${end} ${type}`;
 
 /** Matches findings and marks of the same type that share a byte. */
-export function matchByOverlap(marks: readonly Mark[], findings: readonly Mark[]): Matched {
+export function matchByOverlap(marks: readonly Mark[], findings: readonly Mark[]): MatchResult {
   const touch = (a: Mark, b: Mark): boolean => a.type === b.type && a.start < b.end && b.start < a.end;
   return {
     right: findings.map((finding) => marks.some((mark) => touch(mark, finding))),
@@ -93,7 +93,7 @@ export function matchByOverlap(marks: readonly Mark[], findings: readonly Mark[]
   };
 }
 
-export function countsOf(marks: readonly Mark[], findings: readonly Mark[], { right, met }: Matched): Counted {
+export function countsOf(marks: readonly Mark[], findings: readonly Mark[], { right, met }: MatchResult): CountsByType {
   const counted = new Map<string, Counts>();
   const add = (type: string, more: Partial<Counts>): void => {
     counted.set(type, sum(counted.get(type) ?? NO_COUNTS, { ...NO_COUNTS, ...more }));
@@ -104,7 +104,7 @@ export function countsOf(marks: readonly Mark[], findings: readonly Mark[], { ri
 }
 
 /** Compares sets of labels. */
-export function countLabels(marked: ReadonlySet<string>, found: ReadonlySet<string>): Counted {
+export function countLabels(marked: ReadonlySet<string>, found: ReadonlySet<string>): CountsByType {
   const counts = (label: string): Counts => {
     const isBoth = marked.has(label) && found.has(label) ? 1 : 0;
     return { marked: marked.has(label) ? 1 : 0, met: isBoth, found: found.has(label) ? 1 : 0, right: isBoth };

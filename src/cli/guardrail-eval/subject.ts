@@ -27,7 +27,7 @@ const LOAD_LIMIT_MS = 180_000;
 export interface Subject {
   readonly ensemble: Ensemble;
   /** Ensemble with every threshold at 0; `undefined` if not requested. */
-  readonly lowered: Ensemble | undefined;
+  readonly unthresholdedEnsemble: Ensemble | undefined;
   /** Policy of a caller without a profile. */
   readonly policy: GuardrailPolicy;
   /** Configured threshold, or 0. */
@@ -37,7 +37,7 @@ export interface Subject {
   readonly profiles: readonly string[];
   readonly judges: readonly Judge[];
   /** Returns the calls of judge models so far. */
-  readonly spent: () => readonly SpentCalls[];
+  readonly judgeCalls: () => readonly SpentCalls[];
   /** Ends threads and connections. */
   readonly close: () => Promise<void>;
 }
@@ -64,7 +64,7 @@ type CompiledSubject =
  * Models that are not in the cache are fetched. Rejects with the signal's reason.
  */
 export async function compileSubject(path: string, io: Io, { sweeps = false } = {}): Promise<CompiledSubject> {
-  return await compileRead(await readGuardrailsAt(path, io.env), io, { sweeps });
+  return await compileGuardrails(await readGuardrailsAt(path, io.env), io, { sweeps });
 }
 
 /** Compiles a deployment document that is already in memory. Files that it names are looked up in the folder of `path`. */
@@ -73,16 +73,16 @@ export async function compileSubjectIn(
   io: Io,
   sweeping: Sweeping = { sweeps: false },
 ): Promise<CompiledSubject> {
-  return await compileRead(await readGuardrailsIn(document, io.env), io, sweeping);
+  return await compileGuardrails(await readGuardrailsIn(document, io.env), io, sweeping);
 }
 
-/** Options of a sweep. `ownOf`: detector whose own threshold is swept. */
+/** Options of a sweep. `detectorOfThreshold`: detector whose own threshold is swept. */
 interface Sweeping {
   readonly sweeps: boolean;
-  readonly ownOf?: string | undefined;
+  readonly detectorOfThreshold?: string | undefined;
 }
 
-async function compileRead(read: ReadGuardrails, io: Io, sweeping: Sweeping): Promise<CompiledSubject> {
+async function compileGuardrails(read: ReadGuardrails, io: Io, sweeping: Sweeping): Promise<CompiledSubject> {
   if (read.kind === "refused") return read;
   const { warnings } = read;
   const obtained = await obtainModels(read, io);
@@ -122,15 +122,15 @@ interface Compiling extends Pick<Subject, "close">, Sweeping {
 async function compile(
   { guardrails, profiles, judged, problem }: Extract<ReadGuardrails, { kind: "read" }>,
   models: Extract<Awaited<ReturnType<typeof obtainModels>>, { kind: "obtained" }>["views"],
-  { engine, calls, close, sweeps, ownOf, signal }: Compiling,
+  { engine, calls, close, sweeps, detectorOfThreshold, signal }: Compiling,
 ): Promise<{ readonly subject: Subject | undefined; readonly problems: readonly string[] }> {
   type Problems = AssembledGuardrails["problems"];
   const linesOf = (problems: Problems) =>
     problems.map(({ path, message, severity }) => formatProblem(problem(path, message, severity)));
   const isRefused = ({ severity }: Problems[number]): boolean => severity === "error";
-  const own: Guardrails = { ...guardrails, explain: true };
+  const explained: Guardrails = { ...guardrails, explain: true };
   const at = { models, ...(judged !== undefined && { providers: judged.byName }) };
-  const { assembled, problems: faults } = engine.assemble(own, profiles, at);
+  const { assembled, problems: faults } = engine.assemble(explained, profiles, at);
   if (assembled === undefined || faults.some(isRefused)) return { subject: undefined, problems: linesOf(faults) };
   const limit = AbortSignal.timeout(LOAD_LIMIT_MS);
   const prepared = assembled.prepare?.(anySignal([signal, limit])).catch((error: unknown): Problems => {
@@ -145,13 +145,15 @@ async function compile(
   return {
     subject: {
       ensemble,
-      lowered: sweeps ? engine.assemble(lowered(own, ownOf), profiles, at).assembled?.ensemble : undefined,
+      unthresholdedEnsemble: sweeps
+        ? engine.assemble(withoutThresholds(explained, detectorOfThreshold), profiles, at).assembled?.ensemble
+        : undefined,
       policy: policyOf(undefined),
       scoreThreshold: guardrails.score_threshold ?? 0,
       rehearse,
       profiles: profiles.map(({ name }) => name),
       judges: judgesOf(guardrails),
-      spent: () => calls?.spent() ?? [],
+      judgeCalls: () => calls?.spent() ?? [],
       close,
     },
     problems: linesOf(problems),
@@ -159,12 +161,12 @@ async function compile(
 }
 
 /** Types of detectors that omit findings below their threshold themselves; without a threshold, below one half. */
-const LEAVES_OUT: ReadonlySet<string> = new Set(["classify", "embed", "remote"]);
+const FILTERING_TYPES: ReadonlySet<string> = new Set(["classify", "embed", "remote"]);
 
-const lowered = (guardrails: Guardrails, ownOf: string | undefined): Guardrails => ({
+const withoutThresholds = (guardrails: Guardrails, detectorOfThreshold: string | undefined): Guardrails => ({
   ...guardrails,
   detectors: guardrails.detectors.map((one) =>
-    LEAVES_OUT.has(one.type) || one.name === ownOf ? { ...one, threshold: 0 } : one,
+    FILTERING_TYPES.has(one.type) || one.name === detectorOfThreshold ? { ...one, threshold: 0 } : one,
   ),
 });
 
@@ -174,7 +176,7 @@ const judgesOf = ({ detectors }: Guardrails): readonly Judge[] =>
   );
 
 /** Returns one notice per judge that will be called. `detector`: the only one that will run; `undefined` if all will. */
-export const judgeTexts = ({ judges }: Subject, detector?: string): readonly string[] =>
+export const judgeNotices = ({ judges }: Subject, detector?: string): readonly string[] =>
   judges
     .filter(({ name }) => detector === undefined || name === detector)
     .map(
@@ -183,8 +185,8 @@ export const judgeTexts = ({ judges }: Subject, detector?: string): readonly str
     );
 
 /** Returns one line per model that judges called. */
-export const spentTexts = ({ spent }: Subject): readonly string[] =>
-  spent().map(
+export const judgeCallTexts = ({ judgeCalls }: Subject): readonly string[] =>
+  judgeCalls().map(
     ({ provider, model, calls, promptTokens }) =>
       `the model ${model} of ${provider} was called ${calls === 1 ? "once" : `${calls} times`}, with ${promptTokens} tokens`,
   );

@@ -3,7 +3,7 @@
 import { utf8Length } from "../../server/core/guardrails/index.ts";
 import { didYouMean } from "../flags.ts";
 import type { EvalCase } from "./cases.ts";
-import type { Names } from "./type-names.ts";
+import type { NameNormalizer } from "./type-names.ts";
 
 export interface Survey {
   readonly cases: number;
@@ -18,7 +18,7 @@ export interface Scope {
   readonly labels: (name: string) => boolean;
 }
 
-export async function surveyOf(cases: AsyncIterable<EvalCase>, names: Names): Promise<Survey> {
+export async function surveyOf(cases: AsyncIterable<EvalCase>, names: NameNormalizer): Promise<Survey> {
   let [count, textBytes] = [0, 0];
   const types = new Set<string>();
   const labels = new Set<string>();
@@ -36,10 +36,10 @@ export async function surveyOf(cases: AsyncIterable<EvalCase>, names: Names): Pr
  * marked.
  */
 export function scopeOf({ types, labels }: Pick<Survey, "types" | "labels">, wanted: readonly string[]): Scope {
-  const only = (names: ReadonlySet<string>) => (name: string) => names.size === 0 || names.has(name);
-  if (wanted.length === 0) return { types: only(types), labels: only(labels) };
-  const both = only(new Set(wanted));
-  return { types: both, labels: both };
+  const matching = (names: ReadonlySet<string>) => (name: string) => names.size === 0 || names.has(name);
+  if (wanted.length === 0) return { types: matching(types), labels: matching(labels) };
+  const isWanted = matching(new Set(wanted));
+  return { types: isWanted, labels: isWanted };
 }
 
 /** Returns warnings about names of `-types` that no case marks, since they may be misspelled. */

@@ -5,25 +5,25 @@
 
 import { setImmediate as turn } from "node:timers/promises";
 import type { EvalCase, Mark } from "./cases.ts";
-import { type CaseFinding, findingsIn, type Raw } from "./inspect.ts";
+import { type CaseFinding, findingsIn, type RawFindings } from "./inspect.ts";
 import { averagePrecision, decilesOf, matchByOverlap, matchExactly, type Scored, STEPS } from "./scoring.ts";
 import type { Subject } from "./subject.ts";
 import type { Scope } from "./survey.ts";
 import { count, createTally, isMarked, type Outcome, SCORES, type ScoreKind, type Tally, totalOf } from "./tally.ts";
-import { createTurns, type Turned } from "./threshold-changes.ts";
-import type { Names } from "./type-names.ts";
+import { type ChangedVerdicts, createChangeCollector } from "./threshold-changes.ts";
+import type { NameNormalizer } from "./type-names.ts";
 import { bestOf, faultsOf } from "./wrong-cases.ts";
 
 /** Time of one slice of a sweep, in milliseconds. Between slices the event loop can do other work. */
-const TURN_MS = 8;
+const SLICE_MS = 8;
 
 export interface SweepOptions {
   /** Thresholds in addition to those that are always swept. */
-  readonly also?: readonly number[];
+  readonly extraThresholds?: readonly number[];
   /** Maximum number of kept cases whose verdict changes between two thresholds; if omitted, none are collected. */
-  readonly turning?: number;
+  readonly maxChanges?: number;
   /** Detector whose own threshold is swept; if omitted, `score_threshold` is swept. */
-  readonly ownOf?: string | undefined;
+  readonly detectorOfThreshold?: string | undefined;
 }
 
 export interface Step {
@@ -33,42 +33,42 @@ export interface Step {
   readonly tally: Tally;
 }
 
-export interface Swept {
+export interface SweepOutcome {
   /** Steps by ascending threshold. */
   readonly steps: readonly Step[];
   /** Average precision by kind; null if nothing is marked. */
   readonly averagePrecision: Readonly<Record<ScoreKind, number | null>>;
   /** Cases whose verdict changes; `undefined` if not requested. */
-  readonly turned: Turned | undefined;
+  readonly changes: ChangedVerdicts | undefined;
 }
 
 export interface Sweep {
   /** Adds a case. `raw`: findings with every threshold of a detector at 0. */
-  readonly add: (one: EvalCase, index: number, outcome: Outcome, raw: Raw) => void;
+  readonly add: (one: EvalCase, index: number, outcome: Outcome, raw: RawFindings) => void;
   /** Computes the figures. An interrupt leaves thresholds out. */
-  readonly finish: (signal: AbortSignal) => Promise<Swept>;
+  readonly finish: (signal: AbortSignal) => Promise<SweepOutcome>;
 }
 
-interface Kept {
+interface KeptCase {
   readonly case: EvalCase;
   readonly index: number;
   readonly outcome: Outcome;
   /** Findings at every score; `undefined` if there are none. */
-  readonly raw: Raw | undefined;
+  readonly raw: RawFindings | undefined;
 }
 
 export function createSweep(
   subject: Subject,
-  names: Names,
+  names: NameNormalizer,
   scope: Scope,
-  { also = [], turning, ownOf }: SweepOptions = {},
+  { extraThresholds = [], maxChanges, detectorOfThreshold }: SweepOptions = {},
 ): Sweep {
-  const kept: Kept[] = [];
-  const findingsAt = ({ raw }: Kept, threshold: number): readonly CaseFinding[] => {
+  const kept: KeptCase[] = [];
+  const findingsAt = ({ raw }: KeptCase, threshold: number): readonly CaseFinding[] => {
     if (raw === undefined) return [];
-    return ownOf === undefined
+    return detectorOfThreshold === undefined
       ? findingsIn(subject, raw, names, threshold)
-      : findingsIn(subject, withOwnThreshold(raw, ownOf, threshold), names);
+      : findingsIn(subject, withOwnThreshold(raw, detectorOfThreshold, threshold), names);
   };
 
   return {
@@ -78,7 +78,7 @@ export function createSweep(
     },
     async finish(signal) {
       const pause = createPause();
-      const turns = turning === undefined ? undefined : createTurns(kept.length, turning);
+      const turns = maxChanges === undefined ? undefined : createChangeCollector(kept.length, maxChanges);
       kept.sort((a, b) => a.index - b.index);
       const scored: Record<ScoreKind, Scored[]> = { exact: [], overlap: [], labels: [] };
       const scores: number[] = [];
@@ -90,18 +90,18 @@ export function createSweep(
         addScored(scored, one.outcome, findings, scope);
       }
       const deciles = decilesOf(scores);
-      const thresholds = [...new Set([...STEPS, ...deciles, ...also])].sort((a, b) => a - b);
+      const thresholds = [...new Set([...STEPS, ...deciles, ...extraThresholds])].sort((a, b) => a - b);
       const steps: Step[] = [];
       for (const threshold of thresholds) {
         await turn();
         if (signal.aborted) break;
         const tally = createTally();
-        turns?.begin();
+        turns?.beginStep();
         for (const [at, one] of kept.entries()) {
           await pause();
           const findings = findingsAt(one, threshold);
           count(tally, { ...one.outcome, findings }, scope);
-          turns?.see(at, one.case, faultsOf(one.outcome, findings, scope));
+          turns?.addVerdict(at, one.case, faultsOf(one.outcome, findings, scope));
         }
         steps.push({ threshold, isQuantile: deciles.includes(threshold), tally });
       }
@@ -114,14 +114,14 @@ export function createSweep(
       return {
         steps,
         averagePrecision: Object.fromEntries(areas) as Record<ScoreKind, number | null>,
-        turned: turns?.turned(),
+        changes: turns?.result(),
       };
     },
   };
 }
 
 /** Returns the findings without those of the detector below its threshold. */
-function withOwnThreshold(raw: Raw, detector: string, threshold: number): Raw {
+function withOwnThreshold(raw: RawFindings, detector: string, threshold: number): RawFindings {
   const found = raw.inspected.found.map((one) =>
     one.detector === detector
       ? { ...one, findings: one.findings.map((list) => list.filter(({ score }) => score >= threshold)) }
@@ -141,7 +141,7 @@ function addScored(
     const found = findings.filter(({ type }) => scope.types(type)).sort((a, b) => b.score - a.score);
     const exact = matchExactly(marks, found).right;
     const overlap = matchByOverlap(marks, found).right;
-    const firsts = firstMet(marks, found);
+    const firsts = firstMatches(marks, found);
     for (const [at, { score }] of found.entries()) {
       scored.exact.push({ score, isRight: exact[at] === true, met: exact[at] ? 1 : 0 });
       scored.overlap.push({ score, isRight: overlap[at] === true, met: firsts[at] ?? 0 });
@@ -155,7 +155,7 @@ function addScored(
 }
 
 /** Returns for each finding the number of marks that it overlaps and that no finding with a higher score overlaps. */
-function firstMet(marks: readonly Mark[], found: readonly CaseFinding[]): readonly number[] {
+function firstMatches(marks: readonly Mark[], found: readonly CaseFinding[]): readonly number[] {
   const firsts = found.map(() => 0);
   for (const { type, start, end } of marks) {
     const at = found.findIndex((finding) => finding.type === type && finding.start < end && start < finding.end);
@@ -168,7 +168,7 @@ function firstMet(marks: readonly Mark[], found: readonly CaseFinding[]): readon
 function createPause(): () => Promise<void> | undefined {
   let began = performance.now();
   return () => {
-    if (performance.now() - began < TURN_MS) return undefined;
+    if (performance.now() - began < SLICE_MS) return undefined;
     return turn().then(() => {
       began = performance.now();
     });

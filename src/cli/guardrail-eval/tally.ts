@@ -2,8 +2,8 @@
 
 import type { Mark } from "./cases.ts";
 import {
-  type Counted,
   type Counts,
+  type CountsByType,
   countLabels,
   countsOf,
   matchByOverlap,
@@ -67,11 +67,11 @@ export function count(tally: Tally, { spans, labels, findings }: Outcome, scope:
   }
 }
 
-function add(sums: ByType, counted: Counted): void {
+function add(sums: ByType, counted: CountsByType): void {
   for (const [type, counts] of counted) sums.set(type, sum(sums.get(type) ?? NO_COUNTS, counts));
 }
 
-export const totalOf = (counted: Counted): Counts => [...counted.values()].reduce(sum, NO_COUNTS);
+export const totalOf = (counted: CountsByType): Counts => [...counted.values()].reduce(sum, NO_COUNTS);
 
 /** Returns whether any case has marks for this kind of score. */
 export const isMarked = (tally: Tally, kind: ScoreKind): boolean =>

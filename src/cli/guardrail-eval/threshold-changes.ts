@@ -4,69 +4,73 @@ import type { EvalCase } from "./cases.ts";
 import type { Faults } from "./wrong-cases.ts";
 
 /** Verdict on a case from one step of the sweep until the next change. */
-export interface Side {
+export interface VerdictChange {
   /** Index of the step. */
   readonly from: number;
   /** Faults; `undefined` if the case is right. */
   readonly faults: Faults | undefined;
 }
 
-export interface Turning {
+export interface ChangingCase {
   /** Index of the case in the data, from 0. */
   readonly index: number;
   readonly case: EvalCase;
   /** Verdicts by ascending step; the first is at the lowest threshold. */
-  readonly sides: readonly Side[];
+  readonly verdicts: readonly VerdictChange[];
 }
 
-export interface Turned {
+export interface ChangedVerdicts {
   /** Which cases are wrong at each step: one bit per case, in the order of the data. */
-  readonly wrong: readonly Uint8Array[];
+  readonly wrongBits: readonly Uint8Array[];
   /** First cases whose verdict changes, in the order of their first change. */
-  readonly cases: readonly Turning[];
+  readonly cases: readonly ChangingCase[];
   /** Number of all cases whose verdict changes. */
-  readonly all: number;
+  readonly total: number;
 }
 
-interface Turns {
+interface ChangeCollector {
   /** Begins the next step; call it before the step's cases. */
-  begin(): void;
+  beginStep(): void;
   /** Adds a case to the current step. */
-  see(index: number, one: EvalCase, faults: Faults | undefined): void;
-  turned(): Turned;
+  addVerdict(index: number, one: EvalCase, faults: Faults | undefined): void;
+  result(): ChangedVerdicts;
 }
 
-/** Creates a collector. At most `most` cases are kept with their faults; for the others only the bits are. */
-export function createTurns(cases: number, most: number): Turns {
-  const wrong: Uint8Array[] = [];
+/** Creates a collector. At most `maxCases` cases are kept with their faults; for the others only the bits are. */
+export function createChangeCollector(cases: number, maxCases: number): ChangeCollector {
+  const wrongBits: Uint8Array[] = [];
   const last: { readonly key: string; readonly faults: Faults | undefined }[] = [];
-  const kept = new Map<number, { readonly case: EvalCase; readonly sides: Side[] }>();
-  const turned = new Set<number>();
+  const kept = new Map<number, { readonly case: EvalCase; readonly verdicts: VerdictChange[] }>();
+  const changedCases = new Set<number>();
   return {
-    begin: () => void wrong.push(new Uint8Array(Math.ceil(cases / 8))),
-    see(index, one, faults) {
-      const at = wrong.length - 1;
-      const bits = wrong[at];
+    beginStep: () => void wrongBits.push(new Uint8Array(Math.ceil(cases / 8))),
+    addVerdict(index, one, faults) {
+      const at = wrongBits.length - 1;
+      const bits = wrongBits[at];
       if (faults !== undefined && bits !== undefined) bits[index >> 3] = (bits[index >> 3] ?? 0) | (1 << (index & 7));
       const key = keyOf(faults);
       const before = last[index];
       if (before?.key === key) return;
       last[index] = { key, faults };
       if (before === undefined) return;
-      turned.add(index);
-      const sides = kept.get(index)?.sides;
-      if (sides !== undefined) sides.push({ from: at, faults });
-      else if (kept.size < most) {
+      changedCases.add(index);
+      const verdicts = kept.get(index)?.verdicts;
+      if (verdicts !== undefined) verdicts.push({ from: at, faults });
+      else if (kept.size < maxCases) {
         kept.set(index, {
           case: one,
-          sides: [
+          verdicts: [
             { from: 0, faults: before.faults },
             { from: at, faults },
           ],
         });
       }
     },
-    turned: () => ({ wrong, cases: [...kept].map(([index, one]) => ({ index, ...one })), all: turned.size }),
+    result: () => ({
+      wrongBits: wrongBits,
+      cases: [...kept].map(([index, one]) => ({ index, ...one })),
+      total: changedCases.size,
+    }),
   };
 }
 

@@ -7,7 +7,7 @@ import type { Scope } from "./survey.ts";
 import type { Outcome } from "./tally.ts";
 
 /** Finding near a missed mark. `kept` means that it counts, but its place or type differs from the mark. */
-export interface Near extends CaseFinding {
+export interface NearMiss extends CaseFinding {
   readonly by: "kept" | RemovedFinding["by"];
 }
 
@@ -22,9 +22,9 @@ export interface Faults {
 export interface WrongCase {
   readonly index: number;
   readonly case: EvalCase;
-  readonly missed: readonly (Mark & { readonly near: readonly Near[] })[];
+  readonly missed: readonly (Mark & { readonly near: readonly NearMiss[] })[];
   readonly extra: readonly CaseFinding[];
-  readonly missedLabels: readonly (Pick<Mark, "type"> & { readonly near: readonly Near[] })[];
+  readonly missedLabels: readonly (Pick<Mark, "type"> & { readonly near: readonly NearMiss[] })[];
   readonly extraLabels: readonly CaseFinding[];
 }
 
@@ -56,7 +56,7 @@ export function bestOf(findings: readonly CaseFinding[]): ReadonlyMap<string, Ca
 }
 
 /** Returns the wrong case with its faults explained. `met`: all findings, including those that do not count. */
-export function explained(one: EvalCase, index: number, faults: Faults, met: readonly Near[]): WrongCase {
+export function explained(one: EvalCase, index: number, faults: Faults, met: readonly NearMiss[]): WrongCase {
   const { missed, extra, missedLabels, extraLabels } = faults;
   return {
     index,

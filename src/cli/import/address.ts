@@ -46,12 +46,12 @@ export function baseUrlOf(
   if (url === undefined || `${url.username}${url.password}${url.search}${url.hash}` !== "" || KEY_LIKE.test(written)) {
     const reference = variables.reference(section, key, usual, "address");
     if (reference !== undefined && root !== undefined && root.add !== "") {
-      section.tell(key, `the value of the variable must end in ${root.add}`);
+      section.addNote(key, `the value of the variable must end in ${root.add}`);
     }
     return reference;
   }
   if (/^(?:169\.254\.|\[fe[89ab][0-9a-f]:|\[::ffff:a9fe:|\[fd00:ec2:)/i.test(url.hostname)) {
-    section.tell(
+    section.addNote(
       key,
       "left out: it is a link-local address, where machines serve the keys of their cloud account; use another address",
     );

@@ -24,7 +24,7 @@ export function awsOf(section: Section, keys: AwsKeys, variables: Variables): Pi
   const token = variables.reference(section, keys.token, "AWS_SESSION_TOKEN");
   if (id === undefined || secret === undefined) {
     if (id !== undefined || secret !== undefined)
-      section.tell(
+      section.addNote(
         id === undefined ? keys.secret : keys.id,
         "left out: the other half of the key pair is missing; set both",
       );

@@ -1,6 +1,6 @@
 /** Converts `governance`: virtual keys to profiles, limits of tokens and requests to budgets. The keys themselves are not imported. */
 
-import type { Draft, Entry, Reading, Route } from "./draft.ts";
+import type { Draft, Entry, ReaderInput, Route } from "./draft.ts";
 import { windowOf } from "./durations.ts";
 import { limitedProfile } from "./limits.ts";
 import { labelOf, literally, patternsOf } from "./literally.ts";
@@ -15,8 +15,8 @@ interface CallerFacts {
   readonly served: ReadonlyMap<string, readonly Route[]>;
 }
 
-export function bifrostCallers(reading: Reading, { enforced, emptyMeansAll, served }: CallerFacts): Callers {
-  const section = reading.foreign.root.section("governance");
+export function bifrostCallers(reading: ReaderInput, { enforced, emptyMeansAll, served }: CallerFacts): Callers {
+  const section = reading.source.root.section("governance");
   if (section === undefined) return { auth: enforced };
   const limits = new Map(
     section.sections("rate_limits").map((limit) => {
@@ -27,7 +27,7 @@ export function bifrostCallers(reading: Reading, { enforced, emptyMeansAll, serv
         requests: limit.number("request_max_limit"),
         requestWindow: windowOf(limit.text("request_reset_duration") ?? ""),
       };
-      limit.rest({}, "left out: windows are aligned to the clock in UTC, and earlier usage does not count");
+      limit.noteUnread({}, "left out: windows are aligned to the clock in UTC, and earlier usage does not count");
       return [id, read] as const;
     }),
   );
@@ -38,8 +38,8 @@ export function bifrostCallers(reading: Reading, { enforced, emptyMeansAll, serv
     const name = labelOf(key.text("name") ?? key.text("id") ?? "");
     key.drop("id", "left out: a new key gets a new id");
     if (name === "" || names.has(name) || key.flag("is_active") === false) {
-      key.tell("name", "left out: the key is disabled, or has no unique name");
-      reading.foreign.leaveOut(key.path);
+      key.addNote("name", "left out: the key is disabled, or has no unique name");
+      reading.source.leaveOut(key.path);
       continue;
     }
     names.add(name);
@@ -51,7 +51,7 @@ export function bifrostCallers(reading: Reading, { enforced, emptyMeansAll, serv
       requestWindow: undefined,
     };
     key.drop("value", `not copied: mint a new key with this profile (\`gateway keys mint NAME -profile PROFILE\`)`);
-    key.rest(KEY_ADVICE, "left out: no counterpart");
+    key.noteUnread(KEY_ADVICE, "left out: no counterpart");
     const deny = {
       access_rules: [
         { name: "no models", condition: "true", action: "deny", message: "This key may ask for no model." },
@@ -67,14 +67,14 @@ export function bifrostCallers(reading: Reading, { enforced, emptyMeansAll, serv
     if (made.budget !== undefined) budgets.push(made.budget);
   }
   if (profiles.length > 0 && !enforced) {
-    section.tell(
+    section.addNote(
       "virtual_keys",
       "Bifrost does not require keys here, so the document has no `auth`; the profiles apply once you add `auth: { virtual_keys: true }`",
     );
   }
   // `bifrost-rules.ts` imports the routing rules. Reading them here prevents a note that they were left out.
   section.tree("routing_rules");
-  section.rest(GOVERNANCE_ADVICE, "left out: no counterpart");
+  section.noteUnread(GOVERNANCE_ADVICE, "left out: no counterpart");
   return { auth: enforced, budgets, profiles: () => profiles };
 }
 
@@ -86,7 +86,7 @@ function allowedBy(key: Section, emptyMeansAll: boolean, served: CallerFacts["se
   }
   if (!key.has("provider_configs")) {
     if (emptyMeansAll) return ["*"];
-    key.tell("name", "it names no providers, which allows none in version 2; the profile denies every model");
+    key.addNote("name", "it names no providers, which allows none in version 2; the profile denies every model");
     return [];
   }
   const configs = key.sections("provider_configs");
@@ -95,15 +95,15 @@ function allowedBy(key: Section, emptyMeansAll: boolean, served: CallerFacts["se
     const provider = config.text("provider");
     const models = patternsOf(config, "allowed_models");
     config.ignore("id");
-    config.rest(CONFIG_ADVICE, "left out: no counterpart");
+    config.noteUnread(CONFIG_ADVICE, "left out: no counterpart");
     if (provider === undefined || !/^[\w.-]{1,128}$/.test(provider)) {
-      config.tell("provider", "left out: expected the name of a provider");
+      config.addNote("provider", "left out: expected the name of a provider");
       return [];
     }
     const isAll = models.includes("*") || (models.length === 0 && (emptyMeansAll || !config.has("allowed_models")));
     const routed = (served.get(provider) ?? []).flatMap(({ name }) => (name === undefined ? [] : literally(name)));
     if (routed.length === 0) {
-      config.tell("provider", "left out: nothing is routed to this provider");
+      config.addNote("provider", "left out: nothing is routed to this provider");
       return [];
     }
     if (isAll) return routed;
@@ -113,7 +113,7 @@ function allowedBy(key: Section, emptyMeansAll: boolean, served: CallerFacts["se
         // Clients ask for `provider/model`, or for the model alone if a key serves all models.
         const names = [`${provider}/${model}`, model].filter((it) => routed.some((route) => claims(route, it)));
         if (names.length === 0)
-          config.tell("allowed_models", "left out in part: no key of this provider lists one of the models");
+          config.addNote("allowed_models", "left out in part: no key of this provider lists one of the models");
         return names;
       });
   });

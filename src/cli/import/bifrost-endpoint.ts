@@ -2,13 +2,13 @@
 
 import { baseUrlOf } from "./address.ts";
 import { awsOf } from "./aws.ts";
-import type { Endpoint, Reading } from "./draft.ts";
+import type { Endpoint, ReaderInput } from "./draft.ts";
 import type { Variables } from "./keys.ts";
 import { presetOf } from "./presets.ts";
 import type { Section } from "./source.ts";
 import { retryOf, timeoutOf } from "./waits.ts";
 
-interface Connected {
+interface ProviderConnection {
   /** Returns the endpoint for a model; `undefined`, with a note, if the model cannot be reached. */
   readonly endpointFor: (model: string | undefined) => Endpoint | undefined;
   /** Model names to send to the provider, by requested name. */
@@ -17,17 +17,17 @@ interface Connected {
   readonly only?: string | undefined;
 }
 
-type Connect = (key: Section | undefined) => Connected;
+type Connect = (key: Section | undefined) => ProviderConnection;
 
 /** Returns a function from a key to its endpoints; `undefined`, with a note, if the provider cannot be imported. */
-export function bifrostEndpoint(name: string, section: Section, reading: Reading): Connect | undefined {
+export function bifrostEndpoint(name: string, section: Section, reading: ReaderInput): Connect | undefined {
   const { variables, presets } = reading;
   const network = section.section("network_config");
   const custom = section.section("custom_provider_config");
   const waits = waitsOf(network);
   const type = custom?.text("base_provider_type");
   const chat = custom?.section("request_path_overrides")?.text("chat_completion");
-  custom?.rest(
+  custom?.noteUnread(
     { is_key_less: "left out: a provider without keys needs no setting" },
     "left out: no counterpart; access rules can deny a route",
   );
@@ -35,12 +35,12 @@ export function bifrostEndpoint(name: string, section: Section, reading: Reading
   const isCustom = custom !== undefined && !presets.has(name);
   const written =
     network && baseUrlOf(network, "base_url", isCustom ? undefined : known?.preset, variables, `${name}_BASE_URL`);
-  network?.rest(NETWORK_ADVICE, "left out: no counterpart");
+  network?.noteUnread(NETWORK_ADVICE, "left out: no counterpart");
   // Older form of the settings, which all keys of the provider share.
   const shared = section.section("meta_config");
   if (isCustom) {
     if ((type !== "openai" && type !== "anthropic") || written === undefined) {
-      section.tell(
+      section.addNote(
         "custom_provider_config",
         "left out: only servers with an API like OpenAI's or Anthropic's can be imported, and they need `network_config.base_url`",
       );
@@ -58,7 +58,7 @@ export function bifrostEndpoint(name: string, section: Section, reading: Reading
   }
   if (name === "bedrock") return (key) => bedrock(key, section, shared, waits, reading);
   if (known === undefined || known.preset === "vertex-openai" || name === "vertex") {
-    section.tell(
+    section.addNote(
       "keys",
       "left out: the catalog has no such preset; name one with -preset NAME=PRESET, or add the provider by hand",
     );
@@ -73,11 +73,11 @@ export function bifrostEndpoint(name: string, section: Section, reading: Reading
       inner && baseUrlOf(inner, inner === own ? addressKey : "value", known.preset, variables, `${name}_URL`);
     const deployments = own?.section("deployments");
     const only = own?.text("model_name");
-    own?.rest(OWN_ADVICE, "left out: no counterpart");
+    own?.noteUnread(OWN_ADVICE, "left out: no counterpart");
     const root = address ?? written;
     const baseUrl = root === undefined || known.dialect === "messages" ? root : withVersion(root);
     const isMissing = (known.needsBaseUrl || known.needsRegion) && baseUrl === undefined;
-    if (isMissing) section.tell("keys", `left out: preset \`${known.preset}\` needs an address`);
+    if (isMissing) section.addNote("keys", `left out: preset \`${known.preset}\` needs an address`);
     const endpoint = { label: known.preset, preset: known.preset, baseUrl, apiKey, ...waits };
     return { endpointFor: () => (isMissing ? undefined : endpoint), deployments, only };
   };
@@ -98,7 +98,7 @@ function waitsOf(network: Section | undefined): Pick<Endpoint, "retry" | "timeou
   return {
     retry: retryOf(network, "max_retries", network.number("max_retries"), {
       firstMs: ms("retry_backoff_initial"),
-      longestMs: ms("retry_backoff_max"),
+      maxMs: ms("retry_backoff_max"),
     }),
     timeoutMs: timeoutOf(network, "default_request_timeout_in_seconds", 1000),
   };
@@ -109,8 +109,8 @@ function bedrock(
   section: Section,
   shared: Section | undefined,
   waits: Pick<Endpoint, "retry" | "timeoutMs">,
-  { variables }: Reading,
-): Connected {
+  { variables }: ReaderInput,
+): ProviderConnection {
   const own = key?.section("bedrock_key_config") ?? shared;
   const apiKey = key && secretIn(key, "value", "AWS_BEARER_TOKEN_BEDROCK", variables);
   const place = own ?? section;
@@ -120,7 +120,7 @@ function bedrock(
     variables,
   );
   const deployments = own?.section("deployments");
-  own?.rest(
+  own?.noteUnread(
     {
       arn: "left out: no counterpart",
       role_arn: "left out: the credentials of the platform are used; set the role there",
@@ -137,7 +137,7 @@ function bedrock(
           ? "bedrock"
           : undefined;
       if (preset !== undefined) return { label: preset, preset, ...reach, ...waits };
-      section.tell(
+      section.addNote(
         "keys",
         "left out in part: only models that AWS serves through compatible APIs are imported, with names such as `anthropic.…` and `openai.…`; add others by hand (presets `bedrock`, `bedrock-mantle`)",
       );
@@ -168,6 +168,6 @@ function secretIn(section: Section, key: string, usual: string, variables: Varia
   if (/^[A-Za-z_]\w{0,254}$/.test(variable)) return variables.named(variable);
   const written = inner && variables.reference(inner, "value", usual);
   if (written === undefined && variable !== "")
-    inner?.tell("env_var", "left out: not the name of an environment variable; set it by hand");
+    inner?.addNote("env_var", "left out: not the name of an environment variable; set it by hand");
   return written;
 }

@@ -3,19 +3,19 @@
  * then to the fallbacks. Source: the published schema, "routing_rule".
  */
 
-import type { Reading, Route, Step } from "./draft.ts";
+import type { ReaderInput, Route, Step } from "./draft.ts";
 import { type Section, textOf } from "./source.ts";
 
 const BY_NAME = /^\s*model\s*==\s*(?:"([^"\\]+)"|'([^'\\]+)')\s*$/;
 
-export function ruleRoutes(routes: readonly Route[], { foreign: { root, leaveOut } }: Reading): readonly Route[] {
+export function ruleRoutes(routes: readonly Route[], { source: { root, leaveOut } }: ReaderInput): readonly Route[] {
   const rules = root.section("governance")?.sections("routing_rules") ?? [];
   return rules.flatMap((rule): readonly Route[] => {
     const [, double, single] = BY_NAME.exec(rule.text("cel_expression") ?? "") ?? [];
     const name = double ?? single;
     const scope = rule.text("scope") ?? "global";
     if (name === undefined || scope !== "global" || rule.flag("enabled") === false) {
-      rule.tell(
+      rule.addNote(
         "cel_expression",
         "left out: only the model name chooses the provider, for all callers; only rules of the form `model == NAME` can be imported",
       );
@@ -25,20 +25,21 @@ export function ruleRoutes(routes: readonly Route[], { foreign: { root, leaveOut
     const targets = rule.sections("targets").map((target) => {
       const steps = stepsOf(routes, target.text("provider"), target.text("model") ?? name, target);
       const weight = target.number("weight") ?? 0;
-      target.rest({}, "left out: no counterpart");
+      target.noteUnread({}, "left out: no counterpart");
       return { weight, steps };
     });
     if (targets.length > 1)
-      rule.tell(
+      rule.addNote(
         "targets",
         "load is not spread by weight; the heaviest target serves, and the others take over when it fails",
       );
     const heaviest = [...targets].sort((a, b) => b.weight - a.weight);
     const behind = fallbackNames(rule).map((it) => routes.find((route) => route.name === it)?.steps);
-    if (behind.includes(undefined)) rule.tell("fallbacks", "left out in part: no key of its provider lists the model");
+    if (behind.includes(undefined))
+      rule.addNote("fallbacks", "left out in part: no key of its provider lists the model");
     const fallbacks = behind.flatMap((it) => it ?? []);
     rule.ignore("id", "name", "description", "priority");
-    rule.rest({}, "left out: no counterpart");
+    rule.noteUnread({}, "left out: no counterpart");
     const steps = [...heaviest.flatMap((target) => target.steps), ...fallbacks];
     return steps.length === 0 ? [] : [{ name, steps, at: rule.at, path: rule.path }];
   });
@@ -51,7 +52,7 @@ function stepsOf(
   target: Section,
 ): readonly Step[] {
   const found = routes.find(({ name }) => name === `${provider}/${model}`)?.steps;
-  if (found === undefined) target.tell("model", "left out: no key of this provider lists the model");
+  if (found === undefined) target.addNote("model", "left out: no key of this provider lists the model");
   return found ?? [];
 }
 

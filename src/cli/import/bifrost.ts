@@ -9,7 +9,7 @@
 import { bifrostCallers } from "./bifrost-callers.ts";
 import { bifrostEndpoint } from "./bifrost-endpoint.ts";
 import { ruleRoutes } from "./bifrost-rules.ts";
-import type { Draft, Endpoint, Reading, Route } from "./draft.ts";
+import type { Draft, Endpoint, ReaderInput, Route } from "./draft.ts";
 import { openNames } from "./families.ts";
 import { megabytes } from "./litellm-settings.ts";
 import { mcpEntries } from "./mcp.ts";
@@ -25,8 +25,8 @@ interface Key {
   readonly endpointFor: (model: string | undefined) => Endpoint | undefined;
 }
 
-export function readBifrost(reading: Reading): Draft {
-  const { root } = reading.foreign;
+export function readBifrost(reading: ReaderInput): Draft {
+  const { root } = reading.source;
   root.ignore("$schema");
   const emptyMeansAll = root.number("version") === 1;
   const client = root.section("client");
@@ -45,9 +45,9 @@ export function readBifrost(reading: Reading): Draft {
   enforced.push(pluginRequiresKeys(root));
   const callers = bifrostCallers(reading, { enforced: enforced.includes(true), emptyMeansAll, served });
   const maxBodyBytes = client && megabytes(client, "max_request_body_size_mb");
-  client?.rest(CLIENT_ADVICE, "left out: no counterpart");
+  client?.noteUnread(CLIENT_ADVICE, "left out: no counterpart");
   const mcp = mcpOf(reading);
-  root.rest(ROOT_ADVICE, "left out: no counterpart");
+  root.noteUnread(ROOT_ADVICE, "left out: no counterpart");
   return { routes, maxBodyBytes, mcp, ...callers };
 }
 
@@ -58,9 +58,9 @@ function pluginRequiresKeys(root: Section): boolean {
       const isGovernance = plugin.text("name") === "governance" && plugin.flag("enabled") !== false;
       const config = plugin.section("config");
       const isRequired = isGovernance && config?.flag("is_vk_mandatory") === true;
-      config?.rest({}, PLUGIN_ADVICE);
-      if (!isGovernance) plugin.tell("name", PLUGIN_ADVICE);
-      plugin.rest({}, "left out: no counterpart");
+      config?.noteUnread({}, PLUGIN_ADVICE);
+      if (!isGovernance) plugin.addNote("name", PLUGIN_ADVICE);
+      plugin.noteUnread({}, "left out: no counterpart");
       return isRequired;
     })
     .includes(true);
@@ -95,25 +95,25 @@ function routesOf(
   section: Section,
   asked: ReadonlySet<string>,
   emptyMeansAll: boolean,
-  reading: Reading,
+  reading: ReaderInput,
 ): readonly Route[] {
   const connect = bifrostEndpoint(name, section, reading);
   const written = section.sections("keys");
-  section.rest(PROVIDER_ADVICE, "left out: no counterpart");
+  section.noteUnread(PROVIDER_ADVICE, "left out: no counterpart");
   if (connect === undefined) {
-    reading.foreign.leaveOut(section.path);
+    reading.source.leaveOut(section.path);
     return [];
   }
   const keys = (written.length > 0 ? written : [section]).flatMap((key): readonly Key[] => {
     if (key !== section && key.flag("enabled") === false) {
-      key.tell("enabled", "left out: the key is disabled");
-      reading.foreign.leaveOut(key.path);
+      key.addNote("enabled", "left out: the key is disabled");
+      reading.source.leaveOut(key.path);
       return [];
     }
     return [keyOf(key, key === section, emptyMeansAll, connect, reading)];
   });
   if (keys.length > 1)
-    section.tell(
+    section.addNote(
       "keys",
       "load is not spread over the keys; the first serves, and the next ones take over when it fails",
     );
@@ -144,7 +144,7 @@ function openRoutes(name: string, section: Section, keys: readonly Key[]): reado
     return endpoint === undefined ? [] : [{ endpoint, model: undefined, line, unit }];
   });
   const { names, words } = openNames(steps[0]?.endpoint.preset, name);
-  section.tell("keys", words);
+  section.addNote("keys", words);
   return names.map((family) => ({ name: family, steps, at: section.at, path: section.path }));
 }
 
@@ -153,9 +153,9 @@ function keyOf(
   isKeyless: boolean,
   emptyMeansAll: boolean,
   connect: NonNullable<ReturnType<typeof bifrostEndpoint>>,
-  reading: Reading,
+  reading: ReaderInput,
 ): Key {
-  const line = reading.foreign.lineOf(section.at);
+  const line = reading.source.lineOf(section.at);
   if (isKeyless)
     return { section, models: undefined, sent: new Map(), line, endpointFor: connect(undefined).endpointFor };
   const { endpointFor, deployments, only } = connect(section);
@@ -167,17 +167,17 @@ function keyOf(
   ]);
   const isAll = listed.includes("*") || (listed.length === 0 && (emptyMeansAll || !section.has("models")));
   if (listed.length === 0 && !isAll)
-    section.tell(
+    section.addNote(
       "models",
       'an empty list allows no model from Bifrost 1.5 on; if the file is older, where it allows all, add `"version": 1` and import again',
     );
   if (isAll && sent.size > 0)
-    section.tell(
+    section.addNote(
       "models",
       "serves all models, but only those with an alias or deployment are imported; add the others by hand",
     );
   section.ignore("id", "name", "weight", "description", "enabled");
-  section.rest(KEY_ADVICE, "left out: no counterpart");
+  section.noteUnread(KEY_ADVICE, "left out: no counterpart");
   const models = new Set([...listed.filter((model) => model !== "*"), ...(only === undefined ? [] : [only])]);
   return {
     section,
@@ -188,8 +188,8 @@ function keyOf(
   };
 }
 
-function mcpOf(reading: Reading) {
-  const { root, account } = reading.foreign;
+function mcpOf(reading: ReaderInput) {
+  const { root, tracker } = reading.source;
   const section = root.section("mcp");
   if (section === undefined) return [];
   const servers = section.sections("client_configs").map((config) => {
@@ -198,14 +198,14 @@ function mcpOf(reading: Reading) {
     const name = config.text("name") ?? "mcp";
     return {
       name,
-      section: isObject ? sectionOf(connection, [...config.path, "connection_string"], account) : config,
+      section: isObject ? sectionOf(connection, [...config.path, "connection_string"], tracker) : config,
       url: isObject ? "value" : connection === undefined && config.has("http_url") ? "http_url" : "connection_string",
       isHttp: config.text("connection_type") === "http",
       transportKey: "connection_type",
       apiKey: () => undefined,
     };
   });
-  section.rest({}, "left out: no counterpart; agents call the servers, and access rules decide who may");
+  section.noteUnread({}, "left out: no counterpart; agents call the servers, and access rules decide who may");
   return mcpEntries(servers, reading);
 }
 

@@ -5,8 +5,8 @@ import { durationText } from "./durations.ts";
 import type { Variables } from "./keys.ts";
 import { literally } from "./literally.ts";
 import type { Provider, Routing } from "./routes.ts";
-import type { Foreign } from "./source.ts";
-import { type Reactions, reactionsOf } from "./timeouts.ts";
+import type { ForeignSource } from "./source.ts";
+import { reactionsOf, type TimeoutReactions } from "./timeouts.ts";
 import { type Commented, commented } from "./yaml-text.ts";
 
 const ALL = ["connect", "5xx", "429", "timeout"];
@@ -17,11 +17,11 @@ export function documentOf(
   draft: Draft,
   { providers, defaultProvider }: Routing,
   variables: Variables,
-  { tell, root }: Foreign,
+  { addNote, root }: ForeignSource,
 ): Entry {
   const { reactions, dropped } = reactionsOf(providers);
   for (const { name } of dropped) {
-    tell(
+    addNote(
       root.at,
       [],
       `the timeout of provider ${name} is not imported; \`first_byte_timeout\` needs a \`retry\` or \`failover\` that acts on it`,
@@ -41,7 +41,7 @@ export function documentOf(
   const spends = providers.filter(({ endpoint }) => endpoint.apiKey !== undefined || endpoint.cloudsig !== undefined);
   if (draft.auth !== true && spends.length > 0) {
     const [first] = spends;
-    tell(
+    addNote(
       root.at,
       [],
       `the document has no \`auth\`, so anybody who reaches the gateway can use the keys of its providers (${first?.name}${spends.length > 1 ? ` and ${spends.length - 1} more` : ""}); add \`auth: { virtual_keys: true }\` to require keys from callers`,
@@ -81,7 +81,7 @@ const listed = (name: string, entries: readonly Entry[] | undefined): Entry =>
   entries === undefined || entries.length === 0 ? {} : { [name]: entries };
 
 interface Beside {
-  readonly reactions: Reactions | undefined;
+  readonly reactions: TimeoutReactions | undefined;
   readonly credential: string | undefined;
   readonly needsKey: boolean;
   readonly variables: Variables;

@@ -2,11 +2,11 @@
 
 import type { Path } from "../../server/core/config/index.ts";
 import type { Variables } from "./keys.ts";
-import type { Foreign } from "./source.ts";
+import type { ForeignSource } from "./source.ts";
 
 /** Input of a reader. */
-export interface Reading {
-  readonly foreign: Foreign;
+export interface ReaderInput {
+  readonly source: ForeignSource;
   readonly variables: Variables;
   /** Presets that the operator named, by provider name of the source. */
   readonly presets: ReadonlyMap<string, string>;

@@ -3,12 +3,12 @@
 import { MAX_DOCUMENT_BYTES, type Source } from "../../server/core/config/index.ts";
 import { readBifrost } from "./bifrost.ts";
 import { documentOf } from "./document.ts";
-import type { Draft, Reading } from "./draft.ts";
+import type { Draft, ReaderInput } from "./draft.ts";
 import { NAMES_VARIABLE, openVariables, type Role } from "./keys.ts";
 import { readLitellm } from "./litellm.ts";
 import { readPortkey } from "./portkey.ts";
 import { type Routing, routed } from "./routes.ts";
-import { type Note, openForeign, type Place } from "./source.ts";
+import { type Note, openForeignSource, type SettingLocation } from "./source.ts";
 import { commentText, yamlText } from "./yaml-text.ts";
 
 export const SYSTEMS = ["litellm", "portkey", "bifrost"] as const;
@@ -19,7 +19,7 @@ interface Reader {
   readonly title: string;
   /** Returns the environment variable that a text of the source refers to. */
   readonly variable: (text: string) => string | undefined;
-  readonly read: (reading: Reading) => Draft;
+  readonly read: (reading: ReaderInput) => Draft;
 }
 
 const READERS: Readonly<Record<System, Reader>> = {
@@ -36,7 +36,7 @@ export type Imported =
       readonly variables: ReadonlyMap<string, Role>;
       readonly providers: number;
       /** Settings that mean the same in the document, by line. */
-      readonly carriedOver: readonly Place[];
+      readonly carriedOver: readonly SettingLocation[];
       readonly models: readonly ImportedModel[];
     }
   /** Messages for the operator, one line each. */
@@ -56,23 +56,23 @@ interface ImportedModel {
 export const titleOf = (system: System): string => READERS[system].title;
 
 export function importConfiguration(system: System, source: Source, presets: ReadonlyMap<string, string>): Imported {
-  const opened = openForeign(source);
+  const opened = openForeignSource(source);
   if (opened.kind === "refused") return opened;
   const { title, variable, read } = READERS[system];
   // Reads the source twice. New variables must not have the name of one that the source uses, and the source may name
   // its variables after the first literal key.
   const first = openVariables(variable);
-  read({ foreign: opened.foreign(), variables: first, presets });
+  read({ source: opened.foreign(), variables: first, presets });
   const foreign = opened.foreign();
   const variables = openVariables(variable, first.asked);
-  const draft = read({ foreign, variables, presets });
+  const draft = read({ source: foreign, variables, presets });
   const routing = routed(draft.routes, foreign);
   const document = documentOf(draft, routing, variables, foreign);
   const body = yamlText(document);
   // Leaves out variables of parts that are not in the document.
   const used = new Map([...variables.used].filter(([name]) => body.includes(`\${${name}}`)));
   const notes = foreign.notes
-    .filter(({ words }) => isForReader(words, used))
+    .filter(({ message }) => isForReader(message, used))
     .sort((a, b) => a.line - b.line)
     .map((note) => ({ ...note, unit: foreign.leftOutWith(note) }));
   const text = `${head(title, used, notes)}\n${body}`;
@@ -117,8 +117,8 @@ function modelsOf({ providers, defaultProvider }: Routing): readonly ImportedMod
 }
 
 /** Returns whether a note concerns the reader of the document: the variable it names, if any, is one that the document reads. */
-function isForReader(words: string, used: ReadonlyMap<string, Role>): boolean {
-  const named = NAMES_VARIABLE.exec(words)?.[1];
+function isForReader(message: string, used: ReadonlyMap<string, Role>): boolean {
+  const named = NAMES_VARIABLE.exec(message)?.[1];
   return named === undefined || used.has(named);
 }
 
@@ -134,7 +134,7 @@ function head(title: string, used: ReadonlyMap<string, Role>, notes: readonly No
         : "Environment variables that it reads (`${secret:NAME}` can replace them):",
       ...variables.map(([name, role]) => `  ${name}${role === "address" ? " (an address)" : ""}`),
       ...(notes.length === 0 ? [] : ["", "Left out or changed:"]),
-      ...notes.map(({ line, path, words }) => `  ${line}: ${path === "" ? "" : `${path}: `}${words}`),
+      ...notes.map(({ line, path, message }) => `  ${line}: ${path === "" ? "" : `${path}: `}${message}`),
     ].join("\n"),
   );
 }

@@ -49,7 +49,10 @@ export function openVariables(
       const before = literals.get(text);
       const name = before ?? freeName(usual, new Set([...used.keys(), ...literals.values(), ...reserved]));
       literals.set(text, name);
-      section.tell(key, `not copied, because it is a literal credential; set the environment variable ${name} to it`);
+      section.addNote(
+        key,
+        `not copied, because it is a literal credential; set the environment variable ${name} to it`,
+      );
       return reference(name, role);
     },
   };

@@ -23,9 +23,9 @@ export function limitedProfile(
   const ofRequests = !ofTokens && isLimit(requests) && requestWindow !== undefined;
   const at = section.keys[0] ?? "";
   if (ofTokens && requests !== undefined) {
-    section.tell(at, "the request limit is not imported; a profile has one budget, which is the token limit here");
+    section.addNote(at, "the request limit is not imported; a profile has one budget, which is the token limit here");
   } else if (!ofTokens && !ofRequests && (tokens !== undefined || requests !== undefined)) {
-    section.tell(
+    section.addNote(
       at,
       "its limits are not imported; expected a whole number and a window of at least a second that is not a month or a year",
     );

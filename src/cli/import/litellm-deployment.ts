@@ -2,7 +2,7 @@
 
 import { baseUrlOf, hostLabel } from "./address.ts";
 import { awsOf } from "./aws.ts";
-import type { Endpoint, Reading } from "./draft.ts";
+import type { Endpoint, ReaderInput } from "./draft.ts";
 import type { Settings } from "./litellm-settings.ts";
 import { type Known, presetOf } from "./presets.ts";
 import type { Section } from "./source.ts";
@@ -46,28 +46,28 @@ const WITHOUT: Readonly<Record<string, string>> = {
   watsonx: "left out: the API of watsonx is not compatible with OpenAI's or Anthropic's",
 };
 
-export function litellmDeployment(params: Section, settings: Settings, reading: Reading): Deployment | undefined {
+export function litellmDeployment(params: Section, settings: Settings, reading: ReaderInput): Deployment | undefined {
   // Ignored here, because the values of the named credential are already part of the parameters.
   params.ignore("litellm_credential_name");
   const written = params.text("model");
   if (written === undefined) {
-    params.tell("model", "left out: a deployment needs `model`");
+    params.addNote("model", "left out: a deployment needs `model`");
     return undefined;
   }
   const { provider, model } = splitModel(written, params.text("custom_llm_provider"), reading);
   if (model === "") {
-    params.tell("model", "left out: it names a provider but no model");
+    params.addNote("model", "left out: it names a provider but no model");
     return undefined;
   }
   if (written === "*") {
-    params.tell(
+    params.addNote(
       "model",
       "left out: it serves the models of every provider; add an entry for each, such as `model: openai/*`, and import again",
     );
     return undefined;
   }
   if (provider === undefined) {
-    params.tell(
+    params.addNote(
       "model",
       "left out: the provider is unknown; name it before the model, as in `openai/NAME`, or with -preset NAME=PRESET, and import again",
     );
@@ -77,7 +77,7 @@ export function litellmDeployment(params: Section, settings: Settings, reading: 
   if (reach === undefined) return undefined;
   const waits = waitsOf(params, settings);
   const endpoint: Endpoint = { ...reach.endpoint(reading), ...waits };
-  params.rest(PARAM_ADVICE, "left out: the gateway adds no parameters to requests; let clients send it");
+  params.noteUnread(PARAM_ADVICE, "left out: the gateway adds no parameters to requests; let clients send it");
   return { endpoint, model: reach.model ?? model };
 }
 
@@ -87,7 +87,7 @@ function waitsOf(params: Section, settings: Settings): Pick<Endpoint, "retry" | 
   const timeout = timeoutOf(params, "timeout", 1000);
   const stream = timeoutOf(params, "stream_timeout", 1000);
   if (timeout !== undefined && stream !== undefined)
-    params.tell("stream_timeout", "left out: one `first_byte_timeout` covers both, and `timeout` sets it");
+    params.addNote("stream_timeout", "left out: one `first_byte_timeout` covers both, and `timeout` sets it");
   return {
     retry: own === undefined ? settings.retry : retryOf(params, key, own),
     timeoutMs: timeout ?? stream ?? settings.timeoutMs,
@@ -104,7 +104,7 @@ const PLAIN_NAMES: readonly (readonly [RegExp, string])[] = [
   [/^command-/, "cohere"],
 ];
 
-function splitModel(written: string, custom: string | undefined, { presets }: Reading) {
+function splitModel(written: string, custom: string | undefined, { presets }: ReaderInput) {
   const slash = written.indexOf("/");
   const prefix = slash > 0 ? written.slice(0, slash) : undefined;
   const rest = written.slice(slash + 1);
@@ -120,15 +120,15 @@ function splitModel(written: string, custom: string | undefined, { presets }: Re
 }
 
 interface Reach {
-  readonly endpoint: (reading: Reading) => Endpoint;
+  readonly endpoint: (reading: ReaderInput) => Endpoint;
   readonly model?: string;
 }
 
-function upstream(params: Section, provider: string, reading: Reading): Reach | undefined {
+function upstream(params: Section, provider: string, reading: ReaderInput): Reach | undefined {
   const { presets, variables } = reading;
   const refusal = Object.hasOwn(WITHOUT, provider) && !presets.has(provider) ? WITHOUT[provider] : undefined;
   if (refusal !== undefined) {
-    params.tell("model", refusal);
+    params.addNote("model", refusal);
     return undefined;
   }
   const known = presetOf(provider, presets) ?? presetOf("openai", presets);
@@ -139,19 +139,25 @@ function upstream(params: Section, provider: string, reading: Reading): Reach | 
   let baseUrl = baseUrlOf(params, baseKey, isAny ? undefined : known.preset, variables, usual);
   const isCustom = isAny && baseUrl !== undefined && baseUrl !== "https://api.openai.com/v1";
   if (isAny && !isCustom && !OPENAI.has(provider)) {
-    params.tell("model", "left out: the address of the server is missing; set `api_base` and import again");
+    params.addNote("model", "left out: the address of the server is missing; set `api_base` and import again");
     return undefined;
   }
   if (known.needsBaseUrl && baseUrl === undefined) {
     if (known.preset !== "azure-openai") {
-      params.tell("model", `left out: preset \`${known.preset}\` needs an address; set \`api_base\` and import again`);
+      params.addNote(
+        "model",
+        `left out: preset \`${known.preset}\` needs an address; set \`api_base\` and import again`,
+      );
       return undefined;
     }
     baseUrl = variables.named("AZURE_API_BASE", "address");
-    params.tell("model", "the address is read from AZURE_API_BASE, as LiteLLM does; its value must end in /openai/v1");
+    params.addNote(
+      "model",
+      "the address is read from AZURE_API_BASE, as LiteLLM does; its value must end in /openai/v1",
+    );
   }
   if (!isAny && baseUrl === undefined && known.needsRegion) {
-    params.tell("model", `left out: preset \`${known.preset}\` needs a \`region\`; add the provider by hand`);
+    params.addNote("model", `left out: preset \`${known.preset}\` needs a \`region\`; add the provider by hand`);
     return undefined;
   }
   const apiKey = keyOf(params, provider, isCustom ? undefined : known, reading);
@@ -168,12 +174,12 @@ function keyOf(
   params: Section,
   provider: string,
   known: Known | undefined,
-  { variables }: Reading,
+  { variables }: ReaderInput,
 ): string | undefined {
   const usual = (Object.hasOwn(KEYS, provider) ? KEYS[provider] : undefined) ?? known?.keyEnv ?? "";
   const own = variables.reference(params, "api_key", usual === "" ? `${provider}_API_KEY` : usual);
   if (own !== undefined || known === undefined || known.keyOptional || usual === "") return own;
-  params.tell("model", `no key is set, so it is read from ${usual}, as LiteLLM does`);
+  params.addNote("model", `no key is set, so it is read from ${usual}, as LiteLLM does`);
   return variables.named(usual);
 }
 
@@ -185,13 +191,16 @@ function bedrock(params: Section, written: string): Reach | undefined {
       ? "bedrock"
       : undefined;
   if (preset === undefined) {
-    params.tell(
+    params.addNote(
       "model",
       "left out: this model has an AWS API of its own; if AWS also serves it through a compatible API, use preset `bedrock` or `bedrock-mantle`",
     );
     return undefined;
   }
-  params.tell("model", `becomes preset \`${preset}\`, whose model names can differ; compare them with the list of AWS`);
+  params.addNote(
+    "model",
+    `becomes preset \`${preset}\`, whose model names can differ; compare them with the list of AWS`,
+  );
   return {
     model,
     endpoint: ({ variables }) => ({

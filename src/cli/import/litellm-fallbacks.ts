@@ -1,6 +1,6 @@
 /** Fallbacks of LiteLLM: the models that stand in for others. */
 
-import type { Reading } from "./draft.ts";
+import type { ReaderInput } from "./draft.ts";
 import { type Section, sectionOf, textOf } from "./source.ts";
 
 export interface Fallback {
@@ -11,24 +11,24 @@ export interface Fallback {
 }
 
 /** Reads `fallbacks: [{ a: [b, c] }]`. */
-export function fallbackPairs(section: Section, key: string, reading: Reading): readonly Fallback[] {
+export function fallbackPairs(section: Section, key: string, reading: ReaderInput): readonly Fallback[] {
   const tree = section.tree(key);
   if (tree === undefined) return [];
   if (tree.kind !== "list") {
-    section.tell(key, "left out: expected a list of objects");
+    section.addNote(key, "left out: expected a list of objects");
     return [];
   }
   return tree.items.flatMap((item, index) => {
     const path = [...section.path, key, index];
     if (item.kind !== "map") {
-      reading.foreign.tell(item.at, path, "left out: expected an object such as `{ model: [other] }`");
+      reading.source.addNote(item.at, path, "left out: expected an object such as `{ model: [other] }`");
       return [];
     }
-    const pairs = sectionOf(item, path, reading.foreign.account);
+    const pairs = sectionOf(item, path, reading.source.tracker);
     return pairs.keys.map((from) => ({
       from,
       to: targetsOf(pairs, from),
-      at: pairs.placeOf(from),
+      at: pairs.offsetOf(from),
       path: [...path, from],
     }));
   });
@@ -39,7 +39,7 @@ function targetsOf(pairs: Section, from: string): readonly string[] {
   const items = tree?.kind === "list" ? tree.items : tree === undefined ? [] : [tree];
   return items.flatMap((item) => {
     const text = item.kind === "map" ? undefined : textOf(item);
-    if (text === undefined) pairs.tell(from, "left out in part: a fallback must be the name of a model");
+    if (text === undefined) pairs.addNote(from, "left out in part: a fallback must be the name of a model");
     return text ?? [];
   });
 }

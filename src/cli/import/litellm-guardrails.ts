@@ -4,31 +4,31 @@
  */
 
 import { baseUrlOf } from "./address.ts";
-import type { Entry, Reading } from "./draft.ts";
+import type { Entry, ReaderInput } from "./draft.ts";
 import { denyRule, type Guards, isEntity, label, REQUEST_KINDS, redactRule, wordDetector } from "./guardrails.ts";
 import { type Section, textOf } from "./source.ts";
 
 const MAX_WORDS = 10_000;
 
-export function litellmGuardrails(reading: Reading): Guards {
+export function litellmGuardrails(reading: ReaderInput): Guards {
   const detectors: Entry[] = [];
   const rules: Entry[] = [];
   const names = new Set<string>();
   let holdsStreams = false;
-  for (const section of reading.foreign.root.sections("guardrails")) {
+  for (const section of reading.source.root.sections("guardrails")) {
     const name = label(section.text("guardrail_name") ?? "guardrail");
     const params = section.section("litellm_params");
     section.drop("guardrail_info", "left out: it only describes the guardrail");
-    section.rest({}, "left out: no counterpart");
+    section.noteUnread({}, "left out: no counterpart");
     if (params === undefined) continue;
     if (names.has(name)) {
-      section.tell("guardrail_name", "left out: a guardrail above has the same name");
+      section.addNote("guardrail_name", "left out: a guardrail above has the same name");
       continue;
     }
     names.add(name);
     const made = guardrail(name, params, reading);
     if (made === undefined) {
-      reading.foreign.leaveOut(section.path);
+      reading.source.leaveOut(section.path);
       continue;
     }
     detectors.push(...made.detectors);
@@ -38,19 +38,19 @@ export function litellmGuardrails(reading: Reading): Guards {
   return { detectors, rules, holdsStreams };
 }
 
-function guardrail(name: string, params: Section, reading: Reading): Guards | undefined {
+function guardrail(name: string, params: Section, reading: ReaderInput): Guards | undefined {
   const kind = params.text("guardrail");
   const modes = params.texts("mode");
   const isOn = params.flag("default_on") === true;
   if (kind !== "presidio" && kind !== "litellm_content_filter") {
-    params.tell(
+    params.addNote(
       "guardrail",
       "left out: no counterpart; the detectors are pii, remote (Presidio), nlp, classify, embed and llm",
     );
     return undefined;
   }
   if (!isOn) {
-    params.tell(
+    params.addNote(
       "guardrail",
       "left out: it runs only for requests that name it, and guardrails of the gateway run for all; set `default_on: true` and import again",
     );
@@ -58,7 +58,7 @@ function guardrail(name: string, params: Section, reading: Reading): Guards | un
   }
   const kinds = kindsOf(modes);
   if (kinds.length === 0) {
-    params.tell(
+    params.addNote(
       "mode",
       "left out: expected pre_call, during_call or post_call; for logging only, add the detector with `mode: shadow`",
     );
@@ -72,17 +72,18 @@ const kindsOf = (modes: readonly string[]): readonly string[] => [
   ...(modes.includes("post_call") ? ["output"] : []),
 ];
 
-function presidio(name: string, params: Section, kinds: readonly string[], reading: Reading): Guards | undefined {
+function presidio(name: string, params: Section, kinds: readonly string[], reading: ReaderInput): Guards | undefined {
   const { variables } = reading;
   const endpoint =
     baseUrlOf(params, "presidio_analyzer_api_base", undefined, variables, "PRESIDIO_ANALYZER_API_BASE") ??
     variables.named("PRESIDIO_ANALYZER_API_BASE", "address");
   const language = params.text("presidio_language");
   const entities = actions(params.section("pii_entities_config"));
-  params.rest(PRESIDIO_ADVICE, "left out: no counterpart");
+  params.noteUnread(PRESIDIO_ADVICE, "left out: no counterpart");
   const masked = entities.filter(({ action }) => action === "MASK").map(({ entity }) => `pii/${entity}`);
   const blocked = entities.filter(({ action }) => action === "BLOCK").map(({ entity }) => `pii/${entity}`);
-  if (entities.length === 0) params.tell("guardrail", "no entity has an action, so everything that is found is masked");
+  if (entities.length === 0)
+    params.addNote("guardrail", "no entity has an action, so everything that is found is masked");
   const detector = {
     type: "remote",
     name,
@@ -93,7 +94,7 @@ function presidio(name: string, params: Section, kinds: readonly string[], readi
   };
   const holdsStreams = kinds.includes("output") && (masked.length > 0 || entities.length === 0);
   if (holdsStreams)
-    params.tell(
+    params.addNote(
       "mode",
       "streamed answers are held back to their end, because masking needs the whole text (`guardrails.stream.policy: buffer`)",
     );
@@ -121,7 +122,7 @@ function actions(section: Section | undefined): readonly { readonly entity: stri
   return (section?.keys ?? []).flatMap((entity) => {
     const action = section?.text(entity)?.toUpperCase();
     if (isEntity(entity) && (action === "MASK" || action === "BLOCK")) return [{ entity, action }];
-    section?.tell(entity, "left out: expected an entity type with MASK or BLOCK");
+    section?.addNote(entity, "left out: expected an entity type with MASK or BLOCK");
     return [];
   });
 }
@@ -134,10 +135,10 @@ function words(name: string, params: Section, kinds: readonly string[]): Guards 
     section.drop("description", "left out: it only describes the word");
     if (keyword !== undefined && keyword.trim() !== "" && (action === "BLOCK" || action === "MASK"))
       return [{ keyword, action }];
-    section.tell("keyword", "left out: expected a word with BLOCK or MASK");
+    section.addNote("keyword", "left out: expected a word with BLOCK or MASK");
     return [];
   });
-  params.rest(
+  params.noteUnread(
     { patterns: "left out: add `custom_recognizers`, or name entity types of the detector `pii`" },
     "left out: no counterpart",
   );

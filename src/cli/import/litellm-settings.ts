@@ -1,6 +1,6 @@
 /** Reads `litellm_settings`, `router_settings`, `general_settings` and `mcp_servers`. */
 
-import type { Endpoint, Entry, Reading } from "./draft.ts";
+import type { Endpoint, Entry, ReaderInput } from "./draft.ts";
 import { limitedProfile } from "./limits.ts";
 import { type Fallback, fallbackPairs } from "./litellm-fallbacks.ts";
 import { patternsOf } from "./literally.ts";
@@ -29,8 +29,8 @@ const MEBIBYTE = 1024 * 1024;
 /** Largest plausible limit of a request body. A larger number has another unit. */
 const MAX_BODY_MEBIBYTES = 1024;
 
-export function litellmSettings(reading: Reading): Settings {
-  const { root } = reading.foreign;
+export function litellmSettings(reading: ReaderInput): Settings {
+  const { root } = reading.source;
   const litellm = root.section("litellm_settings");
   const router = root.section("router_settings");
   const general = root.section("general_settings");
@@ -46,14 +46,17 @@ export function litellmSettings(reading: Reading): Settings {
   const maxBodyBytes = general && megabytes(general, "max_request_size_mb");
   const auth = (general?.text("master_key") ?? "") !== "";
   if (auth)
-    general?.tell("master_key", "not copied: callers need virtual keys (`auth`); mint them with `gateway keys mint`");
-  litellm?.rest(LITELLM_ADVICE, "left out: no counterpart");
-  router?.rest(ROUTER_ADVICE, "left out: no counterpart");
+    general?.addNote(
+      "master_key",
+      "not copied: callers need virtual keys (`auth`); mint them with `gateway keys mint`",
+    );
+  litellm?.noteUnread(LITELLM_ADVICE, "left out: no counterpart");
+  router?.noteUnread(ROUTER_ADVICE, "left out: no counterpart");
   for (const key of general?.keys ?? []) {
     if (/^(database_|maximum_spend_logs_|proxy_batch_)/.test(key) && key !== "database_url")
       general?.drop(key, NO_DATABASE);
   }
-  general?.rest(GENERAL_ADVICE, "left out: no counterpart");
+  general?.noteUnread(GENERAL_ADVICE, "left out: no counterpart");
   return {
     retry,
     timeoutMs,
@@ -74,7 +77,7 @@ function keyLimits(litellm: Section): { readonly profile: Entry; readonly budget
   const tokens = section.number("tpm_limit");
   const requests = section.number("rpm_limit");
   const models = patternsOf(section, "models");
-  section.rest(KEY_ADVICE, "left out: no counterpart");
+  section.noteUnread(KEY_ADVICE, "left out: no counterpart");
   const limits = { tokens, requests, tokenWindow: "minute", requestWindow: "minute" };
   return limitedProfile(section, "default-key", limits, { allowed_models: models });
 }
@@ -83,7 +86,7 @@ export function megabytes(section: Section, key: string): number | undefined {
   const count = section.number(key);
   if (count === undefined) return undefined;
   if (count > 0 && count <= MAX_BODY_MEBIBYTES) return Math.round(count * MEBIBYTE);
-  section.tell(key, `left out: expected more than 0 and at most ${MAX_BODY_MEBIBYTES} MiB`);
+  section.addNote(key, `left out: expected more than 0 and at most ${MAX_BODY_MEBIBYTES} MiB`);
   return undefined;
 }
 
@@ -92,22 +95,22 @@ function first<Thing>(sections: readonly Section[], read: (section: Section) => 
   return sections.map(read).find((it) => it !== undefined);
 }
 
-function aliasesOf(router: Section, { foreign: { tell, account } }: Reading): Settings["aliases"] {
+function aliasesOf(router: Section, { source: { addNote, tracker } }: ReaderInput): Settings["aliases"] {
   const section = router.section("model_group_alias");
   return (section?.keys ?? []).flatMap((alias) => {
-    const at = section?.placeOf(alias) ?? 0;
+    const at = section?.offsetOf(alias) ?? 0;
     const path = [...router.path, "model_group_alias", alias];
     const tree = section?.tree(alias);
-    const detailed = tree?.kind === "map" ? sectionOf(tree, path, account) : undefined;
+    const detailed = tree?.kind === "map" ? sectionOf(tree, path, tracker) : undefined;
     const group = tree && (detailed === undefined ? textOf(tree) : detailed.text("model"));
-    detailed?.rest({ hidden: "left out: aliases are always in the list of models" }, "left out: no counterpart");
-    if (group === undefined) tell(at, path, "left out: expected the name of a model");
+    detailed?.noteUnread({ hidden: "left out: aliases are always in the list of models" }, "left out: no counterpart");
+    if (group === undefined) addNote(at, path, "left out: expected the name of a model");
     return group === undefined ? [] : [{ alias, group, at, path }];
   });
 }
 
-export function litellmMcp(reading: Reading): readonly Entry[] {
-  const servers = reading.foreign.root.section("mcp_servers");
+export function litellmMcp(reading: ReaderInput): readonly Entry[] {
+  const servers = reading.source.root.section("mcp_servers");
   if (servers === undefined) return [];
   return mcpEntries(
     servers.keys.flatMap((name) => {
@@ -116,7 +119,7 @@ export function litellmMcp(reading: Reading): readonly Entry[] {
       const transport = section.text("transport") ?? "sse";
       const kind = section.text("auth_type") ?? "none";
       if (kind !== "none" && kind !== "bearer_token")
-        section.tell(
+        section.addNote(
           "auth_type",
           "left out: the gateway presents a bearer token or an entry of `credentials`; add it by hand",
         );

@@ -5,12 +5,12 @@
  * fallbacks.
  */
 
-import type { Draft, Reading, Route, Step } from "./draft.ts";
+import type { Draft, ReaderInput, Route, Step } from "./draft.ts";
 import { openNames } from "./families.ts";
 import { type Deployment, litellmDeployment } from "./litellm-deployment.ts";
 import { litellmGuardrails } from "./litellm-guardrails.ts";
 import { litellmMcp, litellmSettings, type Settings } from "./litellm-settings.ts";
-import { type Section, sectionOf, type Telling, withDefaults } from "./source.ts";
+import { type AddNote, type Section, sectionOf, withDefaults } from "./source.ts";
 
 interface Group {
   readonly name: string;
@@ -19,8 +19,8 @@ interface Group {
   readonly deployments: Step[];
 }
 
-export function readLitellm(reading: Reading): Draft {
-  const { root, tell } = reading.foreign;
+export function readLitellm(reading: ReaderInput): Draft {
+  const { root, addNote } = reading.source;
   const settings = litellmSettings(reading);
   const groups = new Map<string, Group>();
   for (const section of root.sections("model_list")) addDeployment(section, settings, groups, reading);
@@ -37,22 +37,22 @@ export function readLitellm(reading: Reading): Draft {
   );
   for (const { alias, group, at, path } of settings.aliases) {
     const target = routes.find(({ name }) => name === group);
-    if (target === undefined) tell(at, path, "left out: no entry of `model_list` has this name");
+    if (target === undefined) addNote(at, path, "left out: no entry of `model_list` has this name");
     else routes.push({ ...target, name: alias, at, path });
   }
   for (const { to, at, path } of settings.fallbacks) {
     if (to.some((name) => !groups.has(name)))
-      tell(at, path, "imported in part: one of the models is not in `model_list`, or was left out");
+      addNote(at, path, "imported in part: one of the models is not in `model_list`, or was left out");
   }
   const guards = litellmGuardrails(reading);
   const mcp = litellmMcp(reading);
   for (const entry of root.has("credential_list") ? root.sections("credential_list") : []) {
     entry.ignore("credential_name", "credential_values", "credential_info");
-    entry.rest({}, "left out: no counterpart");
+    entry.noteUnread({}, "left out: no counterpart");
   }
-  root.rest(ROOT_ADVICE, "left out: no counterpart");
+  root.noteUnread(ROOT_ADVICE, "left out: no counterpart");
   return {
-    routes: routes.flatMap((route) => withoutPrefix(route, tell)),
+    routes: routes.flatMap((route) => withoutPrefix(route, addNote)),
     ...guards,
     mcp,
     auth: settings.auth,
@@ -63,7 +63,7 @@ export function readLitellm(reading: Reading): Draft {
 }
 
 /** Converts routes such as `openai/*` that send `*`. LiteLLM removes the prefix, so here clients ask for the name without it. */
-function withoutPrefix(route: Route, tell: Telling): readonly Route[] {
+function withoutPrefix(route: Route, addNote: AddNote): readonly Route[] {
   const { name = "", steps } = route;
   const sent = steps[0]?.model ?? "";
   const prefix = name.slice(0, -sent.length);
@@ -71,7 +71,7 @@ function withoutPrefix(route: Route, tell: Telling): readonly Route[] {
   const open = openNames(steps[0]?.endpoint.preset, prefix.slice(0, -1));
   const names = sent === "*" ? open.names : [sent];
   const words = `clients ask for \`${name}\`, and a pattern cannot remove the prefix. Let clients ask for \`${sent}\`, or add each model to \`model_aliases\``;
-  tell(route.at, route.path, sent === "*" ? open.words : words);
+  addNote(route.at, route.path, sent === "*" ? open.words : words);
   const asked = steps.map((step) => (step.model === sent ? { ...step, model: undefined } : step));
   return names.map((own) => ({ ...route, name: own, steps: asked }));
 }
@@ -82,7 +82,7 @@ const fallbacksOf = (name: string, { fallbacks, defaultFallbacks }: Settings): r
 };
 
 /** Returns `litellm_params` with the values of the entry of `credential_list` that `litellm_credential_name` names. */
-function withCredential(deployment: Section, { foreign: { root, account } }: Reading): Section | undefined {
+function withCredential(deployment: Section, { source: { root, tracker } }: ReaderInput): Section | undefined {
   const params = deployment.section("litellm_params");
   const name = params?.text("litellm_credential_name");
   if (params === undefined || name === undefined) return params;
@@ -92,39 +92,42 @@ function withCredential(deployment: Section, { foreign: { root, account } }: Rea
   if (named !== undefined && own?.kind === "map" && values?.kind === "map") {
     const taken = [...values.entries.keys()].filter((key) => !own.entries.has(key));
     const elsewhere = new Map(taken.map((key) => [key, [...named.path, "credential_values", key]]));
-    return sectionOf(withDefaults(own, values), params.path, account, elsewhere);
+    return sectionOf(withDefaults(own, values), params.path, tracker, elsewhere);
   }
-  params.tell("litellm_credential_name", "no entry of `credential_list` has this name; set `api_key` of the provider");
+  params.addNote(
+    "litellm_credential_name",
+    "no entry of `credential_list` has this name; set `api_key` of the provider",
+  );
   return params;
 }
 
-function addDeployment(section: Section, settings: Settings, groups: Map<string, Group>, reading: Reading): void {
+function addDeployment(section: Section, settings: Settings, groups: Map<string, Group>, reading: ReaderInput): void {
   const name = section.text("model_name");
   const params = withCredential(section, reading);
   if (name === undefined || params === undefined) {
-    reading.foreign.tell(section.at, section.path, "left out: a deployment needs `model_name` and `litellm_params`");
+    reading.source.addNote(section.at, section.path, "left out: a deployment needs `model_name` and `litellm_params`");
     return;
   }
   section.drop("model_info", "left out: the catalog has these facts; prices can be part of the CEL cost of a budget");
-  section.rest({}, "left out: no counterpart");
+  section.noteUnread({}, "left out: no counterpart");
   const deployment: Deployment | undefined = litellmDeployment(params, settings, reading);
   if (deployment === undefined) {
-    reading.foreign.leaveOut(section.path);
+    reading.source.leaveOut(section.path);
     return;
   }
-  const step: Step = { ...deployment, line: reading.foreign.lineOf(section.at), unit: section.path };
+  const step: Step = { ...deployment, line: reading.source.lineOf(section.at), unit: section.path };
   const group = groups.get(name);
   if (group === undefined) {
     groups.set(name, {
       name,
-      at: section.placeOf("model_name"),
+      at: section.offsetOf("model_name"),
       path: [...section.path, "model_name"],
       deployments: [step],
     });
     return;
   }
   group.deployments.push(step);
-  section.tell(
+  section.addNote(
     "model_name",
     "a further deployment of this name becomes a failover target, because load is not spread; use a `pool` for several servers of your own",
   );

@@ -23,6 +23,6 @@ export function patternsOf(section: Section, key: string): readonly string[] {
   const texts = section.texts(key);
   const usable = texts.filter((text) => text.length <= MAX_MODEL_NAME && PATTERN.test(text));
   if (usable.length < texts.length)
-    section.tell(key, "left out in part: expected model names, or prefixes that end in `*`");
+    section.addNote(key, "left out in part: expected model names, or prefixes that end in `*`");
   return [...new Set(usable.map(literally))];
 }

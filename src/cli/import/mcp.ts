@@ -1,7 +1,7 @@
 /** Converts MCP servers that are reached by Streamable HTTP. */
 
 import { baseUrlOf } from "./address.ts";
-import type { Entry, Reading } from "./draft.ts";
+import type { Entry, ReaderInput } from "./draft.ts";
 import { pathNameOf } from "./literally.ts";
 import type { Section } from "./source.ts";
 
@@ -25,13 +25,13 @@ const ADVICE: Readonly<Record<string, string>> = {
 
 export function mcpEntries(
   servers: readonly ForeignServer[],
-  { variables, foreign: { leaveOut } }: Reading,
+  { variables, source: { leaveOut } }: ReaderInput,
 ): readonly Entry[] {
   const names = new Set<string>();
   return servers.flatMap(({ name, section, url, isHttp, transportKey, apiKey }) => {
     const path = pathNameOf(name);
     if (!isHttp) {
-      section.tell(
+      section.addNote(
         transportKey,
         "left out: the gateway reaches servers by Streamable HTTP only; put a bridge in front of a stdio or SSE server",
       );
@@ -41,13 +41,13 @@ export function mcpEntries(
     const isOwn = path !== "" && !names.has(path);
     const address = isOwn ? baseUrlOf(section, url, undefined, variables, `${name}_MCP_URL`) : undefined;
     if (address === undefined) {
-      section.tell(url, "left out: a server needs a unique name and an http(s) address");
+      section.addNote(url, "left out: a server needs a unique name and an http(s) address");
       leaveOut(section.path);
       return [];
     }
     names.add(path);
     const key = apiKey();
-    section.rest(ADVICE, "left out: no counterpart; access rules decide who may call which tool");
+    section.noteUnread(ADVICE, "left out: no counterpart; access rules decide who may call which tool");
     return [{ name: path, url: address, ...(key !== undefined && { api_key: key }) }];
   });
 }

@@ -1,6 +1,6 @@
 /** Converts guardrails of Portkey that deny listed words: `default.contains` with the operator `none`. */
 
-import type { Entry, Reading } from "./draft.ts";
+import type { Entry, ReaderInput } from "./draft.ts";
 import { denyRule, type Guards, REQUEST_KINDS, wordDetector } from "./guardrails.ts";
 import { type Section, sectionOf } from "./source.ts";
 
@@ -13,23 +13,23 @@ const PLACES = [
 
 const OTHER = "left out: no counterpart; the detectors are pii, remote (Presidio), nlp, classify, embed and llm";
 
-export function portkeyGuardrails({ foreign: { root, tell, account } }: Reading): Guards {
+export function portkeyGuardrails({ source: { root, addNote, tracker } }: ReaderInput): Guards {
   const detectors: Entry[] = [];
   const rules: Entry[] = [];
   for (const [place, kinds] of PLACES) {
     const tree = root.tree(place);
     if (tree === undefined) continue;
     if (tree.kind !== "list") {
-      root.tell(place, "left out: expected a list");
+      root.addNote(place, "left out: expected a list");
       continue;
     }
     for (const [index, item] of tree.items.entries()) {
       const path = [place, index];
       if (item.kind !== "map") {
-        tell(item.at, path, "left out: only Portkey knows what this name means; add it by hand");
+        addNote(item.at, path, "left out: only Portkey knows what this name means; add it by hand");
         continue;
       }
-      for (const words of wordsOf(sectionOf(item, path, account))) {
+      for (const words of wordsOf(sectionOf(item, path, tracker))) {
         const name = `words ${detectors.length + 1}`;
         const entity = `LISTED_WORD_${detectors.length + 1}`;
         detectors.push(wordDetector(name, entity, words, kinds));
@@ -47,7 +47,7 @@ function wordsOf(guard: Section): readonly (readonly string[])[] {
     ...checks.flatMap((check) => {
       const id = check.text("id");
       const parameters = check.section("parameters");
-      check.rest({}, "left out: no counterpart");
+      check.noteUnread({}, "left out: no counterpart");
       return id === "default.contains" && parameters !== undefined ? [parameters] : unknown(check, "id");
     }),
     ...guard.keys
@@ -60,11 +60,11 @@ function wordsOf(guard: Section): readonly (readonly string[])[] {
       }),
   ];
   guard.ignore("type", "id", "name");
-  guard.rest({}, "left out: no counterpart");
+  guard.noteUnread({}, "left out: no counterpart");
   return found.flatMap((parameters) => {
     const words = parameters.texts("words").filter((word) => word.trim() !== "");
     if (parameters.text("operator") === "none" && denies && words.length > 0) return [[...new Set(words)]];
-    parameters.tell(
+    parameters.addNote(
       "operator",
       "left out: only the operator `none` with `deny: true` can be imported, as a list of denied words",
     );
@@ -73,6 +73,6 @@ function wordsOf(guard: Section): readonly (readonly string[])[] {
 }
 
 function unknown(section: Section, key: string): readonly Section[] {
-  section.tell(key, OTHER);
+  section.addNote(key, OTHER);
   return [];
 }

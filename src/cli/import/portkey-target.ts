@@ -2,7 +2,7 @@
 
 import { baseUrlOf, hostLabel } from "./address.ts";
 import { awsOf } from "./aws.ts";
-import type { Endpoint, Reading, Step } from "./draft.ts";
+import type { Endpoint, ReaderInput, Step } from "./draft.ts";
 import { type Known, presetOf, suggestedPreset } from "./presets.ts";
 import { type Section, textOf } from "./source.ts";
 import { retryOf, timeoutOf } from "./waits.ts";
@@ -19,18 +19,18 @@ export function inheritedOf(section: Section, above: Inherited): Inherited {
   const attempts = retry?.number("attempts");
   const codes = retry?.tree("on_status_codes");
   if (codes?.kind === "list" && codes.items.some((item) => !/^(429|5\d\d)$/.test(textOf(item) ?? ""))) {
-    retry?.tell(
+    retry?.addNote(
       "on_status_codes",
       "retries react to failed connections, 429 and every 5xx; other codes are not imported",
     );
   }
-  retry?.rest(
+  retry?.noteUnread(
     { use_retry_after_header: "left out: the wait that a 429 asks for is respected, up to `retry_after_cap`" },
     "left out: no counterpart",
   );
   const override = section.section("override_params");
   const model = override?.text("model");
-  override?.rest({}, "left out: the gateway adds no parameters to requests; let clients send them");
+  override?.noteUnread({}, "left out: the gateway adds no parameters to requests; let clients send them");
   return {
     retry: retry === undefined ? above.retry : retryOf(retry, "attempts", attempts),
     timeoutMs: timeoutOf(section, "request_timeout", 1) ?? above.timeoutMs,
@@ -42,7 +42,7 @@ export function inheritedOf(section: Section, above: Inherited): Inherited {
 export function portkeyStep(
   section: Section,
   { retry, timeoutMs, model: override }: Inherited,
-  reading: Reading,
+  reading: ReaderInput,
 ): Step | undefined {
   const [, slug, catalogModel] = /^@([^/]+)\/(.+)$/s.exec(override ?? "") ?? [];
   const provider = section.text("provider")?.replace(/^@/, "") ?? slug;
@@ -50,7 +50,7 @@ export function portkeyStep(
   const name = provider ?? section.text("virtual_key");
   if (name === undefined) {
     if (section.has("config") || section.path.length > 0)
-      section.tell(section.keys[0] ?? "", "left out: it names no provider");
+      section.addNote(section.keys[0] ?? "", "left out: it names no provider");
     return undefined;
   }
   const isWritten = provider !== undefined || reading.presets.has(name);
@@ -59,14 +59,14 @@ export function portkeyStep(
   const known = written ?? (suggested === undefined ? undefined : presetOf(suggested, reading.presets));
   const key = provider === undefined ? "virtual_key" : section.has("provider") ? "provider" : "override_params";
   if (known === undefined) {
-    section.tell(
+    section.addNote(
       key,
       "left out: only Portkey knows which provider this name means; name it with -preset NAME=PRESET and import again",
     );
     return undefined;
   }
   if (suggested !== undefined)
-    section.tell(
+    section.addNote(
       key,
       `imported as preset \`${known.preset}\`, which its name suggests; if it means another one, name it with -preset NAME=PRESET`,
     );
@@ -80,7 +80,7 @@ export function portkeyStep(
   const model = section.text("deployment_id") ?? catalogModel ?? override;
   for (const key of ["api_version", "resource_name"])
     section.drop(key, "part of the address, which takes no api-version");
-  const line = reading.foreign.lineOf(section.at);
+  const line = reading.source.lineOf(section.at);
   return { endpoint: { ...reach, apiKey, retry, timeoutMs }, model, line, unit: section.path };
 }
 
@@ -89,13 +89,13 @@ function keyOf(
   name: string,
   known: Known,
   isKept: boolean,
-  { variables }: Reading,
+  { variables }: ReaderInput,
 ): string | undefined {
   const usual = known.keyEnv === "" ? `${name}_API_KEY` : known.keyEnv;
   return variables.reference(section, "api_key", usual) ?? (isKept ? variables.named(usual) : undefined);
 }
 
-function reachOf(section: Section, name: string, known: Known, reading: Reading): Endpoint | undefined {
+function reachOf(section: Section, name: string, known: Known, reading: ReaderInput): Endpoint | undefined {
   const { variables } = reading;
   const { preset, dialect } = known;
   const host = baseUrlOf(section, "custom_host", preset, variables, `${name}_CUSTOM_HOST`);
@@ -107,14 +107,14 @@ function reachOf(section: Section, name: string, known: Known, reading: Reading)
     const resource = section.text("resource_name");
     if (resource !== undefined && /^[a-z0-9-]{1,63}$/i.test(resource))
       return { label: preset, preset, baseUrl: `https://${resource}.openai.azure.com/openai/v1` };
-    section.tell(
+    section.addNote(
       "provider",
       "the name of the resource is missing; set AZURE_OPENAI_BASE_URL to its address, which ends in /openai/v1",
     );
     return { label: preset, preset, baseUrl: variables.named("AZURE_OPENAI_BASE_URL", "address") };
   }
   if (preset === "bedrock") {
-    section.tell(
+    section.addNote(
       "provider",
       "becomes preset `bedrock`, which serves models through an API like OpenAI's; use `bedrock-anthropic` for Claude",
     );
@@ -129,7 +129,10 @@ function reachOf(section: Section, name: string, known: Known, reading: Reading)
     };
   }
   if (known.needsBaseUrl || known.needsRegion) {
-    section.tell("provider", `left out: preset \`${preset}\` needs an address; set \`custom_host\` and import again`);
+    section.addNote(
+      "provider",
+      `left out: preset \`${preset}\` needs an address; set \`custom_host\` and import again`,
+    );
     return undefined;
   }
   return { label: preset, preset };

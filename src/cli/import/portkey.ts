@@ -6,7 +6,7 @@
  * first target, or for any model if it has none.
  */
 
-import type { Draft, Reading, Route, Step } from "./draft.ts";
+import type { Draft, ReaderInput, Route, Step } from "./draft.ts";
 import { portkeyGuardrails } from "./portkey-guardrails.ts";
 import { type Inherited, inheritedOf, portkeyStep } from "./portkey-target.ts";
 import { type Section, sectionOf, textOf } from "./source.ts";
@@ -15,8 +15,8 @@ import { type Section, sectionOf, textOf } from "./source.ts";
 type Named = Map<string, readonly Step[]>;
 
 /** Reads a config object. Targets can contain targets; their depth is bounded by the 64 levels of a document. */
-export function readPortkey(reading: Reading): Draft {
-  const { root } = reading.foreign;
+export function readPortkey(reading: ReaderInput): Draft {
+  const { root } = reading.source;
   const guards = portkeyGuardrails(reading);
   const conditions = conditionsOf(root, reading);
   const named: Named = new Map();
@@ -24,18 +24,18 @@ export function readPortkey(reading: Reading): Draft {
   const routes: Route[] = conditions.flatMap(({ models, then, at, path }) => {
     const steps = named.get(then) ?? [];
     if (steps.length > 0) return models.map((name) => ({ name, steps, at, path }));
-    reading.foreign.tell(at, path, "left out: no imported target has the name in `then`");
+    reading.source.addNote(at, path, "left out: no imported target has the name in `then`");
     return [];
   });
   const otherwise = defaultOf(root);
   const rest = conditions.length === 0 ? chain : (named.get(otherwise ?? "") ?? []);
   if (conditions.length > 0 && otherwise !== undefined && rest.length === 0)
-    root.tell("strategy", "its `default` is not imported; no imported target has that name");
+    root.addNote("strategy", "its `default` is not imported; no imported target has that name");
   const [first] = rest;
   if (first !== undefined) {
-    const at = root.placeOf("targets");
+    const at = root.offsetOf("targets");
     if (first.model !== undefined && rest.length > 0)
-      root.tell(
+      root.addNote(
         root.has("targets") ? "targets" : "override_params",
         "its model replaces the model that a client asks for; let clients ask for this model",
       );
@@ -46,13 +46,13 @@ export function readPortkey(reading: Reading): Draft {
       path: root.has("targets") ? ["targets"] : [],
     });
     if (first.model === undefined && rest.some(({ model }) => model !== undefined)) {
-      root.tell(
+      root.addNote(
         "targets",
         "later targets always send a model of their own; add `model_aliases` for the names that clients use",
       );
     }
   }
-  root.rest(ROOT_ADVICE, "left out: no counterpart");
+  root.noteUnread(ROOT_ADVICE, "left out: no counterpart");
   return { routes, ...guards };
 }
 
@@ -60,7 +60,13 @@ function defaultOf(root: Section): string | undefined {
   return root.section("strategy")?.text("default");
 }
 
-function stepsOf(section: Section, above: Inherited, reading: Reading, named: Named, isRoot = false): readonly Step[] {
+function stepsOf(
+  section: Section,
+  above: Inherited,
+  reading: ReaderInput,
+  named: Named,
+  isRoot = false,
+): readonly Step[] {
   const steps = stepsWithin(section, above, reading, named, isRoot);
   const name = section.text("name");
   if (!isRoot && name !== undefined && !named.has(name)) named.set(name, steps);
@@ -70,7 +76,7 @@ function stepsOf(section: Section, above: Inherited, reading: Reading, named: Na
 function stepsWithin(
   section: Section,
   above: Inherited,
-  reading: Reading,
+  reading: ReaderInput,
   named: Named,
   isRoot: boolean,
 ): readonly Step[] {
@@ -79,23 +85,23 @@ function stepsWithin(
   const mode = strategyOf(section);
   if (targets.length === 0) {
     const step = portkeyStep(section, inherited, reading);
-    if (step === undefined && !isRoot) reading.foreign.leaveOut(section.path);
+    if (step === undefined && !isRoot) reading.source.leaveOut(section.path);
     return step === undefined ? [] : [step];
   }
   if (mode === "loadbalance")
-    section.tell(
+    section.addNote(
       "strategy",
       "load is not spread by weight; the heaviest target serves, and the others take over when it fails",
     );
   if (mode === "conditional" && !isRoot)
-    section.tell("strategy", "conditions below the first level are not imported; the targets are tried in order");
+    section.addNote("strategy", "conditions below the first level are not imported; the targets are tried in order");
   const ordered =
     mode === "loadbalance"
       ? [...targets].sort((a, b) => (b.number("weight") ?? 1) - (a.number("weight") ?? 1))
       : targets;
   const steps = ordered.flatMap((target) => stepsOf(target, inherited, reading, named));
   for (const target of targets) target.ignore("weight", "name");
-  for (const target of targets) target.rest(TARGET_ADVICE, "left out: no counterpart");
+  for (const target of targets) target.noteUnread(TARGET_ADVICE, "left out: no counterpart");
   return steps;
 }
 
@@ -104,7 +110,7 @@ function strategyOf(section: Section): string | undefined {
   if (strategy?.has("on_status_codes") === true) {
     const codes = strategy.tree("on_status_codes");
     const others = codes?.kind === "list" && codes.items.some((item) => !/^(429|5\d\d)$/.test(textOf(item) ?? ""));
-    strategy.tell(
+    strategy.addNote(
       "on_status_codes",
       `failover reacts to failed connections, 429 and every 5xx${others ? "; other codes are not imported" : ""}`,
     );
@@ -120,7 +126,7 @@ interface Condition {
 }
 
 /** Returns the conditions that test the requested model. */
-function conditionsOf(root: Section, reading: Reading): readonly Condition[] {
+function conditionsOf(root: Section, reading: ReaderInput): readonly Condition[] {
   const strategy = root.section("strategy");
   if (strategy?.text("mode") !== "conditional") return [];
   return strategy.sections("conditions").flatMap((condition) => {
@@ -128,7 +134,7 @@ function conditionsOf(root: Section, reading: Reading): readonly Condition[] {
     const query = condition.section("query");
     const models = query?.keys.length === 1 ? modelsIn(query, reading) : [];
     if (models.length > 0) return [{ models, then, at: condition.at, path: condition.path }];
-    condition.tell(
+    condition.addNote(
       "query",
       "left out: only the model name chooses the provider; access rules can deny requests by caller",
     );
@@ -136,8 +142,8 @@ function conditionsOf(root: Section, reading: Reading): readonly Condition[] {
   });
 }
 
-function modelsIn(query: Section, reading: Reading): readonly string[] {
-  const { account } = reading.foreign;
+function modelsIn(query: Section, reading: ReaderInput): readonly string[] {
+  const { tracker } = reading.source;
   if (query.has("$or")) {
     const each = query.sections("$or").map((it) => (it.keys.length === 1 ? modelsIn(it, reading) : []));
     return each.some((models) => models.length === 0) ? [] : each.flat();
@@ -145,7 +151,7 @@ function modelsIn(query: Section, reading: Reading): readonly string[] {
   const tree = query.tree("params.model");
   if (tree === undefined) return [];
   if (tree.kind !== "map") return [textOf(tree) ?? ""].filter((it) => it !== "");
-  const operator = sectionOf(tree, [...query.path, "params.model"], account);
+  const operator = sectionOf(tree, [...query.path, "params.model"], tracker);
   if (operator.keys.length !== 1) return [];
   return operator.has("$eq") ? operator.texts("$eq") : operator.has("$in") ? operator.texts("$in") : [];
 }

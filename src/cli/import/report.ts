@@ -3,7 +3,7 @@
 import { formatPath, type Path } from "../../server/core/config/index.ts";
 import { counterpartOf, linkTo } from "./counterparts.ts";
 import type { Imported, System } from "./import.ts";
-import type { Note, Place } from "./source.ts";
+import type { Note, SettingLocation } from "./source.ts";
 
 interface ReportOptions {
   readonly system: System;
@@ -84,16 +84,16 @@ const modelsTable = (models: Import["models"]): string =>
 const notesTable = (notes: readonly Note[], system: System): string =>
   table(
     ["Line", "Setting", "Note", "Page"],
-    notes.map(({ line, path, place, unit, words }) => [
+    notes.map(({ line, path, keyPath, unit, message }) => [
       String(line),
       unit === undefined ? (path === "" ? "" : code(path)) : `all of ${code(formatPath(unit))}`,
-      escaped(words.replace(/^left out: /, "")),
-      linkTo(counterpartOf(system, place).page),
+      escaped(message.replace(/^left out: /, "")),
+      linkTo(counterpartOf(system, keyPath).page),
     ]),
   );
 
 /** Returns a table with one row for all settings of an object that become the same key. */
-function carriedTable(places: readonly Place[], system: System): string {
+function carriedTable(places: readonly SettingLocation[], system: System): string {
   const rows = new Map<
     string,
     {

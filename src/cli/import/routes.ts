@@ -8,7 +8,7 @@
 
 import type { Endpoint, Route, Step } from "./draft.ts";
 import { pathNameOf } from "./literally.ts";
-import type { Foreign, Telling } from "./source.ts";
+import type { AddNote, ForeignSource } from "./source.ts";
 
 export interface Provider {
   name: string;
@@ -32,8 +32,11 @@ type Named = Route & { readonly name: string };
 const MAX_FAILOVERS = 16;
 const MAX_MODEL_NAME = 512;
 
-export function routed(routes: readonly Route[], { tell, leaveOut }: Pick<Foreign, "tell" | "leaveOut">): Routing {
-  const usable = routes.flatMap((route) => usableRoute(route, tell));
+export function routed(
+  routes: readonly Route[],
+  { addNote, leaveOut }: Pick<ForeignSource, "addNote" | "leaveOut">,
+): Routing {
+  const usable = routes.flatMap((route) => usableRoute(route, addNote));
   const inUse = new Set(usable.flatMap(({ steps }) => steps.map(({ unit }) => unit)));
   for (const { steps } of routes) for (const { unit } of steps) if (!inUse.has(unit)) leaveOut(unit);
   const exact = usable.filter(({ name }) => name !== "" && !name.endsWith("*"));
@@ -47,7 +50,7 @@ export function routed(routes: readonly Route[], { tell, leaveOut }: Pick<Foreig
     const [first, ...others] = route.steps;
     if (first === undefined) continue;
     if (route.name !== "" && seen.has(route.name)) {
-      tell(route.at, route.path, "left out: an entry above has the same name, and the first one applies");
+      addNote(route.at, route.path, "left out: an entry above has the same name, and the first one applies");
       continue;
     }
     seen.add(route.name);
@@ -121,23 +124,23 @@ function hostsOf(
   return hosts;
 }
 
-function usableRoute(route: Route, tell: Telling): readonly Named[] {
+function usableRoute(route: Route, addNote: AddNote): readonly Named[] {
   const { name = "", path, at } = route;
   const isPattern = name.endsWith("*");
   const problem = route.name === undefined ? undefined : nameProblem(name);
   if (problem !== undefined) {
-    tell(at, path, `left out: ${problem}`);
+    addNote(at, path, `left out: ${problem}`);
     return [];
   }
   const steps: Step[] = [];
   const seen = new Set<string>();
   for (const step of route.steps) {
     if (isPattern && step.model !== undefined && step.model !== name) {
-      tell(at, path, "left out: a pattern cannot change the name that is sent; add each model to `model_aliases`");
+      addNote(at, path, "left out: a pattern cannot change the name that is sent; add each model to `model_aliases`");
       continue;
     }
     if (step.model === "") {
-      tell(at, path, "left out in part: a model name is empty");
+      addNote(at, path, "left out in part: a model name is empty");
       continue;
     }
     const key = JSON.stringify([identity(step.endpoint), step.model ?? name]);
@@ -146,7 +149,7 @@ function usableRoute(route: Route, tell: Telling): readonly Named[] {
     steps.push(step);
   }
   if (steps.length > MAX_FAILOVERS + 1) {
-    tell(
+    addNote(
       at,
       path,
       `${steps.length - 1} upstreams would take over, more than the ${MAX_FAILOVERS} that a failover can have; the first ${MAX_FAILOVERS} are imported`,

@@ -23,41 +23,41 @@ export interface Note {
   /** Line of the source, from 1. */
   readonly line: number;
   readonly path: string;
-  readonly place: Path;
+  readonly keyPath: Path;
   /** Object that is left out as a whole for the reason of this note. */
   readonly unit?: Path | undefined;
   /** Difference, its reason, and what to do. */
-  readonly words: string;
+  readonly message: string;
 }
 
 /** Place of a setting in the source. */
-export interface Place {
+export interface SettingLocation {
   /** Line, from 1. */
   readonly line: number;
   readonly path: Path;
 }
 
 /** Adds a note. `words` begins with `left out` if the setting is not in the document, or `left out in part`. */
-export type Telling = (at: number, path: Path, words: string) => void;
+export type AddNote = (at: number, path: Path, message: string) => void;
 
-export interface Foreign {
+export interface ForeignSource {
   readonly root: Section;
   readonly notes: readonly Note[];
-  readonly tell: Telling;
+  readonly addNote: AddNote;
   /** Account to pass to `sectionOf` for a value that was read as a tree. */
-  readonly account: Account;
+  readonly tracker: ReadTracker;
   readonly lineOf: (at: number) => number;
   /** Declares that nothing below `path` is in the document, for the reason of the last note there. */
   leaveOut(path: Path): void;
   /** Returns the object that is left out as a whole because of a note, if there is one. */
   leftOutWith(note: Note): Path | undefined;
   /** Returns the settings that were read, are not left out and have no note of their own, by line. */
-  carriedOver(): readonly Place[];
+  carriedOver(): readonly SettingLocation[];
 }
 
 type Opened =
   /** `foreign` starts a new reading, in which nothing has been read yet. */
-  | { readonly kind: "opened"; readonly foreign: () => Foreign }
+  | { readonly kind: "opened"; readonly foreign: () => ForeignSource }
   | { readonly kind: "refused"; readonly problems: readonly string[] };
 
 /** Maximum number of reported problems of a file that cannot be read. The first few show what kind of file it is. */
@@ -65,7 +65,7 @@ const MAX_PROBLEMS = 20;
 /** Maximum number of notes; nobody reads more. */
 const MAX_NOTES = 10_000;
 
-export function openForeign(source: Source): Opened {
+export function openForeignSource(source: Source): Opened {
   const comment = jsonCommentAt(source.text);
   if (comment !== undefined) {
     const line = source.text.slice(0, comment).split("\n").length;
@@ -83,31 +83,31 @@ export function openForeign(source: Source): Opened {
     return { kind: "refused", problems: [`${source.name}:1:1: ${what}`] };
   }
   const lineOf = (at: number): number => parsed.placeOf(at).line;
-  const foreign = (): Foreign => {
+  const foreign = (): ForeignSource => {
     const notes: Note[] = [];
     const noted = new Set<string>();
     const units: Path[] = [];
     const unitOf = new Map<Note, Path>();
-    const read = new Map<string, Place>();
+    const read = new Map<string, SettingLocation>();
     // A key that is read for two purposes gets one note.
-    const tell: Telling = (at, path, words) => {
-      const kind = LEFT_OUT.test(words) ? "left-out" : "changed";
-      const note: Note = { kind, line: lineOf(at), path: formatPath(path), place: path, words };
+    const addNote: AddNote = (at, path, message) => {
+      const kind = LEFT_OUT.test(message) ? "left-out" : "changed";
+      const note: Note = { kind, line: lineOf(at), path: formatPath(path), keyPath: path, message };
       const name = JSON.stringify(note);
       if (notes.length >= MAX_NOTES || noted.has(name)) return;
       noted.add(name);
       notes.push(note);
     };
-    const mark = (at: number, path: Path): void => void read.set(formatPath(path), { line: lineOf(at), path });
-    const account: Account = { tell, mark };
+    const markRead = (at: number, path: Path): void => void read.set(formatPath(path), { line: lineOf(at), path });
+    const tracker: ReadTracker = { addNote, markRead };
     return {
-      root: sectionOf(tree, [], account),
+      root: sectionOf(tree, [], tracker),
       notes,
-      tell,
-      account,
+      addNote,
+      tracker: tracker,
       lineOf,
       leaveOut(path) {
-        const reason = notes.findLast(({ kind, place }) => kind === "left-out" && isWithin(place, path));
+        const reason = notes.findLast(({ kind, keyPath: place }) => kind === "left-out" && isWithin(place, path));
         if (reason !== undefined) unitOf.set(reason, path);
         units.push(path);
       },
@@ -151,7 +151,7 @@ export interface Section {
   readonly keys: readonly string[];
   has(key: string): boolean;
   /** Offset of the key, or of the object if it has no such key. */
-  placeOf(key: string): number;
+  offsetOf(key: string): number;
   text(key: string): string | undefined;
   number(key: string): number | undefined;
   flag(key: string): boolean | undefined;
@@ -164,10 +164,10 @@ export interface Section {
   /** Reads keys that only describe the object, such as labels and ids. They appear in no report. */
   ignore(...keys: readonly string[]): void;
   /** Adds a note that the key is left out, if it exists. */
-  drop(key: string, words: string): void;
-  tell(key: string, words: string): void;
+  drop(key: string, message: string): void;
+  addNote(key: string, message: string): void;
   /** Adds a note to each key that was not read, with the advice for it. */
-  rest(advice: Readonly<Record<string, string>>, general: string): void;
+  noteUnread(advice: Readonly<Record<string, string>>, general: string): void;
 }
 
 /** Returns the entries of `own`, and those of `defaults` that `own` does not have. */
@@ -177,33 +177,33 @@ export const withDefaults = (own: TreeMap, defaults: TreeMap): TreeMap => ({
 });
 
 /** Functions with which sections report what was read. */
-interface Account {
-  readonly tell: Telling;
+interface ReadTracker {
+  readonly addNote: AddNote;
   /** Records that a setting was read. */
-  readonly mark: (at: number, path: Path) => void;
+  readonly markRead: (at: number, path: Path) => void;
 }
 
 /** Returns the section of an object. `elsewhere`: paths of keys that come from another object of the source. */
 export function sectionOf(
   tree: TreeMap,
   path: Path,
-  account: Account,
+  tracker: ReadTracker,
   elsewhere: ReadonlyMap<string, Path> = new Map(),
 ): Section {
-  const { tell } = account;
+  const { addNote } = tracker;
   const taken = new Set<string>();
   const valueAt = (key: string): Tree | undefined => {
     taken.add(key);
     const value = tree.entries.get(key)?.value;
     if (value === undefined || (value.kind === "scalar" && value.value === null)) return undefined;
-    if (isSetting(value)) account.mark(placeOf(key), pathOf(key));
+    if (isSetting(value)) tracker.markRead(offsetOf(key), pathOf(key));
     return value;
   };
-  const placeOf = (key: string): number => tree.entries.get(key)?.keyAt ?? tree.at;
+  const offsetOf = (key: string): number => tree.entries.get(key)?.keyAt ?? tree.at;
   const pathOf = (key: string): Path => (tree.entries.has(key) ? (elsewhere.get(key) ?? [...path, key]) : path);
-  const addNote = (key: string, words: string): void => tell(placeOf(key), pathOf(key), words);
+  const noteKey = (key: string, message: string): void => addNote(offsetOf(key), pathOf(key), message);
   const wrong = (key: string, expected: string): undefined => {
-    addNote(key, `left out: expected ${expected}`);
+    noteKey(key, `left out: expected ${expected}`);
     return undefined;
   };
   return {
@@ -211,7 +211,7 @@ export function sectionOf(
     at: tree.at,
     keys: [...tree.entries.keys()],
     has: (key) => tree.entries.has(key),
-    placeOf,
+    offsetOf: offsetOf,
     text(key) {
       const value = valueAt(key);
       return value === undefined ? undefined : (textOf(value) ?? wrong(key, "a string"));
@@ -239,22 +239,22 @@ export function sectionOf(
       }
       return value.items.flatMap((item, index) => {
         const text = textOf(item);
-        if (text === undefined) tell(item.at, [...path, key, index], "left out: expected a string");
+        if (text === undefined) addNote(item.at, [...path, key, index], "left out: expected a string");
         return text ?? [];
       });
     },
     section(key) {
       const value = valueAt(key);
       if (value === undefined) return undefined;
-      return value.kind === "map" ? sectionOf(value, [...path, key], account) : wrong(key, "an object");
+      return value.kind === "map" ? sectionOf(value, [...path, key], tracker) : wrong(key, "an object");
     },
     sections(key) {
       const value = valueAt(key);
       if (value === undefined) return [];
       if (value.kind !== "list") return wrong(key, "a list") ?? [];
       return value.items.flatMap((item, index) => {
-        if (item.kind === "map") return [sectionOf(item, [...path, key, index], account)];
-        tell(item.at, [...path, key, index], "left out: expected an object");
+        if (item.kind === "map") return [sectionOf(item, [...path, key, index], tracker)];
+        addNote(item.at, [...path, key, index], "left out: expected an object");
         return [];
       });
     },
@@ -262,16 +262,16 @@ export function sectionOf(
     ignore(...keys) {
       for (const key of keys) taken.add(key);
     },
-    drop(key, words) {
+    drop(key, message) {
       taken.add(key);
-      if (tree.entries.has(key)) addNote(key, words);
+      if (tree.entries.has(key)) noteKey(key, message);
     },
-    tell: addNote,
-    rest(advice, general) {
+    addNote: noteKey,
+    noteUnread(advice, general) {
       for (const [key, { isShared }] of tree.entries) {
         if (taken.has(key)) continue;
         const own = Object.hasOwn(advice, key) ? advice[key] : undefined;
-        addNote(key, own ?? (isShared ? "read only where a YAML alias refers to it" : general));
+        noteKey(key, own ?? (isShared ? "read only where a YAML alias refers to it" : general));
       }
     },
   };

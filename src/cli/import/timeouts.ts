@@ -5,14 +5,14 @@
 
 import type { Provider } from "./routes.ts";
 
-export interface Reactions {
+export interface TimeoutReactions {
   readonly retries: boolean;
   readonly failsOver: boolean;
 }
 
 /** Removes timeouts that nothing acts on; `dropped` are their providers. */
 export function reactionsOf(providers: readonly Provider[]): {
-  readonly reactions: ReadonlyMap<Provider, Reactions>;
+  readonly reactions: ReadonlyMap<Provider, TimeoutReactions>;
   readonly dropped: readonly Provider[];
 } {
   const failsOver = new Set(

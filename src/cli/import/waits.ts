@@ -9,20 +9,15 @@ const MAX_TIMEOUT_MS = 86_400_000;
 
 interface Backoff {
   readonly firstMs?: number | undefined;
-  readonly longestMs?: number | undefined;
+  readonly maxMs?: number | undefined;
 }
 
 /** Returns the retry policy, or `undefined` for none. */
-export function retryOf(
-  section: Section,
-  key: string,
-  attempts: number | undefined,
-  { firstMs, longestMs }: Backoff = {},
-) {
+export function retryOf(section: Section, key: string, attempts: number | undefined, { firstMs, maxMs }: Backoff = {}) {
   if (attempts === undefined || attempts < 1) return undefined;
-  if (attempts > MAX_ATTEMPTS) section.tell(key, `imported as ${MAX_ATTEMPTS}, which is the maximum`);
+  if (attempts > MAX_ATTEMPTS) section.addNote(key, `imported as ${MAX_ATTEMPTS}, which is the maximum`);
   const first = Math.min(firstMs ?? 0, MAX_TIMEOUT_MS);
-  const longest = Math.min(longestMs ?? 0, MAX_TIMEOUT_MS);
+  const longest = Math.min(maxMs ?? 0, MAX_TIMEOUT_MS);
   return {
     attempts: Math.min(MAX_ATTEMPTS, Math.floor(attempts)),
     ...(first > 0 && { backoff: durationText(first) }),
@@ -36,6 +31,6 @@ export function timeoutOf(section: Section, key: string, unit: number): number |
   if (value === undefined) return undefined;
   const ms = value * unit;
   if (ms >= 1 && ms <= MAX_TIMEOUT_MS) return ms;
-  section.tell(key, "left out: expected a time from a millisecond to a day");
+  section.addNote(key, "left out: expected a time from a millisecond to a day");
   return undefined;
 }

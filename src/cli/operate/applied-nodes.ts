@@ -2,7 +2,7 @@
 
 import { AdminError } from "../../admin-api/index.ts";
 import { escapeControls, pause } from "../../base/index.ts";
-import type { Called } from "./with-gateway.ts";
+import type { GatewayConnection } from "./with-gateway.ts";
 
 /**
  * Time to wait for followers, in milliseconds. A follower usually applies within a heartbeat; slower ones are named in
@@ -12,7 +12,7 @@ const SETTLE_MS = 3_000;
 const STEP_MS = 100;
 
 /** Returns one sentence. If the caller may not read the members, it mentions only the node that was asked. */
-export async function appliedText({ client }: Called, signal: AbortSignal): Promise<string> {
+export async function appliedText({ client }: GatewayConnection, signal: AbortSignal): Promise<string> {
   try {
     const { node, applied_index: index } = await client.call("get_status", {}, { signal });
     const deadline = performance.now() + SETTLE_MS;

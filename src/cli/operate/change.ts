@@ -11,7 +11,7 @@ import { UsageError } from "../flags.ts";
 import type { ExitStatus, Io } from "../io.ts";
 import { appliedText } from "./applied-nodes.ts";
 import { askToConfirm } from "./prompt.ts";
-import type { Called } from "./with-gateway.ts";
+import type { GatewayConnection } from "./with-gateway.ts";
 
 export type ConsoleModule = typeof import("../../console/index.ts");
 
@@ -36,7 +36,7 @@ interface Change {
  * refuses the caller.
  */
 export async function contextOf(
-  { client, address }: Called,
+  { client, address }: GatewayConnection,
   needs: readonly Need[],
   io: Io,
   console: ConsoleModule,
@@ -60,7 +60,12 @@ function contextWith(data: Data, address: AdminAddress, io: Io): Context {
   };
 }
 
-export async function runChange(change: Change, called: Called, io: Io, console: ConsoleModule): Promise<ExitStatus> {
+export async function runChange(
+  change: Change,
+  gateway: GatewayConnection,
+  io: Io,
+  console: ConsoleModule,
+): Promise<ExitStatus> {
   const { verb, dialog, context, consent } = change;
   const values = withDefaults(dialog, change.values);
   for (const field of dialog.fields) {
@@ -73,28 +78,28 @@ export async function runChange(change: Change, called: Called, io: Io, console:
     return 1;
   }
   if (consent !== "none") {
-    for (const text of wordsOf(dialog, values, context, console)) io.stderr.write(text);
+    for (const text of dialogText(dialog, values, context, console)) io.stderr.write(text);
     for (const text of change.page ?? []) io.stderr.write(`${console.textOfLine(text)}\n`);
-    if (consent === "ask" && !(await confirmed(dialog, values, io))) {
+    if (consent === "ask" && !(await askForConfirmation(dialog, values, io))) {
       io.stderr.write("Nothing was changed.\n");
       return 1;
     }
   }
   const { words, secret } = await console.runTask(dialog.task(values, context), {
-    client: called.client,
+    client: gateway.client,
     signal: io.signal,
     unsettled: new Map(),
     async job(request) {
       if (request.kind !== "put_document" || change.document === undefined)
         throw new Error("this change is only possible in the console");
-      return await console.putDocument(called.client, request, change.document, io.signal);
+      return await console.putDocument(gateway.client, request, change.document, io.signal);
     },
     onProgress: (progress) => io.stderr.write(`${progress}\n`),
     secretIn: async (text) => (await import("../../server/detectors/index.ts")).secretIn(text),
   });
   if (secret !== undefined) io.stdout.write(`${secret}\n`);
   io.stderr.write(`${words}\n`);
-  io.stderr.write(`${await appliedText(called, io.signal)}\n`);
+  io.stderr.write(`${await appliedText(gateway, io.signal)}\n`);
   return 0;
 }
 
@@ -103,7 +108,7 @@ function withDefaults({ fields }: Dialog, values: FieldValues): FieldValues {
 }
 
 /** Returns the title and the labelled lines of the dialog as a block of text. */
-function wordsOf(dialog: Dialog, values: FieldValues, context: Context, console: ConsoleModule): readonly string[] {
+function dialogText(dialog: Dialog, values: FieldValues, context: Context, console: ConsoleModule): readonly string[] {
   const lines = dialog.lines(values, context);
   const width = Math.max(0, ...lines.map(([label]) => label.length)) + 2;
   return [
@@ -112,7 +117,7 @@ function wordsOf(dialog: Dialog, values: FieldValues, context: Context, console:
   ];
 }
 
-async function confirmed({ confirm }: Dialog, values: FieldValues, io: Io): Promise<boolean> {
+async function askForConfirmation({ confirm }: Dialog, values: FieldValues, io: Io): Promise<boolean> {
   const does = `${confirm.does.charAt(0).toUpperCase()}${confirm.does.slice(1)}`;
   if (confirm.kind === "yes") {
     const isYes = (answer: string): boolean => /^y(es)?$/i.test(answer.trim());

@@ -17,7 +17,7 @@ import { type ConsoleModule, contextOf, loadConsole, runChange } from "./change.
 import type { configApplyFlags, configDiffFlags, configRollbackFlags, plainFlags } from "./flags.ts";
 import { askToConfirm } from "./prompt.ts";
 import { unknownName } from "./unknown-name.ts";
-import { type Called, withGateway } from "./with-gateway.ts";
+import { type GatewayConnection, withGateway } from "./with-gateway.ts";
 
 const NEEDS: readonly Need[] = [{ id: "list_sources" }, { id: "get_config" }, { id: "list_cluster_members" }];
 
@@ -28,7 +28,7 @@ const MAX_DOCUMENT_BYTES = 4 << 20;
 const FIRST_SOURCE = "default";
 
 interface Opened {
-  readonly called: Called;
+  readonly called: GatewayConnection;
   readonly context: Context;
   readonly console: ConsoleModule;
 }

@@ -7,7 +7,7 @@ import { escapeControls, pause } from "../../base/index.ts";
 import type { FlagsOf } from "../flags.ts";
 import type { ExitStatus, Io } from "../io.ts";
 import type { stepDownFlags } from "./flags.ts";
-import { type Called, withGateway } from "./with-gateway.ts";
+import { type GatewayConnection, withGateway } from "./with-gateway.ts";
 
 /** Limit of one call, in milliseconds. An election takes less, and the hook of a stop must not use up its grace period. */
 const CALL_LIMIT_MS = 5_000;
@@ -22,7 +22,7 @@ export const stepDown = {
     }),
 };
 
-async function handOver({ client }: Called, io: Io): Promise<string> {
+async function handOver({ client }: GatewayConnection, io: Io): Promise<string> {
   const limits = { signal: io.signal, timeLimitMs: CALL_LIMIT_MS };
   const { node, leader } = await client.call("get_status", {}, limits);
   if (leader !== node) {

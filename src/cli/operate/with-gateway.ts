@@ -6,7 +6,7 @@ import { type AddressFlags, chooseAddress } from "../choose-address.ts";
 import type { ExitStatus, Io } from "../io.ts";
 import { reportFailure } from "../report-failure.ts";
 
-export interface Called {
+export interface GatewayConnection {
   readonly client: AdminClient;
   readonly address: AdminAddress;
 }
@@ -25,7 +25,7 @@ export async function withGateway(
   verb: string,
   flags: AddressFlags,
   io: Io,
-  work: (called: Called) => Promise<ExitStatus>,
+  work: (gateway: GatewayConnection) => Promise<ExitStatus>,
 ): Promise<ExitStatus> {
   const address = chooseAddress(flags, io);
   // Each concurrent read adds a listener to the verb's signal; Node warns above 10 listeners.

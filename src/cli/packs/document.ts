@@ -6,18 +6,18 @@ import { MAX_DOCUMENT_BYTES, type Source } from "../../server/core/config/index.
 import { readRegular, whyUnreadable } from "../file-input.ts";
 import { clip, UsageError } from "../flags.ts";
 import { type Io, resolvePath } from "../io.ts";
-import { type FileTarget, fileTarget, type Kept, writeWhole } from "../write-atomically.ts";
+import { type FileAttributes, type FileTarget, fileTarget, writeWhole } from "../write-atomically.ts";
 
 export interface DeploymentFile {
   /** Text without a byte order mark; empty if the file does not exist. */
   readonly source: Source;
   /** Returns a text with the byte order mark that the file had. */
-  readonly whole: (text: string) => string;
+  readonly withByteOrderMark: (text: string) => string;
   /** Replaces or creates the file. Throws `UsageError` if it changed since it was read, or cannot be written. */
   readonly write: (text: string) => Promise<void>;
 }
 
-const MARK = "\ufeff";
+const BYTE_ORDER_MARK = "\ufeff";
 
 export async function openDeployment(path: string, writes: boolean, io: Io): Promise<DeploymentFile> {
   const shown = clip(path);
@@ -25,13 +25,13 @@ export async function openDeployment(path: string, writes: boolean, io: Io): Pro
   if (target?.kind === "special")
     throw new UsageError(`'${shown}' is not a regular file, which '-write' could replace`);
   const before = await bytesOf(resolvePath(io, path), shown);
-  const kept = target && before && (await keptOf(target, shown));
+  const attributes = target && before && (await attributesOf(target, shown));
   const text = decoded(before ?? Buffer.alloc(0), shown);
-  const mark = text.startsWith(MARK) ? MARK : "";
-  const whole = (it: string): string => mark + it;
+  const byteOrderMark = text.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK : "";
+  const withByteOrderMark = (it: string): string => byteOrderMark + it;
   return {
-    source: { name: path, text: text.slice(mark.length) },
-    whole,
+    source: { name: path, text: text.slice(byteOrderMark.length) },
+    withByteOrderMark: withByteOrderMark,
     async write(it) {
       if (target === undefined) throw new Error("the document was opened to be read");
       const now = await bytesOf(target.path, shown);
@@ -39,7 +39,7 @@ export async function openDeployment(path: string, writes: boolean, io: Io): Pro
         throw new UsageError(`'${shown}' was changed meanwhile; nothing was written`);
       }
       try {
-        await writeWhole(target, once(whole(it)), kept);
+        await writeWhole(target, once(withByteOrderMark(it)), attributes);
       } catch (error) {
         const { code } = error as NodeJS.ErrnoException;
         throw new UsageError(`'${shown}' cannot be written and is unchanged: ${code ?? String(error)}`);
@@ -62,7 +62,7 @@ async function bytesOf(path: string, shown: string): Promise<Buffer | undefined>
  * Returns mode and owner of the file. Throws if the file itself is not writable, even if its directory would allow
  * replacing it.
  */
-async function keptOf({ path }: FileTarget, shown: string): Promise<Kept> {
+async function attributesOf({ path }: FileTarget, shown: string): Promise<FileAttributes> {
   const refuse = (why: string): never => {
     throw new UsageError(`'${shown}' cannot be written: ${why}`);
   };

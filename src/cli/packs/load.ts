@@ -20,7 +20,7 @@ interface Packs {
 /** Returns whether a name is a path: it begins with a dot or contains a separator. */
 export const isDirectory = (name: string): boolean => /^\.|[/\\]/.test(name);
 
-interface LoadedEach {
+interface LoadedPacks {
   /** Loaded packs, in the order in which they were named. */
   readonly loaded: readonly { readonly name: string; readonly pack: Pack }[];
   readonly baseOf: BaseOf;
@@ -30,21 +30,21 @@ interface LoadedEach {
 
 /** Loads the packs and all that they build on, and checks them. Throws `UsageError` if one cannot be loaded. */
 export async function loadPacks(names: readonly string[], io: Io): Promise<Packs> {
-  const { loaded, baseOf, faults } = await loadEach(names, io);
+  const { loaded, baseOf, faults } = await tryLoadPacks(names, io);
   if (faults.size > 0) throw new UsageError([...new Set(faults.values())].join("\n"));
   return { named: loaded.map(({ pack }) => pack), baseOf };
 }
 
 /** Same as `loadPacks`, but reports packs that cannot be loaded in `faults`. */
-export async function loadEach(names: readonly string[], io: Io): Promise<LoadedEach> {
+export async function tryLoadPacks(names: readonly string[], io: Io): Promise<LoadedPacks> {
   const ids = await builtInPackIds();
   const found = new Map<string, Pack>();
   const loaded: { readonly name: string; readonly pack: Pack }[] = [];
   const faults = new Map<string, string>();
   for (const name of names) {
     try {
-      if (!isDirectory(name) && !ids.includes(name)) throw new UsageError(await unknown(name, ids, io));
-      const pack = await packAt(isDirectory(name) ? resolvePath(io, name) : join(BUILT_IN_PACKS, name), name);
+      if (!isDirectory(name) && !ids.includes(name)) throw new UsageError(await unknownPackText(name, ids, io));
+      const pack = await readPackFolder(isDirectory(name) ? resolvePath(io, name) : join(BUILT_IN_PACKS, name), name);
       if (isDirectory(name) && ids.includes(pack.id)) {
         throw new UsageError(`'${clip(name)}' calls itself \`${pack.id}\`, as a pack of this program is called`);
       }
@@ -59,7 +59,7 @@ export async function loadEach(names: readonly string[], io: Io): Promise<Loaded
   const pending = loaded.flatMap(({ pack }) => pack.buildsOn);
   for (let id = pending.pop(); id !== undefined; id = pending.pop()) {
     if (found.has(id) || !ids.includes(id)) continue;
-    const base = await packAt(join(BUILT_IN_PACKS, id), id);
+    const base = await readPackFolder(join(BUILT_IN_PACKS, id), id);
     found.set(id, base);
     pending.push(...base.buildsOn);
   }
@@ -72,7 +72,7 @@ export async function loadEach(names: readonly string[], io: Io): Promise<Loaded
   return { loaded: loaded.filter(({ name }) => !faults.has(name)), baseOf, faults };
 }
 
-async function unknown(name: string, ids: readonly string[], io: Io): Promise<string> {
+async function unknownPackText(name: string, ids: readonly string[], io: Io): Promise<string> {
   const guess = closestName(name, ids);
   const hint = guess === undefined ? "" : ` (did you mean '${guess}'?)`;
   const isThere = await stat(resolvePath(io, name))
@@ -82,13 +82,13 @@ async function unknown(name: string, ids: readonly string[], io: Io): Promise<st
   return `there is no built-in pack '${clip(name)}'${hint}; 'gateway pack list' lists them, and a directory is written as a path: './${clip(name)}'`;
 }
 
-async function packAt(path: string, name: string): Promise<Pack> {
+async function readPackFolder(path: string, name: string): Promise<Pack> {
   const read = readPack({
-    pack: await fileOf(path, name, PACK_FILES.pack),
-    fragment: await fileOf(path, name, PACK_FILES.fragment),
-    readme: (await fileOf(path, name, PACK_FILES.readme)).text,
-    tests: await fileOf(path, name, PACK_FILES.tests, true),
-    trial: await fileOf(path, name, PACK_FILES.trial, true),
+    pack: await readPackFile(path, name, PACK_FILES.pack),
+    fragment: await readPackFile(path, name, PACK_FILES.fragment),
+    readme: (await readPackFile(path, name, PACK_FILES.readme)).text,
+    tests: await readPackFile(path, name, PACK_FILES.tests, true),
+    trial: await readPackFile(path, name, PACK_FILES.trial, true),
   });
   if (read.kind === "refused")
     throw new UsageError(`the pack '${clip(name)}' is refused:\n${read.problems.join("\n")}`);
@@ -103,13 +103,13 @@ interface Text {
   readonly text: string;
 }
 
-async function fileOf(path: string, name: string, file: string): Promise<Text>;
-async function fileOf(path: string, name: string, file: string, mayMiss: true): Promise<Text | undefined>;
-async function fileOf(path: string, name: string, file: string, mayMiss = false): Promise<Text | undefined> {
-  const whole = join(path, file);
+async function readPackFile(path: string, name: string, file: string): Promise<Text>;
+async function readPackFile(path: string, name: string, file: string, isOptional: true): Promise<Text | undefined>;
+async function readPackFile(path: string, name: string, file: string, mayMiss = false): Promise<Text | undefined> {
+  const absolute = join(path, file);
   const shown = join(name, file);
   try {
-    const bytes = await readRegular(whole, shown, MAX_DOCUMENT_BYTES);
+    const bytes = await readRegular(absolute, shown, MAX_DOCUMENT_BYTES);
     return { name: shown, text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
   } catch (error) {
     if (error instanceof UsageError) throw error;

@@ -10,7 +10,7 @@ import { anySignal } from "../../base/index.ts";
 import type { Io } from "../io.ts";
 import { openBrowser } from "./browser.ts";
 import { type Arrival, listenForCallback } from "./callback.ts";
-import type { Offer } from "./gateway-requests.ts";
+import type { SignInOffer } from "./gateway-requests.ts";
 import { SignInError } from "./messages.ts";
 import { requestedParameters, resourceOf } from "./parameters.ts";
 import { asSignInError, type Provider } from "./provider.ts";
@@ -18,7 +18,7 @@ import { asSignInError, type Provider } from "./provider.ts";
 /** Time for the user to sign in, in milliseconds. Looking up a password or a second factor takes a while. */
 const WAIT_MS = 5 * 60_000;
 
-export async function browserGrant(provider: Provider, offer: Offer, io: Io): Promise<TokenEndpointResponse> {
+export async function browserGrant(provider: Provider, offer: SignInOffer, io: Io): Promise<TokenEndpointResponse> {
   const { oidc, configuration, issuer } = provider;
   if (configuration.serverMetadata().authorization_endpoint === undefined) {
     throw new SignInError(`the identity provider ${issuer} has no sign-in by browser; try -device`);
@@ -37,11 +37,11 @@ export async function browserGrant(provider: Provider, offer: Offer, io: Io): Pr
       ...(nonce === undefined ? {} : { nonce }),
     });
     // The listener must be ready before the browser opens, since the redirect may arrive at once.
-    const arrived = arrival(callback.wait.bind(undefined, state), io);
+    const arrived = waitForCallback(callback.wait.bind(undefined, state), io);
     // The promise is awaited below. Without this handler, an interruption while the browser starts would be an
     // unhandled rejection.
     arrived.catch(() => undefined);
-    await invite(url.href, io);
+    await openSignInPage(url.href, io);
     const answer = await arrived;
     try {
       const tokens = await oidc.authorizationCodeGrant(
@@ -67,17 +67,17 @@ export async function browserGrant(provider: Provider, offer: Offer, io: Io): Pr
   }
 }
 
-async function arrival(wait: (signal: AbortSignal) => Promise<Arrival>, { signal }: Io): Promise<Arrival> {
-  const late = AbortSignal.timeout(WAIT_MS);
+async function waitForCallback(wait: (signal: AbortSignal) => Promise<Arrival>, { signal }: Io): Promise<Arrival> {
+  const timeout = AbortSignal.timeout(WAIT_MS);
   try {
-    return await wait(anySignal([signal, late]));
+    return await wait(anySignal([signal, timeout]));
   } catch (error) {
-    if (signal.aborted || !late.aborted) throw error;
+    if (signal.aborted || !timeout.aborted) throw error;
     throw new SignInError(`nobody signed in within ${WAIT_MS / 60_000} minutes`);
   }
 }
 
-async function invite(url: string, { env, stderr }: Io): Promise<void> {
+async function openSignInPage(url: string, { env, stderr }: Io): Promise<void> {
   stderr.write(`Sign in with your browser. If it does not open, go to\n\n  ${url}\n\n`);
   if (!(await openBrowser(url, env))) stderr.write("The browser could not be started. -device signs in without one.\n");
 }

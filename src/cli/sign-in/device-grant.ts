@@ -7,7 +7,7 @@
 import type { DeviceAuthorizationResponse, TokenEndpointResponse } from "openid-client";
 import { anySignal } from "../../base/index.ts";
 import type { Io } from "../io.ts";
-import type { Offer } from "./gateway-requests.ts";
+import type { SignInOffer } from "./gateway-requests.ts";
 import { printable, SignInError } from "./messages.ts";
 import { requestedParameters, resourceOf } from "./parameters.ts";
 import { asSignInError, type Provider } from "./provider.ts";
@@ -15,7 +15,7 @@ import { asSignInError, type Provider } from "./provider.ts";
 /** Maximum time to wait for the user, even if the code is valid for longer. */
 const MAX_WAIT_SECONDS = 30 * 60;
 
-export async function deviceGrant(provider: Provider, offer: Offer, io: Io): Promise<TokenEndpointResponse> {
+export async function deviceGrant(provider: Provider, offer: SignInOffer, io: Io): Promise<TokenEndpointResponse> {
   const { oidc, configuration, issuer } = provider;
   if (configuration.serverMetadata().device_authorization_endpoint === undefined) {
     throw new SignInError(
@@ -25,7 +25,7 @@ export async function deviceGrant(provider: Provider, offer: Offer, io: Io): Pro
   try {
     const parameters = requestedParameters(offer);
     const device = await oidc.initiateDeviceAuthorization(configuration, { ...parameters });
-    invite(device, io);
+    printDeviceCode(device, io);
     return await poll(provider, device, resourceOf(offer), io);
   } catch (error) {
     throw asSignInError(oidc, issuer, error, io.signal);
@@ -38,26 +38,26 @@ async function poll(
   parameters: Record<string, string>,
   io: Io,
 ): Promise<TokenEndpointResponse> {
-  const late = AbortSignal.timeout(Math.ceil(Math.min(device.expires_in, MAX_WAIT_SECONDS) * 1_000));
-  const signal = anySignal([io.signal, late]);
+  const timeout = AbortSignal.timeout(Math.ceil(Math.min(device.expires_in, MAX_WAIT_SECONDS) * 1_000));
+  const signal = anySignal([io.signal, timeout]);
   const stopped = new Promise<never>((_resolve, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   });
-  const polled = oidc.pollDeviceAuthorizationGrant(configuration, device, parameters, { signal });
+  const tokens = oidc.pollDeviceAuthorizationGrant(configuration, device, parameters, { signal });
   try {
     // The library checks the signal only every five seconds; with the race, Ctrl-C takes effect at once.
-    return await Promise.race([polled, stopped]);
+    return await Promise.race([tokens, stopped]);
   } catch (error) {
     if (io.signal.aborted) throw io.signal.reason;
-    const isLate = late.aborted || (error instanceof oidc.ResponseBodyError && error.error === "expired_token");
+    const isLate = timeout.aborted || (error instanceof oidc.ResponseBodyError && error.error === "expired_token");
     throw isLate ? new SignInError("nobody entered the code before it expired") : error;
   } finally {
     // Prevents an unhandled rejection of the promise that lost the race.
-    for (const promise of [polled, stopped]) promise.catch(() => undefined);
+    for (const promise of [tokens, stopped]) promise.catch(() => undefined);
   }
 }
 
-function invite(device: DeviceAuthorizationResponse, { stderr }: Io): void {
+function printDeviceCode(device: DeviceAuthorizationResponse, { stderr }: Io): void {
   const complete = webAddress(device.verification_uri_complete ?? "");
   const address = webAddress(device.verification_uri);
   if (address === undefined) throw new SignInError("the identity provider names no web address to enter the code at");

@@ -15,14 +15,14 @@ const ANSWER_MS = 10_000;
 const MAX_ANSWER_BYTES = 64 << 10;
 
 /** Sign-in option that the gateway offers. */
-export interface Offer {
+export interface SignInOffer {
   readonly name: string;
   readonly issuer: string;
   readonly clientId: string;
   readonly scopes: readonly string[];
   /** Additional parameters of the authorization request, sent unchanged. */
-  readonly extra: Readonly<Record<string, string>>;
-  readonly token: TokenKind;
+  readonly extraParameters: Readonly<Record<string, string>>;
+  readonly tokenKind: TokenKind;
 }
 
 export type Caller =
@@ -34,7 +34,7 @@ export type Caller =
   | { readonly kind: "unasked"; readonly words: string };
 
 /** Returns the sign-in options; empty if the configuration has no `login` block. */
-export async function readOffers(url: string, signal: AbortSignal): Promise<readonly Offer[]> {
+export async function readOffers(url: string, signal: AbortSignal): Promise<readonly SignInOffer[]> {
   const { status, body } = await get(`${url}/admin/v1/login`, undefined, signal);
   if (status === 404) return [];
   if (status !== 200) throw new SignInError(`${url} answered ${status} when asked how to sign in`);
@@ -48,7 +48,7 @@ export async function readOffers(url: string, signal: AbortSignal): Promise<read
   return offers;
 }
 
-export async function whoAmI(url: string, token: string, signal: AbortSignal): Promise<Caller> {
+export async function readCaller(url: string, token: string, signal: AbortSignal): Promise<Caller> {
   let answer: Answer;
   try {
     answer = await get(`${url}/admin/v1/whoami`, token, signal);
@@ -64,7 +64,7 @@ export async function whoAmI(url: string, token: string, signal: AbortSignal): P
   return { kind: "known", subject, roles: strings(field(body, "roles")) ?? [] };
 }
 
-function parseOffer(value: unknown): Offer | undefined {
+function parseOffer(value: unknown): SignInOffer | undefined {
   const name = text(value, "name");
   const issuer = text(value, "issuer");
   const clientId = text(value, "client_id");
@@ -74,7 +74,7 @@ function parseOffer(value: unknown): Offer | undefined {
   if (name === undefined || issuer === undefined || clientId === undefined || clientId === "") return undefined;
   if (scopes === undefined || (token !== "id" && token !== "access")) return undefined;
   if (!extra.every((pair): pair is [string, string] => typeof pair[1] === "string")) return undefined;
-  return { name, issuer, clientId, scopes, extra: Object.fromEntries(extra), token };
+  return { name, issuer, clientId, scopes, extraParameters: Object.fromEntries(extra), tokenKind: token };
 }
 
 function strings(value: unknown): readonly string[] | undefined {
@@ -89,15 +89,15 @@ interface Answer {
 
 async function get(address: string, token: string | undefined, signal: AbortSignal): Promise<Answer> {
   if (token !== undefined && !isBearerToken(token)) throw new SignInError("the token is not allowed in a header");
-  const late = AbortSignal.timeout(ANSWER_MS);
+  const timeout = AbortSignal.timeout(ANSWER_MS);
   try {
     return await exchange(new URL(address), {
       headers: { accept: "application/json", ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) },
-      signal: anySignal([signal, late]),
+      signal: anySignal([signal, timeout]),
     });
   } catch (error) {
     if (signal.aborted || error instanceof SignInError) throw error;
-    const code = late.aborted ? `no answer within ${ANSWER_MS / 1_000} s` : failureCode(error);
+    const code = timeout.aborted ? `no answer within ${ANSWER_MS / 1_000} s` : failureCode(error);
     const why = `${code ?? "the connection failed"}${tlsHint(code)}`;
     throw new SignInError(`${printable(new URL(address).origin)} could not be reached: ${why}`, {
       cause: error,

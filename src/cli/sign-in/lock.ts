@@ -33,18 +33,18 @@ export interface Lock {
 }
 
 /** Waits for the lock. Rejects if it is not free in time, or when `io.signal` aborts. */
-export async function acquire(path: string, io: Io, waitMs = WAIT_MS): Promise<Lock> {
-  const words = describe(io);
+export async function acquireLock(path: string, io: Io, waitMs = WAIT_MS): Promise<Lock> {
+  const holderText = describeHolder(io);
   const startedAt = performance.now();
-  let wordless = 0;
+  let emptyChecks = 0;
   for (;;) {
     io.signal.throwIfAborted();
-    if (create(path, words)) return heldLock(path, words);
-    const found = contentOf(path) ?? "";
-    const holder = parseHolder(found);
-    wordless = holder === undefined ? wordless + 1 : 0;
-    const isOver = holder === undefined ? wordless > MAX_EMPTY_CHECKS : isStale(holder, io.now());
-    if (isOver && removeStale(path, found, io.now())) continue;
+    if (createExclusively(path, holderText)) return heldLock(path, holderText);
+    const content = contentOf(path) ?? "";
+    const holder = parseHolder(content);
+    emptyChecks = holder === undefined ? emptyChecks + 1 : 0;
+    const isObsolete = holder === undefined ? emptyChecks > MAX_EMPTY_CHECKS : isStale(holder, io.now());
+    if (isObsolete && removeStale(path, content, io.now())) continue;
     if (performance.now() - startedAt > waitMs) {
       const who = holder === undefined ? "" : ` ${holder.pid}`;
       throw new SignInError(`process${who} is busy with this sign-in (${path}); try again`);
@@ -54,8 +54,8 @@ export async function acquire(path: string, io: Io, waitMs = WAIT_MS): Promise<L
 }
 
 /** Runs `work` while holding the lock. */
-export async function underLock<T>(path: string, io: Io, work: (lock: Lock) => T | Promise<T>): Promise<T> {
-  const lock = await acquire(path, io);
+export async function withLock<T>(path: string, io: Io, work: (lock: Lock) => T | Promise<T>): Promise<T> {
+  const lock = await acquireLock(path, io);
   try {
     return await work(lock);
   } finally {
@@ -63,8 +63,8 @@ export async function underLock<T>(path: string, io: Io, work: (lock: Lock) => T
   }
 }
 
-function heldLock(path: string, words: string): Lock {
-  const isHeld = () => contentOf(path) === words;
+function heldLock(path: string, content: string): Lock {
+  const isHeld = () => contentOf(path) === content;
   return {
     isHeld,
     release() {
@@ -73,7 +73,7 @@ function heldLock(path: string, words: string): Lock {
   };
 }
 
-function create(path: string, words: string): boolean {
+function createExclusively(path: string, content: string): boolean {
   let fd: number;
   try {
     fd = openSync(path, "wx", 0o600);
@@ -83,7 +83,7 @@ function create(path: string, words: string): boolean {
     throw new SignInError(`${path} cannot be created: ${code}`, { cause: error });
   }
   try {
-    writeFileSync(fd, words);
+    writeFileSync(fd, content);
   } finally {
     closeSync(fd);
   }
@@ -91,15 +91,15 @@ function create(path: string, words: string): boolean {
 }
 
 /** Returns false if another process is removing the lock. */
-function removeStale(path: string, judged: string, now: number): boolean {
+function removeStale(path: string, content: string, now: number): boolean {
   const guard = `${path}.stale`;
-  if (!create(guard, "")) {
+  if (!createExclusively(guard, "")) {
     // The guard file exists for microseconds, unless its process was killed in that time.
     if (ageOf(guard, now) > STALE_MS) rmSync(guard, { force: true });
     return false;
   }
   try {
-    if ((contentOf(path) ?? "") === judged) rmSync(path, { force: true });
+    if ((contentOf(path) ?? "") === content) rmSync(path, { force: true });
     return true;
   } finally {
     rmSync(guard, { force: true });
@@ -120,16 +120,16 @@ interface Holder {
   readonly at: number;
 }
 
-function describe(io: Io): string {
+function describeHolder(io: Io): string {
   const { pid } = process;
   const holder: Holder = { host: hostname(), pid, start: startOf(pid) ?? "", at: io.now() };
   return JSON.stringify({ ...holder, nonce: randomBytes(12).toString("hex") });
 }
 
-function parseHolder(words: string): Holder | undefined {
+function parseHolder(content: string): Holder | undefined {
   let fields: unknown;
   try {
-    fields = JSON.parse(words);
+    fields = JSON.parse(content);
   } catch {
     return undefined;
   }

@@ -5,28 +5,33 @@ import type { Io } from "../io.ts";
 import { browserGrant } from "./browser-grant.ts";
 import { deviceGrant } from "./device-grant.ts";
 import type { SignIn } from "./entry.ts";
-import type { Offer } from "./gateway-requests.ts";
+import type { SignInOffer } from "./gateway-requests.ts";
 import { printable, SignInError } from "./messages.ts";
 import { claimsOf, openProvider, tokensOf } from "./provider.ts";
 
 /** Gets the tokens. Rejects with `SignInError`, or with the reason of `io.signal`. */
-export async function obtain(url: string, offer: Offer, way: "browser" | "device", io: Io): Promise<SignIn> {
+export async function obtainSignIn(
+  url: string,
+  offer: SignInOffer,
+  method: "browser" | "device",
+  io: Io,
+): Promise<SignIn> {
   const { issuer, clientId } = offer;
   const provider = await openProvider({ issuer, clientId, signal: io.signal, checksSignatures: true });
-  const grant = way === "browser" ? browserGrant : deviceGrant;
+  const grant = method === "browser" ? browserGrant : deviceGrant;
   const answer = await grant(provider, offer, io);
-  const tokens = tokensOf(answer, offer.token, io.now());
+  const tokens = tokensOf(answer, offer.tokenKind, io.now());
   if (tokens === undefined) {
-    const why = offer.token === "id" && !offer.scopes.includes("openid") ? "; `scopes` lacks openid" : "";
-    throw new SignInError(`the identity provider ${printable(issuer)} gave no ${offer.token} token${why}`);
+    const why = offer.tokenKind === "id" && !offer.scopes.includes("openid") ? "; `scopes` lacks openid" : "";
+    throw new SignInError(`the identity provider ${printable(issuer)} gave no ${offer.tokenKind} token${why}`);
   }
   return {
     url,
     issuerName: offer.name,
     issuer,
     clientId,
-    tokenKind: offer.token,
-    resource: offer.extra["resource"],
+    tokenKind: offer.tokenKind,
+    resource: offer.extraParameters["resource"],
     who: nameOf(answer),
     ...tokens,
   };

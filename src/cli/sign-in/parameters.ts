@@ -3,7 +3,7 @@
  * `extra`. Parameters that the client sets itself are refused.
  */
 
-import type { Offer } from "./gateway-requests.ts";
+import type { SignInOffer } from "./gateway-requests.ts";
 import { printable, SignInError } from "./messages.ts";
 
 /** Parameters that the client sets itself, since they select the response and its target, and tie it to this request. */
@@ -27,22 +27,22 @@ const OURS: ReadonlySet<string> = new Set([
 ]);
 
 /** Returns the parameters. Throws `SignInError` if `extra` contains one that the client sets itself. */
-export function requestedParameters({ scopes, extra }: Offer): Readonly<Record<string, string>> {
-  for (const name of Object.keys(extra)) {
+export function requestedParameters({ scopes, extraParameters }: SignInOffer): Readonly<Record<string, string>> {
+  for (const name of Object.keys(extraParameters)) {
     if (OURS.has(name)) {
       throw new SignInError(
         `the gateway's login block sets '${printable(name, 40)}' in extra, which the client sets itself`,
       );
     }
   }
-  return { ...extra, scope: scopes.join(" ") };
+  return { ...extraParameters, scope: scopes.join(" ") };
 }
 
 /**
  * Returns the parameter that is sent to the token endpoint as well: `resource`, which decides the audience of the access token
  * (RFC 8707 section 2.2).
  */
-export function resourceOf({ extra }: Offer): { readonly resource: string } | Record<string, never> {
-  const { resource } = extra;
+export function resourceOf({ extraParameters }: SignInOffer): { readonly resource: string } | Record<string, never> {
+  const { resource } = extraParameters;
   return resource === undefined ? {} : { resource };
 }

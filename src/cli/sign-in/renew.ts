@@ -35,20 +35,20 @@ export async function renewTokens(signIn: SignIn, { signal, now, mayRenew }: Ren
   let provider: Provider;
   // An answer that is not read would lose a rotated refresh token. So once the request is sent, only its own timeout
   // ends it: the signal is forwarded by hand, and only until discovery is done.
-  const stop = new AbortController();
-  const pass = () => stop.abort(signal.reason);
-  signal.addEventListener("abort", pass, { once: true });
+  const discovery = new AbortController();
+  const forwardAbort = () => discovery.abort(signal.reason);
+  signal.addEventListener("abort", forwardAbort, { once: true });
   try {
     signal.throwIfAborted();
     const { issuer, clientId } = signIn;
-    provider = await openProvider({ issuer, clientId, signal: stop.signal, checksSignatures: false });
+    provider = await openProvider({ issuer, clientId, signal: discovery.signal, checksSignatures: false });
     signal.throwIfAborted();
     if (!mayRenew()) return { kind: "overtaken" };
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     return { kind: "failed", error };
   } finally {
-    signal.removeEventListener("abort", pass);
+    signal.removeEventListener("abort", forwardAbort);
   }
   const { oidc, configuration } = provider;
   try {
@@ -61,6 +61,6 @@ export async function renewTokens(signIn: SignIn, { signal, now, mayRenew }: Ren
     return { kind: "renewed", tokens: { ...tokens, refreshToken: next } };
   } catch (error) {
     if (isRefusedGrant(oidc, error)) return { kind: "refused", error };
-    return { kind: "failed", error: asSignInError(oidc, signIn.issuer, error, stop.signal) };
+    return { kind: "failed", error: asSignInError(oidc, signIn.issuer, error, discovery.signal) };
   }
 }

@@ -37,7 +37,7 @@ const MAX_FILE_BYTES = 256 << 10;
 /** Matches the file name of a sign-in, and of the temporary file that an interrupted write leaves. */
 const ENTRY_NAME = /^(sign-in-[0-9a-f]{32}\.json)(?:\.[0-9a-f]+\.tmp)?$/;
 
-export type Stored =
+export type StoredSignIn =
   | { readonly kind: "sign-in"; readonly signIn: SignIn }
   | { readonly kind: "none" }
   /** The file exists but is not usable: damaged, or from another version of this program. */
@@ -45,27 +45,27 @@ export type Stored =
   /** The file exists, but another user may have read or written it. */
   | { readonly kind: "unsafe"; readonly path: string; readonly words: string };
 
-export interface Listed {
+export interface ListedSignIn {
   readonly path: string;
-  readonly stored: Stored;
+  readonly stored: StoredSignIn;
 }
 
-export interface Store {
+export interface SignInStore {
   readonly directory: string;
-  read(url: string): Stored;
+  read(url: string): StoredSignIn;
   /** Stores the sign-in. Creates the directory if it is missing. */
   write(signIn: SignIn): void;
   entryPath(url: string): string;
   /** Removes the sign-in and the remains of interrupted writes. Returns whether it existed. */
   remove(entryPath: string): boolean;
   /** Returns all files named like a sign-in, readable or not, sorted by URL. */
-  list(): readonly Listed[];
+  list(): readonly ListedSignIn[];
   lockPath(entryPath: string): string;
   /** Creates the directory if it is missing. Throws if others can write to it. */
-  prepare(): void;
+  ensureDirectory(): void;
 }
 
-export function openStore(io: Io): Store {
+export function openSignInStore(io: Io): SignInStore {
   const home = stateHome(io);
   if (home === undefined) {
     throw new SignInError("there is no directory for sign-ins: set HOME or XDG_STATE_HOME");
@@ -77,7 +77,7 @@ export function openStore(io: Io): Store {
     directory,
     entryPath,
     lockPath: (path) => path.replace(/\.json$/, ".lock"),
-    prepare: () => prepareDirectory(directory),
+    ensureDirectory: () => prepareDirectory(directory),
     read(url) {
       const stored = readEntry(entryPath(url));
       // Somebody copied the file: its tokens belong to another gateway.
@@ -109,7 +109,7 @@ function fingerprint(url: string): string {
   return createHash("sha256").update(url).digest("hex").slice(0, 32);
 }
 
-function sortKey({ path, stored }: Listed): string {
+function sortKey({ path, stored }: ListedSignIn): string {
   return stored.kind === "sign-in" ? stored.signIn.url : `\u{10ffff}${path}`;
 }
 
@@ -122,7 +122,7 @@ function names(directory: string): readonly string[] {
   }
 }
 
-function readEntry(path: string): Stored {
+function readEntry(path: string): StoredSignIn {
   let fd: number;
   try {
     // Does not follow symbolic links, and does not block if the file was replaced by a pipe.
@@ -135,8 +135,8 @@ function readEntry(path: string): Stored {
   }
   try {
     const stats = fstatSync(fd);
-    const objection = objectionTo(stats);
-    if (objection !== undefined) return { kind: "unsafe", path, words: objection };
+    const unsafe = unsafeReason(stats);
+    if (unsafe !== undefined) return { kind: "unsafe", path, words: unsafe };
     if (stats.size > MAX_FILE_BYTES) return { kind: "unreadable", path, words: "it is too large" };
     const buffer = Buffer.alloc(stats.size);
     const length = readSync(fd, buffer, 0, buffer.length, 0);
@@ -151,7 +151,7 @@ function readEntry(path: string): Stored {
  * Returns why the file is not safe; `undefined` if it is. On Windows, which has no such owners and modes, the user's
  * profile directory protects it.
  */
-function objectionTo(stats: Stats): string | undefined {
+function unsafeReason(stats: Stats): string | undefined {
   if (!stats.isFile()) return "it is not a regular file";
   const user = process.geteuid?.();
   if (user === undefined) return undefined;

@@ -11,10 +11,10 @@
 import type { Io } from "../io.ts";
 import type { SignIn } from "./entry.ts";
 import { parseGatewayUrl } from "./gateway-url.ts";
-import { type Lock, underLock } from "./lock.ts";
+import { type Lock, withLock } from "./lock.ts";
 import { SignInError } from "./messages.ts";
 import { renewTokens } from "./renew.ts";
-import { openStore, type Store, type Stored } from "./store.ts";
+import { openSignInStore, type SignInStore, type StoredSignIn } from "./store.ts";
 
 /** Margin before the expiry at which a token is renewed, since it might expire on its way to the gateway. */
 const RENEW_BEFORE_MS = 30_000;
@@ -30,41 +30,45 @@ export interface TokenSource {
 }
 
 /** Creates the source. Throws `SignInError` if `url` is not the URL of a gateway. */
-export function tokenSource(io: Io, url: string): TokenSource {
+export function createTokenSource(io: Io, url: string): TokenSource {
   const gateway = parseGatewayUrl(url);
   if (gateway.kind === "refused") throw new SignInError(gateway.words);
-  const store = openStore(io);
+  const store = openSignInStore(io);
   /** Last token that was returned. If the caller requests a renewal, this is the rejected one. */
-  let handedOut: string | undefined;
-  let isNoted = false;
+  let lastToken: string | undefined;
+  let hasWarned = false;
 
-  const note = (path: string, words: string) => {
-    if (!isNoted)
+  const warnOnce = (path: string, words: string) => {
+    if (!hasWarned)
       io.stderr.write(`The sign-in in ${path} is not used: ${words}. Run \`gateway login ${gateway.url}\`.\n`);
-    isNoted = true;
+    hasWarned = true;
   };
 
   return {
     async token({ renew = false } = {}) {
-      const signIn = usable(store.read(gateway.url), gateway.url, note);
+      const signIn = usableSignIn(store.read(gateway.url), gateway.url, warnOnce);
       if (signIn === undefined) return undefined;
-      handedOut ??= renew ? signIn.token : undefined;
-      const isDue = (renew && signIn.token === handedOut) || isEnding(signIn, io.now());
-      const token = isDue ? await renewed(io, store, signIn, renew) : signIn.token;
-      handedOut = token;
+      lastToken ??= renew ? signIn.token : undefined;
+      const isDue = (renew && signIn.token === lastToken) || isEnding(signIn, io.now());
+      const token = isDue ? await renewedToken(io, store, signIn, renew) : signIn.token;
+      lastToken = token;
       return token;
     },
   };
 }
 
-function usable(stored: Stored, url: string, note: (path: string, words: string) => void): SignIn | undefined {
+function usableSignIn(
+  stored: StoredSignIn,
+  url: string,
+  warn: (path: string, words: string) => void,
+): SignIn | undefined {
   switch (stored.kind) {
     case "sign-in":
       return stored.signIn;
     case "none":
       return undefined;
     case "unreadable":
-      note(stored.path, stored.words);
+      warn(stored.path, stored.words);
       return undefined;
     case "unsafe":
       throw new SignInError(
@@ -76,29 +80,46 @@ function usable(stored: Stored, url: string, note: (path: string, words: string)
   }
 }
 
-async function renewed(io: Io, store: Store, seen: SignIn, isRejected: boolean): Promise<string | undefined> {
-  if (seen.refreshToken === undefined) return withoutRenewal(seen, io.now(), isRejected);
-  store.prepare();
+async function renewedToken(
+  io: Io,
+  store: SignInStore,
+  known: SignIn,
+  isRejected: boolean,
+): Promise<string | undefined> {
+  if (known.refreshToken === undefined) return tokenWithoutRenewal(known, io.now(), isRejected);
+  store.ensureDirectory();
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-    const outcome = await underLock(store.lockPath(store.entryPath(seen.url)), io, async (lock): Promise<Settled> => {
-      const stored = store.read(seen.url);
-      // The user signed out, or the file was damaged, while this process waited for the lock.
-      if (stored.kind !== "sign-in") return { kind: "settled", token: undefined };
-      const { signIn } = stored;
-      const isRenewed = signIn.token !== seen.token && !isEnding(signIn, io.now());
-      return isRenewed ? { kind: "settled", token: signIn.token } : renewUnderLock(io, store, signIn, lock, isRejected);
-    });
+    const outcome = await withLock(
+      store.lockPath(store.entryPath(known.url)),
+      io,
+      async (lock): Promise<RenewalResult> => {
+        const stored = store.read(known.url);
+        // The user signed out, or the file was damaged, while this process waited for the lock.
+        if (stored.kind !== "sign-in") return { kind: "settled", token: undefined };
+        const { signIn } = stored;
+        const isRenewed = signIn.token !== known.token && !isEnding(signIn, io.now());
+        return isRenewed
+          ? { kind: "settled", token: signIn.token }
+          : renewUnderLock(io, store, signIn, lock, isRejected);
+      },
+    );
     if (outcome.kind === "settled") return outcome.token;
   }
   throw new SignInError("another process renews this sign-in; try again");
 }
 
-type Settled =
+type RenewalResult =
   | { readonly kind: "settled"; readonly token: string | undefined }
   /** Another process considered the lock stale and took it. */
   | { readonly kind: "overtaken" };
 
-async function renewUnderLock(io: Io, store: Store, signIn: SignIn, lock: Lock, isRejected: boolean): Promise<Settled> {
+async function renewUnderLock(
+  io: Io,
+  store: SignInStore,
+  signIn: SignIn,
+  lock: Lock,
+  isRejected: boolean,
+): Promise<RenewalResult> {
   const outcome = await renewTokens(signIn, { signal: io.signal, now: () => io.now(), mayRenew: () => lock.isHeld() });
   switch (outcome.kind) {
     case "renewed":
@@ -107,9 +128,9 @@ async function renewUnderLock(io: Io, store: Store, signIn: SignIn, lock: Lock, 
     case "token missing":
       // The answer may have a new refresh token, which replaces the one that was used.
       store.write({ ...signIn, refreshToken: outcome.refreshToken });
-      return { kind: "settled", token: withoutRenewal(signIn, io.now(), isRejected) };
+      return { kind: "settled", token: tokenWithoutRenewal(signIn, io.now(), isRejected) };
     case "refused":
-      throw new SignInError(`the sign-in at ${signIn.url} has ended${again(signIn)}`, { cause: outcome.error });
+      throw new SignInError(`the sign-in at ${signIn.url} has ended${loginHint(signIn)}`, { cause: outcome.error });
     case "overtaken":
       return outcome;
     case "failed":
@@ -121,13 +142,13 @@ async function renewUnderLock(io: Io, store: Store, signIn: SignIn, lock: Lock, 
   }
 }
 
-function withoutRenewal(signIn: SignIn, now: number, isRejected: boolean): string {
+function tokenWithoutRenewal(signIn: SignIn, now: number, isRejected: boolean): string {
   if (!isRejected && !isExpired(signIn, now)) return signIn.token;
   const what = isExpired(signIn, now) ? "has expired" : "is not accepted any longer";
-  throw new SignInError(`the sign-in at ${signIn.url} ${what} and cannot be renewed${again(signIn)}`);
+  throw new SignInError(`the sign-in at ${signIn.url} ${what} and cannot be renewed${loginHint(signIn)}`);
 }
 
-function again({ url }: SignIn): string {
+function loginHint({ url }: SignIn): string {
   return `; run \`gateway login ${url}\``;
 }
 

@@ -23,7 +23,7 @@ import { callerAnswers } from "../check/callers.ts";
 import { listenerText } from "../check/certificates.ts";
 import { credentialProbes } from "../check/credentials.ts";
 import { detectorProbes } from "../check/detectors.ts";
-import { diskPlaces, placeAnswers } from "../check/directories.ts";
+import { directoryAnswers, diskDirectories } from "../check/directories.ts";
 import { frontedProbes } from "../check/fronted.ts";
 import { prefilterAnswers } from "../check/guardrails.ts";
 import { inspectorAnswers, onlyInspects } from "../check/inspector.ts";
@@ -32,7 +32,7 @@ import { machineAnswers } from "../check/machine.ts";
 import { absentModelAnswers } from "../check/models.ts";
 import { permissionAnswers } from "../check/permissions.ts";
 import { poolProbes } from "../check/pool.ts";
-import type { Answer, Limits, Probe } from "../check/probe.ts";
+import type { Answer, Probe, ProbeLimits } from "../check/probe.ts";
 import { providerProbes } from "../check/provider.ts";
 import { reconcileProbes } from "../check/reconcile.ts";
 import type { FlagsOf } from "../flags.ts";
@@ -63,14 +63,14 @@ export async function run(options: FlagsOf<typeof checkFlags>, _: readonly strin
   const { node } = loaded;
   const { nodeFile } = node;
   const { providers } = node.compiled.snapshot;
-  const words = `${path}: ${contentsOf(node)}`;
+  const message = `${path}: ${contentsOf(node)}`;
   tell([
-    { verdict: "ok", subject: "configuration", words },
-    ...node.warnings.map((words): Answer => ({ verdict: "note", subject: "configuration", words })),
+    { verdict: "ok", subject: "configuration", message },
+    ...node.warnings.map((message): Answer => ({ verdict: "note", subject: "configuration", message })),
   ]);
   for (const name of node.unseen) {
-    const words = "not in `secrets_dir`, so it must be a sealed secret of the cluster (`gateway secrets put`)";
-    tell([{ verdict: "note", subject: `secret ${name}`, words }]);
+    const message = "not in `secrets_dir`, so it must be a sealed secret of the cluster (`gateway secrets put`)";
+    tell([{ verdict: "note", subject: `secret ${name}`, message }]);
   }
   tell(nodeAnswers(node, path));
   tell(proxyAnswers(node, io.env));
@@ -82,9 +82,9 @@ export async function run(options: FlagsOf<typeof checkFlags>, _: readonly strin
     return failures === 0 ? 0 : 1;
   }
   tell(await modelAnswers(node, io.signal));
-  tell(await placeAnswers(nodeFile, path));
+  tell(await directoryAnswers(nodeFile, path));
   tell(await permissionAnswers(nodeFile, path));
-  tell(await machineAnswers(nodeFile, diskPlaces(nodeFile, path), io.env));
+  tell(await machineAnswers(nodeFile, diskDirectories(nodeFile, path), io.env));
   tell(await libraryAnswers(nodeFile));
   tell(await prefilterAnswers(node.deployment.document));
   const issuers = issuersOf(nodeFile, path, io.env);
@@ -119,16 +119,16 @@ export async function run(options: FlagsOf<typeof checkFlags>, _: readonly strin
 const UNTRIED_MODELS: Answer = {
   verdict: "note",
   subject: "models",
-  words: "not tested: run the check without `-offline` to load models and native libraries",
+  message: "not tested: run the check without `-offline` to load models and native libraries",
 };
 
 /** Loads and runs each local model once. For a model on a server, only the tokenizer is loaded. */
 async function modelAnswers({ compiled: { prepare } }: LoadedNode, signal: AbortSignal): Promise<readonly Answer[]> {
   if (prepare === undefined) return [];
   const problems = await prepare(signal);
-  const words = "loaded, and each local model was run once";
+  const message = "loaded, and each local model was run once";
   return problems.length === 0
-    ? [{ verdict: "ok", subject: "models", words }]
+    ? [{ verdict: "ok", subject: "models", message }]
     : problems.map(formatProblem).map(problemAnswer);
 }
 
@@ -136,19 +136,24 @@ async function modelAnswers({ compiled: { prepare } }: LoadedNode, signal: Abort
  * Converts a line of the loader to an answer. In a warning, the word `warning` follows the position and the path of the
  * key.
  */
-function problemAnswer(words: string): Answer {
-  const isWarning = /^.*?(?::\d+:\d+: (?:[^ ]*: )?|: catalog_overlay_paths: )warning: /.test(words);
-  return { verdict: isWarning ? "note" : "fail", subject: "configuration", words };
+function problemAnswer(message: string): Answer {
+  const isWarning = /^.*?(?::\d+:\d+: (?:[^ ]*: )?|: catalog_overlay_paths: )warning: /.test(message);
+  return { verdict: isWarning ? "note" : "fail", subject: "configuration", message };
 }
 
 /** Runs several probes concurrently, and reports the answers in the order of the probes as soon as possible. */
-async function askAll(probes: readonly Probe[], limits: Limits, io: Io, tell: (answer: Answer) => void): Promise<void> {
+async function askAll(
+  probes: readonly Probe[],
+  limits: ProbeLimits,
+  io: Io,
+  tell: (answer: Answer) => void,
+): Promise<void> {
   const answers = new Map<number, Answer>();
   let asked = 0;
   let reported = 0;
   const next = async (): Promise<void> => {
     for (let at = asked++; at < probes.length && !limits.signal.aborted; at = asked++) {
-      const answer = await probes[at]?.ask(limits);
+      const answer = await probes[at]?.run(limits);
       if (answer === undefined || limits.signal.aborted) return;
       answers.set(at, answer);
       clearWaiting(io);
@@ -165,8 +170,8 @@ async function askAll(probes: readonly Probe[], limits: Limits, io: Io, tell: (a
 }
 
 /** Overwrites the progress line, if stderr is a terminal that supports it. */
-function showWaiting(words: string, io: Io): void {
-  if (io.isTerminal("stderr") && io.env["TERM"] !== "dumb") io.stderr.write(`\r\u001b[K${words}`);
+function showWaiting(message: string, io: Io): void {
+  if (io.isTerminal("stderr") && io.env["TERM"] !== "dumb") io.stderr.write(`\r\u001b[K${message}`);
 }
 
 function clearWaiting(io: Io): void {
@@ -177,7 +182,7 @@ function clearWaiting(io: Io): void {
 function nodeAnswers(node: LoadedNode, path: string): readonly Answer[] {
   const { nodeFile, compiled } = node;
   const { defaultProvider } = compiled.snapshot;
-  const note = (words: string): Answer => ({ verdict: "note", subject: "node", words });
+  const note = (message: string): Answer => ({ verdict: "note", subject: "node", message });
   const isRouting = !onlyInspects(node);
   return [
     ...inspectorAnswers(node),
@@ -207,10 +212,10 @@ function proxyAnswers({ nodeFile, compiled, deployment }: LoadedNode, env: Io["e
   const { snapshot } = compiled;
   const through = proxiedUpstreams({ nodeFile, snapshot, document: deployment.document }, proxies);
   return [
-    ...problems.map((words): Answer => ({ verdict: "fail", subject: "forward proxy", words })),
-    ...warnings.map((words): Answer => ({ verdict: "note", subject: "forward proxy", words })),
+    ...problems.map((message): Answer => ({ verdict: "fail", subject: "forward proxy", message })),
+    ...warnings.map((message): Answer => ({ verdict: "note", subject: "forward proxy", message })),
     ...through.map(({ upstream, proxy }): Answer => {
-      return { verdict: "note", subject: upstream, words: `is reached through the forward proxy ${proxy}` };
+      return { verdict: "note", subject: upstream, message: `is reached through the forward proxy ${proxy}` };
     }),
   ];
 }
@@ -232,8 +237,8 @@ function contentsOf({ compiled }: LoadedNode): string {
   return [count(providers.length, "provider"), ...found].join(", ");
 }
 
-function print(io: Io, { verdict, subject, words }: Answer): void {
-  io.stdout.write(`${verdict.padEnd(4)}  ${subject}: ${words}\n`);
+function print(io: Io, { verdict, subject, message }: Answer): void {
+  io.stdout.write(`${verdict.padEnd(4)}  ${subject}: ${message}\n`);
 }
 
 function count(n: number, noun: string): string {

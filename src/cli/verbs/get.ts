@@ -21,7 +21,7 @@ import {
 import { type Condition, columnNamed, conditionOf } from "../operate/row-conditions.ts";
 import { linesOf, pick, recordLines } from "../operate/rows-text.ts";
 import { unknownName } from "../operate/unknown-name.ts";
-import { type Called, withGateway } from "../operate/with-gateway.ts";
+import { type GatewayConnection, withGateway } from "../operate/with-gateway.ts";
 import { joined, writeAll } from "../streams.ts";
 import { tableLines } from "../table-text.ts";
 
@@ -162,7 +162,13 @@ async function print(asked: Asked, rows: readonly Row[], { o, where }: Options, 
 }
 
 /** Prints the rows that are new or changed, until the verb is interrupted. JSON is one object a line. */
-async function follow({ client }: Called, asked: Asked, first: Listing, options: Options, io: Io): Promise<ExitStatus> {
+async function follow(
+  { client }: GatewayConnection,
+  asked: Asked,
+  first: Listing,
+  options: Options,
+  io: Io,
+): Promise<ExitStatus> {
   let before = new Map(first.items.map((row) => [identityOf(asked, row), textOf(asked, row)]));
   let { index } = first;
   for (;;) {

@@ -43,8 +43,8 @@ export async function run(
     tell("gateway: nothing was written");
     return 1;
   }
-  for (const { line, path: key, words } of imported.notes)
-    tell(`${source.name}:${line}: ${key === "" ? "" : `${key}: `}${words}`);
+  for (const { line, path: key, message } of imported.notes)
+    tell(`${source.name}:${line}: ${key === "" ? "" : `${key}: `}${message}`);
   const errors = imported.providers === 0 ? [] : await errorsOf(imported, io);
   if (errors.length > 0) {
     for (const error of errors) tell(error);

@@ -49,7 +49,7 @@ async function login({ issuer, device }: LoginOptions, text: string | undefined,
   if (gateway.isExposed) warn(`${url} is not https: the token travels unencrypted`, io);
   const store = openStore(io);
   // Fails early if the directory is unsafe, before the user types a password.
-  store.prepare();
+  store.ensureDirectory();
 
   const offer = choose(await readOffers(url, io.signal), issuer, url);
   if (URL.canParse(offer.issuer) && isExposed(new URL(offer.issuer))) {
@@ -84,7 +84,7 @@ function choose(offers: readonly Offer[], name: string | undefined, url: string)
   return found;
 }
 
-function rejection(url: string, { name, token, clientId }: Offer): string {
+function rejection(url: string, { name, tokenKind: token, clientId }: Offer): string {
   const shown = token === "id" ? "ID token" : "access token";
   const audience = token === "id" ? `, which for an ID token is the client id '${clip(clientId)}'` : "";
   return (

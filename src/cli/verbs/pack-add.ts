@@ -26,7 +26,7 @@ export async function run({ deployment, write }: Options, names: readonly string
     return 1;
   }
   const { text, objects } = added;
-  if (!write) await writeAll(io.stdout, joined([file.whole(text)]), io.signal);
+  if (!write) await writeAll(io.stdout, joined([file.withByteOrderMark(text)]), io.signal);
   else if (text !== file.source.text) await file.write(text);
   for (const object of objects) tell(lineOf(object));
   if (write && text === file.source.text) tell(`${deployment} already contains everything; nothing was written`);

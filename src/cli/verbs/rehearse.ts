@@ -8,7 +8,7 @@ import { readInput } from "../file-input.ts";
 import { type FlagsOf, UsageError } from "../flags.ts";
 import type { ExitStatus, Io } from "../io.ts";
 import type { rehearseFlags } from "../operate/flags.ts";
-import { type Called, withGateway } from "../operate/with-gateway.ts";
+import { type GatewayConnection, withGateway } from "../operate/with-gateway.ts";
 import { joined, readAll, stdinOf, writeAll } from "../streams.ts";
 import { tableLines } from "../table-text.ts";
 
@@ -46,14 +46,14 @@ async function documentIn(file: string, io: Io): Promise<string> {
   return (await readAll(stream, MAX_DOCUMENT_BYTES, "the document", io.signal)).toString("utf8");
 }
 
-async function onlySource({ client }: Called, { signal }: Io): Promise<string> {
+async function onlySource({ client }: GatewayConnection, { signal }: Io): Promise<string> {
   const { items } = await client.call("list_sources", {}, { signal });
   if (items.length > 1)
     throw new UsageError(`which source? Give -source NAME: ${items.map(({ name }) => name).join(", ")}`);
   return items[0]?.name ?? FIRST_SOURCE;
 }
 
-async function storedDocument({ client }: Called, name: string, { signal }: Io): Promise<string> {
+async function storedDocument({ client }: GatewayConnection, name: string, { signal }: Io): Promise<string> {
   return (await client.call("get_source", { params: { name } }, { signal })).document;
 }
 
@@ -110,7 +110,7 @@ function callersText(callers: RehearsalResult["changes"][number]["callers"]): st
  * forbids them.
  */
 export async function effectLine(
-  { client }: Called,
+  { client }: GatewayConnection,
   source: string,
   document: string,
   { signal }: Io,

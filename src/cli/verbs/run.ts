@@ -27,7 +27,7 @@ import { checkAddress } from "../check-address.ts";
 import { type FlagsOf, UsageError } from "../flags.ts";
 import { type HeldSighup, holdSighup } from "../hold-sighup.ts";
 import { type ExitStatus, type Io, resolvePath, untilAborted } from "../io.ts";
-import { openServiceManager, type ServiceManager, type Watched } from "../service-manager.ts";
+import { openServiceManager, type ServiceManager, type WatchedProcess } from "../service-manager.ts";
 import type { runFlags } from "../specs.ts";
 import { startFailure } from "../start-failure.ts";
 
@@ -44,7 +44,7 @@ export async function run(
 ): Promise<ExitStatus> {
   const { config, configSchema, openapi, testRules: suite } = options;
   const reloads = config !== undefined && !configSchema && !openapi && suite === undefined;
-  if (!reloads && held.letThrough()) return 129;
+  if (!reloads && held.restoreDefault()) return 129;
   if (options.configSchema) {
     io.stdout.write(`${JSON.stringify(deploymentJsonSchema(), null, 2)}\n`);
     return 0;
@@ -185,10 +185,10 @@ function hangupsOf(log: Log, held: HeldSighup): Hangups {
     // Reloads run one after the other.
     turn = turn.then(asked).catch((error: unknown) => log.error("reload failed", { error }));
   };
-  const close = held.pass(onHangup);
+  const close = held.forwardTo(onHangup);
   return {
     serve(node, manager) {
-      reload = () => manager.reloading(() => node.reload());
+      reload = () => manager.notifyReload(() => node.reload());
       if (isWaiting) onHangup();
     },
     close,
@@ -205,7 +205,7 @@ interface Start {
 }
 
 /** Reports for the service manager in flag mode. Apart from the event loop there is nothing to check. */
-const WITHOUT_STATE: Watched = { status: () => "Serving", alive: () => Promise.resolve() };
+const WITHOUT_STATE: WatchedProcess = { status: () => "Serving", alive: () => Promise.resolve() };
 
 /**
  * Runs until a signal or a fatal error. `start` resolves when the node serves; its `ended` resolves if the node stops
@@ -214,7 +214,7 @@ const WITHOUT_STATE: Watched = { status: () => "Serving", alive: () => Promise.r
 async function untilStopped(
   io: Io,
   log: Log,
-  start: (given: Start) => Promise<({ readonly ended: Promise<Error> } & Watched) | undefined>,
+  start: (given: Start) => Promise<({ readonly ended: Promise<Error> } & WatchedProcess) | undefined>,
 ): Promise<ExitStatus> {
   const owner = new Lifetime({ onFailure: (name, error) => log.error("could not close", { name, error }) });
   const { version, commit } = buildOf();
@@ -225,10 +225,10 @@ async function untilStopped(
     // Opened first so that it closes last: the watchdog must still get keep-alives while requests finish.
     const manager = owner.own("service manager", await openServiceManager(io.env, log), (it) => it.close());
     const started = await start({ owner, bounds, build, manager, signal: io.signal });
-    manager.ready(started ?? WITHOUT_STATE);
+    manager.notifyReady(started ?? WITHOUT_STATE);
     const fault = await Promise.race([untilAborted(io.signal), ...(started === undefined ? [] : [started.ended])]);
     if (fault instanceof Error) throw fault;
-    manager.stopping();
+    manager.notifyStopping();
     log.info("stopping: waiting for requests in flight; a second signal ends the process at once");
     return 0;
   } catch (error) {

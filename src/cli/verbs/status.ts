@@ -11,7 +11,7 @@ import type { FlagsOf } from "../flags.ts";
 import type { ExitStatus, Io } from "../io.ts";
 import { type ConsoleModule, contextOf, loadConsole } from "../operate/change.ts";
 import type { statusFlags } from "../operate/flags.ts";
-import { type Called, withGateway } from "../operate/with-gateway.ts";
+import { type GatewayConnection, withGateway } from "../operate/with-gateway.ts";
 import { joined, writeAll } from "../streams.ts";
 import { tableLines } from "../table-text.ts";
 
@@ -48,7 +48,7 @@ interface Overview {
   readonly isFailing: boolean;
 }
 
-async function overviewOf(called: Called, io: Io, console: ConsoleModule): Promise<Overview> {
+async function overviewOf(called: GatewayConnection, io: Io, console: ConsoleModule): Promise<Overview> {
   const needs: readonly Need[] = [...console.attentionNeeds(), { id: "list_acknowledgements" }];
   const limits = { signal: io.signal };
   const status = await called.client.call("get_status", {}, limits);

@@ -11,7 +11,7 @@ import { span } from "../format/times.ts";
 import { type Action, actionOf } from "../model/action.ts";
 import type { Context } from "../model/context.ts";
 import { type Data, rowsOf } from "../model/data.ts";
-import type { Dialog, Field, MakeUndo } from "../model/dialog.ts";
+import type { CreateUndo, Dialog, Field } from "../model/dialog.ts";
 import { line } from "../model/text.ts";
 
 type Lines = ReturnType<Dialog["lines"]>;
@@ -156,7 +156,7 @@ export function liftAcknowledgementsDialog(names: readonly string[], atFirst: Co
 /** Maximum number of acknowledgements that are listed individually. */
 const MAX_LISTED = 8;
 
-const againOf = (before: readonly AcknowledgementRecord[]): MakeUndo | undefined =>
+const againOf = (before: readonly AcknowledgementRecord[]): CreateUndo | undefined =>
   before.length === 0 ? undefined : () => againDialog(before);
 
 /** Undoes a lift or a changed end: acknowledges as before, for the remaining time. */

@@ -14,7 +14,7 @@ import { plural } from "../format/numbers.ts";
 import { type Action, actionOf } from "../model/action.ts";
 import type { Context } from "../model/context.ts";
 import { type Data, rowsOf } from "../model/data.ts";
-import type { Dialog, FieldValues, MakeUndo } from "../model/dialog.ts";
+import type { CreateUndo, Dialog, FieldValues } from "../model/dialog.ts";
 import { type Line, line } from "../model/text.ts";
 import { suspendAgainDialog } from "./resuspend-dialog.ts";
 import {
@@ -62,7 +62,7 @@ export function suspendDialog({ kind, names }: Subjects, { data }: Context): Dia
 }
 
 const liftOf =
-  (subjects: readonly Suspendable[]): MakeUndo =>
+  (subjects: readonly Suspendable[]): CreateUndo =>
   (context) =>
     liftSuspensionsDialog(subjects, context);
 
@@ -160,7 +160,7 @@ export function extendDialog({ kind, name }: Suspendable, { data }: Context): Di
   };
 }
 
-const againOf = (records: readonly SuspensionRecord[]): MakeUndo | undefined =>
+const againOf = (records: readonly SuspensionRecord[]): CreateUndo | undefined =>
   records.length === 0 ? undefined : () => suspendAgainDialog(records);
 
 /** Returns the reason why none of them can be suspended, for `why` of an offer. */

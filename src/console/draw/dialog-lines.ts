@@ -229,7 +229,7 @@ function confirmLines(state: DialogState, isPossible: boolean, cells: number): r
       ? { text: ` ${key}  ${confirm.does} `, tone, isInverse: isDangerous }
       : { text: ` ${key}  ${confirm.does} `, tone: "dim" };
   if (confirm.kind === "yes") {
-    const key = focus === -1 && state.hasStray !== true ? "y" : "Enter, then y";
+    const key = focus === -1 && state.hasStrayInput !== true ? "y" : "Enter, then y";
     return wrapLine([button(key), { text: "      " }, { text: "Esc  cancel", tone: "dim" }], cells);
   }
   const isFocused = focus === dialog.fields.length;

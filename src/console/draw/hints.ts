@@ -31,8 +31,8 @@ const common = (entry: { readonly chords: readonly string[]; readonly does: stri
 
 export function drawHints(state: State, views: readonly View[]): Line {
   const { columns } = state.size;
-  if (state.awaits !== undefined) {
-    const label = state.awaits === "sort" ? " sort by  " : " copy the cell of  ";
+  if (state.awaitsColumnFor !== undefined) {
+    const label = state.awaitsColumnFor === "sort" ? " sort by  " : " copy the cell of  ";
     return cutLine([{ text: label }, ...columnHints(state, views)], columns);
   }
   const { own, always } = hintsOf(state, views);

@@ -28,7 +28,7 @@ export function eventsOfMouse(state: State, views: readonly View[], report: Mous
   const { column, row } = report;
   const foot = ABOVE_BODY + bodyRows(state.size);
   if (row === foot + 1) return pressed(hintAt(state, views, column));
-  if (state.dialog !== undefined || state.prompt !== undefined || state.awaits !== undefined) return [];
+  if (state.dialog !== undefined || state.prompt !== undefined || state.awaitsColumnFor !== undefined) return [];
   if (row === foot) return pressed(digitAt(state, views, column));
   if (row === ABOVE_BODY - 1) return tabsTo(state, views, column);
   return rowAt(state, views, row - ABOVE_BODY, column);
@@ -38,7 +38,7 @@ const key = (chord: Chord): Event => ({ kind: "key", chord });
 const pressed = (chord: Chord | undefined): readonly Event[] => (chord === undefined ? [] : [key(chord)]);
 
 function wheel(state: State, views: readonly View[], isDown: boolean): readonly Event[] {
-  if ((state.prompt !== undefined && !isHelpOpen(state)) || state.awaits !== undefined) return [];
+  if ((state.prompt !== undefined && !isHelpOpen(state)) || state.awaitsColumnFor !== undefined) return [];
   const { kind } = viewOf(state, views).body;
   const isOver = state.page !== undefined || isHelpOpen(state);
   if (state.dialog !== undefined || (kind === "workbench" && !isOver)) return [key(isDown ? "pagedown" : "pageup")];

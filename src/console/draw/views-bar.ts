@@ -4,7 +4,7 @@
  */
 
 import { cellsOfLine } from "../format/fit.ts";
-import { createRecall } from "../model/remember.ts";
+import { createMemo } from "../model/remember.ts";
 import type { State } from "../model/state.ts";
 import type { Line } from "../model/text.ts";
 import type { View } from "../model/view.ts";
@@ -20,7 +20,7 @@ export function viewsBar(state: State, views: readonly View[], cells: number): L
 }
 
 /** Cache of the bar, because it is part of every frame and stays the same while the view does. */
-const BARS = createRecall<Line>();
+const BARS = createMemo<Line>();
 
 function barOf(views: readonly View[], here: View, cells: number): Line {
   const numbered = views.flatMap((view) => (view.digit === undefined ? [] : [{ view, digit: view.digit }]));

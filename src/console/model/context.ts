@@ -22,7 +22,7 @@ export interface Context {
   /** Lines of the audit stream, newest last; `undefined` if no audit file was passed. */
   readonly tail: readonly string[] | undefined;
   /** Reason why the audit stream cannot be read; missing if it can. */
-  readonly tailWhy?: string | undefined;
+  readonly tailError?: string | undefined;
   /** Newest verification of an audit trail; `undefined` if none was requested. */
   readonly verification: Verification | undefined;
   /** Recurrences of acknowledged alerts; missing if nothing was observed. */

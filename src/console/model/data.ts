@@ -80,7 +80,7 @@ export interface Reading<T> {
   /** Time at which `value` was last known to be current, in milliseconds since 1970. */
   readonly freshAt: number | undefined;
   /** Time of the first request, in milliseconds since 1970. */
-  readonly askedAt: number;
+  readonly requestedAt: number;
   /**
    * Error of the newest read; `undefined` once one succeeded. After `forbidden`, the console reads again only when the operator
    * presses `r`.

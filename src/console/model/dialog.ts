@@ -103,7 +103,7 @@ export type JobRequest =
   | { readonly kind: "put_secret"; readonly name: string; readonly file: string };
 
 /** Builds the dialog that reverts an action in the current state; its `why` says when there is nothing left to undo. */
-export type MakeUndo = (context: Context) => Dialog;
+export type CreateUndo = (context: Context) => Dialog;
 
 export interface Dialog {
   readonly title: string;
@@ -134,7 +134,7 @@ export interface Dialog {
   /** Returns a change of how tables are shown. It replaces the action, which is then empty. */
   keeps?(values: FieldValues): PreferenceUpdate;
   /** Returns how to revert the action, in the state at confirmation. Missing or `undefined` means irreversible. */
-  undo?(values: FieldValues, context: Context): MakeUndo | undefined;
+  undo?(values: FieldValues, context: Context): CreateUndo | undefined;
   /** Returns equivalent command lines; if missing, they are derived from the actions. */
   commands?(values: FieldValues, context: Context): readonly string[];
 }

@@ -1,16 +1,16 @@
 /** Memoization by identity of the inputs. The clock is never an input, so a new second does not cause a new sort. */
 
 /** Returns the cached result for the same inputs if it is among the newest, otherwise computes it. */
-export type Recall<T> = (madeOf: readonly unknown[], make: () => T) => T;
+export type Memo<T> = (inputs: readonly unknown[], make: () => T) => T;
 
 /** Creates a cache of the newest `kept` results. */
-export function createRecall<T>(kept = 4): Recall<T> {
-  let results: readonly { readonly madeOf: readonly unknown[]; readonly result: T }[] = [];
-  return (madeOf, make) => {
-    const known = results.find((one) => isSame(one.madeOf, madeOf));
+export function createMemo<T>(kept = 4): Memo<T> {
+  let results: readonly { readonly inputs: readonly unknown[]; readonly result: T }[] = [];
+  return (inputs, make) => {
+    const known = results.find((one) => isSame(one.inputs, inputs));
     if (known !== undefined) return known.result;
     const result = make();
-    results = [{ madeOf, result }, ...results.slice(0, kept - 1)];
+    results = [{ inputs, result }, ...results.slice(0, kept - 1)];
     return result;
   };
 }
@@ -20,7 +20,7 @@ export function remember<Args extends readonly unknown[], T>(
   make: (...args: Args) => T,
   kept = 4,
 ): (...args: Args) => T {
-  const recall = createRecall<T>(kept);
+  const recall = createMemo<T>(kept);
   return (...args) => recall(args, () => make(...args));
 }
 

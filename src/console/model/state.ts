@@ -6,7 +6,7 @@
 
 import type { QueryResult } from "../../admin-api/index.ts";
 import type { Data, Failure, Need } from "./data.ts";
-import type { Dialog, FieldValues, MakeUndo, Task } from "./dialog.ts";
+import type { CreateUndo, Dialog, FieldValues, Task } from "./dialog.ts";
 import type { KeyEvent } from "./key-event.ts";
 import type { PageRequest } from "./page-request.ts";
 import type { ConsoleEndpoint, StoredText } from "./ports.ts";
@@ -71,7 +71,7 @@ export interface DialogState {
   /** Editor of the focused text field; for check boxes, `at` is the index of the box that the space bar toggles. */
   readonly edit: Edit;
   /** True if letters were typed while no field had the focus, so that a `y` may be one of them. */
-  readonly hasStray?: boolean;
+  readonly hasStrayInput?: boolean;
   /** Several file names that begin with the focused text; `undefined` if none were looked up. */
   readonly found?: readonly string[] | undefined;
   readonly stage:
@@ -83,12 +83,12 @@ export interface DialogState {
     /** The action returned a result that is shown once; otherwise a completed dialog closes. */
     | { readonly kind: "done"; readonly words: string; readonly secret: string };
   /** Undo of the running action. */
-  readonly undo?: MakeUndo | undefined;
+  readonly undo?: CreateUndo | undefined;
 }
 
 /** Last action of this console that can be undone. */
 export interface Undoable {
-  readonly make: MakeUndo;
+  readonly make: CreateUndo;
   /** Message shown when it was done. */
   readonly did: string;
   readonly at: number;
@@ -176,17 +176,17 @@ export interface State {
   readonly page: PageState | undefined;
   readonly dialog: DialogState | undefined;
   /** Dialog that was put aside to list the requests of its rehearsal. It opens again when the operator returns to `place`. */
-  readonly aside: { readonly dialog: DialogState; readonly place: Place } | undefined;
+  readonly suspendedDialog: { readonly dialog: DialogState; readonly place: Place } | undefined;
   readonly undo: Undoable | undefined;
   readonly prompt: PromptState | undefined;
   /** Action that waits for the letter of a column: after `S` the sort, after `Y` the copy of a cell. */
-  readonly awaits: "sort" | "copy" | undefined;
+  readonly awaitsColumnFor: "sort" | "copy" | undefined;
   readonly workbench: WorkbenchState;
   readonly preferences: Preferences;
   /** Lines of the audit stream; `undefined` if no audit file was passed. */
   readonly tail: readonly string[] | undefined;
   /** Reason why the audit stream cannot be read; `undefined` while it can. */
-  readonly tailWhy: string | undefined;
+  readonly tailError: string | undefined;
   readonly verification: Verification | undefined;
   readonly recurrences: Recurrences;
   readonly sweep: Sweep | undefined;
@@ -241,7 +241,7 @@ export interface WorkbenchState {
   /** Executed statements, newest last. */
   readonly history: readonly string[];
   /** Index into `history`; `undefined` while the operator's own text is shown. */
-  readonly recalled: number | undefined;
+  readonly historyIndex: number | undefined;
   readonly draft: string;
   /** Saved statements by name. */
   readonly statements: ReadonlyMap<string, string>;

@@ -65,7 +65,7 @@ export type LocalJob =
   | Extract<JobRequest, { readonly kind: "save_snapshot" }>;
 
 /** Rows that a verb acts on: the marked ones, otherwise the one under the cursor. */
-export interface Chosen {
+export interface Selection {
   readonly ids: readonly string[];
 }
 
@@ -78,8 +78,8 @@ export interface Offer {
   /** True if the verb accepts several marked rows. */
   readonly takesMany?: boolean;
   /** Returns the reason why the verb is impossible for these rows, for the flash line: `acme-alt is not suspended`. */
-  why?(chosen: Chosen, context: Context): string | undefined;
-  start(chosen: Chosen, context: Context): Intent;
+  why?(chosen: Selection, context: Context): string | undefined;
+  start(chosen: Selection, context: Context): Intent;
 }
 
 export interface TableBody {

@@ -14,9 +14,9 @@ export interface OutputGate {
   readonly drainedAt: number;
 }
 
-interface Pacing {
-  /** Requests a frame. `isByItself` is true if no operator waits for the change. */
-  want(isByItself: boolean): void;
+interface FramePacing {
+  /** Requests a frame. `isAutomatic` is true if no operator waits for the change. */
+  requestFrame(isAutomatic: boolean): void;
   /** Ends the pacing; no further frame is drawn. */
   stop(): void;
 }
@@ -30,16 +30,16 @@ interface PacingOptions {
 /** Transmission time of a slow line, in milliseconds; a faster one is not paced. */
 export const SLOW_MS = 250;
 
-export function createPacing({ gate, draw, onFailed }: PacingOptions): Pacing {
+export function createPacing({ gate, draw, onFailed }: PacingOptions): FramePacing {
   /** Whether the next frame has only automatic changes; `undefined` if no frame is wanted. */
-  let isCalm: boolean | undefined;
+  let isNextAutomatic: boolean | undefined;
   let isWaiting = false;
   let rest: NodeJS.Timeout | undefined;
   let isStopped = false;
 
   function next(): void {
     clearTimeout(rest);
-    if (isStopped || isWaiting || isCalm === undefined) return;
+    if (isStopped || isWaiting || isNextAutomatic === undefined) return;
     if (gate.isBusy()) {
       isWaiting = true;
       gate.whenDrained().then(() => {
@@ -50,17 +50,17 @@ export function createPacing({ gate, draw, onFailed }: PacingOptions): Pacing {
     }
     const { lastDrainMs, drainedAt } = gate;
     const restMs = lastDrainMs > SLOW_MS ? drainedAt + lastDrainMs - performance.now() : 0;
-    if (isCalm && restMs > 0) {
+    if (isNextAutomatic && restMs > 0) {
       rest = setTimeout(next, restMs);
       return;
     }
-    isCalm = undefined;
+    isNextAutomatic = undefined;
     draw();
   }
 
   return {
-    want(isByItself) {
-      isCalm = isByItself && isCalm !== false;
+    requestFrame(isAutomatic) {
+      isNextAutomatic = isAutomatic && isNextAutomatic !== false;
       next();
     },
     stop() {

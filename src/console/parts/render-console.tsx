@@ -21,8 +21,8 @@ import { takeConsole } from "./take-console.ts";
 import type { Theme } from "./theme.ts";
 
 export interface ScreenStore {
-  /** Notifies of each change of the getters; `isByItself` means that no action of the operator caused it. */
-  subscribe(listener: (isByItself?: boolean) => void): () => void;
+  /** Notifies of each change of the getters; `isAutomatic` means that no action of the operator caused it. */
+  subscribe(listener: (isAutomatic?: boolean) => void): () => void;
   /** Returns `rows - 1` lines of at most `columns` cells. */
   getLines(): readonly Line[];
   /** Returns the content for a screen reader. */
@@ -52,7 +52,7 @@ export interface RenderedConsole {
   /** Repaints everything, for example after another program used the screen. */
   redraw(): void;
   /** Repaints everything with the theme. */
-  retheme(theme: Theme): void;
+  setTheme(theme: Theme): void;
 }
 
 /** Maximum frame rate. It is twice Ink's default, so that a key is answered within a sixtieth of a second. */
@@ -151,7 +151,7 @@ export function renderConsole(options: RenderOptions): RenderedConsole {
 
   const giveConsoleBack = takeConsole((words) => options.onPrinted?.(words));
   const pacing = createPacing({ gate, draw, onFailed: crash });
-  const unsubscribe = store.subscribe((isByItself = false) => pacing.want(isByItself));
+  const unsubscribe = store.subscribe((isAutomatic = false) => pacing.requestFrame(isAutomatic));
 
   function end(): void {
     isOver = true;
@@ -168,7 +168,7 @@ export function renderConsole(options: RenderOptions): RenderedConsole {
       if (!isOver) end();
     },
     redraw,
-    retheme(next) {
+    setTheme(next) {
       theme = next;
       redraw();
     },

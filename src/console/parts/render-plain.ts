@@ -18,7 +18,7 @@ export function renderPlain(options: Omit<RenderOptions, "theme" | "isScreenRead
   let isOver = false;
   const giveConsoleBack = takeConsole((words) => options.onPrinted?.(words));
   const pacing = createPacing({ gate, draw, onFailed: crash });
-  const unsubscribe = store.subscribe((isByItself = false) => pacing.want(isByItself));
+  const unsubscribe = store.subscribe((isAutomatic = false) => pacing.requestFrame(isAutomatic));
 
   function draw(): void {
     if (isOver) return;
@@ -58,7 +58,7 @@ export function renderPlain(options: Omit<RenderOptions, "theme" | "isScreenRead
       if (!isOver) end();
     },
     redraw,
-    retheme: () => undefined,
+    setTheme: () => undefined,
   };
 }
 

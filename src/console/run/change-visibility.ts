@@ -11,7 +11,7 @@ import type { ConsoleEndpoint } from "../model/ports.ts";
 const LIMIT_MS = 5_000;
 const ENDPOINT_LIMIT_MS = 2_000;
 const WAIT = "1s";
-const AGAIN_MS = 200;
+const RETRY_MS = 200;
 
 export interface Visibility {
   readonly index: number;
@@ -23,24 +23,24 @@ export interface Visibility {
  * Follows a change. Calls `onChange` whenever a further member has applied it; resolves once all have, or after five seconds
  * with those that have.
  */
-export async function follow(
+export async function followChange(
   client: AdminClient,
   others: readonly ConsoleEndpoint[],
   onChange: (now: Visibility) => void,
   signal: AbortSignal,
 ): Promise<Visibility> {
   const until = anySignal([signal, AbortSignal.timeout(LIMIT_MS)]);
-  const { node, applied_index: index } = await persistently(
+  const { node, applied_index: index } = await retryTemporary(
     () => client.call("get_status", {}, { signal: until }),
     until,
   );
-  const there = new Set([node]);
+  const appliedOn = new Set([node]);
   let read: number | undefined;
   let members: readonly string[] = [node];
-  const now = (): Visibility => ({ index, on: members.filter((id) => there.has(id)), members });
+  const now = (): Visibility => ({ index, on: members.filter((id) => appliedOn.has(id)), members });
   let reported = 0;
   /** Reports progress once the members are known, and only changes. */
-  function tell(): void {
+  function reportProgress(): void {
     const seen = now();
     if (read === undefined || until.aborted || seen.on.length === reported) return;
     reported = seen.on.length;
@@ -50,19 +50,19 @@ export async function follow(
     do {
       // All requests run in parallel, so that hanging endpoints do not delay the others.
       await Promise.all([
-        persistently(() => listMembers(client, read, until), until).then((list) => {
+        retryTemporary(() => listMembers(client, read, until), until).then((list) => {
           read = list.index;
           // The connected node lists all members; rows of other nodes add their own progress.
           members = list.items.filter((row) => (row.node ?? node) === node).map(({ id }) => id);
-          for (const { id, applied } of list.items) if (applied !== null && applied >= index) there.add(id);
-          tell();
+          for (const { id, applied } of list.items) if (applied !== null && applied >= index) appliedOn.add(id);
+          reportProgress();
         }),
-        askEndpoints(others, index, until, (id) => {
-          there.add(id);
-          tell();
+        queryEndpoints(others, index, until, (id) => {
+          appliedOn.add(id);
+          reportProgress();
         }),
       ]);
-    } while (!members.every((id) => there.has(id)) && !until.aborted);
+    } while (!members.every((id) => appliedOn.has(id)) && !until.aborted);
   } catch (error) {
     // Time is up, or the connection was lost: the result so far is valid.
     if (signal.aborted) throw error;
@@ -85,30 +85,30 @@ async function listMembers(client: AdminClient, index: number | undefined, signa
 }
 
 /** Retries temporary failures: a broken connection, or an election after a leader's death. */
-async function persistently<Value>(ask: () => Promise<Value>, until: AbortSignal): Promise<Value> {
+async function retryTemporary<Value>(ask: () => Promise<Value>, until: AbortSignal): Promise<Value> {
   for (;;) {
     try {
       return await ask();
     } catch (error) {
       const isOfTheMoment = error instanceof AdminError && (error.code === "unreachable" || error.status === 503);
       if (!isOfTheMoment || until.aborted) throw error;
-      await pause(AGAIN_MS, until);
+      await pause(RETRY_MS, until);
     }
   }
 }
 
-async function askEndpoints(
+async function queryEndpoints(
   endpoints: readonly ConsoleEndpoint[],
   index: number,
   signal: AbortSignal,
-  onThere: (id: string) => void,
+  onApplied: (id: string) => void,
 ): Promise<void> {
   await Promise.all(
     endpoints.map(async ({ endpoint }) => {
       const client = createAdminClient({ address: endpoint, timeLimitMs: ENDPOINT_LIMIT_MS });
       try {
         const status = await client.call("get_status", {}, { signal });
-        if (status.applied_index >= index) onThere(status.node);
+        if (status.applied_index >= index) onApplied(status.node);
       } catch {
         // An endpoint that does not answer adds nothing; the link reports it if it is the current one.
       } finally {

@@ -15,19 +15,19 @@ interface EditOptions {
   readonly ports: Pick<ConsolePorts, "readDocument" | "editText" | "documents">;
   readonly drafts: Drafts;
   readonly signal: AbortSignal;
-  lendTerminal<T>(work: () => Promise<T>): Promise<T>;
+  runWithoutTerminal<T>(work: () => Promise<T>): Promise<T>;
 }
 
 /** Edits the document of a source. Resolves with the change; with `undefined` if the text was not changed. */
 export async function editDocument(
   job: Extract<LocalJob, { readonly kind: "edit_document" }>,
-  { client, ports, drafts, lendTerminal, signal }: EditOptions,
+  { client, ports, drafts, runWithoutTerminal, signal }: EditOptions,
 ): Promise<DocumentChange | undefined> {
   const document = await ownedDocument(job, client, ports, signal);
   const draft = drafts.get(job.source);
   // A draft based on another text would revert what was written since.
   const initial = draft?.text === document.text && draft.file === document.file ? draft.after : document.text;
-  const edited = await lendTerminal(() => ports.editText(initial, job.source, signal));
+  const edited = await runWithoutTerminal(() => ports.editText(initial, job.source, signal));
   const after = document.file === undefined ? edited : await ports.documents.withRaisedVersion(document.text, edited);
   if (after === document.text) {
     drafts.delete(job.source);

@@ -8,7 +8,7 @@ import type { Effect, Event, StorageUpdate } from "../model/state.ts";
 import type { Sweep } from "../model/sweep.ts";
 import type { LocalJob, SaveText } from "../model/view.ts";
 import type { Watch } from "../watch/watch.ts";
-import { follow, type Visibility } from "./change-visibility.ts";
+import { followChange, type Visibility } from "./change-visibility.ts";
 import { type Drafts, editDocument } from "./edit-document.ts";
 import { isUnknown, wordsOf } from "./failure-text.ts";
 import { loadPage } from "./load-page.ts";
@@ -36,7 +36,7 @@ interface EffectsOptions {
   withRemembered(kept: string, what: StorageUpdate): string;
   redraw(): void;
   /** Gives the terminal to a local program while `work` runs. */
-  lendTerminal<T>(work: () => Promise<T>): Promise<T>;
+  runWithoutTerminal<T>(work: () => Promise<T>): Promise<T>;
   stopProcess(): void;
   quit(): void;
   switchTo?(context: string): void;
@@ -56,7 +56,7 @@ export function createEffects(options: EffectsOptions): Effects {
   let remembered: Promise<void> = Promise.resolve();
 
   /** Runs work under an id. Never rejects: errors go to `onFailure`. */
-  async function under(
+  async function runWithId(
     id: number,
     work: (signal: AbortSignal) => Promise<void>,
     onFailure: (error: unknown) => void,
@@ -112,7 +112,7 @@ export function createEffects(options: EffectsOptions): Effects {
   }
 
   /** Saves a text, and asks before it replaces a file. */
-  async function saved(work: SaveText, signal: AbortSignal): Promise<void> {
+  async function saveWithConfirmation(work: SaveText, signal: AbortSignal): Promise<void> {
     const { kind, words, path } = await saveText(work, signal);
     if (kind === "exists") dispatch({ kind: "file_exists", job: work, path });
     else flash(words);
@@ -133,19 +133,19 @@ export function createEffects(options: EffectsOptions): Effects {
     if (task.kind === "job" && (task.job.kind === "run_command" || task.job.kind === "save_text")) return;
     const { endpoint: used } = watch.link();
     const others = endpoints.filter((other) => other !== used);
-    const tell = ({ index, on, members }: Visibility, more = ""): void => {
+    const report = ({ index, on, members }: Visibility, more = ""): void => {
       const words = `${outcome.words} (index ${index} on ${on.length}/${members.length} nodes${more})`;
       dispatch({ kind: "task_visible", task: outcome.words, words });
     };
-    const seen = await follow(client, others, tell, options.signal).catch(() => undefined);
+    const seen = await followChange(client, others, report, options.signal).catch(() => undefined);
     const missing = seen?.members.filter((id) => !seen.on.includes(id)) ?? [];
     if (seen !== undefined && missing.length > 0) {
       const named = missing.slice(0, MOST_NAMED).map(escapeControls).join(", ");
-      tell(seen, `; not yet visible on ${named}${missing.length > MOST_NAMED ? " and others" : ""}`);
+      report(seen, `; not yet visible on ${named}${missing.length > MOST_NAMED ? " and others" : ""}`);
     }
   }
 
-  async function local(id: number, work: LocalJob, signal: AbortSignal): Promise<void> {
+  async function runLocalJob(id: number, work: LocalJob, signal: AbortSignal): Promise<void> {
     switch (work.kind) {
       case "verify_audit": {
         const { file } = work;
@@ -163,23 +163,23 @@ export function createEffects(options: EffectsOptions): Effects {
       }
       case "sweep": {
         const { words } = work;
-        const tell = (sweep: Sweep): void => dispatch({ kind: "sweep", sweep });
-        const means = { client: watch.client(), ports, signal, tell };
+        const report = (sweep: Sweep): void => dispatch({ kind: "sweep", sweep });
+        const means = { client: watch.client(), ports, signal, report };
         return await runSweep({ words, id }, { ...means, wordsOf: (error) => wordsOf(error, endpoint()) });
       }
       case "save_text":
-        return await saved(work, signal);
+        return await saveWithConfirmation(work, signal);
       case "save_document": {
         const { source, file } = work;
         const text = await storedDocument(watch.client(), work, signal);
-        return await saved({ kind: "save_text", file, text, what: source }, signal);
+        return await saveWithConfirmation({ kind: "save_text", file, text, what: source }, signal);
       }
       case "edit_document": {
         const change = await editDocument(work, {
           client: watch.client(),
           ports,
           drafts,
-          lendTerminal: options.lendTerminal,
+          runWithoutTerminal: options.runWithoutTerminal,
           signal,
         });
         return change === undefined
@@ -216,14 +216,14 @@ export function createEffects(options: EffectsOptions): Effects {
   }
 
   function remember({ what }: Extract<Effect, { kind: "remember" }>): void {
-    const saved = ports.memory.save(what.name, (kept) => options.withRemembered(kept, what));
-    remembered = remembered.then(() => saved);
+    const saveWithConfirmation = ports.memory.save(what.name, (kept) => options.withRemembered(kept, what));
+    remembered = remembered.then(() => saveWithConfirmation);
   }
 
   function run(effect: Effect): void {
     switch (effect.kind) {
       case "task":
-        void under(
+        void runWithId(
           effect.id,
           (signal) => task(effect, signal),
           (error) => {
@@ -236,7 +236,7 @@ export function createEffects(options: EffectsOptions): Effects {
         );
         return;
       case "load":
-        void under(
+        void runWithId(
           effect.id,
           async (signal) => {
             const { request } = effect;
@@ -254,7 +254,7 @@ export function createEffects(options: EffectsOptions): Effects {
         );
         return;
       case "rehearse":
-        void under(
+        void runWithId(
           effect.id,
           async (signal) => {
             const means = {
@@ -270,14 +270,14 @@ export function createEffects(options: EffectsOptions): Effects {
         );
         return;
       case "job":
-        void under(
+        void runWithId(
           effect.id,
-          (signal) => local(effect.id, effect.job, signal),
+          (signal) => runLocalJob(effect.id, effect.job, signal),
           (error) => flash(wordsOf(error, endpoint()), "fail"),
         );
         return;
       case "query":
-        void under(
+        void runWithId(
           effect.id,
           (signal) => query(effect, signal),
           (error) => dispatch({ kind: "query_failed", id: effect.id, words: wordsOf(error, endpoint()) }),
@@ -294,7 +294,7 @@ export function createEffects(options: EffectsOptions): Effects {
         else flash("too long for the terminal's clipboard", "warn");
         return;
       case "complete":
-        void under(
+        void runWithId(
           effect.id,
           async (signal) => {
             const { text } = effect;

@@ -12,29 +12,32 @@ interface Asked {
   readonly id: number;
 }
 
-interface Means {
+interface SweepTools {
   readonly client: AdminClient;
   readonly ports: ConsolePorts;
   readonly signal: AbortSignal;
-  tell(sweep: Sweep): void;
+  report(sweep: Sweep): void;
   /** Returns the message of an error, without control characters. */
   wordsOf(error: unknown): string;
 }
 
-export async function runSweep({ words, id }: Asked, { client, ports, signal, tell, wordsOf }: Means): Promise<void> {
+export async function runSweep(
+  { words, id }: Asked,
+  { client, ports, signal, report, wordsOf }: SweepTools,
+): Promise<void> {
   const running = (how: string): void => {
-    if (!signal.aborted) tell({ words, state: { kind: "running", id, words: how } });
+    if (!signal.aborted) report({ words, state: { kind: "running", id, words: how } });
   };
   running("reading the configuration in force");
   try {
     const documents = await documentsOf(client, signal);
     const answer = await ports.documents.sweep(documents, words, { signal, onProgress: running });
-    tell({
+    report({
       words,
       state: answer.kind === "done" ? answer : { kind: "failed", problems: answer.problems },
     });
   } catch (error) {
     const problems = [signal.aborted ? "it was stopped" : wordsOf(error)];
-    tell({ words, state: { kind: "failed", problems } });
+    report({ words, state: { kind: "failed", problems } });
   }
 }

@@ -69,7 +69,7 @@ export function reported(state: State, event: Report): State {
       // Each event contains all kept lines, so they replace the earlier ones.
       return { ...state, tail: event.lines.slice(-MAX_TAIL) };
     case "tail_waiting":
-      return event.why === state.tailWhy ? state : { ...state, tailWhy: event.why };
+      return event.why === state.tailError ? state : { ...state, tailError: event.why };
     default:
       return event satisfies never;
   }

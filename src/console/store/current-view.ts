@@ -5,7 +5,7 @@
 
 import { wrapHanging } from "../format/fit.ts";
 import type { Context } from "../model/context.ts";
-import { createRecall } from "../model/remember.ts";
+import { createMemo } from "../model/remember.ts";
 import type { State, TableState } from "../model/state.ts";
 import { type Line, textOfLine } from "../model/text.ts";
 import type { Place, View } from "../model/view.ts";
@@ -26,7 +26,7 @@ export function viewOf({ place }: State, views: readonly View[]): View {
 /** Returns the input of the view, its dialogs and its verbs; frozen while the screen is. */
 export function contextOf(state: State): Context {
   const { data, now } = state.frozen ?? state;
-  const { place, isReadOnly, isAscii, link, tail, tailWhy, verification, recurrences, sweep, rehearsed } = state;
+  const { place, isReadOnly, isAscii, link, tail, tailError, verification, recurrences, sweep, rehearsed } = state;
   const { favorites, chartScale } = state.preferences;
   const endpointFlags = link.endpoint.flags;
   const { subject } = place;
@@ -38,7 +38,7 @@ export function contextOf(state: State): Context {
     isAscii,
     endpointFlags,
     tail,
-    tailWhy,
+    tailError,
     verification,
     recurrences,
     chartScale,
@@ -92,7 +92,7 @@ export interface Text {
   readonly filterError?: string;
 }
 
-const TEXTS = createRecall<Omit<Text, "offset">>();
+const TEXTS = createMemo<Omit<Text, "offset">>();
 
 /** Returns the text of the open page, or of a view that is a page; `undefined` if there is neither or it is still loading. */
 export function textOf(state: State, views: readonly View[]): Text | undefined {

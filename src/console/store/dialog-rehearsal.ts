@@ -60,14 +60,17 @@ export function openedRows(state: State, open: DialogState): State | undefined {
   const isRead = attachment === undefined || attachment.lines !== undefined;
   const kept: DialogState = isRead ? open : { ...open, attachment: undefined };
   const rehearsed = { title: dialog.title, result: outcome.result };
-  return gone({ ...state, rehearsed, dialog: undefined, aside: { dialog: kept, place: state.place } }, REHEARSAL_PLACE);
+  return gone(
+    { ...state, rehearsed, dialog: undefined, suspendedDialog: { dialog: kept, place: state.place } },
+    REHEARSAL_PLACE,
+  );
 }
 
 /** Reopens the dialog that was put aside, once the operator is back at its place with nothing open over it. */
 export function restoredDialog(state: State): State {
-  const { aside, dialog, place, page, prompt } = state;
-  if (aside === undefined) return state;
-  if (dialog !== undefined) return { ...state, aside: undefined };
-  if (place !== aside.place || page !== undefined || prompt !== undefined) return state;
-  return { ...state, aside: undefined, dialog: aside.dialog };
+  const { suspendedDialog, dialog, place, page, prompt } = state;
+  if (suspendedDialog === undefined) return state;
+  if (dialog !== undefined) return { ...state, suspendedDialog: undefined };
+  if (place !== suspendedDialog.place || page !== undefined || prompt !== undefined) return state;
+  return { ...state, suspendedDialog: undefined, dialog: suspendedDialog.dialog };
 }

@@ -4,7 +4,7 @@
  */
 
 import type { Context } from "../model/context.ts";
-import { createRecall, type Recall } from "../model/remember.ts";
+import { createMemo, type Memo } from "../model/remember.ts";
 import type { TableState } from "../model/state.ts";
 import type { Table } from "../model/table.ts";
 import type { TableBody, View } from "../model/view.ts";
@@ -28,8 +28,8 @@ export interface Listing {
   readonly filterError?: string;
 }
 
-const TABLES = new WeakMap<View, Recall<Table>>();
-const ORDERS = createRecall<Order>(8);
+const TABLES = new WeakMap<View, Memo<Table>>();
+const ORDERS = createMemo<Order>(8);
 const PLACES = new WeakMap<readonly number[], ReadonlyMap<string, number>>();
 
 /**
@@ -38,7 +38,7 @@ const PLACES = new WeakMap<readonly number[], ReadonlyMap<string, number>>();
 export function tableOfView(view: View, body: TableBody, context: Context): Table {
   let recall = TABLES.get(view);
   if (recall === undefined) {
-    recall = createRecall<Table>();
+    recall = createMemo<Table>();
     TABLES.set(view, recall);
   }
   const { subject, isReadOnly, isAscii, endpointFlags, tail, verification, recurrences, favorites, sweep, rehearsed } =
@@ -99,7 +99,7 @@ function sortIn({ columns }: Table, body: TableBody, { sort }: TableState): Sort
   return sort !== undefined && columns.some(({ id }) => id === sort.column) ? sort : body.sort;
 }
 
-const REDUCED = createRecall<Table>(8);
+const REDUCED = createMemo<Table>(8);
 
 /** Returns the table without hidden columns, or with all columns if none would be left. */
 export function withoutColumns(table: Table, hidden: readonly string[] | undefined): Table {

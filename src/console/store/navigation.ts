@@ -38,7 +38,7 @@ function at(state: State, place: Place, past: readonly Place[]): State {
     frozen: undefined,
     page: undefined,
     prompt: undefined,
-    awaits: undefined,
+    awaitsColumnFor: undefined,
     // In the query workbench the operator types: no letter is a hot key until Esc ends editing.
     workbench: { ...state.workbench, isEditing: true },
   };

@@ -19,7 +19,7 @@ export function openedPage(state: State, title: string, lines: readonly Line[] |
   return {
     ...state,
     page: { id: nextId, title, lines, offset: 0, filter: "" },
-    awaits: undefined,
+    awaitsColumnFor: undefined,
     nextId: nextId + 1,
   };
 }

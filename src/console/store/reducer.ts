@@ -109,7 +109,8 @@ export function createStep({ views, stepWorkbench }: StepOptions): (state: State
       );
     }
     if (takesText(state, views)) return stepView(state, event.chord);
-    if (state.awaits !== undefined) return stepColumnLetter(state, listingOf(state, views), event.chord, views);
+    if (state.awaitsColumnFor !== undefined)
+      return stepColumnLetter(state, listingOf(state, views), event.chord, views);
     const custom = state.page === undefined ? stepCommand(state, event.chord, views) : undefined;
     if (custom !== undefined) return custom;
     const chord = ownChord(state.keys, event.chord);
@@ -204,8 +205,8 @@ export function createStep({ views, stepWorkbench }: StepOptions): (state: State
 
 /** Returns whether the workbench is on top and one of its editors is active. */
 function takesText(state: State, views: readonly View[]): boolean {
-  const { workbench, page, awaits } = state;
-  const isOnTop = viewOf(state, views).body.kind === "workbench" && page === undefined && awaits === undefined;
+  const { workbench, page, awaitsColumnFor } = state;
+  const isOnTop = viewOf(state, views).body.kind === "workbench" && page === undefined && awaitsColumnFor === undefined;
   return isOnTop && (workbench.isEditing || workbench.isEditingParams || workbench.asking !== undefined);
 }
 
@@ -218,7 +219,7 @@ function withoutAnswered(before: State, now: State): State {
     now.place === before.place &&
     now.dialog?.id === before.dialog?.id &&
     now.page?.id === before.page?.id &&
-    now.awaits === before.awaits &&
+    now.awaitsColumnFor === before.awaitsColumnFor &&
     now.prompt?.kind === before.prompt?.kind;
   const isOld = now.flash !== undefined && now.flash === before.flash && now.flash.tone === "plain";
   return isSame || !isOld ? now : { ...now, flash: undefined };

@@ -7,7 +7,7 @@ import type { Context } from "../model/context.ts";
 import { keyOf, type Need, type ReadableId } from "../model/data.ts";
 import { VERBS } from "../model/key-bindings.ts";
 import type { State } from "../model/state.ts";
-import type { Chosen, Offer, View } from "../model/view.ts";
+import type { Offer, Selection, View } from "../model/view.ts";
 import { contextOf, cursorRowOf, listingOf, tableStateOf, viewOf } from "./current-view.ts";
 import { isTooSmall } from "./layout.ts";
 import { type Listing, placeOfRow } from "./listing.ts";
@@ -33,7 +33,7 @@ export { type Freshness, freshnessOf, gapsOf, statusOf, type ViewStatus } from "
  * Returns the row of the open page; otherwise the marked rows that are not filtered out, in their order; otherwise the row
  * under the cursor; none in an empty table.
  */
-export function chosenOf(state: State, views: readonly View[]): Chosen {
+export function selectionOf(state: State, views: readonly View[]): Selection {
   const listing = listingOf(state, views);
   if (listing === undefined) return { ids: [] };
   const { table, order } = listing;
@@ -83,7 +83,7 @@ interface Offered {
 export function offersOf(state: State, views: readonly View[]): readonly Offered[] {
   const { offers } = viewOf(state, views);
   if (offers.length === 0 && state.undo === undefined) return [];
-  const chosen = chosenOf(state, views);
+  const chosen = selectionOf(state, views);
   const context = contextOf(state);
   const offeredAs = (offer: Offer): Offered => ({
     offer,
@@ -96,7 +96,7 @@ export function offersOf(state: State, views: readonly View[]): readonly Offered
   return undo === undefined ? offered : [...offered.filter(({ offer }) => offer.verb !== undo.verb), offeredAs(undo)];
 }
 
-function whyNot(state: State, offer: Offer, chosen: Chosen, context: Context): string | undefined {
+function whyNot(state: State, offer: Offer, chosen: Selection, context: Context): string | undefined {
   const { group, chord } = VERBS[offer.verb];
   const refused = group === "write" ? whyNoWrite(state) : undefined;
   if (refused !== undefined) return refused;

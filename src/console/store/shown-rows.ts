@@ -16,13 +16,13 @@ import { contextOf, tableStateOf } from "./current-view.ts";
 import { flashed } from "./flash.ts";
 import type { Listing } from "./listing.ts";
 import { maskText } from "./mask-state.ts";
-import { chosenOf } from "./selectors.ts";
+import { selectionOf } from "./selectors.ts";
 import { stateOnly } from "./step-helpers.ts";
 
 /** Returns positions in the table, in the order on the screen. */
 function rowsToSave(state: State, { table, order }: Listing, views: readonly View[]): readonly number[] {
   if (tableStateOf(state).marks.size === 0) return order;
-  const chosen = new Set(chosenOf(state, views).ids);
+  const chosen = new Set(selectionOf(state, views).ids);
   return order.filter((at) => chosen.has(table.idOf(at)));
 }
 
@@ -96,7 +96,7 @@ const fileName = (name: string, subject: string | undefined): string =>
 /** Copies the row under the cursor, or the marked rows: one line each, with the visible columns separated by tabs. */
 export function copyRows(state: State, listing: Listing, views: readonly View[]): Step {
   const { table, order } = listing;
-  const chosen = new Set(chosenOf(state, views).ids);
+  const chosen = new Set(selectionOf(state, views).ids);
   const rows = order.filter((at) => chosen.has(table.idOf(at)));
   if (rows.length === 0) return stateOnly(flashed(state, "there is no row to copy"));
   const { now } = contextOf(state);
@@ -110,7 +110,7 @@ export function copyRows(state: State, listing: Listing, views: readonly View[])
 /** Copies the cell of that column in the row under the cursor, or in the marked ones. */
 export function copyCells(state: State, listing: Listing, column: number, views: readonly View[]): Step {
   const { table, order } = listing;
-  const chosen = new Set(chosenOf(state, views).ids);
+  const chosen = new Set(selectionOf(state, views).ids);
   const { now } = contextOf(state);
   const texts = order
     .filter((at) => chosen.has(table.idOf(at)))

@@ -184,7 +184,7 @@ function stepUnfocused(state: State, open: DialogState, chord: Chord): Step {
   const { confirm } = open.dialog;
   if (isOneOf(chord, DIALOG.confirm)) {
     if (confirm.kind === "typed") return stateOnly(flashed(state, `${confirm.label}, then press Enter`));
-    return open.hasStray === true ? stateOnly(flashed(state, STRAY, "warn")) : confirmed(state, open);
+    return open.hasStrayInput === true ? stateOnly(flashed(state, STRAY, "warn")) : confirmed(state, open);
   }
   if (isOneOf(chord, DIALOG.copy)) return copied(state, open);
   if (isOneOf(chord, DIALOG.choose)) {
@@ -194,14 +194,14 @@ function stepUnfocused(state: State, open: DialogState, chord: Chord): Step {
     return stateOnly(field === undefined ? state : withDialog(state, chosen(open, field, chord === "left" ? -1 : 1)));
   }
   if (chord === "enter") {
-    const rows = open.hasStray === true ? undefined : openedRows(state, open);
+    const rows = open.hasStrayInput === true ? undefined : openedRows(state, open);
     if (rows !== undefined) return stateOnly(rows);
     const hint = confirm.kind === "yes" ? "y confirms, Esc cancels" : "Tab goes to the confirmation field";
-    return stateOnly(flashed(withDialog(state, { ...open, hasStray: false }), hint));
+    return stateOnly(flashed(withDialog(state, { ...open, hasStrayInput: false }), hint));
   }
   if (characterOf(chord) === undefined) return stateOnly(state);
   // Remembers that text was typed outside of any field: a `y` within it is not a confirmation.
-  return stateOnly(flashed(withDialog(state, { ...open, hasStray: true }), STRAY));
+  return stateOnly(flashed(withDialog(state, { ...open, hasStrayInput: true }), STRAY));
 }
 
 /** Confirms the dialog from within a field. A text that must be typed has to be complete. */
@@ -310,7 +310,7 @@ function moved(open: DialogState, by: 1 | -1): DialogState {
 function focused(open: DialogState, focus: number): DialogState {
   const field = open.dialog.fields[focus];
   const text = field?.kind === "text" ? (open.values[field.id] ?? "") : "";
-  return { ...open, focus, edit: editAtEnd(text), found: undefined, hasStray: false, scrolled: undefined };
+  return { ...open, focus, edit: editAtEnd(text), found: undefined, hasStrayInput: false, scrolled: undefined };
 }
 
 function edited(state: State, open: DialogState, field: Field, event: KeyEvent): State {

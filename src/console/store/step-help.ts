@@ -17,7 +17,7 @@ const MAX_SEARCH_LENGTH = 200;
 /** Opens the help with an empty search. */
 export const openedHelp = (state: State): State => ({
   ...state,
-  awaits: undefined,
+  awaitsColumnFor: undefined,
   prompt: { kind: "help", label: "search keys", edit: editAtEnd(""), before: "" },
 });
 

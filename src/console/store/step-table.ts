@@ -18,7 +18,7 @@ import { clamp, onRow, withTable } from "./navigation.ts";
 import { openedPage } from "./page.ts";
 import { columnsDialog, turnedSplit } from "./preference-dialogs.ts";
 import { rowsStatement } from "./rows-statement.ts";
-import { chosenOf } from "./selectors.ts";
+import { selectionOf } from "./selectors.ts";
 import { copyCells, copyRows, saveTable } from "./shown-rows.ts";
 import { openedDialog } from "./step-dialog.ts";
 import { isOneOf, stateOnly } from "./step-helpers.ts";
@@ -41,7 +41,7 @@ export function stepTable(state: State, seen: Seen, chord: Chord, views: readonl
   if (isOneOf(chord, MOVING.right)) return stateOnly(scrolledBy(state, listing, 1));
   if (isOneOf(chord, MOVING.wide)) return stateOnly(withTable(state, { isWide: !isWide, scrolled: 0 }));
   if (isOneOf(chord, MOVING.bad)) return stateOnly(withTable(state, { isNarrowed: !isNarrowed }));
-  if (isOneOf(chord, MOVING.sort)) return stateOnly({ ...state, awaits: "sort" });
+  if (isOneOf(chord, MOVING.sort)) return stateOnly({ ...state, awaitsColumnFor: "sort" });
   if (isOneOf(chord, MOVING.sort_next)) return stateOnly(sortedByNeighbour(state, listing, 1));
   if (isOneOf(chord, MOVING.sort_before)) return stateOnly(sortedByNeighbour(state, listing, -1));
   if (isOneOf(chord, MOVING.query)) return query(state, seen, views);
@@ -51,7 +51,7 @@ export function stepTable(state: State, seen: Seen, chord: Chord, views: readonl
   if (isOneOf(chord, MOVING.split)) return turnedSplit(state, views);
   if (isOneOf(chord, MOVING.columns)) return stateOnly(chooseColumns(state, seen));
   if (isOneOf(chord, MOVING.copy_row)) return copyRows(state, listing, views);
-  if (isOneOf(chord, MOVING.copy_cell)) return stateOnly({ ...state, awaits: "copy" });
+  if (isOneOf(chord, MOVING.copy_cell)) return stateOnly({ ...state, awaitsColumnFor: "copy" });
   if (isOneOf(chord, MOVING.save_table)) return followed(state, saveTable(state, listing, views), views);
   if (isOneOf(chord, MOVING.open)) return opened(state, seen, views);
   if (isOneOf(chord, MOVING.describe)) return stateOnly(described(state, seen));
@@ -107,14 +107,14 @@ export function stepColumnLetter(
   chord: Chord,
   views: readonly View[],
 ): Step {
-  const awaited: State = { ...state, awaits: undefined };
+  const awaited: State = { ...state, awaitsColumnFor: undefined };
   if (chord === "esc" || listing === undefined) return stateOnly(awaited);
   const { columns } = listing.table;
   const column =
     columns.find(({ letter }) => letter === chord) ??
     columns.find(({ letter }) => letter.toLowerCase() === chord.toLowerCase());
   if (column !== undefined) {
-    if (state.awaits === "copy") return copyCells(awaited, listing, columns.indexOf(column), views);
+    if (state.awaitsColumnFor === "copy") return copyCells(awaited, listing, columns.indexOf(column), views);
     return stateOnly(sortedBy(awaited, listing, column));
   }
   const letters = columns.map(({ letter, head }) => `${letter} ${head}`).join(", ");
@@ -136,7 +136,7 @@ function sortedByNeighbour(state: State, { table: { columns }, sort }: Listing, 
 }
 
 function copied(state: State, { table, order }: Listing, views: readonly View[]): Step {
-  const chosen = new Set(chosenOf(state, views).ids);
+  const chosen = new Set(selectionOf(state, views).ids);
   const names = order.filter((at) => chosen.has(table.idOf(at))).map((at) => table.nameOf(at));
   const [first] = names;
   if (first === undefined) return stateOnly(flashed(state, "there is no row to copy"));

@@ -9,7 +9,7 @@ import { contextOf, cursorRowOf, listingOf } from "./current-view.ts";
 import { flashed } from "./flash.ts";
 import { followed } from "./intent.ts";
 import { withTable } from "./navigation.ts";
-import { chosenOf, offersOf } from "./selectors.ts";
+import { offersOf, selectionOf } from "./selectors.ts";
 import { stateOnly } from "./step-helpers.ts";
 import { withRowOfPage } from "./step-table.ts";
 
@@ -30,7 +30,7 @@ export function stepVerb(state: State, chord: Chord, views: readonly View[]): St
   const offered = offersOf(state, views).find(({ offer }) => offer.verb === verb);
   if (offered === undefined) return stateOnly(flashed(state, whereOffered(verb, views)));
   if (offered.why !== undefined) return stateOnly(flashed(state, `${chord}: ${offered.why}`));
-  const chosen = chosenOf(state, views);
+  const chosen = selectionOf(state, views);
   const intent = offered.offer.start(chosen, contextOf(state));
   const step = followed(intent.kind === "dialog" ? withCursorKept(state, views) : state, intent, views);
   const row = offered.offer.needsRow && chosen.ids.length === 1 ? chosen.ids[0] : undefined;

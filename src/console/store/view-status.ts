@@ -54,7 +54,7 @@ export function statusOf(state: State, views: readonly View[]): ViewStatus {
     if (failure.status === 403) return { kind: "forbidden", need, failure };
     return { kind: "failed", need, failure, hasData, freshAt: reading?.freshAt };
   }
-  if (!hasData) return { kind: "loading", since: reading?.askedAt };
+  if (!hasData) return { kind: "loading", since: reading?.requestedAt };
   return statusOfRows(state, views);
 }
 
@@ -82,7 +82,7 @@ function withoutRows(state: State, body: TableBody): ViewStatus {
     const reading = readingOf(state, need);
     if (reading?.value !== undefined) continue;
     const failure = reading?.failure;
-    if (failure === undefined) return { kind: "loading", since: reading?.askedAt };
+    if (failure === undefined) return { kind: "loading", since: reading?.requestedAt };
     if (failure.status === 403) return { kind: "forbidden", need, failure };
     return { kind: "failed", need, failure, hasData: false, freshAt: undefined };
   }

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 
-interface Pending {
+interface ByteQueue {
   readonly isEmpty: boolean;
   readonly length: number;
   add(data: string | Uint8Array, done?: () => void): void;
@@ -15,9 +15,9 @@ interface Pending {
 }
 
 /** Maximum length in bytes. No frame is made while another one is pending, so exceeding it is a bug of the producer. */
-const MAX_PENDING_LENGTH = 4 * 1_024 * 1_024;
+const MAX_QUEUE_BYTES = 4 * 1_024 * 1_024;
 
-export function createPending(): Pending {
+export function createByteQueue(): ByteQueue {
   let chunks: Uint8Array[] = [];
   let waiting: (() => void)[] = [];
   let length = 0;
@@ -40,7 +40,7 @@ export function createPending(): Pending {
     },
     add(data, done) {
       const bytes = typeof data === "string" ? Buffer.from(data, "utf8") : data;
-      assert(length + bytes.length <= MAX_PENDING_LENGTH, "the terminal cannot show the output fast enough");
+      assert(length + bytes.length <= MAX_QUEUE_BYTES, "the terminal cannot show the output fast enough");
       if (done !== undefined) waiting.push(done);
       if (bytes.length > 0) chunks.push(bytes);
       length += bytes.length;

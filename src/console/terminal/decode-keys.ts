@@ -77,14 +77,14 @@ export function createDecoder(
   function step(byte: number): Chord | KeyEvent | undefined {
     switch (state.kind) {
       case "ground":
-        return inGround(byte, state.isAlt);
+        return decodeGround(byte, state.isAlt);
       case "escape":
-        return afterEscape(byte);
+        return decodeAfterEscape(byte);
       case "csi":
       case "ss3":
-        return inSequence(byte, state.kind, state.parameters);
+        return decodeSequence(byte, state.kind, state.parameters);
       case "reply":
-        return inReply(byte, state);
+        return decodeReply(byte, state);
       case "skip":
         state = state.left > 1 ? { kind: "skip", left: state.left - 1 } : GROUND;
         return undefined;
@@ -101,27 +101,27 @@ export function createDecoder(
     }
   }
 
-  function inGround(byte: number, isAlt: boolean): Chord | undefined {
+  function decodeGround(byte: number, isAlt: boolean): Chord | undefined {
     const point = utf8.push(byte);
     if (utf8.isPending) return undefined;
     state = GROUND;
     if (point === undefined) return undefined;
     if (point === ESC) state = { kind: "escape" };
-    else if (point >= 0x80 && point <= 0x9f) introduce(point - 0x40);
+    else if (point >= 0x80 && point <= 0x9f) beginSequence(point - 0x40);
     else return withAlt(chordOfCharacter(point), isAlt);
     return undefined;
   }
 
-  function afterEscape(byte: number): Chord | KeyEvent | undefined {
+  function decodeAfterEscape(byte: number): Chord | KeyEvent | undefined {
     state = GROUND;
     if (byte === ESC) {
       state = { kind: "escape" };
       return "esc";
     }
-    if (introduce(byte)) return undefined;
+    if (beginSequence(byte)) return undefined;
     if (byte >= 0x80) {
       state = { kind: "ground", isAlt: true };
-      return inGround(byte, true);
+      return decodeGround(byte, true);
     }
     const chord = chordOfCharacter(byte);
     if (byte >= 0x20 || chord === "enter" || chord === "backspace") return withAlt(chord, true);
@@ -131,7 +131,7 @@ export function createDecoder(
   }
 
   /** Handles the byte after ESC; returns `false` if it does not introduce a sequence. */
-  function introduce(byte: number): boolean {
+  function beginSequence(byte: number): boolean {
     if (byte === 0x5b) state = { kind: "csi", parameters: "" };
     else if (byte === 0x4f) state = { kind: "ss3", parameters: "" };
     else if (REPLIES.has(byte)) state = { kind: "reply", opened: byte, length: 0, last: 0, text: "" };
@@ -139,14 +139,14 @@ export function createDecoder(
     return true;
   }
 
-  function inSequence(byte: number, kind: "csi" | "ss3", parameters: string): Chord | KeyEvent | undefined {
+  function decodeSequence(byte: number, kind: "csi" | "ss3", parameters: string): Chord | KeyEvent | undefined {
     if (byte >= 0x20 && byte <= 0x3f) {
       const isLong = parameters.length >= MAX_SEQUENCE_LENGTH;
       state = { kind, parameters: isLong ? parameters : parameters + String.fromCharCode(byte) };
       return undefined;
     }
     state = GROUND;
-    if (byte < 0x20) return cutShortBy(byte);
+    if (byte < 0x20) return abortSequence(byte);
     if (byte >= 0x7f) return undefined;
     const final = String.fromCharCode(byte);
     if (kind === "ss3") return chordOfSs3(parameters, final);
@@ -164,7 +164,7 @@ export function createDecoder(
     return undefined;
   }
 
-  function inReply(byte: number, reply: Extract<State, { readonly kind: "reply" }>): Chord | KeyEvent | undefined {
+  function decodeReply(byte: number, reply: Extract<State, { readonly kind: "reply" }>): Chord | KeyEvent | undefined {
     const { length, last } = reply;
     const isEnd =
       byte === BEL ||
@@ -182,11 +182,11 @@ export function createDecoder(
       state = { kind: "escape" };
       return step(byte);
     }
-    return byte < 0x20 && byte !== ESC ? cutShortBy(byte) : undefined;
+    return byte < 0x20 && byte !== ESC ? abortSequence(byte) : undefined;
   }
 
   /** Ends the sequence at a control character, which then counts separately: Ctrl-C must work after any input. */
-  function cutShortBy(byte: number): Chord | KeyEvent | undefined {
+  function abortSequence(byte: number): Chord | KeyEvent | undefined {
     state = GROUND;
     return byte === CAN || byte === SUB ? undefined : step(byte);
   }

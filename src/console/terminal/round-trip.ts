@@ -8,7 +8,7 @@
  * no cost.
  */
 
-export const QUESTION = "\u001b[5n";
+export const STATUS_QUERY = "\u001b[5n";
 /** Time limit of an answer, in milliseconds, after an earlier one: a multiplexer may have attached another terminal. */
 export const ANSWER_LIMIT_MS = 10_000;
 /** Time limit of the first answer, in milliseconds. */
@@ -17,77 +17,77 @@ const FIRST_ANSWER_LIMIT_MS = 2_000;
  * Maximum wait for a pending answer when leaving, in milliseconds, if the terminal has answered before: a full screen at 9,600
  * baud.
  */
-export const OWED_LIMIT_MS = 5_000;
+export const PENDING_ANSWER_LIMIT_MS = 5_000;
 /** Maximum wait for a first answer when leaving, in milliseconds. */
-const FIRST_OWED_LIMIT_MS = 150;
+const PENDING_FIRST_ANSWER_LIMIT_MS = 150;
 
-interface RoundTrip {
+interface StatusRoundTrip {
   /** Whether output is still on its way to a terminal that answers queries. */
-  readonly isHolding: boolean;
+  readonly isAwaitingAnswer: boolean;
   /** Whether an answer may still arrive. */
-  readonly isOwed: boolean;
+  readonly isAnswerPending: boolean;
   /** Whether a query may follow the output. */
-  readonly mayAsk: boolean;
+  readonly mayQuery: boolean;
   /** Position after the query, in bytes sent. */
-  readonly endsAt: number;
-  asked(endsAt: number): void;
+  readonly queryEnd: number;
+  asked(queryEnd: number): void;
   answered(): void;
   /** Cancels the query, which was not sent or whose answer nobody reads. */
-  withdraw(): void;
-  /** Resolves when no answer is expected, after at most `OWED_LIMIT_MS`. */
-  whenNothingOwed(): Promise<void>;
+  cancelQuery(): void;
+  /** Resolves when no answer is expected, after at most `PENDING_ANSWER_LIMIT_MS`. */
+  whenNoAnswerPending(): Promise<void>;
 }
 
-/** Creates a round trip. `onOver` is called when the query was answered or abandoned. */
-export function createRoundTrip(onOver: () => void): RoundTrip {
+/** Creates a round trip. `onQueryEnded` is called when the query was answered or abandoned. */
+export function createRoundTrip(onQueryEnded: () => void): StatusRoundTrip {
   let hasAnswered = false;
-  let hasAsked = false;
-  let asking: { readonly at: number; readonly endsAt: number } | undefined;
+  let hasQueried = false;
+  let pendingQuery: { readonly at: number; readonly queryEnd: number } | undefined;
   let limit: NodeJS.Timeout | undefined;
   let waiting: (() => void)[] = [];
 
-  function over(): void {
+  function finish(): void {
     clearTimeout(limit);
-    asking = undefined;
+    pendingQuery = undefined;
     for (const done of waiting) done();
     waiting = [];
-    onOver();
+    onQueryEnded();
   }
 
-  const isOwed = (): boolean =>
-    asking !== undefined && (hasAnswered || performance.now() - asking.at < FIRST_ANSWER_LIMIT_MS);
+  const isAnswerPending = (): boolean =>
+    pendingQuery !== undefined && (hasAnswered || performance.now() - pendingQuery.at < FIRST_ANSWER_LIMIT_MS);
 
   return {
-    get isHolding() {
-      return hasAnswered && asking !== undefined;
+    get isAwaitingAnswer() {
+      return hasAnswered && pendingQuery !== undefined;
     },
-    get isOwed() {
-      return isOwed();
+    get isAnswerPending() {
+      return isAnswerPending();
     },
-    get mayAsk() {
-      return asking === undefined && (hasAnswered || !hasAsked);
+    get mayQuery() {
+      return pendingQuery === undefined && (hasAnswered || !hasQueried);
     },
-    get endsAt() {
-      return asking?.endsAt ?? 0;
+    get queryEnd() {
+      return pendingQuery?.queryEnd ?? 0;
     },
-    asked(endsAt) {
-      hasAsked = true;
-      asking = { at: performance.now(), endsAt };
+    asked(queryEnd) {
+      hasQueried = true;
+      pendingQuery = { at: performance.now(), queryEnd };
       clearTimeout(limit);
-      if (hasAnswered) limit = setTimeout(over, ANSWER_LIMIT_MS);
+      if (hasAnswered) limit = setTimeout(finish, ANSWER_LIMIT_MS);
     },
     answered() {
       hasAnswered = true;
-      over();
+      finish();
     },
-    withdraw() {
-      hasAsked = hasAnswered;
-      if (asking !== undefined) over();
+    cancelQuery() {
+      hasQueried = hasAnswered;
+      if (pendingQuery !== undefined) finish();
     },
-    whenNothingOwed() {
-      if (!isOwed()) return Promise.resolve();
+    whenNoAnswerPending() {
+      if (!isAnswerPending()) return Promise.resolve();
       return new Promise((resolve) => {
-        const timer = setTimeout(resolve, hasAnswered ? OWED_LIMIT_MS : FIRST_OWED_LIMIT_MS);
+        const timer = setTimeout(resolve, hasAnswered ? PENDING_ANSWER_LIMIT_MS : PENDING_FIRST_ANSWER_LIMIT_MS);
         waiting.push(() => {
           clearTimeout(timer);
           resolve();

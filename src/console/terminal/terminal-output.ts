@@ -12,8 +12,8 @@
 
 import { EventEmitter } from "node:events";
 import { closeSync, constants, openSync, writeSync } from "node:fs";
-import { createPending } from "./byte-queue.ts";
-import { createRoundTrip, QUESTION } from "./round-trip.ts";
+import { createByteQueue } from "./byte-queue.ts";
+import { createRoundTrip, STATUS_QUERY } from "./round-trip.ts";
 
 /** Part of `process.stdout` that is used. */
 export interface TerminalOutput {
@@ -54,13 +54,13 @@ export interface Output {
    */
   writeNow(text: string): void;
   /** Starts querying the terminal's progress; its answers are read elsewhere and reported here. */
-  beginAsking(): void;
+  startQueries(): void;
   answered(): void;
-  /** Resolves when no answer is expected, after at most `OWED_LIMIT_MS`. */
-  whenNothingOwed(): Promise<void>;
+  /** Resolves when no answer is expected, after at most `PENDING_ANSWER_LIMIT_MS`. */
+  whenNoAnswerPending(): Promise<void>;
   /** Drops all further output of the stream: another program has the screen. */
-  hold(): void;
-  release(): void;
+  mute(): void;
+  unmute(): void;
   /** Calls the listener once the terminal is closed, immediately if it is; returns a function that removes it. */
   onGone(listener: () => void): () => void;
   close(): void;
@@ -80,35 +80,35 @@ const GONE_CODES: ReadonlySet<string> = new Set(["EPIPE", "EIO", "ENXIO"]);
 
 export function openOutput(stdout: TerminalOutput): Output {
   const fd = openTerminal(stdout.fd);
-  const pending = createPending();
+  const queue = createByteQueue();
   const gone = new EventEmitter();
   const drained = new EventEmitter().setMaxListeners(0);
-  const roundTrip = createRoundTrip(idle);
+  const roundTrip = createRoundTrip(reportIfIdle);
   let size = sizeOf(stdout);
   let retry: NodeJS.Timeout | undefined;
-  let settling: NodeJS.Timeout | undefined;
+  let resizeTimer: NodeJS.Timeout | undefined;
   let busySince = 0;
   let bytesWritten = 0;
   let lastDrainMs = 0;
   let drainedAt = 0;
   let isScheduled = false;
-  let isAsking = false;
-  let isHeld = false;
+  let isQuerying = false;
+  let isMuted = false;
   /** True if the terminal received only the beginning of dropped output. */
   let isCut = false;
   let isGone = false;
   let isClosed = false;
 
-  const isBusy = (): boolean => !pending.isEmpty || roundTrip.isHolding;
+  const isBusy = (): boolean => !queue.isEmpty || roundTrip.isAwaitingAnswer;
 
   function write(data: string | Uint8Array, encoding?: unknown, done?: unknown): boolean {
     const callback = [encoding, done].find((value): value is () => void => typeof value === "function");
-    if (isHeld || isGone || isClosed) {
+    if (isMuted || isGone || isClosed) {
       if (callback !== undefined) process.nextTick(callback);
       return true;
     }
     if (!isBusy()) busySince = performance.now();
-    pending.add(data, callback);
+    queue.add(data, callback);
     schedule();
     return false;
   }
@@ -116,50 +116,50 @@ export function openOutput(stdout: TerminalOutput): Output {
   function schedule(): void {
     if (isScheduled || retry !== undefined) return;
     isScheduled = true;
-    queueMicrotask(pump);
+    queueMicrotask(writePending);
   }
 
   /** Appends a query to the accepted output. */
-  function ask(): void {
-    if (!isAsking || isHeld || isGone || isClosed || !roundTrip.mayAsk) return;
-    pending.add(QUESTION);
-    roundTrip.asked(bytesWritten + pending.length);
+  function sendQuery(): void {
+    if (!isQuerying || isMuted || isGone || isClosed || !roundTrip.mayQuery) return;
+    queue.add(STATUS_QUERY);
+    roundTrip.asked(bytesWritten + queue.length);
   }
 
   function answered(): void {
-    const hasMore = bytesWritten + pending.length > roundTrip.endsAt;
+    const hasMore = bytesWritten + queue.length > roundTrip.queryEnd;
     roundTrip.answered();
     // The answer does not cover output written after the query.
     if (!hasMore) return;
-    ask();
+    sendQuery();
     schedule();
   }
 
-  function pump(): void {
+  function writePending(): void {
     isScheduled = false;
     retry = undefined;
-    if (pending.isEmpty) return;
-    ask();
-    while (!pending.isEmpty && !isGone) {
-      const taken = offer(pending.head());
-      if (taken === 0) {
-        retry = setTimeout(pump, RETRY_MS);
+    if (queue.isEmpty) return;
+    sendQuery();
+    while (!queue.isEmpty && !isGone) {
+      const accepted = tryWrite(queue.head());
+      if (accepted === 0) {
+        retry = setTimeout(writePending, RETRY_MS);
         return;
       }
-      pending.take(taken);
+      queue.take(accepted);
     }
-    idle();
+    reportIfIdle();
   }
 
-  function idle(): void {
+  function reportIfIdle(): void {
     if (isBusy()) return;
     drainedAt = performance.now();
     lastDrainMs = drainedAt - busySince;
-    settled();
+    emitDrained();
   }
 
   /** Reports that nothing waits, after the current turn like a stream's own events. */
-  function settled(): void {
+  function emitDrained(): void {
     process.nextTick(() => {
       if (isBusy()) return;
       drained.emit("drained");
@@ -168,46 +168,46 @@ export function openOutput(stdout: TerminalOutput): Output {
   }
 
   /** Returns the number of bytes taken; 0 if the terminal takes none now. Throws errors other than a closed terminal. */
-  function offer(bytes: Uint8Array): number {
+  function tryWrite(bytes: Uint8Array): number {
     try {
-      const taken = writeSync(fd, bytes);
-      bytesWritten += taken;
-      return taken;
+      const accepted = writeSync(fd, bytes);
+      bytesWritten += accepted;
+      return accepted;
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code ?? "";
       if (code === "EAGAIN" || code === "EINTR") return 0;
       if (!GONE_CODES.has(code)) throw error;
-      lose();
+      onTerminalGone();
       return bytes.length;
     }
   }
 
-  function lose(): void {
+  function onTerminalGone(): void {
     if (isGone) return;
     isGone = true;
-    drop();
+    dropPending();
     process.nextTick(() => gone.emit("gone"));
   }
 
-  function drop(): void {
+  function dropPending(): void {
     clearTimeout(retry);
     retry = undefined;
-    isCut = pending.drop() || isCut;
-    if (isGone || bytesWritten < roundTrip.endsAt) roundTrip.withdraw();
-    settled();
+    isCut = queue.drop() || isCut;
+    if (isGone || bytesWritten < roundTrip.queryEnd) roundTrip.cancelQuery();
+    emitDrained();
   }
 
   function writeNow(text: string): void {
     if (isGone || isClosed) return;
     // CAN ends an incomplete escape sequence, so that the terminal reads this text from its beginning.
-    drop();
+    dropPending();
     let left: Uint8Array = Buffer.from(isCut ? `\u0018${text}` : text, "utf8");
     isCut = false;
     const startedAt = performance.now();
     while (left.length > 0 && !isGone) {
-      const taken = offer(left);
-      left = left.subarray(taken);
-      if (taken > 0) continue;
+      const accepted = tryWrite(left);
+      left = left.subarray(accepted);
+      if (accepted > 0) continue;
       if (performance.now() - startedAt > WRITE_NOW_LIMIT_MS) return;
       pause(RETRY_MS);
     }
@@ -215,8 +215,8 @@ export function openOutput(stdout: TerminalOutput): Output {
 
   function windowChanged(): void {
     if (isClosed) return;
-    clearTimeout(settling);
-    settling = setTimeout(() => {
+    clearTimeout(resizeTimer);
+    resizeTimer = setTimeout(() => {
       size = sizeOf(stdout);
       emitter.emit("resize");
     }, RESIZE_MS);
@@ -229,7 +229,7 @@ export function openOutput(stdout: TerminalOutput): Output {
     isTTY: { value: true },
     fd: { value: stdout.fd },
     writable: { get: () => !isClosed },
-    writableLength: { get: () => pending.length },
+    writableLength: { get: () => queue.length },
     writableEnded: { get: () => isClosed },
     destroyed: { get: () => isClosed },
     write: { value: write },
@@ -266,20 +266,20 @@ export function openOutput(stdout: TerminalOutput): Output {
       return drainedAt;
     },
     writeNow,
-    beginAsking() {
-      isAsking = true;
-      roundTrip.withdraw();
-      ask();
+    startQueries() {
+      isQuerying = true;
+      roundTrip.cancelQuery();
+      sendQuery();
       schedule();
     },
     answered,
-    whenNothingOwed: () => roundTrip.whenNothingOwed(),
-    hold() {
-      isHeld = true;
-      drop();
+    whenNoAnswerPending: () => roundTrip.whenNoAnswerPending(),
+    mute() {
+      isMuted = true;
+      dropPending();
     },
-    release() {
-      isHeld = false;
+    unmute() {
+      isMuted = false;
     },
     onGone(listener) {
       gone.once("gone", listener);
@@ -288,10 +288,10 @@ export function openOutput(stdout: TerminalOutput): Output {
     },
     close() {
       if (isClosed) return;
-      drop();
-      roundTrip.withdraw();
+      dropPending();
+      roundTrip.cancelQuery();
       isClosed = true;
-      clearTimeout(settling);
+      clearTimeout(resizeTimer);
       if (fd !== stdout.fd) closeSync(fd);
     },
   };

@@ -58,11 +58,11 @@ export interface Screen {
   /** Restores the terminal permanently and immediately: the shell then reads a pending answer. */
   leave(): void;
   /** Restores the terminal once no answer is pending; input is dropped until then. */
-  leaveInOrder(): Promise<void>;
+  leaveWhenAnswered(): Promise<void>;
   /** Restores the terminal and stops the process; `resume` must be called after it continues. */
   suspend(): void;
   /** Restores the terminal while `work` runs, then takes it again and requests a repaint. */
-  lend<T>(work: () => Promise<T>): Promise<T>;
+  runWithoutTerminal<T>(work: () => Promise<T>): Promise<T>;
   /** Takes the terminal again after the process was stopped, by itself or externally, and requests a repaint. */
   resume(): void;
   /** Reports that the window has, or briefly had, another size (SIGWINCH). */
@@ -85,18 +85,18 @@ export function openScreen({
   let keyboard: Keyboard | undefined;
   let state: "on" | "leaving" | "suspending" | "suspended" | "lent" | "left" = "on";
   let isGone = false;
-  let wasReported = false;
+  let wasBackgroundReported = false;
   let lastSize = output.size();
 
-  function gone(): void {
+  function onTerminalGone(): void {
     if (isGone) return;
     isGone = true;
     leave();
     onGone();
   }
 
-  function take(): void {
-    output.release();
+  function takeTerminal(): void {
+    output.unmute();
     if (!isPlain) output.writeNow(onMouse === undefined ? ENTER : ENTER + MOUSE_ON);
     keyboard = openKeyboard({
       stdin,
@@ -105,22 +105,22 @@ export function openScreen({
       onMouse: (report) => (state === "on" ? onMouse?.(report) : undefined),
       onReply(text) {
         const isLight = isLightIn(text);
-        if (isLight === undefined || wasReported || state !== "on") return;
-        wasReported = true;
+        if (isLight === undefined || wasBackgroundReported || state !== "on") return;
+        wasBackgroundReported = true;
         onBackground?.(isLight);
       },
-      onGone: gone,
+      onGone: onTerminalGone,
     });
     // Sent before the status query, so that its answer, if there is one, arrives before that of the status query.
     if (isPlain) return;
-    if (onBackground !== undefined && !wasReported) output.writeNow(ASK_BACKGROUND);
-    output.beginAsking();
+    if (onBackground !== undefined && !wasBackgroundReported) output.writeNow(ASK_BACKGROUND);
+    output.startQueries();
   }
 
-  function giveBack(): void {
+  function restoreTerminal(): void {
     keyboard?.close();
     keyboard = undefined;
-    output.hold();
+    output.mute();
     if (!isPlain) output.writeNow(onMouse === undefined ? LEAVE : MOUSE_OFF + LEAVE);
   }
 
@@ -130,7 +130,7 @@ export function openScreen({
     state = "left";
     stopListening();
     output.stream.off("resize", onResize);
-    if (hasTerminal) giveBack();
+    if (hasTerminal) restoreTerminal();
     output.close();
   }
 
@@ -142,24 +142,24 @@ export function openScreen({
     onEvent(isSame ? { kind: "repaint" } : { kind: "size", ...lastSize });
   }
 
-  const stopListening = output.onGone(gone);
+  const stopListening = output.onGone(onTerminalGone);
   output.stream.on("resize", onResize);
-  take();
+  takeTerminal();
 
-  async function leaveInOrder(): Promise<void> {
+  async function leaveWhenAnswered(): Promise<void> {
     if (state === "on") {
       state = "leaving";
-      output.hold();
-      await output.whenNothingOwed();
+      output.mute();
+      await output.whenNoAnswerPending();
     }
     leave();
   }
 
-  function takeBack(): void {
+  function retakeTerminal(): void {
     // Another program may have changed the terminal's mode, which Node does not notice.
     keyboard?.close();
     state = "on";
-    take();
+    takeTerminal();
     lastSize = output.size();
     onEvent({ kind: "size", ...lastSize });
     onEvent({ kind: "repaint" });
@@ -169,42 +169,42 @@ export function openScreen({
     output,
     size: () => output.size(),
     leave,
-    leaveInOrder,
+    leaveWhenAnswered,
     suspend() {
       // The program that has the terminal is stopped and continued together with this process.
       if (state === "lent") return stopProcess();
       if (state !== "on") return;
       state = "suspending";
-      output.hold();
-      void output.whenNothingOwed().then(() => {
+      output.mute();
+      void output.whenNoAnswerPending().then(() => {
         if (state !== "suspending") return;
         state = "suspended";
-        giveBack();
+        restoreTerminal();
         stopProcess();
       });
     },
-    async lend(work) {
+    async runWithoutTerminal(work) {
       if (state !== "on") throw new Error("the terminal is in use: try again");
       state = "suspending";
-      output.hold();
-      await output.whenNothingOwed();
+      output.mute();
+      await output.whenNoAnswerPending();
       if (state !== "suspending") throw new Error("the terminal was closed");
       state = "lent";
-      giveBack();
+      restoreTerminal();
       try {
         return await work();
       } finally {
-        if (state === "lent") takeBack();
+        if (state === "lent") retakeTerminal();
       }
     },
     resume() {
-      if (state !== "left" && state !== "leaving" && state !== "lent") takeBack();
+      if (state !== "left" && state !== "leaving" && state !== "lent") retakeTerminal();
     },
     windowChanged: () => output.windowChanged(),
     hangUp() {
-      setTimeout(gone, HANG_UP_MS);
-      // If the screen is already being left, the timer alone decides when `gone` is called.
-      if (state === "on") void leaveInOrder().then(gone);
+      setTimeout(onTerminalGone, HANG_UP_MS);
+      // If the screen is already being left, the timer alone decides when `onTerminalGone` is called.
+      if (state === "on") void leaveWhenAnswered().then(onTerminalGone);
     },
   };
 }

@@ -13,7 +13,7 @@ import type { Context } from "../model/context.ts";
 import { keyOf, type Need, rowsOf } from "../model/data.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { type Line, type Span, span } from "../model/text.ts";
-import type { Chosen, Intent, View } from "../model/view.ts";
+import type { Intent, Selection, View } from "../model/view.ts";
 import { attentionNeeds, attentionOf } from "./attention.ts";
 import { endedAcknowledgements, isBack, isWorse } from "./attention-acknowledged.ts";
 import { type AttentionItem, acknowledgeableOf, SEVERITIES, saying } from "./attention-item.ts";
@@ -146,7 +146,7 @@ function pane(id: string, context: Context): readonly Line[] {
  * Returns the reason why the acknowledgement cannot be extended. The alert must be active, because its current state is
  * acknowledged again.
  */
-function whyNotExtend({ ids: [id = ""] }: Chosen, context: Context): string | undefined {
+function whyNotExtend({ ids: [id = ""] }: Selection, context: Context): string | undefined {
   const row = rowOf(id, context);
   if (row === undefined) return GONE;
   return row.item === undefined ? "it does not want attention now" : undefined;

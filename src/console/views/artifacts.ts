@@ -9,7 +9,7 @@ import type { Context } from "../model/context.ts";
 import { type Data, rowsOf } from "../model/data.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { BLANK, type Line, span, type Tone } from "../model/text.ts";
-import type { Chosen, View } from "../model/view.ts";
+import type { Selection, View } from "../model/view.ts";
 import { guardrailId } from "./guardrails-row.ts";
 
 const STATES: Readonly<
@@ -156,7 +156,7 @@ function pane(id: string, { data, isAscii }: Context): readonly Line[] {
   ];
 }
 
-const chosen = ({ ids: [id = ""] }: Chosen, { data }: Pick<Context, "data">): ArtifactRecord | undefined =>
+const chosen = ({ ids: [id = ""] }: Selection, { data }: Pick<Context, "data">): ArtifactRecord | undefined =>
   named(data, id);
 
 export const artifactsView: View = {

@@ -2,7 +2,7 @@
 
 import type { Need } from "../model/data.ts";
 import { keyOf } from "../model/data.ts";
-import { createRecall } from "../model/remember.ts";
+import { createMemo } from "../model/remember.ts";
 import { CERTIFICATES } from "./attention-certificates.ts";
 import {
   AUDIT_CONFLICTS,
@@ -48,7 +48,7 @@ export const ATTENTION: readonly AttentionSource[] = [
   SUSPENSIONS,
 ];
 
-const ITEMS = createRecall<readonly AttentionItem[]>();
+const ITEMS = createMemo<readonly AttentionItem[]>();
 
 /** Returns the alerts, recomputed only when a needed reading has a new value or failure. */
 export function attentionOf(context: Seen): readonly AttentionItem[] {

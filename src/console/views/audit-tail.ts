@@ -152,16 +152,16 @@ export const auditTailView: View = {
     kind: "table",
     table,
     sort: { column: "time", isDescending: true },
-    empty({ tail, tailWhy }) {
+    empty({ tail, tailError }) {
       if (tail === undefined)
         return {
           sentence: "The nodes have no audit records yet.",
           next: "Each change makes one; press r to read again",
         };
-      if (tailWhy === undefined)
+      if (tailError === undefined)
         return { sentence: "The audit file has no lines yet.", next: "New lines are shown here as they are written" };
       return {
-        sentence: `The audit file cannot be read: ${escapeControls(tailWhy)}.`,
+        sentence: `The audit file cannot be read: ${escapeControls(tailError)}.`,
         next: "It is shown once it can be read. If the name is wrong, leave with q and run `gateway console -audit FILE`",
       };
     },

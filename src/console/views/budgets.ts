@@ -10,7 +10,7 @@ import type { Context } from "../model/context.ts";
 import { type Data, rowsOf } from "../model/data.ts";
 import { largest, smallest, summed, valuesOf } from "../model/rows-query.ts";
 import { type Line, line, span } from "../model/text.ts";
-import type { Chosen, Intent, Offer, View } from "../model/view.ts";
+import type { Intent, Offer, Selection, View } from "../model/view.ts";
 import { bucketId, bucketLine, burnOf, burnText, isShared, ownerOf, whyRefusing } from "./budgets-bucket.ts";
 import { budgetsTable } from "./budgets-table.ts";
 import { anyOf, budgetFilter, callerFilter, profileFilter } from "./keys-filters.ts";
@@ -79,7 +79,8 @@ function holderLines({ holders }: BudgetRecord, most: number): readonly Line[] {
   ];
 }
 
-const chosenBucket = ({ ids: [id = ""] }: Chosen, { data }: Context): BudgetRecord | undefined => bucketWith(data, id);
+const chosenBucket = ({ ids: [id = ""] }: Selection, { data }: Context): BudgetRecord | undefined =>
+  bucketWith(data, id);
 
 const follow: Offer = {
   verb: "follow",

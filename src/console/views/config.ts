@@ -26,7 +26,7 @@ import type { Context } from "../model/context.ts";
 import { rowsOf } from "../model/data.ts";
 import { type TableSpec, tableOf } from "../model/table.ts";
 import { type Line, span, type Tone } from "../model/text.ts";
-import type { Chosen, View } from "../model/view.ts";
+import type { Selection, View } from "../model/view.ts";
 import { previewFile, saveDocument, viewDifference, viewDocument } from "./source-pages.ts";
 
 /** Name of the source of a deployment document, and of the first source otherwise. */
@@ -122,7 +122,7 @@ function beforeOf(name: string, context: Context): number | undefined {
   return kept.find(({ revision }) => revision < newest)?.revision;
 }
 
-const named = ({ ids: [name = FIRST] }: Chosen): string => name;
+const named = ({ ids: [name = FIRST] }: Selection): string => name;
 
 export const configView: View = {
   id: "config",

@@ -11,7 +11,7 @@ import { type Data, rowsOf } from "../model/data.ts";
 import { smallest, summed } from "../model/rows-query.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { BLANK, type Line, span } from "../model/text.ts";
-import type { Chosen, View } from "../model/view.ts";
+import type { Selection, View } from "../model/view.ts";
 import { guardrailId } from "./guardrails-row.ts";
 
 const COLUMNS: readonly Column<ControlRecord>[] = [
@@ -91,7 +91,7 @@ function pane(id: string, { data }: Context): readonly Line[] {
   ];
 }
 
-const ruleOf = ({ ids: [id = ""] }: Chosen, { data }: Pick<Context, "data">): string | undefined =>
+const ruleOf = ({ ids: [id = ""] }: Selection, { data }: Pick<Context, "data">): string | undefined =>
   named(data, id)?.rules[0];
 
 export const controlsView: View = {

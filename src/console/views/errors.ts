@@ -14,7 +14,7 @@ import type { Context } from "../model/context.ts";
 import { rowsOf } from "../model/data.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { BLANK, type Line, line, span } from "../model/text.ts";
-import type { Chosen, View } from "../model/view.ts";
+import type { Selection, View } from "../model/view.ts";
 import { failoverTargetText } from "./providers-pane.ts";
 import { requestsOffer } from "./requests.ts";
 
@@ -195,7 +195,7 @@ const NO_SUBJECT = "name a provider: `:errors NAME`";
 /** Returns the subject of the verbs, which is the provider, whichever row is under the cursor. */
 const subjects = ({ subject = "" }: Context) => ({ kind: "provider", names: [subject] }) as const;
 
-const movedTo = ({ ids: [id] }: Chosen, context: Context): string | null | undefined =>
+const movedTo = ({ ids: [id] }: Selection, context: Context): string | null | undefined =>
   rows(context).find((row) => row.id === id)?.failure.moved_to;
 
 export const errorsView: View = {

@@ -10,7 +10,7 @@ import { count, percent, plural, short } from "../format/numbers.ts";
 import { sparkline } from "../format/sparkline.ts";
 import type { Context } from "../model/context.ts";
 import { type Data, type Need, rowsOf } from "../model/data.ts";
-import { createRecall } from "../model/remember.ts";
+import { createMemo } from "../model/remember.ts";
 import { BLANK, type Line, span } from "../model/text.ts";
 import { type BandSize, band, bucketAt, newestBucket, total, zeros } from "./ten-second-buckets.ts";
 
@@ -31,7 +31,7 @@ interface Tasks {
   readonly held: readonly (number | null)[];
 }
 
-const RECALL = createRecall<Tasks>();
+const RECALL = createMemo<Tasks>();
 const NONE: readonly HistoryRecord[] = [];
 
 function tasksOf({ data, now }: Pick<Context, "data" | "now">): Tasks {

@@ -9,7 +9,7 @@ import { type Data, rowsOf } from "../model/data.ts";
 import { smallest, summed } from "../model/rows-query.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { type Line, span } from "../model/text.ts";
-import type { Chosen, View } from "../model/view.ts";
+import type { Selection, View } from "../model/view.ts";
 import { GUARDRAIL_HISTORY, guardrailBands, healthLine, taskLines } from "./guardrails-charts.ts";
 import { causeOf, guardrailId } from "./guardrails-row.ts";
 import { guardrailFilter } from "./keys-filters.ts";
@@ -153,7 +153,7 @@ function detectorLines(record: GuardrailRecord): readonly Line[] {
   ];
 }
 
-const chosen = ({ ids: [id = ""] }: Chosen, { data }: Pick<Context, "data">): GuardrailRecord | undefined =>
+const chosen = ({ ids: [id = ""] }: Selection, { data }: Pick<Context, "data">): GuardrailRecord | undefined =>
   named(data, id);
 
 export const guardrailsView: View = {

@@ -6,7 +6,7 @@ import { keyNamed } from "../actions/keys-by-name.ts";
 import { describedAs } from "../format/labelled-lines.ts";
 import type { Context } from "../model/context.ts";
 import type { Dialog } from "../model/dialog.ts";
-import type { Chosen, Intent, Offer, View } from "../model/view.ts";
+import type { Intent, Offer, Selection, View } from "../model/view.ts";
 import { bucketId, isShared } from "./budgets-bucket.ts";
 import { budgetFilter, callerFilter, keyFilter } from "./keys-filters.ts";
 import { spendingIn } from "./keys-index.ts";
@@ -21,7 +21,7 @@ const MINT_COMMAND = '-d \'{"name":"ci"}\' POST keys';
 const isKnown = ({ data }: Context): boolean => data.get({ id: "list_keys" })?.value !== undefined;
 
 /** Returns the reason if the key of a single-key verb no longer exists. */
-function whyGone({ ids: [name = ""] }: Chosen, context: Context): string | undefined {
+function whyGone({ ids: [name = ""] }: Selection, context: Context): string | undefined {
   if (!isKnown(context) || keyNamed(context.data, name) !== undefined) return undefined;
   return `${escapeControls(name)} no longer exists`;
 }
@@ -29,7 +29,7 @@ function whyGone({ ids: [name = ""] }: Chosen, context: Context): string | undef
 const asked = (dialog: Dialog): Intent => ({ kind: "dialog", dialog });
 
 /** Returns the bucket that the key uses, or the reason why there is none. */
-function bucketFor({ ids: [name = ""] }: Chosen, { data }: Context) {
+function bucketFor({ ids: [name = ""] }: Selection, { data }: Context) {
   const key = keyNamed(data, name);
   const named = escapeControls(name);
   if (key === undefined) return `${named} no longer exists`;

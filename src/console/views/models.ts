@@ -8,7 +8,7 @@ import type { Context } from "../model/context.ts";
 import { type Data, rowsOf } from "../model/data.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { type Line, span, type Tone } from "../model/text.ts";
-import type { Chosen, View } from "../model/view.ts";
+import type { Selection, View } from "../model/view.ts";
 import { modelFilter } from "./keys-filters.ts";
 import { joined, providerSpan, type Serving, servings } from "./providers-facts.ts";
 import { requestsOffer } from "./requests.ts";
@@ -138,7 +138,7 @@ function pane(id: string, { data }: Context): readonly Line[] {
 }
 
 /** Returns the reason why a pattern cannot be suspended: a suspension is for one name, so a pattern would match no request. */
-function whyPattern({ ids }: Chosen, { data }: Context): string | undefined {
+function whyPattern({ ids }: Selection, { data }: Context): string | undefined {
   const pattern = rowsOf(data, "models").find(
     ({ model, kind }) => ids.includes(model) && (kind === "pattern" || kind === "default"),
   );
@@ -147,7 +147,7 @@ function whyPattern({ ids }: Chosen, { data }: Context): string | undefined {
     : `${escapeControls(pattern.model)} is a pattern, but a suspension needs one model name: press n in :suspensions`;
 }
 
-const providerOf = ({ ids: [id] }: Chosen, data: Data): string | undefined =>
+const providerOf = ({ ids: [id] }: Selection, data: Data): string | undefined =>
   rowsOf(data, "models").find(({ model }) => model === id)?.provider;
 
 export const modelsView: View = {

@@ -24,7 +24,7 @@ import { keyOf, type Need } from "../model/data.ts";
 import { type CalledTable, summedRows } from "../model/nodes.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { type Line, line, span } from "../model/text.ts";
-import type { Chosen, Intent, View } from "../model/view.ts";
+import type { Intent, Selection, View } from "../model/view.ts";
 import { attentionNeeds, attentionOf, urgencyOf } from "./attention.ts";
 import { endedAcknowledgements, withoutAcknowledged } from "./attention-acknowledged.ts";
 import { type AttentionItem, acknowledgeableOf, SEVERITIES, saying } from "./attention-item.ts";
@@ -142,7 +142,7 @@ const table = (context: Context): Table =>
     itemsOf(context),
   );
 
-const chosenOnes = ({ ids }: Chosen, context: Context): readonly AttentionItem[] => {
+const chosenOnes = ({ ids }: Selection, context: Context): readonly AttentionItem[] => {
   const items = itemsOf(context);
   return ids.flatMap((id) => items.find((item) => item.id === id) ?? []);
 };
@@ -151,7 +151,7 @@ const GONE = "the alert has cleared";
 
 /** Returns the subjects of the chosen rows for a verb, or an error text if a row has none. */
 function named<T>(
-  chosen: Chosen,
+  chosen: Selection,
   context: Context,
   of: (item: AttentionItem) => T | undefined,
   otherwise: string,
@@ -163,7 +163,7 @@ function named<T>(
   return items.flatMap((item) => of(item) ?? []);
 }
 
-function toSuspend(chosen: Chosen, context: Context): Subjects | string {
+function toSuspend(chosen: Selection, context: Context): Subjects | string {
   const subjects = named(chosen, context, ({ suspends }) => suspends, "is not a failing provider, MCP server or agent");
   if (typeof subjects === "string") return subjects;
   const [first] = subjects;
@@ -173,10 +173,10 @@ function toSuspend(chosen: Chosen, context: Context): Subjects | string {
     : "rows that are suspended together must be of one kind";
 }
 
-const toLift = (chosen: Chosen, context: Context): readonly Suspendable[] | string =>
+const toLift = (chosen: Selection, context: Context): readonly Suspendable[] | string =>
   named(chosen, context, ({ lifts }) => lifts, "is not suspended");
 
-const toAcknowledge = (chosen: Chosen, context: Context): readonly Acknowledgeable[] | string =>
+const toAcknowledge = (chosen: Selection, context: Context): readonly Acknowledgeable[] | string =>
   named(
     chosen,
     context,
@@ -184,7 +184,7 @@ const toAcknowledge = (chosen: Chosen, context: Context): readonly Acknowledgeab
     "cannot be acknowledged: Enter lists them",
   );
 
-function whyNotLift(chosen: Chosen, context: Context): string | undefined {
+function whyNotLift(chosen: Selection, context: Context): string | undefined {
   const subjects = toLift(chosen, context);
   return typeof subjects === "string" ? subjects : whyNotSuspended(context.data, subjects);
 }

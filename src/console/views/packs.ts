@@ -14,7 +14,7 @@ import type { Need, Reading } from "../model/data.ts";
 import { namedOf, type PackFacts, type PackShelf, type PackTrial, packsNamed } from "../model/documents.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { BLANK, type Line, line, type Span, span } from "../model/text.ts";
-import type { Chosen, View } from "../model/view.ts";
+import type { Selection, View } from "../model/view.ts";
 
 type Reads = Pick<Context, "data" | "subject">;
 
@@ -221,7 +221,7 @@ function commandNames(name: string, context: Reads): string {
   return names.map(quoted).join(" ");
 }
 
-const one = ({ ids: [name = ""] }: Chosen): string => name;
+const one = ({ ids: [name = ""] }: Selection): string => name;
 
 function addWhy(name: string, context: Context): string | undefined {
   const trial = trialOf(context, name);

@@ -2,14 +2,14 @@
 
 import { escapeControls } from "../../base/index.ts";
 import { largest, summed, valuesOf } from "../model/rows-query.ts";
-import type { Chosen, View } from "../model/view.ts";
+import type { Selection, View } from "../model/view.ts";
 import { providerFilter } from "./keys-filters.ts";
 import { describeProvider, providerPane, routePage, whyNoMembers } from "./providers-pane.ts";
 import { providersTable } from "./providers-table.ts";
 import { requestsOffer } from "./requests.ts";
 import { suspensionOffers } from "./suspension-offers.ts";
 
-const one = ({ ids: [id = ""] }: Chosen): string => id;
+const one = ({ ids: [id = ""] }: Selection): string => id;
 
 export const providersView: View = {
   id: "providers",

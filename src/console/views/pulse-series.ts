@@ -9,7 +9,7 @@ import { milliseconds, short } from "../format/numbers.ts";
 import { CHART_SCALES, type ChartScale, type ScaleSpec } from "../model/chart-scale.ts";
 import type { Context } from "../model/context.ts";
 import type { Need, Reading } from "../model/data.ts";
-import { createRecall } from "../model/remember.ts";
+import { createMemo } from "../model/remember.ts";
 import type { Tone } from "../model/text.ts";
 
 /** Maximum number of names beside a sum. */
@@ -56,7 +56,7 @@ export interface Pulse {
   readonly panels: readonly Panel[];
 }
 
-const RECALL = createRecall<Pulse>();
+const RECALL = createMemo<Pulse>();
 
 export function pulseOf({ data, now, chartScale = "15m" }: Pick<Context, "data" | "now" | "chartScale">): Pulse {
   const scale = CHART_SCALES[chartScale];

@@ -12,7 +12,7 @@ import type { Context } from "../model/context.ts";
 import { type Data, rowsOf } from "../model/data.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { type Line, span } from "../model/text.ts";
-import type { Chosen, View } from "../model/view.ts";
+import type { Selection, View } from "../model/view.ts";
 import { whyRefusing } from "./budgets-bucket.ts";
 import { guardrailIdOf } from "./guardrails-row.ts";
 import { budgetFilter, callerFilter, guardrailFilter } from "./keys-filters.ts";
@@ -130,7 +130,7 @@ const PLACES: Readonly<Partial<Record<NonNullable<RefusalRecord["cause"]>, strin
 /** Matches a rule of a profile. The link goes to the profile, since a rule is shown only through it. */
 const PROFILE_RULE = /^profile (.+)\/[^/]+$/;
 
-const chosen = ({ ids: [id = ""] }: Chosen, { data }: Pick<Context, "data">): RefusalRecord | undefined =>
+const chosen = ({ ids: [id = ""] }: Selection, { data }: Pick<Context, "data">): RefusalRecord | undefined =>
   named(data, id);
 
 export const refusalsView: View = {

@@ -8,7 +8,7 @@ import { labelled, shown } from "../format/labelled-lines.ts";
 import { count, milliseconds, plural } from "../format/numbers.ts";
 import { clock, span as duration } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
-import { createRecall } from "../model/remember.ts";
+import { createMemo } from "../model/remember.ts";
 import { type Line, span } from "../model/text.ts";
 import { type BandSize, BUCKETS, band, bucketAt, newestBucket, REACH_MS, total, zeros } from "./ten-second-buckets.ts";
 
@@ -28,7 +28,7 @@ export const hasFailed = ({ status }: RequestRecord): boolean => status >= 500 &
 const wasRefused = ({ status, code }: RequestRecord): boolean =>
   (status >= 400 && status < 500 && status !== 499) || (status < 400 && code !== null);
 
-const RECALL = createRecall<Buckets>(8);
+const RECALL = createMemo<Buckets>(8);
 
 /**
  * Counts the rows that `which` accepts; `name` identifies `which` in the cache. Recomputed when the rows change, and every ten

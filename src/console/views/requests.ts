@@ -12,7 +12,7 @@ import type { Context } from "../model/context.ts";
 import { type Data, rowsOf } from "../model/data.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { BLANK, type Line, span, type Tone } from "../model/text.ts";
-import type { Chosen, Intent, Offer, View } from "../model/view.ts";
+import type { Intent, Offer, Selection, View } from "../model/view.ts";
 import { callerFilter, modelFilter, profileFilter, providerFilter } from "./keys-filters.ts";
 import { bucketLine, bucketLines, hasFailed, requestBuckets } from "./requests-recent.ts";
 
@@ -138,7 +138,7 @@ function pane(id: string, { data, now }: Context): readonly Line[] {
   ];
 }
 
-const chosen = ({ ids: [id = ""] }: Chosen, { data }: Pick<Context, "data">): RequestRecord | undefined =>
+const chosen = ({ ids: [id = ""] }: Selection, { data }: Pick<Context, "data">): RequestRecord | undefined =>
   named(data, id);
 
 /** View of a request's target, by its traffic type. */

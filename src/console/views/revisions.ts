@@ -10,7 +10,7 @@ import type { Context } from "../model/context.ts";
 import { rowsOf } from "../model/data.ts";
 import { type TableSpec, tableOf } from "../model/table.ts";
 import { type Line, span } from "../model/text.ts";
-import type { Chosen, View } from "../model/view.ts";
+import type { Selection, View } from "../model/view.ts";
 import { previewRollback, saveDocument, viewDifference, viewDocument } from "./source-pages.ts";
 
 /** Source of a deployment document, and the default if no source is named. */
@@ -56,10 +56,10 @@ const specFor = (newest: number | undefined): TableSpec<SourceRevision> => ({
   jsonOf: (revision) => revision,
 });
 
-const chosenRevision = ({ ids: [id = ""] }: Chosen): number => Number(id);
+const chosenRevision = ({ ids: [id = ""] }: Selection): number => Number(id);
 
 /** Returns the reason if the revision is the active one, which can be neither compared nor rolled back to. */
-function sameWhy(chosen: Chosen, context: Context): string | undefined {
+function sameWhy(chosen: Selection, context: Context): string | undefined {
   const revision = chosenRevision(chosen);
   return revision === sourceOf(context, nameOf(context))?.revision
     ? `revision ${revision} is the one in force`

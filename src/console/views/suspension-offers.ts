@@ -9,14 +9,14 @@ import {
   whyNotSuspended,
 } from "../actions/suspension-dialogs.ts";
 import type { Context } from "../model/context.ts";
-import type { Chosen, Offer } from "../model/view.ts";
+import type { Offer, Selection } from "../model/view.ts";
 
 /** Builds the offers. `whyNever` returns the reason why the chosen subjects can never be suspended. */
 export function suspensionOffers(
   kind: SuspensionKind,
-  whyNever: (chosen: Chosen, context: Context) => string | undefined = () => undefined,
+  whyNever: (chosen: Selection, context: Context) => string | undefined = () => undefined,
 ): readonly [suspend: Offer, lift: Offer] {
-  const subjects = ({ ids }: Chosen): Subjects => ({ kind, names: ids });
+  const subjects = ({ ids }: Selection): Subjects => ({ kind, names: ids });
   return [
     {
       verb: "suspend",

@@ -16,7 +16,7 @@ import type { Context } from "../model/context.ts";
 import { type Data, rowsOf } from "../model/data.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { type Line, span } from "../model/text.ts";
-import type { Chosen, Intent, View } from "../model/view.ts";
+import type { Intent, Selection, View } from "../model/view.ts";
 import { requestsOfSubject } from "./keys-filters.ts";
 import { requestsOffer } from "./requests.ts";
 
@@ -108,7 +108,7 @@ function pane(id: string, { data, now }: Context): readonly Line[] {
   ];
 }
 
-const chosenOnes = ({ ids }: Chosen, data: Data): readonly SuspensionRecord[] =>
+const chosenOnes = ({ ids }: Selection, data: Data): readonly SuspensionRecord[] =>
   ids.flatMap((id) => named(data, id) ?? []);
 
 export const suspensionsView: View = {

@@ -19,7 +19,7 @@ const LEVELS = [..." ▁▂▃▄▅▆▇█"];
 const PLAIN_LEVELS = [..." ._-~=+*#"];
 const FULL = 8;
 
-interface Chosen {
+interface Selection {
   /** Index of the step under the cursor. */
   readonly at: number;
   readonly kind: ScoreKind;
@@ -40,7 +40,7 @@ export const figureText = (value: number | null): string => (value === null ? "-
 
 export function plotLines(
   { steps, inForce }: Pick<SweepResult, "steps" | "inForce">,
-  { at, kind, isAscii }: Chosen,
+  { at, kind, isAscii }: Selection,
   { columns, rows }: { readonly columns: number; readonly rows: number },
 ): readonly Line[] {
   const cells = columns - LABEL_CELLS - VALUE_CELLS;

@@ -16,7 +16,7 @@ import { namedOf, type Trial, thresholdNamed } from "../model/documents.ts";
 import type { ScoreKind, SweepFigures, SweepResult, SweepStep } from "../model/sweep.ts";
 import { type Table, tableOf } from "../model/table.ts";
 import { BLANK, type Line, line, span } from "../model/text.ts";
-import type { Chosen, Intent, View } from "../model/view.ts";
+import type { Intent, Selection, View } from "../model/view.ts";
 import { turnedBetween, wrongCases } from "./changed-cases.ts";
 import { COLUMNS, type Row } from "./sweeps-columns.ts";
 import { figureText, kindsOf, plotLines, thresholdText } from "./sweeps-plot.ts";
@@ -194,7 +194,7 @@ function why(id: string, context: Context): string | undefined {
 }
 
 /** Returns the reason why the threshold cannot be written; a running trial does not prevent the dialog. */
-function askingWhy(id: string, context: Context): string | undefined {
+function whyNotAskable(id: string, context: Context): string | undefined {
   return trialOf(id, context) === undefined ? why(id, context) : writingWhy(id, context);
 }
 
@@ -207,7 +207,7 @@ function writingWhy(id: string, context: Context): string | undefined {
   return why(id, context) ?? api ?? trialWhy(trial);
 }
 
-const one = ({ ids: [id = ""] }: Chosen): string => id;
+const one = ({ ids: [id = ""] }: Selection): string => id;
 
 function runIntent({ sweep }: Context): Intent {
   if (sweep?.state.kind === "running") return { kind: "cancel", id: sweep.state.id, words: "stopping" };
@@ -318,7 +318,7 @@ export const sweepsView: View = {
       verb: "write",
       does: "write threshold",
       needsRow: true,
-      why: (of, context) => askingWhy(one(of), context),
+      why: (of, context) => whyNotAskable(one(of), context),
       start(of, opened) {
         const id = one(of);
         const result = resultOf(opened);

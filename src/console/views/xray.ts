@@ -9,7 +9,7 @@ import { linesOfFields } from "../format/record-lines.ts";
 import { rowsOfTree, type TreeRow } from "../format/tree.ts";
 import type { Context } from "../model/context.ts";
 import { type Data, type Need, type ReadableId, rowsOf } from "../model/data.ts";
-import { createRecall } from "../model/remember.ts";
+import { createMemo } from "../model/remember.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { BLANK, type Line, span } from "../model/text.ts";
 import type { Offer, View } from "../model/view.ts";
@@ -70,7 +70,7 @@ const NEEDS = [
   { id: "list_cluster_members" },
 ] as const satisfies readonly Need[];
 
-const ROWS = createRecall<readonly Row[]>();
+const ROWS = createMemo<readonly Row[]>();
 
 /** Rebuilds the tree only if one of its lists has changed, since every frame needs it. */
 function rowsFor({ data, subject }: Pick<Context, "data" | "subject">): readonly Row[] {

@@ -11,12 +11,12 @@ import type { Failure } from "../model/data.ts";
 import type { ConsoleEndpoint } from "../model/ports.ts";
 import type { Link } from "../model/state.ts";
 import { probe } from "./endpoint-probe.ts";
-import { type Ending, openSession, type Session } from "./endpoint-session.ts";
-import { type Pace, waitAfter } from "./intervals.ts";
+import { openSession, type Session, type SessionEnd } from "./endpoint-session.ts";
+import { type ReadIntervals, waitAfter } from "./intervals.ts";
 
 interface LinkOptions {
   readonly endpoints: readonly [ConsoleEndpoint, ...ConsoleEndpoint[]];
-  readonly pace: Pace;
+  readonly intervals: ReadIntervals;
   now(): number;
   onLink(link: Link): void;
   onNote(words: string): void;
@@ -37,20 +37,28 @@ interface EndpointLink {
 
 type Command = "refresh" | "next_endpoint";
 
-interface Plan {
+interface SearchPlan {
   /** Indices of admin endpoints, in the order in which they are tried. */
   readonly order: readonly number[];
   /** True if the operator asked for another endpoint, so that none has failed. */
-  readonly isWanted: boolean;
+  readonly isRequested: boolean;
 }
 
-type Found =
+type SearchResult =
   | { readonly kind: "answered"; readonly identity: string | undefined }
   | { readonly kind: "signed_out"; readonly failure: Failure }
   | { readonly kind: "none"; readonly failure: Failure }
   | { readonly kind: "interrupted" };
 
-export function createLink({ endpoints, pace, now, onLink, onNote, onSession, onAnswer }: LinkOptions): EndpointLink {
+export function createLink({
+  endpoints,
+  intervals,
+  now,
+  onLink,
+  onNote,
+  onSession,
+  onAnswer,
+}: LinkOptions): EndpointLink {
   const { monotonic } = systemClock;
   const [first] = endpoints;
   let at = 0;
@@ -62,21 +70,21 @@ export function createLink({ endpoints, pace, now, onLink, onNote, onSession, on
   /** Aborts the current probe or wait. */
   let interruption = new AbortController();
   /** True while a probe or a session is running or about to start, so that a refresh is unnecessary. */
-  let isAboutTo = false;
+  let isStarting = false;
   let isClosed = false;
   /** Number of consecutive rounds over all endpoints in which none answered or kept answering. */
-  let rounds = 0;
+  let failedRounds = 0;
   /**
    * True if the other endpoints were tried immediately since the last sound one: two failing endpoints must not alternate without
    * a wait.
    */
-  let hasHurried = false;
+  let hasRetriedAtOnce = false;
   let since: number | undefined;
 
   const endpointAt = (index: number): ConsoleEndpoint => endpoints[index] ?? first;
   const link = (): Link => ({ endpoint: endpointAt(at), endpoints: endpoints.length, state });
   /** Returns the indices of all endpoints, beginning with that one. */
-  const from = (index: number): readonly number[] => endpoints.map((_, step) => (index + step) % endpoints.length);
+  const orderFrom = (index: number): readonly number[] => endpoints.map((_, step) => (index + step) % endpoints.length);
 
   function setState(to: Link["state"]): void {
     if (isClosed || (to.kind === state.kind && to.kind !== "offline")) return;
@@ -86,7 +94,7 @@ export function createLink({ endpoints, pace, now, onLink, onNote, onSession, on
 
   function runCommand(what: Command): void {
     if (session !== undefined && !session.signal.aborted) session.end({ kind: what });
-    else if (what === "next_endpoint" || !isAboutTo) {
+    else if (what === "next_endpoint" || !isStarting) {
       command = what;
       interruption.abort();
     }
@@ -99,24 +107,24 @@ export function createLink({ endpoints, pace, now, onLink, onNote, onSession, on
     return taken;
   }
 
-  function planOf(what: Command | undefined, whereFrom: number): Plan {
+  function planFor(what: Command | undefined, startIndex: number): SearchPlan {
     return what === "next_endpoint"
-      ? { order: from(at + 1), isWanted: true }
-      : { order: from(whereFrom), isWanted: false };
+      ? { order: orderFrom(at + 1), isRequested: true }
+      : { order: orderFrom(startIndex), isRequested: false };
   }
 
-  async function seek({ order, isWanted }: Plan): Promise<Found> {
+  async function findEndpoint({ order, isRequested }: SearchPlan): Promise<SearchResult> {
     const { signal } = interruption;
     let failure: Failure | undefined;
-    isAboutTo = true;
+    isStarting = true;
     try {
       for (const next of order) {
         const { endpoint } = endpointAt(next);
         const candidate = next === at ? client : createAdminClient({ address: endpoint });
-        const found = await probe({ client: candidate, endpoint }, { signal, pace, now });
+        const found = await probe({ client: candidate, endpoint }, { signal, intervals, now });
         if (found.kind === "answered" || found.kind === "signed_out") {
-          if (next !== at) use(next, candidate, isWanted);
-          else if (isWanted) onNote(`no other gateway answers; still connected to ${endpointAt(at).name}`);
+          if (next !== at) switchTo(next, candidate, isRequested);
+          else if (isRequested) onNote(`no other gateway answers; still connected to ${endpointAt(at).name}`);
           return found;
         }
         if (next !== at) candidate.close();
@@ -124,48 +132,50 @@ export function createLink({ endpoints, pace, now, onLink, onNote, onSession, on
         failure = found.failure;
       }
     } finally {
-      isAboutTo = false;
+      isStarting = false;
     }
     return failure === undefined || signal.aborted ? { kind: "interrupted" } : { kind: "none", failure };
   }
 
-  function use(next: number, its: AdminClient, isWanted: boolean): void {
+  function switchTo(next: number, newClient: AdminClient, isRequested: boolean): void {
     const { name } = endpointAt(at);
     client.close();
-    client = its;
+    client = newClient;
     at = next;
     // The note is sent last, so that its message, which has the reason, stays on the screen.
     onLink(link());
     onNote(
-      isWanted ? `connected to ${endpointAt(at).name}` : `${name} does not answer; connected to ${endpointAt(at).name}`,
+      isRequested
+        ? `connected to ${endpointAt(at).name}`
+        : `${name} does not answer; connected to ${endpointAt(at).name}`,
     );
   }
 
   /** Runs the session until the endpoint is lost or another one is requested. */
-  async function serve(identity: string | undefined): Promise<Exclude<Ending, { readonly kind: "refresh" }>> {
-    const begunAt = monotonic();
+  async function runSessions(identity: string | undefined): Promise<Exclude<SessionEnd, { readonly kind: "refresh" }>> {
+    const servingSince = monotonic();
     since = undefined;
     takeCommand();
     while (!isClosed) {
       const openedAt = monotonic();
-      const ending = await serveOnce();
-      servedMs = monotonic() - begunAt;
+      const ending = await runSession();
+      servedMs = monotonic() - servingSince;
       if (ending.kind !== "refresh") return ending;
-      isAboutTo = true;
-      await pause(openedAt + pace.restMs - monotonic(), interruption.signal);
-      isAboutTo = false;
+      isStarting = true;
+      await pause(openedAt + intervals.pauseMs - monotonic(), interruption.signal);
+      isStarting = false;
       if (takeCommand() === "next_endpoint") return { kind: "next_endpoint" };
     }
     return { kind: "closed" };
 
-    async function serveOnce(): Promise<Ending> {
+    async function runSession(): Promise<SessionEnd> {
       const peer = { client, endpoint: endpointAt(at).endpoint };
       session = openSession({
         peer,
-        pace,
+        intervals,
         identity,
         async probe(signal) {
-          const found = await probe(peer, { signal, pace, now });
+          const found = await probe(peer, { signal, intervals, now });
           if (found.kind === "answered") identity = found.identity;
           return found;
         },
@@ -182,51 +192,51 @@ export function createLink({ endpoints, pace, now, onLink, onNote, onSession, on
   }
 
   /** Decides which endpoints to try next, and resolves when it is time. */
-  async function recover(failure: Failure): Promise<Plan> {
-    if (servedMs >= pace.soundMs) {
-      rounds = 0;
-      hasHurried = false;
+  async function planRetry(failure: Failure): Promise<SearchPlan> {
+    if (servedMs >= intervals.stableMs) {
+      failedRounds = 0;
+      hasRetriedAtOnce = false;
     }
     const wasServing = servedMs > 0;
     servedMs = 0;
-    if (wasServing && !hasHurried && endpoints.length > 1) {
-      hasHurried = true;
+    if (wasServing && !hasRetriedAtOnce && endpoints.length > 1) {
+      hasRetriedAtOnce = true;
       setState({ kind: "connecting" });
-      return { order: from(at).slice(1), isWanted: false };
+      return { order: orderFrom(at).slice(1), isRequested: false };
     }
-    const waitMs = waitAfter(rounds, pace.reconnectMs);
-    rounds += 1;
+    const waitMs = waitAfter(failedRounds, intervals.reconnectMs);
+    failedRounds += 1;
     since ??= failure.at;
     setState({ kind: "offline", since, retryAt: now() + waitMs, failure });
     await pause(waitMs, interruption.signal);
-    return planOf(takeCommand(), 0);
+    return planFor(takeCommand(), 0);
   }
 
   async function run(): Promise<void> {
-    let plan: Plan = { order: from(0), isWanted: false };
+    let plan: SearchPlan = { order: orderFrom(0), isRequested: false };
     while (!isClosed) {
-      const found = await seek(plan);
-      const ending = found.kind === "answered" ? await serve(found.identity) : found;
+      const found = await findEndpoint(plan);
+      const ending = found.kind === "answered" ? await runSessions(found.identity) : found;
       switch (ending.kind) {
         case "closed":
           return;
         case "next_endpoint":
           servedMs = 0;
           setState({ kind: "connecting" });
-          plan = planOf(ending.kind, at);
+          plan = planFor(ending.kind, at);
           break;
         case "interrupted":
-          plan = planOf(takeCommand(), at);
+          plan = planFor(takeCommand(), at);
           break;
         case "signed_out":
           setState(ending);
-          await commanded();
+          await waitForCommand();
           setState({ kind: "connecting" });
-          plan = planOf(takeCommand(), at);
+          plan = planFor(takeCommand(), at);
           break;
         case "lost":
         case "none":
-          plan = await recover(ending.failure);
+          plan = await planRetry(ending.failure);
           break;
         default:
           ending satisfies never;
@@ -234,7 +244,7 @@ export function createLink({ endpoints, pace, now, onLink, onNote, onSession, on
     }
   }
 
-  function commanded(): Promise<void> {
+  function waitForCommand(): Promise<void> {
     const { signal } = interruption;
     if (signal.aborted) return Promise.resolve();
     return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));

@@ -3,8 +3,8 @@
  */
 
 import type { Failure } from "../model/data.ts";
-import type { Pace } from "./intervals.ts";
-import { ask, type Peer } from "./read-endpoint.ts";
+import type { ReadIntervals } from "./intervals.ts";
+import { type Peer, sendRead } from "./read-endpoint.ts";
 import { pathOf } from "./read-rules.ts";
 
 export type Probe =
@@ -16,13 +16,13 @@ export type Probe =
 
 interface ProbeOptions {
   readonly signal: AbortSignal;
-  readonly pace: Pace;
+  readonly intervals: ReadIntervals;
   now(): number;
 }
 
-export async function probe(peer: Peer, { signal, pace, now }: ProbeOptions): Promise<Probe> {
-  const limits = { headMs: pace.probeMs, bodyMs: pace.probeMs };
-  const outcome = await ask(peer, pathOf({ id: "get_status" }), { signal, now, ...limits });
+export async function probe(peer: Peer, { signal, intervals, now }: ProbeOptions): Promise<Probe> {
+  const limits = { headMs: intervals.probeMs, bodyMs: intervals.probeMs };
+  const outcome = await sendRead(peer, pathOf({ id: "get_status" }), { signal, now, ...limits });
   switch (outcome.kind) {
     case "answered":
       return { kind: "answered", identity: identityIn(outcome.text) };

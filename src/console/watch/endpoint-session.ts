@@ -10,10 +10,10 @@
 import { pause, systemClock } from "../../base/index.ts";
 import type { Failure } from "../model/data.ts";
 import type { Probe } from "./endpoint-probe.ts";
-import type { Pace } from "./intervals.ts";
+import type { ReadIntervals } from "./intervals.ts";
 import type { Peer } from "./read-endpoint.ts";
 
-export type Ending =
+export type SessionEnd =
   | { readonly kind: "refresh" }
   | { readonly kind: "next_endpoint" }
   | { readonly kind: "lost"; readonly failure: Failure }
@@ -25,54 +25,54 @@ export interface Session {
   /** Aborted at the end of the session. */
   readonly signal: AbortSignal;
   /** Resolves once no probe is running, usually immediately. */
-  settled(): Promise<void>;
+  whenChecked(): Promise<void>;
   /** Must be called on each answer of any kind. */
-  answered(): void;
+  markAnswered(): void;
   /**
    * Reports a call without an answer. Resolves once the probe has decided; if the endpoint does not answer, the session has
    * ended.
    */
-  doubt(): Promise<void>;
-  end(ending: Ending): void;
-  readonly ended: Promise<Ending>;
+  checkEndpoint(): Promise<void>;
+  end(reason: SessionEnd): void;
+  readonly ended: Promise<SessionEnd>;
 }
 
 interface SessionOptions {
   readonly peer: Peer;
-  readonly pace: Pace;
+  readonly intervals: ReadIntervals;
   /** Identity of the process in its first answer. */
   readonly identity: string | undefined;
   probe(signal: AbortSignal): Promise<Probe>;
   onAnswer(): void;
 }
 
-export function openSession({ peer, pace, identity, probe, onAnswer }: SessionOptions): Session {
+export function openSession({ peer, intervals, identity, probe, onAnswer }: SessionOptions): Session {
   const { monotonic } = systemClock;
-  const over = new AbortController();
-  const { signal } = over;
-  let resolveEnded: (ending: Ending) => void = () => undefined;
-  const ended = new Promise<Ending>((resolve) => {
+  const abortController = new AbortController();
+  const { signal } = abortController;
+  let resolveEnded: (reason: SessionEnd) => void = () => undefined;
+  const ended = new Promise<SessionEnd>((resolve) => {
     resolveEnded = resolve;
   });
   let answeredAt = monotonic();
   let probing: Promise<void> | undefined;
 
-  function end(ending: Ending): void {
+  function end(reason: SessionEnd): void {
     if (signal.aborted) return;
-    resolveEnded(ending);
-    over.abort();
+    resolveEnded(reason);
+    abortController.abort();
   }
 
-  function answered(): void {
+  function markAnswered(): void {
     answeredAt = monotonic();
     onAnswer();
   }
 
-  async function verify(): Promise<void> {
+  async function runProbe(): Promise<void> {
     const found = await probe(signal);
     switch (found.kind) {
       case "answered":
-        answered();
+        markAnswered();
         // Another process numbers its lists differently, so everything is read again.
         if (found.identity !== identity) end({ kind: "refresh" });
         break;
@@ -89,9 +89,9 @@ export function openSession({ peer, pace, identity, probe, onAnswer }: SessionOp
     }
   }
 
-  function doubt(): Promise<void> {
+  function checkEndpoint(): Promise<void> {
     if (signal.aborted) return Promise.resolve();
-    probing ??= verify().finally(() => {
+    probing ??= runProbe().finally(() => {
       probing = undefined;
     });
     return probing;
@@ -99,12 +99,12 @@ export function openSession({ peer, pace, identity, probe, onAnswer }: SessionOp
 
   async function listen(): Promise<void> {
     while (!signal.aborted) {
-      const leftMs = answeredAt + pace.quietMs - monotonic();
-      if (leftMs > 0) await pause(leftMs, signal);
-      else await doubt();
+      const silenceLeftMs = answeredAt + intervals.silenceMs - monotonic();
+      if (silenceLeftMs > 0) await pause(silenceLeftMs, signal);
+      else await checkEndpoint();
     }
   }
 
   void listen();
-  return { peer, signal, settled: () => probing ?? Promise.resolve(), answered, doubt, end, ended };
+  return { peer, signal, whenChecked: () => probing ?? Promise.resolve(), markAnswered, checkEndpoint, end, ended };
 }

@@ -6,8 +6,8 @@ import type { Need, ReadableId } from "../model/data.ts";
 import { type OwnedDocument, packNamesOf, thresholdOf } from "../model/documents.ts";
 import type { ConsolePorts, JobOptions } from "../model/ports.ts";
 import type { Session } from "./endpoint-session.ts";
-import type { Pace } from "./intervals.ts";
-import type { Bell } from "./pause.ts";
+import type { ReadIntervals } from "./intervals.ts";
+import type { Notifier } from "./pause.ts";
 import type { Entry } from "./readings.ts";
 
 const TIME_LIMIT_MS = 30_000;
@@ -65,22 +65,31 @@ interface LocalOptions {
   readonly need: Need<LocalId>;
   readonly session: Session;
   readonly ports: Ports;
-  readonly pace: Pace;
+  readonly intervals: ReadIntervals;
   readonly signal: AbortSignal;
-  readonly bell: Bell;
+  readonly notifier: Notifier;
   now(): number;
 }
 
-export async function keepLocal({ entry, need, session, ports, pace, signal, bell, now }: LocalOptions): Promise<void> {
+export async function watchLocal({
+  entry,
+  need,
+  session,
+  ports,
+  intervals,
+  signal,
+  notifier,
+  now,
+}: LocalOptions): Promise<void> {
   const rule: Rule = LOCAL[need.id];
   const [source, of] = rule.split(need.name);
   let seen: (OwnedDocument & { readonly stamp: string }) | undefined;
   // Waits first, so that no work starts for a row that the cursor only passes over.
-  await pause(pace.followMs, signal);
+  await pause(intervals.followMs, signal);
   while (!signal.aborted) {
     try {
       const document = await documentOf(session.peer.client, source, signal);
-      session.answered();
+      session.markAnswered();
       // A change of that file can change whether the document can be written from here.
       const stamp = document.file === undefined ? "" : await ports.stampOf(document.file);
       if (seen?.text !== document.text || seen.revision !== document.revision || seen.stamp !== stamp) {
@@ -95,10 +104,10 @@ export async function keepLocal({ entry, need, session, ports, pace, signal, bel
       const { status = 0, code = "failed" } = error instanceof AdminError ? error : {};
       entry.fail({ status, code, message: error instanceof Error ? error.message : String(error), at: now() });
       if (entry.isForbidden) return;
-      if (error instanceof AdminError && status === 0) await session.doubt();
+      if (error instanceof AdminError && status === 0) await session.checkEndpoint();
     }
-    await pause(pace.followMs, signal);
-    await bell.wait(pace.seldomMs, signal);
+    await pause(intervals.followMs, signal);
+    await notifier.wait(intervals.rarePollMs, signal);
   }
 }
 

@@ -12,31 +12,31 @@ export async function pauseUntil(at: () => number, signal: AbortSignal): Promise
 }
 
 /** Ends a wait early. If it rings while nothing waits, it ends the next wait. */
-export interface Bell {
-  ring(): void;
+export interface Notifier {
+  notify(): void;
   wait(ms: number, signal: AbortSignal): Promise<void>;
 }
 
-export function createBell(): Bell {
-  let isRung = false;
+export function createNotifier(): Notifier {
+  let isNotified = false;
   let wake: (() => void) | undefined;
   return {
-    ring() {
-      isRung = true;
+    notify() {
+      isNotified = true;
       wake?.();
     },
     async wait(ms, signal) {
-      if (!isRung) {
-        const rung = new AbortController();
-        const end = (): void => rung.abort();
+      if (!isNotified) {
+        const notified = new AbortController();
+        const end = (): void => notified.abort();
         wake = end;
         signal.addEventListener("abort", end, { once: true });
         if (signal.aborted) end();
-        await pause(ms, rung.signal);
+        await pause(ms, notified.signal);
         signal.removeEventListener("abort", end);
         wake = undefined;
       }
-      isRung = false;
+      isNotified = false;
     },
   };
 }

@@ -26,7 +26,7 @@ export interface Peer {
   readonly endpoint: AdminAddress;
 }
 
-interface AskOptions {
+interface ReadRequestOptions {
   readonly signal: AbortSignal;
   readonly headMs: number;
   readonly bodyMs: number;
@@ -36,10 +36,10 @@ interface AskOptions {
 /** Maximum length of an error message, since a hostile endpoint controls it. */
 const MAX_MESSAGE_LENGTH = 1_000;
 
-export async function ask(
+export async function sendRead(
   { client, endpoint }: Peer,
   path: string,
-  { signal, headMs, bodyMs, now }: AskOptions,
+  { signal, headMs, bodyMs, now }: ReadRequestOptions,
 ): Promise<Outcome> {
   const ending = new AbortController();
   const end = (): void => ending.abort();

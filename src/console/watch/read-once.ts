@@ -7,7 +7,7 @@ import type { AdminAddress, AdminClient } from "../../admin-api/index.ts";
 import { type Data, keyOf, type Need, type Readable, type ReadableId, type Reading } from "../model/data.ts";
 import { EVERY_NODE_MS } from "../model/nodes.ts";
 import { foldedNodes } from "./merge-nodes.ts";
-import { ask } from "./read-endpoint.ts";
+import { sendRead } from "./read-endpoint.ts";
 import { ONLY, type OwnId, PLAIN, type PlainId, pathOf, type Row, tableOfList } from "./read-rules.ts";
 
 type RemoteNeed = Need<Exclude<ReadableId, OwnId>>;
@@ -38,13 +38,13 @@ async function readingOf(
   need: RemoteNeed,
   { client, endpoint, signal, now }: ReadOnceOptions,
 ): Promise<Reading<unknown>> {
-  const askedAt = now();
+  const requestedAt = now();
   const path = pathOf(need, queryOf(need));
-  const outcome = await ask({ client, endpoint }, path, { signal, headMs: HEAD_MS, bodyMs: BODY_MS, now });
-  const none = { value: undefined, freshAt: undefined, askedAt };
+  const outcome = await sendRead({ client, endpoint }, path, { signal, headMs: HEAD_MS, bodyMs: BODY_MS, now });
+  const none = { value: undefined, freshAt: undefined, requestedAt };
   switch (outcome.kind) {
     case "answered":
-      return { ...parsed(need, outcome.text), freshAt: now(), askedAt, failure: undefined };
+      return { ...parsed(need, outcome.text), freshAt: now(), requestedAt, failure: undefined };
     case "ended":
       signal.throwIfAborted();
       return { ...none, failure: undefined };

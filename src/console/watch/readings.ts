@@ -1,6 +1,6 @@
 /**
- * Store of readings. Readings are immutable; new data is reported once for all changes of a turn, and at most every `tellMs`.
- * Unneeded values are kept for `keepMs`, so that going back shows them immediately.
+ * Store of readings. Readings are immutable; new data is reported once for all changes of a turn, and at most every `reportMs`.
+ * Unneeded values are kept for `retentionMs`, so that going back shows them immediately.
  */
 
 import { systemClock } from "../../base/index.ts";
@@ -14,7 +14,7 @@ import {
   type ReadableId,
   type Reading,
 } from "../model/data.ts";
-import { type Pace, waitAfter } from "./intervals.ts";
+import { type ReadIntervals, waitAfter } from "./intervals.ts";
 
 /** One need with its reading. Times are of the monotonic clock. */
 export interface Entry {
@@ -29,74 +29,74 @@ export interface Entry {
   /** Reports the progress of a local computation; `succeed`, `fail` or `stopped` end it. */
   progress(words: string): void;
   /** Reports that the operator canceled the computation. */
-  stopped(): void;
+  markStopped(): void;
   /** Delays the next read by at least `ms`. */
-  rest(ms: number): void;
+  delayNext(ms: number): void;
   /** Earliest time of the next read. */
   readonly dueAt: number;
   /** True if the need is not read again until the operator asks for it. */
   readonly isForbidden: boolean;
   /** Clears failures. */
-  forgive(): void;
+  clearFailure(): void;
 }
 
-interface Readings {
+interface ReadingStore {
   /** Starts keeping a need, or continues with the kept value. */
-  take(need: Need): Entry;
+  acquire(need: Need): Entry;
   /** Marks a need as no longer needed. */
-  leave(key: string): void;
+  release(key: string): void;
   /** Returns the entries that are needed. */
   entries(): Iterable<Entry>;
   /** Clears the failures of forbidden reads, including those of needs that are not needed now. */
-  forgiveForbidden(): void;
+  clearForbidden(): void;
   /** Reports that the admin endpoint has answered. */
-  touch(): void;
+  markFresh(): void;
   close(): void;
 }
 
-interface Kept {
+interface StoredEntry {
   readonly entry: Entry;
   reading: Reading<unknown>;
   isPending: boolean;
-  drop: NodeJS.Timeout | undefined;
+  dropTimer: NodeJS.Timeout | undefined;
 }
 
 const STOPPED = { status: 0, code: "stopped", message: "stopped; r starts it again" } as const;
 
 interface ReadingsOptions {
-  readonly pace: Pace;
+  readonly intervals: ReadIntervals;
   now(): number;
   onData(data: Data): void;
 }
 
-export function createReadings({ pace, now, onData }: ReadingsOptions): Readings {
+export function createReadingStore({ intervals, now, onData }: ReadingsOptions): ReadingStore {
   const { monotonic } = systemClock;
-  const kept = new Map<string, Kept>();
-  let telling: NodeJS.Timeout | undefined;
+  const stored = new Map<string, StoredEntry>();
+  let reportTimer: NodeJS.Timeout | undefined;
   let reportedAt = Number.NEGATIVE_INFINITY;
-  let touchedAt = Number.NEGATIVE_INFINITY;
+  let markedFreshAt = Number.NEGATIVE_INFINITY;
   let isClosed = false;
 
-  function tellSoon(): void {
-    if (isClosed || telling !== undefined) return;
-    telling = setTimeout(
+  function scheduleReport(): void {
+    if (isClosed || reportTimer !== undefined) return;
+    reportTimer = setTimeout(
       () => {
-        telling = undefined;
+        reportTimer = undefined;
         reportedAt = monotonic();
-        onData(dataOf(new Map([...kept].map(([key, { reading }]) => [key, reading]))));
+        onData(dataOf(new Map([...stored].map(([key, { reading }]) => [key, reading]))));
       },
-      Math.max(0, reportedAt + pace.tellMs - monotonic()),
+      Math.max(0, reportedAt + intervals.reportMs - monotonic()),
     );
   }
 
-  function set(it: Kept, change: Partial<Reading<unknown>>): void {
+  function set(it: StoredEntry, change: Partial<Reading<unknown>>): void {
     it.reading = { ...it.reading, ...change };
-    tellSoon();
+    scheduleReport();
   }
 
-  function create(need: Need): Kept {
+  function create(need: Need): StoredEntry {
     let failures = 0;
-    let restUntil = Number.NEGATIVE_INFINITY;
+    let delayedUntil = Number.NEGATIVE_INFINITY;
     let retryAt = Number.NEGATIVE_INFINITY;
     const entry: Entry = {
       need,
@@ -109,76 +109,76 @@ export function createReadings({ pace, now, onData }: ReadingsOptions): Readings
         set(it, { value, gaps, freshAt: now(), failure: undefined, progress: undefined });
       },
       fail(failure, value = it.reading.value) {
-        retryAt = monotonic() + waitAfter(failures, pace.backoffMs);
+        retryAt = monotonic() + waitAfter(failures, intervals.backoffMs);
         failures += 1;
         set(it, { failure, value, progress: undefined });
       },
       progress(progress) {
         set(it, { progress, failure: undefined });
       },
-      stopped() {
+      markStopped() {
         set(it, { failure: { ...STOPPED, at: now() }, progress: undefined });
       },
-      rest(ms) {
-        restUntil = monotonic() + ms;
+      delayNext(ms) {
+        delayedUntil = monotonic() + ms;
       },
       get dueAt() {
-        return Math.max(restUntil, retryAt);
+        return Math.max(delayedUntil, retryAt);
       },
       get isForbidden() {
         return it.reading.failure?.code === "forbidden";
       },
-      forgive() {
+      clearFailure() {
         failures = 0;
         retryAt = Number.NEGATIVE_INFINITY;
         if (it.reading.failure !== undefined) set(it, { failure: undefined });
       },
     };
-    const reading = { value: undefined, freshAt: undefined, askedAt: now(), failure: undefined };
-    const it: Kept = { entry, reading, isPending: false, drop: undefined };
+    const reading = { value: undefined, freshAt: undefined, requestedAt: now(), failure: undefined };
+    const it: StoredEntry = { entry, reading, isPending: false, dropTimer: undefined };
     return it;
   }
 
   return {
-    take(need) {
+    acquire(need) {
       const key = keyOf(need);
-      const known = kept.get(key);
+      const known = stored.get(key);
       if (known === undefined) {
-        const made = create(need);
-        kept.set(key, made);
-        tellSoon();
-        return made.entry;
+        const created = create(need);
+        stored.set(key, created);
+        scheduleReport();
+        return created.entry;
       }
-      clearTimeout(known.drop);
-      known.drop = undefined;
+      clearTimeout(known.dropTimer);
+      known.dropTimer = undefined;
       // A computation in progress ended when the need was dropped, so its progress is cleared.
-      set(known, { askedAt: now(), progress: undefined });
+      set(known, { requestedAt: now(), progress: undefined });
       return known.entry;
     },
-    leave(key) {
-      const it = kept.get(key);
+    release(key) {
+      const it = stored.get(key);
       if (it === undefined || isClosed) return;
       it.isPending = false;
-      it.drop = setTimeout(() => {
-        kept.delete(key);
-        tellSoon();
-      }, pace.keepMs);
+      it.dropTimer = setTimeout(() => {
+        stored.delete(key);
+        scheduleReport();
+      }, intervals.retentionMs);
     },
     *entries() {
-      for (const { entry, drop } of kept.values()) if (drop === undefined) yield entry;
+      for (const { entry, dropTimer } of stored.values()) if (dropTimer === undefined) yield entry;
     },
-    forgiveForbidden() {
-      for (const { entry } of kept.values()) if (entry.isForbidden) entry.forgive();
+    clearForbidden() {
+      for (const { entry } of stored.values()) if (entry.isForbidden) entry.clearFailure();
     },
-    touch() {
-      if (monotonic() - touchedAt < pace.touchMs) return;
-      touchedAt = monotonic();
-      for (const it of kept.values()) if (it.isPending) set(it, { freshAt: now() });
+    markFresh() {
+      if (monotonic() - markedFreshAt < intervals.freshnessMs) return;
+      markedFreshAt = monotonic();
+      for (const it of stored.values()) if (it.isPending) set(it, { freshAt: now() });
     },
     close() {
       isClosed = true;
-      clearTimeout(telling);
-      for (const { drop } of kept.values()) clearTimeout(drop);
+      clearTimeout(reportTimer);
+      for (const { dropTimer } of stored.values()) clearTimeout(dropTimer);
     },
   };
 }

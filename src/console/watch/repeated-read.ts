@@ -13,39 +13,39 @@ import type { Failure, Gaps, Need } from "../model/data.ts";
 import { EVERY_NODE_MS } from "../model/nodes.ts";
 import { listParser, plainParser } from "./answer-parsers.ts";
 import type { Session } from "./endpoint-session.ts";
-import type { Pace } from "./intervals.ts";
-import { type Bell, pauseUntil } from "./pause.ts";
-import { ask } from "./read-endpoint.ts";
+import type { ReadIntervals } from "./intervals.ts";
+import { type Notifier, pauseUntil } from "./pause.ts";
+import { sendRead } from "./read-endpoint.ts";
 import { NAMED, ONLY, PLAIN, type PlainId, pathOf } from "./read-rules.ts";
 import type { Entry } from "./readings.ts";
 
 interface ReaderOptions {
   readonly entry: Entry;
   readonly session: Session;
-  readonly pace: Pace;
+  readonly intervals: ReadIntervals;
   /** Ends with the session or the need. */
   readonly signal: AbortSignal;
   now(): number;
 }
 
-const OF_ONE: Gaps = { unanswered: [], cut: [], isOfOne: true };
+const ONLY_THIS_NODE: Gaps = { unanswered: [], cut: [], isOfOne: true };
 
-interface Turn {
+interface ReadAttempt {
   readonly path: string;
   /** True if the gateway holds the answer back until there is a change. */
   readonly isBlocking: boolean;
   /** Returns whether a refused read is repeated immediately in another form. */
-  isDeclined?(failure: Failure): boolean;
+  retriesInOtherForm?(failure: Failure): boolean;
   /** Stores the answer. Returns `false` if the text is not a valid one. */
-  take(text: string): boolean | Promise<boolean>;
+  store(text: string): boolean | Promise<boolean>;
 }
 
 /** Keeps a list up to date. `onChange` is called when rows have changed, but not for the first answer. */
-export async function keepList(table: TableName, options: ReaderOptions & { onChange(): void }): Promise<void> {
-  const { entry, pace, signal, onChange } = options;
+export async function watchList(table: TableName, options: ReaderOptions & { onChange(): void }): Promise<void> {
+  const { entry, intervals, signal, onChange } = options;
   const need = { id: `list_${table}` } as const satisfies Need;
   const parse = listParser(table);
-  const { holdMs, only } = whichOf(table, entry.need.name);
+  const { holdMs, only } = listSelection(table, entry.need.name);
   let everyMs = holdMs;
   let index: number | undefined;
   while (!signal.aborted) {
@@ -55,25 +55,25 @@ export async function keepList(table: TableName, options: ReaderOptions & { onCh
       ...(only === undefined ? [] : [only]),
       ...(asked === undefined
         ? []
-        : [`index=${asked}&wait=${formatDuration(Math.min(pace.blockMs, everyMs ?? pace.blockMs))}`]),
+        : [`index=${asked}&wait=${formatDuration(Math.min(intervals.blockMs, everyMs ?? intervals.blockMs))}`]),
     ].join("&");
-    const outcome = await turn(options, {
+    const outcome = await readWhenDue(options, {
       path: pathOf(need, query),
       isBlocking: asked !== undefined,
       // An older node answers only for itself.
-      isDeclined({ status }) {
+      retriesInOtherForm({ status }) {
         if (everyMs === undefined || status !== 400) return false;
         everyMs = undefined;
         return true;
       },
-      async take(text) {
+      async store(text) {
         const before = entry.value();
         const answer = await parse(text, entry.value);
         if (answer === undefined) return false;
         if (signal.aborted) return true;
         // The index of a restarted node starts at a lower value.
         index = asked !== undefined && answer.index < asked ? undefined : answer.index;
-        entry.succeed(answer.rows, EVERY_NODE_MS.has(table) && everyMs === undefined ? OF_ONE : answer.gaps);
+        entry.succeed(answer.rows, EVERY_NODE_MS.has(table) && everyMs === undefined ? ONLY_THIS_NODE : answer.gaps);
         if (asked !== undefined && answer.rows !== before) onChange();
         return true;
       },
@@ -81,12 +81,12 @@ export async function keepList(table: TableName, options: ReaderOptions & { onCh
     if (outcome === "over") return;
     if (outcome === "failed" || outcome === "declined") index = undefined;
     // Reads of all nodes get a longer pause.
-    if (outcome === "taken" && everyMs !== undefined) await pause(2 * pace.restMs, signal);
+    if (outcome === "taken" && everyMs !== undefined) await pause(2 * intervals.pauseMs, signal);
   }
 }
 
 /** Returns which rows are read, and the blocking time if they are read from every node. */
-function whichOf(
+function listSelection(
   table: TableName,
   name: string | undefined,
 ): { readonly holdMs: number | undefined; readonly only: string | undefined } {
@@ -97,72 +97,72 @@ function whichOf(
 
 interface PlainOptions extends ReaderOptions {
   /** Rings when the followed list has changed. */
-  readonly bell: Bell;
+  readonly notifier: Notifier;
   readonly need: Need<PlainId>;
   onValue(value: unknown): void;
 }
 
-export async function keepPlain(options: PlainOptions): Promise<void> {
-  const { entry, need, pace, signal, bell, onValue } = options;
+export async function watchPlain(options: PlainOptions): Promise<void> {
+  const { entry, need, intervals, signal, notifier, onValue } = options;
   const { every, query, earlier } = PLAIN[need.id];
   const parse = plainParser(need.id);
   let isEarlier = false;
   while (!signal.aborted) {
-    const outcome = await turn(options, {
+    const outcome = await readWhenDue(options, {
       path: pathOf(need, isEarlier ? earlier : query, isEarlier),
       isBlocking: false,
-      isDeclined({ status }) {
+      retriesInOtherForm({ status }) {
         if (isEarlier || earlier === undefined || status !== 400) return false;
         isEarlier = true;
         return true;
       },
-      take(text) {
+      store(text) {
         const answer = parse(text, entry.value());
         if (answer === undefined) return false;
-        entry.succeed(answer.value, isEarlier ? OF_ONE : answer.gaps);
+        entry.succeed(answer.value, isEarlier ? ONLY_THIS_NODE : answer.gaps);
         onValue(answer.value);
         return true;
       },
     });
     if (outcome === "over" || (outcome === "taken" && every === "once")) return;
     if (outcome === "failed" || outcome === "declined") continue;
-    await pause(pace.followMs, signal);
-    await bell.wait((every === "soon" ? pace.soonMs : pace.seldomMs) - pace.followMs, signal);
+    await pause(intervals.followMs, signal);
+    await notifier.wait((every === "soon" ? intervals.pollMs : intervals.rarePollMs) - intervals.followMs, signal);
   }
 }
 
 /** Performs one read when it is due. `over` means that no further read follows. */
-async function turn(
-  { entry, session, pace, signal, now }: ReaderOptions,
-  { path, isBlocking, isDeclined, take }: Turn,
+async function readWhenDue(
+  { entry, session, intervals, signal, now }: ReaderOptions,
+  { path, isBlocking, retriesInOtherForm, store }: ReadAttempt,
 ): Promise<"taken" | "failed" | "declined" | "over"> {
   await pauseUntil(() => entry.dueAt, signal);
-  await session.settled();
+  await session.whenChecked();
   if (signal.aborted) return "over";
-  const headMs = pace.headMs + (isBlocking ? pace.blockMs : 0);
-  const outcome = await pending(isBlocking ? entry : undefined, signal, () =>
-    ask(session.peer, path, { signal, headMs, bodyMs: pace.bodyMs, now }),
+  const headMs = intervals.headMs + (isBlocking ? intervals.blockMs : 0);
+  const outcome = await whilePending(isBlocking ? entry : undefined, signal, () =>
+    sendRead(session.peer, path, { signal, headMs, bodyMs: intervals.bodyMs, now }),
   );
   switch (outcome.kind) {
     case "answered": {
-      session.answered();
+      session.markAnswered();
       if (signal.aborted) return "over";
       const begunAt = systemClock.monotonic();
-      const isTaken = await take(outcome.text);
+      const isTaken = await store(outcome.text);
       if (signal.aborted) return "over";
-      entry.rest(Math.max(pace.restMs, pace.restFactor * (systemClock.monotonic() - begunAt)));
+      entry.delayNext(Math.max(intervals.pauseMs, intervals.pauseFactor * (systemClock.monotonic() - begunAt)));
       if (isTaken) return "taken";
       const message = "The answer has an unexpected format; the node may run another version.";
       entry.fail({ status: 200, code: "unintelligible", message, at: now() });
       return "failed";
     }
     case "refused":
-      session.answered();
-      if (isDeclined?.(outcome.failure)) return "declined";
+      session.markAnswered();
+      if (retriesInOtherForm?.(outcome.failure)) return "declined";
       entry.fail(outcome.failure);
       return entry.isForbidden ? "over" : "failed";
     case "unanswered":
-      await session.doubt();
+      await session.checkEndpoint();
       if (signal.aborted) return "over";
       entry.fail(outcome.failure);
       return "failed";
@@ -177,7 +177,7 @@ async function turn(
 }
 
 /** Marks the entry as pending while `work` runs and until the signal, since a change would be reported meanwhile. */
-async function pending<T>(entry: Entry | undefined, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+async function whilePending<T>(entry: Entry | undefined, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   if (entry === undefined) return await work();
   const end = (): void => entry.setPending(false);
   signal.addEventListener("abort", end, { once: true });

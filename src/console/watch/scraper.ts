@@ -2,26 +2,26 @@
 
 import { pause, systemClock } from "../../base/index.ts";
 import type { ConsolePorts } from "../model/ports.ts";
-import type { Pace } from "./intervals.ts";
+import type { ReadIntervals } from "./intervals.ts";
 import { advance, NO_SERIES, parseMetrics, type Scrape, type Series } from "./parse-metrics.ts";
 import type { Entry } from "./readings.ts";
 
 interface ScraperOptions {
   readonly url: string | undefined;
-  readonly pace: Pace;
+  readonly intervals: ReadIntervals;
   readonly scrape: ConsolePorts["scrape"];
   now(): number;
 }
 
 interface Scraper {
   /** Scrapes until the signal is aborted. Continues the earlier points. */
-  keep(entry: Entry, signal: AbortSignal): Promise<void>;
+  watchMetrics(entry: Entry, signal: AbortSignal): Promise<void>;
 }
 
 /** Time limit for a port that does not keep its own, in milliseconds. */
 const SCRAPE_LIMIT_MS = 6_000;
 
-export function createScraper({ url, pace, scrape, now }: ScraperOptions): Scraper {
+export function createScraper({ url, intervals, scrape, now }: ScraperOptions): Scraper {
   const { monotonic } = systemClock;
   let series: Series = NO_SERIES;
 
@@ -33,12 +33,12 @@ export function createScraper({ url, pace, scrape, now }: ScraperOptions): Scrap
   }
 
   return {
-    async keep(entry, signal) {
+    async watchMetrics(entry, signal) {
       if (url === undefined) {
         entry.fail({ status: 0, code: "not_found", message: "No metrics address was given.", at: now() });
         return;
       }
-      if (series.lastAt !== undefined) await pause(series.lastAt + pace.scrapeMs - monotonic(), signal);
+      if (series.lastAt !== undefined) await pause(series.lastAt + intervals.scrapeMs - monotonic(), signal);
       while (!signal.aborted) {
         const begunAt = monotonic();
         let found: Scrape | undefined;
@@ -49,10 +49,10 @@ export function createScraper({ url, pace, scrape, now }: ScraperOptions): Scrap
           failure = error;
         }
         if (signal.aborted) return;
-        series = advance(series, { scrape: found, at: begunAt, everyMs: pace.scrapeMs });
+        series = advance(series, { scrape: found, at: begunAt, everyMs: intervals.scrapeMs });
         if (found !== undefined) entry.succeed(series.metrics);
         else entry.fail({ status: 0, code: "unreachable", message: wordsOf(failure), at: now() }, series.metrics);
-        await pause(begunAt + pace.scrapeMs - monotonic(), signal);
+        await pause(begunAt + intervals.scrapeMs - monotonic(), signal);
       }
     },
   };

@@ -10,13 +10,13 @@ import type { ConsoleEndpoint, ConsolePorts } from "../model/ports.ts";
 import type { Link } from "../model/state.ts";
 import { createLink } from "./endpoint-link.ts";
 import type { Session } from "./endpoint-session.ts";
-import { PACE, type Pace } from "./intervals.ts";
+import { READ_INTERVALS, type ReadIntervals } from "./intervals.ts";
 import { createLeaderNotes } from "./leader-notes.ts";
-import { isLocal, keepLocal } from "./local-trials.ts";
-import { type Bell, createBell } from "./pause.ts";
+import { isLocal, watchLocal } from "./local-trials.ts";
+import { createNotifier, type Notifier } from "./pause.ts";
 import { PLAIN, type PlainId, tableOfList } from "./read-rules.ts";
-import { createReadings, type Entry } from "./readings.ts";
-import { keepList, keepPlain } from "./repeated-read.ts";
+import { createReadingStore, type Entry } from "./readings.ts";
+import { watchList, watchPlain } from "./repeated-read.ts";
 import { createScraper } from "./scraper.ts";
 
 export interface WatchOptions {
@@ -37,7 +37,7 @@ export interface WatchOptions {
   onNote(words: string): void;
   /** Closes the watch. */
   readonly signal: AbortSignal;
-  readonly pace?: Partial<Pace>;
+  readonly intervals?: Partial<ReadIntervals>;
 }
 
 export interface Watch {
@@ -59,18 +59,18 @@ interface Reader {
   readonly id: ReadableId;
   readonly follows: ReadableId | undefined;
   readonly ending: AbortController;
-  readonly bell: Bell;
+  readonly notifier: Notifier;
 }
 
 export function createWatch(options: WatchOptions): Watch {
   const { endpoints, now, onData, onLink, onNote } = options;
-  const pace: Pace = { ...PACE, ...options.pace };
-  const readings = createReadings({ pace, now, onData });
-  const scraper = createScraper({ url: options.metricsUrl, pace, scrape: options.scrape, now });
+  const intervals: ReadIntervals = { ...READ_INTERVALS, ...options.intervals };
+  const readings = createReadingStore({ intervals, now, onData });
+  const scraper = createScraper({ url: options.metricsUrl, intervals, scrape: options.scrape, now });
   const noteLeader = createLeaderNotes(onNote);
   const readers = new Map<string, Reader>();
-  const underWay = new Set<Promise<void>>();
-  let needed: ReadonlySet<string> = new Set();
+  const running = new Set<Promise<void>>();
+  let neededKeys: ReadonlySet<string> = new Set();
   let session: Session | undefined;
   let client: AdminClient | undefined;
   let closing: Promise<void> | undefined;
@@ -83,30 +83,30 @@ export function createWatch(options: WatchOptions): Watch {
       id: need.id,
       follows: isPlain(need) ? PLAIN[need.id].follows : isLocal(need) ? "list_sources" : undefined,
       ending: new AbortController(),
-      bell: createBell(),
+      notifier: createNotifier(),
     };
-    const work = workOf(entry, reader);
+    const work = startRead(entry, reader);
     if (work === undefined) return;
     readers.set(key, reader);
-    underWay.add(work);
-    void work.finally(() => underWay.delete(work));
+    running.add(work);
+    void work.finally(() => running.delete(work));
   }
 
-  function workOf(entry: Entry, { ending: { signal }, bell }: Reader): Promise<void> | undefined {
+  function startRead(entry: Entry, { ending: { signal }, notifier }: Reader): Promise<void> | undefined {
     const { need } = entry;
-    if (isMetrics(need)) return scraper.keep(entry, signal);
+    if (isMetrics(need)) return scraper.watchMetrics(entry, signal);
     if (session === undefined || entry.isForbidden) return undefined;
-    const common = { entry, session, pace, signal, now };
+    const common = { entry, session, intervals, signal, now };
     const table = tableOfList(need.id);
-    if (table !== undefined) return keepList(table, { ...common, onChange: () => ringFollowersOf(need.id) });
-    if (isLocal(need)) return keepLocal({ ...common, need, bell, ports: options.documents });
+    if (table !== undefined) return watchList(table, { ...common, onChange: () => notifyFollowersOf(need.id) });
+    if (isLocal(need)) return watchLocal({ ...common, need, notifier, ports: options.documents });
     const isStatus = need.id === "get_status";
     const onValue = (value: unknown): void => (isStatus ? noteLeader(value) : undefined);
-    return isPlain(need) ? keepPlain({ ...common, need, bell, onValue }) : undefined;
+    return isPlain(need) ? watchPlain({ ...common, need, notifier, onValue }) : undefined;
   }
 
-  function ringFollowersOf(list: ReadableId): void {
-    for (const { follows, bell } of readers.values()) if (follows === list) bell.ring();
+  function notifyFollowersOf(list: ReadableId): void {
+    for (const { follows, notifier } of readers.values()) if (follows === list) notifier.notify();
   }
 
   function end(key: string): void {
@@ -116,15 +116,15 @@ export function createWatch(options: WatchOptions): Watch {
 
   const endpoint = createLink({
     endpoints,
-    pace,
+    intervals,
     now,
     onLink,
     onNote,
-    onAnswer: () => readings.touch(),
+    onAnswer: () => readings.markFresh(),
     onSession(opened) {
       session = opened;
       // Another endpoint may permit what this one forbids.
-      if (client !== undefined && client !== opened.peer.client) readings.forgiveForbidden();
+      if (client !== undefined && client !== opened.peer.client) readings.clearForbidden();
       ({ client } = opened.peer);
       opened.signal.addEventListener(
         "abort",
@@ -144,7 +144,7 @@ export function createWatch(options: WatchOptions): Watch {
       readings.close();
       for (const key of [...readers.keys()]) end(key);
       await endpoint.close();
-      await Promise.all(underWay);
+      await Promise.all(running);
     })();
     return closing;
   }
@@ -156,22 +156,22 @@ export function createWatch(options: WatchOptions): Watch {
     need(needs) {
       if (closing !== undefined) return;
       const wanted = new Map(needs.map((need) => [keyOf(need), need]));
-      for (const key of needed) {
+      for (const key of neededKeys) {
         if (wanted.has(key)) continue;
         end(key);
-        readings.leave(key);
+        readings.release(key);
       }
-      for (const [key, need] of wanted) if (!needed.has(key)) start(readings.take(need));
-      needed = new Set(wanted.keys());
+      for (const [key, need] of wanted) if (!neededKeys.has(key)) start(readings.acquire(need));
+      neededKeys = new Set(wanted.keys());
     },
     stop(need) {
       const key = keyOf(need);
       if (!readers.has(key)) return;
       end(key);
-      readings.take(need).stopped();
+      readings.acquire(need).markStopped();
     },
     refresh() {
-      for (const entry of readings.entries()) entry.forgive();
+      for (const entry of readings.entries()) entry.clearFailure();
       endpoint.refresh();
     },
     nextEndpoint: () => endpoint.nextEndpoint(),

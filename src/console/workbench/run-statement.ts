@@ -21,7 +21,7 @@ export function runStatement(workbench: WorkbenchState, { now, nextId }: Workben
     {
       ...kept.workbench,
       completion: undefined,
-      recalled: undefined,
+      historyIndex: undefined,
       draft: "",
       run: { kind: "running", id: nextId, sql, since: now },
       result: { ...workbench.result, row: 0, offset: 0, column: 0 },
@@ -61,7 +61,7 @@ export function loadStatement(
   const loaded = {
     ...kept,
     edit,
-    recalled: undefined,
+    historyIndex: undefined,
     draft: "",
     completion: undefined,
     asking: undefined,

@@ -11,7 +11,7 @@ import { saying, taken, type WorkbenchFacts, type WorkbenchStep } from "./workbe
 /** Sets the text; a changed text is no longer a history entry. */
 export function withEdit(workbench: WorkbenchState, edit: Edit): WorkbenchState {
   const isChanged = edit.text !== workbench.edit.text;
-  return { ...workbench, edit, completion: undefined, recalled: isChanged ? undefined : workbench.recalled };
+  return { ...workbench, edit, completion: undefined, historyIndex: isChanged ? undefined : workbench.historyIndex };
 }
 
 export function enter(workbench: WorkbenchState, facts: WorkbenchFacts): WorkbenchStep {
@@ -37,16 +37,16 @@ export function completeNext(workbench: WorkbenchState, tables: Tables, by: 1 | 
     edit: { text, at: from + word.length },
     // A single candidate is inserted, and no list is shown.
     completion: words.length === 1 ? undefined : { words, from, at },
-    recalled: undefined,
+    historyIndex: undefined,
   });
 }
 
 /** Goes through the history: up in the first line, down in the last one; in other lines the cursor moves. */
 export function recallBy(workbench: WorkbenchState, by: 1 | -1): WorkbenchStep {
-  const { edit, history, recalled, draft } = workbench;
+  const { edit, history, historyIndex, draft } = workbench;
   const moved = applyEdit(edit, { kind: "key", chord: by === 1 ? "down" : "up" }, { isMultiline: true });
   if (moved !== undefined) return taken(withEdit(workbench, moved));
-  const at = (recalled ?? history.length) + by;
+  const at = (historyIndex ?? history.length) + by;
   if (at < 0 || at > history.length) return taken({ ...workbench, completion: undefined });
   const isDraft = at === history.length;
   const text = isDraft ? draft : (history[at] ?? "");
@@ -55,8 +55,8 @@ export function recallBy(workbench: WorkbenchState, by: 1 | -1): WorkbenchStep {
     ...workbench,
     edit: { ...editAtEnd(text), at: end },
     completion: undefined,
-    recalled: isDraft ? undefined : at,
-    draft: recalled === undefined ? edit.text : draft,
+    historyIndex: isDraft ? undefined : at,
+    draft: historyIndex === undefined ? edit.text : draft,
   });
 }
 

@@ -39,7 +39,7 @@ function remembered(workbench: WorkbenchState, name: "history" | "statements", t
   return {
     ...workbench,
     history: boundedHistory([...historyOf(text), ...workbench.history]),
-    recalled: undefined,
+    historyIndex: undefined,
   };
 }
 

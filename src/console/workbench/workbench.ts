@@ -10,7 +10,7 @@ export const EMPTY_WORKBENCH: WorkbenchState = {
   isEditingParams: false,
   isOfOneNode: false,
   history: [],
-  recalled: undefined,
+  historyIndex: undefined,
   draft: "",
   statements: new Map(),
   completion: undefined,

@@ -1,7 +1,7 @@
 /** Answers of the simulated agent: A2A 1.0 over JSON-RPC, or 0.3 if its name asks for that. */
 
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
-import type { Asked } from "../agents/quirks.ts";
+import type { AgentDeviations } from "../agents/quirks.ts";
 import { RpcError, resultText, streamed } from "../agents/rpc.ts";
 import { warpText } from "../agents/warp.ts";
 import { integerOf, type JsonObject, objectOf, stringOf } from "../json.ts";
@@ -11,13 +11,23 @@ import { type CardPlace, extendedCard } from "./card.ts";
 import { type A2aRequest, a2aError, invalid, readA2a, readMessage, readRpc, type UserMessage } from "./read.ts";
 import { stepShape, taskShape } from "./shapes.ts";
 import { type Doing, doingOf, stepsAfter } from "./skills.ts";
-import { type A2aState, addTask, cancel, goOn, happening, isEnd, type State, stateAt, type Task } from "./tasks.ts";
+import {
+  type A2aState,
+  addTask,
+  appendSteps,
+  cancel,
+  isEnd,
+  type State,
+  stateAt,
+  type Task,
+  upcomingSteps,
+} from "./tasks.ts";
 
 export interface A2aCall {
   readonly headers: IncomingHttpHeaders;
   /** Text of the body; `undefined` if it is not text. */
   readonly text: string | undefined;
-  readonly asked: Asked;
+  readonly deviations: AgentDeviations;
   readonly state: A2aState;
   readonly place: CardPlace;
   readonly response: ServerResponse;
@@ -29,8 +39,8 @@ const USUAL_PAGE = 50;
 
 /** Answers a request to the agent. Throws `RpcError`. */
 export async function answerA2a(call: A2aCall): Promise<Answer> {
-  const { asked } = call;
-  if (asked.quirks.has("old")) return answerOld(call);
+  const { deviations } = call;
+  if (deviations.quirks.has("old")) return answerOld(call);
   const request = readA2a(call.headers, call.text);
   switch (request.method) {
     case "SendStreamingMessage":
@@ -46,7 +56,7 @@ export async function answerA2a(call: A2aCall): Promise<Answer> {
 }
 
 async function resultOf({ method, params }: A2aRequest, call: A2aCall): Promise<JsonObject> {
-  const { state, asked, place } = call;
+  const { state, deviations, place } = call;
   switch (method) {
     case "SendMessage":
       return sent(params, call);
@@ -66,7 +76,7 @@ async function resultOf({ method, params }: A2aRequest, call: A2aCall): Promise<
     case "DeleteTaskPushNotificationConfig":
       throw a2aError(-32_003, "PUSH_NOTIFICATION_NOT_SUPPORTED", "Push Notification is not supported");
     case "GetExtendedAgentCard":
-      if (asked.quirks.has("extended")) return extendedCard(place, asked.quirks);
+      if (deviations.quirks.has("extended")) return extendedCard(place, deviations.quirks);
       throw a2aError(-32_004, "UNSUPPORTED_OPERATION", "The card declares no extended one.");
     default:
       throw new RpcError(-32_601, "Method not found");
@@ -76,13 +86,13 @@ async function resultOf({ method, params }: A2aRequest, call: A2aCall): Promise<
 /** Answers when the task ends or needs input, or at once if the caller does not want to wait. */
 async function sent(params: JsonObject, call: A2aCall): Promise<JsonObject> {
   const doing = doingFor(params, call);
-  const { quirks } = call.asked;
+  const { quirks } = call.deviations;
   if (doing.kind === "message")
     return quirks.has("old-result") ? { kind: "message", ...doing.message } : { message: doing.message };
   const { task } = doing;
   const configuration = objectOf(params["configuration"]);
   if (configuration?.["returnImmediately"] !== true) {
-    for await (const _ of happening(call.state, task, doing.fromMs, call.response));
+    for await (const _ of upcomingSteps(call.state, task, doing.fromMs, call.response));
   }
   const shape = taskShape(task, Date.now(), integerOf(configuration?.["historyLength"]));
   return quirks.has("old-result") ? { kind: "task", ...shape } : { task: shape };
@@ -93,15 +103,15 @@ type Begun =
   /** `fromMs` is the time of the first new step, relative to the task's beginning. */
   | { readonly kind: "task"; readonly task: Task; readonly fromMs: number };
 
-function doingFor(params: JsonObject, { asked, state, serial }: A2aCall): Begun {
+function doingFor(params: JsonObject, { deviations, state, serial }: A2aCall): Begun {
   const userMessage = readMessage(params);
   const push = objectOf(params["configuration"])?.["taskPushNotificationConfig"];
   if (push !== undefined)
     throw a2aError(-32_003, "PUSH_NOTIFICATION_NOT_SUPPORTED", "Push Notification is not supported");
-  const say = (text: string): string => textUnderFault(asked.fault, () => text);
+  const say = (text: string): string => textUnderFault(deviations.fault, () => text);
   if (userMessage.taskId !== undefined) return continued(userMessage, userMessage.taskId, state, say);
   const contextId = userMessage.contextId ?? idOf("context-", serial);
-  const doing: Doing = doingOf(userMessage, asked.quirks, say);
+  const doing: Doing = doingOf(userMessage, deviations.quirks, say);
   if (doing.kind === "message") {
     const messageId = idOf("message-", serial);
     return { kind: "message", message: { messageId, contextId, role: "ROLE_AGENT", parts: doing.parts } };
@@ -125,7 +135,7 @@ function continued(userMessage: UserMessage, id: string, state: A2aState, say: (
   const [last] = task.steps.slice(-1);
   // The new steps come after every earlier step, even within the same millisecond.
   const later = Math.max(fromMs, (last?.atMs ?? 0) + 1);
-  goOn(state, task, stepsAfter(userMessage, say), task.createdMs + later);
+  appendSteps(state, task, stepsAfter(userMessage, say), task.createdMs + later);
   return { kind: "task", task, fromMs: later };
 }
 
@@ -147,7 +157,7 @@ function stream(
     // A new task is sent in the state before its first step.
     const first = sinceMs ?? (fromMs === 0 ? task.createdMs - 1 : task.createdMs + fromMs - 1);
     yield frameOf(request, { task: taskShape(task, first) }, call);
-    for await (const step of happening(call.state, task, fromMs, call.response)) {
+    for await (const step of upcomingSteps(call.state, task, fromMs, call.response)) {
       yield frameOf(request, stepShape(task, step), call);
     }
   };
@@ -186,7 +196,7 @@ function whole(request: A2aRequest, result: JsonObject, call: A2aCall): Answer {
   return json(textOf(request, result, call));
 }
 
-function textOf({ id }: A2aRequest, result: JsonObject, { asked: { quirks } }: A2aCall): string {
+function textOf({ id }: A2aRequest, result: JsonObject, { deviations: { quirks } }: A2aCall): string {
   return warpText(resultText(quirks.has("other-id") ? "another" : id, result), quirks);
 }
 

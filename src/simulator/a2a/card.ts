@@ -2,7 +2,7 @@
 
 import { createHash, createPublicKey, type KeyObject, sign } from "node:crypto";
 import { generatePrivateKey } from "../../base/index.ts";
-import type { Quirk } from "../agents/quirks.ts";
+import type { AgentQuirk } from "../agents/quirks.ts";
 import { arrayOf, type Json, type JsonObject, objectOf } from "../json.ts";
 import { type Answer, json, NO_TOKENS } from "../route.ts";
 import { SKILLS } from "./skills.ts";
@@ -17,7 +17,7 @@ export interface CardPlace {
   readonly path: string;
 }
 
-export function answerCard(place: CardPlace, quirks: ReadonlySet<Quirk>): Answer {
+export function answerCard(place: CardPlace, quirks: ReadonlySet<AgentQuirk>): Answer {
   if (quirks.has("redirect")) {
     const headers = ["location", `${place.origin}/.well-known/agent-card.json`];
     return { kind: "body", status: 302, headers, contentType: "", body: "", tokens: NO_TOKENS };
@@ -27,7 +27,7 @@ export function answerCard(place: CardPlace, quirks: ReadonlySet<Quirk>): Answer
   return { ...json(text), headers: ["cache-control", `max-age=${MAX_AGE_SECONDS}`, "etag", etag] };
 }
 
-export function extendedCard(place: CardPlace, quirks: ReadonlySet<Quirk>): JsonObject {
+export function extendedCard(place: CardPlace, quirks: ReadonlySet<AgentQuirk>): JsonObject {
   return signedCard(place, quirks, true);
 }
 
@@ -35,7 +35,7 @@ export function answerKeys(): Answer {
   return json(JSON.stringify({ keys: [signer().jwk] }));
 }
 
-function signedCard(place: CardPlace, quirks: ReadonlySet<Quirk>, isExtended: boolean): JsonObject {
+function signedCard(place: CardPlace, quirks: ReadonlySet<AgentQuirk>, isExtended: boolean): JsonObject {
   const card = cardOf(place, quirks, isExtended);
   if (!quirks.has("signed") && !quirks.has("tampered")) return card;
   const { privateKey, kid } = signer();
@@ -47,7 +47,7 @@ function signedCard(place: CardPlace, quirks: ReadonlySet<Quirk>, isExtended: bo
   return { ...card, ...(quirks.has("tampered") && { version: "6.6.6" }), signatures };
 }
 
-function cardOf({ origin, path }: CardPlace, quirks: ReadonlySet<Quirk>, isExtended: boolean): JsonObject {
+function cardOf({ origin, path }: CardPlace, quirks: ReadonlySet<AgentQuirk>, isExtended: boolean): JsonObject {
   const description = "Answers, reports, books and fails, and calls nobody.";
   const url = quirks.has("elsewhere") ? "https://elsewhere.example/a2a" : `${origin}${path}`;
   const hidden = { id: "secret", name: "Secret", description: "Is on the extended card alone.", tags: ["simulated"] };

@@ -1,6 +1,6 @@
 /** Skills of the simulated agent, selected by the first word of the message. Any other message is echoed. */
 
-import type { Quirk } from "../agents/quirks.ts";
+import type { AgentQuirk } from "../agents/quirks.ts";
 import type { JsonObject } from "../json.ts";
 import { excerpt } from "../text.ts";
 import type { UserMessage } from "./read.ts";
@@ -23,7 +23,7 @@ export type Doing =
 /** Returns what the agent does for a message. `say` applies the fault of the request to a text. */
 export function doingOf(
   { text, parts }: UserMessage,
-  quirks: ReadonlySet<Quirk>,
+  quirks: ReadonlySet<AgentQuirk>,
   say: (text: string) => string,
 ): Doing {
   const [word = "", ...rest] = text.split(/\s+/);

@@ -5,7 +5,7 @@
  */
 
 import type { ServerResponse } from "node:http";
-import { type Bell, createBell } from "../agents/bell.ts";
+import { type ChangeNotifier, createChangeNotifier } from "../agents/bell.ts";
 import type { JsonObject } from "../json.ts";
 
 export type State =
@@ -45,7 +45,7 @@ export interface Task {
 export interface A2aState {
   readonly tasks: Map<string, Task>;
   /** Notifies listeners, by the task's id, that a task was cancelled or got further steps. */
-  readonly bell: Bell<string>;
+  readonly notifier: ChangeNotifier<string>;
 }
 
 const MAX_TASKS = 1_000;
@@ -57,7 +57,7 @@ export const isEnd = (state: State): boolean => ENDS.has(state);
 const isPause = (state: State): boolean => ENDS.has(state) || WAITS.has(state);
 
 export function createA2aState(): A2aState {
-  return { tasks: new Map(), bell: createBell() };
+  return { tasks: new Map(), notifier: createChangeNotifier() };
 }
 
 export function addTask({ tasks }: A2aState, task: Task): void {
@@ -76,31 +76,31 @@ export function stateAt({ steps, createdMs }: Task, nowMs: number): State {
 }
 
 /** Cancels a task by removing its future steps. */
-export function cancel({ bell }: A2aState, task: Task, nowMs: number): void {
+export function cancel({ notifier }: A2aState, task: Task, nowMs: number): void {
   const atMs = nowMs - task.createdMs;
   const done = task.steps.filter((step) => step.atMs <= atMs);
   task.steps.splice(0, task.steps.length, ...done, { atMs, kind: "status", state: "CANCELED", says: "Cancelled." });
-  bell.ring(task.id);
+  notifier.notify(task.id);
 }
 
 /** Adds steps to a task, beginning now. */
-export function goOn({ bell }: A2aState, task: Task, more: readonly Step[], nowMs: number): void {
+export function appendSteps({ notifier }: A2aState, task: Task, more: readonly Step[], nowMs: number): void {
   const passed = nowMs - task.createdMs;
   task.steps.push(...more.map((step) => ({ ...step, atMs: passed + step.atMs })));
-  bell.ring(task.id);
+  notifier.notify(task.id);
 }
 
 /**
  * Yields each step from `fromMs` on, relative to the task's beginning, at its time. Ends with the first step that ends
  * the task or makes it wait, or when the client leaves.
  */
-export async function* happening(
-  { bell }: A2aState,
+export async function* upcomingSteps(
+  { notifier }: A2aState,
   task: Task,
   fromMs: number,
   response: ServerResponse,
 ): AsyncGenerator<Step> {
-  const listening = bell.listen(response);
+  const listening = notifier.listen(response);
   let at = task.steps.findIndex(({ atMs }) => atMs >= fromMs);
   try {
     while (at >= 0) {

@@ -2,8 +2,8 @@
 
 import type { ServerResponse } from "node:http";
 
-export interface Bell<Event> {
-  ring(event: Event): void;
+export interface ChangeNotifier<Event> {
+  notify(event: Event): void;
   /** Starts listening. Returns the listener, which gets events from now on. */
   listen(response: ServerResponse): Listening<Event>;
 }
@@ -17,10 +17,10 @@ interface Listening<Event> {
 /** Maximum number of queued events for a listener that does not read. */
 const MAX_QUEUED = 1_000;
 
-export function createBell<Event>(): Bell<Event> {
+export function createChangeNotifier<Event>(): ChangeNotifier<Event> {
   const listeners = new Set<(event: Event) => void>();
   return {
-    ring(event) {
+    notify(event) {
       for (const listener of [...listeners]) listener(event);
     },
     listen(response) {

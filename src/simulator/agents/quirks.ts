@@ -43,23 +43,23 @@ export const QUIRKS = [
   quirk("a2a", "big-card", "its card has a description of two MiB"),
 ] as const;
 
-export type Quirk = (typeof QUIRKS)[number]["kind"];
+export type AgentQuirk = (typeof QUIRKS)[number]["kind"];
 
-export interface Asked {
+export interface AgentDeviations {
   readonly fault: Fault;
-  readonly quirks: ReadonlySet<Quirk>;
+  readonly quirks: ReadonlySet<AgentQuirk>;
 }
 
-const HEALTHY: Asked = { fault: { kind: "none" }, quirks: new Set() };
+const HEALTHY: AgentDeviations = { fault: { kind: "none" }, quirks: new Set() };
 
 /**
  * Returns what a name selects; `undefined` if it begins with `sim-` and is unknown. `name` is untrusted input of any
  * length.
  */
-export function askedOf(protocol: Protocol, name: string): Asked | undefined {
+export function deviationsOf(protocol: Protocol, name: string): AgentDeviations | undefined {
   if (!name.startsWith("sim-")) return HEALTHY;
   let { fault } = HEALTHY;
-  const quirks = new Set<Quirk>();
+  const quirks = new Set<AgentQuirk>();
   for (const part of partsOf(name)) {
     const row = QUIRKS.find(({ of, kind }) => part === `sim-${kind}` && (of === "both" || of === protocol));
     const found = row === undefined ? matchFault(part) : undefined;
@@ -70,6 +70,6 @@ export function askedOf(protocol: Protocol, name: string): Asked | undefined {
   return { fault, quirks };
 }
 
-function quirk<Kind extends string>(of: Protocol | "both", kind: Kind, does: string) {
-  return { of, kind, name: `sim-${kind}`, does } as const;
+function quirk<Kind extends string>(of: Protocol | "both", kind: Kind, effect: string) {
+  return { of, kind, name: `sim-${kind}`, effect } as const;
 }

@@ -13,13 +13,13 @@ import { Refused } from "../errors.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Fault } from "../faults.ts";
 import { EMPTY_OBJECT, type JsonObject, objectOf, objectsOf, parseJson, stringOf } from "../json.ts";
-import type { Last } from "../last.ts";
+import type { RecentRequests } from "../last.ts";
 import { answerMcp } from "../mcp/answer.ts";
 import type { McpCall } from "../mcp/call.ts";
 import { createMcpState, type McpState } from "../mcp/state.ts";
 import type { Memory } from "../memory.ts";
 import type { Answer } from "../route.ts";
-import { type Asked, askedOf, type Protocol } from "./quirks.ts";
+import { type AgentDeviations, deviationsOf, type Protocol } from "./quirks.ts";
 import { errorAnswer, RpcError, type RpcId } from "./rpc.ts";
 import { warp } from "./warp.ts";
 
@@ -36,10 +36,10 @@ export interface Agents {
   readonly a2a: A2aState;
 }
 
-interface Hall {
+interface AgentStates {
   readonly agents: Agents;
   readonly memory: Memory;
-  readonly last: Last;
+  readonly recentRequests: RecentRequests;
   /** Base URL, such as `http://127.0.0.1:8485`. */
   readonly url: string;
 }
@@ -67,7 +67,7 @@ export function findEndpoint(path: string): Endpoint | undefined {
  * are counted.
  */
 export async function answerEndpoint(
-  hall: Hall,
+  states: AgentStates,
   exchange: Exchange,
   endpoint: Endpoint,
   { text, byteCount, user }: { readonly text: string | undefined; readonly byteCount: number; readonly user: string },
@@ -80,7 +80,7 @@ export async function answerEndpoint(
   const call = callOf(protocol, body);
   exchange.model = call;
   countCall(exchange.tally, call);
-  hall.last.add({
+  states.recentRequests.add({
     serial,
     method: request.method ?? "",
     url: request.url ?? "",
@@ -93,35 +93,35 @@ export async function answerEndpoint(
     byteCount,
     status: () => (response.headersSent ? response.statusCode : undefined),
   });
-  const named = askedOf(protocol, name);
+  const named = deviationsOf(protocol, name);
   if (named === undefined) throw new Refused(404, `No fault is called '${name.slice(0, MAX_NAME)}'; GET / lists them.`);
-  const asked = named.fault.kind === "none" && named.quirks.size === 0 ? askedWithin(protocol, body) : named;
-  await deliver(exchange, faultOf(asked.fault, hall.memory, `${protocol}/${name}\u0000${user}`), async () =>
-    warp(await answerOf(hall, exchange, endpoint, { text, asked }), asked.quirks),
+  const deviations = named.fault.kind === "none" && named.quirks.size === 0 ? deviationsIn(protocol, body) : named;
+  await deliver(exchange, faultOf(deviations.fault, states.memory, `${protocol}/${name}\u0000${user}`), async () =>
+    warp(await answerOf(states, exchange, endpoint, { text, deviations }), deviations.quirks),
   );
 }
 
 async function answerOf(
-  { agents, url }: Hall,
+  { agents, url }: AgentStates,
   { request, response, serial, rpcId }: Exchange,
   { route, name }: Endpoint,
-  { text, asked }: { readonly text: string | undefined; readonly asked: Asked },
+  { text, deviations }: { readonly text: string | undefined; readonly deviations: AgentDeviations },
 ): Promise<Answer> {
   const place: CardPlace = { origin: url, path: name === "" ? "/a2a" : `/a2a/${encodeURIComponent(name)}` };
-  const common = { headers: request.headers, text, asked, response, serial };
+  const common = { headers: request.headers, text, deviations, response, serial };
   try {
     if (route === "a2a_card" || route === "a2a_keys") {
       if (request.method !== "GET") throw notAllowed("GET");
-      return route === "a2a_card" ? answerCard(place, asked.quirks) : answerKeys();
+      return route === "a2a_card" ? answerCard(place, deviations.quirks) : answerKeys();
     }
     if (request.method !== "POST") throw notAllowed("POST");
-    if (asked.quirks.has("leak")) throw leak(request.headers.authorization, url);
+    if (deviations.quirks.has("leak")) throw leak(request.headers.authorization, url);
     const mcp: McpCall = { ...common, state: agents.mcp };
     const a2a: A2aCall = { ...common, state: agents.a2a, place };
     return await (route === "mcp" ? answerMcp(mcp) : answerA2a(a2a));
   } catch (error) {
     if (!(error instanceof RpcError)) throw error;
-    return errorAnswer((asked.quirks.has("other-id") ? "another" : rpcId) as RpcId, error);
+    return errorAnswer((deviations.quirks.has("other-id") ? "another" : rpcId) as RpcId, error);
   }
 }
 
@@ -137,7 +137,7 @@ const leak = (credential: string | undefined, url: string): RpcError =>
 
 function faultOf(fault: Fault, memory: Memory, key: string): Fault {
   if (fault.kind !== "flaky") return fault;
-  return memory.mustFail(key, fault.failures)
+  return memory.countFailure(key, fault.failures)
     ? { kind: "status", status: 503, retryAfterSeconds: undefined }
     : { kind: "none" };
 }
@@ -146,14 +146,14 @@ function faultOf(fault: Fault, memory: Memory, key: string): Fault {
  * Returns the fault that the name of the tool, or the first word of the message, selects. Unknown names are not faults
  * here.
  */
-function askedWithin(protocol: Protocol, { params }: JsonObject): Asked {
+function deviationsIn(protocol: Protocol, { params }: JsonObject): AgentDeviations {
   const facts = objectOf(params) ?? EMPTY_OBJECT;
   const [part] = objectsOf(objectOf(facts["message"])?.["parts"]);
   const firstWord =
     stringOf(protocol === "mcp" ? facts["name"] : part?.["text"])
       ?.trim()
       .split(/\s/, 1)[0] ?? "";
-  return askedOf(protocol, firstWord) ?? { fault: { kind: "none" }, quirks: new Set() };
+  return deviationsOf(protocol, firstWord) ?? { fault: { kind: "none" }, quirks: new Set() };
 }
 
 /** Returns the call, such as `tools/call search` or `SendMessage`; empty if nothing is called. */

@@ -1,7 +1,7 @@
 /** Changes the bytes of an answer according to the quirks of a name. */
 
 import type { Answer, Frame } from "../route.ts";
-import type { Quirk } from "./quirks.ts";
+import type { AgentQuirk } from "./quirks.ts";
 
 const MARK = "\uFEFF";
 const DEPTH = 5_000;
@@ -9,12 +9,12 @@ const BAD_BYTE = Buffer.from([0xff]);
 const PIECE_BYTES = 7;
 
 /** Returns the JSON text of a whole message, with its quirks. */
-export function warpText(text: string, quirks: ReadonlySet<Quirk>): string {
+export function warpText(text: string, quirks: ReadonlySet<AgentQuirk>): string {
   if (!quirks.has("deep") || !text.endsWith("}}")) return text;
   return `${text.slice(0, -2)},"nested":${"[".repeat(DEPTH)}${"]".repeat(DEPTH)}}}`;
 }
 
-export function warp(answer: Answer, quirks: ReadonlySet<Quirk>): Answer {
+export function warp(answer: Answer, quirks: ReadonlySet<AgentQuirk>): Answer {
   if (quirks.size === 0) return answer;
   if (answer.kind === "events") return { ...answer, frames: warpFrames(answer.frames, quirks) };
   if (answer.body.length === 0) return answer;
@@ -29,7 +29,7 @@ export function warp(answer: Answer, quirks: ReadonlySet<Quirk>): Answer {
 /** Changes the frames of a stream: each is `data: JSON` and a blank line, or a comment. The last frame is the answer. */
 async function* warpFrames(
   frames: Iterable<Frame> | AsyncIterable<Frame>,
-  quirks: ReadonlySet<Quirk>,
+  quirks: ReadonlySet<AgentQuirk>,
 ): AsyncGenerator<Frame> {
   let held: string | undefined;
   let isFirst = true;
@@ -53,7 +53,7 @@ async function* warpFrames(
   if (held !== undefined) yield* bent(held, true);
 }
 
-function linesOf(frame: string, isLast: boolean, quirks: ReadonlySet<Quirk>): string {
+function linesOf(frame: string, isLast: boolean, quirks: ReadonlySet<AgentQuirk>): string {
   let text = frame;
   if (isLast && quirks.has("malformed")) text = `${text.slice(0, Math.ceil((2 * text.length) / 3))}\n\n`;
   if (quirks.has("split")) text = text.replace(/,"(result|error|method)":/, '\ndata: ,"$1":');
@@ -61,14 +61,14 @@ function linesOf(frame: string, isLast: boolean, quirks: ReadonlySet<Quirk>): st
   return quirks.has("crlf") ? text.replaceAll("\n", "\r\n") : text;
 }
 
-function withBadByte(text: string, quirks: ReadonlySet<Quirk>): Frame {
+function withBadByte(text: string, quirks: ReadonlySet<AgentQuirk>): Frame {
   const at = quirks.has("bad-utf8") ? text.indexOf('"text":"') : -1;
   if (at < 0) return text;
   const cut = at + '"text":"'.length;
   return Buffer.concat([Buffer.from(text.slice(0, cut)), BAD_BYTE, Buffer.from(text.slice(cut))]);
 }
 
-function* piecesOf(frame: Frame, quirks: ReadonlySet<Quirk>): Generator<Frame> {
+function* piecesOf(frame: Frame, quirks: ReadonlySet<AgentQuirk>): Generator<Frame> {
   if (!quirks.has("split")) {
     yield frame;
     return;

@@ -4,7 +4,7 @@ import { Refused } from "../errors.ts";
 import { fieldOf, filesOf } from "../multipart.ts";
 import { type Answer, idOf, json, type RoutedCall } from "../route.ts";
 import { compatPage, messagesPage } from "./pages.ts";
-import type { Held, HeldFile } from "./types.ts";
+import type { HeldFile, HeldObjects } from "./types.ts";
 
 const PURPOSES = ["assistants", "batch", "fine-tune", "vision", "user_data", "evals"];
 
@@ -39,7 +39,7 @@ export function answerFileUpload({ form, dialect, serial, now, held }: RoutedCal
   return json(JSON.stringify(shownFile(file)));
 }
 
-export function keepFile(held: Held, file: HeldFile): void {
+export function keepFile(held: HeldObjects, file: HeldFile): void {
   held.files.put(file.id, file, file.content.length);
 }
 
@@ -83,7 +83,12 @@ function fileOf({ dialect, held, params: { id = "" } }: RoutedCall): HeldFile {
   return existingFile(held, id, dialect);
 }
 
-export function existingFile(held: Held, id: string, dialect: HeldFile["dialect"] = "compat", param = "id"): HeldFile {
+export function existingFile(
+  held: HeldObjects,
+  id: string,
+  dialect: HeldFile["dialect"] = "compat",
+  param = "id",
+): HeldFile {
   const file = held.files.get(id);
   if (file?.dialect === dialect) return file;
   throw new Refused(404, `No such File object: ${id.slice(0, 64)}`, param, null);

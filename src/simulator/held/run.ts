@@ -72,7 +72,7 @@ function faultOf(model: string, { memory }: RoutedCall, body: JsonObject): Fault
   if (fault.kind === "unreadable") throw new Refused(400, `The model name is not of the form ${fault.name}.`);
   if (fault.kind !== "flaky") return fault;
   const user = JSON.stringify(body["user"] ?? objectOf(body["metadata"])?.["user_id"] ?? "");
-  return memory.mustFail(`${model}\u0000${user}`, fault.failures)
+  return memory.countFailure(`${model}\u0000${user}`, fault.failures)
     ? { kind: "status", status: 503, retryAfterSeconds: undefined }
     : NONE;
 }

@@ -1,6 +1,6 @@
 /** Bounded store of objects by id, in order of creation. The oldest one is dropped first. */
 
-export interface Shelf<Value> {
+export interface BoundedStore<Value> {
   get(id: string): Value | undefined;
   /** Adds or replaces a value; `bytes` is its approximate size in memory. */
   put(id: string, value: Value, bytes: number): void;
@@ -11,13 +11,13 @@ export interface Shelf<Value> {
   clear(): void;
 }
 
-interface ShelfBounds {
+interface StoreBounds {
   readonly entries: number;
   /** Maximum total size in bytes. A single larger value is stored alone. */
   readonly bytes: number;
 }
 
-export function createShelf<Value>({ entries, bytes: mostBytes }: ShelfBounds): Shelf<Value> {
+export function createBoundedStore<Value>({ entries, bytes: mostBytes }: StoreBounds): BoundedStore<Value> {
   const held = new Map<string, { readonly value: Value; readonly bytes: number }>();
   let sum = 0;
   const remove = (id: string): boolean => {

@@ -1,7 +1,7 @@
 /** Objects that the simulated provider stores for its clients until they are deleted or dropped for newer ones. */
 
 import type { Json, JsonObject } from "../json.ts";
-import { createShelf, type Shelf } from "./shelf.ts";
+import { type BoundedStore, createBoundedStore } from "./shelf.ts";
 
 export interface HeldFile {
   readonly id: string;
@@ -68,26 +68,26 @@ export interface VectorStore {
   name: string;
   metadata: Json;
   expiresAfter: Json;
-  readonly files: Shelf<StoredFile>;
+  readonly files: BoundedStore<StoredFile>;
   /** Batches of files, with the time of their creation. */
-  readonly batches: Shelf<{ readonly id: string; readonly createdAt: number }>;
+  readonly batches: BoundedStore<{ readonly id: string; readonly createdAt: number }>;
 }
 
-export interface Held {
-  readonly files: Shelf<HeldFile>;
-  readonly batches: Shelf<HeldCompatBatch>;
-  readonly messageBatches: Shelf<HeldMessageBatch>;
-  readonly vectorStores: Shelf<VectorStore>;
+export interface HeldObjects {
+  readonly files: BoundedStore<HeldFile>;
+  readonly batches: BoundedStore<HeldCompatBatch>;
+  readonly messageBatches: BoundedStore<HeldMessageBatch>;
+  readonly vectorStores: BoundedStore<VectorStore>;
   forget(): void;
 }
 
 const MIB = 1 << 20;
 
-export function createHeld(): Held {
-  const files = createShelf<HeldFile>({ entries: 10_000, bytes: 256 * MIB });
-  const batches = createShelf<HeldCompatBatch>({ entries: 1_000, bytes: 16 * MIB });
-  const messageBatches = createShelf<HeldMessageBatch>({ entries: 1_000, bytes: 256 * MIB });
-  const vectorStores = createShelf<VectorStore>({ entries: 64, bytes: 64 * MIB });
+export function createHeldObjects(): HeldObjects {
+  const files = createBoundedStore<HeldFile>({ entries: 10_000, bytes: 256 * MIB });
+  const batches = createBoundedStore<HeldCompatBatch>({ entries: 1_000, bytes: 16 * MIB });
+  const messageBatches = createBoundedStore<HeldMessageBatch>({ entries: 1_000, bytes: 256 * MIB });
+  const vectorStores = createBoundedStore<VectorStore>({ entries: 64, bytes: 64 * MIB });
   return {
     files,
     batches,

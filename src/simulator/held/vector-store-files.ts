@@ -10,7 +10,7 @@ import { COMPAT } from "../rules/compat-errors.ts";
 import { list, mapOf, nullable, object, type Rule, text } from "../rules/shape.ts";
 import { existingFile } from "./files.ts";
 import { compatPage } from "./pages.ts";
-import type { Held, StoredFile, VectorStore } from "./types.ts";
+import type { HeldObjects, StoredFile, VectorStore } from "./types.ts";
 import { piecesOf } from "./vector-search.ts";
 import { addFile, advance, chunkingRule, countsOf, storeOf } from "./vector-stores.ts";
 
@@ -157,7 +157,7 @@ function batchAnswer(batch: { readonly id: string; readonly createdAt: number },
   return polled(shownBatch, status === "in_progress");
 }
 
-function shownAnswer(file: StoredFile, store: VectorStore, held: Held): Answer {
+function shownAnswer(file: StoredFile, store: VectorStore, held: HeldObjects): Answer {
   return polled(shown(file, store, held), file.status === "in_progress");
 }
 
@@ -166,7 +166,7 @@ function polled(value: JsonObject, isUnderWay: boolean): Answer {
   return isUnderWay ? { ...answer, headers: POLL_AFTER } : answer;
 }
 
-function shown({ id, createdAt, attributes: own, status }: StoredFile, store: VectorStore, held: Held) {
+function shown({ id, createdAt, attributes: own, status }: StoredFile, store: VectorStore, held: HeldObjects) {
   return {
     id,
     object: "vector_store.file",

@@ -11,8 +11,8 @@ import { choice, list, nullable, object, oneOf, text, whole } from "../rules/sha
 import { metadataRule } from "./batches.ts";
 import { existingFile } from "./files.ts";
 import { compatPage } from "./pages.ts";
-import { createShelf } from "./shelf.ts";
-import type { Held, StoredFile, VectorStore } from "./types.ts";
+import { createBoundedStore } from "./shelf.ts";
+import type { HeldObjects, StoredFile, VectorStore } from "./types.ts";
 
 const MAX_FILES = 1_000;
 
@@ -61,8 +61,8 @@ export function createVectorStore({ body, held, serial, now }: RoutedCall): Answ
     name: stringOf(body["name"]) ?? "",
     metadata: body["metadata"] ?? null,
     expiresAfter: body["expires_after"] ?? null,
-    files: createShelf({ entries: MAX_FILES, bytes: MAX_FILE_BYTES }),
-    batches: createShelf({ entries: MAX_FILES, bytes: MAX_FILE_BYTES }),
+    files: createBoundedStore({ entries: MAX_FILES, bytes: MAX_FILE_BYTES }),
+    batches: createBoundedStore({ entries: MAX_FILES, bytes: MAX_FILE_BYTES }),
   };
   for (const id of ids) addFile(store, { id, createdAt: now, attributes: {}, batchId: undefined });
   held.vectorStores.put(store.id, store, STORE_BYTES + JSON.stringify(body).length);
@@ -130,7 +130,7 @@ export function countsOf(files: readonly StoredFile[]): JsonObject {
   };
 }
 
-function shown({ id, createdAt, name, metadata, expiresAfter, files }: VectorStore, held: Held) {
+function shown({ id, createdAt, name, metadata, expiresAfter, files }: VectorStore, held: HeldObjects) {
   const all = files.values();
   const isDone = all.every(({ status }) => status !== "in_progress");
   return {

@@ -1,7 +1,7 @@
 /** Answers of the simulated MCP server: revision 2026-07-28, or an older one if its name selects that. */
 
 import type { IncomingHttpHeaders } from "node:http";
-import type { Asked } from "../agents/quirks.ts";
+import type { AgentDeviations } from "../agents/quirks.ts";
 import { notificationText, RpcError, resultText, streamed } from "../agents/rpc.ts";
 import { warpText } from "../agents/warp.ts";
 import { pause } from "../exchange.ts";
@@ -40,7 +40,7 @@ const CAPABILITIES: JsonObject = {
 
 /** Answers a request to the server. Throws `RpcError`. */
 export function answerMcp(call: McpCall): Answer | Promise<Answer> {
-  const { quirks } = call.asked;
+  const { quirks } = call.deviations;
   if (quirks.has("old-session") || quirks.has("old-result")) return answerOld(call, CAPABILITIES, SERVER_INFO);
   const message = readMcp(call.headers, call.text);
   if (message.kind === "notification") {
@@ -51,27 +51,27 @@ export function answerMcp(call: McpCall): Answer | Promise<Answer> {
   return whole(message, resultOf(message, call), call);
 }
 
-function resultOf({ method, params, capabilities }: McpRequest, { asked, state }: McpCall): JsonObject {
-  const say = (text: string): string => textUnderFault(asked.fault, () => text);
+function resultOf({ method, params, capabilities }: McpRequest, { deviations, state }: McpCall): JsonObject {
+  const say = (text: string): string => textUnderFault(deviations.fault, () => text);
   switch (method) {
     case "server/discover":
       return {
         supportedVersions: [VERSION],
         capabilities: CAPABILITIES,
         instructions: "A simulated server, for trying things. Its tools touch nothing.",
-        ...hints(asked),
+        ...hints(deviations),
       };
     case "tools/list":
-      if (asked.quirks.has("list-changes")) changeTools(state);
-      return page("tools", toolList(asked, state), params, asked);
+      if (deviations.quirks.has("list-changes")) changeTools(state);
+      return page("tools", toolList(deviations, state), params, deviations);
     case "resources/list":
-      return page("resources", RESOURCES, params, asked);
+      return page("resources", RESOURCES, params, deviations);
     case "resources/templates/list":
-      return page("resourceTemplates", TEMPLATES, params, asked);
+      return page("resourceTemplates", TEMPLATES, params, deviations);
     case "prompts/list":
-      return page("prompts", PROMPTS, params, asked);
+      return page("prompts", PROMPTS, params, deviations);
     case "resources/read":
-      return { ...readResource(params, say), ...hints(asked) };
+      return { ...readResource(params, say), ...hints(deviations) };
     case "prompts/get":
       return getPrompt(params, say);
     case "completion/complete":
@@ -91,9 +91,9 @@ function resultOf({ method, params, capabilities }: McpRequest, { asked, state }
 }
 
 async function callTool(request: McpRequest, call: McpCall): Promise<Answer> {
-  const { asked, state, headers, response, serial } = call;
+  const { deviations, state, headers, response, serial } = call;
   const answer = toolAnswer(request, call);
-  if (answer.kind === "touched") state.bell.ring({ kind: "resource", uri: answer.uri });
+  if (answer.kind === "touched") state.notifier.notify({ kind: "resource", uri: answer.uri });
   if (answer.kind !== "steps") return whole(request, answer.result, call);
   const { steps, result } = answer;
   const totalMs = steps.reduce((sum, { afterMs }) => sum + afterMs, 0);
@@ -105,19 +105,19 @@ async function callTool(request: McpRequest, call: McpCall): Promise<Answer> {
   const tells = request.progressToken !== undefined || request.logLevel !== undefined;
   if (tells && acceptsStream(headers)) return streamed(progress(request, steps, result, call), failureOf(request));
   await pause(response, totalMs);
-  return whole(request, result, { ...call, asked });
+  return whole(request, result, { ...call, deviations });
 }
 
-function toolAnswer(request: McpRequest, { asked, headers }: McpCall): ToolAnswer {
+function toolAnswer(request: McpRequest, { deviations, headers }: McpCall): ToolAnswer {
   const { params } = request;
   const tool = TOOLS.find(({ name }) => name === params["name"]);
-  const say = (text: string): string => textUnderFault(asked.fault, () => text);
-  const isFaulty = asked.fault.kind !== "none" || asked.quirks.size > 0;
+  const say = (text: string): string => textUnderFault(deviations.fault, () => text);
+  const isFaulty = deviations.fault.kind !== "none" || deviations.quirks.size > 0;
   if (tool === undefined && isFaulty && String(params["name"]).startsWith("sim-")) return textAnswer(say(FAULTY_TOOL));
   if (tool === undefined) throw invalid(`there is no tool ${JSON.stringify(params["name"])?.slice(0, 80)}`);
   const args = objectOf(params["arguments"]) ?? EMPTY_OBJECT;
   checkMirrors(headers, tool.inputSchema, args);
-  if (asked.quirks.has("tool-error")) return failed("The server's name asked for a tool that fails.");
+  if (deviations.quirks.has("tool-error")) return failed("The server's name asked for a tool that fails.");
   try {
     return tool.run({ ...request, args }, say);
   } catch (error) {
@@ -130,7 +130,7 @@ async function* progress(
   request: McpRequest,
   steps: readonly Step[],
   result: JsonObject,
-  { response, asked }: McpCall,
+  { response, deviations }: McpCall,
 ): AsyncGenerator<string> {
   for (const [index, { afterMs, says }] of steps.entries()) {
     if (!(await pause(response, afterMs))) return;
@@ -142,17 +142,18 @@ async function* progress(
       yield frameOf(notificationText("notifications/message", { level: "info", logger: "report", data: says }));
     }
   }
-  yield frameOf(warpText(completed(request, result, asked), asked.quirks));
+  yield frameOf(warpText(completed(request, result, deviations), deviations.quirks));
 }
 
 /** Returns one JSON body, or a stream of one event if that is requested. */
-function whole(request: McpRequest, result: JsonObject, { asked, headers }: McpCall): Answer {
-  const text = warpText(completed(request, result, asked), asked.quirks);
-  const wantsStream = asked.quirks.has("stream") || asked.quirks.has("twice") || asked.quirks.has("split");
+function whole(request: McpRequest, result: JsonObject, { deviations, headers }: McpCall): Answer {
+  const text = warpText(completed(request, result, deviations), deviations.quirks);
+  const wantsStream =
+    deviations.quirks.has("stream") || deviations.quirks.has("twice") || deviations.quirks.has("split");
   return wantsStream && acceptsStream(headers) ? streamed([frameOf(text)], failureOf(request)) : json(text);
 }
 
-function completed({ id }: McpRequest, result: JsonObject, { quirks }: Asked): string {
+function completed({ id }: McpRequest, result: JsonObject, { quirks }: AgentDeviations): string {
   const _meta = { "io.modelcontextprotocol/serverInfo": SERVER_INFO };
   return resultText(quirks.has("other-id") ? "another" : id, { resultType: "complete", ...result, _meta });
 }

@@ -1,14 +1,14 @@
 /** Request to the simulated MCP server in progress. */
 
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
-import type { Asked } from "../agents/quirks.ts";
+import type { AgentDeviations } from "../agents/quirks.ts";
 import type { McpState } from "./state.ts";
 
 export interface McpCall {
   readonly headers: IncomingHttpHeaders;
   /** Text of the body; `undefined` if it is not text. */
   readonly text: string | undefined;
-  readonly asked: Asked;
+  readonly deviations: AgentDeviations;
   readonly state: McpState;
   readonly response: ServerResponse;
   readonly serial: number;

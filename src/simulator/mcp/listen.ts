@@ -23,7 +23,7 @@ export async function* listen({ id, params }: McpRequest, { state, response }: M
       taskIds,
     }).filter(([, value]) => (Array.isArray(value) ? value.length > 0 : value === true)),
   );
-  const listening = state.bell.listen(response);
+  const listening = state.notifier.listen(response);
   const running = new Set(taskIds.filter((task) => state.tasks.has(task)));
   try {
     yield frameOf(notificationText("notifications/subscriptions/acknowledged", { notifications: honoured, ...tag }));

@@ -1,6 +1,6 @@
 /** Lists of the simulated MCP server: their pages, and how they may be cached. */
 
-import type { Asked } from "../agents/quirks.ts";
+import type { AgentDeviations } from "../agents/quirks.ts";
 import { EMPTY_OBJECT, type Json, type JsonObject, stringOf } from "../json.ts";
 import { invalid } from "./read.ts";
 import type { McpState } from "./state.ts";
@@ -8,7 +8,7 @@ import { POISON, TOOLS } from "./tools.ts";
 
 const SHARED_MS = 60_000;
 
-export function toolList({ quirks }: Asked, { changes }: McpState): readonly JsonObject[] {
+export function toolList({ quirks }: AgentDeviations, { changes }: McpState): readonly JsonObject[] {
   const known = TOOLS.map(({ run: _, description, ...tool }, index) => ({
     ...tool,
     description: index === 0 && quirks.has("poison") ? `${description} ${POISON}` : description,
@@ -18,16 +18,21 @@ export function toolList({ quirks }: Asked, { changes }: McpState): readonly Jso
   return [...known, { name: `added_${changes}`, description: "It was not here before.", inputSchema: added }];
 }
 
-export function hints({ quirks }: Asked): JsonObject {
+export function hints({ quirks }: AgentDeviations): JsonObject {
   return quirks.has("shared") ? { ttlMs: SHARED_MS, cacheScope: "public" } : { ttlMs: 0, cacheScope: "private" };
 }
 
 /** Returns a page. A cursor is the index of the next entry. */
-export function page(name: string, entries: readonly JsonObject[], { cursor }: JsonObject, asked: Asked): JsonObject {
+export function page(
+  name: string,
+  entries: readonly JsonObject[],
+  { cursor }: JsonObject,
+  deviations: AgentDeviations,
+): JsonObject {
   const from = cursor === undefined ? 0 : cursorOf(cursor, entries.length);
-  const size = asked.quirks.has("paged") ? 1 : entries.length;
+  const size = deviations.quirks.has("paged") ? 1 : entries.length;
   const next: JsonObject = from + size < entries.length ? { nextCursor: String(from + size) } : EMPTY_OBJECT;
-  return { [name]: entries.slice(from, from + size), ...next, ...hints(asked) };
+  return { [name]: entries.slice(from, from + size), ...next, ...hints(deviations) };
 }
 
 function cursorOf(cursor: Json, count: number): number {

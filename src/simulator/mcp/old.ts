@@ -17,7 +17,7 @@ export function answerOld(call: McpCall, capabilities: JsonObject, serverInfo: J
   const method = stringOf(message?.["method"]);
   const id = message?.["id"];
   if (method === undefined) throw new RpcError(-32_600, "Invalid Request", { status: 400, id: null });
-  const isSession = call.asked.quirks.has("old-session");
+  const isSession = call.deviations.quirks.has("old-session");
   if (isSession && method !== "initialize" && call.headers["mcp-session-id"] !== SESSION) {
     throw new RpcError(-32_000, "Bad Request: Server not initialized", { status: 400, id: null });
   }
@@ -36,7 +36,7 @@ function resultOf(method: string, params: JsonObject, call: McpCall, server: Jso
     case "ping":
       return {};
     case "tools/list":
-      return { tools: toolList(call.asked, call.state) };
+      return { tools: toolList(call.deviations, call.state) };
     case "tools/call":
       return { content: [{ type: "text", text: `${String(params["name"]).slice(0, 80)} was called.` }] };
     default:

@@ -3,7 +3,7 @@
  * oldest one is dropped first.
  */
 
-import { type Bell, createBell } from "../agents/bell.ts";
+import { type ChangeNotifier, createChangeNotifier } from "../agents/bell.ts";
 import type { JsonObject } from "../json.ts";
 
 export type Notice =
@@ -22,7 +22,7 @@ export interface McpTask {
 
 export interface McpState {
   /** Notifications of all servers; each reaches the listeners of all. */
-  readonly bell: Bell<Notice>;
+  readonly notifier: ChangeNotifier<Notice>;
   readonly tasks: Map<string, McpTask>;
   /** Number of changes of the list of tools. */
   changes: number;
@@ -31,7 +31,7 @@ export interface McpState {
 const MAX_TASKS = 1_000;
 
 export function createMcpState(): McpState {
-  return { bell: createBell(), tasks: new Map(), changes: 0 };
+  return { notifier: createChangeNotifier(), tasks: new Map(), changes: 0 };
 }
 
 export function addTask({ tasks }: McpState, task: McpTask): void {
@@ -44,5 +44,5 @@ export function addTask({ tasks }: McpState, task: McpTask): void {
 
 export function changeTools(state: McpState): void {
   state.changes += 1;
-  state.bell.ring({ kind: "tools" });
+  state.notifier.notify({ kind: "tools" });
 }

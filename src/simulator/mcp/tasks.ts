@@ -24,7 +24,7 @@ export function cancelTask(state: McpState, params: JsonObject, nowMs: number): 
   const task = find(state, params);
   if (statusOf(task, nowMs) === "working") {
     task.cancelledMs = nowMs;
-    state.bell.ring({ kind: "task", id: task.id });
+    state.notifier.notify({ kind: "task", id: task.id });
   }
   return {};
 }

@@ -7,9 +7,9 @@
 
 import { type Dialect, Refused } from "../errors.ts";
 import type { Json, JsonObject } from "../json.ts";
-import { type Book, DAY_MS, type Kind } from "./book.ts";
+import { DAY_MS, type Kind, type UsageLedger } from "./book.ts";
 import type { Knobs } from "./knobs.ts";
-import { type Asked, type Summed, sumsOfDay } from "./sums.ts";
+import { sumsOfDay, type UsageQuery, type UsageSums } from "./sums.ts";
 
 export interface Report {
   readonly dialect: Dialect;
@@ -46,7 +46,7 @@ const MAX_LIMIT = 31;
 const DEFAULT_LIMIT = 7;
 
 interface ReportPorts {
-  readonly book: Book;
+  readonly ledger: UsageLedger;
   readonly knobs: Knobs;
   /** Time in milliseconds since 1970, by the simulator's clock. */
   readonly now: number;
@@ -56,7 +56,7 @@ interface ReportPorts {
 
 /** Returns a report. Throws `Refused`. */
 export function answerReport(report: Report, query: URLSearchParams, ports: ReportPorts): JsonObject {
-  const { book, knobs, now, key } = ports;
+  const { ledger, knobs, now, key } = ports;
   const error = knobs.errors.shift();
   if (error !== undefined) throw new ReportRefused(error.status, error.retryAfterSeconds);
   if (key === undefined || (knobs.adminKey !== undefined && key !== knobs.adminKey)) {
@@ -77,7 +77,7 @@ export function answerReport(report: Report, query: URLSearchParams, ports: Repo
   const asked = askedOf(report, query);
   const data: JsonObject[] = [];
   for (let at = first; at < end; at += DAY_MS) {
-    const sums = sumsOfDay(book, knobs, asked, at, now);
+    const sums = sumsOfDay(ledger, knobs, asked, at, now);
     data.push(
       bucketOf(
         report,
@@ -134,7 +134,7 @@ function cursorIn(query: URLSearchParams, knobs: Knobs): number {
   return Number(day);
 }
 
-function askedOf({ dialect, kind }: Report, query: URLSearchParams): Asked {
+function askedOf({ dialect, kind }: Report, query: URLSearchParams): UsageQuery {
   const all = (name: string): readonly string[] => [...query.getAll(name), ...query.getAll(`${name}[]`)];
   const tiers = query.getAll("service_tiers[]");
   const batch = query.get("batch");
@@ -169,7 +169,7 @@ function bucketOf({ dialect }: Report, at: number, results: readonly JsonObject[
     : { starting_at: text(at), ending_at: text(at + DAY_MS), results };
 }
 
-function resultOf({ dialect, kind }: Report, { counters, group, requests }: Summed): JsonObject {
+function resultOf({ dialect, kind }: Report, { counters, group, requests }: UsageSums): JsonObject {
   const { input, cached, written, output } = counters;
   const { model = null, keyId = null, isBatch } = group;
   if (dialect === "messages") {

@@ -28,14 +28,14 @@ export interface Line {
 /** Maximum number of lines. The oldest are dropped, since a simulator is not an archive. */
 const MAX_LINES = 200_000;
 
-export interface Book {
+export interface UsageLedger {
   note(answered: Omit<Line, "counters" | "isBatch"> & { readonly tokens: Tokens }): void;
   add(line: Line): void;
   lines(): readonly Line[];
   forget(): void;
 }
 
-export function createBook(): Book {
+export function createUsageLedger(): UsageLedger {
   let lines: Line[] = [];
   const add = (line: Line): void => {
     lines.push(line);

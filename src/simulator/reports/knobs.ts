@@ -50,21 +50,21 @@ export const createKnobs = (adminKey: string | undefined): Knobs => ({
   adminKey,
 });
 
-export const KNOBS: readonly { readonly name: string; readonly does: string }[] = [
-  { name: "clock", does: 'the simulator\'s time from now on ("2026-11-03T12:00:00Z")' },
-  { name: "delay_hours", does: "what was answered in the last hours is not reported yet" },
-  { name: "edge_hours", does: "the provider's days begin so many hours after midnight UTC" },
+export const KNOBS: readonly { readonly name: string; readonly effect: string }[] = [
+  { name: "clock", effect: 'the simulator\'s time from now on ("2026-11-03T12:00:00Z")' },
+  { name: "delay_hours", effect: "what was answered in the last hours is not reported yet" },
+  { name: "edge_hours", effect: "the provider's days begin so many hours after midnight UTC" },
   {
     name: "adjust",
-    does: '[{"type": "compat", "day", "counter": "output", "factor": 0.97, "add": 0}]: loss, double, correction',
+    effect: '[{"type": "compat", "day", "counter": "output", "factor": 0.97, "add": 0}]: loss, double, correction',
   },
-  { name: "batches", does: '[{"type": "compat", "day", "counter": "output", "tokens": 5000}]: used as batches' },
-  { name: "lacking", does: '["input_uncached_tokens"]: counters that reports leave out' },
-  { name: "errors", does: '[{"status": 429, "retry_after": 1}]: answers of the next pages' },
-  { name: "page_days", does: "most buckets in a page" },
-  { name: "expired", does: "so many cursors are not known any more" },
-  { name: "circle", does: "cursors lead to the first page again" },
-  { name: "admin_key", does: "the only credential that may read reports" },
+  { name: "batches", effect: '[{"type": "compat", "day", "counter": "output", "tokens": 5000}]: used as batches' },
+  { name: "lacking", effect: '["input_uncached_tokens"]: counters that reports leave out' },
+  { name: "errors", effect: '[{"status": 429, "retry_after": 1}]: answers of the next pages' },
+  { name: "page_days", effect: "most buckets in a page" },
+  { name: "expired", effect: "so many cursors are not known any more" },
+  { name: "circle", effect: "cursors lead to the first page again" },
+  { name: "admin_key", effect: "the only credential that may read reports" },
 ];
 
 /** Changes the settings. Throws `Refused`. Members that are left out stay unchanged. */

@@ -4,11 +4,11 @@ import { countRoute } from "../counts.ts";
 import type { Dialect } from "../errors.ts";
 import { type Exchange, writeWhole } from "../exchange.ts";
 import { answerReport, type Report } from "./answer.ts";
-import { type Book, keyIdOf } from "./book.ts";
+import { keyIdOf, type UsageLedger } from "./book.ts";
 import type { Knobs } from "./knobs.ts";
 
-interface Books {
-  readonly book: Book;
+interface ReportState {
+  readonly ledger: UsageLedger;
   readonly knobs: Knobs;
 }
 
@@ -16,12 +16,12 @@ interface Books {
 export function serveReport(
   report: Report,
   exchange: Exchange,
-  { book, knobs, key }: Books & { readonly key: string | undefined },
+  { ledger, knobs, key }: ReportState & { readonly key: string | undefined },
 ): void {
   exchange.dialect = report.dialect;
   countRoute(exchange.tally, "usage_report");
   const query = new URL(exchange.request.url ?? "/", "http://simulated").searchParams;
-  const body = JSON.stringify(answerReport(report, query, { book, knobs, key, now: Date.now() + knobs.aheadMs }));
+  const body = JSON.stringify(answerReport(report, query, { ledger, knobs, key, now: Date.now() + knobs.aheadMs }));
   writeWhole(exchange, { status: 200, contentType: "application/json" }, body);
 }
 
@@ -33,9 +33,9 @@ interface Billed {
 }
 
 /** Returns a function that bills a request; `undefined` for images and audio, which are not billed in tokens. */
-export function billOf({ book, knobs }: Books, { dialect, route, model, key }: Billed): Exchange["bill"] {
+export function billOf({ ledger, knobs }: ReportState, { dialect, route, model, key }: Billed): Exchange["bill"] {
   if (/^(?:images|audio|moderations|rerank)/.test(route)) return undefined;
   const kind = route === "embeddings" ? "embeddings" : "completions";
   return (tokens) =>
-    book.note({ at: Date.now() + knobs.aheadMs, dialect, kind, model, keyId: keyIdOf(dialect, key), tokens });
+    ledger.note({ at: Date.now() + knobs.aheadMs, dialect, kind, model, keyId: keyIdOf(dialect, key), tokens });
 }

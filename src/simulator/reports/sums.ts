@@ -1,10 +1,10 @@
 /** Sums the counters of one bucket of a report, as the settings show them. */
 
 import type { Dialect } from "../errors.ts";
-import { type Book, COUNTERS, type Counters, DAY_MS, type Kind, type Line } from "./book.ts";
+import { COUNTERS, type Counters, DAY_MS, type Kind, type Line, type UsageLedger } from "./book.ts";
 import type { Knobs } from "./knobs.ts";
 
-export interface Asked {
+export interface UsageQuery {
   readonly dialect: Dialect;
   readonly kind: Kind;
   /** Selected key ids; empty for all. */
@@ -16,24 +16,30 @@ export interface Asked {
   readonly groups: readonly ("model" | "keyId" | "isBatch")[];
 }
 
-export interface Summed {
+export interface UsageSums {
   readonly group: Partial<Pick<Line, "model" | "keyId" | "isBatch">>;
   readonly counters: Readonly<Counters>;
   readonly requests: number;
 }
 
 /** Sums a day. `from`: its first moment, in milliseconds since 1970. */
-export function sumsOfDay(book: Book, knobs: Knobs, asked: Asked, from: number, now: number): readonly Summed[] {
+export function sumsOfDay(
+  ledger: UsageLedger,
+  knobs: Knobs,
+  asked: UsageQuery,
+  from: number,
+  now: number,
+): readonly UsageSums[] {
   const begins = from + knobs.edgeHours * 3_600_000;
   const seenUntil = now - knobs.delayHours * 3_600_000;
-  const sums = new Map<string, { group: Summed["group"]; counters: Counters; requests: number }>();
-  const sumOf = (group: Summed["group"]) => {
+  const sums = new Map<string, { group: UsageSums["group"]; counters: Counters; requests: number }>();
+  const sumOf = (group: UsageSums["group"]) => {
     const key = JSON.stringify(group);
     const known = sums.get(key) ?? { group, counters: { input: 0, cached: 0, written: 0, output: 0 }, requests: 0 };
     sums.set(key, known);
     return known;
   };
-  for (const line of book.lines()) {
+  for (const line of ledger.lines()) {
     if (line.at < begins || line.at >= begins + DAY_MS || line.at > seenUntil || !isAsked(line, asked)) continue;
     const sum = sumOf(Object.fromEntries(asked.groups.map((name) => [name, line[name]])));
     for (const counter of COUNTERS) sum.counters[counter] += line.counters[counter];
@@ -56,7 +62,7 @@ export function sumsOfDay(book: Book, knobs: Knobs, asked: Asked, from: number, 
   return [...sums.values()];
 }
 
-function isAsked(line: Line, { dialect, kind, keyIds, models, batch }: Asked): boolean {
+function isAsked(line: Line, { dialect, kind, keyIds, models, batch }: UsageQuery): boolean {
   return (
     line.dialect === dialect &&
     line.kind === kind &&

@@ -74,10 +74,10 @@ export function itemsOf(call: Call, reply: Reply, tools: ReadonlyMap<string, Cal
   return items;
 }
 
-function reasoningItem({ serial, body }: Call, { thinking, manner }: Reply): ReasoningItem {
+function reasoningItem({ serial, body }: Call, { thinking, variant }: Reply): ReasoningItem {
   const id = idOf("rs_", serial);
   const asked = objectOf(body["reasoning"]);
-  const isShown = !manner.isRedacted && stringOf(asked?.["summary"] ?? asked?.["generate_summary"]) !== undefined;
+  const isShown = !variant.isRedacted && stringOf(asked?.["summary"] ?? asked?.["generate_summary"]) !== undefined;
   const summary = isShown ? [{ type: "summary_text", text: thinking } as const] : [];
   return { id, type: "reasoning", summary, encrypted_content: encryptedContentOf(id) };
 }

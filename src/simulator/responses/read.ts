@@ -1,26 +1,26 @@
-/** Reads a `responses` request as an `Ask`, and the tools by the names that its reply uses. */
-import { type Ask, countPrompt, type PromptCounter } from "../ask.ts";
+/** Reads a `responses` request as a `GenerationRequest`, and the tools by the names that its reply uses. */
+import { countPrompt, type GenerationRequest, type PromptCounter } from "../ask.ts";
 import { Refused } from "../errors.ts";
 import { integerOf, type Json, type JsonObject, objectOf, objectsOf, stringOf } from "../json.ts";
 import { isEncryptedContent } from "../signature.ts";
 import { type CallableTool, callableTools } from "./tools.ts";
 
-interface ResponseAsk {
-  readonly ask: Ask;
+interface ResponsesRequest {
+  readonly generation: GenerationRequest;
   readonly tools: ReadonlyMap<string, CallableTool>;
 }
 
-type PromptFacts = Pick<Ask, "question" | "toolAnswer" | "toolRounds">;
+type PromptFacts = Pick<GenerationRequest, "question" | "toolAnswer" | "toolRounds">;
 
 /** Reads a request. Throws `Refused`. */
-export function readResponses(model: string, body: JsonObject): ResponseAsk {
+export function readResponses(model: string, body: JsonObject): ResponsesRequest {
   const prompt = countPrompt();
   prompt.text(stringOf(body["instructions"]) ?? "");
   const input = readInput(body["input"], prompt);
   const effort = stringOf(objectOf(body["reasoning"])?.["effort"]) ?? "none";
   const format = objectOf(objectOf(body["text"])?.["format"]);
   const tools = callableTools(body);
-  const ask: Ask = {
+  const generation: GenerationRequest = {
     ...input,
     model,
     tools,
@@ -31,7 +31,7 @@ export function readResponses(model: string, body: JsonObject): ResponseAsk {
     maxTokens: integerOf(body["max_output_tokens"]),
     stops: [],
   };
-  return { ask, tools: new Map(tools.map((tool) => [tool.name, tool])) };
+  return { generation, tools: new Map(tools.map((tool) => [tool.name, tool])) };
 }
 
 function schemaOf(format: JsonObject | undefined): Json | undefined {

@@ -22,7 +22,7 @@ interface ResponseStream {
 
 export function answerResponses(call: Call): Answer {
   const { reply, items, tokens } = answered(call);
-  if (call.body["stream"] !== true || reply.manner.isWhole) {
+  if (call.body["stream"] !== true || reply.variant.isWhole) {
     return json(JSON.stringify(responseObject(call, reply, items, "done")), tokens);
   }
   return {
@@ -43,13 +43,13 @@ export function streamResponses(call: Call): ResponseStream {
 }
 
 export function countResponseTokens(call: Call): Answer {
-  const { prompt } = readResponses(call.model, call.body).ask;
+  const { prompt } = readResponses(call.model, call.body).generation;
   return json(`{"object":"response.input_tokens","input_tokens":${prompt.tokens}}`);
 }
 
 function answered(call: Call) {
-  const { ask, tools } = readResponses(call.model, call.body);
-  const reply = replyTo(ask, call.fault, call.memory);
+  const { generation, tools } = readResponses(call.model, call.body);
+  const reply = replyTo(generation, call.fault, call.memory);
   return { reply, items: itemsOf(call, reply, tools), tokens: tokensOf(reply.usage) };
 }
 

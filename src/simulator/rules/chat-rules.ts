@@ -8,7 +8,7 @@
 
 import { Refused } from "../errors.ts";
 import { arrayOf, type Json, type JsonObject, objectOf, objectsOf, stringOf } from "../json.ts";
-import type { Manner } from "../response-variants.ts";
+import type { ResponseVariant } from "../response-variants.ts";
 import { CHAT, OPEN_CHAT } from "./chat-shape.ts";
 import { checkChatTurns } from "./chat-turns.ts";
 import { COMPAT } from "./compat-errors.ts";
@@ -17,14 +17,14 @@ import { strictFault } from "./schemas.ts";
 /** Maximum value of `n` in the dialect. */
 const MAX_CHOICES = 128;
 
-export function checkChat(body: JsonObject, manner: Manner): void {
-  const shape = manner.isOpen ? OPEN_CHAT : CHAT;
+export function checkChat(body: JsonObject, variant: ResponseVariant): void {
+  const shape = variant.isOpen ? OPEN_CHAT : CHAT;
   shape(body, "", COMPAT);
   for (const { holds, message, param } of EXCLUSIONS) {
     if (holds(body)) throw new Refused(400, message, param);
   }
-  if (manner.isReasoning) checkReasoningModel(body);
-  if (manner.isClassic) checkClassic(body);
+  if (variant.isReasoning) checkReasoningModel(body);
+  if (variant.isClassic) checkClassic(body);
   checkTools(body);
   checkFormat(body);
   checkChatTurns(objectsOf(body["messages"]));

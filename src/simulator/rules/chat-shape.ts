@@ -30,7 +30,7 @@ import {
 /** Rule of names, section 3.1: `[A-Za-z0-9_-]{1,64}`. */
 const NAME = text({ min: 1, max: 64, pattern: /^[a-zA-Z0-9_-]+$/ });
 
-const SPEAKER = text({ min: 1, max: 64, pattern: /^[^\s<|\\/>]+$/ });
+const SESSION_PROTOCOL = text({ min: 1, max: 64, pattern: /^[^\s<|\\/>]+$/ });
 
 const CALL_ID = text({ min: 1, max: 64 });
 
@@ -114,7 +114,7 @@ function messagesRule(extensions: Fields, replay: Fields): Rule {
   const { text: textPart, refusal, image_url, input_audio, file } = partsOf(extensions);
   const texts = list(oneOf({ text: textPart }), { min: 1 });
   const content = either({ string: text(), array: texts });
-  const head = { role: anything, name: SPEAKER };
+  const head = { role: anything, name: SESSION_PROTOCOL };
   const userParts = list(oneOf({ text: textPart, image_url, input_audio, file }), { min: 1 });
   // The official SDK's helpers send a parsed answer back with the members that they added.
   const called = object({ name: NAME, arguments: text(), parsed_arguments: anything }, ["name", "arguments"]);

@@ -9,7 +9,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { Refused } from "../errors.ts";
 import { type Json, type JsonObject, objectOf, objectsOf, stringOf } from "../json.ts";
-import type { Manner } from "../response-variants.ts";
+import type { ResponseVariant } from "../response-variants.ts";
 import { COUNT_BETA_REQUEST, COUNT_REQUEST, MESSAGES_BETA_REQUEST, MESSAGES_REQUEST } from "./messages-shape.ts";
 import { checkTurns, mergeTurns, type Turn } from "./messages-turns.ts";
 import { MESSAGES } from "./messages-words.ts";
@@ -27,7 +27,7 @@ const MAX_CACHE_MARKS = 4;
 /** Minimum `top_p` together with thinking. */
 const MIN_TOP_P_WITH_THINKING = 0.95;
 
-export function checkMessages(body: JsonObject, headers: IncomingHttpHeaders, manner: Manner): void {
+export function checkMessages(body: JsonObject, headers: IncomingHttpHeaders, variant: ResponseVariant): void {
   const version = versionOf(headers);
   const shape = headers["anthropic-beta"] === undefined ? MESSAGES_REQUEST : MESSAGES_BETA_REQUEST;
   shape(body, "", MESSAGES);
@@ -36,11 +36,11 @@ export function checkMessages(body: JsonObject, headers: IncomingHttpHeaders, ma
       throw new Refused(400, "stop_sequences: each stop sequence must contain non-whitespace");
     }
   }
-  checkSampling(body, version, manner);
+  checkSampling(body, version, variant);
   const turns = checkCommon(body, version);
-  checkThinking(body, turns, manner);
+  checkThinking(body, turns, variant);
   if (turns.at(-1)?.role !== "assistant") return;
-  if (manner.refusesPrefill) {
+  if (variant.refusesPrefill) {
     throw new Refused(
       400,
       "This model does not support assistant message prefill. The conversation must end with a user message.",
@@ -83,16 +83,16 @@ function refuseSampling(body: JsonObject): void {
   throw new Refused(400, `${sampling}: not supported with anthropic-version ${VERSION_WITHOUT_SAMPLING}`);
 }
 
-function checkSampling(body: JsonObject, version: string, manner: Manner): void {
+function checkSampling(body: JsonObject, version: string, variant: ResponseVariant): void {
   if (version === VERSION_WITHOUT_SAMPLING) refuseSampling(body);
   const { temperature, top_p: topP, top_k: topK } = body;
   // Source: dialects.md section 1, row 3.
-  if (manner.refusesSampling) {
+  if (variant.refusesSampling) {
     const changed =
       (temperature ?? 1) !== 1 ? "temperature" : (topP ?? 1) !== 1 ? "top_p" : topK !== undefined ? "top_k" : "";
     if (changed !== "") throw new Refused(400, `\`${changed}\` is deprecated for this model.`);
   }
-  if (manner.refusesSamplingPair && temperature !== undefined && topP !== undefined) {
+  if (variant.refusesSamplingPair && temperature !== undefined && topP !== undefined) {
     throw new Refused(400, "`temperature` and `top_p` cannot both be specified for this model. Please use only one.");
   }
   if (!isThinkingOn(body)) return;
@@ -114,16 +114,16 @@ function isThinkingOn(body: JsonObject): boolean {
 }
 
 /** Checks thinking; section 5.1, rows `thinking` and `tool_choice`. */
-function checkThinking(body: JsonObject, turns: readonly Turn[], manner: Manner): void {
+function checkThinking(body: JsonObject, turns: readonly Turn[], variant: ResponseVariant): void {
   const thinking = objectOf(body["thinking"]);
   const type = thinking?.["type"];
   if (type === undefined) return;
-  if (manner.thinking === "adaptive" && type === "enabled") {
+  if (variant.thinking === "adaptive" && type === "enabled") {
     const message =
       '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.';
     throw new Refused(400, message);
   }
-  if (manner.thinking === "manual" && (type === "adaptive" || type === "between_tools")) {
+  if (variant.thinking === "manual" && (type === "adaptive" || type === "between_tools")) {
     throw new Refused(400, `${type} thinking is not supported on this model`);
   }
   if (type !== "enabled") return;

@@ -49,6 +49,6 @@ const end = await openConsole({
   metricsUrl: undefined,
   auditFile: undefined,
   signal: new AbortController().signal,
-  pace: { restMs: 5, restFactor: 0, tellMs: 10 },
+  intervals: { pauseMs: 5, pauseFactor: 0, reportMs: 10 },
 });
 process.exitCode = end.kind === "left" ? 0 : 1;

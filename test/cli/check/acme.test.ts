@@ -110,10 +110,10 @@ test("a required but missing binding and a clock hours off fail; minutes are a n
     [{ ca: await authority(t, { body: "{}" }) }, /^fail .*no `newNonce`/],
     [{ ca: `http://127.0.0.1:${await freePort()}/dir` }, /^fail .*cannot be reached: nothing listens there/],
   ] as const;
-  for (const [tls, words] of cases) {
+  for (const [tls, message] of cases) {
     const { status, lines } = await check(t, { domains, ...tls });
     const line = lines.find((it) => it.includes("certificate authority")) ?? "";
-    assert.match(line, words);
+    assert.match(line, message);
     assert.equal(status, line.startsWith("fail") ? 1 : 0, lines.join("\n"));
     assert.doesNotMatch(lines.join("\n"), /c2VjcmV0/);
   }
@@ -152,10 +152,10 @@ test("write permission is tested at the DNS server, and nothing is left there", 
       /^fail .*the DNS server 127\S+ cannot be reached/,
     ],
   ] as const;
-  for (const [domains, changes, expected, words] of cases) {
+  for (const [domains, changes, expected, message] of cases) {
     const { status, lines } = await check(t, { domains, ca, dns: { ...dns, ...changes } }, {}, server.address);
     assert.equal(status, expected, lines.join("\n"));
-    assert.match(lines.find((it) => it.includes("DNS of challenges")) ?? "", words);
+    assert.match(lines.find((it) => it.includes("DNS of challenges")) ?? "", message);
     assert.doesNotMatch(lines.join("\n"), new RegExp(TSIG.secret));
   }
   assert.deepEqual(await server.txt("_acme-challenge.example.com"), []);

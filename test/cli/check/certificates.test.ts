@@ -67,12 +67,12 @@ const CASES: readonly (readonly [string, () => Promise<Pair>, number, readonly R
   ],
 ];
 
-for (const [what, pair, status, words] of CASES) {
+for (const [what, pair, status, message] of CASES) {
   test(what, async (t) => {
     const told = await check(t, await pair());
     assert.equal(told.status, status, told.lines.join("\n"));
-    assert.equal(told.lines.length, words.length, told.lines.join("\n"));
-    for (const [at, each] of words.entries()) assert.match(told.lines[at] ?? "", each);
+    assert.equal(told.lines.length, message.length, told.lines.join("\n"));
+    for (const [at, each] of message.entries()) assert.match(told.lines[at] ?? "", each);
     assert.ok(!told.lines.join("\n").includes(told.key.slice(40, 80)));
   });
 }

@@ -160,8 +160,8 @@ test("a detector whose secret is stored in the cluster is not called with anothe
   );
   assert.equal(status, 0, out);
   for (const name of ["sealed", "failing-over", "analyzer"]) {
-    const words = `note  detector ${name}: not tested, since its credential is sealed in the cluster`;
-    assert.ok(out.split("\n").includes(words), out);
+    const message = `note  detector ${name}: not tested, since its credential is sealed in the cluster`;
+    assert.ok(out.split("\n").includes(message), out);
   }
   const paths = [judge, spare, analyzer].map(({ asked }) => asked.map(({ path }) => path));
   assert.deepEqual(paths, [[], ["/v1/models"], []]);

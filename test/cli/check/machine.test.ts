@@ -39,7 +39,7 @@ test("descriptors suffice for the maximum number of requests, or the remedy is g
   assert.equal(descriptorAnswer(machine(8448), {}), undefined);
   const few = descriptorAnswer(machine(1024), {});
   assert.equal(few?.verdict, "note");
-  assert.match(few?.words ?? "", /LimitNOFILE=8448 .*`ulimit -n 8448`.*GATEWAY_MAX_IN_FLIGHT$/);
+  assert.match(few?.message ?? "", /LimitNOFILE=8448 .*`ulimit -n 8448`.*GATEWAY_MAX_IN_FLIGHT$/);
   assert.equal(descriptorAnswer(machine(1024), { GATEWAY_MAX_IN_FLIGHT: "100" }), undefined);
   assert.equal(descriptorAnswer(machine(256), {})?.verdict, "fail");
 });
@@ -48,13 +48,13 @@ test("memory suffices for the maximum buffered bytes, or the fitting amount is g
   assert.equal(memoryAnswer(machine(1, 768 * MIB), {}), undefined);
   const tight = memoryAnswer(machine(1, 600 * MIB), {});
   assert.equal(tight?.verdict, "note");
-  assert.match(tight?.words ?? "", new RegExp(`GATEWAY_MAX_BUFFERED_BYTES=${344 * MIB}, `));
+  assert.match(tight?.message ?? "", new RegExp(`GATEWAY_MAX_BUFFERED_BYTES=${344 * MIB}, `));
   assert.equal(memoryAnswer(machine(1, 256 * MIB), {})?.verdict, "fail");
   // By default as many processes as fit.
   assert.equal(memoryAnswer(machine(1, 1_024 * MIB), {}), undefined);
   const many = memoryAnswer(machine(1, 1_024 * MIB), { GATEWAY_WORKERS: "8" });
   assert.match(
-    many?.words ?? "",
+    many?.message ?? "",
     /1\.3 GiB in 8 worker processes \(GATEWAY_WORKERS\), but this machine has only 1\.0 GiB/,
   );
   assert.equal(memoryAnswer(machine(1, 512 * MIB), { GATEWAY_MAX_BUFFERED_BYTES: String(64 * MIB) }), undefined);
@@ -64,7 +64,7 @@ const FAULTS: readonly (readonly [
   code: string | undefined,
   isRunning: boolean,
   verdict: string | undefined,
-  words: RegExp,
+  message: RegExp,
 ])[] = [
   [undefined, false, undefined, /^$/],
   ["EADDRINUSE", true, "note", /by the gateway that runs here/],
@@ -74,11 +74,11 @@ const FAULTS: readonly (readonly [
   ["EMFILE", false, "fail", /cannot listen on .*: EMFILE/],
 ];
 
-for (const [code, isRunning, verdict, words] of FAULTS) {
+for (const [code, isRunning, verdict, message] of FAULTS) {
   test(`a port is ${code ?? "free"}${isRunning ? " while the gateway runs" : ""}: ${verdict ?? "nothing is reported"}`, () => {
     const answer = portAnswer("listen", "127.0.0.1:80", code, isRunning);
     assert.equal(answer?.verdict, verdict);
-    assert.match(answer?.words ?? "", words);
+    assert.match(answer?.message ?? "", message);
   });
 }
 
@@ -89,7 +89,7 @@ test("a full disk is reported by the nearest existing directory", {
   const full = await diskAnswer("cluster.data_dir", "/proc/not/there");
   assert.equal(full?.verdict, "fail");
   assert.match(
-    full?.words ?? "",
+    full?.message ?? "",
     /^\/proc\/not\/there has 0 MiB of free disk space, .*free space, or use another disk$/,
   );
 });

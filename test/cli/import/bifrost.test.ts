@@ -71,7 +71,7 @@ test("an empty list of models denies all, unless the file declares the older mea
   const providers = { groq: { keys: [{ value: "env.G", models: [] }] } };
   const later = importConfiguration("bifrost", { name: "source", text: JSON.stringify({ providers }) }, new Map());
   assert.ok(later.kind === "imported" && later.providers === 0);
-  assert.match(later.notes[0]?.words ?? "", /add `"version": 1` and import again/);
+  assert.match(later.notes[0]?.message ?? "", /add `"version": 1` and import again/);
   const before = imported("bifrost", JSON.stringify({ version: 1, providers }));
   assert.deepEqual(before.document, { providers: [{ preset: "groq", api_key: "${G}" }] });
 });

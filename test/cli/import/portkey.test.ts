@@ -189,7 +189,7 @@ test("a Portkey name suggests a preset if it contains one provider's name, with 
         preset === undefined ? [] : [["m", preset]],
         JSON.stringify(target),
       );
-      const words = result.notes.map((note) => note.words).join("\n");
+      const words = result.notes.map((note) => note.message).join("\n");
       const isPreset = preset === name;
       if (!isPreset) assert.match(words, preset === undefined ? /only Portkey knows/ : /which its name suggests/);
     }

@@ -17,12 +17,12 @@ export function imported(system: System, text: string, presets: Readonly<Record<
   const result = importConfiguration(system, { name: "source", text }, new Map(Object.entries(presets)));
   assert.equal(result.kind, "imported", JSON.stringify(result));
   if (result.kind !== "imported") throw new Error("unreachable");
-  const own = result.notes.filter(({ words }) => !words.startsWith(WITHOUT_AUTH));
+  const own = result.notes.filter(({ message }) => !message.startsWith(WITHOUT_AUTH));
   return {
     document: parse(result.text) as Record<string, unknown>,
     text: result.text,
     notes: own.map(({ line, path }) => `${line} ${path}`),
-    words: own.map(({ words }) => words).join("\n"),
+    words: own.map(({ message }) => message).join("\n"),
     variables: [...result.variables.keys()].sort(),
   };
 }

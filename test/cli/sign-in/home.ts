@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Io } from "../../../src/cli/io.ts";
 import type { SignIn } from "../../../src/cli/sign-in/entry.ts";
-import { openStore } from "../../../src/cli/sign-in/store.ts";
+import { openSignInStore } from "../../../src/cli/sign-in/store.ts";
 import { atEnd, type Owner } from "../../e2e/support/wait.ts";
 import { type BufferIo, bufferIo } from "../buffers.ts";
 
@@ -26,7 +26,7 @@ export function makeHome(owner: Owner): Home {
   atEnd(owner, () => rmSync(root, { recursive: true, force: true }));
   const env = { XDG_STATE_HOME: root, BROWSER: "none" };
   const io = (over: Partial<Io> = {}) => bufferIo({ now: () => Date.now(), ...over, env: { ...env, ...over.env } });
-  const store = openStore(io());
+  const store = openSignInStore(io());
   return {
     directory: store.directory,
     env,

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { test } from "node:test";
 import { Interrupted } from "../../../src/cli/io.ts";
-import { acquire, STALE_MS, underLock } from "../../../src/cli/sign-in/lock.ts";
+import { acquireLock, STALE_MS, withLock } from "../../../src/cli/sign-in/lock.ts";
 import { SignInError } from "../../../src/cli/sign-in/messages.ts";
 import type { Owner } from "../../e2e/support/wait.ts";
 import { makeHome } from "./home.ts";
@@ -23,7 +23,7 @@ test("one process holds the lock at a time, and leaves nothing behind", async (t
   const io = makeHome(t).io();
   let inside = 0;
   const turns = Array.from({ length: 8 }, () =>
-    underLock(path, io, async () => {
+    withLock(path, io, async () => {
       inside += 1;
       assert.equal(inside, 1);
       await new Promise((done) => setImmediate(done));
@@ -37,7 +37,7 @@ test("one process holds the lock at a time, and leaves nothing behind", async (t
 test("the lock is released if the work fails", async (t) => {
   const { path } = lockPath(t);
   await assert.rejects(
-    underLock(path, makeHome(t).io(), () => {
+    withLock(path, makeHome(t).io(), () => {
       throw new Error("the work failed");
     }),
     /^Error: the work failed$/,
@@ -75,7 +75,7 @@ test("a stale lock is taken over at once", async (t) => {
   for (const [why, words] of stale) {
     const { path, directory } = lockPath(t);
     writeFileSync(path, words);
-    const lock = await acquire(path, makeHome(t).io(), 0);
+    const lock = await acquireLock(path, makeHome(t).io(), 0);
     assert.equal(lock.isHeld(), true, why);
     lock.release();
     assert.deepEqual(readdirSync(directory), [], why);
@@ -85,7 +85,7 @@ test("a stale lock is taken over at once", async (t) => {
 test("an empty lock is taken over once no process can be about to write it", async (t) => {
   const { path } = lockPath(t);
   writeFileSync(path, "");
-  const lock = await acquire(path, makeHome(t).io());
+  const lock = await acquireLock(path, makeHome(t).io());
   assert.equal(lock.isHeld(), true);
   lock.release();
 });
@@ -95,7 +95,7 @@ test("a lock held here or on another machine is awaited and then reported", asyn
     const { path } = lockPath(t);
     writeFileSync(path, words);
     await assert.rejects(
-      acquire(path, makeHome(t).io(), 0),
+      acquireLock(path, makeHome(t).io(), 0),
       (error) => error instanceof SignInError && /^process \d+ is busy with this sign-in/.test(error.message),
     );
     assert.equal(readFileSync(path, "utf8"), words);
@@ -106,14 +106,14 @@ test("waiting ends when the user interrupts", async (t) => {
   const { path } = lockPath(t);
   writeFileSync(path, holder());
   const stop = new AbortController();
-  const waiting = acquire(path, makeHome(t).io({ signal: stop.signal }));
+  const waiting = acquireLock(path, makeHome(t).io({ signal: stop.signal }));
   stop.abort(new Interrupted("SIGINT"));
   await assert.rejects(waiting, (error) => error === stop.signal.reason || (error as Error).name === "AbortError");
 });
 
 test("a holder whose lock was taken over notices, and does not release the other's", async (t) => {
   const { path } = lockPath(t);
-  const lock = await acquire(path, makeHome(t).io());
+  const lock = await acquireLock(path, makeHome(t).io());
   writeFileSync(path, holder());
   assert.equal(lock.isHeld(), false);
   lock.release();
@@ -124,9 +124,9 @@ test("a process killed while removing a stale lock delays the next only briefly"
   const { path, directory } = lockPath(t);
   writeFileSync(path, holder({ pid: await deadPid() }));
   writeFileSync(`${path}.stale`, "");
-  await assert.rejects(acquire(path, makeHome(t).io(), 0), SignInError);
+  await assert.rejects(acquireLock(path, makeHome(t).io(), 0), SignInError);
   utimesSync(`${path}.stale`, new Date(0), new Date(0));
-  const lock = await acquire(path, makeHome(t).io());
+  const lock = await acquireLock(path, makeHome(t).io());
   lock.release();
   assert.deepEqual(readdirSync(directory), []);
 });

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { formatEntry, parseEntry, type SignIn } from "../../../src/cli/sign-in/entry.ts";
 import { SignInError } from "../../../src/cli/sign-in/messages.ts";
-import { openStore } from "../../../src/cli/sign-in/store.ts";
+import { openSignInStore } from "../../../src/cli/sign-in/store.ts";
 import { bufferIo } from "../buffers.ts";
 import { makeHome, signInOf } from "./home.ts";
 
@@ -49,7 +49,7 @@ test("a damaged file is not a sign-in, whatever its bytes", (t) => {
   const home = makeHome(t);
   home.write(signInOf(URL_A));
   const whole = readFileSync(home.path(URL_A));
-  const store = openStore(home.io());
+  const store = openSignInStore(home.io());
   for (let length = 0; length < whole.length - 2; length += 1) {
     writeFileSync(home.path(URL_A), whole.subarray(0, length));
     const stored = store.read(URL_A);
@@ -73,7 +73,7 @@ for (const [name, change, words] of BROKEN) {
     home.write(signInOf(URL_A));
     const path = home.path(URL_A);
     writeFileSync(path, JSON.stringify({ ...JSON.parse(readFileSync(path, "utf8")), ...change }));
-    assert.deepEqual(openStore(home.io()).read(URL_A), { kind: "unreadable", path, words });
+    assert.deepEqual(openSignInStore(home.io()).read(URL_A), { kind: "unreadable", path, words });
   });
 }
 
@@ -84,7 +84,7 @@ test("a file that others can read is refused", (t) => {
   for (const mode of [0o640, 0o604, 0o620]) {
     chmodSync(path, mode);
     const words = `other users have access to it (mode ${mode.toString(8)})`;
-    assert.deepEqual(openStore(home.io()).read(URL_A), { kind: "unsafe", path, words });
+    assert.deepEqual(openSignInStore(home.io()).read(URL_A), { kind: "unsafe", path, words });
   }
 });
 
@@ -92,7 +92,7 @@ test("a file of another user is refused", { skip: !isRoot && "only root can give
   const home = makeHome(t);
   home.write(signInOf(URL_A));
   chownSync(home.path(URL_A), 65_534, 65_534);
-  const stored = openStore(home.io()).read(URL_A);
+  const stored = openSignInStore(home.io()).read(URL_A);
   assert.equal(stored.kind === "unsafe" ? stored.words : "", "it belongs to user 65534, and you are user 0");
 });
 
@@ -100,7 +100,7 @@ test("a symbolic link is refused", (t) => {
   const home = makeHome(t);
   home.write(signInOf(URL_A));
   symlinkSync(home.path(URL_A), home.path("https://b.example"));
-  assert.equal(openStore(home.io()).read("https://b.example").kind, "unsafe");
+  assert.equal(openSignInStore(home.io()).read("https://b.example").kind, "unsafe");
 });
 
 test("nothing is written to a directory that others may write to", (t) => {
@@ -119,7 +119,7 @@ test("leftovers of an interrupted write are removed with the next write and with
   home.write(signInOf(URL_A));
   assert.equal(readdirSync(home.directory).length, 1);
   writeFileSync(left, "half");
-  assert.equal(openStore(home.io()).remove(home.path(URL_A)), true);
+  assert.equal(openSignInStore(home.io()).remove(home.path(URL_A)), true);
   assert.deepEqual(readdirSync(home.directory), []);
 });
 
@@ -127,7 +127,7 @@ test("the list is sorted by URL and names unreadable files", (t) => {
   const home = makeHome(t);
   for (const url of ["https://c.example", URL_A, "https://b.example"]) home.write(signInOf(url));
   writeFileSync(home.path("https://b.example"), "{");
-  const listed = openStore(home.io()).list();
+  const listed = openSignInStore(home.io()).list();
   assert.deepEqual(
     listed.map(({ stored }) => (stored.kind === "sign-in" ? stored.signIn.url : stored.kind)),
     [URL_A, "https://c.example", "unreadable"],
@@ -135,7 +135,7 @@ test("the list is sorted by URL and names unreadable files", (t) => {
 });
 
 test("the location is XDG_STATE_HOME if absolute, else .local/state in the home", () => {
-  const directoryWith = (env: Record<string, string>) => openStore(bufferIo({ env })).directory;
+  const directoryWith = (env: Record<string, string>) => openSignInStore(bufferIo({ env })).directory;
   assert.equal(directoryWith({ XDG_STATE_HOME: "/state", HOME: "/h" }), join("/state", "gateway"));
   assert.equal(directoryWith({ XDG_STATE_HOME: "state", HOME: "/h" }), join("/h", ".local", "state", "gateway"));
   assert.equal(directoryWith({ HOME: "/h" }), join("/h", ".local", "state", "gateway"));

@@ -40,7 +40,7 @@ export function dataOf({ revisions = {}, ...values }: Values): Data {
   return {
     get<Id extends ReadableId>(need: Need<Id>): Reading<Readable[Id]> | undefined {
       const value = readings.get(keyOf(need)) as Readable[Id] | undefined;
-      return value === undefined ? undefined : { value, freshAt: NOW, askedAt: NOW, failure: undefined };
+      return value === undefined ? undefined : { value, freshAt: NOW, requestedAt: NOW, failure: undefined };
     },
   };
 }

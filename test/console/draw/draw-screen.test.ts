@@ -85,7 +85,7 @@ const SCENES: Readonly<Record<string, Scene>> = {
   wide: { change: withTable({ isWide: true, scrolled: 2 }) },
   help: { change: HELP },
   prompt: { change: { prompt: { kind: "command", label: ":", edit: { text: "prov /acme", at: 4 }, before: "" } } },
-  sorting: { change: { awaits: "sort" } },
+  sorting: { change: { awaitsColumnFor: "sort" } },
   flash: { change: { flash: { words: "suspended for 30m, revision 88413", tone: "plain", at: NOW } } },
   page: {
     change: {

@@ -36,7 +36,7 @@ export function dataOf(readings: Readings): Data {
     get<Id extends ReadableId>(need: Need<Id>): Reading<Readable[Id]> | undefined {
       const known = readings[need.id];
       if (known === undefined || keyOf(need) !== need.id) return undefined;
-      return { value: undefined, freshAt: NOW - 1_000, askedAt: NOW - 60_000, failure: undefined, ...known };
+      return { value: undefined, freshAt: NOW - 1_000, requestedAt: NOW - 60_000, failure: undefined, ...known };
     },
   };
 }

@@ -90,7 +90,7 @@ const scene = fc.record({
   hasData: fc.boolean(),
   isOffline: fc.boolean(),
   page: fc.option(fc.array(LINES, { maxLength: 80 }), { nil: undefined }),
-  awaits: fc.constantFrom("sort", "copy", undefined),
+  awaitsColumnFor: fc.constantFrom("sort", "copy", undefined),
   dialog: fc.option(dialog, { nil: undefined }),
   prompt: fc.option(fc.record({ label: HARD_TEXT, edit, kind: fc.constantFrom("command", "filter", "ask", "help") }), {
     nil: undefined,
@@ -135,7 +135,7 @@ function stateOf(given: typeof scene extends fc.Arbitrary<infer T> ? T : never):
     data: dataOf({ ...READINGS, list_backends: given.hasData ? reading : { ...reading, value: undefined } }),
     tables: new Map([[given.place, given.table]]),
     page: given.page === undefined ? undefined : { id: 1, title: "a page", lines: given.page, offset: 0, filter: "" },
-    awaits: given.awaits,
+    awaitsColumnFor: given.awaitsColumnFor,
     dialog: given.dialog,
     prompt: given.prompt === undefined ? undefined : { ...given.prompt, before: "" },
     flash: given.flash === undefined ? undefined : { words: given.flash, tone: "warn", at: NOW },

@@ -56,19 +56,19 @@ function open() {
 
 test("on an idle line everything is drawn at once", async () => {
   const { pacing, frames, occupy, free } = open();
-  pacing.want(true);
-  pacing.want(false);
+  pacing.requestFrame(true);
+  pacing.requestFrame(false);
   assert.equal(frames(), 2);
   occupy();
   await free(SLOW_MS);
-  pacing.want(true);
+  pacing.requestFrame(true);
   assert.equal(frames(), 3);
 });
 
 test("on a busy line all pending updates become one frame once it is free", async () => {
   const { pacing, frames, occupy, free } = open();
   occupy();
-  for (let at = 0; at < 10; at += 1) pacing.want(at % 2 === 0);
+  for (let at = 0; at < 10; at += 1) pacing.requestFrame(at % 2 === 0);
   assert.equal(frames(), 0);
   await free(10_000);
   assert.equal(frames(), 1);
@@ -78,13 +78,13 @@ test("automatic updates leave a slow line free for as long as their frame took, 
   const { pacing, frames, occupy, free, age } = open();
   occupy();
   await free(2_000);
-  pacing.want(true);
+  pacing.requestFrame(true);
   mock.timers.tick(1_900);
   assert.equal(frames(), 0);
-  pacing.want(false);
+  pacing.requestFrame(false);
   assert.equal(frames(), 1);
   occupy();
-  pacing.want(true);
+  pacing.requestFrame(true);
   await free(2_000);
   assert.equal(frames(), 1);
   age(2_000);
@@ -95,9 +95,9 @@ test("automatic updates leave a slow line free for as long as their frame took, 
 test("nothing is drawn after the end", async () => {
   const { pacing, frames, occupy, free } = open();
   occupy();
-  pacing.want(false);
+  pacing.requestFrame(false);
   pacing.stop();
   await free(10);
-  pacing.want(false);
+  pacing.requestFrame(false);
   assert.equal(frames(), 0);
 });

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type AdminClient, createAdminClient } from "../../../src/admin-api/index.ts";
-import { follow, type Visibility } from "../../../src/console/run/change-visibility.ts";
+import { followChange, type Visibility } from "../../../src/console/run/change-visibility.ts";
 import { atEnd, type Owner, within } from "../../e2e/support/wait.ts";
 import { answer, type Handler, refuse, startPeer, status } from "../watch/support/peer.ts";
 
@@ -66,7 +66,7 @@ test("a leader reports on all members, step by step until all have the change", 
     ]),
   );
   const told: Visibility[] = [];
-  const seen = await follow(client, [], (now) => told.push(now), never);
+  const seen = await followChange(client, [], (now) => told.push(now), never);
   assert.deepEqual(
     told.map(({ on }) => on),
     [["n1"], ["n1", "n2"]],
@@ -91,7 +91,7 @@ test("a follower asks the others and counts none of them twice", async (t) => {
     return answer(response, { ...everywhere(INDEX + 3, INDEX, lists === 1 ? INDEX - 1 : INDEX), index: lists });
   });
   const told: Visibility[] = [];
-  const seen = await follow(client, [], (now) => told.push(now), never);
+  const seen = await followChange(client, [], (now) => told.push(now), never);
   assert.deepEqual(
     told.map(({ on }) => on),
     [
@@ -107,7 +107,7 @@ test("a node of an earlier version is asked in its own format", async (t) => {
   const { client } = await clientOf(t, (path, response, request) =>
     path.includes("nodes=") ? refuse(response, 400, "invalid") : known(path, response, request),
   );
-  assert.deepEqual((await follow(client, [], () => {}, never)).on, ["n1"]);
+  assert.deepEqual((await followChange(client, [], () => {}, never)).on, ["n1"]);
 });
 
 test("addresses given by the operator are asked about what a follower does not know", async (t) => {
@@ -119,7 +119,7 @@ test("addresses given by the operator are asked about what a follower does not k
   const { client } = await clientOf(t, node("n2", INDEX, [members]));
   const first = await startPeer(t, "n1", node("n1", INDEX + 5));
   const third = await startPeer(t, "n3", node("n3", INDEX));
-  const seen = await follow(client, [first.endpoint, third.endpoint], () => {}, never);
+  const seen = await followChange(client, [first.endpoint, third.endpoint], () => {}, never);
   assert.deepEqual(seen.on, ["n1", "n2", "n3"]);
 });
 
@@ -137,7 +137,7 @@ test("an address that hangs or is gone does not delay the report of the others",
   const told: Visibility[] = [];
   const seen = await within(
     "the end of it",
-    follow(client, [hangs.endpoint, gone.endpoint], (now) => told.push(now), never),
+    followChange(client, [hangs.endpoint, gone.endpoint], (now) => told.push(now), never),
     9_000,
   );
   assert.deepEqual(
@@ -158,7 +158,7 @@ test("an address that answers is counted while another one hangs", async (t) => 
   const startedAt = performance.now();
   const all = new Promise<readonly string[]>((resolve, reject) => {
     const onChange = ({ on }: Visibility): void => (on.includes("n3") ? resolve(on) : undefined);
-    follow(client, [hangs.endpoint, answers.endpoint], onChange, stop.signal).catch(reject);
+    followChange(client, [hangs.endpoint, answers.endpoint], onChange, stop.signal).catch(reject);
   });
   assert.deepEqual(await within("the count without the door that hangs", all), ["n2", "n3"]);
   assert.ok(performance.now() - startedAt < 2_000, "before the door that hangs is given up");
@@ -167,7 +167,7 @@ test("an address that answers is counted while another one hangs", async (t) => 
 
 test("without permission to read the members only the node itself is reported", async (t) => {
   const { client } = await clientOf(t, node("n1", INDEX));
-  assert.deepEqual(await follow(client, [], () => {}, never), { index: INDEX, on: ["n1"], members: ["n1"] });
+  assert.deepEqual(await followChange(client, [], () => {}, never), { index: INDEX, on: ["n1"], members: ["n1"] });
 });
 
 test("a broken connection and a missing leader are retried, and the count is reported", async (t) => {
@@ -181,7 +181,7 @@ test("a broken connection and a missing leader are retried, and the count is rep
     return whole(path, response, request);
   });
   const told: Visibility[] = [];
-  await follow(client, [], (now) => told.push(now), never);
+  await followChange(client, [], (now) => told.push(now), never);
   assert.deepEqual(
     told.map(({ on }) => on),
     [["n1", "n2"]],
@@ -195,6 +195,6 @@ test("watching ends with the signal and reports nothing afterwards", async (t) =
     stop.abort();
   });
   const told: Visibility[] = [];
-  await assert.rejects(follow(client, [], (now) => told.push(now), stop.signal));
+  await assert.rejects(followChange(client, [], (now) => told.push(now), stop.signal));
   assert.deepEqual(told, []);
 });

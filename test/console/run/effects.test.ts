@@ -67,7 +67,7 @@ async function start(owner: Owner, handler: Handler, longest = 10): Promise<Cons
     },
     withRemembered,
     redraw: call("redraw"),
-    lendTerminal(work) {
+    runWithoutTerminal(work) {
       called.push("lend");
       return work();
     },

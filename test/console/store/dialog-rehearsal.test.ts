@@ -106,7 +106,7 @@ test("Enter opens the requests, and Esc returns to the unchanged dialog", () => 
     assert.deepEqual(back.state.place, state.place);
     assert.deepEqual(back.state.dialog, state.dialog);
     assert.deepEqual(back.effects, [], "nothing is asked again");
-    assert.equal(back.state.aside, undefined);
+    assert.equal(back.state.suspendedDialog, undefined);
   }
   const written = typed(answered(opened(TYPED), done()), "ours");
   assert.equal(lastStep(written, "enter").effects[0]?.kind, "task", "what is typed is confirmed");
@@ -116,7 +116,7 @@ test("a dialog set aside is dropped when another opens, and never returns elsewh
   const rows = pressed(answered(opened(DIALOG), done()), "enter");
   assert.equal(restoredDialog({ ...rows, place: { view: "providers" } }).dialog, undefined);
   const other = after(openedDialog(rows, TYPED), [{ kind: "tick", now: 5 }]);
-  assert.equal(other.aside, undefined);
+  assert.equal(other.suspendedDialog, undefined);
   assert.equal(pressed(other, "esc").dialog, undefined);
 });
 

@@ -287,7 +287,7 @@ export function online(rows: readonly Row[] = ROWS, changes: Partial<InitialOpti
 /** Fresh readings by key. */
 export function dataOf(values: Readonly<Record<string, unknown>>, now = NOW): Event & { readonly kind: "data" } {
   const readings = new Map(
-    Object.entries(values).map(([key, value]) => [key, { value, freshAt: now, askedAt: now, failure: undefined }]),
+    Object.entries(values).map(([key, value]) => [key, { value, freshAt: now, requestedAt: now, failure: undefined }]),
   );
   return { kind: "data", now, data: dataIn(readings) };
 }

@@ -51,7 +51,7 @@ test("Enter runs the selected entry: opens a dialog, goes to a view, moves, or s
   assert.equal(suspend.dialog?.dialog.title, pressed(online(), "s").dialog?.dialog.title);
   assert.equal(suspend.prompt, undefined);
   assert.equal(pressed(searched("all at a glance"), "enter").place.view, "overview");
-  assert.equal(pressed(searched("sort by the column whose"), "enter").awaits, "sort");
+  assert.equal(pressed(searched("sort by the column whose"), "enter").awaitsColumnFor, "sort");
   assert.equal(pressed(searched("freeze the screen"), "enter").frozen?.now, NOW);
   assert.match(pressed(searched("lift the suspension"), "enter").flash?.words ?? "", /is not suspended/);
   const copied = lastStep(searched("copy the name"), "enter");

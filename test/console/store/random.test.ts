@@ -8,11 +8,11 @@ import { NAMED_CHORDS } from "../../../src/console/model/key-event.ts";
 import { type Event, MAX_LOG, MAX_PAST, type State } from "../../../src/console/model/state.ts";
 import { MAX_TABLES } from "../../../src/console/store/navigation.ts";
 import {
-  chosenOf,
   freshnessOf,
   listingOf,
   needsOf,
   offersOf,
+  selectionOf,
   statusOf,
   tableStateOf,
   textOf,
@@ -106,7 +106,7 @@ function isConfirmation(state: State, by: Event): boolean {
   if (dialog.stage.kind !== "asking" && dialog.stage.kind !== "failed") return false;
   const { confirm, fields } = dialog.dialog;
   if (confirm.kind === "yes")
-    return by.chord === "ctrl-o" || (by.chord === "y" && dialog.focus === -1 && dialog.hasStray !== true);
+    return by.chord === "ctrl-o" || (by.chord === "y" && dialog.focus === -1 && dialog.hasStrayInput !== true);
   const isTyped = dialog.typed.text === confirm.expected(dialog.values);
   return isTyped && (by.chord === "ctrl-o" || (by.chord === "enter" && dialog.focus === fields.length));
 }
@@ -161,7 +161,7 @@ function assertSeen(state: State): void {
     const { offset } = tableStateOf(state);
     assert.ok(offset >= 0 && (cursor === -1 || offset <= cursor));
     const ids = new Set(order.map((at) => listing.table.idOf(at)));
-    assert.ok(chosenOf(state, VIEWS).ids.every((one) => ids.has(one)));
+    assert.ok(selectionOf(state, VIEWS).ids.every((one) => ids.has(one)));
   }
   for (const { offer, isShown } of offersOf(state, VIEWS)) assert.ok(isShown || state.isReadOnly, offer.verb);
   assert.ok(needsOf(state, VIEWS).length >= 7);

@@ -107,7 +107,7 @@ test("S and a letter sort by a column, again reverses, and shifted arrows move b
   assert.equal(sorted(pressed(online(), "shift-right")), "state up");
   assert.equal(sorted(pressed(online(), "shift-left shift-left")), "state up");
   assert.match(words(pressed(online(), "S x")), /no column has the letter x: N NAME, R REQ\/s, s STATE/);
-  assert.equal(pressed(online(), "S esc").awaits, undefined);
+  assert.equal(pressed(online(), "S esc").awaitsColumnFor, undefined);
 });
 
 test("columns scroll once all of them have been shown", () => {

@@ -3,19 +3,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Reading } from "../../../src/console/model/data.ts";
-import { createRecall, remember } from "../../../src/console/model/remember.ts";
+import { createMemo, remember } from "../../../src/console/model/remember.ts";
 import type { State } from "../../../src/console/model/state.ts";
 import { tableRegions } from "../../../src/console/store/layout.ts";
 import { compareTexts } from "../../../src/console/store/listing.ts";
 import { withTable } from "../../../src/console/store/navigation.ts";
 import {
-  chosenOf,
   contextOf,
   cursorRowOf,
   freshnessOf,
   listingOf,
   needsOf,
   offersOf,
+  selectionOf,
   statusOf,
   textOf,
 } from "../../../src/console/store/selectors.ts";
@@ -86,10 +86,10 @@ test("a filter keeps its matches, and an invalid one filters nothing and says wh
 
 test("the selection is the visible marked rows in order, else the row under the cursor", () => {
   const marked = pressed(online(), "down down space up up space");
-  assert.deepEqual(chosenOf(marked, VIEWS).ids, ["acme-alt", "pool-eu"]);
-  assert.deepEqual(chosenOf(withTable(marked, { filter: "pool" }), VIEWS).ids, ["pool-eu"]);
-  assert.deepEqual(chosenOf(withTable(marked, { filter: "gamma" }), VIEWS).ids, ["gamma"]);
-  assert.deepEqual(chosenOf(online([]), VIEWS).ids, []);
+  assert.deepEqual(selectionOf(marked, VIEWS).ids, ["acme-alt", "pool-eu"]);
+  assert.deepEqual(selectionOf(withTable(marked, { filter: "pool" }), VIEWS).ids, ["pool-eu"]);
+  assert.deepEqual(selectionOf(withTable(marked, { filter: "gamma" }), VIEWS).ids, ["gamma"]);
+  assert.deepEqual(selectionOf(online([]), VIEWS).ids, []);
 });
 
 const why = (state: State, verb: string) => offersOf(state, VIEWS).find(({ offer }) => offer.verb === verb);
@@ -146,7 +146,7 @@ function failing(state: State, status: number, value: unknown): State {
   const reading = {
     value,
     freshAt: value === undefined ? undefined : NOW,
-    askedAt: NOW,
+    requestedAt: NOW,
     failure: { ...FAILURE, status },
   };
   return after(state, [{ kind: "data", now: NOW, data: dataIn(new Map([["list_backends", reading]])) }]);
@@ -180,9 +180,9 @@ test("a table is empty once all its lists are read, and until then loading, forb
     view.body.kind === "table" ? { ...view, body: { ...view.body, rowNeeds: () => [need] } } : view,
   );
   const empty = online([]);
-  const backends = { value: [], freshAt: NOW, askedAt: NOW, failure: undefined };
+  const backends = { value: [], freshAt: NOW, requestedAt: NOW, failure: undefined };
   const withModels = (more: object): State => {
-    const reading = { value: undefined, freshAt: NOW, askedAt: NOW, failure: undefined, ...more };
+    const reading = { value: undefined, freshAt: NOW, requestedAt: NOW, failure: undefined, ...more };
     const readings = new Map<string, Reading<unknown>>([["list_backends", backends]]);
     readings.set("list_models", reading);
     const data = dataIn(readings);
@@ -215,7 +215,7 @@ function freshnessOfQuery(readings: Readonly<Record<string, number | undefined>>
     new Map(
       Object.entries(readings).map(([key, freshAt]) => {
         const failure = freshAt === undefined ? { ...FAILURE, status: 403, code: "forbidden" } : undefined;
-        return [key, { value: freshAt === undefined ? undefined : [], freshAt, askedAt: NOW, failure }];
+        return [key, { value: freshAt === undefined ? undefined : [], freshAt, requestedAt: NOW, failure }];
       }),
     ),
   );
@@ -274,7 +274,7 @@ test("the rows of the screen are divided as in the reference", () => {
 
 test("results are cached by their inputs, the newest few", () => {
   let made = 0;
-  const recall = createRecall<number>(2);
+  const recall = createMemo<number>(2);
   const make = (): number => ++made;
   const [a, b, c] = [{}, {}, {}];
   assert.deepEqual([recall([a], make), recall([b], make), recall([a], make)], [1, 2, 1]);

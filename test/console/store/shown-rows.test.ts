@@ -128,6 +128,6 @@ test("C copies the row or the marked rows, Y and a letter one cell of each", () 
   assert.equal(copiedBy(online(), "space space Y R"), "12.4\n9.1");
   assert.deepEqual(lastStep(online(), "Y esc").effects, []);
   assert.match(words(pressed(online(), "Y q")) ?? "", /no column has the letter q/);
-  assert.equal(pressed(online(), "Y q").awaits, undefined);
+  assert.equal(pressed(online(), "Y q").awaitsColumnFor, undefined);
   assert.equal(words(pressed(online([]), "C")), "there is no row to copy");
 });

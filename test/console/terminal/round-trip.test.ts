@@ -19,22 +19,25 @@ function open() {
 
 test("before its first answer a terminal is asked once and delays nothing", () => {
   const { trip } = open();
-  assert.equal(trip.mayAsk, true);
+  assert.equal(trip.mayQuery, true);
   trip.asked(10);
-  assert.deepEqual([trip.mayAsk, trip.isHolding, trip.isOwed, trip.endsAt], [false, false, true, 10]);
+  assert.deepEqual(
+    [trip.mayQuery, trip.isAwaitingAnswer, trip.isAnswerPending, trip.queryEnd],
+    [false, false, true, 10],
+  );
   mock.timers.tick(ANSWER_LIMIT_MS);
-  assert.deepEqual([trip.mayAsk, trip.isHolding], [false, false]);
+  assert.deepEqual([trip.mayQuery, trip.isAwaitingAnswer], [false, false]);
 });
 
 test("after its first answer it is asked one query at a time, and frames wait for the answer", () => {
   const { trip, overs } = open();
   trip.asked(10);
   trip.answered();
-  assert.deepEqual([trip.mayAsk, trip.isHolding, trip.isOwed], [true, false, false]);
+  assert.deepEqual([trip.mayQuery, trip.isAwaitingAnswer, trip.isAnswerPending], [true, false, false]);
   trip.asked(20);
-  assert.deepEqual([trip.mayAsk, trip.isHolding, trip.isOwed], [false, true, true]);
+  assert.deepEqual([trip.mayQuery, trip.isAwaitingAnswer, trip.isAnswerPending], [false, true, true]);
   trip.answered();
-  assert.deepEqual([trip.isHolding, overs()], [false, 2]);
+  assert.deepEqual([trip.isAwaitingAnswer, overs()], [false, 2]);
 });
 
 test("a late first answer counts, also after giving up", () => {
@@ -43,7 +46,7 @@ test("a late first answer counts, also after giving up", () => {
   mock.timers.tick(3_600_000);
   trip.answered();
   trip.asked(20);
-  assert.equal(trip.isHolding, true);
+  assert.equal(trip.isAwaitingAnswer, true);
 });
 
 test("a missing answer delays frames only up to the limit", () => {
@@ -52,29 +55,29 @@ test("a missing answer delays frames only up to the limit", () => {
   trip.answered();
   trip.asked(20);
   mock.timers.tick(ANSWER_LIMIT_MS - 1);
-  assert.deepEqual([trip.isHolding, overs()], [true, 1]);
+  assert.deepEqual([trip.isAwaitingAnswer, overs()], [true, 1]);
   mock.timers.tick(1);
-  assert.deepEqual([trip.isHolding, trip.mayAsk, overs()], [false, true, 2]);
+  assert.deepEqual([trip.isAwaitingAnswer, trip.mayQuery, overs()], [false, true, 2]);
 });
 
 test("an unsent query is sent again", () => {
   const { trip } = open();
   trip.asked(10);
-  trip.withdraw();
-  assert.deepEqual([trip.mayAsk, trip.isOwed], [true, false]);
+  trip.cancelQuery();
+  assert.deepEqual([trip.mayQuery, trip.isAnswerPending], [true, false]);
 });
 
 test("leaving waits for the answer, but only briefly for a terminal that never answered", async () => {
   const { trip } = open();
-  await trip.whenNothingOwed();
+  await trip.whenNoAnswerPending();
   trip.asked(10);
-  const first = trip.whenNothingOwed();
+  const first = trip.whenNoAnswerPending();
   mock.timers.tick(150);
   await first;
   trip.answered();
   trip.asked(20);
   let isOver = false;
-  const second = trip.whenNothingOwed().then(() => {
+  const second = trip.whenNoAnswerPending().then(() => {
     isOver = true;
   });
   mock.timers.tick(1_000);

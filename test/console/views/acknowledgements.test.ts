@@ -182,7 +182,7 @@ function later(context: ReturnType<typeof seen>, ms: number, more: Known): Retur
 const withFreshness = (reading: unknown, freshAt: number): unknown =>
   typeof reading === "object" && reading !== null
     ? { ...reading, freshAt }
-    : { value: undefined, freshAt, askedAt: freshAt, failure: FORBIDDEN };
+    : { value: undefined, freshAt, requestedAt: freshAt, failure: FORBIDDEN };
 const FORBIDDEN = { status: 403, code: "forbidden", message: "not permitted", at: 0 };
 const WELL: Known = { list_backends: [] };
 

@@ -139,7 +139,7 @@ test("an audit file is shown instead, with invalid lines as they are", () => {
 });
 
 test("an unreadable audit file says why and what to do", () => {
-  const unread = contextOf({}, { tail: [], tailWhy: "audit\u001b.jsonl: there is no such file" });
+  const unread = contextOf({}, { tail: [], tailError: "audit\u001b.jsonl: there is no such file" });
   const { sentence, next } = bodyOf(auditTailView).empty(unread);
   assert.equal(sentence, "The audit file cannot be read: audit\\u001b.jsonl: there is no such file.");
   assert.match(next, /once it can be read.*gateway console -audit FILE/);

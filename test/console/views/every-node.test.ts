@@ -106,7 +106,7 @@ test("the title says which nodes the numbers cover", () => {
   const missing = {
     value: PARTS,
     freshAt: NOW,
-    askedAt: NOW,
+    requestedAt: NOW,
     failure: undefined,
     gaps: { unanswered: ["n3"], cut: [] },
   };

@@ -21,7 +21,7 @@ type Answers = { readonly [Id in ReadableId]?: Readable[Id] };
 
 export function dataOf(answers: Answers): Data {
   const readings = new Map<string, unknown>(
-    Object.entries(answers).map(([id, value]) => [id, { value, freshAt: NOW, askedAt: NOW, failure: undefined }]),
+    Object.entries(answers).map(([id, value]) => [id, { value, freshAt: NOW, requestedAt: NOW, failure: undefined }]),
   );
   return {
     get<Id extends ReadableId>({ id }: { readonly id: Id }) {

@@ -100,7 +100,7 @@ test("known metrics are above the table, with gaps", () => {
 test("an unreadable metrics page is reported, and the lists are charted instead", () => {
   const context = contextOf(INCIDENT);
   const unread = { code: "unreachable", status: 0, message: "refused", at: 0 };
-  const reading = { value: undefined, freshAt: undefined, askedAt: 0, failure: unread };
+  const reading = { value: undefined, freshAt: undefined, requestedAt: 0, failure: unread };
   const data: Data = { get: (need) => (need.id === "metrics" ? reading : context.data.get(need)) };
   const lines = overviewAbove({ ...context, data }, { columns: 116, rows: 9 }).map(textOfLine);
   assert.match(lines[0] ?? "", /TRAFFIC {2}! the metrics page cannot be read$/);

@@ -71,7 +71,7 @@ function dataOf(rows: readonly HistoryRecord[], without?: string): Data {
   return {
     get<Id extends ReadableId>(need: Need<Id>): Reading<Readable[Id]> | undefined {
       if (need.id !== "list_history" || need.name === undefined) return undefined;
-      const common = { freshAt: NOW, askedAt: NOW };
+      const common = { freshAt: NOW, requestedAt: NOW };
       if (need.name === without) return { ...common, value: undefined, failure: FORBIDDEN };
       const value = rows.filter(({ kind }) => kind === need.name);
       return { ...common, value: value as unknown as Readable[Id], failure: undefined };
@@ -239,7 +239,7 @@ test("t switches between 15 minutes and an hour of minutes, which is kept and na
     get<Id extends ReadableId>(need: Need<Id>): Reading<Readable[Id]> | undefined {
       if (need.id !== "list_history_minutes") return undefined;
       const value = [...rows, request].filter(({ kind }) => kind === need.name);
-      return { freshAt: NOW, askedAt: NOW, value: value as unknown as Readable[Id], failure: undefined };
+      return { freshAt: NOW, requestedAt: NOW, value: value as unknown as Readable[Id], failure: undefined };
     },
   };
   const { state, effects } = step({ ...stateOf(120, 35), data }, { kind: "key", chord: "t" });

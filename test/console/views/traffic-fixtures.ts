@@ -29,7 +29,7 @@ export function dataOf(values: Known): Data {
   return {
     get<Id extends ReadableId>({ id }: Need<Id>): Reading<Readable[Id]> | undefined {
       const value: Readable[Id] | undefined = values[id];
-      return value === undefined ? undefined : { value, freshAt: NOW, askedAt: NOW, failure: undefined };
+      return value === undefined ? undefined : { value, freshAt: NOW, requestedAt: NOW, failure: undefined };
     },
   };
 }

@@ -24,10 +24,9 @@ const USUAL: readonly Need[] = [
 /** Accepts and never answers. */
 const hang: Handler = () => undefined;
 const hangUp: Handler = (_path, _response, request) => request.socket.destroy();
-const refuseAll =
-  (code: number, word: string): Handler =>
-  (_path, response) =>
-    refuse(response, code, word);
+function refuseAll(code: number, word: string): Handler {
+  return (_path, response) => refuse(response, code, word);
+}
 
 /** Milliseconds between the requests to the peer. */
 const gapsOf = ({ asked }: Peer) => asked.slice(1).map(({ at }, before) => at - (asked[before]?.at ?? 0));
@@ -35,7 +34,7 @@ const gapsOf = ({ asked }: Peer) => asked.slice(1).map(({ at }, before) => at - 
 test("an endpoint is connecting until its first answer, then online", async (t) => {
   const lists = createLists();
   const peer = await startPeer(t, "a", lists.handler);
-  const watch = startWatch(t, [peer.endpoint], { pace: QUICK });
+  const watch = startWatch(t, [peer.endpoint], { intervals: QUICK });
   assert.equal(watch.link().state.kind, "connecting");
   assert.deepEqual([watch.link().endpoint, watch.link().endpoints], [peer.endpoint, 1]);
   await watch.becomes("online");
@@ -47,7 +46,7 @@ test("an endpoint is connecting until its first answer, then online", async (t) 
 
 test("an endpoint that closes each connection is offline, and is retried one call at a time within the longest wait", async (t) => {
   const peer = await startPeer(t, "a", hangUp);
-  const watch = startWatch(t, [peer.endpoint], { pace: QUICK });
+  const watch = startWatch(t, [peer.endpoint], { intervals: QUICK });
   watch.need(USUAL);
   const state = await watch.becomes("offline");
   assert.ok(state.kind === "offline");
@@ -64,7 +63,7 @@ test("an endpoint that closes each connection is offline, and is retried one cal
 
 test("an endpoint that answers 500 to everything is online, and each read backs off", async (t) => {
   const peer = await startPeer(t, "a", refuseAll(500, "internal"));
-  const watch = startWatch(t, [peer.endpoint], { pace: QUICK });
+  const watch = startWatch(t, [peer.endpoint], { intervals: QUICK });
   watch.need(USUAL);
   await watch.becomes("online");
   await eventually("five reads", () => peer.count("/keys") === 5);
@@ -76,7 +75,7 @@ test("an endpoint that answers 500 to everything is online, and each read backs 
 
 test("a 503 without a leader counts as an answer", async (t) => {
   const peer = await startPeer(t, "a", refuseAll(503, "no_leader"));
-  const watch = startWatch(t, [peer.endpoint], { pace: QUICK });
+  const watch = startWatch(t, [peer.endpoint], { intervals: QUICK });
   watch.need([SUSPENSIONS]);
   const failure = await watch.sees("a failure", (data) => data.get(SUSPENSIONS)?.failure);
   assert.equal(failure.code, "no_leader");
@@ -90,7 +89,7 @@ test("after a 401 nothing is read until the operator refreshes, and values stay"
     if (isSignedOut) refuse(response, 401, "unauthenticated");
     else lists.handler(path, response, request);
   });
-  const watch = startWatch(t, [peer.endpoint], { pace: QUICK });
+  const watch = startWatch(t, [peer.endpoint], { intervals: QUICK });
   lists.set("suspensions", [suspension("one")]);
   watch.need([SUSPENSIONS, STATUS]);
   await watch.sees("both", ({ get }) => get(SUSPENSIONS)?.value && get(STATUS)?.value);
@@ -116,7 +115,7 @@ test("a hanging endpoint is noticed by a probe, and read again once it answers",
   const lists = createLists();
   lists.set("suspensions", [suspension("one")]);
   const peer = await startPeer(t, "a", lists.handler);
-  const watch = startWatch(t, [peer.endpoint], { pace: { ...QUICK, quietMs: 80, probeMs: 60 } });
+  const watch = startWatch(t, [peer.endpoint], { intervals: { ...QUICK, silenceMs: 80, probeMs: 60 } });
   watch.need([SUSPENSIONS]);
   await eventually("a blocking read", () => lists.waiting === 1);
   peer.handler = hang;
@@ -150,7 +149,7 @@ test("a node is found within 3 s of its return", async (t) => {
 test("a refresh while offline tries at once", async (t) => {
   const lists = createLists();
   const peer = await startPeer(t, "a", hangUp);
-  const watch = startWatch(t, [peer.endpoint], { pace: { reconnectMs: [60_000] } });
+  const watch = startWatch(t, [peer.endpoint], { intervals: { reconnectMs: [60_000] } });
   watch.need([STATUS]);
   await watch.becomes("offline");
   peer.handler = lists.handler;
@@ -165,7 +164,7 @@ test("a broken read at an answering endpoint fails only that read", async (t) =>
     if (path === "/keys") response.writeHead(200).write("{", () => request.socket.destroy());
     else lists.handler(path, response, request);
   });
-  const watch = startWatch(t, [peer.endpoint], { pace: QUICK });
+  const watch = startWatch(t, [peer.endpoint], { intervals: QUICK });
   watch.need([SUSPENSIONS, { id: "list_keys" }]);
   const failure = await watch.sees("a failure", ({ get }) => get({ id: "list_keys" })?.failure);
   assert.deepEqual([failure.status, failure.code], [0, "unreachable"]);
@@ -185,7 +184,7 @@ test("an endless answer is abandoned", async (t) => {
     if (path === "/keys") response.writeHead(200).write("{");
     else lists.handler(path, response, request);
   });
-  const watch = startWatch(t, [peer.endpoint], { pace: { ...QUICK, bodyMs: 50 } });
+  const watch = startWatch(t, [peer.endpoint], { intervals: { ...QUICK, bodyMs: 50 } });
   watch.need([{ id: "list_keys" }]);
   const failure = await watch.sees("a failure", ({ get }) => get({ id: "list_keys" })?.failure);
   assert.equal(failure.code, "timeout");
@@ -194,7 +193,7 @@ test("an endless answer is abandoned", async (t) => {
 test("a new process behind the endpoint is read from the start", async (t) => {
   const lists = createLists();
   const peer = await startPeer(t, "a", lists.handler);
-  const watch = startWatch(t, [peer.endpoint], { pace: { ...QUICK, quietMs: 60 } });
+  const watch = startWatch(t, [peer.endpoint], { intervals: { ...QUICK, silenceMs: 60 } });
   watch.need([SUSPENSIONS]);
   await eventually("a blocking read", () => lists.waiting === 1);
   lists.status = status({ startedAt: "b" });
@@ -212,7 +211,7 @@ test("when an endpoint dies, the next is used immediately and the old connection
   const [one, two] = [createLists(), createLists()];
   two.set("suspensions", [suspension("at two")]);
   const peers = [await startPeer(t, "n1", one.handler), await startPeer(t, "n2", two.handler)] as const;
-  const watch = startWatch(t, [peers[0].endpoint, peers[1].endpoint], { pace: QUICK });
+  const watch = startWatch(t, [peers[0].endpoint, peers[1].endpoint], { intervals: QUICK });
   watch.need([SUSPENSIONS]);
   await eventually("a blocking read", () => one.waiting === 1);
   const before = watch.client();
@@ -232,7 +231,8 @@ test("when the first endpoint is dead from the start, the next that answers is u
   const sick = await startPeer(t, "n2", hang);
   const sound = await startPeer(t, "n3", lists.handler);
   // A working address answers within milliseconds; on a busy machine within ten times as many.
-  const watch = startWatch(t, [dead.endpoint, sick.endpoint, sound.endpoint], { pace: { ...QUICK, probeMs: 1_000 } });
+  const endpoints = [dead.endpoint, sick.endpoint, sound.endpoint] as const;
+  const watch = startWatch(t, endpoints, { intervals: { ...QUICK, probeMs: 1_000 } });
   await watch.becomes("online");
   assert.equal(watch.link().endpoint, sound.endpoint);
   assert.deepEqual(watch.notes, ["n1 does not answer; connected to n3"]);
@@ -242,7 +242,7 @@ test("when the first endpoint is dead from the start, the next that answers is u
 test("when no endpoint answers, all are tried in order in each round", async (t) => {
   const lists = createLists();
   const peers = [await startPeer(t, "n1", lists.handler), await startPeer(t, "n2", lists.handler)] as const;
-  const watch = startWatch(t, [peers[0].endpoint, peers[1].endpoint], { pace: QUICK });
+  const watch = startWatch(t, [peers[0].endpoint, peers[1].endpoint], { intervals: QUICK });
   await watch.becomes("online");
   watch.nextEndpoint();
   await eventually(
@@ -277,7 +277,7 @@ test("two failing endpoints do not alternate without a wait", async (t) => {
     };
   };
   const peers = [await startPeer(t, "n1", once()), await startPeer(t, "n2", once())] as const;
-  const watch = startWatch(t, [peers[0].endpoint, peers[1].endpoint], { pace: QUICK });
+  const watch = startWatch(t, [peers[0].endpoint, peers[1].endpoint], { intervals: QUICK });
   watch.need([SUSPENSIONS]);
   const startedAt = performance.now();
   const total = (): number => peers.reduce((sum, { asked }) => sum + asked.length, 0);
@@ -290,7 +290,7 @@ test("the operator switches endpoints, and stays if no other answers", async (t)
   const lists = createLists();
   const sound = await startPeer(t, "n1", lists.handler);
   const dead = await startPeer(t, "n2", hangUp);
-  const watch = startWatch(t, [sound.endpoint, dead.endpoint], { pace: QUICK });
+  const watch = startWatch(t, [sound.endpoint, dead.endpoint], { intervals: QUICK });
   watch.need([SUSPENSIONS]);
   await eventually("a blocking read", () => lists.waiting === 1);
   watch.nextEndpoint();
@@ -298,7 +298,7 @@ test("the operator switches endpoints, and stays if no other answers", async (t)
   assert.deepEqual(watch.notes, ["no other gateway answers; still connected to n1"]);
   await eventually("a blocking read", () => lists.waiting === 1);
   assert.equal(watch.link().state.kind, "online");
-  const alone = startWatch(t, [sound.endpoint], { pace: QUICK });
+  const alone = startWatch(t, [sound.endpoint], { intervals: QUICK });
   await alone.becomes("online");
   alone.nextEndpoint();
   assert.deepEqual(alone.notes, ["only one gateway is configured"]);
@@ -310,7 +310,7 @@ test("a read that one endpoint forbids is tried at the next", async (t) => {
     path === "/suspensions" ? refuse(response, 403, "forbidden") : lists.handler(path, response, request),
   );
   const lenient = await startPeer(t, "n2", lists.handler);
-  const watch = startWatch(t, [strict.endpoint, lenient.endpoint], { pace: QUICK });
+  const watch = startWatch(t, [strict.endpoint, lenient.endpoint], { intervals: QUICK });
   watch.need([SUSPENSIONS]);
   await watch.sees("the refusal", ({ get }) => get(SUSPENSIONS)?.failure?.code === "forbidden");
   watch.nextEndpoint();
@@ -320,9 +320,9 @@ test("a read that one endpoint forbids is tried at the next", async (t) => {
 for (const [what, handler] of Object.entries({ "that hang": hang, "that answer": createLists().handler })) {
   test(`closing ends reads at endpoints ${what}, and scrapes, within a second`, async (t) => {
     const peer = await startPeer(t, "a", handler);
-    const never = (): Promise<string> => new Promise(() => undefined);
+    const scrape = (): Promise<string> => new Promise(() => undefined);
     const stop = new AbortController();
-    const options = { pace: QUICK, metricsUrl: "http://127.0.0.1:9/metrics", scrape: never, signal: stop.signal };
+    const options = { intervals: QUICK, metricsUrl: "http://127.0.0.1:9/metrics", scrape, signal: stop.signal };
     const watch = startWatch(t, [peer.endpoint], options);
     watch.need([...USUAL, { id: "metrics" }]);
     await eventually("requests", () => peer.asked.length >= (handler === hang ? 1 : USUAL.length));
@@ -355,7 +355,8 @@ test("closing works at any moment", async (t) => {
     calls: fc.array(fc.constantFrom("refresh", "nextEndpoint", "need", "leave"), { maxLength: 4 }),
     requests: fc.nat(6),
   });
-  const pace = { ...QUICK, restMs: 1, backoffMs: [1, 2, 3], probeMs: 10, headMs: 10, quietMs: 5, keepMs: 3 } as const;
+  const limits = { probeMs: 10, headMs: 10, silenceMs: 5, retentionMs: 3 };
+  const intervals = { ...QUICK, ...limits, pauseMs: 1, backoffMs: [1, 2, 3] } as const;
   const calls = {
     refresh: (watch: Watching) => watch.refresh(),
     nextEndpoint: (watch: Watching) => watch.nextEndpoint(),
@@ -365,14 +366,14 @@ test("closing works at any moment", async (t) => {
   const total = (): number => peers[0].asked.length + peers[1].asked.length;
   await fc.assert(
     fc.asyncProperty(fc.array(turn, { minLength: 1, maxLength: 5 }), async (turns) => {
-      const watch = startWatch(t, [peers[0].endpoint, peers[1].endpoint], { pace });
+      const watch = startWatch(t, [peers[0].endpoint, peers[1].endpoint], { intervals });
       for (const { first, second, calls: names, requests } of turns) {
         peers[0].handler = handlers[first] ?? hang;
         peers[1].handler = handlers[second] ?? hang;
         for (const name of names) calls[name](watch);
-        const least = total() + requests;
+        const expected = total() + requests;
         // Signed out, it sends no more requests.
-        await eventually("requests", () => total() >= least || watch.link().state.kind === "signed_out");
+        await eventually("requests", () => total() >= expected || watch.link().state.kind === "signed_out");
       }
       await within("the end", watch.close(), 1_000);
       const asked = total();

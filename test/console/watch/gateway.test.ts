@@ -110,7 +110,9 @@ test("when the connected node dies, the next one is used and the new leader is r
 
 test("a paused node is noticed, and used again when it resumes", async (t) => {
   const plane = await startPlane(t);
-  const watch = startWatch(t, [endpointOf(plane.node)], { pace: { quietMs: 500, probeMs: 500, backoffMs: [200] } });
+  const watch = startWatch(t, [endpointOf(plane.node)], {
+    intervals: { silenceMs: 500, probeMs: 500, backoffMs: [200] },
+  });
   watch.need([{ id: "list_keys" }]);
   await watch.sees("keys", ({ get }) => get({ id: "list_keys" })?.value);
   plane.gateway.signal("SIGSTOP");

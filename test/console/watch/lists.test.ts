@@ -18,7 +18,7 @@ test("a list is read completely, then by blocking reads with its index", async (
   const lists = createLists();
   lists.set("suspensions", [suspension("one")]);
   const peer = await startPeer(t, "a", lists.handler);
-  const watch = startWatch(t, [peer.endpoint], { pace: QUICK });
+  const watch = startWatch(t, [peer.endpoint], { intervals: QUICK });
   watch.need([SUSPENSIONS]);
   await watch.sees("the first row", (data) => namesIn(data) === "one");
   await eventually("a blocking read", () => lists.waiting === 1);
@@ -36,7 +36,7 @@ test("unchanged rows keep their identity at any position, and so does an unchang
   const lists = createLists();
   lists.set("keys", [key(1), key(2), key(3)]);
   const peer = await startPeer(t, "a", lists.handler);
-  const watch = startWatch(t, [peer.endpoint], { pace: QUICK });
+  const watch = startWatch(t, [peer.endpoint], { intervals: QUICK });
   watch.need([KEYS]);
   const [first, second, third] = await watch.sees("keys", (data) => data.get(KEYS)?.value);
   await eventually("a blocking read", () => lists.waiting === 1);
@@ -59,7 +59,7 @@ test("an index that decreases is not sent", async (t) => {
   const lists = createLists();
   lists.set("suspensions", [suspension("one")]);
   const peer = await startPeer(t, "a", lists.handler);
-  const watch = startWatch(t, [peer.endpoint], { pace: QUICK });
+  const watch = startWatch(t, [peer.endpoint], { intervals: QUICK });
   watch.need([SUSPENSIONS]);
   await eventually("a blocking read", () => lists.waiting === 1);
   lists.base = 10;
@@ -79,7 +79,7 @@ test("a constantly changing list is read no more often than the minimum pause al
     index += 1;
     answer(response, path === "/status" ? {} : { items: [suspension(`s${index}`)], index });
   });
-  const watch = startWatch(t, [peer.endpoint], { pace: { restMs: 50 } });
+  const watch = startWatch(t, [peer.endpoint], { intervals: { pauseMs: 50 } });
   watch.need([SUSPENSIONS]);
   await eventually("ten reads", () => peer.count("/suspensions") === 10);
   const times = peer.asked.filter(({ path }) => path !== "/status").map(({ at }) => at);
@@ -95,7 +95,7 @@ test("the pause after an answer is ten times its handling time", async (t) => {
     index += 1;
     answer(response, path === "/status" ? {} : { items, index });
   });
-  const watch = startWatch(t, [peer.endpoint], { pace: { restMs: 0 } });
+  const watch = startWatch(t, [peer.endpoint], { intervals: { pauseMs: 0 } });
   watch.need([KEYS]);
   await eventually("three reads", () => peer.count("/keys") === 3);
   const [, second = 0, third = 0] = peer.asked.filter(({ path }) => path !== "/status").map(({ at }) => at);
@@ -121,7 +121,7 @@ const GARBAGE: Readonly<Record<string, string>> = {
 for (const [what, body] of Object.entries(GARBAGE)) {
   test(`an answer with ${what} is a failure that is retried ever more slowly, and the endpoint stays online`, async (t) => {
     const peer = await startPeer(t, "a", (_, response) => answer(response, body));
-    const watch = startWatch(t, [peer.endpoint], { pace: QUICK });
+    const watch = startWatch(t, [peer.endpoint], { intervals: QUICK });
     watch.need([SUSPENSIONS]);
     const failure = await watch.sees("a failure", (data) => data.get(SUSPENSIONS)?.failure);
     assert.equal(failure.code, "unintelligible");
@@ -141,7 +141,7 @@ test("a refused read keeps the value and reports the error until the next answer
     if (isIll && path !== "/status") refuse(response, 500, "internal");
     else lists.handler(path, response, request);
   });
-  const watch = startWatch(t, [peer.endpoint], { pace: QUICK });
+  const watch = startWatch(t, [peer.endpoint], { intervals: QUICK });
   watch.need([SUSPENSIONS]);
   await eventually("a blocking read", () => lists.waiting === 1);
   isIll = true;
@@ -162,7 +162,7 @@ test("a forbidden read is not repeated until the operator refreshes", async (t) 
     if (isForbidden && path === "/keys") refuse(response, 403, "forbidden");
     else lists.handler(path, response, request);
   });
-  const watch = startWatch(t, [peer.endpoint], { pace: QUICK });
+  const watch = startWatch(t, [peer.endpoint], { intervals: QUICK });
   watch.need([KEYS, SUSPENSIONS]);
   const failure = await watch.sees("the refusal", (data) => data.get(KEYS)?.failure);
   assert.equal(failure.code, "forbidden");
@@ -184,7 +184,7 @@ test("an unneeded read ends immediately; its value is kept for a while", async (
   const lists = createLists();
   lists.set("suspensions", [suspension("one")]);
   const peer = await startPeer(t, "a", lists.handler);
-  const watch = startWatch(t, [peer.endpoint], { pace: { ...QUICK, keepMs: 300 } });
+  const watch = startWatch(t, [peer.endpoint], { intervals: { ...QUICK, retentionMs: 300 } });
   watch.need([SUSPENSIONS]);
   await eventually("a blocking read", () => lists.waiting === 1);
   watch.need([]);
@@ -205,7 +205,7 @@ test("while a read blocks, any answer of the endpoint keeps its list fresh", asy
   const lists = createLists();
   lists.set("suspensions", [suspension("one")]);
   const peer = await startPeer(t, "a", lists.handler);
-  const watch = startWatch(t, [peer.endpoint], { pace: { ...QUICK, quietMs: 40 } });
+  const watch = startWatch(t, [peer.endpoint], { intervals: { ...QUICK, silenceMs: 40 } });
   watch.need([SUSPENSIONS]);
   await eventually("a blocking read", () => lists.waiting === 1);
   const before = await watch.sees("a row", ({ get }) => get(SUSPENSIONS)?.value && get(SUSPENSIONS));
@@ -221,7 +221,7 @@ test("while a read blocks, any answer of the endpoint keeps its list fresh", asy
 test("data is reported at a limited rate, and unchanged readings keep their identity", async (t) => {
   const lists = createLists();
   const peer = await startPeer(t, "a", lists.handler);
-  const watch = startWatch(t, [peer.endpoint], { pace: { ...QUICK, tellMs: 50, touchMs: 10_000 } });
+  const watch = startWatch(t, [peer.endpoint], { intervals: { ...QUICK, reportMs: 50, freshnessMs: 10_000 } });
   const times: number[] = [];
   watch.need([SUSPENSIONS, KEYS, { id: "list_models" }, { id: "list_profiles" }, { id: "get_whoami" }]);
   await watch.sees("all", ({ get }) => {

@@ -185,7 +185,11 @@ test("metrics are scraped while needed, with or without an endpoint, and keep th
     if (count > 3) throw new Error("no page today");
     return PAGE;
   };
-  const watch = startWatch(t, [peer.endpoint], { pace: { ...QUICK, scrapeMs: 30 }, metricsUrl: "u", scrape: scrapeIt });
+  const watch = startWatch(t, [peer.endpoint], {
+    intervals: { ...QUICK, scrapeMs: 30 },
+    metricsUrl: "u",
+    scrape: scrapeIt,
+  });
   const need = { id: "metrics" } as const;
   watch.need([need]);
   await watch.sees("points", ({ get }) => get(need)?.value?.requests.includes(0));
@@ -197,7 +201,7 @@ test("metrics are scraped while needed, with or without an endpoint, and keep th
 
 test("without a metrics address the reading fails with a reason", async (t) => {
   const peer = await startPeer(t, "a", createLists().handler);
-  const watch = startWatch(t, [peer.endpoint], { pace: QUICK });
+  const watch = startWatch(t, [peer.endpoint], { intervals: QUICK });
   watch.need([{ id: "metrics" }]);
   const failure = await watch.sees("the failure", ({ get }) => get({ id: "metrics" })?.failure);
   assert.equal(failure.code, "not_found");

@@ -18,7 +18,7 @@ const STATUS = { id: "get_status" } as const;
 const WHOAMI = { id: "get_whoami" } as const;
 const MEMBERS = { id: "list_cluster_members" } as const;
 /** The clock alone triggers nothing within a test. */
-const STILL = { ...QUICK, soonMs: 60_000, seldomMs: 60_000, quietMs: 60_000 };
+const STILL = { ...QUICK, pollMs: 60_000, rarePollMs: 60_000, silenceMs: 60_000 };
 
 const member = (lag: number) => ({
   id: "n1",
@@ -39,7 +39,7 @@ test("changed members trigger one read of the status, however many changes there
   const lists = createLists();
   const peer = await startPeer(t, "a", lists.handler);
   const followMs = 200;
-  const watch = startWatch(t, [peer.endpoint], { pace: { ...STILL, followMs } });
+  const watch = startWatch(t, [peer.endpoint], { intervals: { ...STILL, followMs } });
   watch.need([STATUS, MEMBERS]);
   await watch.sees("the status", ({ get }) => get(STATUS)?.value);
   // One is the probe.
@@ -63,7 +63,7 @@ test("unchanged rows trigger no read, and without the list the status is polled"
   const lists = createLists();
   lists.set("cluster_members", [member(0)]);
   const peer = await startPeer(t, "a", lists.handler);
-  const watch = startWatch(t, [peer.endpoint], { pace: { ...STILL, soonMs: 300, followMs: 10 } });
+  const watch = startWatch(t, [peer.endpoint], { intervals: { ...STILL, pollMs: 300, followMs: 10 } });
   watch.need([STATUS, MEMBERS]);
   await watch.sees("the status", ({ get }) => get(STATUS)?.value);
   for (let at = 0; at < 3; at++) {
@@ -81,7 +81,7 @@ test("unchanged rows trigger no read, and without the list the status is polled"
 test("the caller and the tables are read once per connection and on refresh", async (t) => {
   const lists = createLists();
   const peer = await startPeer(t, "a", lists.handler);
-  const watch = startWatch(t, [peer.endpoint], { pace: { ...QUICK, soonMs: 50 } });
+  const watch = startWatch(t, [peer.endpoint], { intervals: { ...QUICK, pollMs: 50 } });
   watch.need([WHOAMI, STATUS]);
   const who = await watch.sees("the caller", ({ get }) => get(WHOAMI)?.value);
   await eventually("the status, again and again", () => peer.count("/status") >= 5);
@@ -112,7 +112,7 @@ test("items are extracted from their answer, and names are encoded in the path",
     else answer(response, path.startsWith("/audit") || path.startsWith("/query") ? { items: [] } : status());
   };
   const peer = await startPeer(t, "a", handler);
-  const watch = startWatch(t, [peer.endpoint], { pace: QUICK });
+  const watch = startWatch(t, [peer.endpoint], { intervals: QUICK });
   const errors = { id: "list_backend_errors", name: "a/b $& ü" } as const;
   const revisions = { id: "list_source_revisions", name: "default" } as const;
   watch.need([errors, revisions, { id: "list_audit_records" }, CHANGES, { id: "list_query_tables" }]);
@@ -142,7 +142,7 @@ test("nodes without an answer are named beside the answers of the others", async
     else answer(response, status());
   };
   const peer = await startPeer(t, "a", handler);
-  const watch = startWatch(t, [peer.endpoint], { pace: { ...QUICK, soonMs: 30, followMs: 10 } });
+  const watch = startWatch(t, [peer.endpoint], { intervals: { ...QUICK, pollMs: 30, followMs: 10 } });
   const needs = [
     { id: "list_audit_records" },
     { id: "list_backend_errors", name: "one" },
@@ -166,7 +166,7 @@ test("an older node gets the older query, and missing columns are filled in", as
     else answer(response, status());
   };
   const peer = await startPeer(t, "a", handler);
-  const watch = startWatch(t, [peer.endpoint], { pace: { ...QUICK, soonMs: 30, followMs: 10 } });
+  const watch = startWatch(t, [peer.endpoint], { intervals: { ...QUICK, pollMs: 30, followMs: 10 } });
   const errors = { id: "list_backend_errors", name: "one" } as const;
   const servers = { id: "list_mcp_servers" } as const;
   watch.need([{ id: "list_audit_records" }, CHANGES, errors, servers]);
@@ -187,7 +187,7 @@ test("an older node gets the older query, and missing columns are filled in", as
 test("a new leader is reported once; its absence and return are not", async (t) => {
   const lists = createLists();
   const peer = await startPeer(t, "a", lists.handler);
-  const watch = startWatch(t, [peer.endpoint], { pace: { ...QUICK, soonMs: 30, followMs: 10 } });
+  const watch = startWatch(t, [peer.endpoint], { intervals: { ...QUICK, pollMs: 30, followMs: 10 } });
   watch.need([STATUS]);
   for (const [leader, term] of [
     ["n1", 12],
@@ -210,7 +210,7 @@ test("repeated refreshes respect the minimum pause between reads", async (t) => 
   const lists = createLists();
   lists.set("suspensions", [suspension("one")]);
   const peer = await startPeer(t, "a", lists.handler);
-  const watch = startWatch(t, [peer.endpoint], { pace: { ...STILL, restMs: 100 } });
+  const watch = startWatch(t, [peer.endpoint], { intervals: { ...STILL, pauseMs: 100 } });
   watch.need([{ id: "list_suspensions" }]);
   await eventually("eight reads", () => {
     watch.refresh();

@@ -66,7 +66,9 @@ describe("statements that views open", () => {
   const known = (id: string): unknown => rows[id.slice("list_".length)];
   const data: Data = {
     get: ({ id }) =>
-      known(id) === undefined ? undefined : ({ value: known(id), freshAt: 0, askedAt: 0, failure: undefined } as never),
+      known(id) === undefined
+        ? undefined
+        : ({ value: known(id), freshAt: 0, requestedAt: 0, failure: undefined } as never),
   };
   const context = (subject?: string): Context => ({
     data,

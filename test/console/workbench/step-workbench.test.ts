@@ -117,7 +117,7 @@ describe("the history", () => {
     const oldest = pressAll(workbench, ["up", "up", "up"]).workbench;
     assert.equal(oldest.edit.text, "select 1;");
     const back = pressAll(oldest, ["down", "down", "down"]).workbench;
-    assert.deepEqual([back.edit.text, back.recalled], ["dra", undefined]);
+    assert.deepEqual([back.edit.text, back.historyIndex], ["dra", undefined]);
   });
 
   it("stores a repeated statement once, as the newest", () => {

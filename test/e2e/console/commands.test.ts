@@ -43,7 +43,7 @@ async function readingsOf(client: AdminClient): Promise<Data> {
   return {
     get<Id extends ReadableId>({ id }: Need<Id>): Reading<Readable[Id]> | undefined {
       const value: Readable[Id] | undefined = values[id];
-      return value === undefined ? undefined : { value, freshAt: now, askedAt: now, failure: undefined };
+      return value === undefined ? undefined : { value, freshAt: now, requestedAt: now, failure: undefined };
     },
   };
 }

@@ -35,7 +35,7 @@ function isConfirmation({ dialog, link, isReadOnly, frozen, size }: State, by: E
   if (dialog.stage.kind !== "asking" && dialog.stage.kind !== "failed") return false;
   const { confirm, fields } = dialog.dialog;
   if (confirm.kind === "yes")
-    return by.chord === "ctrl-o" || (by.chord === "y" && dialog.focus === -1 && dialog.hasStray !== true);
+    return by.chord === "ctrl-o" || (by.chord === "y" && dialog.focus === -1 && dialog.hasStrayInput !== true);
   const isTyped = dialog.typed.text === confirm.expected(dialog.values);
   return isTyped && (by.chord === "ctrl-o" || (by.chord === "enter" && dialog.focus === fields.length));
 }

@@ -88,10 +88,10 @@ test("at 9,600 baud no typed key is lost, and the screen follows within seconds"
   assert.ok(written <= BYTES_PER_SECOND * (seconds + 1), `${written} bytes in ${seconds.toFixed(1)} s`);
   t.diagnostic(`last key to screen ${Math.round(seenMs)} ms; ${Math.round(written / seconds)} bytes a second`);
 
-  const askedAt = performance.now();
+  const requestedAt = performance.now();
   await terminal.press("q");
   assert.deepEqual(await within("the end", terminal.ended), { status: 0, signal: null });
-  t.diagnostic(`left after ${Math.round(performance.now() - askedAt)} ms`);
+  t.diagnostic(`left after ${Math.round(performance.now() - requestedAt)} ms`);
 });
 
 test("answers of the terminal to the console never reach the shell behind it", options, async (t) => {

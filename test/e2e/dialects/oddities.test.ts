@@ -44,9 +44,9 @@ for (const upstream of UPSTREAMS) {
   const ask = (model: string, form: Form, asks: Asks): Promise<Told> =>
     cellOf(rig, { client, upstream, form, provider: upstream, model }).ask(asks);
 
-  for (const { kind, does } of ODDITIES) {
-    if (!does.startsWith(upstream) && !does.startsWith("both")) continue;
-    test(`a ${upstream} provider, ${does.replace(/^.*?: /, "")}`, async () => {
+  for (const { kind, effect } of ODDITIES) {
+    if (!effect.startsWith(upstream) && !effect.startsWith("both")) continue;
+    test(`a ${upstream} provider, ${effect.replace(/^.*?: /, "")}`, async () => {
       for (const form of FORMS) {
         const usual = await ask(PLAIN, form, ASKED);
         const told = await ask(plain(kind), form, ASKED);

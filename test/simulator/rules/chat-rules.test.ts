@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { mannerOf } from "../../../src/simulator/response-variants.ts";
+import { variantOf } from "../../../src/simulator/response-variants.ts";
 import { checkChat } from "../../../src/simulator/rules/index.ts";
 import { asJson, refusalOf } from "./refused.ts";
 
@@ -27,7 +27,7 @@ const schema = (strict: boolean, held: unknown) => ({
 });
 const CLOSED = { type: "object", properties: { a: { type: "string" } }, required: ["a"], additionalProperties: false };
 
-const refused = (body: unknown, model = "sim-small") => refusalOf(() => checkChat(asJson(body), mannerOf(model)));
+const refused = (body: unknown, model = "sim-small") => refusalOf(() => checkChat(asJson(body), variantOf(model)));
 
 type Row = readonly [body: unknown, message: RegExp, param: string | null, code?: string];
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { mannerOf } from "../../../src/simulator/response-variants.ts";
+import { variantOf } from "../../../src/simulator/response-variants.ts";
 import { checkCounted, checkMessages } from "../../../src/simulator/rules/index.ts";
 import { omittedSignatureOf, redactedOf, signatureOf } from "../../../src/simulator/signature.ts";
 import { asJson, refusalOf } from "./refused.ts";
@@ -33,7 +33,7 @@ const OLD = { "anthropic-version": "2023-06-01" };
 const NEW = { "anthropic-version": "2026-10-21" };
 
 const refused = (body: unknown, headers: Record<string, string> = OLD, model = "sim-small") =>
-  refusalOf(() => checkMessages(asJson(body), headers, mannerOf(model)))?.message;
+  refusalOf(() => checkMessages(asJson(body), headers, variantOf(model)))?.message;
 
 const REFUSED: readonly (readonly [body: unknown, message: RegExp])[] = [
   [{ ...BASE, max_tokens: undefined }, /^max_tokens: Field required$/],

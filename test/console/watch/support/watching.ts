@@ -14,14 +14,14 @@ export interface Watching extends Watch {
   becomes(kind: Link["state"]["kind"], limitMs?: number): Promise<Link["state"]>;
 }
 
-type Options = Partial<Pick<WatchOptions, "metricsUrl" | "scrape" | "documents" | "pace" | "signal">>;
+type Options = Partial<Pick<WatchOptions, "metricsUrl" | "scrape" | "documents" | "intervals" | "signal">>;
 
 const noScrape = (): Promise<never> => Promise.reject(new Error("no page"));
 
 export function startWatch(
   owner: Owner,
   endpoints: readonly [ConsoleEndpoint, ...ConsoleEndpoint[]],
-  { pace = {}, ...options }: Options = {},
+  { intervals = {}, ...options }: Options = {},
 ): Watching {
   const data: Data[] = [];
   const links: Link[] = [];
@@ -43,7 +43,7 @@ export function startWatch(
     onLink: (it) => links.push(it),
     onNote: (it) => notes.push(it),
     signal: new AbortController().signal,
-    pace,
+    intervals,
     ...options,
   });
   atEnd(owner, () => watch.close());
@@ -75,12 +75,12 @@ export function startWatch(
 
 /** Short enough for a test, and long enough to distinguish their order. */
 export const QUICK = {
-  restMs: 20,
+  pauseMs: 20,
   followMs: 40,
-  soonMs: 200,
-  seldomMs: 400,
+  pollMs: 200,
+  rarePollMs: 400,
   backoffMs: [30, 60, 120, 240, 300],
   reconnectMs: [30, 60, 90],
-  tellMs: 5,
-  touchMs: 10,
+  reportMs: 5,
+  freshnessMs: 10,
 } as const;

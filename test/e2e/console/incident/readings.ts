@@ -63,7 +63,7 @@ export function dataOf(without: ReadonlyMap<string, "forbidden" | "unread"> = ne
     readings.set(id, {
       value: isRead ? value : undefined,
       freshAt: isRead ? NOW : undefined,
-      askedAt: NOW,
+      requestedAt: NOW,
       failure: isRead ? undefined : failure,
     });
   }
