@@ -13,7 +13,8 @@ import { surface, UPSTREAMS } from "./support/rig.ts";
 const file = { after };
 const simulator = await simulated(file);
 const direct = clientsOf(simulator.url);
-const ALIASES = { fast: "sim-small", "team/zip": "sim-gzip" };
+/** The provider has no model of the last name, so it must be sent the alias's own model. */
+const ALIASES = { fast: "sim-small", "team/zip": "sim-gzip", "sim-404:alias": "sim-small" };
 
 /** Returns the ids of a list over all its pages. */
 function idsOf({ items, raised }: Awaited<ReturnType<typeof drain>>): readonly string[] {

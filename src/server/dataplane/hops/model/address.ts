@@ -205,6 +205,12 @@ function readAny(plain: Buffer, contentType: string): Found {
   return { ...NOTHING, model: oneParameter(plain.toString("utf8"), "form"), spot: { kind: "parameter" } };
 }
 
+/** Returns the path with the model as it is sent to the provider, on routes whose path names it. */
+export function pathWithModel({ path, spot, model: asked }: Target, model: string | undefined): string {
+  if (spot.kind !== "path" || model === undefined || model === asked) return path;
+  return spot.prefix + model.split("/").map(encodeURIComponent).join("/");
+}
+
 /** Returns the boundary of any multipart type, because some servers read all of them as forms. */
 export const formBoundary = (contentType: string): string | undefined =>
   /^multipart\//i.test(contentType) ? boundaryOf(contentType) : undefined;

@@ -15,7 +15,7 @@ import {
 } from "../../../core/dialects/index.ts";
 import type { UpstreamRequest } from "../../../upstream/index.ts";
 import { lowerCase, upstreamHeaders } from "../../headers.ts";
-import type { Target } from "./address.ts";
+import { pathWithModel, type Target } from "./address.ts";
 import type { Admitted } from "./admit.ts";
 import { NO_THREAD, SEALED_THINKING, UNSIGNED_THINKING } from "./choose-channel.ts";
 
@@ -170,12 +170,9 @@ function streamOptions({ plain, streamOptions: member }: Target): Readonly<Recor
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
 }
 
-function pathFor({ path, query, spot }: Target, { channel, model }: Admitted, isAliased: boolean): string {
+function pathFor(target: Target, { channel, model }: Admitted, isAliased: boolean): string {
+  const { path, query, spot } = target;
   if (!isAliased || model === undefined) return channel.pathOf(path) + query;
-  if (spot.kind === "path") {
-    const encoded = model.split("/").map(encodeURIComponent).join("/");
-    return channel.pathOf(spot.prefix + encoded) + query;
-  }
-  if (spot.kind !== "query") return channel.pathOf(path) + query;
+  if (spot.kind !== "query") return channel.pathOf(pathWithModel(target, model)) + query;
   return `${channel.pathOf(path)}?${replaceParameter(query.slice(1), "model", model)}`;
 }

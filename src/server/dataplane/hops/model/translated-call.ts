@@ -17,7 +17,7 @@ import {
 } from "../../../core/dialects/index.ts";
 import type { Provider, UpstreamChannel } from "../../../upstream/index.ts";
 import type { SealBinding } from "../../responses/index.ts";
-import type { Target } from "./address.ts";
+import { pathWithModel, type Target } from "./address.ts";
 import type { RequestContent } from "./request-content.ts";
 
 export interface TranslatedCall {
@@ -54,7 +54,7 @@ export type Sealing = (answering: Pick<SealBinding, "form" | "maker" | "model">)
 /** Translates a request. Throws `invalid_request`. */
 export function translateCall(target: Target, to: Recipient, sealing?: Sealing): MadeCall {
   const { route, content } = target;
-  const path = to.counterpart.path ?? target.path;
+  const path = to.counterpart.path ?? pathWithModel(target, to.model);
   if (content === undefined)
     return { call: { route, path, body: NO_BODY, reading: readingOfModels(target) }, alsoLost: NOTHING };
   const { body, reading, lost = NOTHING } = translated(target, content, to, sealing);
