@@ -104,4 +104,10 @@ for (const [at, dialect] of UPSTREAMS.entries()) {
     assert.deepEqual([refused.raised, refused.status], ["BadRequestError", 400]);
     assert.match(refused.message, /fidelity_loss.*count_tokens/);
   });
+
+  test("a route without a model that the default provider lacks is refused, and the remedy is another default", async () => {
+    const answer = await fetch(`${gateway.url}/v1/skills`, { headers: { "anthropic-version": "2023-06-01" } });
+    assert.equal(answer.status, 400);
+    assert.match(await answer.text(), /no channel on the skills route.*set `default_provider` to one that has it/);
+  });
 }

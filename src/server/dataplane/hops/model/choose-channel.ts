@@ -188,6 +188,9 @@ function rankOf(
   return loss * 4 + (isOwnSurface ? 0 : 2) + (isOther ? 1 : 0) + (isSecondChoice ? SECOND_CHOICE : 0);
 }
 
+const OTHER_MODEL = "ask for another model";
+const OTHER_DEFAULT =
+  "requests without a model go to the default provider, so set `default_provider` to one that has it";
 const SEND_ALL = "send the whole conversation as `input`, or ask for another model";
 const COUNT_SELF = "count tokens with the `usage` of answers, or ask for another model";
 
@@ -206,12 +209,13 @@ const NEEDS: ReadonlyMap<string, { readonly param: string; readonly advice: stri
 function noChannel({ name }: Provider, { route, dialect, model }: Target, lacking: string | undefined): GatewayError {
   const asked = model === undefined ? "" : ` for ${shownModelName(model)}`;
   const none = `Provider ${name} has no channel${asked} on the ${route.name} route of the ${dialect} dialect`;
-  const { param = route.capability || route.name, advice = "ask for another model" } = NEEDS.get(route.name) ?? {};
+  const remedy = model === undefined ? OTHER_DEFAULT : OTHER_MODEL;
+  const { param = route.capability || route.name, advice = remedy } = NEEDS.get(route.name) ?? {};
   return lacking === undefined
     ? new GatewayError("fidelity_loss", `${none}: ${advice}.`, { param })
     : new GatewayError(
         "fidelity_loss",
-        `${none} that has ${lacking}, which the caller's profile requires: ask for another model.`,
+        `${none} that has ${lacking}, which the caller's profile requires: ${remedy}.`,
         { param: lacking },
       );
 }
