@@ -107,11 +107,11 @@ class Buffered implements InspectedStream {
 
   #release({ read, starts }: Held, byChannel: ReadonlyMap<string, RewrittenText>): void {
     const { texts } = this.#ports;
-    for (const name of read.closes) this.#show(texts.flush(name, "", true));
+    for (const name of read.closedChannels) this.#show(texts.flush(name, "", true));
     const shown = read.pieces.map(({ channel, text }, at) =>
       within(text, starts[at] ?? 0, byChannel.get(channel)?.edits ?? []),
     );
-    this.#show(texts.reemit(read, shown));
+    this.#show(texts.rewrite(read, shown));
   }
 
   #show(frame: Buffer | undefined): void {

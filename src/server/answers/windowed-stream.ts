@@ -67,7 +67,7 @@ class Windowed implements InspectedStream {
     if (event === undefined) return undefined;
     const done = this.#inTurn(() =>
       after(this.#piece({ channel: event.template.path, text: event.text, isEnd: false }), (shown) => {
-        this.#show(texts.reemitSimilar(event, shown));
+        this.#show(texts.rewriteSimilar(event, shown));
         this.#noteHeld();
       }),
     );
@@ -104,9 +104,9 @@ class Windowed implements InspectedStream {
       const read = texts.read(event);
       refuseUnreadable(read);
       for (const what of read.uninspected) metrics.uninspected(what);
-      return after(this.#closeAll(read.closes, 0), () =>
+      return after(this.#closeAll(read.closedChannels, 0), () =>
         after(this.#pieces(read.pieces, 0, []), (shown) => {
-          this.#show(texts.reemit(read, shown));
+          this.#show(texts.rewrite(read, shown));
           this.#noteHeld();
         }),
       );
@@ -254,4 +254,4 @@ class Windowed implements InspectedStream {
   }
 }
 
-type Piece = Parameters<StreamTexts["reemit"]>[0]["pieces"][number];
+type Piece = Parameters<StreamTexts["rewrite"]>[0]["pieces"][number];

@@ -14,7 +14,7 @@ import {
   type Severity,
   unknownName,
 } from "../core/config/index.ts";
-import { CLAIMABLE_NAMES, claimableIn, isClaimable, ROUTE_NAMES } from "../core/dialects/index.ts";
+import { CLAIMABLE_NAMES, defaultClaims, isClaimable, ROUTE_NAMES } from "../core/dialects/index.ts";
 import type { KnownNames, Policies } from "../core/policy/index.ts";
 import { matcher, type Provider } from "../upstream/index.ts";
 import { hasRules, type Rules } from "./load-rules.ts";
@@ -258,7 +258,7 @@ function checkCapabilities(caps: readonly string[], providers: readonly Provider
   const channels = providers.flatMap((provider) => provider.channels);
   const required = caps.filter(isClaimable);
   const serves = channels.some(({ caps: claimed, dialect }) =>
-    required.every((name) => claimed?.has(name) ?? claimableIn(dialect).has(name)),
+    required.every((name) => claimed?.has(name) ?? defaultClaims(dialect).has(name)),
   );
   if (!serves && channels.length > 0 && required.length > 0) {
     report(path, "no channel of any provider has all of them: every request with this profile is refused", "warning");

@@ -2,7 +2,7 @@
 import { HOP_BY_HOP_HEADERS, parseDuration } from "../../base/index.ts";
 import { type CatalogProvider, type Channel, compileJoin, lackedByClaude } from "../core/catalog/index.ts";
 import type { ProviderConfig } from "../core/config/index.ts";
-import { claimableIn, type Dialect, evidenceOf, type ObjectEdits, usableIn } from "../core/dialects/index.ts";
+import { capabilitiesOf, type Dialect, defaultClaims, evidenceOf, type ObjectEdits } from "../core/dialects/index.ts";
 import { CREDENTIAL_HEADERS, type Credential, keyHeaders } from "../credentials/index.ts";
 import { compilePool, type PoolSpec } from "./pools/index.ts";
 
@@ -186,7 +186,7 @@ function compileChannel(
   written: string | undefined,
   pool: PoolSpec | undefined,
 ): UpstreamChannel {
-  const claimed: ReadonlySet<string> = channel.caps ?? claimableIn(channel.dialect);
+  const claimed: ReadonlySet<string> = channel.caps ?? defaultClaims(channel.dialect);
   const { origin, host } = new URL(channel.baseUrl);
   const compiled: UpstreamChannel = {
     id: channel.id,
@@ -202,7 +202,7 @@ function compileChannel(
     forModel: channel.servesClaude ? (model) => keptBy(lackedByClaude(model)) : () => compiled,
     lossEvidence: evidenceOf(
       channel.dialect,
-      [...usableIn(channel.dialect)].filter((capability) => !claimed.has(capability)),
+      [...capabilitiesOf(channel.dialect)].filter((capability) => !claimed.has(capability)),
     ),
     servesModel: channel.models.length === 0 ? undefined : matcher(channel.models),
     credential,

@@ -134,7 +134,7 @@ const WAYS = [
 function capabilityRows(kind: "use" | "route" | "remainder"): readonly (readonly string[])[] {
   const names = CAPABILITY_NAMES.filter((name) => ruleOf(name).kind === kind);
   return names.map((name: Capability) => {
-    const { crossings, dialects, class: weight } = ruleOf(name);
+    const { outcomes: crossings, dialects, class: weight } = ruleOf(name);
     const ways = kind === "route" ? [] : [weight, ...WAYS.map(([way]) => crossings[way] ?? "")];
     return [`${anchor(name)}${code(name)}`, prose(CAPABILITY_MEANINGS[name]), dialects.map(code).join(", "), ...ways];
   });

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
 import type OpenAI from "openai";
 import { WebSocket } from "ws";
-import { claimableIn } from "../../../src/server/core/dialects/index.ts";
+import { defaultClaims } from "../../../src/server/core/dialects/index.ts";
 import { mint, PROVIDER_KEY, say, startGoverned } from "../governance/support/governed.ts";
 import { idle, readMetrics, sumOf } from "../support/metrics.ts";
 import { raisedBy } from "../support/outcome.ts";
@@ -14,7 +14,7 @@ import { clientsOf } from "../support/simulated.ts";
 import { eventually } from "../support/wait.ts";
 import { surface } from "./support/rig.ts";
 
-const CHAT_ONLY = [...claimableIn("compat")].filter((name) => name !== "responses");
+const CHAT_ONLY = [...defaultClaims("compat")].filter((name) => name !== "responses");
 const CHANNELS = ["messages", "chat"] as const;
 const MODELS = ["sim-small", "sim-large", "sim-error-mid-stream"];
 const QUESTION = "What is the weather in Paris and Rome?";

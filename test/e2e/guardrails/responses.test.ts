@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import OpenAI from "openai";
-import { claimableIn, SseSplitter } from "../../../src/server/core/dialects/index.ts";
+import { defaultClaims, SseSplitter } from "../../../src/server/core/dialects/index.ts";
 import { recordsIn } from "../admin/support/trail.ts";
 import { surface } from "../dialects/support/rig.ts";
 import { mint, PROVIDER_KEY, say, startGoverned } from "../governance/support/governed.ts";
@@ -20,7 +20,7 @@ import { ADDRESS, CARD, MAIL, SSN } from "./support/inspected.ts";
 
 const owner = { after };
 const upstream = await scriptedUpstream(owner);
-const CHAT_ONLY = [...claimableIn("compat")].filter((name) => name !== "responses");
+const CHAT_ONLY = [...defaultClaims("compat")].filter((name) => name !== "responses");
 const CHANNELS = ["messages", "chat"] as const;
 type Channel = (typeof CHANNELS)[number];
 

@@ -3,7 +3,7 @@
  * read differently is refused. Source: JSON-RPC 2.0; mcp reference, 8; a2a reference, 5; design decisions, section 7.
  */
 import { isUtf8 } from "node:buffer";
-import { mayBeReadAs, memberOf, type Placed, type PlacedMember, placedIn, stringIn } from "../dialects/index.ts";
+import { type JsonMember, type JsonNode, mayBeReadAs, memberOf, parseJsonTree, stringIn } from "../dialects/index.ts";
 import type { RpcFault } from "./types.ts";
 
 export const PARSE_ERROR = -32700;
@@ -22,11 +22,11 @@ export const MEMBERS = ["jsonrpc", "id", "method", "params"] as const;
 export interface Envelope {
   /** Text of the whole message, in which all positions are offsets. */
   readonly text: string;
-  readonly root: Placed;
+  readonly root: JsonNode;
   readonly method: string;
   /** JSON text of the id, as received. `undefined` if the message has none, or if it is null and ids are `lenient`. */
   readonly id: string | undefined;
-  readonly params: Placed | undefined;
+  readonly params: JsonNode | undefined;
 }
 
 type EnvelopeReading =
@@ -42,7 +42,7 @@ const refused = (code: number, message: string, id = "null"): EnvelopeReading =>
 export function readEnvelope(body: Buffer, ids: "strict" | "lenient"): EnvelopeReading {
   if (!isUtf8(body)) return refused(PARSE_ERROR, "Parse error: the body is not UTF-8.");
   const text = body.toString("utf8");
-  const root = placedIn(text, MAX_VALUES);
+  const root = parseJsonTree(text, MAX_VALUES);
   if (root === undefined) {
     return refused(PARSE_ERROR, "Parse error: the body is not JSON, is nested too deep, or holds too many values.");
   }
@@ -51,7 +51,7 @@ export function readEnvelope(body: Buffer, ids: "strict" | "lenient"): EnvelopeR
 }
 
 /** Reads one message, which may be part of a longer text. */
-export function envelopeOf(text: string, root: Placed, ids: "strict" | "lenient"): EnvelopeReading {
+export function envelopeOf(text: string, root: JsonNode, ids: "strict" | "lenient"): EnvelopeReading {
   if (root.kind !== "object") return refused(INVALID_REQUEST, "Invalid request: the body is not an object.");
   // Repeated or nearly equal names are refused before the values are read, because another parser might take a different
   // one.
@@ -72,7 +72,7 @@ export function envelopeOf(text: string, root: Placed, ids: "strict" | "lenient"
   return { kind: "envelope", envelope: { text, root, method, id, params: memberOf(root, "params") } };
 }
 
-function idOf(text: string, node: Placed | undefined, ids: "strict" | "lenient"): string | undefined | "bad" {
+function idOf(text: string, node: JsonNode | undefined, ids: "strict" | "lenient"): string | undefined | "bad" {
   if (node === undefined) return undefined;
   const written = text.slice(node.start, node.end);
   if (written.length > MAX_ID_LENGTH) return "bad";
@@ -85,7 +85,7 @@ function idOf(text: string, node: Placed | undefined, ids: "strict" | "lenient")
  * Returns the name in `known` that a member of `node` almost equals: in another case, with more or fewer underscores, or with
  * letters that some parsers treat as equal.
  */
-export function aliasIn(node: Placed | undefined, known: readonly string[]): string | undefined {
+export function aliasIn(node: JsonNode | undefined, known: readonly string[]): string | undefined {
   if (node?.kind !== "object") return undefined;
   for (const { name } of node.members) {
     if (known.includes(name)) continue;
@@ -97,7 +97,7 @@ export function aliasIn(node: Placed | undefined, known: readonly string[]): str
 }
 
 /** Returns whether any object in the tree has two members of the same name. */
-export function hasRepeated(root: Placed): boolean {
+export function hasRepeated(root: JsonNode): boolean {
   if (root.kind === "array") return root.items.some(hasRepeated);
   if (root.kind !== "object") return false;
   const { members } = root;
@@ -107,7 +107,7 @@ export function hasRepeated(root: Placed): boolean {
 /** Up to this number of members, comparing each pair is faster than a set. */
 const FEW = 8;
 
-function hasRepeatedName(members: readonly PlacedMember[]): boolean {
+function hasRepeatedName(members: readonly JsonMember[]): boolean {
   if (members.length > FEW) return new Set(members.map(({ name }) => name)).size < members.length;
   for (let at = 1; at < members.length; at++) {
     for (let before = 0; before < at; before++) if (members[before]?.name === members[at]?.name) return true;

@@ -1,6 +1,6 @@
 /** Collects the texts of one message with their positions, and rewrites the message with changed texts. */
 import { isUtf8 } from "node:buffer";
-import { type Placed, type Splice, spliced, stringIn } from "../dialects/index.ts";
+import { applySplices, type JsonNode, type Splice, stringIn } from "../dialects/index.ts";
 import type { AgentText, AgentTexts, UninspectedMedia } from "./types.ts";
 
 /** Maximum number of texts of a message. Each is scanned, within one turn of the event loop. */
@@ -12,7 +12,7 @@ const MEDIA = /^\s*(image|audio|video)\//i;
 export type TextAs = Pick<AgentText, "kind" | "ref" | "isReadOnly"> & { readonly isArgument?: boolean };
 
 interface Spot {
-  readonly node: Placed;
+  readonly node: JsonNode;
   readonly isBase64: boolean;
 }
 
@@ -27,20 +27,20 @@ export class TextCollector {
   }
 
   /** Adds a string; other nodes are ignored. Throws `TooManyTexts`. */
-  add(node: Placed, as: TextAs): void {
+  add(node: JsonNode, as: TextAs): void {
     const text = stringIn(this.#source, node);
     if (text !== undefined && text !== "") this.#add(text, { node, isBase64: false }, as);
   }
 
   /** Adds every string value in the tree, whatever its name. */
-  addAll(node: Placed, as: TextAs): void {
+  addAll(node: JsonNode, as: TextAs): void {
     if (node.kind === "array") for (const item of node.items) this.addAll(item, as);
     else if (node.kind === "object") for (const { value } of node.members) this.addAll(value, as);
     else this.add(node, as);
   }
 
   /** Adds base64 content: as a text if its media type is textual, otherwise to `uninspected`. */
-  addEncoded(node: Placed, mediaType: string, as: TextAs): void {
+  addEncoded(node: JsonNode, mediaType: string, as: TextAs): void {
     const encoded = stringIn(this.#source, node);
     if (encoded === undefined || encoded === "") return;
     const bytes = TEXTUAL.test(mediaType) ? Buffer.from(encoded, "base64") : undefined;
@@ -73,7 +73,7 @@ export class TextCollector {
           const written = spot.isBase64 ? Buffer.from(change).toString("base64") : change;
           splices.push({ start, end, text: JSON.stringify(written) });
         }
-        return splices.length === 0 ? source : spliced(source, splices);
+        return splices.length === 0 ? source : applySplices(source, splices);
       },
     };
   }

@@ -4,7 +4,7 @@
  * A set is exact: a capability that is not in it is not claimed. Every set includes the routes that the API serves.
  */
 
-import { type Capability, usableIn } from "../dialects/index.ts";
+import { type Capability, capabilitiesOf } from "../dialects/index.ts";
 
 export type Claims = ReadonlySet<Capability>;
 
@@ -64,13 +64,13 @@ const flagged = (flags: readonly Flag[]): readonly Capability[] => flags.flatMap
 
 /** Returns every capability that the compat dialect can express, with `flags`. */
 export const O = (...flags: readonly Flag[]): Claims =>
-  new Set([...usableIn("compat"), "chat_completions", "models", ...flagged(flags)]);
+  new Set([...capabilitiesOf("compat"), "chat_completions", "models", ...flagged(flags)]);
 
 /**
  * Returns every capability that the messages dialect can express, except `mid_system`, which few APIs accept, and `thread`,
  * which the official SDK only requests from the maker's own API.
  */
-export const M = (): Claims => without(new Set([...usableIn("messages"), "messages"]), "mid_system", "thread");
+export const M = (): Claims => without(new Set([...capabilitiesOf("messages"), "messages"]), "mid_system", "thread");
 
 /** Returns the capabilities that hosts of open models usually have, with `flags`. */
 export const S = (...flags: readonly Flag[]): Claims => new Set([...STANDARD, ...flagged(flags)]);

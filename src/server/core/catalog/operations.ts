@@ -7,7 +7,7 @@
  */
 
 import type { ChannelOperation, ProviderOperation } from "../config/index.ts";
-import { claimableIn } from "../dialects/index.ts";
+import { defaultClaims } from "../dialects/index.ts";
 import { trimmed } from "./join-url.ts";
 import { untrueClaims } from "./operation-rules.ts";
 import { whollyLostWithout } from "./removed-fields.ts";
@@ -164,7 +164,7 @@ function definedChannel(
 function claims(change: ChannelOperation, dialect: Channel["dialect"], removed: readonly string[]): Channel["caps"] {
   if (change.caps !== undefined) return new Set(change.caps);
   const lost = whollyLostWithout(removed, dialect);
-  return lost.size === 0 ? undefined : new Set([...claimableIn(dialect)].filter((name) => !lost.has(name)));
+  return lost.size === 0 ? undefined : new Set([...defaultClaims(dialect)].filter((name) => !lost.has(name)));
 }
 
 function ownSurfaceFirst(channels: readonly Channel[]): readonly Channel[] {

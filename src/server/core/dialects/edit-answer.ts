@@ -5,7 +5,7 @@
 import { editObject, replaceValue } from "./json/json-edit.ts";
 import { type Member, scanObject } from "./json/json-scan.ts";
 import { replaceData, type SseEvent } from "./sse.ts";
-import { mayTellUsage } from "./usage/usage-member.ts";
+import { mayHaveUsage } from "./usage/usage-member.ts";
 
 export interface AnswerEdits {
   /** Name of the model at the upstream, and the name to show the client instead (both JSON text). */
@@ -36,7 +36,7 @@ const EVENT_END = Buffer.from("}\n\n");
  * repeatedly.
  */
 export function hasNoUsage(chunk: Buffer, text: string = chunk.toString("latin1")): boolean {
-  return endsWithBlankLine(chunk) && !mayTellUsage(text) && !text.includes("[DONE]") && !text.includes('"error"');
+  return endsWithBlankLine(chunk) && !mayHaveUsage(text) && !text.includes("[DONE]") && !text.includes('"error"');
 }
 
 /**

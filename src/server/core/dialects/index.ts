@@ -14,20 +14,20 @@ export { errorIn, errorInBody, errorInEvent } from "./answer-error.ts";
 export {
   type AnswerText,
   type AnswerTexts,
+  applySplices,
   type EventTexts,
-  isNothing,
+  isNullOrAbsent,
+  type JsonMember,
+  type JsonNode,
   type Media,
   memberOf,
   messageEvent,
   openSessionTexts,
   openStreamTexts,
-  type Placed,
-  type PlacedMember,
-  placedIn,
+  parseJsonTree,
   readAnswerTexts,
   type Splice,
   type StreamTexts,
-  spliced,
   stringIn,
   type TextPiece,
 } from "./answer-texts/index.ts";
@@ -37,12 +37,12 @@ export {
   CAPABILITY_NAMES,
   type Capability,
   CLAIMABLE_NAMES,
-  claimableIn,
+  capabilitiesOf,
+  defaultClaims,
   isCapability,
   isClaimable,
   ruleOf,
-  usableIn,
-  type Way,
+  type TranslationDirection,
 } from "./fidelity/capabilities.ts";
 export { evidenceOf, showsEvidence } from "./fidelity/evidence.ts";
 export { requestFieldsOf } from "./fidelity/known-fields.ts";
@@ -111,7 +111,7 @@ export { hasForm, UNINSPECTED, type UninspectedRow } from "./uninspected.ts";
 export { addUsage, NO_USAGE, type Usage } from "./usage/usage.ts";
 export { createBodyUsage } from "./usage/usage-body.ts";
 export { stringValue } from "./usage/usage-member.ts";
-export { isDoubtful, normaliseUsage } from "./usage/usage-normalise.ts";
+export { isDoubtful, normalizeUsage } from "./usage/usage-normalise.ts";
 export type { BodyUsage } from "./usage/usage-scan.ts";
 export { createSessionUsage, type SessionAnswer, type SessionUsage } from "./usage/usage-session.ts";
 export { createStreamUsage, RESPONSE_ENDS, type StreamUsage } from "./usage/usage-stream.ts";

@@ -7,7 +7,7 @@ import type {
   MessageCreateParamsNonStreaming,
   RawMessageStreamEvent,
 } from "@anthropic-ai/sdk/resources/messages";
-import { normaliseUsage } from "../../../../src/server/core/dialects/usage/usage-normalise.ts";
+import { normalizeUsage } from "../../../../src/server/core/dialects/usage/usage-normalise.ts";
 import { type Form, NO_TURNS, type Told } from "./told.ts";
 
 export type MessageParams = Omit<MessageCreateParamsNonStreaming, "model" | "stream" | "max_tokens"> & {
@@ -43,7 +43,7 @@ export async function tellByAnthropic(client: Anthropic, call: MessageCall): Pro
     finish: String(message.stop_reason),
     stopSequence: message.stop_sequence,
     pieces,
-    usage: normaliseUsage("messages", message.usage),
+    usage: normalizeUsage("messages", message.usage),
     turn: { ...NO_TURNS, anthropic: [{ role: "assistant", content }] },
   };
 }

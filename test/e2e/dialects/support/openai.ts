@@ -7,7 +7,7 @@ import type {
   ChatCompletionCreateParamsNonStreaming,
   ChatCompletionMessage,
 } from "openai/resources/chat/completions";
-import { normaliseUsage } from "../../../../src/server/core/dialects/usage/usage-normalise.ts";
+import { normalizeUsage } from "../../../../src/server/core/dialects/usage/usage-normalise.ts";
 import { type Form, NO_TURNS, type Told, type ToolCall } from "./told.ts";
 
 export type ChatParams = Omit<ChatCompletionCreateParamsNonStreaming, "model" | "stream">;
@@ -61,7 +61,7 @@ export async function tellByOpenai(client: OpenAI, call: ChatCall): Promise<Told
     finish: String(finish),
     stopSequence: null,
     pieces,
-    usage: normaliseUsage("compat", usage),
+    usage: normalizeUsage("compat", usage),
     turn: { ...NO_TURNS, openai: [sendable(message)] },
   };
 }

@@ -3,7 +3,7 @@
  * dialect, `chat` has chat completions alone. A model is named `chat/sim-small`, or `o4-chat/sim-small`, which clients
  * treat as a known reasoning model.
  */
-import { claimableIn } from "../../../../src/server/core/dialects/index.ts";
+import { defaultClaims } from "../../../../src/server/core/dialects/index.ts";
 import { type Governed, mint, PROVIDER_KEY, startGoverned } from "../../governance/support/governed.ts";
 import type { Owner } from "../../support/wait.ts";
 import { surface } from "./rig.ts";
@@ -11,7 +11,7 @@ import { surface } from "./rig.ts";
 export const TRANSLATED = ["messages", "chat"] as const;
 export const CHANNELS = ["native", ...TRANSLATED] as const;
 
-const CHAT_ONLY = [...claimableIn("compat")].filter((name) => name !== "responses");
+const CHAT_ONLY = [...defaultClaims("compat")].filter((name) => name !== "responses");
 
 const MODELS = [
   "small",

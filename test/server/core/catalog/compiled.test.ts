@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { type Channel, compiledCatalog, joinPath, lostWithout } from "../../../../src/server/core/catalog/index.ts";
-import { claimableIn, isCapability, ruleOf } from "../../../../src/server/core/dialects/index.ts";
+import { defaultClaims, isCapability, ruleOf } from "../../../../src/server/core/dialects/index.ts";
 
 const GOLDEN = new URL("../../../data/catalog-urls.txt", import.meta.url);
 
@@ -80,7 +80,7 @@ for (const provider of providers) {
     const lost: ReadonlyMap<string, string> = lostWithout(provider.removeRequestFields);
     for (const channel of provider.channels) {
       assert.ok(channel.caps !== undefined && channel.caps.size > 0);
-      const claimable: ReadonlySet<string> = claimableIn(channel.dialect);
+      const claimable: ReadonlySet<string> = defaultClaims(channel.dialect);
       for (const name of channel.caps) {
         assert.ok(isCapability(name) && claimable.has(name), name);
         assert.ok(!lost.has(name), `${name} is claimed, but ${lost.get(name)} is removed`);

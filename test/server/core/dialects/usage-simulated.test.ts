@@ -9,7 +9,7 @@ import {
   createStreamUsage,
   type Dialect,
   findRoute,
-  normaliseUsage,
+  normalizeUsage,
   SseSplitter,
   type Usage,
 } from "../../../../src/server/core/dialects/index.ts";
@@ -138,7 +138,7 @@ for (const [path, asks] of [
     const socket = new WebSocket(simulator.url.replace("http", "ws") + path);
     t.after(() => socket.terminate());
     const session = createSessionUsage();
-    let read = normaliseUsage("compat", { prompt_tokens: 0 })?.totalTokens ?? 0;
+    let read = normalizeUsage("compat", { prompt_tokens: 0 })?.totalTokens ?? 0;
     let responses = 0;
     const ended = new Promise<void>((done) => {
       socket.on("message", (bytes: Buffer, isBinary: boolean) => {

@@ -47,7 +47,7 @@ test("a denied response ends as filtered, and a broken one as failed", () => {
   const stream = openStreamTexts("compat", "responses");
   for (const event of new SseSplitter().push(Buffer.from(frames.join("")))) {
     const texts = stream.read(event);
-    stream.reemit(
+    stream.rewrite(
       texts,
       texts.pieces.map(({ text }) => text),
     );

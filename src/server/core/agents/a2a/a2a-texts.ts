@@ -1,5 +1,5 @@
 /** Finds the texts of A2A requests and answers, and rewrites them. Source: design decisions, section 11. */
-import { memberOf, type Placed, placedIn, stringIn } from "../../dialects/index.ts";
+import { type JsonNode, memberOf, parseJsonTree, stringIn } from "../../dialects/index.ts";
 import { type TextAs, TextCollector } from "../text-collector.ts";
 import type { AgentTexts } from "../types.ts";
 import type { A2aRequest } from "./read-a2a-request.ts";
@@ -38,7 +38,7 @@ export function readA2aParams(
   collector: TextCollector,
   source: string,
   isKnown: boolean,
-  params: Placed | undefined,
+  params: JsonNode | undefined,
 ): void {
   if (params === undefined) return;
   if (isKnown) readMember(collector, source, "", params, ASKED, undefined);
@@ -47,7 +47,7 @@ export function readA2aParams(
 
 /** Reads a response, whole or as one event of a stream. Returns `undefined` if it is not JSON. Throws `TooManyTexts`. */
 export function a2aAnswerTexts(message: string): AgentTexts | undefined {
-  const root = placedIn(message);
+  const root = parseJsonTree(message);
   if (root === undefined) return undefined;
   const collector = new TextCollector(message);
   const error = memberOf(root, "error");
@@ -59,16 +59,16 @@ export function a2aAnswerTexts(message: string): AgentTexts | undefined {
 
 /** Returns whether a response is of A2A 0.3, whose objects have a `kind`. */
 export function isOldAnswer(message: string): boolean {
-  return stringIn(message, memberOf(memberOf(placedIn(message), "result"), "kind")) !== undefined;
+  return stringIn(message, memberOf(memberOf(parseJsonTree(message), "result"), "kind")) !== undefined;
 }
 
 function readMember(
   collector: TextCollector,
   source: string,
   name: string,
-  node: Placed,
+  node: JsonNode,
   kinds: Kinds,
-  parent: Placed | undefined,
+  parent: JsonNode | undefined,
 ): void {
   if (OPAQUE.has(name)) return;
   if (node.kind === "array") {

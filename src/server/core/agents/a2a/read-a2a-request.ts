@@ -3,7 +3,7 @@
  * spellings than canonical JSON. A request that they might read differently than rules and guardrails do is refused. Source:
  * a2a reference, 2 to 5 and 7; A2A specification, 3.6 and 9.
  */
-import { isNothing, mayBeReadAs, memberOf, type Placed, spliced, stringIn } from "../../dialects/index.ts";
+import { applySplices, isNullOrAbsent, type JsonNode, mayBeReadAs, memberOf, stringIn } from "../../dialects/index.ts";
 import { aliasIn, type Envelope, INVALID_PARAMS, isJsonType, METHOD_NOT_FOUND, readEnvelope } from "../rpc-envelope.ts";
 import type { RpcFault } from "../types.ts";
 import { a2aFault, FAULT_STATUS } from "./a2a-faults.ts";
@@ -88,7 +88,7 @@ export interface A2aRequest {
   readonly contextId: string;
   readonly parts: readonly A2aPart[];
   readonly envelope: Envelope;
-  readonly params: Placed | undefined;
+  readonly params: JsonNode | undefined;
   /** True if the protocol defines the method, so that its parameters are known. */
   readonly isKnown: boolean;
   /** Body to send upstream if the received one used protobuf's names; `undefined` if the received one is sent. */
@@ -141,7 +141,7 @@ function readAs({ headers, versions, body }: A2aArrival, translated: Buffer | un
   }
   const alias = aliasIn(params, known?.params ?? []);
   if (alias !== undefined) return invalid(`a member is spelled almost like "${alias}"`);
-  const textOf = (node: Placed | undefined, name: string | undefined): string =>
+  const textOf = (node: JsonNode | undefined, name: string | undefined): string =>
     name === undefined ? "" : (stringIn(text, memberOf(node, name)) ?? "");
   const common = { id, method, envelope, params, isKnown: known !== undefined, body: translated };
   if (known !== SEND) {
@@ -155,7 +155,8 @@ function readAs({ headers, versions, body }: A2aArrival, translated: Buffer | un
   const configuration = memberOf(params, "configuration");
   const ofConfiguration = aliasIn(configuration, CONFIGURATION);
   if (ofConfiguration !== undefined) return invalid(`a member is spelled almost like "${ofConfiguration}"`);
-  if (!isNothing(text, memberOf(configuration, "taskPushNotificationConfig"))) return refused(a2aFault("push", id));
+  if (!isNullOrAbsent(text, memberOf(configuration, "taskPushNotificationConfig")))
+    return refused(a2aFault("push", id));
   const message = memberOf(params, "message");
   if (message?.kind !== "object") return invalid("`message` is not an object");
   const ofMessage = aliasIn(message, MESSAGE);
@@ -182,14 +183,14 @@ function readAs({ headers, versions, body }: A2aArrival, translated: Buffer | un
  * such as the official compatibility kit send them. Returns `undefined` if `params` has none. A member present in both
  * spellings becomes a repeated name, which is refused. Names within a message are not translated. Source: a2a reference, 5.
  */
-function withCanonicalNames(text: string, params: Placed | undefined, known: readonly string[]): string | undefined {
+function withCanonicalNames(text: string, params: JsonNode | undefined, known: readonly string[]): string | undefined {
   if (params?.kind !== "object" || !params.members.some(({ name }) => name.includes("_"))) return undefined;
   const names = params.members.map(({ name }) => known.find((one) => one !== name && protoName(one) === name) ?? name);
   if (names.every((name, at) => name === params.members[at]?.name)) return undefined;
   const members = params.members.map(
     ({ value }, at) => `${JSON.stringify(names[at])}:${text.slice(value.start, value.end)}`,
   );
-  return spliced(text, [{ start: params.start, end: params.end, text: `{${members.join(",")}}` }]);
+  return applySplices(text, [{ start: params.start, end: params.end, text: `{${members.join(",")}}` }]);
 }
 
 const protoName = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
@@ -214,7 +215,7 @@ export const isA2aMethod = (method: string): boolean => METHODS.has(method) || O
  * Describes what some agents would read differently in a message's parameters. Returns `undefined` if nothing is ambiguous.
  * Missing members are not reported.
  */
-export function doubtInMessage(text: string, params: Placed | undefined): string | undefined {
+export function doubtInMessage(text: string, params: JsonNode | undefined): string | undefined {
   const message = memberOf(params, "message");
   const read = [
     [params, SEND.params],
@@ -230,7 +231,7 @@ export function doubtInMessage(text: string, params: Placed | undefined): string
   for (const part of parts.items) {
     const alias = aliasIn(part, PART);
     if (alias !== undefined) return `a member of a part is spelled almost like "${alias}"`;
-    if (PARTS_OF.filter((name) => !isNothing(text, memberOf(part, name))).length > 1) return MANY_CONTENTS;
+    if (PARTS_OF.filter((name) => !isNullOrAbsent(text, memberOf(part, name))).length > 1) return MANY_CONTENTS;
   }
   return undefined;
 }
@@ -238,11 +239,11 @@ export function doubtInMessage(text: string, params: Placed | undefined): string
 const MANY_CONTENTS = "a part has not one content, of text, raw, url and data";
 
 /** Reads a part of a message. Returns a description of the problem if it is invalid. */
-function partOf(text: string, part: Placed): A2aPart | string {
+function partOf(text: string, part: JsonNode): A2aPart | string {
   if (part.kind !== "object") return "a part is not an object";
   const alias = aliasIn(part, PART);
   if (alias !== undefined) return `a member of a part is spelled almost like "${alias}"`;
-  const contents = PARTS_OF.filter((name) => !isNothing(text, memberOf(part, name)));
+  const contents = PARTS_OF.filter((name) => !isNullOrAbsent(text, memberOf(part, name)));
   // `null` is a valid value of `data`.
   const [content, second] = contents.length === 0 && memberOf(part, "data") !== undefined ? ["data"] : contents;
   if (content === undefined || second !== undefined) return MANY_CONTENTS;
@@ -258,8 +259,8 @@ function partOf(text: string, part: Placed): A2aPart | string {
   };
 }
 
-const isTextOrNothing = (text: string, node: Placed | undefined): boolean =>
-  node?.kind === "string" || isNothing(text, node);
+const isTextOrNothing = (text: string, node: JsonNode | undefined): boolean =>
+  node?.kind === "string" || isNullOrAbsent(text, node);
 
 /** Returns whether the gateway supports this version. The patch number is ignored. Source: A2A specification, 3.6. */
 const isSupported = (version: string): boolean => /^1\.0(?:\.\d{1,6})?$/.test(version);

@@ -1,5 +1,5 @@
 /** Finds the texts of MCP requests and answers, and rewrites them. Source: design decisions, section 11. */
-import { memberOf, type Placed, placedIn } from "../../dialects/index.ts";
+import { type JsonNode, memberOf, parseJsonTree } from "../../dialects/index.ts";
 import { TextCollector } from "../text-collector.ts";
 import type { AgentText, AgentTexts } from "../types.ts";
 import { decodeHeaderValue, encodeHeaderValue } from "./header-values.ts";
@@ -59,7 +59,7 @@ export function readMcpParams(
   collector: TextCollector,
   source: string,
   method: string,
-  params: Placed | undefined,
+  params: JsonNode | undefined,
 ): void {
   if (params === undefined) return;
   if (MCP_METHODS.has(method)) readMember(collector, source, "", params, "tool_args", undefined);
@@ -67,14 +67,14 @@ export function readMcpParams(
 }
 
 /** Adds the texts of a client's answer to a request of the server, which only older revisions have: a result or an error. */
-export function readMcpReply(collector: TextCollector, source: string, reply: Placed): void {
+export function readMcpReply(collector: TextCollector, source: string, reply: JsonNode): void {
   readMember(collector, source, "", reply, "tool_args", undefined);
 }
 
 /** Returns the texts of a body and of the headers that mirror arguments of its `calls`. */
 export function withMirrors(
   source: string,
-  calls: readonly (Placed | undefined)[],
+  calls: readonly (JsonNode | undefined)[],
   body: AgentTexts,
   headers: McpHeaders,
 ): McpRequestTexts {
@@ -101,7 +101,7 @@ export function withMirrors(
 
 /** Reads a response or notification of the server, whole or as one event of a stream. Returns `undefined` if it is not JSON. */
 export function mcpAnswerTexts(message: string): AgentTexts | undefined {
-  const root = placedIn(message);
+  const root = parseJsonTree(message);
   if (root === undefined) return undefined;
   const collector = new TextCollector(message);
   readMember(collector, message, "", root, "tool_result", undefined);
@@ -131,9 +131,9 @@ function mirrorsOf(headers: McpHeaders, scalars: ReadonlySet<string>, texts: rea
 }
 
 /** Returns the numbers and booleans among the arguments, as written. */
-function argumentTexts(source: string, params: Placed | undefined): ReadonlySet<string> {
+function argumentTexts(source: string, params: JsonNode | undefined): ReadonlySet<string> {
   const found = new Set<string>();
-  const walk = (node: Placed): void => {
+  const walk = (node: JsonNode): void => {
     if (node.kind === "object") for (const { value } of node.members) walk(value);
     else if (node.kind === "array") node.items.forEach(walk);
     else if (node.kind === "scalar") found.add(source.slice(node.start, node.end));

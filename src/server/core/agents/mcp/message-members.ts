@@ -3,7 +3,7 @@
  * that members of later revisions are inspected too. Names are read-only. Source: mcp reference, 4 and 5; design decisions,
  * section 11.
  */
-import { memberOf, type Placed, stringIn } from "../../dialects/index.ts";
+import { type JsonNode, memberOf, stringIn } from "../../dialects/index.ts";
 import type { TextAs, TextCollector } from "../text-collector.ts";
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(" "));
@@ -29,7 +29,7 @@ const TOKEN = /^[\w.:/+#$-]{1,128}$/;
 const OWN_META = /^(?:io\.modelcontextprotocol\/|progressToken$|traceparent$|tracestate$|baggage$)/;
 
 /** Adds the texts of an unknown method's parameters: every string except the members that the protocol defines. */
-export function readFree(collector: TextCollector, source: string, params: Placed, kind: TextAs["kind"]): void {
+export function readFree(collector: TextCollector, source: string, params: JsonNode, kind: TextAs["kind"]): void {
   if (params.kind !== "object") {
     collector.addAll(params, plain(kind));
     return;
@@ -45,9 +45,9 @@ export function readMember(
   collector: TextCollector,
   source: string,
   name: string,
-  node: Placed,
+  node: JsonNode,
   kind: TextAs["kind"],
-  parent: Placed | undefined,
+  parent: JsonNode | undefined,
 ): void {
   if (OPAQUE.has(name)) return;
   if (name === "_meta") {
@@ -92,7 +92,7 @@ export function readMember(
 
 export const plain = (kind: TextAs["kind"]): TextAs => ({ kind, ref: "", isReadOnly: false });
 
-function isMedia(source: string, parent: Placed | undefined): boolean {
+function isMedia(source: string, parent: JsonNode | undefined): boolean {
   const type = stringIn(source, memberOf(parent, "type"));
   return type === "image" || type === "audio";
 }
@@ -101,7 +101,7 @@ function isMedia(source: string, parent: Placed | undefined): boolean {
 function readSchema(
   collector: TextCollector,
   source: string,
-  node: Placed,
+  node: JsonNode,
   kind: TextAs["kind"],
   name = "",
   isValue = false,

@@ -2,7 +2,7 @@
  * Reads a request of the Model Context Protocol, revision 2026-07-28, or refuses it. The body is authoritative; headers repeat
  * parts of it and must agree. Source: mcp reference, 2 to 4, and 8, whose rows are checked in order.
  */
-import { memberOf, type Placed, stringIn } from "../../dialects/index.ts";
+import { type JsonNode, memberOf, stringIn } from "../../dialects/index.ts";
 import { aliasIn, type Envelope, INVALID_PARAMS, INVALID_REQUEST, isJsonType, readEnvelope } from "../rpc-envelope.ts";
 import type { JsonValue, RpcFault } from "../types.ts";
 import { decodeHeaderValue } from "./header-values.ts";
@@ -54,7 +54,7 @@ export interface McpRequest {
   /** Name of the requested tool, prompt or resource; empty for other methods. */
   readonly name: string;
   readonly envelope: Envelope;
-  readonly params: Placed | undefined;
+  readonly params: JsonNode | undefined;
   /** True if the request continues an exchange of several rounds. Its result is then for this caller only. */
   readonly isContinued: boolean;
 }
@@ -134,10 +134,10 @@ export function readMcpRequest(headers: McpHeaders, body: Buffer): McpReading {
 }
 
 /** Returns the defined name that a member of `params` nearly equals; a server might take the member for the defined one. */
-export const mcpAliasIn = (params: Placed | undefined): string | undefined => aliasIn(params, PARAMS);
+export const mcpAliasIn = (params: JsonNode | undefined): string | undefined => aliasIn(params, PARAMS);
 
 /** Returns the name of the called tool, prompt or resource, as rules read it; empty for other methods. */
-export function mcpNameIn(text: string, method: string, params: Placed | undefined): string {
+export function mcpNameIn(text: string, method: string, params: JsonNode | undefined): string {
   const named = NAMED.get(method);
   return named?.isRuled === true ? (stringIn(text, memberOf(params, named.member)) ?? "") : "";
 }
@@ -150,7 +150,7 @@ export function mcpDisagreement(
   headers: McpHeaders,
   text: string,
   method: string,
-  params: Placed | undefined,
+  params: JsonNode | undefined,
 ): string | undefined {
   const version = stringIn(text, memberOf(memberOf(params, META), META_VERSION));
   const inHeader = headerOf(headers, "mcp-protocol-version")?.trim();

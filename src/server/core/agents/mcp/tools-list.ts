@@ -2,7 +2,7 @@
  * Results of `tools/list`: what a shared cache may keep, and which tools a caller may see. Source: mcp reference, 5 and 11;
  * design decisions, sections 7 and 11.
  */
-import { memberOf, type Placed, placedIn, type Splice, spliced, stringIn } from "../../dialects/index.ts";
+import { applySplices, type JsonNode, memberOf, parseJsonTree, type Splice, stringIn } from "../../dialects/index.ts";
 
 export interface Shareable {
   /** Lifetime in milliseconds, above 0. */
@@ -14,7 +14,7 @@ const MAX_TTL_MS = 24 * 3_600_000;
 
 /** Returns how long a list may be shared, or `undefined` if it must not be. `message` is the JSON text of the response. */
 export function shareableOf(message: string): Shareable | undefined {
-  const result = memberOf(placedIn(message), "result");
+  const result = memberOf(parseJsonTree(message), "result");
   const says = (name: string): string | undefined => stringIn(message, memberOf(result, name));
   const ttl = memberOf(result, "ttlMs");
   if (ttl?.kind !== "scalar" || says("resultType") !== "complete" || says("cacheScope") !== "public") return undefined;
@@ -25,7 +25,7 @@ export function shareableOf(message: string): Shareable | undefined {
 
 /** Returns a cached response as the answer to another request. `id` is JSON text; `ttlMs` is the remaining lifetime. */
 export function answerFromCache(message: string, id: string, ttlMs: number): string {
-  const root = placedIn(message);
+  const root = parseJsonTree(message);
   const result = memberOf(root, "result");
   const exchanged = [
     [memberOf(root, "id"), id],
@@ -34,12 +34,12 @@ export function answerFromCache(message: string, id: string, ttlMs: number): str
   const splices = exchanged.flatMap(([node, text]): Splice[] =>
     node === undefined ? [] : [{ start: node.start, end: node.end, text }],
   );
-  return spliced(message, splices);
+  return applySplices(message, splices);
 }
 
 /** Removes tools that `shows` rejects; a filtered list is not shared. Returns the same text if nothing is removed. */
 export function filterTools(message: string, shows: (name: string) => boolean): string {
-  const result = memberOf(placedIn(message), "result");
+  const result = memberOf(parseJsonTree(message), "result");
   const tools = memberOf(result, "tools");
   if (result?.kind !== "object" || tools?.kind !== "array") return message;
   const kept = tools.items.filter((tool) => {
@@ -52,10 +52,10 @@ export function filterTools(message: string, shows: (name: string) => boolean): 
   const texts = kept.map(({ start, end }) => message.slice(start, end));
   const splices: Splice[] = [{ start: tools.start, end: tools.end, text: `[${texts.join(",")}]` }];
   splices.push(privateScope(result));
-  return spliced(message, splices);
+  return applySplices(message, splices);
 }
 
-function privateScope(result: Extract<Placed, { kind: "object" }>): Splice {
+function privateScope(result: Extract<JsonNode, { kind: "object" }>): Splice {
   const scope = memberOf(result, "cacheScope");
   if (scope !== undefined) return { start: scope.start, end: scope.end, text: '"private"' };
   const at = result.start + 1;

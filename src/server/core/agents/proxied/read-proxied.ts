@@ -4,7 +4,7 @@
  * gateway's own endpoints. Source: mcp reference, 3 to 8; a2a reference, 3 to 7; design decisions, sections 7, 11 and 19.
  */
 import { isUtf8 } from "node:buffer";
-import { memberOf, type Placed, placedIn, stringIn } from "../../dialects/index.ts";
+import { type JsonNode, memberOf, parseJsonTree, stringIn } from "../../dialects/index.ts";
 import { asksForPush, doubtInMessage, isA2aMethod, readA2aParams } from "../a2a/index.ts";
 import {
   HEADER_MISMATCH,
@@ -76,7 +76,7 @@ export function readProxied(arrival: ProxiedArrival, body: Buffer): ProxiedReadi
   const announced = protocolInHeaders(headers);
   if (body.length === 0 || (announced === undefined && !MAY_BE_RPC.some((part) => body.includes(part)))) return OTHER;
   const text = isUtf8(body) ? body.toString("utf8") : undefined;
-  const root = text === undefined ? undefined : placedIn(text, MAX_VALUES);
+  const root = text === undefined ? undefined : parseJsonTree(text, MAX_VALUES);
   if (text === undefined || root === undefined) {
     // The body cannot be parsed. It is refused only if it is meant as a message of the protocol.
     const isMeant = announced !== undefined && isJsonType(String(headers["content-type"] ?? ""));
@@ -138,16 +138,16 @@ interface Message {
   readonly method: string;
   readonly name: string;
   /** Parameters of a request; result or error of a reply. */
-  readonly payload: Placed | undefined;
+  readonly payload: JsonNode | undefined;
   readonly isReply: boolean;
   /** Values of members that the protocol does not define. */
-  readonly extras: readonly Placed[];
+  readonly extras: readonly JsonNode[];
 }
 
 /** Returns the protocol of the messages, or `undefined` if none of them belongs to either protocol. */
 function protocolOf(
   text: string,
-  nodes: readonly Placed[],
+  nodes: readonly JsonNode[],
   announced: AgentProtocol | undefined,
 ): AgentProtocol | undefined {
   let isRpc = false;
@@ -175,7 +175,7 @@ interface Fault {
   readonly id: string;
 }
 
-function messageIn(text: string, node: Placed, protocol: AgentProtocol): Message | Fault {
+function messageIn(text: string, node: JsonNode, protocol: AgentProtocol): Message | Fault {
   const isReply = node.kind === "object" && memberOf(node, "method") === undefined && repliedIn(node) !== undefined;
   if (isReply) {
     const alias = aliasIn(node, [...MEMBERS, ...REPLY]);
@@ -197,18 +197,18 @@ function messageIn(text: string, node: Placed, protocol: AgentProtocol): Message
   return { id, method, name, payload: params, isReply, extras: extrasIn(node, ["params"]) };
 }
 
-const repliedIn = (node: Placed): Placed | undefined => memberOf(node, "result") ?? memberOf(node, "error");
+const repliedIn = (node: JsonNode): JsonNode | undefined => memberOf(node, "result") ?? memberOf(node, "error");
 
-function doubtInParams(params: Placed | undefined): string | undefined {
+function doubtInParams(params: JsonNode | undefined): string | undefined {
   const alias = mcpAliasIn(params);
   return alias && `a member of \`params\` is spelled almost like "${alias}"`;
 }
 
-const doubtInA2a = (text: string, method: string, params: Placed | undefined): string | undefined =>
+const doubtInA2a = (text: string, method: string, params: JsonNode | undefined): string | undefined =>
   method === "SendMessage" || method === "SendStreamingMessage" ? doubtInMessage(text, params) : undefined;
 
 /** Returns the values of all members except those of the envelope and those named in `read`. */
-function extrasIn(node: Placed, read: readonly string[]): readonly Placed[] {
+function extrasIn(node: JsonNode, read: readonly string[]): readonly JsonNode[] {
   if (node.kind !== "object") return [];
   const own = ["jsonrpc", "id", "method", ...read];
   return node.members.flatMap(({ name, value }) => (own.includes(name) ? [] : [value]));
@@ -258,7 +258,7 @@ function readRest(method: string, body: Buffer): ProxiedReading {
       },
     };
   }
-  const root = isPlain ? placedIn(text, MAX_VALUES) : undefined;
+  const root = isPlain ? parseJsonTree(text, MAX_VALUES) : undefined;
   if (root?.kind !== "object") {
     return refused(shape, "the body is not a JSON object, is nested too deep, or holds too many values");
   }

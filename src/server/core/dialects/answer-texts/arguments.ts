@@ -10,12 +10,12 @@ import { MAX_DEPTH } from "../json/json-scan.ts";
 
 /** Part of a fragment. A fragment is split into its parts in order. */
 export type ArgumentPart =
-  | { readonly is: "raw"; readonly raw: string }
+  | { readonly kind: "raw"; readonly raw: string }
   /** Decoded text of string value number `value`. `isEnd` is true if the value ends with this part. */
-  | { readonly is: "text"; readonly value: number; readonly text: string; readonly isEnd: boolean };
+  | { readonly kind: "text"; readonly value: number; readonly text: string; readonly isEnd: boolean };
 
 /** Text of one string value that was read but not shown yet. */
-interface Unshown {
+interface PendingText {
   text: string;
   /** JSON spelling of each UTF-16 unit of `text`. */
   spelling: string[];
@@ -29,17 +29,17 @@ const SPACE = /[ \t\r\n]/;
 
 export class ArgumentText {
   /** Opening brackets (`{` or `[`) of the open objects and lists. */
-  readonly #open: string[] = [];
+  readonly #openBrackets: string[] = [];
   #state: "outside" | "name" | "value" | "plain" = "outside";
   /** Token that may come next outside strings. */
-  #awaits: "value" | "name" | "colon" | "comma" | "nothing" = "value";
+  #expects: "value" | "name" | "colon" | "comma" | "nothing" = "value";
   #isInScalar = false;
   /** Incomplete escape sequence. */
   #escape = "";
   #value = -1;
   /** Whether the current value has had any text. */
   #hasText = false;
-  readonly #unshown = new Map<number, Unshown>();
+  readonly #pending = new Map<number, PendingText>();
 
   /** Number of the current value; `undefined` if it has no text yet. */
   get openValue(): number | undefined {
@@ -48,7 +48,7 @@ export class ArgumentText {
 
   /** Estimated memory in UTF-16 units, including the spelling of each buffered unit. */
   get heldUnits(): number {
-    return 8 * (this.#unshown.get(this.#value)?.text.length ?? 0);
+    return 8 * (this.#pending.get(this.#value)?.text.length ?? 0);
   }
 
   push(fragment: string): readonly ArgumentPart[] {
@@ -56,12 +56,12 @@ export class ArgumentText {
     let raw = "";
     let text = "";
     const flushRaw = (): void => {
-      if (raw !== "") parts.push({ is: "raw", raw });
+      if (raw !== "") parts.push({ kind: "raw", raw });
       raw = "";
     };
     const flushText = (isEnd: boolean): void => {
       if (text === "" && !(isEnd && this.#hasText)) return;
-      parts.push({ is: "text", value: this.#value, text, isEnd });
+      parts.push({ kind: "text", value: this.#value, text, isEnd });
       this.#hasText = !isEnd;
       text = "";
     };
@@ -69,26 +69,26 @@ export class ArgumentText {
       const char = fragment.charAt(at);
       if (this.#state === "name") {
         raw += char;
-        this.#inName(char);
+        this.#readNameChar(char);
         continue;
       }
       if (this.#state === "outside") {
-        if (this.#outside(char)) {
+        if (this.#readOutsideChar(char)) {
           raw += char;
-          if (this.#inValue()) flushRaw();
+          if (this.#isInText()) flushRaw();
           continue;
         }
         flushRaw();
-        this.#begin("plain");
+        this.#beginText("plain");
       }
       if (this.#state === "value" && this.#escape === "" && char === '"') {
-        if (text === "" && !this.#hasText) this.#unshown.delete(this.#value);
+        if (text === "" && !this.#hasText) this.#pending.delete(this.#value);
         flushText(true);
         raw += char;
         this.#state = "outside";
         continue;
       }
-      text += this.#take(char);
+      text += this.#readStringChar(char);
     }
     flushRaw();
     flushText(false);
@@ -96,107 +96,107 @@ export class ArgumentText {
   }
 
   /** Returns the JSON spelling of `shown`, the released text of a value, without the quotes. `isEnd` marks its last part. */
-  written(value: number, shown: string, isEnd: boolean): string {
-    const unshown = this.#unshown.get(value);
-    if (unshown === undefined) return "";
+  takeSpelling(value: number, shown: string, isEnd: boolean): string {
+    const pending = this.#pending.get(value);
+    if (pending === undefined) return "";
     let written = "";
     if (shown === "") {
       // The text was withheld.
-    } else if (!unshown.isChanged && unshown.text.startsWith(shown)) {
-      written = unshown.spelling.splice(0, shown.length).join("");
-      unshown.text = unshown.text.slice(shown.length);
+    } else if (!pending.isChanged && pending.text.startsWith(shown)) {
+      written = pending.spelling.splice(0, shown.length).join("");
+      pending.text = pending.text.slice(shown.length);
     } else {
-      unshown.isChanged = true;
-      unshown.text = "";
-      unshown.spelling = [];
-      written = unshown.isPlain ? shown : JSON.stringify(shown).slice(1, -1);
+      pending.isChanged = true;
+      pending.text = "";
+      pending.spelling = [];
+      written = pending.isPlain ? shown : JSON.stringify(shown).slice(1, -1);
     }
-    if (isEnd) this.#unshown.delete(value);
+    if (isEnd) this.#pending.delete(value);
     return written;
   }
 
   /** Ends the arguments. Returns an escape sequence that was never completed. */
-  rest(): string {
+  end(): string {
     const rest = this.#escape;
     this.#escape = "";
     this.#hasText = false;
     return rest;
   }
 
-  #inValue(): boolean {
+  #isInText(): boolean {
     return this.#state !== "outside" && this.#state !== "name";
   }
 
-  #begin(state: "value" | "plain"): void {
+  #beginText(state: "value" | "plain"): void {
     this.#state = state;
     this.#value++;
     this.#hasText = false;
-    this.#unshown.set(this.#value, { text: "", spelling: [], isChanged: false, isPlain: state === "plain" });
+    this.#pending.set(this.#value, { text: "", spelling: [], isChanged: false, isPlain: state === "plain" });
   }
 
-  #inName(char: string): void {
+  #readNameChar(char: string): void {
     if (this.#escape !== "") this.#escape = "";
     else if (char === "\\") this.#escape = char;
     else if (char === '"') this.#state = "outside";
   }
 
   /** Reads a character outside strings. Returns false if JSON does not allow it there. */
-  #outside(char: string): boolean {
+  #readOutsideChar(char: string): boolean {
     if (this.#isInScalar && SCALAR.test(char)) return true;
     this.#isInScalar = false;
     if (SPACE.test(char)) return true;
-    const top = this.#open.at(-1);
-    if (char === '"') return this.#quote();
+    const top = this.#openBrackets.at(-1);
+    if (char === '"') return this.#openString();
     if (char === "{" || char === "[") {
-      if (this.#awaits !== "value" || this.#open.length >= MAX_DEPTH) return false;
-      this.#open.push(char);
-      this.#awaits = char === "{" ? "name" : "value";
+      if (this.#expects !== "value" || this.#openBrackets.length >= MAX_DEPTH) return false;
+      this.#openBrackets.push(char);
+      this.#expects = char === "{" ? "name" : "value";
       return true;
     }
     if (char === "}" || char === "]") {
-      if (top !== (char === "}" ? "{" : "[") || this.#awaits === "colon") return false;
-      this.#open.pop();
-      this.#afterValue();
+      if (top !== (char === "}" ? "{" : "[") || this.#expects === "colon") return false;
+      this.#openBrackets.pop();
+      this.#endValue();
       return true;
     }
     if (char === ",") {
-      if (this.#awaits !== "comma") return false;
-      this.#awaits = top === "{" ? "name" : "value";
+      if (this.#expects !== "comma") return false;
+      this.#expects = top === "{" ? "name" : "value";
       return true;
     }
     if (char === ":") {
-      if (this.#awaits !== "colon") return false;
-      this.#awaits = "value";
+      if (this.#expects !== "colon") return false;
+      this.#expects = "value";
       return true;
     }
     // A lone number or literal is not a valid arguments text.
-    if (this.#awaits !== "value" || top === undefined || !/[-0-9tfn]/.test(char)) return false;
+    if (this.#expects !== "value" || top === undefined || !/[-0-9tfn]/.test(char)) return false;
     this.#isInScalar = true;
-    this.#afterValue();
+    this.#endValue();
     return true;
   }
 
-  #quote(): boolean {
-    if (this.#awaits === "name") {
+  #openString(): boolean {
+    if (this.#expects === "name") {
       this.#state = "name";
-      this.#awaits = "colon";
+      this.#expects = "colon";
       return true;
     }
-    if (this.#awaits !== "value") return false;
-    this.#begin("value");
-    this.#afterValue();
+    if (this.#expects !== "value") return false;
+    this.#beginText("value");
+    this.#endValue();
     return true;
   }
 
-  #afterValue(): void {
-    this.#awaits = this.#open.length === 0 ? "nothing" : "comma";
+  #endValue(): void {
+    this.#expects = this.#openBrackets.length === 0 ? "nothing" : "comma";
   }
 
   /** Reads a character of a string. Returns the text that it completes, if any. */
-  #take(char: string): string {
-    if (this.#state === "plain") return this.#read(char, char);
+  #readStringChar(char: string): string {
+    if (this.#state === "plain") return this.#append(char, char);
     if (this.#escape === "") {
-      if (char !== "\\") return this.#read(char, char);
+      if (char !== "\\") return this.#append(char, char);
       this.#escape = char;
       return "";
     }
@@ -205,17 +205,17 @@ export class ArgumentText {
     const kind = written.charAt(1);
     if (kind === "u" && /^\\u[0-9a-fA-F]{0,3}$/.test(written)) return "";
     this.#escape = "";
-    if (kind !== "u") return this.#read(ESCAPES[kind] ?? kind, written);
+    if (kind !== "u") return this.#append(ESCAPES[kind] ?? kind, written);
     const code = Number.parseInt(written.slice(2), 16);
-    if (/^\\u[0-9a-fA-F]{4}$/.test(written)) return this.#read(String.fromCharCode(code), written);
+    if (/^\\u[0-9a-fA-F]{4}$/.test(written)) return this.#append(String.fromCharCode(code), written);
     // An invalid JSON escape is read literally.
     let text = "";
-    for (const each of written) text += this.#read(each, each);
+    for (const each of written) text += this.#append(each, each);
     return text;
   }
 
-  #read(text: string, spelling: string): string {
-    const unshown = this.#unshown.get(this.#value);
+  #append(text: string, spelling: string): string {
+    const unshown = this.#pending.get(this.#value);
     if (unshown?.isChanged === false) {
       unshown.text += text;
       unshown.spelling.push(spelling);

@@ -3,19 +3,19 @@ import { replaceData, type SseEvent } from "../sse.ts";
 
 export interface Framing {
   /** Returns the event with other data. */
-  readonly replaced: (event: SseEvent, data: string) => Buffer;
+  readonly replaceData: (event: SseEvent, data: string) => Buffer;
   /** Builds an event from its name and data; the name is empty if the event has only data. */
-  readonly made: (name: string, data: string) => Buffer;
+  readonly buildEvent: (name: string, data: string) => Buffer;
 }
 
-export const SENT_EVENTS: Framing = {
-  replaced: replaceData,
-  made: (name, data) => Buffer.from(`${name === "" ? "" : `event: ${name}\n`}data: ${data}\n\n`),
+export const SSE_FRAMING: Framing = {
+  replaceData: replaceData,
+  buildEvent: (name, data) => Buffer.from(`${name === "" ? "" : `event: ${name}\n`}data: ${data}\n\n`),
 };
 
-export const MESSAGES: Framing = {
-  replaced: (_event, data) => Buffer.from(data),
-  made: (_name, data) => Buffer.from(data),
+export const MESSAGE_FRAMING: Framing = {
+  replaceData: (_event, data) => Buffer.from(data),
+  buildEvent: (_name, data) => Buffer.from(data),
 };
 
 /** Returns a message of a session as an event that consists of data only. */

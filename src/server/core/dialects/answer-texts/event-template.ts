@@ -5,7 +5,7 @@
  */
 import { dataStart, EVENT_NAME, type SseEvent } from "../sse.ts";
 import { isAlwaysText, isPadding } from "./answer-strings.ts";
-import type { Placed } from "./placed.ts";
+import type { JsonNode } from "./placed.ts";
 import type { TextRecord } from "./text-record.ts";
 
 export interface EventTemplate {
@@ -28,11 +28,11 @@ export interface SimilarEvent {
   readonly bytes: Buffer;
   readonly text: string;
   /** Offset in `bytes` after the closing quotation mark of the text. */
-  readonly behind: number;
+  readonly textEnd: number;
 }
 
 /** Matches paths of texts that continue in later events and are read in the same way whatever they contain. */
-const GROWING =
+const CONTINUED_TEXT_PATH =
   /^(?:choices\.\d+\.(?:text|delta\.(?:content|reasoning_content|reasoning|refusal))|content\.\d+\.(?:text|thinking))$/;
 
 const BLANK_LINE = Buffer.from("\n\n");
@@ -42,9 +42,9 @@ const BACKSLASH = 0x5c;
 
 /** Parts of an event that vary between similar events. */
 interface Varying {
-  readonly text: Placed;
+  readonly text: JsonNode;
   /** Position of the outermost object's `obfuscation`, if it is a string. */
-  readonly padding: Placed | undefined;
+  readonly padding: JsonNode | undefined;
 }
 
 /** Returns the template of an event, or `undefined` if events like this one have to be parsed. */
@@ -55,20 +55,21 @@ export function templateOf(
 ): EventTemplate | undefined {
   const { bytes, data = "", otherLines: aside = "" } = event;
   if (!EVENT_NAME.test(event.event)) return undefined;
-  if (!GROWING.test(path) || !isAlwaysText(path.slice(path.lastIndexOf(".") + 1)) || aside !== "") return undefined;
+  if (!CONTINUED_TEXT_PATH.test(path) || !isAlwaysText(path.slice(path.lastIndexOf(".") + 1)) || aside !== "")
+    return undefined;
   const at = dataStart(event);
   // Only an event that ends with a blank line of LF or CR LF is a template: an LF may still follow a CR, and a blank line
   // may still follow one line end.
   if (at < 0 || !(endsWith(bytes, BLANK_LINE) || endsWith(bytes, BLANK_CRLF_LINE))) return undefined;
-  const place = (index: number): number => at + Buffer.byteLength(data.slice(0, index));
-  const from = place(start) + 1;
-  const to = place(end) - 1;
+  const byteOffset = (index: number): number => at + Buffer.byteLength(data.slice(0, index));
+  const from = byteOffset(start) + 1;
+  const to = byteOffset(end) - 1;
   if (bytes[from - 1] !== QUOTE || bytes[to] !== QUOTE) return undefined;
   const common = { path, record, carriesMore, prefix: Buffer.from(bytes.subarray(0, from)) };
   if (padding === undefined || padding.start < end) {
     return { ...common, suffix: Buffer.from(bytes.subarray(to)), tail: undefined };
   }
-  const [opens, closes] = [place(padding.start), place(padding.end) - 1];
+  const [opens, closes] = [byteOffset(padding.start), byteOffset(padding.end) - 1];
   const suffix = Buffer.from(bytes.subarray(to, opens + 1));
   return { ...common, suffix, tail: Buffer.from(bytes.subarray(closes)) };
 }
@@ -77,17 +78,20 @@ export function templateOf(
 export function similarEvent(template: EventTemplate, bytes: Buffer, at: number): SimilarEvent | undefined {
   const { prefix, suffix, tail } = template;
   const from = at + prefix.length;
-  if (bytes.length < from + suffix.length || !isAt(bytes, at, prefix)) return undefined;
+  if (bytes.length < from + suffix.length || !matchesAt(bytes, at, prefix)) return undefined;
   const to = closingQuote(bytes, from);
-  if (to <= from || !isAt(bytes, to, suffix)) return undefined;
-  const text = textBetween(bytes, from, to);
+  if (to <= from || !matchesAt(bytes, to, suffix)) return undefined;
+  const text = decodeText(bytes, from, to);
   if (text === undefined || text === "" || text.startsWith("data:")) return undefined;
-  const end = tail === undefined ? to + suffix.length : behindPadding(bytes, to + suffix.length, tail);
-  return end < 0 ? undefined : { template, bytes: bytes.subarray(at, end), text, behind: to + 1 - at };
+  const end = tail === undefined ? to + suffix.length : endAfterPadding(bytes, to + suffix.length, tail);
+  return end < 0 ? undefined : { template, bytes: bytes.subarray(at, end), text, textEnd: to + 1 - at };
 }
 
 /** Returns the event with another text, or `undefined` if nothing is left to send. */
-export function withText({ template, bytes, text, behind }: SimilarEvent, shown: string): Buffer | undefined {
+export function replaceText(
+  { template, bytes, text, textEnd: behind }: SimilarEvent,
+  shown: string,
+): Buffer | undefined {
   if (shown === text) return bytes;
   const { prefix, carriesMore } = template;
   if (shown === "" && !carriesMore) return undefined;
@@ -95,17 +99,17 @@ export function withText({ template, bytes, text, behind }: SimilarEvent, shown:
 }
 
 /** Returns the offset after the event whose padding begins at `from`, or -1. */
-function behindPadding(bytes: Buffer, from: number, tail: Buffer): number {
+function endAfterPadding(bytes: Buffer, from: number, tail: Buffer): number {
   const to = bytes.indexOf(QUOTE, from);
-  return to >= 0 && isAt(bytes, to, tail) && isPadding(bytes.toString("latin1", from, to)) ? to + tail.length : -1;
+  return to >= 0 && matchesAt(bytes, to, tail) && isPadding(bytes.toString("latin1", from, to)) ? to + tail.length : -1;
 }
 
-function isAt(bytes: Buffer, at: number, other: Buffer): boolean {
+function matchesAt(bytes: Buffer, at: number, other: Buffer): boolean {
   return at + other.length <= bytes.length && bytes.compare(other, 0, other.length, at, at + other.length) === 0;
 }
 
 const endsWith = (bytes: Buffer, end: Buffer): boolean =>
-  bytes.length > end.length && isAt(bytes, bytes.length - end.length, end);
+  bytes.length > end.length && matchesAt(bytes, bytes.length - end.length, end);
 
 /** Returns the offset of the first quotation mark that is not escaped, or -1. */
 function closingQuote(bytes: Buffer, from: number): number {
@@ -123,7 +127,7 @@ function closingQuote(bytes: Buffer, from: number): number {
  */
 const UNUSUAL = /[\u0000-\u001f\ufffd]/;
 
-function textBetween(bytes: Buffer, from: number, to: number): string | undefined {
+function decodeText(bytes: Buffer, from: number, to: number): string | undefined {
   const written = bytes.toString("utf8", from, to);
   if (UNUSUAL.test(written)) return undefined;
   if (!written.includes("\\")) return written;

@@ -9,16 +9,16 @@ const MAX_JOINED = 256;
 /** Maximum number of remembered paths. */
 const MAX_PATHS = 256;
 
-interface Grown {
+interface GrowingText {
   last: string;
   shown: string;
 }
 
 export class GrowingTexts {
-  readonly #byPath = new Map<string, Grown>();
+  readonly #byPath = new Map<string, GrowingText>();
 
   /** Returns the text to inspect again, joined with what was shown before, or `undefined` if there is none. */
-  joined(path: string, text: string): string | undefined {
+  joinWithShown(path: string, text: string): string | undefined {
     const grown = this.#byPath.get(path);
     if (grown === undefined || grown.shown === "" || text.startsWith(grown.last)) return undefined;
     return grown.shown + text.slice(0, MAX_JOINED);
@@ -29,7 +29,7 @@ export class GrowingTexts {
     return this.#byPath.get(path)?.shown ?? "";
   }
 
-  note(path: string, text: string, shown: string): void {
+  record(path: string, text: string, shown: string): void {
     const grown = this.#byPath.get(path);
     if (grown === undefined) {
       if (this.#byPath.size < MAX_PATHS) this.#byPath.set(path, { last: text, shown: shown.slice(-MAX_JOINED) });

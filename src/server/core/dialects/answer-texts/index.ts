@@ -1,13 +1,13 @@
 export type { Media } from "./answer-strings.ts";
 export { messageEvent } from "./event-framing.ts";
 export {
-  isNothing,
+  applySplices,
+  isNullOrAbsent,
+  type JsonMember,
+  type JsonNode,
   memberOf,
-  type Placed,
-  type PlacedMember,
-  placedIn,
+  parseJsonTree,
   type Splice,
-  spliced,
   stringIn,
 } from "./placed.ts";
 export {

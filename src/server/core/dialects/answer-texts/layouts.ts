@@ -4,60 +4,60 @@
  * responses, 6.
  */
 import type { Dialect } from "../routes/routes.ts";
-import { isEcho } from "./answer-strings.ts";
-import { indexIn, memberOf, type Placed, stringIn } from "./placed.ts";
+import { repeatsRequest } from "./answer-strings.ts";
+import { indexIn, type JsonNode, memberOf, stringIn } from "./placed.ts";
 
 export interface Layout {
   readonly type: string;
   readonly walks: readonly Walk[];
   /** Path prefixes of the texts that end with this event. */
-  readonly ends: readonly string[];
+  readonly endedPaths: readonly string[];
 }
 
 interface Walk {
-  readonly node: Placed;
+  readonly node: JsonNode;
   readonly path: string;
   /**
    * How the strings below are read. `piece`: more of the same text may follow; `whole`: none does. `chunk`, `block`, `other`:
    * the path of each string decides; there a whole text may still grow, since clients may join texts of unknown forms.
    */
-  readonly as: "piece" | "arguments" | "whole" | "media" | "chunk" | "block" | "other";
+  readonly mode: "piece" | "arguments" | "whole" | "media" | "chunk" | "block" | "other";
 }
 
 /** Names of members that contain text in events of an unknown form. */
-const TEXTS: ReadonlySet<string> = new Set([
+const TEXT_MEMBERS: ReadonlySet<string> = new Set([
   ..."content text refusal reasoning reasoning_content thinking arguments summary transcript completion".split(" "),
   ..."response output output_text generated_text".split(" "),
 ]);
 /** Matches paths of items that clients append to a list, so that their strings do not continue earlier ones. */
-const APPENDED = /\.\+\d|!/;
+const APPENDED_PATH = /\.\+\d|!/;
 
 /** Returns whether clients join the string with those at the same path in later events. */
-export function isPiece(as: Walk["as"], path: string): boolean {
+export function isPiece(as: Walk["mode"], path: string): boolean {
   if (as === "piece" || as === "arguments" || as === "media") return true;
-  if (as === "whole" || APPENDED.test(path)) return false;
+  if (as === "whole" || APPENDED_PATH.test(path)) return false;
   if (as === "chunk") return /^choices\.\d+\.(?:text$|(?:delta|message)\.)/.test(path);
   if (as === "block") return /^content\.\d+\.[^.]+$/.test(path);
-  return /(?:^|\.)delta\./.test(path) || TEXTS.has(path.slice(path.lastIndexOf(".") + 1));
+  return /(?:^|\.)delta\./.test(path) || TEXT_MEMBERS.has(path.slice(path.lastIndexOf(".") + 1));
 }
 
 /**
- * Returns the layout of an event with the name `event`. Clients stop reading at an error, so it ends every text. `places` has the index of each item in the answer by the item's id, for items that an
- * earlier event named.
+ * Returns the layout of an event with the name `event`. Clients stop reading at an error, so it ends every text.
+ * `itemIndexes` has the index of each item in the answer by the item's id, for items that an earlier event named.
  */
 export function layoutOf(
   dialect: Dialect,
   event: string,
   text: string,
-  root: Placed,
-  places: Map<string, number>,
+  root: JsonNode,
+  itemIndexes: Map<string, number>,
 ): Layout {
-  const layout = layoutWithin(dialect, text, root, places);
-  return event === "error" || hasError(root) ? { ...layout, ends: EVERYTHING } : layout;
+  const layout = layoutWithin(dialect, text, root, itemIndexes);
+  return event === "error" || hasError(root) ? { ...layout, endedPaths: ALL_PATHS } : layout;
 }
 
 /** Returns whether the event has a member `error` that clients take for an error. Other chunks may have an empty one. */
-function hasError(root: Placed): boolean {
+function hasError(root: JsonNode): boolean {
   const error = memberOf(root, "error");
   if (error?.kind === "object") return error.members.length > 0;
   return error?.kind === "string" && error.end - error.start > EMPTY_STRING.length;
@@ -65,10 +65,10 @@ function hasError(root: Placed): boolean {
 
 const EMPTY_STRING = '""';
 
-function layoutWithin(dialect: Dialect, text: string, root: Placed, places: Map<string, number>): Layout {
+function layoutWithin(dialect: Dialect, text: string, root: JsonNode, itemIndexes: Map<string, number>): Layout {
   const type = stringIn(text, memberOf(root, "type")) ?? "";
   if (dialect === "messages") return messagesLayout(type, text, root);
-  if (type !== "" && memberOf(root, "choices") === undefined) return typedLayout(type, text, root, places);
+  if (type !== "" && memberOf(root, "choices") === undefined) return typedLayout(type, text, root, itemIndexes);
   const choices = memberOf(root, "choices");
   if (choices === undefined) return otherLayout(text, root);
   const items = choices.kind === "array" ? choices.items : [];
@@ -76,60 +76,60 @@ function layoutWithin(dialect: Dialect, text: string, root: Placed, places: Map<
     const hasEnded = (stringIn(text, memberOf(choice, "finish_reason")) ?? "") !== "";
     return hasEnded ? [`choices.${indexIn(text, memberOf(choice, "index")) ?? i}.`] : [];
   });
-  return { type, walks: [{ node: root, path: "", as: "chunk" }], ends };
+  return { type, walks: [{ node: root, path: "", mode: "chunk" }], endedPaths: ends };
 }
 
-const EVERYTHING = [""];
+const ALL_PATHS = [""];
 
 /**
  * Returns the layout of an event that has neither a type nor choices. Streams of assistant runs send deltas of an object, and
  * then the whole object.
  */
-function otherLayout(text: string, root: Placed): Layout {
+function otherLayout(text: string, root: JsonNode): Layout {
   const id = stringIn(text, memberOf(root, "id")) ?? "";
   const isDelta = memberOf(root, "delta") !== undefined;
   const path = isDelta ? id : "";
-  return { type: "", walks: [{ node: root, path, as: "other" }], ends: isDelta || id === "" ? [] : [`${id}.`] };
+  return { type: "", walks: [{ node: root, path, mode: "other" }], endedPaths: isDelta || id === "" ? [] : [`${id}.`] };
 }
 
 const MESSAGE_EVENTS: ReadonlySet<string> = new Set(
   "message_start message_delta message_stop content_block_start content_block_delta ping error".split(" "),
 );
 
-function messagesLayout(type: string, text: string, root: Placed): Layout {
+function messagesLayout(type: string, text: string, root: JsonNode): Layout {
   const block = `content.${indexIn(text, memberOf(root, "index")) ?? 0}`;
   const delta = memberOf(root, "delta");
   const start = memberOf(root, "content_block");
   if (type === "content_block_start" && start !== undefined) {
-    return { type, walks: [{ node: start, path: block, as: "block" }], ends: [] };
+    return { type, walks: [{ node: start, path: block, mode: "block" }], endedPaths: [] };
   }
   if (type === "content_block_delta" && delta !== undefined) {
     const walks: Walk[] = [];
     const ends: string[] = [];
     for (const { name, value } of delta.kind === "object" ? delta.members : []) {
-      if (name === "partial_json") walks.push({ node: value, path: `${block}.input`, as: "arguments" });
+      if (name === "partial_json") walks.push({ node: value, path: `${block}.input`, mode: "arguments" });
       // A citation arrives whole, and another one may follow.
       else
         walks.push({
           node: value,
           path: `${block}.${name.toLowerCase()}`,
-          as: /^citations?$/i.test(name) ? "whole" : "piece",
+          mode: /^citations?$/i.test(name) ? "whole" : "piece",
         });
       if (name === "signature") ends.push(`${block}.thinking`);
     }
-    return { type, walks, ends };
+    return { type, walks, endedPaths: ends };
   }
-  if (type === "content_block_stop") return { type, walks: [], ends: [`${block}.`] };
-  const ends = ["message_delta", "message_stop", "error"].includes(type) ? EVERYTHING : [];
+  if (type === "content_block_stop") return { type, walks: [], endedPaths: [`${block}.`] };
+  const ends = ["message_delta", "message_stop", "error"].includes(type) ? ALL_PATHS : [];
   // The oldest form of answers (`completion`) has no blocks.
   const as = type === "" || type === "completion" || !MESSAGE_EVENTS.has(type) ? "other" : "whole";
-  return { type, walks: [{ node: root, path: "", as }], ends };
+  return { type, walks: [{ node: root, path: "", mode: as }], endedPaths: ends };
 }
 
 /** Matches the last part of the type of an event about one text. */
-const ENDING = /\.(?:delta|done|(?<=transcription\.)completed)$/;
-const ENDS = /^(?:error|response\.(?:completed|failed|incomplete|cancelled|done))$/;
-const BASES: Readonly<Record<string, string>> = {
+const TEXT_EVENT_SUFFIX = /\.(?:delta|done|(?<=transcription\.)completed)$/;
+const RESPONSE_END = /^(?:error|response\.(?:completed|failed|incomplete|cancelled|done))$/;
+const PATH_BY_EVENT: Readonly<Record<string, string>> = {
   "response.output_text": "content.*.text",
   "response.text": "content.*.text",
   "response.output_audio_transcript": "content.*.transcript",
@@ -148,47 +148,47 @@ const BASES: Readonly<Record<string, string>> = {
 const DONE_MEMBERS: ReadonlySet<string> = new Set(["text", "refusal", "arguments", "input", "code", "transcript"]);
 
 /** Returns the layout of an event that names its type: of responses, and of the routes modeled on them. */
-function typedLayout(type: string, text: string, root: Placed, places: Map<string, number>): Layout {
+function typedLayout(type: string, text: string, root: JsonNode, itemIndexes: Map<string, number>): Layout {
   const index = (name: string): number | undefined => indexIn(text, memberOf(root, name));
-  const item = `output.${placeOfItem(text, root, index("output_index"), places)}`;
+  const item = `output.${itemIndex(text, root, index("output_index"), itemIndexes)}`;
   const part = String(index("content_index") ?? index("summary_index") ?? 0);
-  const base = type.replace(ENDING, "");
-  const own = `${item}.${(BASES[base] ?? base.replaceAll(".", "_")).replace("*", part)}`;
-  const isDone = ENDING.test(type) && !type.endsWith(".delta");
+  const base = type.replace(TEXT_EVENT_SUFFIX, "");
+  const textPath = `${item}.${(PATH_BY_EVENT[base] ?? base.replaceAll(".", "_")).replace("*", part)}`;
+  const isDone = TEXT_EVENT_SUFFIX.test(type) && !type.endsWith(".delta");
   const list = base.includes("summary") ? "summary" : "content";
   const walks: Walk[] = [];
   for (const { name, value } of root.kind === "object" ? root.members : []) {
     if (name === "delta") {
-      if (/audio$/.test(base)) walks.push({ node: value, path: own, as: "media" });
-      else walks.push({ node: value, path: own, as: own.endsWith(".arguments") ? "arguments" : "piece" });
-    } else if (isDone && DONE_MEMBERS.has(name)) walks.push({ node: value, path: own, as: "whole" });
-    else if (name === "part") walks.push({ node: value, path: `${item}.${list}.${part}`, as: "whole" });
-    else if (name === "item") walks.push({ node: value, path: item, as: "whole" });
+      if (/audio$/.test(base)) walks.push({ node: value, path: textPath, mode: "media" });
+      else walks.push({ node: value, path: textPath, mode: textPath.endsWith(".arguments") ? "arguments" : "piece" });
+    } else if (isDone && DONE_MEMBERS.has(name)) walks.push({ node: value, path: textPath, mode: "whole" });
+    else if (name === "part") walks.push({ node: value, path: `${item}.${list}.${part}`, mode: "whole" });
+    else if (name === "item") walks.push({ node: value, path: item, mode: "whole" });
     else if ((name === "response" || name === "session") && value.kind === "object") {
       for (const member of value.members) {
-        if (isEcho(member.name)) continue;
+        if (repeatsRequest(member.name)) continue;
         const path = name === "response" && member.name === "output" ? "output" : `${name}.${member.name}`;
-        walks.push({ node: member.value, path, as: "whole" });
+        walks.push({ node: member.value, path, mode: "whole" });
       }
     } else if (value.kind === "array" && name === "logprobs") {
-      walks.push({ node: value, path: `${own}.${name}`, as: "whole" });
+      walks.push({ node: value, path: `${textPath}.${name}`, mode: "whole" });
     } else {
-      const isMore = type.endsWith("delta");
-      walks.push({ node: value, path: isMore ? `${own}.${name}` : name, as: isMore ? "piece" : "whole" });
+      const isDelta = type.endsWith("delta");
+      walks.push({ node: value, path: isDelta ? `${textPath}.${name}` : name, mode: isDelta ? "piece" : "whole" });
     }
   }
-  return { type, walks, ends: endsOf(type, item, own, `${item}.${list}.${part}`) };
+  return { type, walks, endedPaths: endedPathsOf(type, item, textPath, `${item}.${list}.${part}`) };
 }
 
-function endsOf(type: string, item: string, own: string, part: string): readonly string[] {
-  if (ENDS.test(type)) return EVERYTHING;
+function endedPathsOf(type: string, item: string, textPath: string, part: string): readonly string[] {
+  if (RESPONSE_END.test(type)) return ALL_PATHS;
   if (type === "response.output_item.done") return [`${item}.`];
   if (/_part\.done$/.test(type)) return [`${part}.`];
-  return ENDING.test(type) && !type.endsWith(".delta") ? [own] : [];
+  return TEXT_EVENT_SUFFIX.test(type) && !type.endsWith(".delta") ? [textPath] : [];
 }
 
 /** Returns the index of an item. Events of a session's conversation only name the item's id. */
-function placeOfItem(text: string, root: Placed, index: number | undefined, items: Map<string, number>): number {
+function itemIndex(text: string, root: JsonNode, index: number | undefined, items: Map<string, number>): number {
   const id = stringIn(text, memberOf(root, "item_id") ?? memberOf(memberOf(root, "item"), "id"));
   if (index !== undefined && id !== undefined) items.set(id, index);
   return index ?? (id === undefined ? undefined : items.get(id)) ?? 0;

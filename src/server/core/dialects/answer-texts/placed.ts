@@ -6,14 +6,14 @@ import { MAX_DEPTH } from "../json/json-scan.ts";
 import { decodeString, skipSpace } from "../json/json-source.ts";
 
 /** Position of a value. `start` and `end` are UTF-16 offsets, `end` exclusive. A string includes its quotes. */
-export type Placed =
+export type JsonNode =
   | { readonly kind: "string" | "scalar"; readonly start: number; readonly end: number }
-  | { readonly kind: "object"; readonly start: number; readonly end: number; readonly members: readonly PlacedMember[] }
-  | { readonly kind: "array"; readonly start: number; readonly end: number; readonly items: readonly Placed[] };
+  | { readonly kind: "object"; readonly start: number; readonly end: number; readonly members: readonly JsonMember[] }
+  | { readonly kind: "array"; readonly start: number; readonly end: number; readonly items: readonly JsonNode[] };
 
-export interface PlacedMember {
+export interface JsonMember {
   readonly name: string;
-  readonly value: Placed;
+  readonly value: JsonNode;
 }
 
 export interface Splice {
@@ -26,10 +26,10 @@ export interface Splice {
  * Returns the tree, or `undefined` if the text is not JSON, is nested deeper than a message may be, or has more than
  * `maxValues` values.
  */
-export function placedIn(text: string, maxValues = Number.POSITIVE_INFINITY): Placed | undefined {
-  const reader = new PlaceReader(text, maxValues);
+export function parseJsonTree(text: string, maxValues = Number.POSITIVE_INFINITY): JsonNode | undefined {
+  const reader = new JsonTreeParser(text, maxValues);
   try {
-    return reader.whole();
+    return reader.parseDocument();
   } catch (error) {
     if (error === REJECTED) return undefined;
     throw error;
@@ -66,25 +66,25 @@ const CLOSE_OBJECT = 0x7d;
  * Parser that accepts exactly what `JSON.parse` accepts (RFC 8259) and builds only positions. It reads the text once;
  * validating with `JSON.parse` first would take twice as long.
  */
-class PlaceReader {
+class JsonTreeParser {
   readonly #text: string;
-  #left: number;
+  #valuesLeft: number;
   #at: number;
 
   constructor(text: string, maxValues: number) {
     this.#text = text;
-    this.#left = maxValues;
+    this.#valuesLeft = maxValues;
     this.#at = skipSpace(text, 0);
   }
 
-  whole(): Placed {
-    const value = this.#value(0);
+  parseDocument(): JsonNode {
+    const value = this.#parseValue(0);
     if (skipSpace(this.#text, this.#at) !== this.#text.length) throw REJECTED;
     return value;
   }
 
-  #value(depth: number): Placed {
-    if (--this.#left < 0) throw REJECTED;
+  #parseValue(depth: number): JsonNode {
+    if (--this.#valuesLeft < 0) throw REJECTED;
     const start = this.#at;
     const code = this.#text.charCodeAt(start);
     if (code === QUOTE) {
@@ -98,17 +98,17 @@ class PlaceReader {
     if (depth >= MAX_DEPTH) throw REJECTED;
     this.#at = skipSpace(this.#text, start + 1);
     if (code === OPEN_OBJECT) {
-      const members = this.#members(depth + 1);
+      const members = this.#parseMembers(depth + 1);
       return { kind: "object", start, end: this.#at, members };
     }
-    const items = this.#items(depth + 1);
+    const items = this.#parseItems(depth + 1);
     return { kind: "array", start, end: this.#at, items };
   }
 
-  #members(depth: number): PlacedMember[] {
+  #parseMembers(depth: number): JsonMember[] {
     const text = this.#text;
-    const members: PlacedMember[] = [];
-    let isMore = !this.#closes(CLOSE_OBJECT);
+    const members: JsonMember[] = [];
+    let isMore = !this.#skipCloser(CLOSE_OBJECT);
     while (isMore) {
       const start = this.#at;
       if (text.charCodeAt(start) !== QUOTE) throw REJECTED;
@@ -117,33 +117,33 @@ class PlaceReader {
       this.#at = skipSpace(text, end);
       if (text.charCodeAt(this.#at) !== COLON) throw REJECTED;
       this.#at = skipSpace(text, this.#at + 1);
-      members.push({ name, value: this.#value(depth) });
-      isMore = this.#hasNext(CLOSE_OBJECT);
+      members.push({ name, value: this.#parseValue(depth) });
+      isMore = this.#advanceToNext(CLOSE_OBJECT);
     }
     return members;
   }
 
-  #items(depth: number): Placed[] {
-    const items: Placed[] = [];
-    let isMore = !this.#closes(CLOSE_ARRAY);
+  #parseItems(depth: number): JsonNode[] {
+    const items: JsonNode[] = [];
+    let isMore = !this.#skipCloser(CLOSE_ARRAY);
     while (isMore) {
-      items.push(this.#value(depth));
-      isMore = this.#hasNext(CLOSE_ARRAY);
+      items.push(this.#parseValue(depth));
+      isMore = this.#advanceToNext(CLOSE_ARRAY);
     }
     return items;
   }
 
   /** Returns whether the container ends here, and moves past its end if it does. */
-  #closes(closer: number): boolean {
+  #skipCloser(closer: number): boolean {
     if (this.#text.charCodeAt(this.#at) !== closer) return false;
     this.#at++;
     return true;
   }
 
   /** Moves from the end of a value past the comma to the next one, or past the end of the container. */
-  #hasNext(closer: number): boolean {
+  #advanceToNext(closer: number): boolean {
     this.#at = skipSpace(this.#text, this.#at);
-    if (this.#closes(closer)) return false;
+    if (this.#skipCloser(closer)) return false;
     if (this.#text.charCodeAt(this.#at) !== COMMA) throw REJECTED;
     this.#at = skipSpace(this.#text, this.#at + 1);
     return true;
@@ -196,8 +196,8 @@ function checkedScalarEnd(text: string, start: number, code: number): number {
 const FEW = 12;
 
 /** Returns whether any object within has two members of one name. */
-export function hasTwins(node: Placed): boolean {
-  if (node.kind === "array") return node.items.some(hasTwins);
+export function hasDuplicateNames(node: JsonNode): boolean {
+  if (node.kind === "array") return node.items.some(hasDuplicateNames);
   if (node.kind !== "object") return false;
   const { members } = node;
   if (members.length > FEW) {
@@ -206,11 +206,11 @@ export function hasTwins(node: Placed): boolean {
     for (let at = 1; at < members.length; at++)
       for (let before = 0; before < at; before++) if (members[at]?.name === members[before]?.name) return true;
   }
-  return members.some(({ value }) => hasTwins(value));
+  return members.some(({ value }) => hasDuplicateNames(value));
 }
 
 /** Returns the last member of that name, as `JSON.parse` does. */
-export function memberOf(node: Placed | undefined, name: string): Placed | undefined {
+export function memberOf(node: JsonNode | undefined, name: string): JsonNode | undefined {
   if (node?.kind !== "object") return undefined;
   const { members } = node;
   for (let at = members.length - 1; at >= 0; at--) if (members[at]?.name === name) return members[at]?.value;
@@ -218,24 +218,24 @@ export function memberOf(node: Placed | undefined, name: string): Placed | undef
 }
 
 /** Returns the value of a string, or `undefined` for everything else. */
-export function stringIn(text: string, node: Placed | undefined): string | undefined {
+export function stringIn(text: string, node: JsonNode | undefined): string | undefined {
   return node?.kind === "string" ? decodeString(text, node.start, node.end) : undefined;
 }
 
 /** Returns the value of a whole number from 0, or `undefined` for everything else. */
-export function indexIn(text: string, node: Placed | undefined): number | undefined {
+export function indexIn(text: string, node: JsonNode | undefined): number | undefined {
   if (node?.kind !== "scalar") return undefined;
   const written = text.slice(node.start, node.end);
   return /^\d{1,12}$/.test(written) ? Number(written) : undefined;
 }
 
 /** Returns whether the value is `null` or absent. */
-export function isNothing(text: string, node: Placed | undefined): boolean {
+export function isNullOrAbsent(text: string, node: JsonNode | undefined): boolean {
   return node === undefined || (node.kind === "scalar" && text.startsWith("null", node.start));
 }
 
 /** Returns the text with the splices applied, or the text itself if there are none. Splices must be disjoint. */
-export function spliced(text: string, splices: readonly Splice[]): string {
+export function applySplices(text: string, splices: readonly Splice[]): string {
   let made = "";
   let at = 0;
   for (const splice of splices.toSorted((one, other) => one.start - other.start)) {

@@ -1,9 +1,9 @@
 /** Builds frames for text that was held back, and checks whether a frame carries anything besides text. */
 import type { Dialect } from "../routes/routes.ts";
-import { memberOf, type Placed, placedIn, stringIn } from "./placed.ts";
+import { type JsonNode, memberOf, parseJsonTree, stringIn } from "./placed.ts";
 
 /** Last frame with a text, and the offset of the text in its data. */
-export interface Template {
+export interface FrameTemplate {
   readonly data: string;
   readonly start: number;
   /** Name of the frame's event; empty if it has none. */
@@ -23,17 +23,17 @@ interface FrameNumbers {
 export function frameOf(
   dialect: Dialect,
   path: string,
-  template: Template,
+  template: FrameTemplate,
   text: string,
   numbers: FrameNumbers,
 ): { readonly event: string; readonly data: string } {
-  if (dialect === "messages" && OF_BLOCKS.test(path))
+  if (dialect === "messages" && BLOCK_TEXT_PATH.test(path))
     return { event: "content_block_delta", data: blockDelta(path, text) };
   const json = JSON.stringify(text);
-  const known = template.frame;
-  if (known !== undefined && numbers.sequence === undefined)
-    return { event: known.event, data: `${known.before}${json}${known.after}` };
-  const root = placedIn(template.data);
+  const cached = template.frame;
+  if (cached !== undefined && numbers.sequence === undefined)
+    return { event: cached.event, data: `${cached.before}${json}${cached.after}` };
+  const root = parseJsonTree(template.data);
   const event = stringIn(template.data, memberOf(root, "type")) ?? template.event;
   if (root === undefined) return { event, data: "{}" };
   const data = skeleton(template, root, json, numbers);
@@ -43,11 +43,16 @@ export function frameOf(
 }
 
 /** Returns the parts of a frame before and after its text, which are the same for every text. */
-function frameAround(template: Template, root: Placed, event: string, numbers: FrameNumbers): Template["frame"] {
-  const [empty, one] = ['""', '"x"'].map((json) => skeleton(template, root, json, numbers));
-  if (empty === undefined || one === undefined || one.length !== empty.length + 1) return undefined;
+function frameAround(
+  template: FrameTemplate,
+  root: JsonNode,
+  event: string,
+  numbers: FrameNumbers,
+): FrameTemplate["frame"] {
+  const [empty, sample] = ['""', '"x"'].map((json) => skeleton(template, root, json, numbers));
+  if (empty === undefined || sample === undefined || sample.length !== empty.length + 1) return undefined;
   let at = 0;
-  while (at < empty.length && empty[at] === one[at]) at++;
+  while (at < empty.length && empty[at] === sample[at]) at++;
   return { event, before: empty.slice(0, at - 1), after: empty.slice(at + 1) };
 }
 
@@ -55,7 +60,7 @@ function frameAround(template: Template, root: Placed, event: string, numbers: F
  * Matches texts of blocks whose delta events are known. The last frame may be the one that begins the block, so a delta is
  * built.
  */
-const OF_BLOCKS = /^content\.\d+\.(?:text|thinking|input)$/;
+const BLOCK_TEXT_PATH = /^content\.\d+\.(?:text|thinking|input)$/;
 
 function blockDelta(path: string, text: string): string {
   const [, index, name] = path.split(".");
@@ -72,17 +77,22 @@ function blockDelta(path: string, text: string): string {
  * Returns the frame's JSON reduced to its text. It keeps `index` and `type` on the path to the text, and at the top level every
  * member that is not a list, an object or the usage.
  */
-function skeleton({ data, start }: Template, root: Placed, json: string, { sequence, serial }: FrameNumbers): string {
-  const kept = (node: Placed, level: number): string => {
+function skeleton(
+  { data, start }: FrameTemplate,
+  root: JsonNode,
+  json: string,
+  { sequence, serial }: FrameNumbers,
+): string {
+  const reduced = (node: JsonNode, level: number): string => {
     if (node.start === start && node.kind === "string") return json;
     if (node.kind === "array") {
       const item = node.items.find((each) => each.start <= start && start < each.end);
-      return item === undefined ? "[]" : `[${kept(item, level + 1)}]`;
+      return item === undefined ? "[]" : `[${reduced(item, level + 1)}]`;
     }
     if (node.kind !== "object") return data.slice(node.start, node.end);
     const members = node.members.flatMap(({ name, value }) => {
       const written = JSON.stringify(name);
-      if (value.start <= start && start < value.end) return [`${written}:${kept(value, level + 1)}`];
+      if (value.start <= start && start < value.end) return [`${written}:${reduced(value, level + 1)}`];
       if (name === "finish_reason") return [`${written}:null`];
       if (name === "logprobs") return [`${written}:${level === 0 ? "[]" : "null"}`];
       if (name === "sequence_number" && level === 0 && sequence !== undefined) return [`${written}:${sequence}`];
@@ -95,34 +105,34 @@ function skeleton({ data, start }: Template, root: Placed, json: string, { seque
     });
     return `{${members.join(",")}}`;
   };
-  return kept(root, 0);
+  return reduced(root, 0);
 }
 
-const ASIDE: ReadonlySet<string> = new Set(["index", "type", "logprobs", "token_ids"]);
+const NON_CONTENT_MEMBERS: ReadonlySet<string> = new Set(["index", "type", "logprobs", "token_ids"]);
 
 /** Returns whether a frame still carries anything for the client after the texts at `emptied` were removed. */
 export function carriesMore(
   dialect: Dialect,
   type: string,
   data: string,
-  root: Placed,
-  emptied: ReadonlySet<Placed>,
+  root: JsonNode,
+  emptied: ReadonlySet<JsonNode>,
 ): boolean {
   if (dialect === "messages") return type !== "content_block_delta";
   const choices = memberOf(root, "choices");
   if (choices === undefined) return !type.endsWith(".delta");
-  const tells = (node: Placed, name: string): boolean => {
-    if (ASIDE.has(name) || emptied.has(node)) return false;
-    if (node.kind === "object") return node.members.some((member) => tells(member.value, member.name));
-    if (node.kind === "array") return node.items.some((item) => tells(item, ""));
+  const hasContent = (node: JsonNode, name: string): boolean => {
+    if (NON_CONTENT_MEMBERS.has(name) || emptied.has(node)) return false;
+    if (node.kind === "object") return node.members.some((member) => hasContent(member.value, member.name));
+    if (node.kind === "array") return node.items.some((item) => hasContent(item, ""));
     const written = data.slice(node.start, node.end);
     return written !== "null" && written !== '""';
   };
   return (
     root.kind === "object" &&
     root.members.some(({ name, value }) => {
-      const isAbove = value.kind === "string" || value.kind === "scalar";
-      return !isAbove && tells(value, name);
+      const isTopLevelScalar = value.kind === "string" || value.kind === "scalar";
+      return !isTopLevelScalar && hasContent(value, name);
     })
   );
 }

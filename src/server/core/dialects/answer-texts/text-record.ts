@@ -1,6 +1,6 @@
 /** State of one string of a stream: the text read and shown so far, and whether the two differ. */
 import { type ArgumentPart, ArgumentText } from "./arguments.ts";
-import type { Template } from "./text-frames.ts";
+import type { FrameTemplate } from "./text-frames.ts";
 
 interface Piece {
   readonly channel: string;
@@ -15,17 +15,17 @@ export class TextRecord {
   readonly #fragments: { readonly parts: readonly ArgumentPart[]; readonly isLast: boolean }[] = [];
   #isOpen = false;
   /** Text that was read and not shown yet, kept while nothing was changed. */
-  #unshown = "";
+  #pending = "";
   #isChanged = false;
   readonly isWhole: boolean;
   /** Whether more of the text may follow. */
-  isUnderWay = false;
+  mayContinue = false;
   /** Text that was read; empty if it is not kept. */
   received = "";
   /** Text that was shown; kept under the same condition as `received`. */
   released = "";
   /** Last frame with a part of the text. */
-  template: Template | undefined;
+  template: FrameTemplate | undefined;
 
   /**
    * Creates the state of a text. `isWhole` is true if the text came in one event instead of pieces; its channel then differs
@@ -44,14 +44,14 @@ export class TextRecord {
 
   get heldUnits(): number {
     // An empty record takes about a hundred bytes.
-    return 100 + this.#unshown.length + this.received.length + this.released.length + (this.#arguments?.heldUnits ?? 0);
+    return 100 + this.#pending.length + this.received.length + this.released.length + (this.#arguments?.heldUnits ?? 0);
   }
 
-  /** Reads the next fragment. `isLast` marks the last one; `isKept` keeps the text because a later event may repeat it. */
-  read(text: string, isLast: boolean, isKept = false): readonly Piece[] {
-    if (isKept) this.received += text;
-    this.isUnderWay = !isLast;
-    this.#unshown += this.#isChanged ? "" : text;
+  /** Reads the next fragment. `isLast` marks the last one; `keepsText` keeps the text because a later event may repeat it. */
+  read(text: string, isLast: boolean, keepsText = false): readonly Piece[] {
+    if (keepsText) this.received += text;
+    this.mayContinue = !isLast;
+    this.#pending += this.#isChanged ? "" : text;
     if (this.#arguments === undefined) {
       this.#fragments.push({ parts: [], isLast });
       this.#isOpen = !isLast;
@@ -60,11 +60,11 @@ export class TextRecord {
     let parts = this.#arguments.push(text);
     const last = parts.at(-1);
     const open = isLast ? this.#arguments.openValue : undefined;
-    if (open !== undefined && last?.is === "text") parts = [...parts.slice(0, -1), { ...last, isEnd: true }];
-    else if (open !== undefined) parts = [...parts, { is: "text", value: open, text: "", isEnd: true }];
+    if (open !== undefined && last?.kind === "text") parts = [...parts.slice(0, -1), { ...last, isEnd: true }];
+    else if (open !== undefined) parts = [...parts, { kind: "text", value: open, text: "", isEnd: true }];
     this.#fragments.push({ parts, isLast });
     return parts.flatMap((part) =>
-      part.is === "raw" ? [] : [{ channel: this.#channel(part.value), text: part.text, isEnd: part.isEnd }],
+      part.kind === "raw" ? [] : [{ channel: this.#channel(part.value), text: part.text, isEnd: part.isEnd }],
     );
   }
 
@@ -72,7 +72,7 @@ export class TextRecord {
    * Returns the replacement of the oldest fragment that was not shown yet. `shown`, from index `first` on, has the texts of its
    * pieces.
    */
-  shown(pieces: readonly Piece[], shown: readonly string[], first: number, text: string): string {
+  takeReplacement(pieces: readonly Piece[], shown: readonly string[], first: number, text: string): string {
     const { parts, isLast } = this.#fragments.shift() ?? { parts: [], isLast: false };
     let made = "";
     if (this.#arguments === undefined) {
@@ -80,20 +80,20 @@ export class TextRecord {
     } else {
       let at = first;
       for (const part of parts) {
-        if (part.is === "raw") made += part.raw;
-        else made += this.#arguments.written(part.value, shown[at++] ?? "", part.isEnd);
+        if (part.kind === "raw") made += part.raw;
+        else made += this.#arguments.takeSpelling(part.value, shown[at++] ?? "", part.isEnd);
       }
-      if (isLast) made += this.#arguments.rest();
+      if (isLast) made += this.#arguments.end();
     }
-    this.#note(made);
-    if (isLast && this.#unshown !== "") this.#isChanged = true;
+    this.#recordShown(made);
+    if (isLast && this.#pending !== "") this.#isChanged = true;
     return made;
   }
 
   /**
    * Returns the number of the value that a channel of this text carries, or `undefined` if the channel belongs to another text.
    */
-  valueOf(channel: string): number | undefined {
+  valueNumberOf(channel: string): number | undefined {
     if (this.#arguments === undefined) return channel === this.#path ? 0 : undefined;
     if (!channel.startsWith(`${this.#path}#`)) return undefined;
     const value = Number(channel.slice(this.#path.length + 1));
@@ -101,23 +101,23 @@ export class TextRecord {
   }
 
   /** Returns the text as it is written in a separate frame. */
-  written(value: number, text: string, isEnd: boolean): string {
-    const written = this.#arguments === undefined ? text : this.#arguments.written(value, text, isEnd);
-    this.#note(written);
+  takeSpelling(value: number, text: string, isEnd: boolean): string {
+    const written = this.#arguments === undefined ? text : this.#arguments.takeSpelling(value, text, isEnd);
+    this.#recordShown(written);
     return written;
   }
 
   /** Ends the arguments. Returns an escape sequence that was never completed. */
-  rest(): string {
-    const rest = this.#arguments?.rest() ?? "";
-    this.#note(rest);
-    if (this.#unshown !== "") this.#isChanged = true;
+  end(): string {
+    const rest = this.#arguments?.end() ?? "";
+    this.#recordShown(rest);
+    if (this.#pending !== "") this.#isChanged = true;
     return rest;
   }
 
   /** Closes the text. Returns its channel if it was still open. */
   close(): string | undefined {
-    this.isUnderWay = false;
+    this.mayContinue = false;
     const open = this.#arguments?.openValue;
     if (open !== undefined) return this.#channel(open);
     const wasOpen = this.#isOpen;
@@ -129,15 +129,15 @@ export class TextRecord {
     return `${this.#path}#${value}`;
   }
 
-  #note(made: string): void {
+  #recordShown(made: string): void {
     // Buffered text grows piece by piece and is not compared before some of it is shown.
     if (made === "") return;
     if (this.received !== "") this.released += made;
     if (this.#isChanged) return;
-    if (this.#unshown.startsWith(made)) this.#unshown = this.#unshown.slice(made.length);
+    if (this.#pending.startsWith(made)) this.#pending = this.#pending.slice(made.length);
     else {
       this.#isChanged = true;
-      this.#unshown = "";
+      this.#pending = "";
     }
   }
 }

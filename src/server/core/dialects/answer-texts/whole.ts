@@ -4,8 +4,15 @@
  */
 import { isUtf8 } from "node:buffer";
 import type { Dialect } from "../routes/routes.ts";
-import { eachString, isEcho, isThought, type Media, type Reading, scopeOf } from "./answer-strings.ts";
-import { memberOf, type Placed, placedIn, type Splice, spliced, stringIn } from "./placed.ts";
+import {
+  isThought,
+  type Media,
+  repeatsRequest,
+  type StringSelection,
+  scopeOf,
+  visitStrings,
+} from "./answer-strings.ts";
+import { applySplices, type JsonNode, memberOf, parseJsonTree, type Splice, stringIn } from "./placed.ts";
 
 /** Text of an answer, in the form of a segment. */
 export interface AnswerText {
@@ -30,23 +37,23 @@ export interface AnswerTexts {
 /** Position of a text in the body. `inner` is its position in the JSON text that the string at `node` contains. */
 interface Spot {
   readonly path: string;
-  readonly node: Placed;
+  readonly node: JsonNode;
   readonly text: string;
-  readonly inner: { readonly json: string; readonly at: Placed } | undefined;
+  readonly inner: { readonly json: string; readonly at: JsonNode } | undefined;
 }
 
-interface Body {
+interface BodyTexts {
   readonly spots: Spot[];
   readonly uninspected: Media[];
   readonly seals: {
     readonly path: string;
-    readonly node: Placed;
+    readonly node: JsonNode;
     readonly json: string;
-    readonly is: "seal" | "tokens";
+    readonly kind: "seal" | "tokens";
   }[];
 }
 
-const KNOWN: ReadonlySet<string> = new Set([
+const KNOWN_ROUTES: ReadonlySet<string> = new Set([
   "chat_completions",
   "chat_completions_stored",
   "completions",
@@ -59,8 +66,8 @@ const KNOWN: ReadonlySet<string> = new Set([
 const BYTE_ORDER_MARK = "\ufeff";
 
 /** Returns whether the members of the route's answers are known. */
-function readingOf(routeName: string): Reading {
-  return KNOWN.has(routeName) ? "known" : "every";
+function selectionOf(routeName: string): StringSelection {
+  return KNOWN_ROUTES.has(routeName) ? "known" : "every";
 }
 
 function answerText(text: string): AnswerText {
@@ -75,11 +82,11 @@ export function readAnswerTexts(routeName: string, dialect: Dialect, plain: Buff
   if (!isUtf8(plain)) return { texts: [], uninspected: ["file"], rewrite: () => plain };
   const source = plain.toString("utf8");
   const start = source.startsWith(BYTE_ORDER_MARK) ? 1 : 0;
-  const body: Body = { spots: [], uninspected: [], seals: [] };
+  const body: BodyTexts = { spots: [], uninspected: [], seals: [] };
   const text = start === 0 ? source : ` ${source.slice(1)}`;
-  const root = placedIn(text);
-  if (root !== undefined) readTree(text, root, readingOf(routeName), dialect, body);
-  else if (!readLines(text, body)) return wholeText(source, plain);
+  const root = parseJsonTree(text);
+  if (root !== undefined) readTree(text, root, selectionOf(routeName), dialect, body);
+  else if (!readLines(text, body)) return singleText(source, plain);
   const { spots, seals, uninspected } = body;
   return {
     texts: spots.map((spot) => answerText(spot.text)),
@@ -90,19 +97,19 @@ export function readAnswerTexts(routeName: string, dialect: Dialect, plain: Buff
         return change === undefined || change === spot.text ? [] : [{ spot, change }];
       });
       if (changed.length === 0) return plain;
-      return Buffer.from(spliced(source, [...stringSplices(changed), ...sealSplices(changed, seals)]));
+      return Buffer.from(applySplices(source, [...stringSplices(changed), ...sealSplices(changed, seals)]));
     },
   };
 }
 
-interface Changed {
+interface ChangedText {
   readonly spot: Spot;
   readonly change: string;
 }
 
-function stringSplices(changed: readonly Changed[]): readonly Splice[] {
+function stringSplices(changed: readonly ChangedText[]): readonly Splice[] {
   const splices: Splice[] = [];
-  const inner = new Map<Placed, { readonly json: string; readonly splices: Splice[] }>();
+  const inner = new Map<JsonNode, { readonly json: string; readonly splices: Splice[] }>();
   for (const { spot, change } of changed) {
     const json = JSON.stringify(change);
     if (spot.inner === undefined) {
@@ -114,36 +121,36 @@ function stringSplices(changed: readonly Changed[]): readonly Splice[] {
     within.splices.push({ ...bounds(spot.inner.at), text: json });
   }
   for (const [node, within] of inner) {
-    splices.push({ ...bounds(node), text: JSON.stringify(spliced(within.json, within.splices)) });
+    splices.push({ ...bounds(node), text: JSON.stringify(applySplices(within.json, within.splices)) });
   }
   return splices;
 }
 
 /** Returns the splices that remove the tokens of a scope with a changed text, and the signature of a changed thought. */
-function sealSplices(changed: readonly Changed[], seals: Body["seals"]): readonly Splice[] {
+function sealSplices(changed: readonly ChangedText[], seals: BodyTexts["seals"]): readonly Splice[] {
   const scopes = new Set(changed.map(({ spot }) => scopeOf(spot.path)));
   const thoughts = new Set(changed.filter(({ spot }) => isThought(spot.path)).map(({ spot }) => scopeOf(spot.path)));
   return seals
-    .filter(({ path, is }) => (is === "seal" ? thoughts : scopes).has(scopeOf(path)))
+    .filter(({ path, kind }) => (kind === "seal" ? thoughts : scopes).has(scopeOf(path)))
     .map(({ node, json }) => ({ ...bounds(node), text: json }));
 }
 
-const bounds = ({ start, end }: Placed): { start: number; end: number } => ({ start, end });
+const bounds = ({ start, end }: JsonNode): { start: number; end: number } => ({ start, end });
 
-function readTree(text: string, root: Placed, reading: Reading, dialect: Dialect, body: Body): void {
+function readTree(text: string, root: JsonNode, reading: StringSelection, dialect: Dialect, body: BodyTexts): void {
   const isResponse = dialect === "compat" && stringIn(text, memberOf(root, "object")) === "response";
   const parts =
     isResponse && root.kind === "object"
-      ? root.members.filter(({ name }) => !isEcho(name)).map(({ name, value }) => ({ path: name, node: value }))
+      ? root.members.filter(({ name }) => !repeatsRequest(name)).map(({ name, value }) => ({ path: name, node: value }))
       : [{ path: "", node: root }];
   for (const { path, node } of parts) {
-    eachString(text, node, path, reading, (found) => {
-      if (found.is === "media") body.uninspected.push(found.what);
-      else if (found.is === "seal")
-        body.seals.push({ path: found.path, node: found.node, json: sealGone(found.path), is: found.is });
-      else if (found.is === "tokens") {
-        body.seals.push({ path: found.path, node: found.node, json: tokensGone(found.path), is: found.is });
-      } else if (found.is === "text" || !readArguments(found.text, found.path, found.node, body)) {
+    visitStrings(text, node, path, reading, (found) => {
+      if (found.kind === "media") body.uninspected.push(found.media);
+      else if (found.kind === "seal")
+        body.seals.push({ path: found.path, node: found.node, json: removedSealJson(found.path), kind: found.kind });
+      else if (found.kind === "tokens") {
+        body.seals.push({ path: found.path, node: found.node, json: removedTokensJson(found.path), kind: found.kind });
+      } else if (found.kind === "text" || !readArguments(found.text, found.path, found.node, body)) {
         body.spots.push({ path: found.path, node: found.node, text: found.text, inner: undefined });
       }
     });
@@ -151,35 +158,35 @@ function readTree(text: string, root: Placed, reading: Reading, dialect: Dialect
 }
 
 /** Returns the JSON that replaces a seal whose text was changed. */
-export function sealGone(path: string): string {
+export function removedSealJson(path: string): string {
   return path.endsWith(".encrypted_content") ? "null" : '""';
 }
 
 /** Returns the JSON that replaces tokens: a response always has a list there. */
-export function tokensGone(path: string): string {
+export function removedTokensJson(path: string): string {
   return path.startsWith("choices.") ? "null" : "[]";
 }
 
 /** Reads the strings of call arguments. Returns false if the text is not JSON. */
-function readArguments(json: string, path: string, node: Placed, body: Body): boolean {
-  const root = placedIn(json);
+function readArguments(json: string, path: string, node: JsonNode, body: BodyTexts): boolean {
+  const root = parseJsonTree(json);
   if (root === undefined || root.kind === "scalar") return false;
-  eachString(json, root, "", "every", (found) => {
-    if (found.is !== "text" && found.is !== "arguments") return;
+  visitStrings(json, root, "", "every", (found) => {
+    if (found.kind !== "text" && found.kind !== "arguments") return;
     body.spots.push({ path, node, text: found.text, inner: { json, at: found.node } });
   });
   return true;
 }
 
 /** Reads lines of JSON: results of a batch. Returns false if a line is not JSON. */
-function readLines(text: string, body: Body): boolean {
-  const trees: Placed[] = [];
+function readLines(text: string, body: BodyTexts): boolean {
+  const trees: JsonNode[] = [];
   let start = 0;
   for (const line of text.split("\n")) {
     if (line.trim() !== "") {
-      const root = placedIn(line);
+      const root = parseJsonTree(line);
       if (root === undefined || root.kind === "scalar") return false;
-      trees.push(moved(root, start));
+      trees.push(shiftNode(root, start));
     }
     start += line.length + 1;
   }
@@ -187,18 +194,18 @@ function readLines(text: string, body: Body): boolean {
   return trees.length > 0;
 }
 
-function moved(node: Placed, by: number): Placed {
+function shiftNode(node: JsonNode, by: number): JsonNode {
   const place = { start: node.start + by, end: node.end + by };
-  if (node.kind === "array") return { kind: "array", ...place, items: node.items.map((item) => moved(item, by)) };
+  if (node.kind === "array") return { kind: "array", ...place, items: node.items.map((item) => shiftNode(item, by)) };
   if (node.kind !== "object") return { kind: node.kind, ...place };
   return {
     kind: "object",
     ...place,
-    members: node.members.map(({ name, value }) => ({ name, value: moved(value, by) })),
+    members: node.members.map(({ name, value }) => ({ name, value: shiftNode(value, by) })),
   };
 }
 
-function wholeText(source: string, plain: Buffer): AnswerTexts {
+function singleText(source: string, plain: Buffer): AnswerTexts {
   return {
     texts: source === "" ? [] : [answerText(source)],
     uninspected: [],

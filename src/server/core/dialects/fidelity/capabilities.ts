@@ -13,31 +13,36 @@ import type { Dialect } from "../routes/routes.ts";
  * `carried`, but losing it never refuses the request. `emulated`: translated in a way that needs no claim of the channel.
  * `lost`: there is no equivalent.
  */
-type Crossing = "carried" | "optional" | "emulated" | "lost";
+type TranslationOutcome = "carried" | "optional" | "emulated" | "lost";
 
 /** Direction of a translation: the form of the client's request, and the form that the channel gets. */
-export type Way = "chat>messages" | "messages>chat" | "responses>messages" | "responses>chat";
+export type TranslationDirection = "chat>messages" | "messages>chat" | "responses>messages" | "responses>chat";
 
 /** Crossing for each direction in which the capability can be used. */
-type Crossings = Readonly<Partial<Record<Way, Crossing>>>;
+type TranslationOutcomes = Readonly<Partial<Record<TranslationDirection, TranslationOutcome>>>;
 
 interface CapabilityRule {
   readonly class: "hard" | "soft";
-  readonly crossings: Crossings;
+  readonly outcomes: TranslationOutcomes;
   /** Dialects whose channels can have the capability. */
   readonly dialects: readonly Dialect[];
   readonly kind: "use" | "route" | "remainder";
 }
 
 const rule =
-  (of: CapabilityRule["class"], kind: CapabilityRule["kind"]) =>
-  (crossings: Crossings): CapabilityRule => ({ class: of, crossings, dialects: dialectsOf(crossings), kind });
+  (lossClass: CapabilityRule["class"], kind: CapabilityRule["kind"]) =>
+  (outcomes: TranslationOutcomes): CapabilityRule => ({
+    class: lossClass,
+    outcomes: outcomes,
+    dialects: dialectsOf(outcomes),
+    kind,
+  });
 
 /** Returns the dialects that can express the capability in chat completions or messages, that is, outside of `responses`. */
-function dialectsOf(crossings: Crossings): readonly Dialect[] {
+function dialectsOf(outcomes: TranslationOutcomes): readonly Dialect[] {
   const found: Dialect[] = [];
-  if (crossings["chat>messages"] !== undefined) found.push("compat");
-  if (crossings["messages>chat"] !== undefined) found.push("messages");
+  if (outcomes["chat>messages"] !== undefined) found.push("compat");
+  if (outcomes["messages>chat"] !== undefined) found.push("messages");
   return found;
 }
 
@@ -46,24 +51,38 @@ const soft = rule("soft", "use");
 /** Returns the rule of a route. The route table says which routes are translated. */
 const route = (...dialects: readonly Dialect[]): CapabilityRule => ({
   class: "hard",
-  crossings: {},
+  outcomes: {},
   dialects,
   kind: "route",
 });
 /** Returns the rule of a capability that only `responses` requests have: it passes as bytes, and no channel claims it. */
-const remainder = (of: CapabilityRule["class"], toMessages: Crossing, toChat = toMessages): CapabilityRule =>
-  rule(of, "remainder")(responses(toMessages, toChat));
+const remainder = (
+  lossClass: CapabilityRule["class"],
+  toMessages: TranslationOutcome,
+  toChat = toMessages,
+): CapabilityRule => rule(lossClass, "remainder")(responses(toMessages, toChat));
 
-function compat(crossing: Crossing, ...asResponse: readonly [] | readonly [Crossing, Crossing]): Crossings {
-  return { "chat>messages": crossing, ...responses(...asResponse) };
+function compat(
+  outcome: TranslationOutcome,
+  ...asResponse: readonly [] | readonly [TranslationOutcome, TranslationOutcome]
+): TranslationOutcomes {
+  return { "chat>messages": outcome, ...responses(...asResponse) };
 }
-function messages(crossing: Crossing, ...asResponse: readonly [] | readonly [Crossing, Crossing]): Crossings {
-  return { "messages>chat": crossing, ...responses(...asResponse) };
+function messages(
+  outcome: TranslationOutcome,
+  ...asResponse: readonly [] | readonly [TranslationOutcome, TranslationOutcome]
+): TranslationOutcomes {
+  return { "messages>chat": outcome, ...responses(...asResponse) };
 }
-function both(crossing: Crossing, ...asResponse: readonly [] | readonly [Crossing, Crossing]): Crossings {
-  return { "chat>messages": crossing, "messages>chat": crossing, ...responses(...asResponse) };
+function both(
+  outcome: TranslationOutcome,
+  ...asResponse: readonly [] | readonly [TranslationOutcome, TranslationOutcome]
+): TranslationOutcomes {
+  return { "chat>messages": outcome, "messages>chat": outcome, ...responses(...asResponse) };
 }
-function responses(...[toMessages, toChat]: readonly [] | readonly [Crossing, Crossing]): Crossings {
+function responses(
+  ...[toMessages, toChat]: readonly [] | readonly [TranslationOutcome, TranslationOutcome]
+): TranslationOutcomes {
   return toMessages === undefined || toChat === undefined
     ? {}
     : { "responses>messages": toMessages, "responses>chat": toChat };
@@ -202,12 +221,12 @@ export function ruleOf(name: Capability): CapabilityRule {
 }
 
 /** Returns every capability that a request of the dialect can use, without routes: the sets O (compat) and M (messages). */
-export function usableIn(dialect: Dialect): ReadonlySet<Capability> {
+export function capabilitiesOf(dialect: Dialect): ReadonlySet<Capability> {
   return new Set(CAPABILITY_NAMES.filter((name) => ruleOf(name).kind === "use" && isOf(name, dialect)));
 }
 
 /** Returns the claims of a channel without a list of claims: every capability of its dialect, routes included. */
-export function claimableIn(dialect: Dialect): ReadonlySet<Capability> {
+export function defaultClaims(dialect: Dialect): ReadonlySet<Capability> {
   return new Set(CLAIMABLE_NAMES.filter((name) => isOf(name, dialect)));
 }
 

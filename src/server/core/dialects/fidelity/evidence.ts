@@ -53,19 +53,19 @@ const ESCAPE = Buffer.from("\\u00");
 export function evidenceOf(dialect: Dialect, lacked: readonly Capability[]): readonly Buffer[] | undefined {
   const words = new Set<string>();
   for (const capability of lacked) {
-    const own = WORDS[dialect][capability];
-    if (own === undefined) return undefined;
-    for (const word of own) words.add(word);
+    const capabilityWords = WORDS[dialect][capability];
+    if (capabilityWords === undefined) return undefined;
+    for (const word of capabilityWords) words.add(word);
   }
   return words.size > MAX_WORDS ? undefined : [...words].map((word) => Buffer.from(word));
 }
 
 /** Returns whether the request may use a capability that the evidence concerns. `body` is JSON text. */
 export function showsEvidence(body: Buffer, evidence: readonly Buffer[]): boolean {
-  return evidence.length > 0 && (evidence.some((word) => body.includes(word)) || hidesLetters(body));
+  return evidence.length > 0 && (evidence.some((word) => body.includes(word)) || hasEscapedAscii(body));
 }
 
-function hidesLetters(body: Buffer): boolean {
+function hasEscapedAscii(body: Buffer): boolean {
   for (let at = body.indexOf(ESCAPE); at >= 0; at = body.indexOf(ESCAPE, at + ESCAPE.length)) {
     const digit = body[at + ESCAPE.length];
     if (digit !== undefined && digit >= 0x32 && digit <= 0x37) return true;

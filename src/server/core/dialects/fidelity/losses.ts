@@ -1,5 +1,5 @@
 /** Computes what a channel would lose of a request. Source: dialects reference, section 7; specification document 3 (`caps`). */
-import { CAPABILITY_NAMES, type Capability, ruleOf, type Way } from "./capabilities.ts";
+import { CAPABILITY_NAMES, type Capability, ruleOf, type TranslationDirection } from "./capabilities.ts";
 
 /** Capabilities that a request uses. */
 export interface Uses {
@@ -35,16 +35,20 @@ interface LosingChannel {
   readonly caps: ReadonlySet<string> | undefined;
 }
 
-/** Returns the losses in the order of the vocabulary. `way` is `undefined` if the request is not translated. */
-export function losses(uses: Uses, way: Way | undefined, { caps }: LosingChannel): readonly Loss[] {
-  const isTranslated = way !== undefined;
+/** Returns the losses in the order of the vocabulary. `direction` is `undefined` if the request is not translated. */
+export function losses(
+  uses: Uses,
+  direction: TranslationDirection | undefined,
+  { caps }: LosingChannel,
+): readonly Loss[] {
+  const isTranslated = direction !== undefined;
   if (!isTranslated && caps === undefined) return NONE;
   const { capabilities } = uses;
   const untranslatable = isTranslated ? uses.untranslatable : undefined;
   const claimsReplay = caps === undefined || caps.has("thinking_replay");
   const unsigned = isTranslated && !claimsReplay ? uses.unsignedThinking : undefined;
-  const isTellable = untranslatable === undefined || untranslatable.size === 0;
-  if (capabilities.size === 0 && isTellable && unsigned === undefined) return NONE;
+  const isTranslatable = untranslatable === undefined || untranslatable.size === 0;
+  if (capabilities.size === 0 && isTranslatable && unsigned === undefined) return NONE;
   const lost: Loss[] = [];
   for (const [capability, place] of untranslatable ?? []) {
     lost.push({ capability, isHard: ruleOf(capability).class === "hard", place });
@@ -54,9 +58,9 @@ export function losses(uses: Uses, way: Way | undefined, { caps }: LosingChannel
   for (const capability of capabilities) {
     if (untranslatable?.has(capability) === true || (capability === "hint" && unsigned !== undefined)) continue;
     const rule = ruleOf(capability);
-    const crossing = isTranslated ? rule.crossings[way] : "carried";
-    if (crossing === "emulated" || (crossing !== "lost" && (caps === undefined || caps.has(capability)))) continue;
-    lost.push({ capability, isHard: rule.class === "hard" && crossing !== "optional", place: undefined });
+    const outcome = isTranslated ? rule.outcomes[direction] : "carried";
+    if (outcome === "emulated" || (outcome !== "lost" && (caps === undefined || caps.has(capability)))) continue;
+    lost.push({ capability, isHard: rule.class === "hard" && outcome !== "optional", place: undefined });
   }
   return lost.length < 2 ? lost : lost.sort(inOrderOfVocabulary);
 }

@@ -51,23 +51,23 @@ export function shownModelName(model: string): string {
 }
 
 /** Returns the refusal for hard losses; `losses` has at least one. */
-export function lossRefusal(losses: readonly Loss[], of: LosingRequest): LossRefusal {
-  const causes = losses.slice(0, MAX_LOSSES).map((loss) => ({ loss, fields: fieldsOf(loss, of) }));
+export function lossRefusal(losses: readonly Loss[], losingRequest: LosingRequest): LossRefusal {
+  const causes = losses.slice(0, MAX_LOSSES).map((loss) => ({ loss, fields: fieldsOf(loss, losingRequest) }));
   const [first] = causes;
   if (first === undefined) throw new Error("nothing is lost");
-  const isOne = causes.length === 1 && first.fields.length === 1;
+  const isSingle = causes.length === 1 && first.fields.length === 1;
   const { capability } = first.loss;
-  const isRequired = losses.some((loss) => of.required.includes(loss.capability));
+  const isRequired = losses.some((loss) => losingRequest.required.includes(loss.capability));
   const remedy = isRequired
     ? "ask for another model, since the caller's profile requires this"
-    : `ask for another model, or set \`on_fidelity_loss: allow\` for provider ${of.provider}`;
+    : `ask for another model, or set \`on_fidelity_loss: allow\` for provider ${losingRequest.provider}`;
   const message =
-    `${joined(causes.map(({ loss, fields }) => describedLoss(loss, fields)))} ${isOne ? "is" : "are"} not supported by ` +
-    `${shownModelName(of.model)}: leave ${isOne ? "it" : "them"} out, ${remedy}.`;
+    `${joined(causes.map(({ loss, fields }) => describedLoss(loss, fields)))} ${isSingle ? "is" : "are"} not supported by ` +
+    `${shownModelName(losingRequest.model)}: leave ${isSingle ? "it" : "them"} out, ${remedy}.`;
   const advice = causes.map(({ loss }) => ADVICE[loss.capability] ?? "").join("");
   const fields = causes.flatMap((cause) => cause.fields);
   const strippable = isRequired ? "" : strippingAdvice(fields);
-  return { message: message + strippable + advice, param: isOne ? (first.fields[0] ?? capability) : capability };
+  return { message: message + strippable + advice, param: isSingle ? (first.fields[0] ?? capability) : capability };
 }
 
 /** Returns advice to remove fields, if whole fields of the request are the cause. */

@@ -8,7 +8,7 @@
 import { listOf, objectOf, stringOf, type Values } from "../json/json-values.ts";
 import type { Capability } from "./capabilities.ts";
 
-export interface OwnTool {
+export interface RequestTool {
   readonly kind: "function" | "custom";
   readonly tool: Values;
   /** Place of the tool, such as `tools[3].tools[0]` or `input[2].tools[0]`. */
@@ -19,15 +19,15 @@ export interface OwnTool {
 }
 
 /** Tool that belongs to a provider. */
-interface ForeignTool {
+interface ProviderTool {
   /** Capability that a channel needs for this tool; `undefined` if the type is unknown. */
   readonly capability: Capability | undefined;
   readonly place: string;
 }
 
 export interface OfferedTools {
-  readonly own: readonly OwnTool[];
-  readonly foreign: readonly ForeignTool[];
+  readonly own: readonly RequestTool[];
+  readonly foreign: readonly ProviderTool[];
   readonly namespaces: readonly { readonly tool: Values; readonly place: string }[];
 }
 
@@ -40,7 +40,7 @@ export interface Additions {
 }
 
 /** Capability that a channel needs for a provider's tool, by the tool's type. */
-const FOREIGN: ReadonlyMap<string, Capability> = new Map([
+const PROVIDER_TOOL_CAPABILITIES: ReadonlyMap<string, Capability> = new Map([
   ["file_search", "server_tools"],
   ["code_interpreter", "server_tools"],
   ["image_generation", "server_tools"],
@@ -53,10 +53,10 @@ const FOREIGN: ReadonlyMap<string, Capability> = new Map([
 ]);
 
 /** Returns the capability for a tool of the type, or `undefined` if the type is unknown. */
-function foreignTool(type: unknown): Capability | undefined {
+function providerToolCapability(type: unknown): Capability | undefined {
   if (typeof type !== "string") return undefined;
   if (/^web_search(?:_|$)/u.test(type)) return "web_search";
-  return /^computer(?:_|$)/u.test(type) ? "builtin_tools" : FOREIGN.get(type);
+  return /^computer(?:_|$)/u.test(type) ? "builtin_tools" : PROVIDER_TOOL_CAPABILITIES.get(type);
 }
 
 export function additionsOf(input: unknown): Additions {
@@ -86,13 +86,13 @@ export function offeredTools(tools: unknown, { tools: added }: Additions): Offer
   return offered;
 }
 
-interface Sorted {
-  readonly own: OwnTool[];
-  readonly foreign: ForeignTool[];
+interface SortedTools {
+  readonly own: RequestTool[];
+  readonly foreign: ProviderTool[];
   readonly namespaces: { readonly tool: Values; readonly place: string }[];
 }
 
-function sortTools(list: unknown, at: string, namespace: string | undefined, sorted: Sorted): void {
+function sortTools(list: unknown, at: string, namespace: string | undefined, sorted: SortedTools): void {
   for (const [index, entry] of listOf(list).entries()) {
     const tool = objectOf(entry);
     if (tool === undefined) continue;
@@ -103,7 +103,7 @@ function sortTools(list: unknown, at: string, namespace: string | undefined, sor
     } else if (type === "namespace" && namespace === undefined) {
       sorted.namespaces.push({ tool, place });
       sortTools(tool.tools, `${place}.tools`, stringOf(tool.name) ?? "", sorted);
-    } else sorted.foreign.push({ capability: foreignTool(type), place });
+    } else sorted.foreign.push({ capability: providerToolCapability(type), place });
   }
 }
 
@@ -111,16 +111,22 @@ function sortTools(list: unknown, at: string, namespace: string | undefined, sor
 interface Choice {
   readonly mode: "auto" | "none" | "required";
   /** Tool that must be called; `mode` is then `required`. */
-  readonly named: OwnTool | undefined;
+  readonly named: RequestTool | undefined;
   /** Tools that may be called; `undefined` for all. */
-  readonly allowed: ReadonlySet<OwnTool> | undefined;
+  readonly allowed: ReadonlySet<RequestTool> | undefined;
   /** Capability that the choice requires although the tool is left out or unknown. */
-  readonly lacks: Capability | undefined;
+  readonly lackedCapability: Capability | undefined;
   /** Description of the valid values; set if this value is invalid in the dialect. */
   readonly problem: string | undefined;
 }
 
-const AUTO: Choice = { mode: "auto", named: undefined, allowed: undefined, lacks: undefined, problem: undefined };
+const AUTO: Choice = {
+  mode: "auto",
+  named: undefined,
+  allowed: undefined,
+  lackedCapability: undefined,
+  problem: undefined,
+};
 
 export function choiceOf(given: unknown, offered: OfferedTools): Choice {
   if (typeof given === "string") return modeOf(given, offered);
@@ -128,7 +134,8 @@ export function choiceOf(given: unknown, offered: OfferedTools): Choice {
   if (choice === undefined) return AUTO;
   const { type } = choice;
   if (type === "allowed_tools") return allowedOf(choice, offered);
-  if (type !== "function" && type !== "custom") return { ...AUTO, lacks: foreignTool(type) ?? "unknown_field" };
+  if (type !== "function" && type !== "custom")
+    return { ...AUTO, lackedCapability: providerToolCapability(type) ?? "unknown_field" };
   const named = finderOf(offered.own)(choice);
   if (named === undefined) return { ...AUTO, problem: "must name a tool that the request defines" };
   return { ...AUTO, mode: "required", named };
@@ -136,46 +143,46 @@ export function choiceOf(given: unknown, offered: OfferedTools): Choice {
 
 function modeOf(mode: string, { own, foreign }: OfferedTools): Choice {
   if (mode === "none") return { ...AUTO, mode };
-  if (mode !== "required") return mode === "auto" ? AUTO : { ...AUTO, lacks: "unknown_field" };
-  return own.length > 0 ? { ...AUTO, mode } : { ...AUTO, lacks: lackedOf(foreign) };
+  if (mode !== "required") return mode === "auto" ? AUTO : { ...AUTO, lackedCapability: "unknown_field" };
+  return own.length > 0 ? { ...AUTO, mode } : { ...AUTO, lackedCapability: lackedOf(foreign) };
 }
 
 function allowedOf({ mode, tools }: Values, { own, foreign }: OfferedTools): Choice {
   const find = finderOf(own);
-  const named = new Set<OwnTool | undefined>();
+  const named = new Set<RequestTool | undefined>();
   const namespaces = new Set<unknown>();
-  let lacks: Capability | undefined;
+  let lackedCapability: Capability | undefined;
   for (const entry of listOf(tools)) {
     const item = objectOf(entry);
     if (item?.type === "namespace") namespaces.add(item.name);
     else if (item?.type === "function" || item?.type === "custom") named.add(find(item));
-    else lacks ??= foreignTool(item?.type);
+    else lackedCapability ??= providerToolCapability(item?.type);
   }
   const allowed = new Set(
     own.filter((tool) => named.has(tool) || (tool.namespace !== undefined && namespaces.has(tool.namespace))),
   );
   if (allowed.size > 0) return { ...AUTO, mode: mode === "required" ? "required" : "auto", allowed };
-  return { ...AUTO, allowed, lacks: lacks ?? lackedOf(foreign) };
+  return { ...AUTO, allowed, lackedCapability: lackedCapability ?? lackedOf(foreign) };
 }
 
-function lackedOf(foreign: readonly ForeignTool[]): Capability {
+function lackedOf(foreign: readonly ProviderTool[]): Capability {
   return foreign[0] === undefined ? "tool_choice" : (foreign[0].capability ?? "unknown_field");
 }
 
 /** Returns a function that finds a tool. A name alone may refer to a tool in a namespace, if only one has it. */
-function finderOf(own: readonly OwnTool[]): (choice: Values) => OwnTool | undefined {
-  const exact = new Map<string, OwnTool>();
-  const inOne = new Map<string, OwnTool | undefined>();
+function finderOf(own: readonly RequestTool[]): (choice: Values) => RequestTool | undefined {
+  const byKey = new Map<string, RequestTool>();
+  const byNameAlone = new Map<string, RequestTool | undefined>();
   for (const tool of own) {
     const { name, namespace } = tool;
     if (name === undefined) continue;
-    exact.set(toolKey(namespace, name), tool);
-    if (namespace !== undefined) inOne.set(name, inOne.has(name) ? undefined : tool);
+    byKey.set(toolKey(namespace, name), tool);
+    if (namespace !== undefined) byNameAlone.set(name, byNameAlone.has(name) ? undefined : tool);
   }
   return ({ name, namespace }) => {
     if (typeof name !== "string") return undefined;
-    if (typeof namespace === "string") return exact.get(toolKey(namespace, name));
-    return exact.get(toolKey(undefined, name)) ?? inOne.get(name);
+    if (typeof namespace === "string") return byKey.get(toolKey(namespace, name));
+    return byKey.get(toolKey(undefined, name)) ?? byNameAlone.get(name);
   };
 }
 

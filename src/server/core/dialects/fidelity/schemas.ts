@@ -76,37 +76,40 @@ function schemasIn(schema: unknown): readonly Values[] | undefined {
   return found;
 }
 
-export function isOfObjects({ type, properties }: Values): boolean {
+export function describesObject({ type, properties }: Values): boolean {
   return type === "object" || listOf(type).includes("object") || objectOf(properties) !== undefined;
 }
 
-const isShut = (node: Values): boolean => !isOfObjects(node) || node.additionalProperties === false;
+const isClosedObject = (node: Values): boolean => !describesObject(node) || node.additionalProperties === false;
 
 /**
  * Returns whether compat's strict mode accepts the schema: every object in it requires all its properties and allows no others.
  */
 export function isClosedSchema(schema: unknown): boolean {
-  return schemasIn(schema)?.every((node) => isShut(node) && isNamedIn(node, new Set(listOf(node.required)))) ?? false;
+  return (
+    schemasIn(schema)?.every((node) => isClosedObject(node) && areAllRequired(node, new Set(listOf(node.required)))) ??
+    false
+  );
 }
 
-const isNamedIn = ({ properties }: Values, names: ReadonlySet<unknown>): boolean =>
+const areAllRequired = ({ properties }: Values, names: ReadonlySet<unknown>): boolean =>
   Object.keys(objectOf(properties) ?? {}).every((name) => names.has(name));
 
 /**
  * Returns whether a messages provider accepts the schema as it is: all its objects are closed, and nothing has to move into the
  * description.
  */
-export function isNarrow(schema: unknown): boolean {
-  return schemasIn(schema)?.every((node) => isShut(node) && !hasBounds(node)) ?? false;
+export function isAcceptedByMessages(schema: unknown): boolean {
+  return schemasIn(schema)?.every((node) => isClosedObject(node) && !hasBounds(node)) ?? false;
 }
 
 /** Returns whether part of the schema is described to the model and not enforced. */
-export function isBounded(schema: unknown): boolean {
-  return schemasIn(schema)?.some(tellsBounds) ?? false;
+export function hasUnenforcedBounds(schema: unknown): boolean {
+  return schemasIn(schema)?.some(hasEffectiveBounds) ?? false;
 }
 
-function tellsBounds(node: Values): boolean {
-  for (const name in node) if (isBound(name, node[name]) && !isMoot(name, node[name])) return true;
+function hasEffectiveBounds(node: Values): boolean {
+  for (const name in node) if (isBound(name, node[name]) && !isIneffectiveBound(name, node[name])) return true;
   return false;
 }
 
@@ -114,7 +117,7 @@ function tellsBounds(node: Values): boolean {
  * Returns whether a bound has no effect because it is the limit of whole numbers in a double. Some libraries state it for
  * every integer.
  */
-export function isMoot(name: string, value: unknown): boolean {
+export function isIneffectiveBound(name: string, value: unknown): boolean {
   if (name === "minimum") return value === Number.MIN_SAFE_INTEGER;
   return name === "maximum" && value === Number.MAX_SAFE_INTEGER;
 }
@@ -146,15 +149,15 @@ export function isBound(name: string, value: unknown): boolean {
  * properties. If a schema does not mention additional properties, closing its objects only narrows it, unless such properties
  * are required, or belong to a sibling schema.
  */
-export function isNarrowable(schema: unknown): boolean {
+export function isExpressibleInMessages(schema: unknown): boolean {
   const nodes = schemasIn(schema);
   if (nodes === undefined) return false;
-  const isAllShut = nodes.every(isShut);
-  return nodes.every((node) => (isAllShut || canShut(node)) && isOfItself(node)) && !isRecursive(nodes);
+  const areAllClosed = nodes.every(isClosedObject);
+  return nodes.every((node) => (areAllClosed || canBeClosed(node)) && isSelfContained(node)) && !isRecursive(nodes);
 }
 
-function canShut(node: Values): boolean {
-  if (isShut(node)) return node.allOf === undefined;
+function canBeClosed(node: Values): boolean {
+  if (isClosedObject(node)) return node.allOf === undefined;
   if (node.additionalProperties !== undefined || node.allOf !== undefined) return false;
   const properties = objectOf(node.properties) ?? {};
   return listOf(node.required).every((name) => typeof name === "string" && Object.hasOwn(properties, name));
@@ -163,7 +166,7 @@ function canShut(node: Values): boolean {
 /**
  * Returns whether the node has no external reference, no reference within `allOf`, and no object or list as an allowed value.
  */
-function isOfItself(node: Values): boolean {
+function isSelfContained(node: Values): boolean {
   if (typeof node.$ref === "string" && !node.$ref.startsWith("#")) return false;
   if (listOf(node.allOf).some((part) => objectOf(part)?.$ref !== undefined)) return false;
   return [...listOf(node.enum), node.const].every((value) => typeof value !== "object" || value === null);
@@ -176,30 +179,31 @@ function isOfItself(node: Values): boolean {
 function isRecursive(nodes: readonly Values[]): boolean {
   const [root] = nodes;
   if (nodes.every(({ $ref }) => $ref === undefined)) return false;
-  const leads = nodes.map((node) => [...schemasWithin(node), referred(root, node.$ref)]);
-  const ways = new Map<unknown, number>(nodes.map((node) => [node, 0]));
+  const targetsByNode = nodes.map((node) => [...schemasWithin(node), resolveReference(root, node.$ref)]);
+  const referenceCounts = new Map<unknown, number>(nodes.map((node) => [node, 0]));
   const count = (target: unknown, by: number): number | undefined => {
-    const had = ways.get(target);
+    const had = referenceCounts.get(target);
     if (had === undefined) return undefined;
-    ways.set(target, had + by);
+    referenceCounts.set(target, had + by);
     return had + by;
   };
-  for (const target of leads.flat()) count(target, 1);
-  const places = new Map<unknown, number>(nodes.map((node, index) => [node, index]));
-  const free: unknown[] = nodes.filter((node) => ways.get(node) === 0);
-  let left = nodes.length;
-  for (let node = free.pop(); node !== undefined; node = free.pop()) {
-    left -= 1;
-    for (const target of leads[places.get(node) ?? 0] ?? []) if (count(target, -1) === 0) free.push(target);
+  for (const target of targetsByNode.flat()) count(target, 1);
+  const indexByNode = new Map<unknown, number>(nodes.map((node, index) => [node, index]));
+  const unreferenced: unknown[] = nodes.filter((node) => referenceCounts.get(node) === 0);
+  let remaining = nodes.length;
+  for (let node = unreferenced.pop(); node !== undefined; node = unreferenced.pop()) {
+    remaining -= 1;
+    for (const target of targetsByNode[indexByNode.get(node) ?? 0] ?? [])
+      if (count(target, -1) === 0) unreferenced.push(target);
   }
-  return left > 0;
+  return remaining > 0;
 }
 
 /**
  * Returns the target of a reference within the schema (RFC 6901), or `undefined` if it has none. Invalid references are left
  * to the provider.
  */
-function referred(root: unknown, ref: unknown): unknown {
+function resolveReference(root: unknown, ref: unknown): unknown {
   if (typeof ref !== "string" || !/^#(?:\/|$)/u.test(ref)) return undefined;
   if (ref === "#") return root;
   let target = root;

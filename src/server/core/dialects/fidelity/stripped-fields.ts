@@ -34,23 +34,23 @@ export function withoutStripped(
   const rest = Object.fromEntries(Object.entries(fields).filter(([name]) => !stripped.has(name)));
   const before = usesOf(form, fields, read);
   const after = usesOf(form, rest, read);
-  const taken = (capability: string): Loss | undefined => {
+  const removalLoss = (capability: string): Loss | undefined => {
     if (!isCapability(capability)) return undefined;
     const { used, lost: inForm } = placesOf(form, fields, capability, read);
     const place = [...used, ...inForm].find((it) => stripped.has(/^[^.[]*/.exec(it)?.[0] ?? ""));
     return place === undefined ? undefined : { capability, isHard: false, place, isStripped: true };
   };
-  const still = lost.filter(
+  const remainingLosses = lost.filter(
     ({ capability }) => after.capabilities.has(capability) || after.untranslatable.has(capability),
   );
   const removalLosses: Loss[] = [];
   for (const capability of new Set([...before.capabilities, ...before.untranslatable.keys()])) {
-    if (still.some((it) => it.capability === capability)) continue;
-    const loss = taken(capability);
+    if (remainingLosses.some((it) => it.capability === capability)) continue;
+    const loss = removalLoss(capability);
     if (loss !== undefined) removalLosses.push(loss);
   }
   return [
-    ...still.map((loss) => (loss.place === undefined ? loss : { ...loss, place: placeIn(after, loss) })),
+    ...remainingLosses.map((loss) => (loss.place === undefined ? loss : { ...loss, place: placeIn(after, loss) })),
     ...removalLosses,
   ];
 }

@@ -62,9 +62,9 @@ export class Collector {
   }
 
   /** Returns the text of the body with these changes. `body` is the source of the first level. */
-  rewritten(body: Source, changes: readonly (string | undefined)[]): string | undefined {
+  rewrite(body: Source, changes: readonly (string | undefined)[]): string | undefined {
     const edits = new Map<Source, Edit[]>();
-    const put = ({ source, start, end, write }: Spot, text: string): void => {
+    const addEdit = ({ source, start, end, write }: Spot, text: string): void => {
       const edit = { start, end, text: write(text) };
       const known = edits.get(source);
       if (known === undefined) edits.set(source, [edit]);
@@ -73,15 +73,15 @@ export class Collector {
     for (const [at, { text }] of this.texts.entries()) {
       const change = changes[at];
       const spot = this.#spots[at];
-      if (change !== undefined && change !== text && spot !== undefined) put(spot, change);
+      if (change !== undefined && change !== text && spot !== undefined) addEdit(spot, change);
     }
     // Sources are nested at most one level deep. The loop visits entries that are added meanwhile last, so an outer
     // source comes after its nested ones.
     for (const [source, made] of edits) {
-      if (source.spot !== undefined) put(source.spot, spliced(source.text, made));
+      if (source.spot !== undefined) addEdit(source.spot, applyEdits(source.text, made));
     }
     const made = edits.get(body);
-    return made === undefined ? undefined : spliced(body.text, made);
+    return made === undefined ? undefined : applyEdits(body.text, made);
   }
 }
 
@@ -99,11 +99,11 @@ const MAX_NESTING = 512;
  * too deep.
  */
 export function nestedTree(text: string, spot: Spot): Node | undefined {
-  if (!/^\s*[[{]/.test(text) || tryParseJson(text) === undefined || isDeep(text)) return undefined;
+  if (!/^\s*[[{]/.test(text) || tryParseJson(text) === undefined || isTooDeep(text)) return undefined;
   return treeOf({ text, spot });
 }
 
-function isDeep(text: string): boolean {
+function isTooDeep(text: string): boolean {
   let depth = 0;
   let isString = false;
   for (let at = 0; at < text.length; at++) {
@@ -125,7 +125,7 @@ const OPEN_ARRAY = 0x5b;
 const CLOSE_OBJECT = 0x7d;
 const CLOSE_ARRAY = 0x5d;
 
-function spliced(text: string, edits: readonly Edit[]): string {
+function applyEdits(text: string, edits: readonly Edit[]): string {
   const pieces: string[] = [];
   let at = 0;
   for (const edit of [...edits].sort((a, b) => a.start - b.start)) {

@@ -10,14 +10,14 @@ import type { Source, Spot } from "./text-tree.ts";
 import { Unreadable } from "./types.ts";
 import { utf16In } from "./utf16.ts";
 
-const FIELD: Context = { kind: "user", turn: 0 };
+const FIELD_CONTEXT: Context = { kind: "user", turn: 0 };
 
 /**
  * Names of fields that contain files. A field with another name may be read as text by a provider, even if it is declared as a
  * file.
  */
 const FILE_FIELD = /^(?:file|files|image|images|mask|audio|video|data|input_reference|reference_images?)(?:\[.*\])?$/i;
-const OF_FORMS = uninspectedMembers("forms");
+const UNINSPECTED_FIELDS = uninspectedMembers("forms");
 
 /** Reads the fields of a multipart form. `body` has the form's bytes, one character each. */
 export function readMultipart(
@@ -34,7 +34,7 @@ export function readMultipart(
       collector.uninspected.push(/^(?:image|audio|video)(?=\/)/i.exec(type)?.[0].toLowerCase() ?? "file");
       continue;
     }
-    if (!isFile && OF_FORMS.has(name ?? "")) continue;
+    if (!isFile && UNINSPECTED_FIELDS.has(name ?? "")) continue;
     const isJson = /^application\/(?:[\w.+-]+\+)?json/i.test(type);
     if (!isReadable || !isUnencoded || !(isPlainText || isJson || isFile || /^application\/sdp/i.test(type)))
       throw new Unreadable("a field of the form has a charset or encoding that is not supported");
@@ -45,8 +45,8 @@ export function readMultipart(
     const write = (changed: string): string => (utf16?.encode(changed) ?? Buffer.from(changed)).toString("latin1");
     const spot: Spot = { source: body, start, end, write };
     const tree = isJson ? nestedTree(text, spot) : undefined;
-    if (tree === undefined) collector.add(text, spot, FIELD);
-    else collector.addAll(tree, FIELD);
+    if (tree === undefined) collector.add(text, spot, FIELD_CONTEXT);
+    else collector.addAll(tree, FIELD_CONTEXT);
   }
 }
 
@@ -54,7 +54,7 @@ export function readMultipart(
  * Reads a form-encoded body. `body` is the text of the form. `isReadOnly` is true if the body is JSON too, and is rewritten as
  * JSON. A pair without an equals sign is a value too.
  */
-export function readEncoded(collector: Collector, body: Source, isReadOnly: boolean): void {
+export function readFormEncoded(collector: Collector, body: Source, isReadOnly: boolean): void {
   let start = 0;
   for (const pair of body.text.split("&")) {
     const end = start + pair.length;
@@ -64,8 +64,8 @@ export function readEncoded(collector: Collector, body: Source, isReadOnly: bool
     const write = (changed: string): string => encodeURIComponent(changed.toWellFormed());
     const text = unescaped(body.text.slice(from, end));
     // Some readers treat the text after a semicolon as another pair.
-    if (!OF_FORMS.has(name) || text.includes(";"))
-      collector.add(text, isReadOnly ? undefined : { source: body, start: from, end, write }, FIELD);
+    if (!UNINSPECTED_FIELDS.has(name) || text.includes(";"))
+      collector.add(text, isReadOnly ? undefined : { source: body, start: from, end, write }, FIELD_CONTEXT);
     start = end + 1;
   }
 }

@@ -28,7 +28,7 @@ export interface JoinedText {
 interface Run {
   readonly kind: MessageText["kind"];
   turn: number;
-  readonly texts: number[];
+  readonly indexes: number[];
 }
 
 /** Returns the joined texts. `channels` has the channel of each text, or `undefined` for a text that is joined with none. */
@@ -38,9 +38,9 @@ export function joinedTexts(
 ): readonly JoinedText[] {
   const joined: JoinedText[] = [];
   const runs = new Map<string, Run>();
-  const end = (key: string, { texts: members }: Run): void => {
+  const end = (key: string, { indexes: members }: Run): void => {
     runs.delete(key);
-    if (members.length > 1) joined.push(...seams(members, texts));
+    if (members.length > 1) joined.push(...buildSeams(members, texts));
   };
   for (const [at, { kind, turn, isReadOnly }] of texts.entries()) {
     for (const [key, run] of runs) if (run.kind !== kind && run.turn !== turn) end(key, run);
@@ -48,9 +48,9 @@ export function joinedTexts(
     if (channel === undefined || channel === "apart") continue;
     const key = `${kind} ${channel}`;
     const run = runs.get(key);
-    if (run === undefined) runs.set(key, { kind, turn, texts: [at] });
+    if (run === undefined) runs.set(key, { kind, turn, indexes: [at] });
     else {
-      run.texts.push(at);
+      run.indexes.push(at);
       run.turn = turn;
     }
   }
@@ -59,7 +59,7 @@ export function joinedTexts(
 }
 
 /** Builds the joined texts. A long text ends one joined text and begins the next. Texts are not joined across a line break. */
-function seams(members: readonly number[], texts: readonly MessageText[]): readonly JoinedText[] {
+function buildSeams(members: readonly number[], texts: readonly MessageText[]): readonly JoinedText[] {
   const made: JoinedText[] = [];
   let pieces: Piece[] = [];
   let text = "";
@@ -79,15 +79,15 @@ function seams(members: readonly number[], texts: readonly MessageText[]): reado
     endsLine = false;
   };
   for (const at of members) {
-    const own = texts[at]?.text ?? "";
-    if (endsLine || own.startsWith("\n")) close();
-    if (own.length <= 2 * MAX_SIDE) {
-      add(at, 0, own);
+    const textToJoin = texts[at]?.text ?? "";
+    if (endsLine || textToJoin.startsWith("\n")) close();
+    if (textToJoin.length <= 2 * MAX_SIDE) {
+      add(at, 0, textToJoin);
       continue;
     }
-    if (pieces.length > 0) add(at, 0, own.slice(0, MAX_SIDE));
+    if (pieces.length > 0) add(at, 0, textToJoin.slice(0, MAX_SIDE));
     close();
-    add(at, own.length - MAX_SIDE, own.slice(-MAX_SIDE));
+    add(at, textToJoin.length - MAX_SIDE, textToJoin.slice(-MAX_SIDE));
   }
   close();
   return made;
@@ -103,16 +103,17 @@ interface Edit {
  * Returns the changed texts, including changes across seams. `changes` has the changes of `texts`, followed by those of
  * `joined`.
  */
-export function withSeams(
+export function applySeamChanges(
   texts: readonly MessageText[],
   joined: readonly JoinedText[],
   changes: readonly (string | undefined)[],
 ): readonly (string | undefined)[] {
-  const own = changes.slice(0, texts.length);
-  const settled = [...own];
+  const ownChanges = changes.slice(0, texts.length);
+  const merged = [...ownChanges];
   for (const [i, { text, pieces }] of joined.entries()) {
     const change = changes[texts.length + i];
-    if (change === undefined || change === text.text || change === apart(texts, pieces, own)) continue;
+    if (change === undefined || change === text.text || change === joinAfterOwnChanges(texts, pieces, ownChanges))
+      continue;
     const edit = editOf(text.text, change);
     const touched = pieces.filter(({ start, end }) => start < edit.end && edit.start < end);
     if (touched.length < 2) continue;
@@ -124,47 +125,55 @@ export function withSeams(
         end: from + Math.min(end, edit.end) - start,
         text: nth === 0 ? edit.text : "",
       };
-      const known = settled[at];
-      const other = known === undefined ? undefined : editOf(before, known);
+      const known = merged[at];
+      const ownEdit = known === undefined ? undefined : editOf(before, known);
       // The edit of the joined text already includes changes within the piece.
-      const kept = other === undefined || isWithin(other, piece) ? [] : [other];
+      const otherEdits = ownEdit === undefined || isWithin(ownEdit, piece) ? [] : [ownEdit];
       // Providers refuse an empty block, so it gets the new text.
-      settled[at] = applied(before, [...kept, across]) || edit.text;
+      merged[at] = applyEdits(before, [...otherEdits, across]) || edit.text;
     }
   }
-  return settled;
+  return merged;
 }
 
 const isWithin = (edit: Edit, { from, start, end }: Piece): boolean =>
   edit.start >= from && edit.end <= from + end - start;
 
 /** Returns the joined text after the changes of its texts. */
-function apart(texts: readonly MessageText[], pieces: readonly Piece[], own: readonly (string | undefined)[]): string {
+function joinAfterOwnChanges(
+  texts: readonly MessageText[],
+  pieces: readonly Piece[],
+  ownChanges: readonly (string | undefined)[],
+): string {
   return pieces
     .map((piece) => {
       const { at, from, start, end } = piece;
       const before = texts[at]?.text ?? "";
       const part = before.slice(from, from + end - start);
-      const known = own[at];
+      const known = ownChanges[at];
       if (known === undefined) return part;
       const edit = editOf(before, known);
       if (!isWithin(edit, piece)) return part;
-      return applied(part, [{ start: edit.start - from, end: edit.end - from, text: edit.text }]);
+      return applyEdits(part, [{ start: edit.start - from, end: edit.end - from, text: edit.text }]);
     })
     .join("");
 }
 
 /** Returns the single edit that turns the old text into the new one. */
 function editOf(before: string, after: string): Edit {
-  const most = Math.min(before.length, after.length);
+  const maxLength = Math.min(before.length, after.length);
   let start = 0;
-  while (start < most && before[start] === after[start]) start++;
-  let same = 0;
-  while (same < most - start && before[before.length - 1 - same] === after[after.length - 1 - same]) same++;
-  return { start, end: before.length - same, text: after.slice(start, after.length - same) };
+  while (start < maxLength && before[start] === after[start]) start++;
+  let commonSuffix = 0;
+  while (
+    commonSuffix < maxLength - start &&
+    before[before.length - 1 - commonSuffix] === after[after.length - 1 - commonSuffix]
+  )
+    commonSuffix++;
+  return { start, end: before.length - commonSuffix, text: after.slice(start, after.length - commonSuffix) };
 }
 
-function applied(text: string, edits: readonly Edit[]): string {
+function applyEdits(text: string, edits: readonly Edit[]): string {
   const [first, second] = edits.toSorted((one, other) => one.start - other.start);
   if (first === undefined) return text;
   if (second === undefined) return text.slice(0, first.start) + first.text + text.slice(first.end);

@@ -3,7 +3,7 @@ import { isUtf8 } from "node:buffer";
 import { decoded } from "../routes/name-readings.ts";
 import { formPattern, uninspectedNames } from "../uninspected.ts";
 import type { Collector, Context } from "./collector.ts";
-import { type Node, type ObjectNode, oneString, type StringNode, spotOf, stringIn } from "./text-tree.ts";
+import { type Node, type ObjectNode, type StringNode, spotOf, stringIn, uniqueString } from "./text-tree.ts";
 import { utf16In } from "./utf16.ts";
 
 /** Kind of media by block type. */
@@ -28,47 +28,47 @@ export const MEDIA_BLOCKS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Members of such a block that contain the media, or an object that does. */
-const CARRIERS: ReadonlySet<string> = new Set([
+const MEDIA_MEMBERS: ReadonlySet<string> = new Set([
   ...uninspectedNames("media", "media"),
   ...uninspectedNames("media", "address"),
 ]);
 /** Members that contain bare base64, or an address. */
-const ENCODED = uninspectedNames("media", "media");
+const ENCODED_MEMBERS = uninspectedNames("media", "media");
 const BASE64 = formPattern("media");
 const ADDRESS = formPattern("address");
 /** Pattern of the values of members that name the media type. */
-const FORM = formPattern("type");
-const FORMS = uninspectedNames("media", "type");
+const TYPE_FORM = formPattern("type");
+const TYPE_MEMBERS = uninspectedNames("media", "type");
 
 const DATA_URL = /^data:([^,;]{0,128})((?:;[^,;]{0,128}){0,8}),/i;
 const TEXT_TYPE = /^(?:text\/|application\/(?:[\w.-]+\+)?(?:json|xml|yaml|x-yaml|x-ndjson|jsonl)$|image\/svg)/i;
 
-/** Reads a member of a block with media of the kind `what`. `other` reads members without media. */
-export function readCarried(
+/** Reads a member of a block with media of the kind `mediaKind`. `readOther` reads members without media. */
+export function readMediaMembers(
   collector: Collector,
   block: ObjectNode,
-  what: string,
+  mediaKind: string,
   context: Context,
-  other: (name: string, value: Node) => void,
+  readOther: (name: string, value: Node) => void,
 ): void {
-  const sourceType = oneString(block, "type");
-  const mediaType = oneString(block, "media_type") ?? oneString(block, "mime_type") ?? "";
+  const sourceType = uniqueString(block, "type");
+  const mediaType = uniqueString(block, "media_type") ?? uniqueString(block, "mime_type") ?? "";
   for (const { name, value } of block.members) {
-    if (FORMS.has(name) && value.kind === "string" && FORM.test(stringIn(value))) {
-      if (name === "file_id") collector.uninspected.push(what);
-    } else if (!CARRIERS.has(name) || (sourceType === "text" && name === "data")) {
-      other(name, value);
+    if (TYPE_MEMBERS.has(name) && value.kind === "string" && TYPE_FORM.test(stringIn(value))) {
+      if (name === "file_id") collector.uninspected.push(mediaKind);
+    } else if (!MEDIA_MEMBERS.has(name) || (sourceType === "text" && name === "data")) {
+      readOther(name, value);
     } else if (value.kind === "string") {
-      readString(collector, value, { name, what, mediaType }, context);
+      readString(collector, value, { name, what: mediaKind, mediaType }, context);
     } else if (value.kind === "object") {
-      readCarried(collector, value, what, context, other);
+      readMediaMembers(collector, value, mediaKind, context, readOther);
     } else {
-      other(name, value);
+      readOther(name, value);
     }
   }
 }
 
-interface Carried {
+interface MediaMember {
   /** Name of the member that contains the medium. */
   readonly name: string;
   readonly what: string;
@@ -76,14 +76,14 @@ interface Carried {
 }
 
 /** Reads a string of media. A string that is neither an address nor encoded data is a text. */
-function readString(collector: Collector, node: StringNode, carried: Carried, context: Context): void {
+function readString(collector: Collector, node: StringNode, carried: MediaMember, context: Context): void {
   const { name, what, mediaType } = carried;
   const text = stringIn(node);
   const [head, type = "", parameters = ""] = DATA_URL.exec(text) ?? [];
   if (head === undefined) {
     if (ADDRESS.test(text)) collector.uninspected.push(what);
-    else if (!ENCODED.has(name) || !BASE64.test(text)) collector.addString(node, context);
-    else if (TEXT_TYPE.test(mediaType)) addEncoded(collector, node, { text, head: "", what }, context);
+    else if (!ENCODED_MEMBERS.has(name) || !BASE64.test(text)) collector.addString(node, context);
+    else if (TEXT_TYPE.test(mediaType)) addEncoded(collector, node, { text, head: "", mediaKind: what }, context);
     else collector.uninspected.push(what);
     return;
   }
@@ -91,7 +91,7 @@ function readString(collector: Collector, node: StringNode, carried: Carried, co
   const isText = type === "" || TEXT_TYPE.test(type);
   const isBase64 = /;\s*base64\s*$/i.test(parameters);
   if (isBase64 && BASE64.test(body)) {
-    if (isText) addEncoded(collector, node, { text: body, head, what }, context);
+    if (isText) addEncoded(collector, node, { text: body, head, mediaKind: what }, context);
     else collector.uninspected.push(/^(?:image|audio|video)(?=\/)/i.exec(type)?.[0].toLowerCase() ?? what);
   } else if (isBase64) {
     collector.addString(node, context);
@@ -101,14 +101,19 @@ function readString(collector: Collector, node: StringNode, carried: Carried, co
   }
 }
 
-interface Encoded {
+interface EncodedMedia {
   readonly text: string;
   /** Part of the string before the encoded data, such as the head of a data URL. */
   readonly head: string;
-  readonly what: string;
+  readonly mediaKind: string;
 }
 
-function addEncoded(collector: Collector, node: StringNode, { text, head, what }: Encoded, context: Context): void {
+function addEncoded(
+  collector: Collector,
+  node: StringNode,
+  { text, head, mediaKind: what }: EncodedMedia,
+  context: Context,
+): void {
   const bytes = Buffer.from(text, "base64");
   const write = (changed: string): string => JSON.stringify(head + Buffer.from(changed).toString("base64"));
   const utf16 = utf16In(bytes);

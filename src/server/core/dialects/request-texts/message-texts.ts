@@ -5,8 +5,8 @@
 import { type UninspectedMembers, uninspectedMembers } from "../uninspected.ts";
 import type { Collector, Context } from "./collector.ts";
 import type { Channel } from "./joined.ts";
-import { MEDIA_BLOCKS, readCarried } from "./media-blocks.ts";
-import { type Node, type ObjectNode, oneString, stringIn } from "./text-tree.ts";
+import { MEDIA_BLOCKS, readMediaMembers } from "./media-blocks.ts";
+import { type Node, type ObjectNode, stringIn, uniqueString } from "./text-tree.ts";
 import type { TextKind } from "./types.ts";
 
 const ROLES: ReadonlyMap<string, TextKind> = new Map([
@@ -27,13 +27,13 @@ const CHANNELS: ReadonlyMap<string, Channel> = new Map([
   ["reasoning_details", "thought"],
   ["summary", "thought"],
 ]);
-/** Returns the channel of a member. `within` is the channel of the object that contains it. */
-const channelOf = (name: string, within: Channel | undefined): Channel | undefined =>
-  name === "text" || name === "content" || within === "apart" ? (within ?? "text") : CHANNELS.get(name);
+/** Returns the channel of a member. `outerChannel` is the channel of the object that contains it. */
+const channelOf = (name: string, outerChannel: Channel | undefined): Channel | undefined =>
+  name === "text" || name === "content" || outerChannel === "apart" ? (outerChannel ?? "text") : CHANNELS.get(name);
 
-const OF_MESSAGES = uninspectedMembers("messages");
-const OF_SEALED_BLOCKS = uninspectedMembers("sealed blocks");
-const OF_CALLS = uninspectedMembers("calls");
+const UNINSPECTED_IN_MESSAGES = uninspectedMembers("messages");
+const UNINSPECTED_IN_SEALED_BLOCKS = uninspectedMembers("sealed blocks");
+const UNINSPECTED_IN_CALLS = uninspectedMembers("calls");
 const SEALED_BLOCKS: ReadonlySet<string> = new Set(["redacted_thinking", "compaction"]);
 
 const CALL = /(?:_call|tool_use|^tool_call|^function|^custom)$/;
@@ -42,8 +42,8 @@ const RESULTS: ReadonlySet<string> = new Set(["output", "outputs", "results"]);
 
 /** Reads an entry of `messages`, or an item. `turn` counts from the end. */
 export function readMessage(collector: Collector, node: Node, turn: number): void {
-  const role = node.kind === "object" ? oneString(node, "role") : undefined;
-  const type = node.kind === "object" ? oneString(node, "type") : undefined;
+  const role = node.kind === "object" ? uniqueString(node, "role") : undefined;
+  const type = node.kind === "object" ? uniqueString(node, "type") : undefined;
   if (node.kind !== "object" || role === undefined) {
     readPart(collector, node, { kind: type === "reasoning" ? "assistant" : "user", turn });
     return;
@@ -64,18 +64,18 @@ export function readPart(collector: Collector, node: Node, context: Context): vo
 }
 
 function readBlock(collector: Collector, node: ObjectNode, context: Context): void {
-  const type = oneString(node, "type") ?? "";
+  const type = uniqueString(node, "type") ?? "";
   const inner = { kind: kindOf(type) ?? context.kind, turn: context.turn, channel: context.channel };
-  const what = MEDIA_BLOCKS.get(type);
-  const other = (name: string, value: Node): void => {
-    const isSealed = SEALED_BLOCKS.has(type) && isOf(OF_SEALED_BLOCKS, name, value);
+  const mediaKind = MEDIA_BLOCKS.get(type);
+  const readOther = (name: string, value: Node): void => {
+    const isSealed = SEALED_BLOCKS.has(type) && isUninspected(UNINSPECTED_IN_SEALED_BLOCKS, name, value);
     if (!isSealed) readMember(collector, name, value, inner);
   };
-  if (what !== undefined) readCarried(collector, node, what, inner, other);
+  if (mediaKind !== undefined) readMediaMembers(collector, node, mediaKind, inner, readOther);
   else
     for (const { name, value, isShadowed } of node.members) {
       if (isShadowed) readMember(collector, name, value, { ...inner, channel: "apart" });
-      else other(name, value);
+      else readOther(name, value);
     }
 }
 
@@ -87,7 +87,11 @@ function kindOf(type: string): TextKind | undefined {
 function readMember(collector: Collector, name: string, value: Node, context: Context): void {
   const { kind, turn } = context;
   const channel = channelOf(name, context.channel);
-  if (isOf(OF_MESSAGES, name, value) || (kind === "tool_args" && isOf(OF_CALLS, name, value))) return;
+  if (
+    isUninspected(UNINSPECTED_IN_MESSAGES, name, value) ||
+    (kind === "tool_args" && isUninspected(UNINSPECTED_IN_CALLS, name, value))
+  )
+    return;
   const args: Context = { kind: "tool_args", turn };
   if (name === "tool_calls" || name === "function_call") readPart(collector, value, args);
   else if (name === "arguments" || (name === "input" && kind === "tool_args")) collector.addArguments(value, args);
@@ -96,10 +100,10 @@ function readMember(collector: Collector, name: string, value: Node, context: Co
 }
 
 /** Returns whether the member is an identifier of a message or an item. */
-export const isIdentifier = (name: string, value: Node): boolean => isOf(OF_MESSAGES, name, value);
+export const isIdentifier = (name: string, value: Node): boolean => isUninspected(UNINSPECTED_IN_MESSAGES, name, value);
 
 /** Returns whether the table of uninspected members has the name and the value has the form that the table requires. */
-export function isOf(members: UninspectedMembers, name: string, value: Node): boolean {
+export function isUninspected(members: UninspectedMembers, name: string, value: Node): boolean {
   const form = members.get(name);
   return form === "any" || (form !== undefined && value.kind === "string" && form.test(stringIn(value)));
 }

@@ -14,19 +14,19 @@ import { tryParseJson } from "../json/json-values.ts";
 import { boundaryOf } from "../multipart.ts";
 import type { Dialect, Route } from "../routes/routes.ts";
 import { Collector } from "./collector.ts";
-import { readEncoded, readMultipart } from "./form-texts.ts";
-import { withSeams } from "./joined.ts";
-import { type Members, readMembers } from "./request-members.ts";
+import { readFormEncoded, readMultipart } from "./form-texts.ts";
+import { applySeamChanges } from "./joined.ts";
+import { type MemberRules, readMembers } from "./request-members.ts";
 import { type Source, treeOf } from "./text-tree.ts";
 import { type RequestTexts, type TextBody, Unreadable } from "./types.ts";
 import { utf16In } from "./utf16.ts";
 
-const TEXTS: Members = { hasItems: false, isEvent: false };
-const ITEMS: Members = { hasItems: true, isEvent: false };
-const EVENT: Members = { hasItems: true, isEvent: true };
+const TEXTS: MemberRules = { hasItems: false, isEvent: false };
+const ITEMS: MemberRules = { hasItems: true, isEvent: false };
+const EVENT: MemberRules = { hasItems: true, isEvent: true };
 
 /** Members of the routes that are known. On any other route, every string of a JSON body is a `user` text. */
-const ROUTES: ReadonlyMap<string, Members> = new Map([
+const ROUTES: ReadonlyMap<string, MemberRules> = new Map([
   ["chat_completions", TEXTS],
   ["completions", TEXTS],
   ["embeddings", TEXTS],
@@ -59,11 +59,11 @@ const ROUTES: ReadonlyMap<string, Members> = new Map([
 export function readTexts(route: Route, _dialect: Dialect, body: TextBody): RequestTexts {
   const { plain } = body;
   try {
-    return plain.length === 0 ? nothingIn(plain, undefined) : textsOf(route, body);
+    return plain.length === 0 ? noTexts(plain, undefined) : textsOf(route, body);
   } catch (error) {
-    if (error instanceof Unreadable) return nothingIn(plain, error.message);
+    if (error instanceof Unreadable) return noTexts(plain, error.message);
     // A name has an invalid escape, or the JSON is nested too deep.
-    if (error instanceof SyntaxError) return nothingIn(plain, "the body is not JSON");
+    if (error instanceof SyntaxError) return noTexts(plain, "the body is not JSON");
     throw error;
   }
 }
@@ -77,38 +77,38 @@ function textsOf(route: Route, { plain, contentType, isJson }: TextBody): Reques
   if (utf16 !== undefined) {
     const source: Source = { text: utf16.text, spot: undefined };
     collector.add(utf16.text, { source, start: 0, end: utf16.text.length, write: (changed) => changed }, USER);
-    return found(collector, plain, source, utf16.encode);
+    return requestTexts(collector, plain, source, utf16.encode);
   }
   const isText = boundary === undefined && isUtf8(plain);
   const text = isText ? plain.toString("utf8") : "";
-  if (isText && (isJson || isSound(text))) {
+  if (isText && (isJson || isJsonText(text))) {
     const source: Source = { text, spot: undefined };
     const tree = treeOf(source);
     const members = ROUTES.get(route.name);
     if (members === undefined || tree.kind !== "object") collector.addAll(tree, { kind: "user", turn: 0 });
     else readMembers(collector, tree, members);
-    if (isForm) readEncoded(collector, source, true);
-    return found(collector, plain, source, "utf8");
+    if (isForm) readFormEncoded(collector, source, true);
+    return requestTexts(collector, plain, source, "utf8");
   }
-  if (boundary !== undefined) return multipart(collector, plain, boundary);
+  if (boundary !== undefined) return readForm(collector, plain, boundary);
   if (isText && /^\s*[[{]/.test(text)) throw new Unreadable("the body is not JSON");
   if (isText && (isForm || TEXT.test(contentType))) {
     const source: Source = { text, spot: undefined };
-    if (isForm) readEncoded(collector, source, false);
+    if (isForm) readFormEncoded(collector, source, false);
     else collector.add(text, { source, start: 0, end: text.length, write: (changed) => changed }, USER);
-    return found(collector, plain, source, "utf8");
+    return requestTexts(collector, plain, source, "utf8");
   }
   const media = /^\s*(?:(image|audio|video)\/|application\/octet-stream)/i.exec(contentType);
   if (media === null) throw new Unreadable("the type of the body is not supported");
   collector.uninspected.push(media[1]?.toLowerCase() ?? "file");
-  return found(collector, plain, { text: "", spot: undefined }, "utf8");
+  return requestTexts(collector, plain, { text: "", spot: undefined }, "utf8");
 }
 
 const TEXT = /^\s*(?:text\/|application\/sdp)/i;
 const USER = { kind: "user", turn: 0 } as const;
 
 /** Returns whether the text is a JSON object, list or string. Throws `SyntaxError` if it is nested too deep. */
-function isSound(text: string): boolean {
+function isJsonText(text: string): boolean {
   if (!/^\s*[[{"]/.test(text)) return false;
   const value = tryParseJson(text);
   if (value === undefined) return false;
@@ -116,7 +116,7 @@ function isSound(text: string): boolean {
   return true;
 }
 
-function multipart(collector: Collector, plain: Buffer, boundary: string): RequestTexts {
+function readForm(collector: Collector, plain: Buffer, boundary: string): RequestTexts {
   // The text is created only when needed: most forms contain a file and are never rewritten.
   const body: Source = {
     spot: undefined,
@@ -125,10 +125,10 @@ function multipart(collector: Collector, plain: Buffer, boundary: string): Reque
     },
   };
   readMultipart(collector, plain, { boundary, body });
-  return found(collector, plain, body, "latin1");
+  return requestTexts(collector, plain, body, "latin1");
 }
 
-function found(
+function requestTexts(
   collector: Collector,
   plain: Buffer,
   body: Source,
@@ -137,14 +137,14 @@ function found(
   const { texts, uninspected } = collector;
   const joined = collector.joined();
   const rewrite = (changes: readonly (string | undefined)[]): Buffer => {
-    const text = collector.rewritten(body, joined.length === 0 ? changes : withSeams(texts, joined, changes));
+    const text = collector.rewrite(body, joined.length === 0 ? changes : applySeamChanges(texts, joined, changes));
     if (text === undefined) return plain;
     return typeof encoding === "string" ? Buffer.from(text, encoding) : encoding(text);
   };
   return { texts, seams: joined.map((seam) => seam.text), uninspected, problem: undefined, rewrite };
 }
 
-const nothingIn = (plain: Buffer, problem: string | undefined): RequestTexts => ({
+const noTexts = (plain: Buffer, problem: string | undefined): RequestTexts => ({
   texts: [],
   seams: [],
   uninspected: [],

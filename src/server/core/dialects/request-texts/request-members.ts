@@ -4,15 +4,15 @@
  */
 import { uninspectedMembers } from "../uninspected.ts";
 import type { Collector, Context } from "./collector.ts";
-import { isIdentifier, isOf, readMessage, readPart } from "./message-texts.ts";
+import { isIdentifier, isUninspected, readMessage, readPart } from "./message-texts.ts";
 import { type Node, type ObjectNode, stringIn } from "./text-tree.ts";
 
 const SETTINGS = uninspectedMembers("settings");
 /** Names of settings that contain further settings. */
-const HOLDERS: ReadonlySet<string> = new Set([...SETTINGS.keys()].map((name) => name.split(".", 1)[0] as string));
+const SETTING_NAMES: ReadonlySet<string> = new Set([...SETTINGS.keys()].map((name) => name.split(".", 1)[0] as string));
 const EVENTS = uninspectedMembers("events");
-const OF_TOOLS = uninspectedMembers("tools");
-const OF_SCHEMAS = uninspectedMembers("schemas");
+const UNINSPECTED_IN_TOOLS = uninspectedMembers("tools");
+const UNINSPECTED_IN_SCHEMAS = uninspectedMembers("schemas");
 
 const MESSAGES: ReadonlySet<string> = new Set(["messages", "items", "additional_messages"]);
 const SYSTEM: ReadonlySet<string> = new Set(["system", "instructions", "additional_instructions"]);
@@ -20,15 +20,15 @@ const TOOLS: ReadonlySet<string> = new Set(["tools", "functions"]);
 const SCHEMAS: ReadonlySet<string> = new Set(["response_format", "output_config", "output_format", "text"]);
 
 /** Properties of a route that decide how the members of its bodies are read. */
-export interface Members {
+export interface MemberRules {
   /** Whether `input` is a conversation instead of a list of texts. */
   readonly hasItems: boolean;
   /** Whether the body is a session event, whose settings are at a deeper level. */
   readonly isEvent: boolean;
 }
 
-export function readMembers(collector: Collector, body: ObjectNode, of: Members): void {
-  const isThread = (name: string): boolean => MESSAGES.has(name) || (name === "input" && of.hasItems);
+export function readMembers(collector: Collector, body: ObjectNode, rules: MemberRules): void {
+  const isThread = (name: string): boolean => MESSAGES.has(name) || (name === "input" && rules.hasItems);
   const oldest = body.members.reduce(
     (most, { name, value }) =>
       Math.max(most, isThread(name) ? lengthOf(value) : name === "thread" ? lengthOf(messagesIn(value)) : 0),
@@ -40,14 +40,14 @@ export function readMembers(collector: Collector, body: ObjectNode, of: Members)
     else if (SYSTEM.has(name)) readPart(collector, value, system);
     else if (TOOLS.has(name)) readTools(collector, value, system);
     else if (SCHEMAS.has(name) && value.kind === "object") readTool(collector, value, system);
-    else if (name === "requests") readBatch(collector, value, of);
-    else if (of.isEvent && (name === "session" || name === "response") && value.kind === "object")
-      readMembers(collector, value, of);
-    else if (name === "thread" && value.kind === "object") readMembers(collector, value, of);
-    else if (of.isEvent && name === "item") readMessage(collector, value, 0);
-    else if (of.isEvent && isOf(EVENTS, name, value)) collector.uninspected.push("audio");
-    else if (of.isEvent && isIdentifier(name, value)) continue;
-    else if (HOLDERS.has(name)) readSetting(collector, name, value);
+    else if (name === "requests") readBatch(collector, value, rules);
+    else if (rules.isEvent && (name === "session" || name === "response") && value.kind === "object")
+      readMembers(collector, value, rules);
+    else if (name === "thread" && value.kind === "object") readMembers(collector, value, rules);
+    else if (rules.isEvent && name === "item") readMessage(collector, value, 0);
+    else if (rules.isEvent && isUninspected(EVENTS, name, value)) collector.uninspected.push("audio");
+    else if (rules.isEvent && isIdentifier(name, value)) continue;
+    else if (SETTING_NAMES.has(name)) readSetting(collector, name, value);
     else readPart(collector, value, NEWEST);
   }
 }
@@ -80,21 +80,21 @@ function readThread(collector: Collector, value: Node): void {
 }
 
 /** Reads the entries of a batch, each a request of its own. */
-function readBatch(collector: Collector, value: Node, of: Members): void {
+function readBatch(collector: Collector, value: Node, rules: MemberRules): void {
   for (const entry of value.kind === "list" ? value.items : [value]) {
     if (entry.kind !== "object") {
       readPart(collector, entry, NEWEST);
       continue;
     }
     for (const { name, value: params } of entry.members) {
-      if ((name === "params" || name === "body") && params.kind === "object") readMembers(collector, params, of);
-      else if (HOLDERS.has(name)) readSetting(collector, name, params);
+      if ((name === "params" || name === "body") && params.kind === "object") readMembers(collector, params, rules);
+      else if (SETTING_NAMES.has(name)) readSetting(collector, name, params);
       else readPart(collector, params, NEWEST);
     }
   }
 }
 
-const WITHIN: ReadonlySet<string> = new Set(["function", "custom", "format", "json_schema"]);
+const NESTED_TOOL_MEMBERS: ReadonlySet<string> = new Set(["function", "custom", "format", "json_schema"]);
 
 function readTools(collector: Collector, value: Node, context: Context): void {
   if (value.kind === "object") readTool(collector, value, context);
@@ -105,8 +105,8 @@ function readTools(collector: Collector, value: Node, context: Context): void {
 /** Reads a tool, or the format of an answer: descriptions and a schema. */
 function readTool(collector: Collector, tool: ObjectNode, context: Context): void {
   for (const { name, value } of tool.members) {
-    if (isOf(OF_TOOLS, name, value)) continue;
-    if (WITHIN.has(name) && value.kind === "object") readTool(collector, value, context);
+    if (isUninspected(UNINSPECTED_IN_TOOLS, name, value)) continue;
+    if (NESTED_TOOL_MEMBERS.has(name) && value.kind === "object") readTool(collector, value, context);
     else if (name === "tools") readTools(collector, value, context);
     else readSchema(collector, value, context);
   }
@@ -126,5 +126,7 @@ function readSchema(collector: Collector, node: Node, context: Context): void {
 }
 
 function isStructure(name: string, node: Node): boolean {
-  return node.kind === "list" ? node.items.every((item) => isOf(OF_SCHEMAS, name, item)) : isOf(OF_SCHEMAS, name, node);
+  return node.kind === "list"
+    ? node.items.every((item) => isUninspected(UNINSPECTED_IN_SCHEMAS, name, item))
+    : isUninspected(UNINSPECTED_IN_SCHEMAS, name, node);
 }

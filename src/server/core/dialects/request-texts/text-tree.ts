@@ -141,7 +141,7 @@ export function stringIn({ source, start, end }: StringNode): string {
 export const spotOf = ({ source, start, end }: StringNode): Spot => ({ source, start, end, write: JSON.stringify });
 
 /** Returns the only string with this name. Throws `Unreadable` if there are two, since readers differ in which they use. */
-export function oneString({ members }: ObjectNode, name: string): string | undefined {
+export function uniqueString({ members }: ObjectNode, name: string): string | undefined {
   let found: string | undefined;
   for (const member of members) {
     if (member.name !== name || member.value.kind !== "string") continue;

@@ -1,5 +1,5 @@
 /** Selects the translation of requests and answers between two forms. */
-import type { Way } from "../fidelity/capabilities.ts";
+import type { TranslationDirection } from "../fidelity/capabilities.ts";
 import type { JsonSource } from "../json/json-source.ts";
 import type { Form } from "../routes/routes.ts";
 import { responsesToChat, responsesToMessages } from "./from-responses/request.ts";
@@ -14,7 +14,9 @@ import type { AnswerReading, AnswerStamp, AnswerTerms, ChannelTerms, StreamTrans
 
 type Model = AnswerTerms["model"];
 
-const WAYS: Readonly<Record<Way, (source: JsonSource, model: Model, channel: ChannelTerms) => Translated>> = {
+const WAYS: Readonly<
+  Record<TranslationDirection, (source: JsonSource, model: Model, channel: ChannelTerms) => Translated>
+> = {
   "chat>messages": (source, model, channel) => {
     const { body, answer, lost } = chatToMessages(source, model, channel);
     return { body, reading: new ReadAnswer(answer, CHUNKS), lost };
@@ -34,17 +36,22 @@ const WAYS: Readonly<Record<Way, (source: JsonSource, model: Model, channel: Cha
 };
 
 /** Returns the direction of the translation between two forms, or `undefined` if they are equal or there is no translation. */
-export function wayOf(from: Form, to: Form): Way | undefined {
+export function wayOf(from: Form, to: Form): TranslationDirection | undefined {
   const way = `${from}>${to}`;
   return isWay(way) ? way : undefined;
 }
 
-function isWay(way: string): way is Way {
+function isWay(way: string): way is TranslationDirection {
   return Object.hasOwn(WAYS, way);
 }
 
 /** Translates a request. Throws `RequestProblem`. */
-export function translateRequest(way: Way, source: JsonSource, model: Model, channel: ChannelTerms): Translated {
+export function translateRequest(
+  way: TranslationDirection,
+  source: JsonSource,
+  model: Model,
+  channel: ChannelTerms,
+): Translated {
   return WAYS[way](source, model, channel);
 }
 

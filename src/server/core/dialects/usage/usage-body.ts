@@ -7,7 +7,7 @@
 import { listOf, objectOf, tryParseJson } from "../json/json-values.ts";
 import type { Dialect } from "../routes/routes.ts";
 import type { Usage } from "./usage.ts";
-import { isDoubtful, normaliseUsage } from "./usage-normalise.ts";
+import { isDoubtful, normalizeUsage } from "./usage-normalise.ts";
 import { type BodyUsage, scanForUsage } from "./usage-scan.ts";
 
 /**
@@ -17,7 +17,7 @@ import { type BodyUsage, scanForUsage } from "./usage-scan.ts";
 const MAX_WHOLE_BYTES = 8 << 10;
 
 export function createBodyUsage(dialect: Dialect): BodyUsage {
-  return new PassingUsage(dialect);
+  return new BodyUsageReader(dialect);
 }
 
 /**
@@ -57,10 +57,10 @@ function lastUsage(body: Buffer): object | undefined {
 }
 
 /** Implemented as a class, since there is one instance for each answer and closures would have to be created each time. */
-class PassingUsage implements BodyUsage {
+class BodyUsageReader implements BodyUsage {
   readonly #dialect: Dialect;
   /** The only chunk so far, if it is short. */
-  #only: Buffer | undefined;
+  #firstChunk: Buffer | undefined;
   /** Usage that `#only` reports; `undefined` until it was read. */
   #known: { readonly usage: unknown } | undefined;
   #usage: Usage | undefined;
@@ -73,8 +73,9 @@ class PassingUsage implements BodyUsage {
 
   push(chunk: Buffer): void {
     if (chunk.length === 0) return;
-    if (this.#scan === undefined && this.#only === undefined && chunk.length <= MAX_WHOLE_BYTES) this.#only = chunk;
-    else this.#scanned().push(chunk);
+    if (this.#scan === undefined && this.#firstChunk === undefined && chunk.length <= MAX_WHOLE_BYTES)
+      this.#firstChunk = chunk;
+    else this.#startScan().push(chunk);
   }
 
   end(): Usage | undefined {
@@ -88,26 +89,26 @@ class PassingUsage implements BodyUsage {
   }
 
   #read(): void {
-    if (this.#only === undefined || this.#known !== undefined) return;
-    const last = lastUsage(this.#only);
+    if (this.#firstChunk === undefined || this.#known !== undefined) return;
+    const last = lastUsage(this.#firstChunk);
     if (last !== undefined) {
       this.#known = { usage: last };
-      this.#usage = normaliseUsage(this.#dialect, last);
+      this.#usage = normalizeUsage(this.#dialect, last);
       return;
     }
-    const value = tryParseJson(this.#only.toString("utf8"));
-    if (value === undefined) this.#scanned();
+    const value = tryParseJson(this.#firstChunk.toString("utf8"));
+    if (value === undefined) this.#startScan();
     else {
       this.#known = { usage: usageIn(value) };
-      this.#usage = normaliseUsage(this.#dialect, this.#known.usage);
+      this.#usage = normalizeUsage(this.#dialect, this.#known.usage);
     }
   }
 
-  #scanned(): BodyUsage {
+  #startScan(): BodyUsage {
     if (this.#scan === undefined) {
       this.#scan = scanForUsage(this.#dialect);
-      if (this.#only !== undefined) this.#scan.push(this.#only);
-      this.#only = undefined;
+      if (this.#firstChunk !== undefined) this.#scan.push(this.#firstChunk);
+      this.#firstChunk = undefined;
     }
     return this.#scan;
   }

@@ -16,15 +16,15 @@ const NAME_BYTES = Buffer.from(NAME);
  * Returns whether an object follows the name anywhere in the text. Inside a JSON string the quotes of the name would be
  * escaped, so an answer that mentions usage does not match; neither does `"usage":null`, which occurs in every chunk.
  */
-export function mayTellUsage(data: string): boolean {
+export function mayHaveUsage(data: string): boolean {
   for (let at = data.indexOf(NAME); at >= 0; at = data.indexOf(NAME, at + NAME.length)) {
     if (opensObject((offset) => data.charCodeAt(offset), at + NAME.length)) return true;
   }
   return false;
 }
 
-/** Returns the same as `mayTellUsage`, for bytes. */
-export function mayTellUsageIn(bytes: Buffer): boolean {
+/** Returns the same as `mayHaveUsage`, for bytes. */
+export function mayHaveUsageIn(bytes: Buffer): boolean {
   for (let at = bytes.indexOf(NAME_BYTES); at >= 0; at = bytes.indexOf(NAME_BYTES, at + NAME.length)) {
     if (opensObject((offset) => bytes[offset], at + NAME.length)) return true;
   }

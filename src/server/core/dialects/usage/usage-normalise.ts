@@ -31,7 +31,7 @@ export interface UsageCounts {
  * Returns the usage, or `undefined` if the value is not an object or has no count, as for a transcription that is billed by its
  * duration.
  */
-export function normaliseUsage(dialect: Dialect, value: unknown): Usage | undefined {
+export function normalizeUsage(dialect: Dialect, value: unknown): Usage | undefined {
   const counts = countsOf(dialect, value);
   return counts && usageOf(dialect, counts);
 }
@@ -45,15 +45,15 @@ export function countsOf(dialect: Dialect, value: unknown): UsageCounts | undefi
   return (input ?? output ?? total ?? cached ?? cacheCreation ?? reasoning) === undefined ? undefined : counts;
 }
 
-/** Merges counts: those in `news` replace the known ones. */
-export function mergeCounts(known: UsageCounts | undefined, news: UsageCounts): UsageCounts {
+/** Merges counts: those in `reported` replace the known ones. */
+export function mergeCounts(known: UsageCounts | undefined, reported: UsageCounts): UsageCounts {
   return {
-    input: news.input ?? known?.input,
-    output: news.output ?? known?.output,
-    total: news.total ?? known?.total,
-    cached: news.cached ?? known?.cached,
-    cacheCreation: news.cacheCreation ?? known?.cacheCreation,
-    reasoning: news.reasoning ?? known?.reasoning,
+    input: reported.input ?? known?.input,
+    output: reported.output ?? known?.output,
+    total: reported.total ?? known?.total,
+    cached: reported.cached ?? known?.cached,
+    cacheCreation: reported.cacheCreation ?? known?.cacheCreation,
+    reasoning: reported.reasoning ?? known?.reasoning,
   };
 }
 
@@ -131,7 +131,7 @@ function compatCounts(usage: Values): UsageCounts {
 
 export function usageOf(dialect: Dialect, counts: UsageCounts): Usage {
   const { cached = 0, cacheCreation = 0, reasoning = 0 } = counts;
-  const { input, output } = dialect === "messages" ? messagesWholes(counts) : compatWholes(counts);
+  const { input, output } = dialect === "messages" ? messagesTotals(counts) : compatTotals(counts);
   const cachedInputTokens = Math.min(cached, input);
   return {
     inputTokens: input,
@@ -144,12 +144,12 @@ export function usageOf(dialect: Dialect, counts: UsageCounts): Usage {
   };
 }
 
-interface Wholes {
+interface Totals {
   readonly input: number;
   readonly output: number;
 }
 
-function messagesWholes({ input = 0, output, cached = 0, cacheCreation = 0, reasoning = 0 }: UsageCounts): Wholes {
+function messagesTotals({ input = 0, output, cached = 0, cacheCreation = 0, reasoning = 0 }: UsageCounts): Totals {
   return { input: Math.min(MAX_COUNT, input + cached + cacheCreation), output: output ?? reasoning };
 }
 
@@ -157,7 +157,7 @@ function messagesWholes({ input = 0, output, cached = 0, cacheCreation = 0, reas
  * Returns the totals. A missing count is the rest of the total (embeddings have no output, some rerankers only the total), or
  * else the sum of its parts.
  */
-function compatWholes({ input, output, total, cached = 0, cacheCreation = 0, reasoning = 0 }: UsageCounts): Wholes {
+function compatTotals({ input, output, total, cached = 0, cacheCreation = 0, reasoning = 0 }: UsageCounts): Totals {
   if (total !== undefined && input === undefined) {
     return { input: Math.max(0, total - (output ?? 0)), output: output ?? 0 };
   }

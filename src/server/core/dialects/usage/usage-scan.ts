@@ -10,7 +10,7 @@ import { tryParseJson } from "../json/json-values.ts";
 import type { Dialect } from "../routes/routes.ts";
 import type { Usage } from "./usage.ts";
 import { MAX_USAGE_BYTES } from "./usage-member.ts";
-import { isDoubtful, normaliseUsage } from "./usage-normalise.ts";
+import { isDoubtful, normalizeUsage } from "./usage-normalise.ts";
 
 export interface BodyUsage {
   push(chunk: Buffer): void;
@@ -80,7 +80,7 @@ export function scanForUsage(dialect: Dialect): BodyUsage {
     captured = undefined;
     // If a name occurs twice the last value wins, as in JSON.parse.
     const parsedUsage = isTooLarge ? undefined : tryParseJson(whole.toString("utf8"));
-    usage = normaliseUsage(dialect, parsedUsage);
+    usage = normalizeUsage(dialect, parsedUsage);
     isOdd = isDoubtful(dialect, parsedUsage);
   };
 

@@ -7,8 +7,8 @@
  */
 import { scanObject } from "../json/json-scan.ts";
 import { NO_USAGE, type Usage } from "./usage.ts";
-import { mayTellUsageIn, nestedUsage, stringValue, usageValue } from "./usage-member.ts";
-import { isDoubtful, normaliseUsage } from "./usage-normalise.ts";
+import { mayHaveUsageIn, nestedUsage, stringValue, usageValue } from "./usage-member.ts";
+import { isDoubtful, normalizeUsage } from "./usage-normalise.ts";
 import { RESPONSE_ENDS } from "./usage-stream.ts";
 
 export interface SessionUsage {
@@ -37,7 +37,7 @@ const MAX_IDS = 256;
 
 const TRANSCRIBED = "conversation.item.input_audio_transcription.completed";
 
-interface Ended {
+interface EndedAnswer {
   /** Id of the response or item. Without an id its usage always counts. */
   readonly id: string | undefined;
   readonly usage: unknown;
@@ -47,14 +47,14 @@ export function createSessionUsage(): SessionUsage {
   const seen = new Set<string>();
   let deltas = 0;
   return {
-    minimumUsage: () => (deltas === 0 ? undefined : saying(deltas)),
+    minimumUsage: () => (deltas === 0 ? undefined : usageOfDeltas(deltas)),
     read(message, isBinary) {
       if (isBinary) return undefined;
-      if (!mayTellUsageIn(message)) {
+      if (!mayHaveUsageIn(message)) {
         if (message.includes(DELTA)) deltas++;
         return undefined;
       }
-      const ended = endedBy(message);
+      const ended = readEnd(message);
       if (ended === undefined) return undefined;
       const answer = answerOf(ended.usage, deltas);
       deltas = 0;
@@ -68,17 +68,17 @@ export function createSessionUsage(): SessionUsage {
   };
 }
 
-const saying = (deltas: number): Usage => ({ ...NO_USAGE, outputTokens: deltas, totalTokens: deltas });
+const usageOfDeltas = (deltas: number): Usage => ({ ...NO_USAGE, outputTokens: deltas, totalTokens: deltas });
 
 function answerOf(value: unknown, deltas: number): SessionAnswer | undefined {
-  const usage = normaliseUsage("compat", value);
+  const usage = normalizeUsage("compat", value);
   const isOdd = isDoubtful("compat", value) || (usage?.totalTokens === 0 && deltas > 0);
   if (usage === undefined && !isOdd) return undefined;
   const isLess = isOdd && (usage?.totalTokens ?? 0) < deltas;
-  return { usage: isLess || usage === undefined ? saying(deltas) : usage, isDoubtful: isOdd };
+  return { usage: isLess || usage === undefined ? usageOfDeltas(deltas) : usage, isDoubtful: isOdd };
 }
 
-function endedBy(message: Buffer): Ended | undefined {
+function readEnd(message: Buffer): EndedAnswer | undefined {
   const scan = scanObject(message, ["type", "response", "usage", "item_id", "content_index"]);
   if (scan.kind === "problem") return undefined;
   const [typeMember, response, usage, item, part] = scan.members;

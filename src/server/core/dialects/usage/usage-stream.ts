@@ -11,7 +11,7 @@ import { type Member, scanObject } from "../json/json-scan.ts";
 import { listOf, objectOf, tryParseJson } from "../json/json-values.ts";
 import type { Dialect } from "../routes/routes.ts";
 import { raiseUsage, type Usage } from "./usage.ts";
-import { MAX_USAGE_BYTES, mayTellUsage, nestedUsage, stringValue, usageValue } from "./usage-member.ts";
+import { MAX_USAGE_BYTES, mayHaveUsage, nestedUsage, stringValue, usageValue } from "./usage-member.ts";
 import { countsOf, isDoubtful, mergeCounts, type UsageCounts, usageOf } from "./usage-normalise.ts";
 
 export interface StreamUsage {
@@ -45,14 +45,14 @@ export const RESPONSE_ENDS: ReadonlySet<string> = new Set([
 ]);
 
 export function createStreamUsage(dialect: Dialect, routeName: string): StreamUsage {
-  return new TellingStream(dialect, routeName);
+  return new StreamUsageReader(dialect, routeName);
 }
 
 /**
  * Implemented as a class, since there is one instance for each stream: every object literal with getters would get a hidden
  * class of its own.
  */
-class TellingStream implements StreamUsage {
+class StreamUsageReader implements StreamUsage {
   readonly #dialect: Dialect;
   readonly #readReport: (data: Buffer) => UsageReport | undefined;
   #counts: UsageCounts | undefined;
@@ -71,16 +71,16 @@ class TellingStream implements StreamUsage {
       this.#isFinal ||= this.#usage !== undefined;
       return false;
     }
-    if (!mayTellUsage(data)) return false;
-    const news = this.#readReport(Buffer.from(data));
-    this.#isDoubtful ||= news?.isDoubtful === true;
-    if (news?.counts === undefined) return false;
+    if (!mayHaveUsage(data)) return false;
+    const report = this.#readReport(Buffer.from(data));
+    this.#isDoubtful ||= report?.isDoubtful === true;
+    if (report?.counts === undefined) return false;
     const before = this.#usage;
-    this.#counts = this.#dialect === "messages" ? mergeCounts(this.#counts, news.counts) : news.counts;
+    this.#counts = this.#dialect === "messages" ? mergeCounts(this.#counts, report.counts) : report.counts;
     const usage = usageOf(this.#dialect, this.#counts);
     this.#hasShrunk ||= before !== undefined && isLess(usage, before);
-    this.#usage = before === undefined ? usage : raiseUsage(before, usage, news.counts.total !== undefined);
-    this.#isFinal = news.isFinal;
+    this.#usage = before === undefined ? usage : raiseUsage(before, usage, report.counts.total !== undefined);
+    this.#isFinal = report.isFinal;
     return !isSame(before, this.#usage);
   }
 

@@ -83,7 +83,7 @@ export function drive(
   };
   for (const event of events) {
     const read = stream.read(event);
-    for (const channel of read.closes) flush(channel);
+    for (const channel of read.closedChannels) flush(channel);
     const shown = read.pieces.map(({ channel, text, isEnd }) => {
       const holder = holders.get(channel) ?? open();
       holders.set(channel, holder);
@@ -92,7 +92,7 @@ export function drive(
       if (isEnd) holders.delete(channel);
       return piece;
     });
-    out.push(stream.reemit(read, shown));
+    out.push(stream.rewrite(read, shown));
   }
   for (const channel of stream.end()) flush(channel);
   return { shown: Buffer.concat(out.filter((each) => each !== undefined)).toString(), texts };

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { type Placed, placedIn } from "../../../../../src/server/core/dialects/answer-texts/placed.ts";
+import { type JsonNode, parseJsonTree } from "../../../../../src/server/core/dialects/answer-texts/placed.ts";
 
 /**
  * Returns the value of a tree of places, read from the text. The last of two members with one name counts, as for
  * `JSON.parse`.
  */
-function saidBy(text: string, node: Placed): unknown {
+function saidBy(text: string, node: JsonNode): unknown {
   if (node.kind === "array") return node.items.map((item) => saidBy(text, item));
   if (node.kind !== "object") return JSON.parse(text.slice(node.start, node.end));
   const value = {};
@@ -29,7 +29,7 @@ function parsed(text: string): { readonly value: unknown } | undefined {
 /** Asserts that places are found exactly where `JSON.parse` finds JSON, with the same values. */
 function assertAsParsed(text: string): void {
   const expected = parsed(text);
-  const root = placedIn(text);
+  const root = parseJsonTree(text);
   assert.equal(root !== undefined, expected !== undefined, JSON.stringify(text));
   if (root === undefined || expected === undefined) return;
   assert.deepEqual(saidBy(text, root), expected.value);
@@ -92,9 +92,9 @@ test("found strings equal those of JSON.parse, for any JSON and after a change",
 
 test("nesting and the number of values are limited", () => {
   const nested = (levels: number): string => "[".repeat(levels) + "]".repeat(levels);
-  assert.notEqual(placedIn(nested(512)), undefined);
-  assert.equal(placedIn(nested(513)), undefined);
-  assert.equal(placedIn("[".repeat(100_000)), undefined);
-  assert.notEqual(placedIn("[1,2,3]", 4), undefined);
-  assert.equal(placedIn("[1,2,3]", 3), undefined);
+  assert.notEqual(parseJsonTree(nested(512)), undefined);
+  assert.equal(parseJsonTree(nested(513)), undefined);
+  assert.equal(parseJsonTree("[".repeat(100_000)), undefined);
+  assert.notEqual(parseJsonTree("[1,2,3]", 4), undefined);
+  assert.equal(parseJsonTree("[1,2,3]", 3), undefined);
 });

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   CAPABILITY_NAMES,
-  claimableIn,
+  capabilitiesOf,
+  defaultClaims,
   isCapability,
   ruleOf,
-  usableIn,
 } from "../../../../../src/server/core/dialects/index.ts";
 
 test("the vocabulary's soft capabilities are those whose loss never refuses a request", () => {
@@ -44,15 +44,15 @@ test("losses are named in table order, tools first and routes last", () => {
 });
 
 test("a dialect can use what it can express, and no route", () => {
-  assert.ok(usableIn("compat").has("logprobs") && !usableIn("messages").has("logprobs"));
-  assert.ok(usableIn("messages").has("citations") && !usableIn("compat").has("citations"));
-  assert.ok(!usableIn("compat").has("chat_completions"));
+  assert.ok(capabilitiesOf("compat").has("logprobs") && !capabilitiesOf("messages").has("logprobs"));
+  assert.ok(capabilitiesOf("messages").has("citations") && !capabilitiesOf("compat").has("citations"));
+  assert.ok(!capabilitiesOf("compat").has("chat_completions"));
 });
 
 test("a channel without a list claims the routes of its own dialect only", () => {
-  assert.ok(claimableIn("compat").has("chat_completions") && !claimableIn("compat").has("messages"));
-  assert.ok(claimableIn("messages").has("count_tokens") && !claimableIn("messages").has("rerank"));
-  assert.ok(claimableIn("compat").has("models") && claimableIn("messages").has("models"));
+  assert.ok(defaultClaims("compat").has("chat_completions") && !defaultClaims("compat").has("messages"));
+  assert.ok(defaultClaims("messages").has("count_tokens") && !defaultClaims("messages").has("rerank"));
+  assert.ok(defaultClaims("compat").has("models") && defaultClaims("messages").has("models"));
 });
 
 test("names of the object prototype are not capabilities", () => {

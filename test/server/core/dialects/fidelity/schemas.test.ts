@@ -1,7 +1,11 @@
 /** Schema features of the providers' structured outputs. Source: as in `schemas.ts`. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isBounded, isNarrow, isNarrowable } from "../../../../../src/server/core/dialects/fidelity/schemas.ts";
+import {
+  hasUnenforcedBounds,
+  isAcceptedByMessages,
+  isExpressibleInMessages,
+} from "../../../../../src/server/core/dialects/fidelity/schemas.ts";
 
 const object = (properties: object, more: object = {}) => ({
   type: "object",
@@ -17,7 +21,7 @@ test("a schema without bounds and with closed objects passes unchanged", () => {
     d: { enum: ["x", 1, null], default: 3 },
     minimum: { type: "integer" },
   });
-  assert.ok(isNarrow({ ...schema, $defs: { b: object({}) } }));
+  assert.ok(isAcceptedByMessages({ ...schema, $defs: { b: object({}) } }));
 });
 
 for (const bound of [
@@ -31,15 +35,21 @@ for (const bound of [
 ]) {
   test(`a schema with this bound can be made strict, but the bound is not enforced: ${JSON.stringify(bound)}`, () => {
     const schema = object({ deep: { anyOf: [bound, { type: "null" }] } });
-    assert.deepEqual([isNarrow(schema), isBounded(schema), isNarrowable(schema)], [false, true, true]);
+    assert.deepEqual(
+      [isAcceptedByMessages(schema), hasUnenforcedBounds(schema), isExpressibleInMessages(schema)],
+      [false, true, true],
+    );
   });
 }
 
 test("the integer limits of a double, which libraries add to every integer, are not reported as bounds", () => {
   const integer = { type: "integer", minimum: -9007199254740991, maximum: 9007199254740991 };
   const schema = object({ age: integer });
-  assert.deepEqual([isNarrow(schema), isBounded(schema), isNarrowable(schema)], [false, false, true]);
-  assert.equal(isBounded(object({ age: { ...integer, minimum: 0 } })), true);
+  assert.deepEqual(
+    [isAcceptedByMessages(schema), hasUnenforcedBounds(schema), isExpressibleInMessages(schema)],
+    [false, false, true],
+  );
+  assert.equal(hasUnenforcedBounds(object({ age: { ...integer, minimum: 0 } })), true);
 });
 
 const REFUSED: Readonly<Record<string, object>> = {
@@ -60,12 +70,12 @@ const REFUSED: Readonly<Record<string, object>> = {
 
 for (const [name, schema] of Object.entries(REFUSED)) {
   test(`a schema whose loss would change the form of the answer is refused: ${name}`, () => {
-    assert.equal(isNarrowable(schema), false);
+    assert.equal(isExpressibleInMessages(schema), false);
   });
 }
 
 test("a definition used twice is not recursion", () => {
   const uses = { a: { $ref: "#/$defs/d" }, b: { $ref: "#/$defs/d" }, c: { $ref: "#/$defs/e" } };
   const definitions = { d: object({ e: { $ref: "#/$defs/e" } }), e: object({}) };
-  assert.ok(isNarrowable(object(uses, { $defs: definitions })));
+  assert.ok(isExpressibleInMessages(object(uses, { $defs: definitions })));
 });

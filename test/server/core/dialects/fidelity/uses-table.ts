@@ -6,8 +6,8 @@ import { test } from "node:test";
 import fc from "fast-check";
 import {
   type Capability,
+  capabilitiesOf,
   isCapability,
-  usableIn,
 } from "../../../../../src/server/core/dialects/fidelity/capabilities.ts";
 import { evidenceOf, showsEvidence } from "../../../../../src/server/core/dialects/fidelity/evidence.ts";
 import { MAX_PLACE_LENGTH } from "../../../../../src/server/core/dialects/fidelity/losses.ts";
@@ -93,7 +93,7 @@ export function testUses({ dialect, plain, uses, words }: UsesTable): void {
   }
 
   test(`every capability that a ${dialect} request can use is found by a row of the table`, () => {
-    assert.deepEqual(new Set(uses.map(({ capability }) => capability)), usableIn(dialect));
+    assert.deepEqual(new Set(uses.map(({ capability }) => capability)), capabilitiesOf(dialect));
   });
 
   test(`any JSON in place of a ${dialect} request has uses with bounded places`, () => {
@@ -117,7 +117,7 @@ export function testUses({ dialect, plain, uses, words }: UsesTable): void {
       fc.property(request, (given) => {
         const { capabilities, untranslatable } = usesOf(formOf(dialect), given, otherOf(dialect));
         for (const capability of capabilities) {
-          assert.ok(usableIn(dialect).has(capability), capability);
+          assert.ok(capabilitiesOf(dialect).has(capability), capability);
           assert.ok(shows(given, capability), `${capability} without its words`);
         }
         for (const [capability, place] of untranslatable) {

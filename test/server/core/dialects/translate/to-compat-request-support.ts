@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
-import { claimableIn } from "../../../../../src/server/core/dialects/fidelity/capabilities.ts";
+import { defaultClaims } from "../../../../../src/server/core/dialects/fidelity/capabilities.ts";
 import { readJson } from "../../../../../src/server/core/dialects/json/json-source.ts";
 import { listOf, objectOf, stringOf, type Values } from "../../../../../src/server/core/dialects/json/json-values.ts";
 import { messagesToChat } from "../../../../../src/server/core/dialects/translate/to-compat/request.ts";
@@ -35,7 +35,7 @@ export const GOLDENS: readonly (readonly [file: string, cases: readonly Golden[]
 
 const MODEL = { sent: "sent-model", asked: "asked-model" };
 
-const CLAIMABLE = claimableIn("compat");
+const CLAIMABLE = defaultClaims("compat");
 
 function channelTerms({ lacks = [], endUserField = "user", acceptsStreamUsage = true }: GivenChannel = {}) {
   const claims: ChannelTerms["claims"] = (capability) => CLAIMABLE.has(capability) && !lacks.includes(capability);

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
-import { claimableIn } from "../../../../../src/server/core/dialects/fidelity/capabilities.ts";
+import { defaultClaims } from "../../../../../src/server/core/dialects/fidelity/capabilities.ts";
 import { readJson } from "../../../../../src/server/core/dialects/json/json-source.ts";
 import {
   listOf,
@@ -39,7 +39,7 @@ export const GOLDENS: readonly (readonly [file: string, cases: readonly Golden[]
 
 export const MODEL = { sent: "sent-model", asked: "asked-model" };
 
-const CLAIMABLE = claimableIn("messages");
+const CLAIMABLE = defaultClaims("messages");
 
 function channelTerms({ lacks = [] }: GivenChannel = {}): ChannelTerms {
   return {

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import {
   createBodyUsage,
   type Dialect,
-  normaliseUsage,
+  normalizeUsage,
   type Usage,
 } from "../../../../../src/server/core/dialects/index.ts";
 import { scanForUsage } from "../../../../../src/server/core/dialects/usage/usage-scan.ts";
@@ -22,7 +22,7 @@ function read(text: string | Buffer, cuts: readonly number[] = [], dialect: Dial
 }
 
 const USAGE = { prompt_tokens: 20, completion_tokens: 5, total_tokens: 25 };
-const EXPECTED = normaliseUsage("compat", USAGE);
+const EXPECTED = normalizeUsage("compat", USAGE);
 
 test("the usage of any JSON text, cut into any chunks, is that of the parsed text", () => {
   const name = fc.constantFrom("usage", "prompt_tokens", "a", 'us"age', "us\\age", "é", "\u2028");
@@ -54,7 +54,7 @@ test("the usage of any JSON text, cut into any chunks, is that of the parsed tex
         let text = JSON.stringify(given, null, indent);
         if (escapes) text = text.replaceAll('"usage"', '"u\\u0073age"');
         const parsed = JSON.parse(text) as { usage?: unknown } | null;
-        assert.deepEqual(read(text, cuts), normaliseUsage("compat", parsed?.usage), text);
+        assert.deepEqual(read(text, cuts), normalizeUsage("compat", parsed?.usage), text);
       },
     ),
     { numRuns: 5_000, verbose: true },
@@ -133,7 +133,7 @@ test("no bytes make the reader throw, and valid JSON gives its usage", () => {
         } catch {
           return;
         }
-        assert.deepEqual(found, normaliseUsage("compat", parsed?.usage), text);
+        assert.deepEqual(found, normalizeUsage("compat", parsed?.usage), text);
       },
     ),
     { numRuns: 5_000, verbose: true },

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { isDoubtful, normaliseUsage, type Usage } from "../../../../../src/server/core/dialects/index.ts";
+import { isDoubtful, normalizeUsage, type Usage } from "../../../../../src/server/core/dialects/index.ts";
 
 const usage = (some: Partial<Usage>): Usage => ({
   inputTokens: 0,
@@ -90,7 +90,7 @@ test("each form of the compat dialect has one meaning, with cached tokens inside
       usage({ inputTokens: 10, outputTokens: 5, totalTokens: 15 }),
     ],
   ];
-  for (const [name, value, expected] of cases) assert.deepEqual(normaliseUsage("compat", value), expected, name);
+  for (const [name, value, expected] of cases) assert.deepEqual(normalizeUsage("compat", value), expected, name);
 });
 
 test("reasoning counted beside the completion, as the total shows, is part of the output", () => {
@@ -102,7 +102,7 @@ test("reasoning counted beside the completion, as the total shows, is part of th
     completion_tokens_details: { reasoning_tokens: 2_809 },
   };
   assert.deepEqual(
-    normaliseUsage("compat", xai),
+    normalizeUsage("compat", xai),
     usage({
       inputTokens: 10_120,
       outputTokens: 4_308,
@@ -126,7 +126,7 @@ test("the messages dialect counts its cache beside the input, and the input is t
     inference_geo: null,
   };
   assert.deepEqual(
-    normaliseUsage("messages", value),
+    normalizeUsage("messages", value),
     usage({
       inputTokens: 23,
       outputTokens: 5,
@@ -155,26 +155,26 @@ test("cache counts under the names of the messages dialect are not added to a co
     cachedInputTokens: 800,
     cacheCreationInputTokens: 100,
   });
-  assert.deepEqual(normaliseUsage("compat", value), expected);
+  assert.deepEqual(normalizeUsage("compat", value), expected);
   const both = { ...value, prompt_tokens_details: { cached_tokens: 800, cache_write_tokens: 100 } };
-  assert.deepEqual(normaliseUsage("compat", both), expected);
+  assert.deepEqual(normalizeUsage("compat", both), expected);
 });
 
 test("a value that is not a count is absent, and a usage without counts is none", () => {
   const hostile = [-1, 1.5, 1e12 + 1, 1e300, Number.NaN, "5", null, true, [5], { valueOf: 5 }];
   for (const value of hostile) {
-    assert.equal(normaliseUsage("compat", { prompt_tokens: value, completion_tokens: value }), undefined);
-    assert.equal(normaliseUsage("messages", { input_tokens: value, output_tokens: value }), undefined);
+    assert.equal(normalizeUsage("compat", { prompt_tokens: value, completion_tokens: value }), undefined);
+    assert.equal(normalizeUsage("messages", { input_tokens: value, output_tokens: value }), undefined);
     assert.deepEqual(
-      normaliseUsage("compat", { prompt_tokens: 4, completion_tokens: value, prompt_tokens_details: value }),
+      normalizeUsage("compat", { prompt_tokens: 4, completion_tokens: value, prompt_tokens_details: value }),
       usage({ inputTokens: 4, totalTokens: 4 }),
     );
   }
   for (const value of [undefined, null, 5, "usage", [], [{ prompt_tokens: 5 }], {}]) {
-    assert.equal(normaliseUsage("compat", value), undefined);
-    assert.equal(normaliseUsage("messages", value), undefined);
+    assert.equal(normalizeUsage("compat", value), undefined);
+    assert.equal(normalizeUsage("messages", value), undefined);
   }
-  assert.ok(Object.is(normaliseUsage("compat", JSON.parse('{"prompt_tokens":-0}'))?.inputTokens, 0));
+  assert.ok(Object.is(normalizeUsage("compat", JSON.parse('{"prompt_tokens":-0}'))?.inputTokens, 0));
 });
 
 test("an impossible count is doubtful anywhere, and an omitted one is not", () => {
@@ -205,7 +205,7 @@ test("an impossible count is doubtful anywhere, and an omitted one is not", () =
 test("sums saturate at the largest count", () => {
   const most = { input_tokens: 1e12, cache_read_input_tokens: 1e12, output_tokens: 1e12 };
   assert.deepEqual(
-    [normaliseUsage("messages", most)?.inputTokens, normaliseUsage("messages", most)?.totalTokens],
+    [normalizeUsage("messages", most)?.inputTokens, normalizeUsage("messages", most)?.totalTokens],
     [1e12, 1e12],
   );
 });
@@ -235,7 +235,7 @@ test("for any provider data, counts are whole and nonnegative, and no part excee
     }));
   fc.assert(
     fc.property(value, fc.constantFrom("compat" as const, "messages" as const), (given, dialect) => {
-      const found = normaliseUsage(dialect, given);
+      const found = normalizeUsage(dialect, given);
       if (found === undefined) return;
       for (const each of Object.values(found))
         assert.ok(Number.isSafeInteger(each) && each >= 0, JSON.stringify(found));

@@ -18,7 +18,7 @@ const ELLIPSIS = "...";
 /** Returns a field name from a request without characters that are unsafe in a path or a header. */
 const shownName = (name: string): string => name.slice(0, 2 * MAX_PLACE_LENGTH).replace(/[^A-Za-z0-9_.-]/gu, "") || "_";
 
-const cut = (path: string): string =>
+const truncate = (path: string): string =>
   path.length <= MAX_PLACE_LENGTH ? path : path.slice(0, MAX_PLACE_LENGTH - ELLIPSIS.length) + ELLIPSIS;
 
 interface CallArguments {
@@ -33,15 +33,15 @@ interface CallArguments {
  * Places where a request uses a capability (`used`), and where it uses it in a form that the other dialect cannot express
  * (`lost`).
  */
-export interface Found {
+export interface CapabilityPlaces {
   readonly used: ReadonlySet<string>;
   readonly lost: ReadonlySet<string>;
 }
 
 export class UseList implements Uses {
   readonly capabilities = new Set<Capability>();
-  readonly #sought: Capability | undefined;
-  /** Places of the sought capability; `undefined` if none is sought, which is the usual case. */
+  readonly #target: Capability | undefined;
+  /** Places of the target capability; `undefined` if there is none, which is the usual case. */
   readonly #found: { readonly used: Set<string>; readonly lost: Set<string> } | undefined;
   unsignedThinking: string | undefined;
   #places: Map<Capability, string> | undefined;
@@ -55,30 +55,30 @@ export class UseList implements Uses {
   #part = -1;
   #inner = -1;
 
-  /** Creates a list. `sought` is the capability whose places are all kept, for a refusal that names them. */
-  constructor(sought?: Capability) {
-    this.#sought = sought;
-    this.#found = sought && { used: new Set(), lost: new Set() };
+  /** Creates a list. `target` is the capability whose places are all kept, for a refusal that names them. */
+  constructor(target?: Capability) {
+    this.#target = target;
+    this.#found = target && { used: new Set(), lost: new Set() };
   }
 
-  get found(): Found | undefined {
+  get found(): CapabilityPlaces | undefined {
     return this.#found;
   }
 
   get untranslatable(): ReadonlyMap<Capability, string> {
-    this.#settleArguments();
+    this.#checkArguments();
     return this.#places ?? NOWHERE;
   }
 
   /** Adds a use. `field` is a field name or a path of names, relative to the reader's position. */
   add(capability: Capability, field = ""): void {
     this.capabilities.add(capability);
-    if (capability === this.#sought) this.#found?.used.add(this.place(field));
+    if (capability === this.#target) this.#found?.used.add(this.place(field));
   }
 
   /** Records that the other dialect cannot express `field` in the form it has here. */
   lose(capability: Capability, field = ""): void {
-    if (capability === this.#sought) this.#found?.lost.add(this.place(field));
+    if (capability === this.#target) this.#found?.lost.add(this.place(field));
     this.#places ??= new Map();
     if (!this.#places.has(capability)) this.#places.set(capability, this.place(field));
   }
@@ -93,7 +93,7 @@ export class UseList implements Uses {
    * Records members with names outside `known`, which have no translation. `under` is the path from the reader's position to
    * the object.
    */
-  expect(object: Values, known: ReadonlySet<string>, under = ""): void {
+  checkMembers(object: Values, known: ReadonlySet<string>, under = ""): void {
     for (const name in object) {
       if (known.has(name)) continue;
       const value = object[name];
@@ -102,7 +102,7 @@ export class UseList implements Uses {
   }
 
   loseUnknown(name: string, under = ""): void {
-    if (this.#places?.has("unknown_field") && this.#sought !== "unknown_field") return;
+    if (this.#places?.has("unknown_field") && this.#target !== "unknown_field") return;
     const shown = shownName(name);
     this.lose("unknown_field", under === "" ? shown : `${under}.${shown}`);
   }
@@ -112,7 +112,7 @@ export class UseList implements Uses {
    * `internal_chat_message_metadata_passthrough`), and the model does not see that. So only a member that may hold content
    * counts as lost.
    */
-  expectOfItem(item: Values, known: ReadonlySet<string>): void {
+  checkItemMembers(item: Values, known: ReadonlySet<string>): void {
     for (const name in item) {
       if (known.has(name)) continue;
       const value = item[name];
@@ -123,12 +123,12 @@ export class UseList implements Uses {
   }
 
   /** Adds a cache mark. `lostAt` is the field to report as lost; `undefined` if the other dialect has marks in this place too. */
-  addCacheMark(mark: unknown, keptTtl: string, lostAt?: string): void {
+  addCacheMark(mark: unknown, defaultTtl: string, lostAt?: string): void {
     const members = objectOf(mark);
     if (members === undefined) return;
     this.add("prompt_caching");
     const { ttl } = members;
-    if (typeof ttl === "string" && ttl !== keptTtl) this.add("cache_ttl");
+    if (typeof ttl === "string" && ttl !== defaultTtl) this.add("cache_ttl");
     this.#cacheMarks += 1;
     if (lostAt !== undefined) this.lose("prompt_caching", lostAt);
     else if (this.#cacheMarks > MAX_CACHE_MARKS) this.lose("prompt_caching");
@@ -181,16 +181,16 @@ export class UseList implements Uses {
   }
 
   place(field: string): string {
-    if (this.#list === "") return cut(field || this.#field);
+    if (this.#list === "") return truncate(field || this.#field);
     let path = this.#list;
     if (this.#index >= 0) path += `[${this.#index}]`;
     if (this.#part >= 0) path += `.${this.#parts}[${this.#part}]`;
     if (this.#inner >= 0) path += `.content[${this.#inner}]`;
     if (field !== "") path += `.${field}`;
-    return cut(path);
+    return truncate(path);
   }
 
-  #settleArguments(): void {
+  #checkArguments(): void {
     const calls = this.#arguments;
     if (calls === undefined) return;
     this.#arguments = undefined;

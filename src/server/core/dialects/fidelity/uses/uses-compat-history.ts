@@ -74,7 +74,7 @@ function readOther(message: Values, role: unknown, uses: UseList): void {
 
 /** Reads a message. `takesMedia` is true if the other dialect allows more than text in this place. */
 function readMessage(message: Values, known: ReadonlySet<string>, takesMedia: boolean, uses: UseList): void {
-  uses.expect(message, known);
+  uses.checkMembers(message, known);
   // On a tool result, `name` repeats the name of the call. On other messages it names a participant, which the other dialect
   // has no member for.
   if (isText(message.name) && message.role !== "function" && message.role !== "tool") uses.lose("hint", "name");
@@ -99,21 +99,21 @@ function readPart(part: Values, takesMedia: boolean, uses: UseList): void {
   uses.addCacheMark(part.cache_control, "5m");
   switch (part.type) {
     case "text":
-      uses.expect(part, CHAT.text);
+      uses.checkMembers(part, CHAT.text);
       return;
     case "refusal":
-      uses.expect(part, CHAT.refusal);
+      uses.checkMembers(part, CHAT.refusal);
       return;
     case "image_url":
-      uses.expect(part, CHAT.image);
+      uses.checkMembers(part, CHAT.image);
       readImage(part.image_url, takesMedia, uses);
       return;
     case "file":
-      uses.expect(part, CHAT.file);
+      uses.checkMembers(part, CHAT.file);
       readFile(objectOf(part.file), takesMedia, uses);
       return;
     case "input_audio":
-      uses.expect(part, CHAT.audio);
+      uses.checkMembers(part, CHAT.audio);
       uses.add("audio_input", "input_audio");
       return;
     default:
@@ -127,7 +127,7 @@ function readImage(image: unknown, takesMedia: boolean, uses: UseList): void {
   const url = object === undefined ? image : object.url;
   if (object !== undefined) {
     if (isText(object.detail) && object.detail !== "auto") uses.lose("hint", "image_url.detail");
-    uses.expect(object, CHAT.imageUrl, "image_url");
+    uses.checkMembers(object, CHAT.imageUrl, "image_url");
   }
   const type = typeof url === "string" ? dataUriType(url) : undefined;
   const capability = type === "application/pdf" ? "documents" : "vision";
@@ -142,7 +142,7 @@ function isKnownMedia(type: string): boolean {
 
 function readFile(file: Values | undefined, takesMedia: boolean, uses: UseList): void {
   if (file === undefined) return;
-  uses.expect(file, CHAT.fileContent, "file");
+  uses.checkMembers(file, CHAT.fileContent, "file");
   if (isText(file.file_id)) uses.add("file_refs", "file.file_id");
   if (!isText(file.file_data)) return;
   uses.add("documents", "file.file_data");
@@ -166,7 +166,7 @@ function readCalls(message: Values, uses: UseList): boolean {
     if (call === undefined) continue;
     uses.add("tools");
     uses.enterPart("tool_calls", index);
-    uses.expect(call, CHAT.toolCall);
+    uses.checkMembers(call, CHAT.toolCall);
     if (call.type === "custom") uses.add("custom_tools");
     else if (call.type === "function" || call.type === undefined || call.type === null)
       readCalled(call.function, "function", uses);
@@ -183,7 +183,7 @@ function readCalls(message: Values, uses: UseList): boolean {
 function readCalled(value: unknown, under: string, uses: UseList): void {
   const called = objectOf(value);
   if (called === undefined) return;
-  uses.expect(called, CHAT.calledFunction, under);
+  uses.checkMembers(called, CHAT.calledFunction, under);
   if (typeof called.arguments === "string") uses.addArguments(called.arguments);
 }
 
@@ -198,8 +198,8 @@ function readThought(message: Values, uses: UseList): boolean {
   if (isSigned) uses.add("thinking_replay");
   else if (isText(message.reasoning_content)) uses.lose("hint", "reasoning_content");
   else if (isText(message.reasoning)) uses.lose("hint", "reasoning");
-  if (details.some(isForReading)) uses.lose("hint", "reasoning_details");
-  if (blocks.some(isForReading)) uses.lose("hint", "thinking_blocks");
+  if (details.some(isForDisplay)) uses.lose("hint", "reasoning_details");
+  if (blocks.some(isForDisplay)) uses.lose("hint", "thinking_blocks");
   return isSigned;
 }
 
@@ -218,6 +218,6 @@ function isSignedThought(value: unknown): boolean {
 }
 
 /** Returns whether a thought is meant for display only. Streams may send a signature separately from the text that it signs. */
-function isForReading(thought: unknown, _index: number, thoughts: readonly unknown[]): boolean {
+function isForDisplay(thought: unknown, _index: number, thoughts: readonly unknown[]): boolean {
   return !isSignedThought(thought) && !(objectOf(thought)?.type === "reasoning.text" && thoughts.some(isSignedThought));
 }

@@ -4,11 +4,11 @@
  */
 import { objectOf, type Values } from "../../json/json-values.ts";
 import { isSendableUserId, isText } from "../dialect-forms.ts";
-import type { Reading } from "../field-readings.ts";
-import { isBounded, isNarrowable } from "../schemas.ts";
+import type { FieldReader } from "../field-readings.ts";
+import { hasUnenforcedBounds, isExpressibleInMessages } from "../schemas.ts";
 import type { UseList } from "./use-list.ts";
 
-export const SHARED_READINGS = {
+export const SHARED_READERS = {
   temperature(value, uses) {
     if (typeof value !== "number" || value === 1) return;
     uses.add("sampling");
@@ -47,7 +47,7 @@ export const SHARED_READINGS = {
   moderation(value, uses) {
     if (objectOf(value) !== undefined) uses.add("moderation");
   },
-} as const satisfies Readonly<Record<string, Reading>>;
+} as const satisfies Readonly<Record<string, FieldReader>>;
 
 /**
  * Minimum `top_p` that a messages provider accepts with thinking. It then accepts neither a temperature other than 1 nor
@@ -75,9 +75,9 @@ export function readSchema(named: Values | undefined, at: string, known: Readonl
   if (named === undefined) return;
   if (isText(named.description)) uses.lose("hint", `${at}.description`);
   const place = `${at}.schema`;
-  if (objectOf(named.schema) === undefined || !isNarrowable(named.schema)) uses.lose("json_schema", place);
-  else if (isBounded(named.schema)) uses.lose("hint", place);
-  uses.expect(named, known, at);
+  if (objectOf(named.schema) === undefined || !isExpressibleInMessages(named.schema)) uses.lose("json_schema", place);
+  else if (hasUnenforcedBounds(named.schema)) uses.lose("hint", place);
+  uses.checkMembers(named, known, at);
 }
 
 export function isOtherNumber(value: unknown, usual: number): boolean {

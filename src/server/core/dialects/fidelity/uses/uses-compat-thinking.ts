@@ -27,7 +27,7 @@ export function readReasoning(value: unknown, uses: UseList): void {
   }
   if (reasoning.enabled === true) uses.add("thinking", "reasoning.enabled");
   if (reasoning.exclude === true) uses.lose("hint", "reasoning.exclude");
-  uses.expect(reasoning, CHAT.reasoning, "reasoning");
+  uses.checkMembers(reasoning, CHAT.reasoning, "reasoning");
 }
 
 /** Records that the extension's effort is dropped if the request has two different efforts. */
@@ -48,12 +48,15 @@ const MIN_BUDGET = 1024;
  */
 export function readBudget(request: Values, bound: unknown, uses: UseList): void {
   const thinking = objectOf(request.thinking);
-  const asked = objectOf(request.reasoning)?.max_tokens;
+  const requestedTokens = objectOf(request.reasoning)?.max_tokens;
   const [budget, place] =
-    thinking === undefined ? [asked, "reasoning.max_tokens"] : [thinking.budget_tokens, "thinking.budget_tokens"];
-  const isFree = typeof bound !== "number";
-  if (typeof budget === "number" && (budget < MIN_BUDGET || !(isFree || budget < bound))) {
+    thinking === undefined
+      ? [requestedTokens, "reasoning.max_tokens"]
+      : [thinking.budget_tokens, "thinking.budget_tokens"];
+  const isUnbounded = typeof bound !== "number";
+  if (typeof budget === "number" && (budget < MIN_BUDGET || !(isUnbounded || budget < bound))) {
     uses.lose("thinking_budget", place);
   }
-  if (thinking !== undefined && typeof asked === "number") uses.lose("thinking_budget", "reasoning.max_tokens");
+  if (thinking !== undefined && typeof requestedTokens === "number")
+    uses.lose("thinking_budget", "reasoning.max_tokens");
 }

@@ -4,7 +4,7 @@
  */
 import { listOf, objectOf } from "../../json/json-values.ts";
 import { CHAT } from "../known-fields.ts";
-import { isBounded, isNarrowable } from "../schemas.ts";
+import { hasUnenforcedBounds, isExpressibleInMessages } from "../schemas.ts";
 import type { UseList } from "./use-list.ts";
 
 export function readTools(value: unknown, uses: UseList): void {
@@ -13,7 +13,7 @@ export function readTools(value: unknown, uses: UseList): void {
     if (tool === undefined) continue;
     uses.enter("tools", index);
     uses.add("tools");
-    uses.expect(tool, CHAT.tool);
+    uses.checkMembers(tool, CHAT.tool);
     uses.addCacheMark(tool.cache_control, "5m");
     if (tool.type === "custom") uses.add("custom_tools");
     else if (tool.type === "function" || tool.type === undefined || tool.type === null)
@@ -38,7 +38,7 @@ function readFunction(value: unknown, under: string, uses: UseList): void {
   if (called === undefined) return;
   if (called.strict === true) readStrict(called.parameters, under === "" ? "" : `${under}.`, uses);
   uses.addCacheMark(called.cache_control, "5m");
-  uses.expect(called, CHAT.function, under);
+  uses.checkMembers(called, CHAT.function, under);
 }
 
 /** Reads the schema of a strict tool. Messages providers limit it in the same way as the schema of a structured answer. */
@@ -46,12 +46,12 @@ export function readStrict(parameters: unknown, under: string, uses: UseList): v
   uses.add("strict_tools", `${under}strict`);
   if (objectOf(parameters) === undefined) return;
   const place = `${under}parameters`;
-  if (!isNarrowable(parameters)) uses.lose("strict_tools", place);
-  else if (isBounded(parameters)) uses.lose("hint", place);
+  if (!isExpressibleInMessages(parameters)) uses.lose("strict_tools", place);
+  else if (hasUnenforcedBounds(parameters)) uses.lose("hint", place);
 }
 
 /** Reads the tool choice. `none` is not a use, since no channel can lack it. */
-export function readChoice(value: unknown, uses: UseList): void {
+export function readToolChoice(value: unknown, uses: UseList): void {
   if (typeof value === "string") {
     if (value === "required") uses.add("tool_choice");
     else if (value !== "auto" && value !== "none") uses.lose("unknown_field", "tool_choice");
@@ -59,12 +59,12 @@ export function readChoice(value: unknown, uses: UseList): void {
   }
   const choice = objectOf(value);
   if (choice === undefined) return;
-  uses.expect(choice, CHAT.toolChoice, "tool_choice");
+  uses.checkMembers(choice, CHAT.toolChoice, "tool_choice");
   switch (choice.type) {
     case "function": {
       uses.add("tool_choice");
       const named = objectOf(choice.function);
-      if (named !== undefined) uses.expect(named, CHAT.namedChoice, "tool_choice.function");
+      if (named !== undefined) uses.checkMembers(named, CHAT.namedChoice, "tool_choice.function");
       return;
     }
     case "custom":
@@ -76,7 +76,7 @@ export function readChoice(value: unknown, uses: UseList): void {
       const allowed = objectOf(choice.allowed_tools);
       if (allowed === undefined) return;
       if (allowed.mode === "required") uses.add("tool_choice");
-      uses.expect(allowed, CHAT.allowedTools, "tool_choice.allowed_tools");
+      uses.checkMembers(allowed, CHAT.allowedTools, "tool_choice.allowed_tools");
       return;
     }
     default:

@@ -7,7 +7,7 @@ import { listOf, objectOf, type Values } from "../../json/json-values.ts";
 import type { Form } from "../../routes/routes.ts";
 import type { Capability } from "../capabilities.ts";
 import { isText } from "../dialect-forms.ts";
-import { nothing, type Reading, readFields } from "../field-readings.ts";
+import { type FieldReader, ignoreField, readFields } from "../field-readings.ts";
 import { CHAT, type CHAT_FIELDS } from "../known-fields.ts";
 import type { UseList } from "./use-list.ts";
 import { readChatHistory } from "./uses-compat-history.ts";
@@ -17,18 +17,18 @@ import {
   readSampling,
   readSchema,
   readUser,
-  SHARED_READINGS,
+  SHARED_READERS,
 } from "./uses-compat-settings.ts";
 import { readBudget, readEffort, readReasoning, readSecondEffort } from "./uses-compat-thinking.ts";
-import { readChoice, readFunctions, readTools } from "./uses-compat-tools.ts";
+import { readFunctions, readToolChoice, readTools } from "./uses-compat-tools.ts";
 import { readThinking } from "./uses-thinking.ts";
 
-const READINGS: Readonly<Record<(typeof CHAT_FIELDS)[number], Reading>> = {
-  ...SHARED_READINGS,
-  model: nothing,
-  messages: nothing,
-  max_completion_tokens: nothing,
-  max_tokens: nothing,
+const READERS: Readonly<Record<(typeof CHAT_FIELDS)[number], FieldReader>> = {
+  ...SHARED_READERS,
+  model: ignoreField,
+  messages: ignoreField,
+  max_completion_tokens: ignoreField,
+  max_tokens: ignoreField,
   // Providers with `top_k` treat values below one as off.
   top_k(value, uses) {
     if (typeof value === "number" && value > 0) uses.add("top_k");
@@ -53,10 +53,10 @@ const READINGS: Readonly<Record<(typeof CHAT_FIELDS)[number], Reading>> = {
     const options = objectOf(value);
     if (options === undefined) return;
     if (options.include_usage === true) uses.add("stream_usage");
-    uses.expect(options, CHAT.streamOptions, "stream_options");
+    uses.checkMembers(options, CHAT.streamOptions, "stream_options");
   },
   tools: readTools,
-  tool_choice: readChoice,
+  tool_choice: readToolChoice,
   parallel_tool_calls(value, uses) {
     if (value === false) uses.add("parallel_tool_calls");
   },
@@ -65,7 +65,7 @@ const READINGS: Readonly<Record<(typeof CHAT_FIELDS)[number], Reading>> = {
     const choice = objectOf(value);
     if (choice === undefined) return;
     uses.add("tool_choice");
-    uses.expect(choice, CHAT.namedChoice, "function_call");
+    uses.checkMembers(choice, CHAT.namedChoice, "function_call");
   },
   response_format: readFormat,
   reasoning_effort(value, uses) {
@@ -98,7 +98,7 @@ const READINGS: Readonly<Record<(typeof CHAT_FIELDS)[number], Reading>> = {
       uses.add("cache_ttl", "prompt_cache_options.ttl");
       if (options.mode !== "implicit") uses.lose("cache_ttl", "prompt_cache_options.ttl");
     }
-    uses.expect(options, CHAT.promptCacheOptions, "prompt_cache_options");
+    uses.checkMembers(options, CHAT.promptCacheOptions, "prompt_cache_options");
   },
   // A translated answer always contains what these two fields ask for.
   include_reasoning(_, uses) {
@@ -109,15 +109,16 @@ const READINGS: Readonly<Record<(typeof CHAT_FIELDS)[number], Reading>> = {
   },
 };
 
-const READING_OF: ReadonlyMap<string, Reading> = new Map(Object.entries(READINGS));
+const READER_BY_FIELD: ReadonlyMap<string, FieldReader> = new Map(Object.entries(READERS));
 
-/** Returns the uses of a chat completion request. `sought` is explained at `UseList`. */
-export function usesOfChat(request: Values, sought: Capability | undefined, to: Form): UseList {
-  const uses = readFields(request, READING_OF, sought, to);
-  readPairs(request, uses);
+/** Returns the uses of a chat completion request. `target` is explained at `UseList`. */
+export function usesOfChat(request: Values, target: Capability | undefined, to: Form): UseList {
+  const uses = readFields(request, READER_BY_FIELD, target, to);
+  readCombinations(request, uses);
   // A thinking budget is left out if the turn lacks its thinking (dialects reference, list of bugs, 24).
-  const bareTurn = readChatHistory(listOf(request.messages), uses);
-  if (bareTurn !== undefined && isByBudget(request, uses)) uses.lose("thinking_budget", bareTurn);
+  const turnWithoutThinking = readChatHistory(listOf(request.messages), uses);
+  if (turnWithoutThinking !== undefined && usesThinkingBudget(request, uses))
+    uses.lose("thinking_budget", turnWithoutThinking);
   return uses;
 }
 
@@ -125,14 +126,14 @@ export function usesOfChat(request: Values, sought: Capability | undefined, to: 
  * Returns whether thinking is translated to a budget: it is requested without an effort, and the request does not let the
  * model decide.
  */
-function isByBudget({ thinking }: Values, { capabilities }: UseList): boolean {
+function usesThinkingBudget({ thinking }: Values, { capabilities }: UseList): boolean {
   if (capabilities.has("thinking_budget")) return true;
   const type = objectOf(thinking)?.type;
   return capabilities.has("thinking") && !capabilities.has("effort") && type !== "adaptive" && type !== "between_tools";
 }
 
 /** Adds uses that depend on several fields. */
-function readPairs(request: Values, uses: UseList): void {
+function readCombinations(request: Values, uses: UseList): void {
   if (isOtherNumber(request.temperature, 1) && isOtherNumber(request.top_p, 1)) uses.add("top_p_pair", "top_p");
   const { max_tokens: older, max_completion_tokens: bound } = request;
   if (typeof older === "number" && typeof bound === "number" && older !== bound) uses.lose("hint", "max_tokens");
@@ -170,12 +171,12 @@ function readSearch(value: unknown, uses: UseList): void {
   uses.add("web_search");
   const { search_context_size: size } = options;
   if (isText(size) && size !== "medium") uses.lose("hint", `${place}.search_context_size`);
-  uses.expect(options, CHAT.webSearchOptions, place);
+  uses.checkMembers(options, CHAT.webSearchOptions, place);
   const location = objectOf(options.user_location);
   if (location === undefined) return;
-  uses.expect(location, CHAT.userLocation, `${place}.user_location`);
+  uses.checkMembers(location, CHAT.userLocation, `${place}.user_location`);
   const near = objectOf(location.approximate);
-  if (near !== undefined) uses.expect(near, CHAT.approximate, `${place}.user_location.approximate`);
+  if (near !== undefined) uses.checkMembers(near, CHAT.approximate, `${place}.user_location.approximate`);
 }
 
 function readPenalty(value: unknown, uses: UseList): void {
@@ -185,7 +186,7 @@ function readPenalty(value: unknown, uses: UseList): void {
 function readFormat(value: unknown, uses: UseList): void {
   const format = objectOf(value);
   if (format === undefined) return;
-  uses.expect(format, CHAT.responseFormat, "response_format");
+  uses.checkMembers(format, CHAT.responseFormat, "response_format");
   switch (format.type) {
     case "text":
       return;

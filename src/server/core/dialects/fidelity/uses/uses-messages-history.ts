@@ -12,7 +12,7 @@ export function readTurns(messages: readonly unknown[], uses: UseList): void {
     const message = objectOf(messages[index]);
     if (message === undefined) continue;
     uses.enter("messages", index);
-    uses.expect(message, MESSAGES.message);
+    uses.checkMembers(message, MESSAGES.message);
     const { role, content } = message;
     if (role === "user") readContent(content, true, uses);
     else if (role === "assistant") readContent(content, false, uses);
@@ -53,7 +53,7 @@ function readText(block: Values, uses: UseList, markLostAt?: string): void {
     uses.lose("unknown_field", "type");
     return;
   }
-  uses.expect(block, MESSAGES.text);
+  uses.checkMembers(block, MESSAGES.text);
   uses.addCacheMark(block.cache_control, "5m", markLostAt);
   if (listOf(block.citations).length > 0) uses.add("citation_replay");
 }
@@ -91,12 +91,12 @@ function readBlock(block: Values, takesMedia: boolean, uses: UseList): void {
       uses.add("citations");
       return;
     case "thinking":
-      uses.expect(block, MESSAGES.thinkingBlock);
+      uses.checkMembers(block, MESSAGES.thinkingBlock);
       if (isText(block.signature)) uses.add("thinking_replay");
       else if (isText(block.thinking)) uses.unsignedThinking ??= uses.place("thinking");
       return;
     case "redacted_thinking":
-      uses.expect(block, MESSAGES.redactedThinking);
+      uses.checkMembers(block, MESSAGES.redactedThinking);
       if (!isText(block.data)) return;
       uses.add("thinking_replay");
       uses.lose("hint", "data");
@@ -122,7 +122,7 @@ function readOther(type: unknown, name: unknown, uses: UseList): void {
 
 function readToolUse(block: Values, uses: UseList): void {
   uses.add("tools");
-  uses.expect(block, MESSAGES.toolUse);
+  uses.checkMembers(block, MESSAGES.toolUse);
   uses.addCacheMark(block.cache_control, "5m", "cache_control");
   const caller = objectOf(block.caller);
   if (caller !== undefined && caller.type !== "direct") uses.add("server_tools");
@@ -131,7 +131,7 @@ function readToolUse(block: Values, uses: UseList): void {
 
 function readToolResult(block: Values, uses: UseList): void {
   uses.add("tools");
-  uses.expect(block, MESSAGES.toolResult);
+  uses.checkMembers(block, MESSAGES.toolResult);
   uses.addCacheMark(block.cache_control, "5m", "cache_control");
   if (block.is_error === true) uses.add("tool_errors");
   if (isText(block.toolset_name)) uses.add("builtin_tools");
@@ -174,27 +174,27 @@ function readResultBlock(block: Values, uses: UseList): void {
 
 function readImage(block: Values, takesMedia: boolean, uses: UseList): void {
   uses.add("vision");
-  uses.expect(block, MESSAGES.image);
+  uses.checkMembers(block, MESSAGES.image);
   uses.addCacheMark(block.cache_control, "5m");
   if (objectOf(block.transformations) !== undefined) uses.lose("hint", "transformations");
   if (!takesMedia) uses.lose("vision", "source");
   const source = objectOf(block.source);
   if (source === undefined) return;
-  uses.expect(source, MESSAGES.source, "source");
+  uses.checkMembers(source, MESSAGES.source, "source");
   if (source.type === "file") uses.add("file_refs");
   else if (source.type !== "base64" && source.type !== "url") uses.lose("vision", "source.type");
 }
 
 function readDocument(block: Values, takesMedia: boolean, uses: UseList): void {
   uses.add("documents");
-  uses.expect(block, MESSAGES.document);
+  uses.checkMembers(block, MESSAGES.document);
   uses.addCacheMark(block.cache_control, "5m");
   if (objectOf(block.citations)?.enabled === true) uses.add("citations");
   if (isText(block.context)) uses.lose("hint", "context");
   if (!takesMedia) uses.lose("documents", "source");
   const source = objectOf(block.source);
   if (source === undefined) return;
-  uses.expect(source, MESSAGES.source, "source");
+  uses.checkMembers(source, MESSAGES.source, "source");
   switch (source.type) {
     case "file":
       uses.add("file_refs");

@@ -59,7 +59,7 @@ function readFlags(tool: Values, uses: UseList): void {
 
 function readCustom(tool: Values, uses: UseList): void {
   uses.add("tools");
-  uses.expect(tool, MESSAGES.tool);
+  uses.checkMembers(tool, MESSAGES.tool);
   if (tool.strict === true && !isClosedSchema(tool.input_schema)) uses.lose("strict_tools", "input_schema");
   if (tool.eager_input_streaming === true) uses.lose("hint", "eager_input_streaming");
   if (listOf(tool.input_examples).length > 0) uses.lose("hint", "input_examples");
@@ -68,20 +68,20 @@ function readCustom(tool: Values, uses: UseList): void {
 /** Reads a web search tool. A limit on domains is a rule and is lost with the search; a limit on uses only bounds the cost. */
 function readSearch(tool: Values, uses: UseList): void {
   uses.add("web_search");
-  uses.expect(tool, MESSAGES.webSearch);
+  uses.checkMembers(tool, MESSAGES.webSearch);
   for (const rule of ["allowed_domains", "blocked_domains"]) {
     if (listOf(tool[rule]).length > 0) uses.lose("web_search", rule);
   }
   const location = objectOf(tool.user_location);
-  if (location !== undefined) uses.expect(location, MESSAGES.userLocation, "user_location");
+  if (location !== undefined) uses.checkMembers(location, MESSAGES.userLocation, "user_location");
   if (typeof tool.max_uses === "number") uses.lose("hint", "max_uses");
 }
 
 /** Reads the tool choice. `none` is not a use, since no channel can lack it. */
-export function readChosen(value: unknown, { hasCustom, typed }: Tools, uses: UseList): void {
+export function readToolChoice(value: unknown, { hasCustom, typed }: Tools, uses: UseList): void {
   const choice = objectOf(value);
   if (choice === undefined) return;
-  uses.expect(choice, MESSAGES.toolChoice, "tool_choice");
+  uses.checkMembers(choice, MESSAGES.toolChoice, "tool_choice");
   if (choice.disable_parallel_tool_use === true)
     uses.add("parallel_tool_calls", "tool_choice.disable_parallel_tool_use");
   switch (choice.type) {

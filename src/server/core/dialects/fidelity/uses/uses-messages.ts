@@ -6,23 +6,23 @@ import { listOf, objectOf, stringOf, type Values } from "../../json/json-values.
 import type { Form } from "../../routes/routes.ts";
 import type { Capability } from "../capabilities.ts";
 import { isOpaqueId, isText } from "../dialect-forms.ts";
-import { nothing, type Reading, readFields } from "../field-readings.ts";
+import { type FieldReader, ignoreField, readFields } from "../field-readings.ts";
 import { MESSAGES, type MESSAGES_FIELDS } from "../known-fields.ts";
 import { isClosedSchema } from "../schemas.ts";
 import type { UseList } from "./use-list.ts";
 import { readSystem, readTurns } from "./uses-messages-history.ts";
-import { readChosen, readTools } from "./uses-messages-tools.ts";
+import { readToolChoice, readTools } from "./uses-messages-tools.ts";
 import { readThinking } from "./uses-thinking.ts";
 
 /** Maximum number of stop sequences in compat. */
 const MAX_STOPS = 4;
 
-const READINGS: Readonly<Record<(typeof MESSAGES_FIELDS)[number], Reading>> = {
-  model: nothing,
+const READERS: Readonly<Record<(typeof MESSAGES_FIELDS)[number], FieldReader>> = {
+  model: ignoreField,
   max_tokens(value, uses) {
     if (value === 0) uses.add("cache_prewarm");
   },
-  messages: nothing,
+  messages: ignoreField,
   system: readSystem,
   stop_sequences(value, uses) {
     const { length } = listOf(value);
@@ -38,8 +38,8 @@ const READINGS: Readonly<Record<(typeof MESSAGES_FIELDS)[number], Reading>> = {
   top_k(value, uses) {
     if (typeof value === "number") uses.add("top_k");
   },
-  tools: nothing,
-  tool_choice: nothing,
+  tools: ignoreField,
+  tool_choice: ignoreField,
   thinking: readThinking,
   output_config(value, uses) {
     const output = objectOf(value);
@@ -47,7 +47,7 @@ const READINGS: Readonly<Record<(typeof MESSAGES_FIELDS)[number], Reading>> = {
     if (typeof output.effort === "string") uses.add("effort", "output_config.effort");
     readFormat(output.format, "output_config.format", uses);
     if (objectOf(output.task_budget) !== undefined) uses.lose("hint", "output_config.task_budget");
-    uses.expect(output, MESSAGES.outputConfig, "output_config");
+    uses.checkMembers(output, MESSAGES.outputConfig, "output_config");
   },
   output_format(value, uses) {
     readFormat(value, "output_format", uses);
@@ -60,7 +60,7 @@ const READINGS: Readonly<Record<(typeof MESSAGES_FIELDS)[number], Reading>> = {
       uses.add("user_id", "metadata.user_id");
       if (!isOpaqueId(user_id)) uses.lose("user_id", "metadata.user_id");
     }
-    uses.expect(metadata, MESSAGES.metadata, "metadata");
+    uses.checkMembers(metadata, MESSAGES.metadata, "metadata");
   },
   service_tier(value, uses) {
     if (typeof value !== "string" || value === "auto") return;
@@ -92,7 +92,7 @@ const READINGS: Readonly<Record<(typeof MESSAGES_FIELDS)[number], Reading>> = {
     if (management === undefined) return;
     for (const name in management) {
       if (isEmpty(management[name])) continue;
-      if (name === "edits" && listOf(management.edits).every(isOfThinking))
+      if (name === "edits" && listOf(management.edits).every(clearsThinking))
         uses.lose("hint", "context_management.edits");
       else uses.add("context_management");
     }
@@ -101,26 +101,26 @@ const READINGS: Readonly<Record<(typeof MESSAGES_FIELDS)[number], Reading>> = {
     const thread = objectOf(value);
     if (thread === undefined) return;
     uses.add("thread");
-    uses.expect(thread, MESSAGES.thread, "thread");
+    uses.checkMembers(thread, MESSAGES.thread, "thread");
   },
   betas(value, uses) {
     if (listOf(value).length > 0) uses.lose("hint", "betas");
   },
 };
 
-const READING_OF: ReadonlyMap<string, Reading> = new Map(Object.entries(READINGS));
+const READER_BY_FIELD: ReadonlyMap<string, FieldReader> = new Map(Object.entries(READERS));
 
-/** Returns the uses of a messages request. `sought` is explained at `UseList`. */
-export function usesOfMessages(request: Values, sought: Capability | undefined, to: Form): UseList {
-  const uses = readFields(request, READING_OF, sought, to);
-  readChosen(request.tool_choice, readTools(request.tools, uses), uses);
-  readPairs(request, uses);
+/** Returns the uses of a messages request. `target` is explained at `UseList`. */
+export function usesOfMessages(request: Values, target: Capability | undefined, to: Form): UseList {
+  const uses = readFields(request, READER_BY_FIELD, target, to);
+  readToolChoice(request.tool_choice, readTools(request.tools, uses), uses);
+  readCombinations(request, uses);
   readTurns(listOf(request.messages), uses);
   return uses;
 }
 
 /** Adds uses that depend on several fields. */
-function readPairs(request: Values, uses: UseList): void {
+function readCombinations(request: Values, uses: UseList): void {
   if (isSampling(request.temperature) && isSampling(request.top_p)) uses.add("top_p_pair", "top_p");
   const { capabilities } = uses;
   if (capabilities.has("thinking") && capabilities.has("tool_choice")) uses.add("thinking_forced_tool", "tool_choice");
@@ -150,14 +150,14 @@ function readFormat(value: unknown, place: string, uses: UseList): void {
     // Compat only enforces closed schemas; every other schema is a hint to the model.
     if (!isClosedSchema(format.schema)) uses.lose("hint", `${place}.schema`);
   } else uses.lose("unknown_field", `${place}.type`);
-  uses.expect(format, MESSAGES.format, place);
+  uses.checkMembers(format, MESSAGES.format, place);
 }
 
 /**
  * Returns whether an edit clears thinking. Such an edit does not change the meaning of a conversation, and coding agents send
  * it in every request to any provider.
  */
-function isOfThinking(edit: unknown): boolean {
+function clearsThinking(edit: unknown): boolean {
   return stringOf(objectOf(edit)?.type)?.startsWith("clear_thinking_") === true;
 }
 

@@ -104,28 +104,28 @@ function readItem(item: Values, to: Form, uses: UseList): Side {
     case "message":
       return readOther(item, to, uses);
     case "function_call":
-      uses.expectOfItem(item, RESPONSE.functionCall);
+      uses.checkItemMembers(item, RESPONSE.functionCall);
       readCall(item, uses);
       if (to === "messages" && typeof item.arguments === "string") uses.addArguments(item.arguments);
       return "assistant";
     case "custom_tool_call":
-      uses.expectOfItem(item, RESPONSE.customCall);
+      uses.checkItemMembers(item, RESPONSE.customCall);
       uses.add("custom_tools");
       readCall(item, uses);
       return "assistant";
     case "custom_tool_call_output":
     case "function_call_output":
-      uses.expectOfItem(item, RESPONSE.output);
+      uses.checkItemMembers(item, RESPONSE.output);
       readOutput(item, to, uses);
       return "user";
     case "reasoning":
       readReasoning(item, uses);
       return undefined;
     case "additional_tools":
-      uses.expectOfItem(item, RESPONSE.additionalTools);
+      uses.checkItemMembers(item, RESPONSE.additionalTools);
       return undefined;
     case "configuration_update":
-      uses.expectOfItem(item, RESPONSE.configuration);
+      uses.checkItemMembers(item, RESPONSE.configuration);
       return undefined;
     default: {
       const lost = LOST.get(type);
@@ -150,7 +150,7 @@ function readOther(item: Values, to: Form, uses: UseList): Side {
 
 function readMessage(message: Values, reading: PartReading): void {
   const { uses } = reading;
-  uses.expectOfItem(message, RESPONSE.message);
+  uses.checkItemMembers(message, RESPONSE.message);
   if (isText(message.phase)) uses.lose("hint", "phase");
   if (typeof message.content !== "string") readParts("content", message.content, reading);
 }
@@ -175,7 +175,7 @@ function readCaller({ caller }: Values, uses: UseList): void {
 
 /** Reads reasoning. Unsealed reasoning was meant for display only. */
 function readReasoning(item: Values, uses: UseList): void {
-  uses.expectOfItem(item, RESPONSE.reasoningItem);
+  uses.checkItemMembers(item, RESPONSE.reasoningItem);
   if (isText(item.encrypted_content)) uses.add("thinking_replay");
   else if (listOf(item.summary).length > 0 || listOf(item.content).length > 0) uses.lose("hint");
 }

@@ -35,25 +35,25 @@ function readPart(part: Values, { uses, to, takesMedia }: PartReading): boolean 
     case "text":
     case "summary_text":
     case "reasoning_text":
-      uses.expect(part, RESPONSE.inputText);
+      uses.checkMembers(part, RESPONSE.inputText);
       return false;
     case "output_text":
-      uses.expect(part, RESPONSE.outputText);
+      uses.checkMembers(part, RESPONSE.outputText);
       if (listOf(part.annotations).length > 0) uses.add("citation_replay", "annotations");
       return false;
     case "refusal":
-      uses.expect(part, RESPONSE.refusal);
+      uses.checkMembers(part, RESPONSE.refusal);
       return false;
     case "input_image":
-      uses.expect(part, RESPONSE.image);
+      uses.checkMembers(part, RESPONSE.image);
       readImage(part, to, takesMedia, uses);
       return true;
     case "input_file":
-      uses.expect(part, RESPONSE.file);
+      uses.checkMembers(part, RESPONSE.file);
       readFile(part, to, takesMedia, uses);
       return true;
     case "input_audio":
-      uses.expect(part, RESPONSE.audio);
+      uses.checkMembers(part, RESPONSE.audio);
       uses.add("audio_input", "input_audio");
       if (!takesMedia) uses.lose("audio_input", "input_audio");
       return true;

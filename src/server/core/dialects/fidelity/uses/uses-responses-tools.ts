@@ -5,36 +5,36 @@
 import { listOf, objectOf, type Values } from "../../json/json-values.ts";
 import type { Form } from "../../routes/routes.ts";
 import { RESPONSE } from "../known-response-fields.ts";
-import { type Additions, choiceOf, type OfferedTools, type OwnTool, offeredTools } from "../response-tools.ts";
+import { type Additions, choiceOf, type OfferedTools, offeredTools, type RequestTool } from "../response-tools.ts";
 import type { UseList } from "./use-list.ts";
 import { readStrict } from "./uses-compat-tools.ts";
 
 export function readOffered(request: Values, additions: Additions, to: Form, uses: UseList): void {
   const offered = offeredTools(request.tools, additions);
-  for (const tool of offered.own) readOwn(tool, to, uses);
+  for (const tool of offered.own) readRequestTool(tool, to, uses);
   for (const { tool, place } of offered.namespaces) {
     uses.add("tool_namespaces", place);
-    uses.expect(tool, RESPONSE.namespace, place);
+    uses.checkMembers(tool, RESPONSE.namespace, place);
   }
-  readForeign(offered, uses);
+  readProviderTools(offered, uses);
   readChoice(request, offered, uses);
   if (request.parallel_tool_calls === false && offered.own.length > 0) {
     uses.add("parallel_tool_calls", "parallel_tool_calls");
   }
 }
 
-function readOwn({ kind, tool, place }: OwnTool, to: Form, uses: UseList): void {
+function readRequestTool({ kind, tool, place }: RequestTool, to: Form, uses: UseList): void {
   uses.add("tools", place);
   if (kind === "custom") {
     uses.add("custom_tools", place);
-    uses.expect(tool, RESPONSE.customTool, place);
+    uses.checkMembers(tool, RESPONSE.customTool, place);
     const format = objectOf(tool.format);
     if (format !== undefined && format.type !== "text") {
       uses.add("tool_grammar", `${place}.format`);
-      uses.expect(format, RESPONSE.grammar, `${place}.format`);
+      uses.checkMembers(format, RESPONSE.grammar, `${place}.format`);
     }
   } else {
-    uses.expect(tool, RESPONSE.functionTool, place);
+    uses.checkMembers(tool, RESPONSE.functionTool, place);
     if (tool.strict === true && to === "messages") readStrict(tool.parameters, `${place}.`, uses);
     else if (tool.strict === true) uses.add("strict_tools", `${place}.strict`);
   }
@@ -49,7 +49,7 @@ function readOwn({ kind, tool, place }: OwnTool, to: Form, uses: UseList): void 
  * Reads tools of the provider that are offered but not required. A tool that the client runs counts as lost only if there is
  * no other tool.
  */
-function readForeign({ own, foreign }: OfferedTools, uses: UseList): void {
+function readProviderTools({ own, foreign }: OfferedTools, uses: UseList): void {
   for (const { capability, place } of foreign) {
     if (capability === undefined) uses.lose("unknown_field", `${place}.type`);
     else if (capability === "builtin_tools" && own.length === 0) uses.add("builtin_tools", place);
@@ -58,13 +58,13 @@ function readForeign({ own, foreign }: OfferedTools, uses: UseList): void {
 }
 
 function readChoice({ tool_choice: given }: Values, offered: OfferedTools, uses: UseList): void {
-  const { mode, allowed, lacks } = choiceOf(given, offered);
+  const { mode, allowed, lackedCapability: lacks } = choiceOf(given, offered);
   const place = "tool_choice";
   if (mode === "required") uses.add("tool_choice", place);
   if (allowed !== undefined) uses.add("allowed_tools", place);
   if (lacks === "unknown_field") uses.lose(lacks, place);
   else if (lacks !== undefined) uses.addLost(lacks, place);
   const choice = objectOf(given);
-  if (choice?.type === "allowed_tools") uses.expect(choice, RESPONSE.allowedTools, place);
-  else if (choice?.type === "function" || choice?.type === "custom") uses.expect(choice, RESPONSE.choice, place);
+  if (choice?.type === "allowed_tools") uses.checkMembers(choice, RESPONSE.allowedTools, place);
+  else if (choice?.type === "function" || choice?.type === "custom") uses.checkMembers(choice, RESPONSE.choice, place);
 }

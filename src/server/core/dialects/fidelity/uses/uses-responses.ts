@@ -9,17 +9,17 @@ import { listOf, objectOf, type Values } from "../../json/json-values.ts";
 import type { Form } from "../../routes/routes.ts";
 import type { Capability } from "../capabilities.ts";
 import { isOpaqueId, isText } from "../dialect-forms.ts";
-import { nothing, type Reading, readFields } from "../field-readings.ts";
+import { type FieldReader, ignoreField, readFields } from "../field-readings.ts";
 import { RESPONSE, type RESPONSE_FIELDS } from "../known-response-fields.ts";
 import { type Additions, additionsOf } from "../response-tools.ts";
 import type { UseList } from "./use-list.ts";
-import { isOtherNumber, readSampling, readSchema, readUser, SHARED_READINGS } from "./uses-compat-settings.ts";
+import { isOtherNumber, readSampling, readSchema, readUser, SHARED_READERS } from "./uses-compat-settings.ts";
 import { readEffort } from "./uses-compat-thinking.ts";
 import { readItems } from "./uses-responses-items.ts";
 import { readOffered } from "./uses-responses-tools.ts";
 
 /** Values of `include` without an effect: they concern stored items, or output that is sent in any case. */
-const IDLE_INCLUDES: ReadonlySet<unknown> = new Set([
+const INCLUDES_WITHOUT_EFFECT: ReadonlySet<unknown> = new Set([
   "reasoning.encrypted_content",
   "message.input_image.image_url",
   "web_search_call.results",
@@ -30,21 +30,21 @@ const IDLE_INCLUDES: ReadonlySet<unknown> = new Set([
 ]);
 
 const hint =
-  (isSet: (value: unknown) => boolean): Reading =>
+  (isSet: (value: unknown) => boolean): FieldReader =>
   (value, uses) => {
     if (isSet(value)) uses.lose("hint");
   };
 const always = () => true;
 
-const READINGS: Readonly<Record<(typeof RESPONSE_FIELDS)[number], Reading>> = {
-  ...SHARED_READINGS,
-  model: nothing,
-  input: nothing,
-  instructions: nothing,
-  tools: nothing,
-  tool_choice: nothing,
-  parallel_tool_calls: nothing,
-  max_output_tokens: nothing,
+const READERS: Readonly<Record<(typeof RESPONSE_FIELDS)[number], FieldReader>> = {
+  ...SHARED_READERS,
+  model: ignoreField,
+  input: ignoreField,
+  instructions: ignoreField,
+  tools: ignoreField,
+  tool_choice: ignoreField,
+  parallel_tool_calls: ignoreField,
+  max_output_tokens: ignoreField,
   // The limit only counts calls of the provider's own tools, which a translated request does not have.
   max_tool_calls: hint((value) => typeof value === "number"),
   reasoning: readReasoning,
@@ -53,7 +53,7 @@ const READINGS: Readonly<Record<(typeof RESPONSE_FIELDS)[number], Reading>> = {
     const options = objectOf(value);
     if (options === undefined) return;
     if (options.include_obfuscation === true) uses.lose("hint", "stream_options.include_obfuscation");
-    uses.expect(options, RESPONSE.streamOptions, "stream_options");
+    uses.checkMembers(options, RESPONSE.streamOptions, "stream_options");
   },
   previous_response_id(value, uses) {
     if (isText(value)) uses.add("stored_responses");
@@ -72,7 +72,7 @@ const READINGS: Readonly<Record<(typeof RESPONSE_FIELDS)[number], Reading>> = {
   include(value, uses) {
     for (const [index, name] of listOf(value).entries()) {
       if (name === "message.output_text.logprobs") uses.add("logprobs", `include[${index}]`);
-      else if (!IDLE_INCLUDES.has(name)) uses.lose("hint", `include[${index}]`);
+      else if (!INCLUDES_WITHOUT_EFFECT.has(name)) uses.lose("hint", `include[${index}]`);
     }
   },
   prompt_cache_options(value, uses, to) {
@@ -84,7 +84,7 @@ const READINGS: Readonly<Record<(typeof RESPONSE_FIELDS)[number], Reading>> = {
       if (to === "messages" && options.mode !== "implicit") uses.lose("cache_ttl", "prompt_cache_options.ttl");
     }
     if (to === "chat") uses.add("prompt_caching");
-    uses.expect(options, RESPONSE.promptCacheOptions, "prompt_cache_options");
+    uses.checkMembers(options, RESPONSE.promptCacheOptions, "prompt_cache_options");
   },
   service_tier(value, uses, to) {
     if (typeof value !== "string" || value === "auto" || value === "default") return;
@@ -93,24 +93,24 @@ const READINGS: Readonly<Record<(typeof RESPONSE_FIELDS)[number], Reading>> = {
   },
   access_programs: hint(always),
   image: hint(always),
-  client_metadata: nothing,
+  client_metadata: ignoreField,
 };
 
-const READING_OF: ReadonlyMap<string, Reading> = new Map(Object.entries(READINGS));
+const READER_BY_FIELD: ReadonlyMap<string, FieldReader> = new Map(Object.entries(READERS));
 
-/** Returns the uses of a `responses` request. `sought` is explained at `UseList`. */
-export function usesOfResponses(given: Values, sought: Capability | undefined, to: Form): UseList {
+/** Returns the uses of a `responses` request. `target` is explained at `UseList`. */
+export function usesOfResponses(given: Values, target: Capability | undefined, to: Form): UseList {
   const additions = additionsOf(given.input);
-  const request = configured(given, additions);
-  const uses = readFields(request, READING_OF, sought, to);
+  const request = applyItemSettings(given, additions);
+  const uses = readFields(request, READER_BY_FIELD, target, to);
   readOffered(request, additions, to, uses);
   readItems(request.input, to, uses);
-  readPairs(request, to, uses);
+  readCombinations(request, to, uses);
   return uses;
 }
 
 /** Returns the request with the settings that its items override. */
-export function configured(request: Values, { reasoning, text }: Additions): Values {
+export function applyItemSettings(request: Values, { reasoning, text }: Additions): Values {
   if (reasoning === undefined && text === undefined) return request;
   return { ...request, reasoning: reasoning ?? request.reasoning, text: text ?? request.text };
 }
@@ -128,24 +128,24 @@ function readReasoning(value: unknown, uses: UseList, to: Form): void {
 function readText(value: unknown, uses: UseList, to: Form): void {
   const text = objectOf(value);
   if (text === undefined) return;
-  uses.expect(text, RESPONSE.text, "text");
+  uses.checkMembers(text, RESPONSE.text, "text");
   if (typeof text.verbosity === "string" && text.verbosity !== "medium") uses.add("verbosity", "text.verbosity");
   const format = objectOf(text.format);
   if (format === undefined) return;
   const place = "text.format";
   switch (format.type) {
     case "text":
-      uses.expect(format, RESPONSE.format, place);
+      uses.checkMembers(format, RESPONSE.format, place);
       return;
     case "json_object":
       uses.add("json_object", place);
-      uses.expect(format, RESPONSE.format, place);
+      uses.checkMembers(format, RESPONSE.format, place);
       return;
     case "json_schema":
       if (to === "messages") readSchema(format, place, RESPONSE.format, uses);
       else {
         uses.add("json_schema", place);
-        uses.expect(format, RESPONSE.format, place);
+        uses.checkMembers(format, RESPONSE.format, place);
       }
       return;
     default:
@@ -154,7 +154,7 @@ function readText(value: unknown, uses: UseList, to: Form): void {
 }
 
 /** Adds uses that depend on several fields. */
-function readPairs(request: Values, to: Form, uses: UseList): void {
+function readCombinations(request: Values, to: Form, uses: UseList): void {
   const { capabilities } = uses;
   if (isOtherNumber(request.temperature, 1) && isOtherNumber(request.top_p, 1)) uses.add("top_p_pair", "top_p");
   if (capabilities.has("thinking") && capabilities.has("tool_choice")) uses.add("thinking_forced_tool", "tool_choice");

@@ -7,7 +7,7 @@ import type { UseList } from "./use-list.ts";
 export function readThinking(value: unknown, uses: UseList): void {
   const thinking = objectOf(value);
   if (thinking === undefined) return;
-  uses.expect(thinking, THINKING, "thinking");
+  uses.checkMembers(thinking, THINKING, "thinking");
   switch (thinking.type) {
     case "disabled":
       return;

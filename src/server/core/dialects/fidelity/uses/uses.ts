@@ -9,16 +9,16 @@ import { objectOf, type Values } from "../../json/json-values.ts";
 import type { Form } from "../../routes/routes.ts";
 import type { Capability } from "../capabilities.ts";
 import { NO_USES, type Uses } from "../losses.ts";
-import type { Found, UseList } from "./use-list.ts";
+import type { CapabilityPlaces, UseList } from "./use-list.ts";
 import { usesOfChat } from "./uses-compat.ts";
 import { usesOfMessages } from "./uses-messages.ts";
 import { usesOfResponses } from "./uses-responses.ts";
 
 /**
  * Reader of the requests of one form. `to` is the form in which the channel would get the request; only some readers use it.
- * `sought` is explained at `UseList`.
+ * `target` is explained at `UseList`.
  */
-type Reader = (fields: Values, sought: Capability | undefined, to: Form) => UseList;
+type Reader = (fields: Values, target: Capability | undefined, to: Form) => UseList;
 
 const READERS: Readonly<Record<Form, Reader>> = {
   chat: usesOfChat,
@@ -36,10 +36,10 @@ export function usesOf(form: Form, request: unknown, to: Form): Uses {
   return (fields && READERS[form](fields, undefined, to)) ?? NO_USES;
 }
 
-const NOWHERE: Found = { used: new Set(), lost: new Set() };
+const NOWHERE: CapabilityPlaces = { used: new Set(), lost: new Set() };
 
 /** Returns the places where the request uses one capability. It reads the request again, for a refusal. */
-export function placesOf(form: Form, request: unknown, capability: Capability, to: Form): Found {
+export function placesOf(form: Form, request: unknown, capability: Capability, to: Form): CapabilityPlaces {
   const fields = objectOf(request);
   return (fields && READERS[form](fields, capability, to).found) ?? NOWHERE;
 }

@@ -7,7 +7,7 @@ import { createVerbatimOf, jsonText } from "../../json/json-source.ts";
 import { listOf, numberOf, objectOf, stringOf, tryParseJson, type Values } from "../../json/json-values.ts";
 import { SseSplitter } from "../../sse.ts";
 import type { Usage } from "../../usage/usage.ts";
-import { normaliseUsage } from "../../usage/usage-normalise.ts";
+import { normalizeUsage } from "../../usage/usage-normalise.ts";
 import { AnswerProblem, EarlyEnd } from "../types.ts";
 
 export type WriteArguments = (written: unknown) => unknown;
@@ -30,7 +30,7 @@ export function argumentsWriter(text: string, value: unknown): WriteArguments {
 
 /** Returns the usage of an answer or a chunk, or `undefined` if it has none. */
 export function looseUsage(answer: Values): Usage | undefined {
-  return normaliseUsage("compat", looseUsageValue(answer));
+  return normalizeUsage("compat", looseUsageValue(answer));
 }
 
 function looseUsageValue(answer: Values): unknown {

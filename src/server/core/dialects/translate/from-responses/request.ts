@@ -7,7 +7,7 @@
  */
 import type { Loss } from "../../fidelity/losses.ts";
 import { type Additions, additionsOf } from "../../fidelity/response-tools.ts";
-import { configured } from "../../fidelity/uses/uses-responses.ts";
+import { applyItemSettings } from "../../fidelity/uses/uses-responses.ts";
 import { type JsonSource, writeJson } from "../../json/json-source.ts";
 import { objectOf, type Values } from "../../json/json-values.ts";
 import { isAbsent, optionalList, refuse, requiredObject } from "../required.ts";
@@ -109,7 +109,7 @@ function readRequest(value: unknown, maxNameLength: number): Read {
   const given = requiredObject(value, "body");
   if (isAbsent(given["input"]) && !given["instructions"]) refuse("input", "is required");
   const additions: Additions = additionsOf(given["input"]);
-  const request = configured(given, additions);
+  const request = applyItemSettings(given, additions);
   const settings = settingsOf(request);
   const tools = toolsOf(request, additions, maxNameLength);
   return { given, request, settings, tools, fromItems: itemConversation(request, tools.names) };

@@ -2,7 +2,7 @@
  * Converts the tools of a `responses` request, and the tool choice, to those of a chat completion: all become functions.
  * Source: responses reference, 4.
  */
-import { type Additions, choiceOf, type OwnTool, offeredTools, toolKey } from "../../fidelity/response-tools.ts";
+import { type Additions, choiceOf, offeredTools, type RequestTool, toolKey } from "../../fidelity/response-tools.ts";
 import { objectOf, type Values } from "../../json/json-values.ts";
 import {
   optionalFlag,
@@ -59,17 +59,17 @@ export function toolsOf(request: Values, additions: Additions, maxNameLength: nu
  * Removes earlier tools whose name is repeated, since a provider refuses repeated names. The later one may have been added by
  * an item.
  */
-function withoutTwins(own: readonly OwnTool[]): readonly OwnTool[] {
-  const tools = new Map<string, OwnTool>();
+function withoutTwins(own: readonly RequestTool[]): readonly RequestTool[] {
+  const tools = new Map<string, RequestTool>();
   for (const tool of own) tools.set(toolKey(tool.namespace, requiredName(tool.name, `${tool.place}.name`)), tool);
   return [...tools.values()];
 }
 
-function clientTool({ kind, namespace, name = "" }: OwnTool) {
+function clientTool({ kind, namespace, name = "" }: RequestTool) {
   return { name, namespace, isCustom: kind === "custom" };
 }
 
-function definition(own: OwnTool, names: ToolNames): Values {
+function definition(own: RequestTool, names: ToolNames): Values {
   const { kind, tool, place } = own;
   const name = names.sent(clientTool(own));
   const given = optionalText(tool["description"], `${place}.description`) || undefined;

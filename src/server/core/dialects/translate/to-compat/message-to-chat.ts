@@ -4,7 +4,7 @@
  */
 
 import { stringOf, type Values } from "../../json/json-values.ts";
-import { normaliseUsage } from "../../usage/usage-normalise.ts";
+import { normalizeUsage } from "../../usage/usage-normalise.ts";
 import {
   readArguments,
   readMessage,
@@ -48,7 +48,7 @@ export function messageAsChunks(body: string, terms: AnswerTerms, stamp: AnswerS
   const writer = new ChunkWriter(terms, stamp);
   writer.start(message);
   for (const block of blocks) writer.close(writer.open(block, exact));
-  const usage = normaliseUsage("messages", message["usage"]);
+  const usage = normalizeUsage("messages", message["usage"]);
   writer.finish({ stopReason: message["stop_reason"], refusal: readRefusal(message), usage });
   return writer.take();
 }
@@ -105,6 +105,6 @@ function chatMessage({ message, blocks, exact }: WholeMessage, terms: AnswerTerm
 }
 
 function usageOfAnswer(message: Values): object | undefined {
-  const usage = normaliseUsage("messages", message["usage"]);
+  const usage = normalizeUsage("messages", message["usage"]);
   return usage && compatUsage(usage);
 }

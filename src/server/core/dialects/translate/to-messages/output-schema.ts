@@ -6,7 +6,14 @@
  *
  * The text is changed and not the parsed values, so that unchanged parts keep their spelling and order.
  */
-import { isBound, isMoot, isNarrow, isOfObjects, NAMED_SCHEMAS, NESTED_SCHEMAS } from "../../fidelity/schemas.ts";
+import {
+  describesObject,
+  isAcceptedByMessages,
+  isBound,
+  isIneffectiveBound,
+  NAMED_SCHEMAS,
+  NESTED_SCHEMAS,
+} from "../../fidelity/schemas.ts";
 import { JsonCursor } from "../../json/json-cursor.ts";
 import { type JsonSource, jsonText, Verbatim } from "../../json/json-source.ts";
 import { listOf, objectOf, stringOf, type Values } from "../../json/json-values.ts";
@@ -14,10 +21,10 @@ import { listOf, objectOf, stringOf, type Values } from "../../json/json-values.
 const NAMED: ReadonlySet<string> = new Set(NAMED_SCHEMAS);
 const NESTED: ReadonlySet<string> = new Set(NESTED_SCHEMAS);
 
-/** Returns the narrowed schema. `schema` is `isNarrowable`. It keeps its text if nothing has to be changed. */
+/** Returns the narrowed schema. `schema` is `isExpressibleInMessages`. It keeps its text if nothing has to be changed. */
 export function narrowSchema(schema: Values, exact: JsonSource["exact"]): unknown {
   const given = exact(schema);
-  return isNarrow(schema) ? given : new Verbatim(narrowed(new JsonCursor(jsonText(given)), schema));
+  return isAcceptedByMessages(schema) ? given : new Verbatim(narrowed(new JsonCursor(jsonText(given)), schema));
 }
 
 /**
@@ -35,7 +42,7 @@ function narrowedNode(at: JsonCursor, node: Values): string {
   const boundTexts: string[] = [];
   at.visitMembers((name) => {
     const value = node[name];
-    if (isMoot(name, value)) at.skip();
+    if (isIneffectiveBound(name, value)) at.skip();
     else if (isBound(name, value)) boundTexts.push(`${name}: ${at.skip()}`);
     else if (NAMED.has(name)) members.set(name, narrowedByName(at, value));
     else members.set(name, NESTED.has(name) ? narrowed(at, value) : at.skip());
@@ -44,7 +51,7 @@ function narrowedNode(at: JsonCursor, node: Values): string {
     const description = stringOf(node["description"]) ?? "";
     members.set("description", JSON.stringify(`${description && `${description}\n\n`}{${boundTexts.join(", ")}}`));
   }
-  if (isOfObjects(node) && node["additionalProperties"] === undefined) members.set("additionalProperties", "false");
+  if (describesObject(node) && node["additionalProperties"] === undefined) members.set("additionalProperties", "false");
   return objectText(members);
 }
 

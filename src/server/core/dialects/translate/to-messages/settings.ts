@@ -1,6 +1,6 @@
 /** Translates independent settings of a compat request. Source: dialects reference, 8.1; 10.3 (1, 21, 22). */
 import { isSendableUserId } from "../../fidelity/dialect-forms.ts";
-import { isNarrowable } from "../../fidelity/schemas.ts";
+import { isExpressibleInMessages } from "../../fidelity/schemas.ts";
 import type { Values } from "../../json/json-values.ts";
 import {
   isAbsent,
@@ -98,7 +98,7 @@ export function outputFormat(request: Values, { claims, exact }: Scope): unknown
   if (format?.["type"] !== "json_schema") return undefined;
   const place = "response_format.json_schema";
   const schema = optionalObject(requiredObject(format["json_schema"], place)["schema"], `${place}.schema`);
-  if (schema === undefined || !claims("json_schema") || !isNarrowable(schema)) return undefined;
+  if (schema === undefined || !claims("json_schema") || !isExpressibleInMessages(schema)) return undefined;
   return { type: "json_schema", schema: narrowSchema(schema, exact) };
 }
 

@@ -4,7 +4,7 @@
  * The legacy `functions` and `function_call` are tools under other names; an answer calls at most one.
  */
 import type { Loss } from "../../fidelity/losses.ts";
-import { isNarrowable } from "../../fidelity/schemas.ts";
+import { isExpressibleInMessages } from "../../fidelity/schemas.ts";
 import { jsonText, Verbatim } from "../../json/json-source.ts";
 import type { Values } from "../../json/json-values.ts";
 import {
@@ -124,7 +124,8 @@ function definition(value: unknown, at: string, { scope, lost }: Defining, mark?
   const of = requiredObject(value, at);
   const parameters = optionalObject(of["parameters"], `${at}.parameters`);
   const isAsked = optionalFlag(of["strict"], `${at}.strict`) && claims("strict_tools");
-  const isStrict = isAsked && (parameters === undefined || (isNarrowable(parameters) && !isCombined(parameters)));
+  const isStrict =
+    isAsked && (parameters === undefined || (isExpressibleInMessages(parameters) && !isCombined(parameters)));
   return {
     name: toolName(of["name"], `${at}.name`),
     description: optionalText(of["description"], `${at}.description`) || undefined,

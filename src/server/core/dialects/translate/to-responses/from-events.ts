@@ -1,7 +1,7 @@
 /** Converts an answer of the messages dialect to a response. Source: responses reference, 5.3, 6 and 7.3. */
 import type { JsonSource } from "../../json/json-source.ts";
 import { objectOf, stringOf, type Values } from "../../json/json-values.ts";
-import { normaliseUsage } from "../../usage/usage-normalise.ts";
+import { normalizeUsage } from "../../usage/usage-normalise.ts";
 import type { EventEnding, EventSink } from "../messages-answers/event-reader.ts";
 import {
   readArguments,
@@ -130,6 +130,6 @@ export function writeMessage(body: string, writer: ResponseWriter): void {
   const sink = new EventsToResponse(writer);
   sink.start(message);
   for (const block of blocks) sink.close(sink.open(block, exact));
-  const usage = normaliseUsage("messages", message["usage"]);
+  const usage = normalizeUsage("messages", message["usage"]);
   sink.finish({ stopReason: message["stop_reason"], refusal: readRefusal(message), usage });
 }

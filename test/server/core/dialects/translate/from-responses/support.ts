@@ -1,6 +1,9 @@
 /** Responses requests as either target receives them, and golden cases of them. */
 import { readdirSync, readFileSync } from "node:fs";
-import { claimableIn, type Way } from "../../../../../../src/server/core/dialects/fidelity/capabilities.ts";
+import {
+  defaultClaims,
+  type TranslationDirection,
+} from "../../../../../../src/server/core/dialects/fidelity/capabilities.ts";
 import { losses } from "../../../../../../src/server/core/dialects/fidelity/losses.ts";
 import { usesOf } from "../../../../../../src/server/core/dialects/fidelity/uses/uses.ts";
 import { readJson } from "../../../../../../src/server/core/dialects/json/json-source.ts";
@@ -69,9 +72,12 @@ function sealFor(target: Target): ReasoningSeal {
   return { seal: () => "gwr1.k1.SEALED", open: (sealed) => SEALED[target].get(sealed) };
 }
 
-const CLAIMABLE = { messages: claimableIn("messages"), chat: claimableIn("compat") };
+const CLAIMABLE = { messages: defaultClaims("messages"), chat: defaultClaims("compat") };
 const TRANSLATE = { messages: responsesToMessages, chat: responsesToChat };
-const WAY = { messages: "responses>messages", chat: "responses>chat" } as const satisfies Record<Target, Way>;
+const WAY = { messages: "responses>messages", chat: "responses>chat" } as const satisfies Record<
+  Target,
+  TranslationDirection
+>;
 
 function channelTerms(target: Target, { lacks = [] }: GivenChannel = {}): ChannelTerms {
   return {
