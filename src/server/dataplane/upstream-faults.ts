@@ -3,7 +3,7 @@
  * logged per upstream and kind in ten seconds; the next one includes the number of suppressed lines.
  */
 import { GatewayError, type Log } from "../../base/index.ts";
-import { EarlyEnd } from "../core/dialects/index.ts";
+import { StreamEndedEarly } from "../core/dialects/index.ts";
 
 interface UpstreamFault {
   /** Name of the upstream: a provider, MCP server or agent. */
@@ -56,7 +56,7 @@ export function faultOf(
 ): { readonly error: GatewayError; readonly reason: string | undefined } {
   const hasNoMeaning = SHOWN.has(cause.name);
   const reason = reasonOf(cause);
-  if (isShown && (!hasNoMeaning || cause instanceof EarlyEnd)) {
+  if (isShown && (!hasNoMeaning || cause instanceof StreamEndedEarly)) {
     return { error: brokenOff(cause, asked), reason: hasNoMeaning ? reason : undefined };
   }
   const message = `${asked}'s answer could not be read: ${reason}.`;

@@ -89,24 +89,24 @@ export { wrongPathMessage } from "./routes/wrong-paths.ts";
 export { createSessionWork, type SessionWork } from "./session-work.ts";
 export { countEvents, EVENT_NAME, MAX_EVENT_BYTES, replaceData, type SseEvent, SseSplitter } from "./sse.ts";
 export { type FoldedForm, foldAnswer } from "./translate/fold-answer.ts";
-export { counting } from "./translate/input-tokens.ts";
-export { mayHoldSealed, withoutSealed } from "./translate/sealed-reasoning.ts";
+export { countTokensRequest } from "./translate/input-tokens.ts";
+export { mayContainSealed, withoutSealed } from "./translate/sealed-reasoning.ts";
 export { responsesFailure } from "./translate/to-responses/response-failure.ts";
-export { translateRequest, wayOf } from "./translate/translate.ts";
+export { directionOf, translateRequest } from "./translate/translate.ts";
 export { translateError } from "./translate/translate-errors.ts";
 export { translateModel, translateModels } from "./translate/translate-models.ts";
 export {
   AnswerProblem,
-  type AnswerReading,
   type AnswerStamp,
-  EarlyEnd,
+  type AnswerTranslation,
   type ReasoningSeal,
   RequestProblem,
+  type RequestTranslation,
   type SealedBlock,
+  StreamEndedEarly,
   type StreamTranslation,
-  type Translated,
 } from "./translate/types.ts";
-export { holdsUnsigned, mayHoldUnsigned, withoutUnsigned } from "./translate/unsigned-thinking.ts";
+export { containsUnsigned, mayContainUnsigned, withoutUnsigned } from "./translate/unsigned-thinking.ts";
 export { hasForm, UNINSPECTED, type UninspectedRow } from "./uninspected.ts";
 export { addUsage, NO_USAGE, type Usage } from "./usage/usage.ts";
 export { createBodyUsage } from "./usage/usage-body.ts";

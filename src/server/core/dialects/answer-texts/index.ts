@@ -1,5 +1,6 @@
 export type { Media } from "./answer-strings.ts";
 export { messageEvent } from "./event-framing.ts";
+export type { EventTexts, StreamTexts, TextPiece } from "./event-texts.ts";
 export {
   applySplices,
   isNullOrAbsent,
@@ -10,11 +11,5 @@ export {
   type Splice,
   stringIn,
 } from "./placed.ts";
-export {
-  type EventTexts,
-  openSessionTexts,
-  openStreamTexts,
-  type StreamTexts,
-  type TextPiece,
-} from "./streamed-texts.ts";
+export { openSessionTexts, openStreamTexts } from "./streamed-texts.ts";
 export { type AnswerText, type AnswerTexts, readAnswerTexts } from "./whole.ts";

@@ -8,13 +8,13 @@ import { listOf, objectOf, tryParseJson, type Values } from "../json/json-values
 import { rawArguments } from "./chat-answers/arguments-scan.ts";
 import { eventsOf, foldChunks, isEventText } from "./chat-answers/loose.ts";
 import { foldEvents } from "./messages-answers/fold-events.ts";
-import { AnswerProblem, EarlyEnd } from "./types.ts";
+import { AnswerProblem, StreamEndedEarly } from "./types.ts";
 
 export type FoldedForm = "chat" | "messages" | "responses";
 
 const FOLDS: Readonly<Record<FoldedForm, (body: string) => string>> = {
   chat: (body) => writeJson(foldChunks(body)),
-  messages: (body) => writeJson(withInputs(foldEvents(body))),
+  messages: (body) => writeJson(parseInputs(foldEvents(body))),
   responses: foldResponse,
 };
 
@@ -27,19 +27,19 @@ export function foldAnswer(form: FoldedForm, body: string): string {
 }
 
 /** Parses the inputs of calls, which arrived as fragments of their text, to objects. */
-function withInputs(message: Values): Values {
-  return { ...message, content: listOf(message["content"]).map(withInput) };
+function parseInputs(message: Values): Values {
+  return { ...message, content: listOf(message["content"]).map(parseInput) };
 }
 
-function withInput(block: unknown): unknown {
-  const of = objectOf(block);
-  const input = of?.["input"];
-  if (of === undefined || typeof input !== "string") return block;
-  if (input.trim() === "") return { ...of, input: {} };
-  return { ...of, input: new Verbatim(objectOf(tryParseJson(input)) === undefined ? rawArguments(input) : input) };
+function parseInput(block: unknown): unknown {
+  const fields = objectOf(block);
+  const input = fields?.["input"];
+  if (fields === undefined || typeof input !== "string") return block;
+  if (input.trim() === "") return { ...fields, input: {} };
+  return { ...fields, input: new Verbatim(objectOf(tryParseJson(input)) === undefined ? rawArguments(input) : input) };
 }
 
-const ENDS: ReadonlySet<unknown> = new Set(["response.completed", "response.incomplete", "response.failed"]);
+const END_EVENTS: ReadonlySet<unknown> = new Set(["response.completed", "response.incomplete", "response.failed"]);
 
 /** Folds the events of a response. The last event has the whole response, but some hosts omit its items there. */
 function foldResponse(body: string): string {
@@ -51,13 +51,13 @@ function foldResponse(body: string): string {
     if (type === "error") throw new AnswerProblem("the provider's answer ended with an error");
     if (object === "response") return text;
     if (type === "response.output_item.done") items.push(memberOf(text, "item"));
-    if (!ENDS.has(type) || objectOf(response) === undefined) continue;
+    if (!END_EVENTS.has(type) || objectOf(response) === undefined) continue;
     const whole = memberOf(text, "response");
     const fields = objectOf(response);
     if (items.length === 0 || listOf(fields?.["output"]).length > 0) return whole.text;
     return writeJson({ ...fields, output: items });
   }
-  throw new EarlyEnd();
+  throw new StreamEndedEarly();
 }
 
 /** Returns the value of a member exactly as written. */

@@ -3,10 +3,10 @@
  * reference, 5.1 (`count_tokens`).
  */
 import { objectOf, tryParseJson } from "../json/json-values.ts";
-import { AnswerProblem, type AnswerReading, type Translated } from "./types.ts";
+import { AnswerProblem, type AnswerTranslation, type RequestTranslation } from "./types.ts";
 
 /** Members of a messages request that count_tokens accepts. */
-const COUNTED: ReadonlySet<string> = new Set([
+const COUNTED_MEMBERS: ReadonlySet<string> = new Set([
   "model",
   "messages",
   "system",
@@ -16,9 +16,9 @@ const COUNTED: ReadonlySet<string> = new Set([
   "output_config",
 ]);
 
-const READING: AnswerReading = {
-  stream: () => undefined,
-  whole(body) {
+const READING: AnswerTranslation = {
+  openStream: () => undefined,
+  translateWhole(body) {
     const count = objectOf(tryParseJson(body))?.["input_tokens"];
     if (typeof count !== "number") throw new AnswerProblem("the answer reports no tokens");
     return JSON.stringify({ object: "response.input_tokens", input_tokens: count });
@@ -26,7 +26,7 @@ const READING: AnswerReading = {
 };
 
 /** Converts a translated messages request to a request that counts its tokens. */
-export function counting({ body, lost }: Translated): Translated {
-  const counted = Object.entries(objectOf(tryParseJson(body)) ?? {}).filter(([name]) => COUNTED.has(name));
+export function countTokensRequest({ body, lost }: RequestTranslation): RequestTranslation {
+  const counted = Object.entries(objectOf(tryParseJson(body)) ?? {}).filter(([name]) => COUNTED_MEMBERS.has(name));
   return { body: JSON.stringify(Object.fromEntries(counted)), reading: READING, lost };
 }

@@ -13,7 +13,7 @@ export interface ClientTool {
 
 export interface ResponsesTerms {
   /** Whether the client asked for a stream. */
-  readonly streams: boolean;
+  readonly wantsStream: boolean;
   readonly model: AnswerTerms["model"];
   /** Tools by the name that the provider knows. A tool that is missing here is a function with that name. */
   readonly tools: ReadonlyMap<string, ClientTool>;

@@ -11,7 +11,7 @@ const PREFIX = "gwr1.";
 const MARK = Buffer.from(`"${PREFIX}`);
 
 /** Returns whether the body may have sealed reasoning; false is certain. */
-export function mayHoldSealed(body: Buffer): boolean {
+export function mayContainSealed(body: Buffer): boolean {
   return body.includes(MARK);
 }
 
@@ -25,13 +25,13 @@ export function withoutSealed(body: Buffer): Buffer {
   if (member === undefined) return body;
   const source = readJson(body.toString("utf8", member.valueStart, member.valueEnd));
   const items = listOf(source.value);
-  const kept = items.filter((item) => !isSealed(item));
-  return kept.length === items.length
+  const unsealed = items.filter((item) => !isSealed(item));
+  return unsealed.length === items.length
     ? body
     : replaceValue(
         body,
         member,
-        writeJson(kept.map((item) => (objectOf(item) === undefined ? item : source.exact(item)))),
+        writeJson(unsealed.map((item) => (objectOf(item) === undefined ? item : source.exact(item)))),
       );
 }
 

@@ -7,8 +7,8 @@ import type { AnswerTerms } from "./types.ts";
  * model. `model` is the name in the provider's answer, if any.
  */
 export function shownModel({ model: { sent, asked } }: Pick<AnswerTerms, "model">, model: unknown): string {
-  const named = stringOf(model) || sent;
-  return named === sent ? asked : named;
+  const answered = stringOf(model) || sent;
+  return answered === sent ? asked : answered;
 }
 
 export function shownTool({ toolNames }: AnswerTerms, name: string): string {

@@ -28,7 +28,7 @@ const CONTROLS = /[\x00-\x1f\x7f-\x9f\u2028\u2029]+/g;
 const CONTEXT_CODE = "context_length_exceeded";
 const CONTEXT_WORDS = "prompt is too long";
 
-const BROKEN_OFF = "The provider ended its answer with an error.";
+const NO_ERROR_MESSAGE = "The provider ended its answer with an error.";
 
 /** Pattern of codes and of paths of fields, which prose does not match. */
 const TOKEN = /^[\w.:[\]-]{1,128}$/;
@@ -73,7 +73,7 @@ const MESSAGES_TYPES: ReadonlyMap<unknown, string> = new Map([
 ]);
 
 /** Provider's error, taken out of its envelope. Members may be missing or of any type. */
-interface Found {
+interface ProviderError {
   readonly error: Values;
   readonly message: string | undefined;
 }
@@ -92,7 +92,7 @@ export function translateError(
 
 /** Returns the frame of an error that occurred within a stream and ends it. `data` is the parsed data of the provider's event. */
 export function translateErrorEvent(to: Dialect, data: unknown, requestId: string): string {
-  const { error, message = BROKEN_OFF } = errorIn(data);
+  const { error, message = NO_ERROR_MESSAGE } = errorIn(data);
   return errorFrame(to, errorBody(to, { type: typeOfEvent(error), message, requestId, error }));
 }
 
@@ -108,7 +108,7 @@ const FAILURE_CODES: ReadonlyMap<string, string> = new Map([
  * event. Source: responses reference, 7.5.
  */
 export function failureOf(data: unknown): { readonly code: string; readonly message: string } {
-  const { error, message = BROKEN_OFF } = errorIn(data);
+  const { error, message = NO_ERROR_MESSAGE } = errorIn(data);
   const type = typeOfEvent(error);
   if (isTooLong(message)) return { code: CONTEXT_CODE, message };
   const kind = COMPAT_KINDS.get(type) ?? SERVER;
@@ -119,7 +119,7 @@ function isTooLong(message: string): boolean {
   return message.toLowerCase().includes(CONTEXT_WORDS);
 }
 
-interface Shown {
+interface ShownError {
   /** Error type of the messages dialect. */
   readonly type: string;
   readonly message: string;
@@ -127,7 +127,7 @@ interface Shown {
   readonly error: Values;
 }
 
-function errorBody(to: Dialect, { type, message, requestId, error }: Shown): string {
+function errorBody(to: Dialect, { type, message, requestId, error }: ShownError): string {
   if (to === "messages") {
     const code = tokenOf(error.code);
     const param = tokenOf(error.param);
@@ -176,7 +176,7 @@ function isStatus(value: unknown): value is number {
  * Finds the error in its envelope: `{error:{…}}`, `{error:"…"}`, `{detail}`, `{message}`, an error of a choice, a bare text,
  * and a list of any.
  */
-function errorIn(value: unknown): Found {
+function errorIn(value: unknown): ProviderError {
   const outer = objectOf(Array.isArray(value) ? listOf(value)[0] : value) ?? {};
   const ofChoice = objectOf(listOf(outer.choices)[0])?.error;
   const error = objectOf(outer.error) ?? objectOf(ofChoice) ?? objectOf(outer.base_resp) ?? outer;

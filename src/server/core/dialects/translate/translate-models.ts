@@ -82,8 +82,8 @@ function pageOf(models: readonly Model[], query: URLSearchParams): Page {
   const limit = limitOf(query.get("limit"));
   const after = query.get("after_id");
   const before = query.get("before_id");
-  const start = after === null ? 0 : placeOf(models, after) + 1;
-  const end = before === null ? models.length : placeOf(models, before);
+  const start = after === null ? 0 : indexOf(models, after) + 1;
+  const end = before === null ? models.length : indexOf(models, before);
   if ((after !== null && start === 0) || end <= start) return { page: [], hasMore: false };
   const page =
     after === null && before !== null
@@ -92,7 +92,7 @@ function pageOf(models: readonly Model[], query: URLSearchParams): Page {
   return { page, hasMore: page.length < end - start };
 }
 
-const placeOf = (models: readonly Model[], id: string): number => models.findIndex((model) => model.id === id);
+const indexOf = (models: readonly Model[], id: string): number => models.findIndex((model) => model.id === id);
 
 /** Returns the limit, clamped to its range; a value that is not a number counts as absent. */
 function limitOf(written: string | null): number {

@@ -10,20 +10,27 @@ import { chatAsEvents, chatToMessage } from "./to-messages/chat-to-message.ts";
 import { openEventStream } from "./to-messages/event-stream.ts";
 import { chatToMessages } from "./to-messages/request.ts";
 import { responsesReading } from "./to-responses/answer-to-response.ts";
-import type { AnswerReading, AnswerStamp, AnswerTerms, ChannelTerms, StreamTranslation, Translated } from "./types.ts";
+import type {
+  AnswerStamp,
+  AnswerTerms,
+  AnswerTranslation,
+  ChannelTerms,
+  RequestTranslation,
+  StreamTranslation,
+} from "./types.ts";
 
 type Model = AnswerTerms["model"];
 
-const WAYS: Readonly<
-  Record<TranslationDirection, (source: JsonSource, model: Model, channel: ChannelTerms) => Translated>
+const TRANSLATIONS: Readonly<
+  Record<TranslationDirection, (source: JsonSource, model: Model, channel: ChannelTerms) => RequestTranslation>
 > = {
   "chat>messages": (source, model, channel) => {
     const { body, answer, lost } = chatToMessages(source, model, channel);
-    return { body, reading: new ReadAnswer(answer, CHUNKS), lost };
+    return { body, reading: new AnswerTranslator(answer, CHUNKS), lost };
   },
   "messages>chat": (source, model, channel) => {
     const { body, answer } = messagesToChat(source, model, channel);
-    return { body, reading: new ReadAnswer(answer, EVENTS) };
+    return { body, reading: new AnswerTranslator(answer, EVENTS) };
   },
   "responses>messages": (source, model, channel) => {
     const { body, answer, lost } = responsesToMessages(source, model, channel);
@@ -36,53 +43,53 @@ const WAYS: Readonly<
 };
 
 /** Returns the direction of the translation between two forms, or `undefined` if they are equal or there is no translation. */
-export function wayOf(from: Form, to: Form): TranslationDirection | undefined {
-  const way = `${from}>${to}`;
-  return isWay(way) ? way : undefined;
+export function directionOf(from: Form, to: Form): TranslationDirection | undefined {
+  const direction = `${from}>${to}`;
+  return isDirection(direction) ? direction : undefined;
 }
 
-function isWay(way: string): way is TranslationDirection {
-  return Object.hasOwn(WAYS, way);
+function isDirection(text: string): text is TranslationDirection {
+  return Object.hasOwn(TRANSLATIONS, text);
 }
 
 /** Translates a request. Throws `RequestProblem`. */
 export function translateRequest(
-  way: TranslationDirection,
+  direction: TranslationDirection,
   source: JsonSource,
   model: Model,
   channel: ChannelTerms,
-): Translated {
-  return WAYS[way](source, model, channel);
+): RequestTranslation {
+  return TRANSLATIONS[direction](source, model, channel);
 }
 
 /**
  * Translations of answers for a client: `whole` of a whole answer, `asStream` of a whole answer to the requested stream,
  * `stream` event by event.
  */
-interface Answers {
+interface AnswerFunctions {
   readonly whole: (body: string, terms: AnswerTerms, stamp: AnswerStamp) => string;
   readonly asStream: (body: string, terms: AnswerTerms, stamp: AnswerStamp) => string;
   readonly stream: (terms: AnswerTerms, stamp: AnswerStamp) => StreamTranslation;
 }
 
-const CHUNKS: Answers = { whole: messageToChat, asStream: messageAsChunks, stream: openChunkStream };
-const EVENTS: Answers = { whole: chatToMessage, asStream: chatAsEvents, stream: openEventStream };
+const CHUNKS: AnswerFunctions = { whole: messageToChat, asStream: messageAsChunks, stream: openChunkStream };
+const EVENTS: AnswerFunctions = { whole: chatToMessage, asStream: chatAsEvents, stream: openEventStream };
 
 /** Implemented as a class, since there is one instance for each request. */
-class ReadAnswer implements AnswerReading {
+class AnswerTranslator implements AnswerTranslation {
   readonly #terms: AnswerTerms;
-  readonly #answers: Answers;
+  readonly #answers: AnswerFunctions;
 
-  constructor(terms: AnswerTerms, answers: Answers) {
+  constructor(terms: AnswerTerms, answers: AnswerFunctions) {
     this.#terms = terms;
     this.#answers = answers;
   }
 
-  stream(stamp: AnswerStamp): StreamTranslation | undefined {
+  openStream(stamp: AnswerStamp): StreamTranslation | undefined {
     return this.#terms.streams ? this.#answers.stream(this.#terms, stamp) : undefined;
   }
 
-  whole(body: string, stamp: AnswerStamp, asStream: boolean): string {
+  translateWhole(body: string, stamp: AnswerStamp, asStream: boolean): string {
     return asStream ? this.#answers.asStream(body, this.#terms, stamp) : this.#answers.whole(body, this.#terms, stamp);
   }
 }

@@ -50,20 +50,20 @@ export interface TranslatedRequest {
 }
 
 /** Request in the form for its channel, and the conversion of its answer for the client. */
-export interface Translated {
+export interface RequestTranslation {
   /** Body of the request, as JSON text. */
   readonly body: string;
-  readonly reading: AnswerReading;
+  readonly reading: AnswerTranslation;
   /** Losses that were found only during translation; all soft. */
   readonly lost?: readonly Loss[] | undefined;
 }
 
 /** Conversion of the answer to a translated request. `stamp` is created when the answer begins. */
-export interface AnswerReading {
+export interface AnswerTranslation {
   /** Opens the translation of a stream; `undefined` if no stream was requested. */
-  stream(stamp: AnswerStamp): StreamTranslation | undefined;
+  openStream(stamp: AnswerStamp): StreamTranslation | undefined;
   /** Converts a whole answer, to a stream if `asStream` is true. Throws `AnswerProblem`. */
-  whole(body: string, stamp: AnswerStamp, asStream: boolean): string;
+  translateWhole(body: string, stamp: AnswerStamp, asStream: boolean): string;
 }
 
 /** Error for a request that violates its dialect in a part that translation has to read. */
@@ -122,7 +122,7 @@ export class AnswerProblem extends Error {
 }
 
 /** Error for a provider's stream that ended before its answer did. The part that arrived may be valid. */
-export class EarlyEnd extends AnswerProblem {
+export class StreamEndedEarly extends AnswerProblem {
   constructor(what = "its answer did") {
     super(`the stream ended before ${what}`);
   }
@@ -137,7 +137,7 @@ export interface StreamTranslation {
    * Translates one event of the provider. `name` is its `event` field, or empty; `data` is its data. Returns frames for the
    * client, or an empty text. Throws `AnswerProblem`; the stream has then ended.
    */
-  event(name: string, data: string): string;
+  translateEvent(name: string, data: string): string;
   /**
    * Handles a comment or keep-alive of the provider. Returns a frame without content that keeps the client's connection alive.
    */
@@ -152,7 +152,7 @@ export interface StreamTranslation {
    * the finished items, so a caller that holds back the content of an item uses `responsesFailure` instead. `code` is lower
    * case with underscores.
    */
-  failure?(failure: { readonly code: string; readonly message: string }): string;
+  endWithFailure?(failure: { readonly code: string; readonly message: string }): string;
   /**
    * State of the stream. `ended`: the answer is complete. `failed`: the provider's own error was sent to the client as the last
    * frame.

@@ -14,12 +14,12 @@ const FORMS: readonly Buffer[] = ['"signature":""', '"signature": ""'].map((text
  * Returns whether the body has text that looks like unsigned thinking. No client uses other spacing; a body with it goes to the
  * provider unchanged.
  */
-export function mayHoldUnsigned(body: Buffer): boolean {
+export function mayContainUnsigned(body: Buffer): boolean {
   return FORMS.some((form) => body.includes(form));
 }
 
 /** Returns whether the parsed request has unsigned thinking to leave out. */
-export function holdsUnsigned(request: unknown): boolean {
+export function containsUnsigned(request: unknown): boolean {
   return listOf(objectOf(request)?.["messages"]).some((message) => {
     const fields = objectOf(message);
     return fields?.["role"] === "assistant" && listOf(fields["content"]).some(isUnsigned);
@@ -36,21 +36,21 @@ export function withoutUnsigned(body: Buffer): Buffer {
   if (member === undefined) return body;
   const source = readJson(body.toString("utf8", member.valueStart, member.valueEnd));
   const messages = listOf(source.value);
-  const kept: unknown[] = [];
+  const signedMessages: unknown[] = [];
   let isChanged = false;
   for (const message of messages) {
     const fields = objectOf(message);
     const content = listOf(fields?.["content"]);
     const signed = content.filter((block) => !isUnsigned(block));
     if (fields?.["role"] !== "assistant" || signed.length === content.length) {
-      kept.push(source.exact(message));
+      signedMessages.push(source.exact(message));
       continue;
     }
     isChanged = true;
     // A turn that has only unsigned thinking is left out.
-    if (signed.length > 0) kept.push({ ...fields, content: signed.map((block) => source.exact(block)) });
+    if (signed.length > 0) signedMessages.push({ ...fields, content: signed.map((block) => source.exact(block)) });
   }
-  return isChanged ? replaceValue(body, member, writeJson(kept)) : body;
+  return isChanged ? replaceValue(body, member, writeJson(signedMessages)) : body;
 }
 
 function isUnsigned(block: unknown): boolean {

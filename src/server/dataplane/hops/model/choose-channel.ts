@@ -7,17 +7,17 @@
 import { GatewayError } from "../../../../base/index.ts";
 import {
   type Counterpart,
+  containsUnsigned,
   type Dialect,
-  holdsUnsigned,
+  directionOf,
   type Loss,
   losses,
   lossRefusal,
-  mayHoldSealed,
-  mayHoldUnsigned,
+  mayContainSealed,
+  mayContainUnsigned,
   type Route,
   shownModelName,
   showsEvidence,
-  wayOf,
   withoutStripped,
 } from "../../../core/dialects/index.ts";
 import type { Profile } from "../../../snapshot/index.ts";
@@ -160,11 +160,11 @@ function lostOf(
   if (content === undefined) return NOTHING_LOST;
   // A provider with a native Responses API gets the request unchanged and supports whatever it uses.
   if (counterpart === undefined && content.form === "responses")
-    return mayHoldSealed(plain) ? FOREIGN_SEALS : NOTHING_LOST;
+    return mayContainSealed(plain) ? FOREIGN_SEALS : NOTHING_LOST;
   const to = counterpart?.form ?? content.form;
-  const way = wayOf(content.form, to);
+  const way = directionOf(content.form, to);
   const isOther = way !== undefined;
-  if (!isOther && dialect === "messages" && mayHoldUnsigned(plain) && holdsUnsigned(content.source.value)) {
+  if (!isOther && dialect === "messages" && mayContainUnsigned(plain) && containsUnsigned(content.source.value)) {
     return [...losses(content.usesTo(to), way, channel), UNSIGNED_THINKING];
   }
   const { lossEvidence } = channel;

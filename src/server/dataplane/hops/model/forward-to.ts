@@ -182,7 +182,7 @@ export function forwardTo(admitted: AdmittedList, forwarding: Forwarding, over: 
 const endsAs =
   (exchange: Exchange, dialect: Dialect) =>
   (stream: StreamTranslation): void => {
-    exchange.form = responsesForm(dialect, (failure) => stream.failure?.(failure) ?? responsesFailure(failure));
+    exchange.form = responsesForm(dialect, (failure) => stream.endWithFailure?.(failure) ?? responsesFailure(failure));
   };
 
 function candidatesOf(admitted: AdmittedList, forwarding: Forwarding, client: Client): Candidates {

@@ -1,19 +1,19 @@
 /** Builds the translated request for a channel of another dialect, and the reader of its answer. */
 import { GatewayError } from "../../../../base/index.ts";
 import {
-  type AnswerReading,
+  type AnswerTranslation,
   type Counterpart,
-  counting,
+  countTokensRequest,
+  directionOf,
   findRoute,
   type Loss,
   type ReasoningSeal,
   RequestProblem,
+  type RequestTranslation,
   type Route,
-  type Translated,
   translateModel,
   translateModels,
   translateRequest,
-  wayOf,
 } from "../../../core/dialects/index.ts";
 import type { Provider, UpstreamChannel } from "../../../upstream/index.ts";
 import type { SealBinding } from "../../responses/index.ts";
@@ -27,7 +27,7 @@ export interface TranslatedCall {
   readonly path: string;
   /** Body as JSON text; empty if the request has none. */
   readonly body: Buffer;
-  readonly reading: AnswerReading;
+  readonly reading: AnswerTranslation;
 }
 
 const NO_BODY = Buffer.alloc(0);
@@ -66,9 +66,9 @@ function translated(
   { source, form }: RequestContent,
   { provider, channel, counterpart, model }: Recipient,
   sealing: Sealing | undefined,
-): Translated {
+): RequestTranslation {
   const to = counterpart.form ?? form;
-  const way = wayOf(form, to);
+  const way = directionOf(form, to);
   if (way === undefined) throw new Error("the chosen channel has no translation");
   const { acceptsStreamUsage, endUserField } = provider;
   const sent = model ?? asked;
@@ -76,16 +76,17 @@ function translated(
   const terms = { claims: channel.claims, endUserField, acceptsStreamUsage, seal };
   try {
     const made = translateRequest(way, source, { sent, asked }, terms);
-    return route.name === "responses_input_tokens" ? counting(made) : made;
+    return route.name === "responses_input_tokens" ? countTokensRequest(made) : made;
   } catch (error) {
     if (!(error instanceof RequestProblem)) throw error;
     throw new GatewayError("invalid_request", `${error.param} ${error.message}.`, { param: error.param });
   }
 }
 
-function readingOfModels({ route, dialect, query }: Target): AnswerReading {
+function readingOfModels({ route, dialect, query }: Target): AnswerTranslation {
   return {
-    stream: () => undefined,
-    whole: (body) => (route.name === "models" ? translateModels(dialect, body, query) : translateModel(dialect, body)),
+    openStream: () => undefined,
+    translateWhole: (body) =>
+      route.name === "models" ? translateModels(dialect, body, query) : translateModel(dialect, body),
   };
 }

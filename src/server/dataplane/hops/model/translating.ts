@@ -8,8 +8,8 @@ import { performance } from "node:perf_hooks";
 import { GatewayError } from "../../../../base/index.ts";
 import {
   AnswerProblem,
-  type AnswerReading,
   type AnswerStamp,
+  type AnswerTranslation,
   type Dialect,
   MAX_EVENT_BYTES,
   type SseEvent,
@@ -47,7 +47,7 @@ const NO_BYTES = Buffer.alloc(0);
 interface Translating {
   /** Dialect of the client. */
   readonly dialect: Dialect;
-  readonly reading: AnswerReading;
+  readonly reading: AnswerTranslation;
   /** Extends a whole answer after translation. */
   readonly extend: ((body: Buffer) => Buffer) | undefined;
   /** Whether the client requested a stream. */
@@ -131,7 +131,8 @@ class TranslatedAnswer implements Downstream {
     this.#headers = headers;
     if (status >= 400) this.#mode = "error";
     else if (status >= 300) this.#mode = "passing";
-    else if (isOfType(headers, "text/event-stream")) this.#translation = this.#options.reading.stream(this.#stamp());
+    else if (isOfType(headers, "text/event-stream"))
+      this.#translation = this.#options.reading.openStream(this.#stamp());
     if (this.#translation !== undefined) {
       this.#mode = "stream";
       this.#options.began?.(this.#translation);
@@ -251,7 +252,7 @@ class TranslatedAnswer implements Downstream {
     }
     let answer = NO_BYTES;
     const problem = problemOf(() => {
-      answer = Buffer.from(reading.whole(textOf(body), this.#stamp(), streams));
+      answer = Buffer.from(reading.translateWhole(textOf(body), this.#stamp(), streams));
     });
     if (problem !== undefined) {
       this.breakOff(problem);
@@ -369,7 +370,7 @@ function problemOf(work: () => void): AnswerProblem | undefined {
 }
 
 function framesOf(translation: StreamTranslation, { event, data, bytes }: SseEvent): string {
-  if (data !== undefined) return translation.state === "open" ? translation.event(event, data) : NOTHING;
+  if (data !== undefined) return translation.state === "open" ? translation.translateEvent(event, data) : NOTHING;
   if (bytes.length > MAX_EVENT_BYTES) throw new AnswerProblem("an event of the provider is too long");
   // A block without data is a comment or a lone field. It serves as a heartbeat.
   return bytes.length > BLANK_LINE.length && translation.state === "open" ? translation.keepAlive() : NOTHING;

@@ -85,7 +85,7 @@ export function translate(pieces: readonly Buffer[], terms: AnswerTerms): Transl
   let frames = "";
   for (const piece of pieces) {
     for (const { event, data } of splitter.push(piece)) {
-      frames += data === undefined ? stream.keepAlive() : stream.event(event, data);
+      frames += data === undefined ? stream.keepAlive() : stream.translateEvent(event, data);
     }
   }
   return { frames, state: stream.state };

@@ -46,9 +46,9 @@ test("a chunk has the head of its answer, and has usage only if requested", () =
   const frame = (usage: string) =>
     'data: {"id":"msg_01","object":"chat.completion.chunk","created":1790000000,"model":"model-asked","choices":' +
     `[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]${usage}}\n\n`;
-  assert.equal(openChunkStream(termsOf(), STAMP).event("message_start", START), frame(""));
+  assert.equal(openChunkStream(termsOf(), STAMP).translateEvent("message_start", START), frame(""));
   assert.equal(
-    openChunkStream(termsOf({ showsUsage: true }), STAMP).event("message_start", START),
+    openChunkStream(termsOf({ showsUsage: true }), STAMP).translateEvent("message_start", START),
     frame(',"usage":null'),
   );
 });
@@ -70,20 +70,20 @@ test("every chunk has usage null except the one with the usage, or no chunk has 
 
 test("the answer's service tier is in each chunk", () => {
   const start = { message: { usage: { service_tier: "standard" } } };
-  const frame = openChunkStream(termsOf(), STAMP).event("message_start", JSON.stringify(start));
+  const frame = openChunkStream(termsOf(), STAMP).translateEvent("message_start", JSON.stringify(start));
   assert.equal((JSON.parse(frame.slice("data: ".length)) as { service_tier: string }).service_tier, "default");
 });
 
 test("a stream that ends before its answer is a problem, and a finished one adds nothing", () => {
   const stream = openChunkStream(termsOf(), STAMP);
   assert.throws(() => stream.end(), AnswerProblem);
-  stream.event("message_start", START);
+  stream.translateEvent("message_start", START);
   assert.equal(stream.keepAlive(), ": ping\n\n");
   assert.equal(stream.state, "open");
   assert.throws(() => stream.end(), AnswerProblem);
-  assert.deepEqual(trace(stream.event("message_stop", '{"type":"message_stop"}')), ["finish stop", "done"]);
+  assert.deepEqual(trace(stream.translateEvent("message_stop", '{"type":"message_stop"}')), ["finish stop", "done"]);
   assert.equal(stream.state, "ended");
-  assert.equal(stream.event("error", "{}"), "");
+  assert.equal(stream.translateEvent("error", "{}"), "");
   assert.equal(stream.keepAlive(), "");
   assert.equal(stream.end(), "");
 });
@@ -96,10 +96,13 @@ test("a stream that the provider ended with an error adds nothing", () => {
     '[{"error":"m"}]',
   ]) {
     const stream = openChunkStream(termsOf(), STAMP);
-    stream.event("message_start", START);
-    assert.match(stream.event("error", data), /^data: \{"error":\{"message":"[^<]+","type":"server_error",.*\}\}\n\n$/);
+    stream.translateEvent("message_start", START);
+    assert.match(
+      stream.translateEvent("error", data),
+      /^data: \{"error":\{"message":"[^<]+","type":"server_error",.*\}\}\n\n$/,
+    );
     assert.equal(stream.state, "failed");
-    assert.equal(stream.event("message_stop", "{}"), "");
+    assert.equal(stream.translateEvent("message_stop", "{}"), "");
     assert.equal(stream.end(), "");
   }
 });
@@ -115,38 +118,38 @@ const toolStart = (index: number, input: string) =>
 
 test("input nested deeper than can be kept exactly is a problem", () => {
   const stream = openChunkStream(termsOf(), STAMP);
-  stream.event("message_start", START);
+  stream.translateEvent("message_start", START);
   const input = `{"a":${"[".repeat(5000)}${"]".repeat(5000)}}`;
-  assert.throws(() => stream.event("content_block_start", toolStart(0, input)), AnswerProblem);
+  assert.throws(() => stream.translateEvent("content_block_start", toolStart(0, input)), AnswerProblem);
 });
 
 test("the buffer for open blocks is bounded and freed when they close", () => {
   const input = `{"a":"${"x".repeat(3 << 20)}"}`;
   const close = (index: number) => `{"index":${index}}`;
   const stream = openChunkStream(termsOf(), STAMP);
-  stream.event("message_start", START);
+  stream.translateEvent("message_start", START);
   for (let index = 0; index < 4; index++) {
-    stream.event("content_block_start", toolStart(index, input));
-    assert.ok(stream.event("content_block_stop", close(index)).length > input.length);
+    stream.translateEvent("content_block_start", toolStart(index, input));
+    assert.ok(stream.translateEvent("content_block_stop", close(index)).length > input.length);
   }
-  stream.event("content_block_start", toolStart(0, input));
-  stream.event("content_block_start", toolStart(1, input));
-  assert.throws(() => stream.event("content_block_start", toolStart(2, input)), AnswerProblem);
+  stream.translateEvent("content_block_start", toolStart(0, input));
+  stream.translateEvent("content_block_start", toolStart(1, input));
+  assert.throws(() => stream.translateEvent("content_block_start", toolStart(2, input)), AnswerProblem);
 
   const thinking = openChunkStream(termsOf(), STAMP);
-  thinking.event("message_start", START);
-  thinking.event("content_block_start", '{"index":0,"content_block":{"type":"thinking"}}');
+  thinking.translateEvent("message_start", START);
+  thinking.translateEvent("content_block_start", '{"index":0,"content_block":{"type":"thinking"}}');
   const delta = JSON.stringify({ index: 0, delta: { type: "thinking_delta", thinking: "x".repeat(3 << 20) } });
-  thinking.event("content_block_delta", delta);
-  thinking.event("content_block_delta", delta);
-  assert.throws(() => thinking.event("content_block_delta", delta), AnswerProblem);
+  thinking.translateEvent("content_block_delta", delta);
+  thinking.translateEvent("content_block_delta", delta);
+  assert.throws(() => thinking.translateEvent("content_block_delta", delta), AnswerProblem);
 });
 
 test("open blocks are limited in number", () => {
   const stream = openChunkStream(termsOf(), STAMP);
-  stream.event("message_start", START);
+  stream.translateEvent("message_start", START);
   const open = (index: number) =>
-    stream.event("content_block_start", `{"index":${index},"content_block":{"type":"text","text":""}}`);
+    stream.translateEvent("content_block_start", `{"index":${index},"content_block":{"type":"text","text":""}}`);
   for (let index = 0; index < 1024; index++) open(index);
   assert.throws(() => open(1024), AnswerProblem);
 });
@@ -314,10 +317,10 @@ test("any event gives complete frames or a problem", () => {
       (events, isNamed, callsFunctions) => {
         const stream = openChunkStream(termsOf({ callsFunctions, showsUsage: true }), STAMP);
         try {
-          frames += trace(stream.event("message_start", START)).length;
+          frames += trace(stream.translateEvent("message_start", START)).length;
           for (const event of events) {
             const type = typeof event === "object" && event !== null && "type" in event ? event.type : undefined;
-            const text = stream.event(isNamed && typeof type === "string" ? type : "", JSON.stringify(event));
+            const text = stream.translateEvent(isNamed && typeof type === "string" ? type : "", JSON.stringify(event));
             assert.ok(text === "" || text.endsWith("\n\n"));
             frames += trace(text).length;
           }

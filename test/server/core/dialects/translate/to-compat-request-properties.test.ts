@@ -111,7 +111,7 @@ test("names stay distinct and stable, and map back to the client's own", () => {
       fc.uniqueArray(names, { maxLength: 20 }),
       fc.uniqueArray(names, { maxLength: 5 }),
       (declared, others) => {
-        const { sent, changed } = toolNamesOf(declared);
+        const { nameToSend: sent, originalNames: changed } = toolNamesOf(declared);
         const short = declared.map(sent);
         assert.equal(new Set(short).size, declared.length);
         for (const [index, name] of declared.entries()) {

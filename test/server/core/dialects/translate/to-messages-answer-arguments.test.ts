@@ -10,15 +10,15 @@ type Outcome = { readonly state: "empty" | "cut" | "whole"; readonly sent: strin
 /** Returns the client's final text for any fragments. */
 function ended(fragments: readonly string[]): string {
   const scan = new ArgumentsScan();
-  const sent = fragments.map((fragment) => scan.take(fragment)).join("");
-  return sent + scan.ending(false);
+  const sent = fragments.map((fragment) => scan.push(fragment)).join("");
+  return sent + scan.completionText(false);
 }
 
 function scanned(fragments: readonly string[]): Outcome {
   const scan = new ArgumentsScan();
   let sent = "";
   try {
-    for (const fragment of fragments) sent += scan.take(fragment);
+    for (const fragment of fragments) sent += scan.push(fragment);
   } catch (error) {
     assert.ok(error instanceof AnswerProblem, String(error));
     return "problem";

@@ -240,12 +240,12 @@ const chunk = (...calls: readonly object[]): string =>
 
 test("the buffer for interleaved calls is bounded in total", () => {
   const stream = openEventStream(TERMS, STAMP);
-  stream.event("", chunk({ index: 0, id: "a", function: { name: "f", arguments: '{"a":' } }));
+  stream.translateEvent("", chunk({ index: 0, id: "a", function: { name: "f", arguments: '{"a":' } }));
   const fragment = "x".repeat(1 << 20);
   let sent = 0;
   assert.throws(() => {
     for (let index = 1; index < 20; index++) {
-      const text = stream.event(
+      const text = stream.translateEvent(
         "",
         chunk({ index, id: `c${index}`, function: { name: "g", arguments: `{"${fragment}` } }),
       );
@@ -258,20 +258,20 @@ test("the buffer for interleaved calls is bounded in total", () => {
 
 test("an open call is not buffered, however long its arguments are", () => {
   const stream = openEventStream(TERMS, STAMP);
-  stream.event("", chunk({ index: 0, id: "a", function: { name: "f", arguments: '{"a":"' } }));
+  stream.translateEvent("", chunk({ index: 0, id: "a", function: { name: "f", arguments: '{"a":"' } }));
   const fragment = "x".repeat(1 << 20);
   for (let count = 0; count < 20; count++) {
-    const text = stream.event("", chunk({ index: 0, function: { arguments: fragment } }));
+    const text = stream.translateEvent("", chunk({ index: 0, function: { arguments: fragment } }));
     assert.ok(text.length > fragment.length);
   }
-  assert.match(stream.event("", chunk({ index: 0, function: { arguments: '"}' } })), /partial_json/);
+  assert.match(stream.translateEvent("", chunk({ index: 0, function: { arguments: '"}' } })), /partial_json/);
 });
 
 test("unlimited calls are a problem and not a memory leak", () => {
   const stream = openEventStream(TERMS, STAMP);
   assert.throws(() => {
     for (let index = 0; index < 100_000; index++) {
-      stream.event("", chunk({ index, id: `c${index}`, function: { name: "f", arguments: "{}" } }));
+      stream.translateEvent("", chunk({ index, id: `c${index}`, function: { name: "f", arguments: "{}" } }));
     }
   }, AnswerProblem);
 });
@@ -284,19 +284,25 @@ test("nothing follows after an end or a failure", () => {
   ] as const) {
     const stream = openEventStream(TERMS, STAMP);
     assert.equal(stream.keepAlive(), ": ping\n\n");
-    stream.event("", hi);
+    stream.translateEvent("", hi);
     assert.equal(stream.keepAlive(), 'event: ping\ndata: {"type":"ping"}\n\n');
-    assert.notEqual(stream.event("", last), "");
+    assert.notEqual(stream.translateEvent("", last), "");
     assert.equal(stream.state, state);
-    assert.deepEqual([stream.event("", hi), stream.event("", "{"), stream.keepAlive(), stream.end()], ["", "", "", ""]);
+    assert.deepEqual(
+      [stream.translateEvent("", hi), stream.translateEvent("", "{"), stream.keepAlive(), stream.end()],
+      ["", "", "", ""],
+    );
   }
 });
 
 test("the frames match the dialect byte for byte", () => {
   const stream = openEventStream(termsOf({}), STAMP);
   const frames =
-    stream.event("", '{"id":"c","model":"model-sent","choices":[{"index":0,"delta":{"content":"\u2028\\n"}}]}') +
-    stream.event("", '{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}') +
+    stream.translateEvent(
+      "",
+      '{"id":"c","model":"model-sent","choices":[{"index":0,"delta":{"content":"\u2028\\n"}}]}',
+    ) +
+    stream.translateEvent("", '{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}') +
     stream.end();
   assert.deepEqual(frames.split("\n"), [
     "event: message_start",

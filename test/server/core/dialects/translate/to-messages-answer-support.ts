@@ -87,7 +87,7 @@ export function translate(pieces: readonly Buffer[], terms: AnswerTerms): Transl
   try {
     for (const piece of pieces) {
       for (const { event, data } of splitter.push(piece)) {
-        frames += data === undefined ? translation.keepAlive() : translation.event(event, data);
+        frames += data === undefined ? translation.keepAlive() : translation.translateEvent(event, data);
       }
     }
     frames += translation.end();

@@ -127,7 +127,7 @@ test("the model and the tier are shown as requested unless another answered", ()
   const model = { sent: "model-sent", asked: "model-asked" };
   const shown = (from: Source, body: object): readonly unknown[] => {
     const reading = responsesReading(from, termsOf({ model }));
-    const response = JSON.parse(reading.whole(JSON.stringify(body), STAMP, false));
+    const response = JSON.parse(reading.translateWhole(JSON.stringify(body), STAMP, false));
     return [response.model, response.service_tier];
   };
   const choices = [{ message: { content: "a" }, finish_reason: "stop" }];
@@ -161,6 +161,6 @@ test("input that is not an answer is a problem: deltas of a closed block, no mes
     ["chat", "<html>"],
     ["messages", '{"type":"message"}'],
   ] as const) {
-    assert.throws(() => responsesReading(from, termsOf()).whole(body, STAMP, false), AnswerProblem);
+    assert.throws(() => responsesReading(from, termsOf()).translateWhole(body, STAMP, false), AnswerProblem);
   }
 });

@@ -156,8 +156,8 @@ test("an answer is the same response whole, as one stream and as a stream of any
         const { frames, problem } = translate(from, [bytesOf(stream)], termsOf());
         assert.equal(problem, undefined);
         return [
-          JSON.parse(reading.whole(whole, STAMP, false)),
-          responseOf(reading.whole(whole, STAMP, true)),
+          JSON.parse(reading.translateWhole(whole, STAMP, false)),
+          responseOf(reading.translateWhole(whole, STAMP, true)),
           responseOf(frames),
         ];
       });
@@ -223,7 +223,7 @@ test("any value in place of any part of a whole answer gives a response or a pro
         from === "messages" ? fromMessages(answer, (text) => [text]) : fromChat(answer, (text) => [text]);
       try {
         const body = JSON.stringify(withPart(JSON.parse(whole), path, part));
-        const told = responsesReading(from, termsOf({ seal: OPEN_SEAL })).whole(body, STAMP, asStream);
+        const told = responsesReading(from, termsOf({ seal: OPEN_SEAL })).translateWhole(body, STAMP, asStream);
         const response = asStream ? responseOf(told) : JSON.parse(told);
         assert.match(response.status, /^(?:completed|incomplete)$/);
       } catch (error) {
@@ -237,24 +237,27 @@ test("any value in place of any part of a whole answer gives a response or a pro
 const delta = (of: object): string => JSON.stringify({ choices: [{ index: 0, delta: of }] });
 
 test("the buffered part of an answer is bounded, since its end repeats it", () => {
-  const stream = responsesReading("chat", termsOf()).stream(STAMP) ?? assert.fail();
+  const stream = responsesReading("chat", termsOf()).openStream(STAMP) ?? assert.fail();
   const piece = delta({ content: "x".repeat(1 << 20) });
   let count = 0;
   assert.throws(() => {
-    for (; count < 100; count++) stream.event("", piece);
+    for (; count < 100; count++) stream.translateEvent("", piece);
   }, AnswerProblem);
   assert.equal(count, 7);
 });
 
 test("a hundred thousand deltas, a thousand calls and four MiB of arguments form an answer", () => {
-  const stream = responsesReading("chat", termsOf()).stream(STAMP) ?? assert.fail();
-  for (let count = 0; count < 100_000; count++) stream.event("", delta({ content: "ab" }));
+  const stream = responsesReading("chat", termsOf()).openStream(STAMP) ?? assert.fail();
+  for (let count = 0; count < 100_000; count++) stream.translateEvent("", delta({ content: "ab" }));
   const call = (index: number, json: string) =>
-    stream.event("", delta({ tool_calls: [{ index, id: `c${index}`, function: { name: "f", arguments: json } }] }));
+    stream.translateEvent(
+      "",
+      delta({ tool_calls: [{ index, id: `c${index}`, function: { name: "f", arguments: json } }] }),
+    );
   for (let index = 0; index < 1_000; index++) call(index, "{}");
   call(1_000, `{"a":"${"x".repeat(4 << 20)}"}`);
-  stream.event("", JSON.stringify({ choices: [{ index: 0, delta: {}, finish_reason: "tool_calls" }] }));
-  const last = stream.event("", "[DONE]");
+  stream.translateEvent("", JSON.stringify({ choices: [{ index: 0, delta: {}, finish_reason: "tool_calls" }] }));
+  const last = stream.translateEvent("", "[DONE]");
   assert.equal(stream.state, "ended");
   const output = eventsOf(last).at(-1)?.response?.["output"] as readonly { readonly arguments?: string }[];
   assert.equal(output.length, 1_002);
@@ -266,16 +269,16 @@ test("nothing follows after an end or a failure", () => {
     ["[DONE]", "ended"],
     ['{"error":{"message":"No"}}', "failed"],
   ] as const) {
-    const stream = responsesReading("chat", termsOf()).stream(STAMP) ?? assert.fail();
+    const stream = responsesReading("chat", termsOf()).openStream(STAMP) ?? assert.fail();
     assert.equal(stream.keepAlive(), ": ping\n\n");
-    stream.event("", delta({ content: "Hi" }));
-    assert.notEqual(stream.event("", last), "");
+    stream.translateEvent("", delta({ content: "Hi" }));
+    assert.notEqual(stream.translateEvent("", last), "");
     assert.equal(stream.state, state);
     const after = [
-      stream.event("", "{"),
+      stream.translateEvent("", "{"),
       stream.keepAlive(),
       stream.end(),
-      stream.failure?.({ code: "a", message: "b" }),
+      stream.endWithFailure?.({ code: "a", message: "b" }),
     ];
     assert.deepEqual(after, ["", "", "", ""]);
   }

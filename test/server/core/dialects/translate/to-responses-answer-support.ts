@@ -105,7 +105,7 @@ const TOOLS: ReadonlyMap<string, ClientTool> = new Map([
 
 export function termsOf(changed: Partial<ResponsesTerms> = {}): ResponsesTerms {
   return {
-    streams: true,
+    wantsStream: true,
     model: { sent: "m1", asked: "m1" },
     tools: TOOLS,
     showsSummary: true,
@@ -144,18 +144,18 @@ export function translate(
   stamp: AnswerStamp = STAMP,
 ): Translated {
   const splitter = new SseSplitter();
-  const translation = responsesReading(from, terms).stream(stamp) ?? assert.fail("a stream was asked for");
+  const translation = responsesReading(from, terms).openStream(stamp) ?? assert.fail("a stream was asked for");
   let frames = "";
   try {
     for (const piece of pieces) {
       for (const { event, data } of splitter.push(piece)) {
-        frames += data === undefined ? translation.keepAlive() : translation.event(event, data);
+        frames += data === undefined ? translation.keepAlive() : translation.translateEvent(event, data);
       }
     }
     frames += translation.end();
   } catch (error) {
     if (!(error instanceof AnswerProblem)) throw error;
-    const { state, failure = () => assert.fail() } = translation;
+    const { state, endWithFailure: failure = () => assert.fail() } = translation;
     const told = failure.call(translation, { code: "upstream_incomplete", message: "It broke off." });
     return { frames, problem: error.message, state, failure: told };
   }

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  holdsUnsigned,
-  mayHoldUnsigned,
+  containsUnsigned,
+  mayContainUnsigned,
   withoutUnsigned,
 } from "../../../../../src/server/core/dialects/translate/unsigned-thinking.ts";
 
@@ -36,17 +36,17 @@ test("a body without unsigned thinking stays the same buffer", () => {
     Buffer.from("{}"),
   ]) {
     assert.equal(withoutUnsigned(body), body);
-    assert.equal(holdsUnsigned(JSON.parse(body.toString())), false);
+    assert.equal(containsUnsigned(JSON.parse(body.toString())), false);
   }
 });
 
 test("only a body that contains the keywords is parsed", () => {
-  assert.equal(mayHoldUnsigned(request(`{"role":"assistant","content":[${signed}]}`)), false);
-  assert.equal(mayHoldUnsigned(request(`{"role":"assistant","content":[${unsigned}]}`)), true);
-  assert.equal(mayHoldUnsigned(Buffer.from('{"signature": ""}')), true);
+  assert.equal(mayContainUnsigned(request(`{"role":"assistant","content":[${signed}]}`)), false);
+  assert.equal(mayContainUnsigned(request(`{"role":"assistant","content":[${unsigned}]}`)), true);
+  assert.equal(mayContainUnsigned(Buffer.from('{"signature": ""}')), true);
 });
 
 test("unsigned thinking is found in assistant turns", () => {
-  assert.ok(holdsUnsigned(JSON.parse(request(`{"role":"assistant","content":[${unsigned}]}`).toString())));
-  assert.equal(holdsUnsigned(JSON.parse(request(`{"role":"user","content":[${unsigned}]}`).toString())), false);
+  assert.ok(containsUnsigned(JSON.parse(request(`{"role":"assistant","content":[${unsigned}]}`).toString())));
+  assert.equal(containsUnsigned(JSON.parse(request(`{"role":"user","content":[${unsigned}]}`).toString())), false);
 });

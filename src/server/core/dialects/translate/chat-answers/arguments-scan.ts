@@ -11,7 +11,7 @@ import { MAX_DEPTH } from "../../json/json-scan.ts";
 import { AnswerProblem } from "../types.ts";
 
 /** State of a call's arguments. `broken`: they are not a JSON object. */
-export type Arguments = "whole" | "empty" | "cut" | "broken";
+export type ArgumentsState = "whole" | "empty" | "cut" | "broken";
 
 /** Member that contains arguments that are not an object, as text. */
 const RAW = '"_raw"';
@@ -23,7 +23,7 @@ export const rawArguments = (text: string): string => `{${RAW}:${JSON.stringify(
 const MAX_TEXT = 8 << 20;
 
 /** Syntax element that may come next. `scalar`: more of a number, `true`, `false` or `null`. */
-type Place =
+type ScanState =
   | "start"
   | "first name"
   | "name"
@@ -50,7 +50,7 @@ const BACKSLASH = 0x5c;
 const SPACE = 0x20;
 
 export class ArgumentsScan {
-  #place: Place = "start";
+  #state: ScanState = "start";
   /** Closing brackets of the open objects and arrays. */
   readonly #closers: ("}" | "]")[] = [];
   #isName = false;
@@ -60,7 +60,7 @@ export class ArgumentsScan {
   /** Whether a number or word from an earlier fragment turned out to be invalid. */
   #dropsScalar = false;
   /** Offset in the fragment at which a string contains an invalid character. */
-  #brokeAt = 0;
+  #invalidAt = 0;
   /** All fragments, up to `MAX_TEXT`. */
   #text = "";
   #isTextKept = true;
@@ -72,83 +72,83 @@ export class ArgumentsScan {
   }
 
   /** State of the arguments. `empty`: only white space arrived, which means no arguments. */
-  get state(): Arguments {
+  get state(): ArgumentsState {
     if (this.#isBroken) return "broken";
-    if (this.#place === "start") return "empty";
-    return this.#place === "end" ? "whole" : "cut";
+    if (this.#state === "start") return "empty";
+    return this.#state === "end" ? "whole" : "cut";
   }
 
   /**
    * Returns the part of the arguments that can be forwarded now, without white space around the object, and without a number or
    * word that may continue. Returns nothing once the arguments are broken.
    */
-  take(fragment: string): string {
+  push(fragment: string): string {
     if (this.#text.length + fragment.length <= MAX_TEXT) this.#text += fragment;
     else {
       this.#text = "";
       this.#isTextKept = false;
     }
     if (this.#isBroken) return "";
-    const text = this.#place === "start" ? fragment.trimStart() : fragment;
+    const text = this.#state === "start" ? fragment.trimStart() : fragment;
     const before = this.#scalar;
-    const sound = this.#soundPart(text);
+    const sound = this.#validPart(text);
     const all = this.#dropsScalar ? sound : before + sound;
-    const isOpen = this.#place === "scalar" && !this.#isBroken;
+    const isOpen = this.#state === "scalar" && !this.#isBroken;
     const ready = isOpen ? all.slice(0, all.length - this.#scalar.length) : all;
     this.#hasWritten ||= ready !== "";
     return ready;
   }
 
   /**
-   * Returns the text that completes the arguments to a JSON object. `ranOut` is true if the model ran out of tokens; then
+   * Returns the text that completes the arguments to a JSON object. `ranOutOfTokens` is true if the model ran out of tokens; then
    * arguments that were cut off stay so.
    */
-  ending(ranOut: boolean): string {
+  completionText(ranOutOfTokens: boolean): string {
     const { state } = this;
     if (state === "broken" && !this.#isTextKept) throw new AnswerProblem("the arguments of a tool call are too long");
-    if (state === "whole" || state === "empty" || (state === "cut" && ranOut)) return "";
+    if (state === "whole" || state === "empty" || (state === "cut" && ranOutOfTokens)) return "";
     if (!this.#hasWritten) return rawArguments(this.#text);
     // The whole object was forwarded before more text followed it.
     if (this.#closers.length === 0) throw new AnswerProblem("more follows the arguments of a tool call");
-    return this.#completed() + this.#rawMember();
+    return this.#closingText() + this.#rawMember();
   }
 
   /** Returns the beginning of the text that is valid as part of an object. */
-  #soundPart(text: string): string {
+  #validPart(text: string): string {
     for (let at = 0; at < text.length; at++) {
       const before = at;
       try {
-        if (this.#place === "end") return this.#endedAt(text, at);
-        if (this.#place === "string") at = this.#passString(text, at);
-        else this.#step(text[at] ?? "");
+        if (this.#state === "end") return this.#endedAt(text, at);
+        if (this.#state === "string") at = this.#skipString(text, at);
+        else this.#readChar(text[at] ?? "");
       } catch (error) {
         if (!(error instanceof AnswerProblem)) throw error;
         this.#isBroken = true;
-        return this.#cutBack(text, before);
+        return this.#beforeInvalid(text, before);
       }
     }
     return text;
   }
 
   /** Returns the text up to the invalid character; an invalid number or word is not forwarded either. */
-  #cutBack(text: string, at: number): string {
-    if (this.#place !== "scalar") return text.slice(0, this.#place === "string" ? this.#brokeAt : at);
+  #beforeInvalid(text: string, at: number): string {
+    if (this.#state !== "scalar") return text.slice(0, this.#state === "string" ? this.#invalidAt : at);
     const began = at - this.#scalar.length;
     this.#dropsScalar = began < 0;
     this.#scalar = "";
-    this.#place = "value";
+    this.#state = "value";
     return text.slice(0, Math.max(0, began));
   }
 
   /** Returns the text that closes everything open within the outermost object. */
-  #completed(): string {
+  #closingText(): string {
     const inner = this.#closers.slice(1).reverse().join("");
     return this.#endOfValue() + inner;
   }
 
   #endOfValue(): string {
     const isOutermost = this.#closers.length === 1;
-    switch (this.#place) {
+    switch (this.#state) {
       case "string":
         return this.#isName ? '":null' : '"';
       case "escape":
@@ -169,107 +169,107 @@ export class ArgumentsScan {
   }
 
   #rawMember(): string {
-    const isAlone = this.#closers.length === 1 && (this.#place === "first name" || this.#place === "name");
+    const isAlone = this.#closers.length === 1 && (this.#state === "first name" || this.#state === "name");
     return `${isAlone ? "" : ","}${RAW}:${JSON.stringify(this.#text)}}`;
   }
 
   /** Skips to the end of the string, to the next escape, or to the end of the text. */
-  #passString(text: string, start: number): number {
+  #skipString(text: string, start: number): number {
     for (let at = start; at < text.length; at++) {
       const code = text.charCodeAt(at);
       if (code === QUOTE) {
-        this.#place = this.#isName ? "colon" : "after value";
+        this.#state = this.#isName ? "colon" : "after value";
         return at;
       }
       if (code === BACKSLASH) {
-        this.#place = "escape";
+        this.#state = "escape";
         return at;
       }
       if (code < SPACE) {
-        this.#brokeAt = at;
-        throw noJson();
+        this.#invalidAt = at;
+        throw notJsonObject();
       }
     }
     return text.length - 1;
   }
 
-  #step(character: string): void {
-    switch (this.#place) {
+  #readChar(character: string): void {
+    switch (this.#state) {
       case "escape":
-        this.#escape(character);
+        this.#readEscape(character);
         return;
       case "hex":
-        if (!HEX.test(character)) throw noJson();
-        if (--this.#hexLeft === 0) this.#place = "string";
+        if (!HEX.test(character)) throw notJsonObject();
+        if (--this.#hexLeft === 0) this.#state = "string";
         return;
       case "scalar":
         if (!`${SPACES},]}`.includes(character)) this.#addToScalar(character);
         else this.#endScalar(character);
         return;
       default:
-        if (!SPACES.includes(character)) this.#token(character);
+        if (!SPACES.includes(character)) this.#readToken(character);
     }
   }
 
-  #escape(character: string): void {
+  #readEscape(character: string): void {
     if (character === "u") {
-      this.#place = "hex";
+      this.#state = "hex";
       this.#hexLeft = HEX_DIGITS;
     } else if (ESCAPES.includes(character)) {
-      this.#place = "string";
+      this.#state = "string";
     } else {
-      throw noJson();
+      throw notJsonObject();
     }
   }
 
   #addToScalar(character: string): void {
     this.#scalar += character;
-    if (this.#scalar.length > MAX_SCALAR) throw noJson();
+    if (this.#scalar.length > MAX_SCALAR) throw notJsonObject();
   }
 
   #endScalar(delimiter: string): void {
-    if (!SCALAR.test(this.#scalar)) throw noJson();
+    if (!SCALAR.test(this.#scalar)) throw notJsonObject();
     this.#scalar = "";
-    this.#place = "after value";
-    this.#step(delimiter);
+    this.#state = "after value";
+    this.#readChar(delimiter);
   }
 
-  #token(character: string): void {
-    const place = this.#place;
+  #readToken(character: string): void {
+    const place = this.#state;
     const closer = this.#closers.at(-1);
     const canClose = place === "after value" || place === (closer === "}" ? "first name" : "first item");
     if (character === closer && canClose) {
       this.#closers.pop();
-      this.#place = this.#closers.length === 0 ? "end" : "after value";
+      this.#state = this.#closers.length === 0 ? "end" : "after value";
     } else if (place === "start" && character === "{") {
-      this.#open("}", "first name");
+      this.#openContainer("}", "first name");
     } else if (place === "value" || place === "first item") {
-      this.#value(character);
+      this.#beginValue(character);
     } else if ((place === "name" || place === "first name") && character === '"') {
       this.#isName = true;
-      this.#place = "string";
+      this.#state = "string";
     } else if (place === "colon" && character === ":") {
-      this.#place = "value";
+      this.#state = "value";
     } else if (place === "after value" && character === ",") {
-      this.#place = closer === "}" ? "name" : "value";
+      this.#state = closer === "}" ? "name" : "value";
     } else {
-      throw noJson();
+      throw notJsonObject();
     }
   }
 
-  #value(character: string): void {
+  #beginValue(character: string): void {
     if (character === "{") {
-      this.#open("}", "first name");
+      this.#openContainer("}", "first name");
     } else if (character === "[") {
-      this.#open("]", "first item");
+      this.#openContainer("]", "first item");
     } else if (character === '"') {
       this.#isName = false;
-      this.#place = "string";
+      this.#state = "string";
     } else if (SCALAR_STARTS.includes(character)) {
-      this.#place = "scalar";
+      this.#state = "scalar";
       this.#scalar = character;
     } else {
-      throw noJson();
+      throw notJsonObject();
     }
   }
 
@@ -283,19 +283,19 @@ export class ArgumentsScan {
     const isUnsent = !this.#hasWritten;
     if (!isUnsent && end > 0) {
       this.#closers.push("}");
-      this.#place = "after value";
+      this.#state = "after value";
       return text.slice(0, end - 1);
     }
     return isUnsent ? "" : text.slice(0, end);
   }
 
-  #open(closer: "}" | "]", place: Place): void {
+  #openContainer(closer: "}" | "]", place: ScanState): void {
     if (this.#closers.push(closer) > MAX_DEPTH)
       throw new AnswerProblem("the arguments of a tool call are nested too deep");
-    this.#place = place;
+    this.#state = place;
   }
 }
 
-function noJson(): AnswerProblem {
+function notJsonObject(): AnswerProblem {
   return new AnswerProblem("the arguments of a tool call are not a JSON object");
 }

@@ -22,7 +22,7 @@ export class ArrivingCalls {
   #last: Call | undefined;
 
   /** Returns the call of the fragment, a new one if the fragment begins it. */
-  of(part: CallPart): Call {
+  callOf(part: CallPart): Call {
     const call = this.#known(part) ?? { id: "", name: "", scan: new ArgumentsScan() };
     if (call.name === "") call.name = part.name;
     if (part.id !== "" && call.id === "") {

@@ -18,7 +18,7 @@ const BLOCK_COST = 256;
 
 interface QueuedBlock {
   /** Text that arrived while the block was not open. */
-  held: string;
+  waitingText: string;
   /** Tool call; `undefined` for other blocks. */
   readonly call?: Call;
 }
@@ -26,7 +26,7 @@ interface QueuedBlock {
 export interface BlockWriter<Block extends QueuedBlock> {
   /** Begins a block. The text that the block already holds must be written too. */
   begin(block: Block): void;
-  text(block: Block, text: string): void;
+  appendText(block: Block, text: string): void;
   end(block: Block): void;
 }
 
@@ -49,27 +49,27 @@ export class BlockQueue<Block extends QueuedBlock> {
     return this.#isOpen && block === this.#queue[0];
   }
 
-  append(block: Block): void {
+  addBlock(block: Block): void {
     this.#queue.push(block);
-    this.hold(BLOCK_COST + block.held.length);
+    this.countHeld(BLOCK_COST + block.waitingText.length);
     this.advance();
   }
 
-  add(block: Block, text: string): void {
+  addText(block: Block, text: string): void {
     if (text === "") return;
     if (this.isOpen(block)) {
-      this.#writer.text(block, text);
+      this.#writer.appendText(block, text);
       return;
     }
-    this.hold(text.length);
-    block.held += text;
+    this.countHeld(text.length);
+    block.waitingText += text;
   }
 
   /**
    * Counts data that a block keeps in addition to its text. The size is never subtracted again. Throws `AnswerProblem` above
    * the limit.
    */
-  hold(size: number): void {
+  countHeld(size: number): void {
     this.#heldSize += size;
     if (this.#heldSize > MAX_HELD)
       throw new AnswerProblem("the answer has too many blocks, or too many of them came out of order");
@@ -77,16 +77,16 @@ export class BlockQueue<Block extends QueuedBlock> {
 
   /** Ends finished blocks and begins the next ones. Must be called after a call received a fragment. */
   advance(): void {
-    let over = 0;
+    let finishedCount = 0;
     for (const block of this.#queue) {
       if (isNameless(block)) break;
       this.#begin(block);
-      const isLast = over === this.#queue.length - 1;
+      const isLast = finishedCount === this.#queue.length - 1;
       if (isLast || (block.call !== undefined && block.call.scan.state !== "whole")) break;
       this.#end(block);
-      over++;
+      finishedCount++;
     }
-    if (over > 0) this.#queue.splice(0, over);
+    if (finishedCount > 0) this.#queue.splice(0, finishedCount);
   }
 
   /** Begins and ends all remaining blocks. */
@@ -103,7 +103,7 @@ export class BlockQueue<Block extends QueuedBlock> {
     if (this.#isOpen) return;
     this.#isOpen = true;
     this.#writer.begin(block);
-    block.held = "";
+    block.waitingText = "";
   }
 
   #end(block: Block): void {

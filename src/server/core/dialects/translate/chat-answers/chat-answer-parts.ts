@@ -13,9 +13,9 @@ import {
   argumentsWriter,
   foldChunks,
   isEventText,
-  looseUsage,
-  mergedChoice,
+  mergeChoices,
   UNCHANGED,
+  usageAnywhere,
   type WriteArguments,
 } from "./loose.ts";
 
@@ -146,7 +146,7 @@ function functionPart(value: unknown, written: WriteArguments): Pick<CallPart, "
  * Returns whether the part continues the block. A signature ends a block, and parts with different indexes are signed
  * separately.
  */
-export function takesIn(block: Omit<Reasoning, "text">, { index }: Reasoning): boolean {
+export function continuesBlock(block: Omit<Reasoning, "text">, { index }: Reasoning): boolean {
   return block.signature === "" && (block.index === undefined || index === undefined || block.index === index);
 }
 
@@ -157,7 +157,7 @@ interface Completion {
   readonly message: Values;
   readonly usage: Usage | undefined;
   /** Serializes arguments that are an object. */
-  readonly written: WriteArguments;
+  readonly writeArguments: WriteArguments;
 }
 
 /** Reads a whole answer, even if the provider sent it as a stream. Throws `AnswerProblem`. */
@@ -166,10 +166,10 @@ export function readCompletion(body: string): Completion {
   if (value === undefined) throw new AnswerProblem(body.trim() === "" ? "the answer is empty" : notJson(body));
   const answer = objectOf(value);
   if (answer === undefined) throw new AnswerProblem("the answer is not a JSON object");
-  const choice = mergedChoice(listOf(answer["choices"]));
+  const choice = mergeChoices(listOf(answer["choices"]));
   const message = objectOf(choice?.["message"]);
   if (choice === undefined || message === undefined) throw new AnswerProblem("the answer has no message");
-  return { answer, choice, message, usage: looseUsage(answer), written: argumentsWriter(body, value) };
+  return { answer, choice, message, usage: usageAnywhere(answer), writeArguments: argumentsWriter(body, value) };
 }
 
 /** Returns an error message that says what kind of text arrived, without quoting it. */

@@ -8,24 +8,24 @@
 
 import { listOf, objectOf, tryParseJson, type Values } from "../../json/json-values.ts";
 import { raiseUsage, type Usage } from "../../usage/usage.ts";
-import { AnswerProblem, EarlyEnd, type StreamTranslation } from "../types.ts";
+import { AnswerProblem, StreamEndedEarly, type StreamTranslation } from "../types.ts";
 import { checkFinish } from "./chat-answer-parts.ts";
-import { argumentsWriter, looseUsage, strongestFinish, type WriteArguments } from "./loose.ts";
+import { argumentsWriter, strongestFinish, usageAnywhere, type WriteArguments } from "./loose.ts";
 
 /** Writer of an answer in the client's form. Every method may throw `AnswerProblem`. */
 export interface ChunkSink {
   /** Starts the answer with the first chunk. */
   start(chunk: Values): void;
   /** Handles a delta and the choice that it belongs to. `written` serializes arguments that are an object. */
-  delta(delta: Values, choice: Values, written: WriteArguments): void;
+  writeDelta(delta: Values, choice: Values, written: WriteArguments): void;
   /** Finishes the answer. `finishReason` is empty if the provider gave none. */
   finish(finishReason: string, usage: Usage | undefined): void;
   /** Ends the answer with an error. `data` is the parsed data of the provider's event. */
   fail(data: unknown, usage: Usage | undefined): void;
   /** Returns a frame without content, which keeps the connection alive. */
-  alive(): string;
+  keepAliveFrame(): string;
   /** Returns the frames written since the last call. */
-  take(): string;
+  takeFrames(): string;
 }
 
 const DONE = "[DONE]";
@@ -53,39 +53,39 @@ class ChunkReader implements StreamTranslation {
     return this.#state;
   }
 
-  event(name: string, data: string): string {
+  translateEvent(name: string, data: string): string {
     if (this.#state !== "open") return "";
     const text = data.trim();
     if (text === "") return "";
     if (text === DONE) return this.#finish();
     const value = tryParseJson(text);
-    if (name === "error" || tellsError(value)) return this.#fail(value);
+    if (name === "error" || reportsError(value)) return this.#fail(value);
     const chunk = objectOf(value);
     if (chunk === undefined) throw new AnswerProblem("an event of the stream is not a JSON object");
     return this.#chunk(chunk, argumentsWriter(text, value));
   }
 
   keepAlive(): string {
-    return this.#state === "open" ? this.#sink.alive() : "";
+    return this.#state === "open" ? this.#sink.keepAliveFrame() : "";
   }
 
   end(): string {
     if (this.#state !== "open") return "";
-    if (this.#finishReason === "") throw new EarlyEnd();
+    if (this.#finishReason === "") throw new StreamEndedEarly();
     return this.#finish();
   }
 
   #chunk(chunk: Values, written: WriteArguments): string {
     const { choices = null } = chunk;
-    const usage = looseUsage(chunk);
+    const usage = usageAnywhere(chunk);
     if (choices !== null && !Array.isArray(choices)) throw new AnswerProblem("choices is not an array");
     // An event without content only keeps the connection alive.
     if (choices === null && usage === undefined) return this.keepAlive();
     if (!this.#hasStarted) this.#sink.start(chunk);
     this.#hasStarted = true;
-    this.#usage = raised(this.#usage, usage);
+    this.#usage = largerUsage(this.#usage, usage);
     for (const choice of choices ?? []) this.#choice(objectOf(choice), written);
-    return this.#sink.take();
+    return this.#sink.takeFrames();
   }
 
   /** Handles one choice. All choices are parts of one message, in order of arrival. */
@@ -102,7 +102,7 @@ class ChunkReader implements StreamTranslation {
     const deltaObject = objectOf(delta);
     if (deltaObject === undefined) throw new AnswerProblem("a delta is not an object");
     this.#hasContent ||= hasContent(deltaObject);
-    this.#sink.delta(deltaObject, choice, written);
+    this.#sink.writeDelta(deltaObject, choice, written);
   }
 
   /**
@@ -116,16 +116,16 @@ class ChunkReader implements StreamTranslation {
   }
 
   #finish(): string {
-    if (!this.#hasStarted) throw new EarlyEnd("its answer began");
+    if (!this.#hasStarted) throw new StreamEndedEarly("its answer began");
     this.#sink.finish(this.#finishReason, this.#usage);
     this.#state = "ended";
-    return this.#sink.take();
+    return this.#sink.takeFrames();
   }
 
   #fail(data: unknown): string {
     this.#state = "failed";
     this.#sink.fail(data, this.#usage);
-    return this.#sink.take();
+    return this.#sink.takeFrames();
   }
 }
 
@@ -142,7 +142,7 @@ function hasContent(delta: Values): boolean {
 }
 
 /** Returns the larger count of each class, as metering does: no count decreases. */
-function raised(before: Usage | undefined, now: Usage | undefined): Usage | undefined {
+function largerUsage(before: Usage | undefined, now: Usage | undefined): Usage | undefined {
   return before === undefined || now === undefined ? (now ?? before) : raiseUsage(before, now, true);
 }
 
@@ -150,7 +150,7 @@ function raised(before: Usage | undefined, now: Usage | undefined): Usage | unde
  * Returns whether the value reports an error: in an object, or in a list of one. Some providers send `"error": null` on every
  * chunk, and some send the error itself as an object of that name, followed by `[DONE]`.
  */
-function tellsError(value: unknown): boolean {
+function reportsError(value: unknown): boolean {
   const { error, object }: Values = objectOf(value) ?? objectOf(listOf(value)[0]) ?? {};
   if (object === "error") return true;
   return typeof error === "object" ? error !== null : typeof error === "string" && error !== "";

@@ -8,7 +8,7 @@ import { listOf, numberOf, objectOf, stringOf, tryParseJson, type Values } from 
 import { SseSplitter } from "../../sse.ts";
 import type { Usage } from "../../usage/usage.ts";
 import { normalizeUsage } from "../../usage/usage-normalise.ts";
-import { AnswerProblem, EarlyEnd } from "../types.ts";
+import { AnswerProblem, StreamEndedEarly } from "../types.ts";
 
 export type WriteArguments = (written: unknown) => unknown;
 
@@ -29,11 +29,11 @@ export function argumentsWriter(text: string, value: unknown): WriteArguments {
 }
 
 /** Returns the usage of an answer or a chunk, or `undefined` if it has none. */
-export function looseUsage(answer: Values): Usage | undefined {
-  return normalizeUsage("compat", looseUsageValue(answer));
+export function usageAnywhere(answer: Values): Usage | undefined {
+  return normalizeUsage("compat", usageValueAnywhere(answer));
 }
 
-function looseUsageValue(answer: Values): unknown {
+function usageValueAnywhere(answer: Values): unknown {
   const { usage, x_groq: groq } = answer;
   if (objectOf(usage) !== undefined) return usage;
   const ofChoice = listOf(answer["choices"]).map((choice) => objectOf(objectOf(choice)?.["usage"]));
@@ -41,16 +41,16 @@ function looseUsageValue(answer: Values): unknown {
 }
 
 /** Merges all choices into the first one, since no client of another dialect asks for alternatives. */
-export function mergedChoice(choices: readonly unknown[]): Values | undefined {
+export function mergeChoices(choices: readonly unknown[]): Values | undefined {
   const all = choices.map(objectOf).filter((choice) => choice !== undefined);
   const ordered =
     all.length < 2 ? all : all.toSorted((a, b) => (numberOf(a["index"]) ?? 0) - (numberOf(b["index"]) ?? 0));
   const [first, ...others] = ordered;
   if (first === undefined || others.length === 0) return first;
-  return others.reduce(joined, first);
+  return others.reduce(mergePair, first);
 }
 
-function joined(one: Values, other: Values): Values {
+function mergePair(one: Values, other: Values): Values {
   const message = objectOf(one["message"]);
   const more = objectOf(other["message"]);
   if (message === undefined || more === undefined) return message === undefined ? other : one;
@@ -117,7 +117,7 @@ export function eventsOf(body: string): { readonly data: readonly string[]; read
 }
 
 /**
- * Folds the chunks of an unrequested stream into a whole completion. Throws `AnswerProblem`, or `EarlyEnd` if the stream ended
+ * Folds the chunks of an unrequested stream into a whole completion. Throws `AnswerProblem`, or `StreamEndedEarly` if the stream ended
  * before its answer did.
  */
 export function foldChunks(body: string): Values {
@@ -133,7 +133,7 @@ export function foldChunks(body: string): Values {
       throw new AnswerProblem("the provider's answer ended with an error");
     }
     head ??= chunk;
-    usage = looseUsageValue(chunk) ?? usage;
+    usage = usageValueAnywhere(chunk) ?? usage;
     const written = argumentsWriter(text, value);
     for (const each of listOf(chunk["choices"])) {
       const choice = objectOf(each);
@@ -144,11 +144,11 @@ export function foldChunks(body: string): Values {
       folded.add(choice, written);
     }
   }
-  if (head === undefined) throw new EarlyEnd("its answer began");
+  if (head === undefined) throw new StreamEndedEarly("its answer began");
   const all = [...choices.values()];
-  if (!isDone && !all.some(({ hasEnded }) => hasEnded)) throw new EarlyEnd();
+  if (!isDone && !all.some(({ hasEnded }) => hasEnded)) throw new StreamEndedEarly();
   const object = head["object"] === "text_completion" ? head["object"] : "chat.completion";
-  return { ...head, object, choices: all.map((each) => each.whole), usage };
+  return { ...head, object, choices: all.map((each) => each.toChoice), usage };
 }
 
 interface FoldedCall {
@@ -161,9 +161,9 @@ interface FoldedCall {
   more: Values;
 }
 
-const OF_A_DELTA: ReadonlySet<string> = new Set([...TEXTS, ...LISTS, ...["role", "function_call"]]);
-const OF_A_CALL: ReadonlySet<string> = new Set(["index", "id", "type", "function", "custom"]);
-const OF_A_CHOICE: ReadonlySet<string> = new Set(["index", "delta", "message", "text", "finish_reason", "usage"]);
+const DELTA_MEMBERS: ReadonlySet<string> = new Set([...TEXTS, ...LISTS, ...["role", "function_call"]]);
+const CALL_MEMBERS: ReadonlySet<string> = new Set(["index", "id", "type", "function", "custom"]);
+const CHOICE_MEMBERS: ReadonlySet<string> = new Set(["index", "delta", "message", "text", "finish_reason", "usage"]);
 
 /** Members that a fragment repeats instead of extending them. */
 const REPEATED: ReadonlySet<string> = new Set(["id", "type", "name", "index", "format"]);
@@ -173,22 +173,22 @@ const MAX_JOINED_DEPTH = 8;
  * Joins a value with that of a later fragment: texts and lists are appended, members of objects are joined one by one, and any
  * other value is replaced.
  */
-function joinedValue(before: unknown, more: unknown, depth = 0): unknown {
+function joinValues(before: unknown, more: unknown, depth = 0): unknown {
   if (isAbsent(before)) return more;
   if (isAbsent(more)) return before;
   if (typeof before === "string" && typeof more === "string") return before + more;
   if (Array.isArray(before) && Array.isArray(more)) return [...(before as unknown[]), ...(more as unknown[])];
   const [one, other] = [objectOf(before), objectOf(more)];
   if (one === undefined || other === undefined || depth >= MAX_JOINED_DEPTH) return more;
-  return joinedMembers(one, other, depth + 1);
+  return joinMembers(one, other, depth + 1);
 }
 
-function joinedMembers(one: Values, other: Values, depth = 0, without: ReadonlySet<string> = NOTHING): Values {
+function joinMembers(one: Values, other: Values, depth = 0, without: ReadonlySet<string> = NOTHING): Values {
   const members: Record<string, unknown> = { ...one };
   for (const [name, more] of Object.entries(other)) {
     if (without.has(name)) continue;
     const before = Object.hasOwn(members, name) ? members[name] : undefined;
-    const value = REPEATED.has(name) && !isAbsent(before) ? before : joinedValue(before, more, depth);
+    const value = REPEATED.has(name) && !isAbsent(before) ? before : joinValues(before, more, depth);
     Object.defineProperty(members, name, { value, enumerable: true, configurable: true, writable: true });
   }
   return members;
@@ -223,12 +223,12 @@ class FoldedChoice {
   /** Adds a choice of a chunk. It may have a whole message in place of a delta. */
   add(choice: Values, written: WriteArguments): void {
     this.#finish = choice["finish_reason"] ?? this.#finish;
-    this.#unknown = joinedMembers(this.#unknown, choice, 0, OF_A_CHOICE);
+    this.#unknown = joinMembers(this.#unknown, choice, 0, CHOICE_MEMBERS);
     if (typeof choice["text"] === "string") this.#completion = (this.#completion ?? "") + choice["text"];
     const delta = objectOf(choice["delta"]) ?? objectOf(choice["message"]);
     if (delta === undefined) return;
     this.#role = delta["role"] ?? this.#role;
-    this.#more = joinedMembers(this.#more, delta, 0, OF_A_DELTA);
+    this.#more = joinMembers(this.#more, delta, 0, DELTA_MEMBERS);
     for (const name of TEXTS) {
       const text = typeof delta[name] === "string" ? delta[name] : name === "content" ? textOfParts(delta[name]) : "";
       if (text !== "") this.#texts.set(name, (this.#texts.get(name) ?? "") + text);
@@ -239,7 +239,7 @@ class FoldedChoice {
     if (old !== undefined) this.#call({ index: FUNCTION_CALL, function: old }, written);
   }
 
-  get whole(): Values {
+  get toChoice(): Values {
     const choice = { ...this.#unknown, index: this.#index, finish_reason: this.#finish };
     if (this.#completion !== undefined && this.#texts.size === 0) return { ...choice, text: this.#completion };
     const old = this.#calls.get(FUNCTION_CALL);
@@ -275,7 +275,7 @@ class FoldedChoice {
     known.name = known.name === "" ? name : known.name;
     known.isCustom ||= custom !== undefined;
     known.text += stringOf(custom === undefined ? written(called["arguments"]) : custom["input"]) ?? "";
-    known.more = joinedMembers(known.more, call, 0, OF_A_CALL);
+    known.more = joinMembers(known.more, call, 0, CALL_MEMBERS);
   }
 
   /** Returns the key of a call with an index. Some hosts give all calls of an answer one index, and each its own id. */

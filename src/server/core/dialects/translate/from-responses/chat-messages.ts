@@ -21,7 +21,7 @@ type Claims = ChannelTerms["claims"];
 
 type Message = Readonly<Record<string, unknown>>;
 
-interface Writing {
+interface MessageDraft {
   readonly claims: Claims;
   readonly thoughts: Thoughts;
   readonly system: Content[];
@@ -41,7 +41,7 @@ export function messagesOf(
   thoughts: Thoughts,
   claims: Claims,
 ): readonly Message[] {
-  const writing: Writing = { claims, thoughts, system: [...system], messages: [] };
+  const writing: MessageDraft = { claims, thoughts, system: [...system], messages: [] };
   for (const round of rounds) addRound(round, writing);
   const { messages } = writing;
   // A provider without prefill would read an unfinished answer as a complete turn.
@@ -59,7 +59,7 @@ function systemMessage(contents: readonly Content[], claims: Claims): Message | 
   return { role: "system", content: isMarked ? parts : parts.map(({ text }) => text).join("\n\n") };
 }
 
-function addRound(round: Round, writing: Writing): void {
+function addRound(round: Round, writing: MessageDraft): void {
   const { claims, messages } = writing;
   const assistant = assistantMessage(round, writing);
   if (assistant !== undefined) messages.push(assistant);
@@ -76,7 +76,7 @@ function addRound(round: Round, writing: Writing): void {
 function addMessage(
   { role, content }: ClientMessage,
   media: readonly Message[],
-  { claims, system, messages }: Writing,
+  { claims, system, messages }: MessageDraft,
 ): void {
   if (role === "system") {
     const message = systemMessage([content], claims);
@@ -93,7 +93,7 @@ function addMessage(
 }
 
 /** Returns the message of a round, or `undefined` if nothing of it can be sent. */
-function assistantMessage({ steps }: Round, { claims, thoughts }: Writing): Message | undefined {
+function assistantMessage({ steps }: Round, { claims, thoughts }: MessageDraft): Message | undefined {
   const texts: AssistantText[] = [];
   const calls: Message[] = [];
   const details: unknown[] = [];

@@ -3,24 +3,24 @@
  * its tools, and the messages that followed. Source: responses reference, 3.1.
  */
 
-/** Part that may have a cache mark. `marked` is the mark as the client wrote it. */
-interface Marked {
+/** Part that may have a cache mark. `cacheMark` is the mark as the client wrote it. */
+interface CacheMarkable {
   readonly marked: unknown;
 }
 
-interface TextPart extends Marked {
+interface TextPart extends CacheMarkable {
   readonly kind: "text";
   readonly text: string;
 }
 
-export interface ImagePart extends Marked {
+export interface ImagePart extends CacheMarkable {
   readonly kind: "image";
   readonly url: string;
   readonly detail: string | undefined;
 }
 
 /** File; either `data` or `url` is known. */
-export interface FilePart extends Marked {
+export interface FilePart extends CacheMarkable {
   readonly kind: "file";
   readonly name: string | undefined;
   /** Contents as a data URI. */
@@ -28,7 +28,7 @@ export interface FilePart extends Marked {
   readonly url: string | undefined;
 }
 
-interface AudioPart extends Marked {
+interface AudioPart extends CacheMarkable {
   readonly kind: "audio";
   readonly audio: unknown;
 }

@@ -64,7 +64,7 @@ export function itemConversation(request: Values, names: ToolNames): ItemConvers
   const instructions = optionalText(request["instructions"], "instructions");
   if (instructions) draft.system.push(instructions);
   const { input } = request;
-  if (typeof input === "string") say(draft, "user", input);
+  if (typeof input === "string") addClientMessage(draft, "user", input);
   else if (!isAbsent(input)) {
     if (!Array.isArray(input)) refuse("input", "must be a string or an array");
     for (const [index, item] of requiredList(input, "input").entries()) {
@@ -97,14 +97,14 @@ function addItem(draft: Draft, item: Values, place: string): void {
       addOutput(draft, item, place);
       break;
     case "reasoning":
-      step(draft, {
+      addStep(draft, {
         kind: "thought",
         sealed: optionalText(item["encrypted_content"], `${place}.encrypted_content`) || undefined,
         place,
       });
       break;
     case "image_generation_call":
-      if (item["result"]) step(draft, { kind: "text", text: IMAGE_MADE, isRefusal: false });
+      if (item["result"]) addStep(draft, { kind: "text", text: IMAGE_MADE, isRefusal: false });
       break;
     case "item_reference":
       addReference(item, place);
@@ -117,14 +117,14 @@ function addMessage(draft: Draft, item: Values, place: string): void {
   switch (role) {
     case "system":
     case "developer":
-      if (draft.hasBegun) say(draft, "system", contentOf(content, `${place}.content`));
+      if (draft.hasBegun) addClientMessage(draft, "system", contentOf(content, `${place}.content`));
       else draft.system.push(contentOf(content, `${place}.content`));
       break;
     case "user":
-      say(draft, "user", contentOf(content, `${place}.content`));
+      addClientMessage(draft, "user", contentOf(content, `${place}.content`));
       break;
     case "assistant":
-      for (const text of assistantTexts(content, `${place}.content`)) step(draft, text);
+      for (const text of assistantTexts(content, `${place}.content`)) addStep(draft, text);
       break;
     default:
       if (role === undefined && item["type"] !== "message" && typeof item["id"] === "string") addReference(item, place);
@@ -138,7 +138,7 @@ function addReference({ id }: Values, place: string): void {
   refuse(place, "refers to an item that is not stored for this model: send the item itself");
 }
 
-function say(draft: Draft, role: ClientMessage["role"], content: Content): void {
+function addClientMessage(draft: Draft, role: ClientMessage["role"], content: Content): void {
   draft.hasBegun = true;
   lastRound(draft).messages.push({ role, content });
 }
@@ -148,14 +148,14 @@ function lastRound({ rounds }: Draft): OpenRound {
 }
 
 /** Adds a step of the assistant. A step after outputs or other messages begins a new round. */
-function step(draft: Draft, made: Step): OpenRound {
+function addStep(draft: Draft, step: Step): OpenRound {
   draft.hasBegun = true;
   let round = lastRound(draft);
   if (round.outputs.length > 0 || round.messages.length > 0) {
     round = newRound();
     draft.rounds.push(round);
   }
-  round.steps.push(made);
+  round.steps.push(step);
   return round;
 }
 
@@ -163,9 +163,9 @@ function addCall(draft: Draft, item: Values, input: string, isCustom: boolean, p
   const id = requiredName(item["call_id"], `${place}.call_id`);
   const name = requiredName(item["name"], `${place}.name`);
   const namespace = optionalText(item["namespace"], `${place}.namespace`) || undefined;
-  const sent = draft.names.sent({ name, namespace, isCustom });
+  const sent = draft.names.nameToSend({ name, namespace, isCustom });
   const call: Call = { kind: "call", id, name: sent, input, isCustom, position: draft.calls++ };
-  const round = step(draft, call);
+  const round = addStep(draft, call);
   const open: OpenCall = { call, isAnswered: false };
   draft.callIds.add(id);
   for (const key of [idKey(id), nameKey(sent)]) awaitOutput(draft, key, round, open);
@@ -184,7 +184,7 @@ const nameKey = (name: string): string => `name ${name}`;
 
 function addOutput(draft: Draft, item: Values, place: string): void {
   const given = optionalText(item["call_id"], `${place}.call_id`) || undefined;
-  const answered = answer(draft, given === undefined ? outputKey(draft, item, place) : idKey(given));
+  const answered = takeUnanswered(draft, given === undefined ? outputKey(draft, item, place) : idKey(given));
   if (given === undefined && answered === undefined)
     refuse(`${place}.call_id`, "must name the call that it is the output of");
   draft.hasBegun = true;
@@ -197,11 +197,11 @@ function addOutput(draft: Draft, item: Values, place: string): void {
 function outputKey({ names }: Draft, item: Values, place: string): string {
   const name = requiredName(item["name"], `${place}.call_id`);
   const namespace = optionalText(item["namespace"], `${place}.namespace`) || undefined;
-  return nameKey(names.sent({ name, namespace, isCustom: false }));
+  return nameKey(names.nameToSend({ name, namespace, isCustom: false }));
 }
 
 /** Returns the first unanswered call of the latest round that has one, and marks it as answered. */
-function answer({ open }: Draft, key: string): { readonly call: Call; readonly round: OpenRound } | undefined {
+function takeUnanswered({ open }: Draft, key: string): { readonly call: Call; readonly round: OpenRound } | undefined {
   const rounds = open.get(key);
   for (let latest = rounds?.at(-1); latest !== undefined; latest = rounds?.at(-1)) {
     for (let call = latest.calls[latest.answered++]; call !== undefined; call = latest.calls[latest.answered++]) {

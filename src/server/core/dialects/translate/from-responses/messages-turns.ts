@@ -22,7 +22,7 @@ import {
   beginCalls,
   type Conversation,
   type Draft,
-  finished,
+  finishConversation,
   openDraft,
   turnOf,
 } from "../to-messages/draft.ts";
@@ -42,7 +42,7 @@ import type {
 } from "./item-conversation.ts";
 import { endBeforeTrailingThoughts, type Thoughts } from "./thoughts.ts";
 
-interface Writing {
+interface TurnDraft {
   readonly draft: Draft;
   readonly ids: ToolIds;
   readonly sentIds: Map<Call, string>;
@@ -56,15 +56,16 @@ export function conversationOf(
   scope: Scope,
 ): Conversation {
   const draft = openDraft();
-  const writing: Writing = { draft, ids: openToolIds(() => callIds), sentIds: new Map(), thoughts, scope };
+  const writing: TurnDraft = { draft, ids: openToolIds(() => callIds), sentIds: new Map(), thoughts, scope };
   for (const content of system) append(draft.system, textsOf(content, scope));
   for (const [index, round] of rounds.entries()) addRound(round, index === rounds.length - 1, writing);
-  const { turns, ...rest } = finished(draft, scope) ?? refuse("input", "has no content that could be answered");
-  return { ...rest, turns: turns.map(withCallsLast) };
+  const { turns, ...rest } =
+    finishConversation(draft, scope) ?? refuse("input", "has no content that could be answered");
+  return { ...rest, turns: turns.map(moveCallsLast) };
 }
 
 /** Moves the calls of a turn to its end. Several rounds form one turn if nothing between them can be sent. */
-function withCallsLast(turn: Turn): Turn {
+function moveCallsLast(turn: Turn): Turn {
   const { role, content } = turn;
   if (role !== "assistant" || typeof content === "string") return turn;
   const others = content.filter(({ type }) => type !== "tool_use");
@@ -72,7 +73,7 @@ function withCallsLast(turn: Turn): Turn {
   return { role, content: [...others, ...content.filter(({ type }) => type === "tool_use")] };
 }
 
-function addRound(round: Round, isLast: boolean, writing: Writing): void {
+function addRound(round: Round, isLast: boolean, writing: TurnDraft): void {
   const { draft, scope } = writing;
   if (draft.turns.at(-1)?.role !== "assistant") {
     writing.ids.beginTurn();
@@ -100,7 +101,7 @@ function addMessage({ role, content }: ClientMessage, draft: Draft, scope: Scope
 }
 
 /** Returns the blocks in the order of the steps, but with calls last, since their results follow immediately. */
-function answerOf({ steps }: Round, writing: Writing): readonly Block[] {
+function answerOf({ steps }: Round, writing: TurnDraft): readonly Block[] {
   const { draft, ids, sentIds, thoughts, scope } = writing;
   const blocks: Block[] = [];
   const uses: ToolUseBlock[] = [];
@@ -115,7 +116,7 @@ function answerOf({ steps }: Round, writing: Writing): readonly Block[] {
         if (!isBlank(step.text)) blocks.push(textBlock(step.text));
         break;
       case "call": {
-        const id = ids.call(step.id);
+        const id = ids.assignCallId(step.id);
         sentIds.set(step, id);
         draft.callOrder.set(id, draft.callOrder.size);
         uses.push({ type: "tool_use", id, name: step.name, input: inputFor(step, scope) });
@@ -142,8 +143,8 @@ function thinkingOf(block: SealedBlock): readonly Block[] {
   }
 }
 
-function resultOf({ call, id, content }: Output, { ids, sentIds, scope }: Writing): ToolResultBlock {
-  const tool_use_id = (call && sentIds.get(call)) ?? ids.result(id);
+function resultOf({ call, id, content }: Output, { ids, sentIds, scope }: TurnDraft): ToolResultBlock {
+  const tool_use_id = (call && sentIds.get(call)) ?? ids.takeResultId(id);
   if (typeof content === "string") return { type: "tool_result", tool_use_id, content };
   const isShown = scope.claims("tool_result_media");
   const blocks = blocksOf(content, scope).filter(({ type }) => isShown || type === "text");

@@ -37,7 +37,7 @@ const MAX_NAME_LENGTH = { messages: 128, chat: 64 } as const;
 const SIGNED: ReadonlySet<SealedBlock["k"]> = new Set(["t", "r"]);
 const UNSIGNED: ReadonlySet<SealedBlock["k"]> = new Set(["c", "d"]);
 
-interface Read {
+interface ReadRequest {
   readonly given: Values;
   /** Request with the settings that its items override. */
   readonly request: Values;
@@ -105,7 +105,7 @@ export function responsesToChat(
   return { body, answer: termsOf(read, model, channel), lost: thoughts.lost };
 }
 
-function readRequest(value: unknown, maxNameLength: number): Read {
+function readRequest(value: unknown, maxNameLength: number): ReadRequest {
   const given = requiredObject(value, "body");
   if (isAbsent(given["input"]) && !given["instructions"]) refuse("input", "is required");
   const additions: Additions = additionsOf(given["input"]);
@@ -116,14 +116,14 @@ function readRequest(value: unknown, maxNameLength: number): Read {
 }
 
 function termsOf(
-  { given, request, settings, tools, fromItems }: Read,
+  { given, request, settings, tools, fromItems }: ReadRequest,
   model: AnswerTerms["model"],
   { seal }: ChannelTerms,
 ): ResponsesTerms {
   return {
-    streams: settings["stream"] === true,
+    wantsStream: settings["stream"] === true,
     model,
-    tools: tools.names.changed,
+    tools: tools.names.toolsBySentName,
     showsSummary: showsSummary(request),
     wantsLogprobs: wantsLogprobs(request),
     echo: echoOf(given, request),

@@ -9,9 +9,9 @@ import { shortName } from "../to-compat/short-tool-names.ts";
 
 export interface ToolNames {
   /** Returns the name of the tool to send to the provider. Different tools of one request get different names. */
-  sent(tool: ClientTool): string;
-  /** Tools by the name that is sent; functions that keep their own name are not included. It grows with the calls of `sent`. */
-  readonly changed: ReadonlyMap<string, ClientTool>;
+  nameToSend(tool: ClientTool): string;
+  /** Tools by the name that is sent; functions that keep their own name are not included. It grows with the calls of `nameToSend`. */
+  readonly toolsBySentName: ReadonlyMap<string, ClientTool>;
 }
 
 const FOREIGN = /[^A-Za-z0-9_-]/gu;
@@ -26,14 +26,14 @@ export function openToolNames(declared: readonly ClientTool[], maxLength: number
     const key = toolKey(tool.namespace, tool.name);
     const known = names.get(key);
     if (known !== undefined) return known;
-    const name = free(tool);
+    const name = unusedName(tool);
     names.set(key, name);
     taken.add(name);
     if (name !== tool.name || tool.namespace !== undefined || tool.isCustom) changed.set(name, tool);
     return name;
   }
 
-  function free({ namespace, name }: ClientTool): string {
+  function unusedName({ namespace, name }: ClientTool): string {
     const whole = namespace === undefined ? name : `${namespace}__${name}`;
     const clean = whole.replaceAll(FOREIGN, "_");
     if (clean === whole && clean.length <= maxLength && !taken.has(clean)) return clean;
@@ -45,5 +45,5 @@ export function openToolNames(declared: readonly ClientTool[], maxLength: number
   // Tools without a namespace keep their names.
   for (const tool of declared) if (tool.namespace === undefined) sent(tool);
   for (const tool of declared) sent(tool);
-  return { sent, changed };
+  return { nameToSend: sent, toolsBySentName: changed };
 }

@@ -34,7 +34,7 @@ export function toolsOf(request: Values, additions: Additions, maxNameLength: nu
   const offered = offeredTools(request["tools"], additions);
   const { mode, named, allowed, problem } = choiceOf(request["tool_choice"], offered);
   if (problem !== undefined) refuse("tool_choice", problem);
-  const own = withoutTwins(offered.own);
+  const own = withoutRepeatedNames(offered.own);
   const names = openToolNames(own.map(clientTool), maxNameLength);
   const isSerial = !optionalFlag(request["parallel_tool_calls"] ?? true, "parallel_tool_calls");
   const tools = (allowed === undefined ? own : own.filter((tool) => allowed.has(tool))).map((tool) => ({
@@ -43,7 +43,7 @@ export function toolsOf(request: Values, additions: Additions, maxNameLength: nu
   }));
   if (tools.length === 0) return { names, members: {} };
   const tool_choice =
-    named === undefined ? mode : { type: "function", function: { name: names.sent(clientTool(named)) } };
+    named === undefined ? mode : { type: "function", function: { name: names.nameToSend(clientTool(named)) } };
   const isSet = request["tool_choice"] !== undefined && request["tool_choice"] !== null;
   return {
     names,
@@ -59,7 +59,7 @@ export function toolsOf(request: Values, additions: Additions, maxNameLength: nu
  * Removes earlier tools whose name is repeated, since a provider refuses repeated names. The later one may have been added by
  * an item.
  */
-function withoutTwins(own: readonly RequestTool[]): readonly RequestTool[] {
+function withoutRepeatedNames(own: readonly RequestTool[]): readonly RequestTool[] {
   const tools = new Map<string, RequestTool>();
   for (const tool of own) tools.set(toolKey(tool.namespace, requiredName(tool.name, `${tool.place}.name`)), tool);
   return [...tools.values()];
@@ -71,7 +71,7 @@ function clientTool({ kind, namespace, name = "" }: RequestTool) {
 
 function definition(own: RequestTool, names: ToolNames): Values {
   const { kind, tool, place } = own;
-  const name = names.sent(clientTool(own));
+  const name = names.nameToSend(clientTool(own));
   const given = optionalText(tool["description"], `${place}.description`) || undefined;
   if (kind === "custom") return { name, description: withGrammar(given, tool, place), parameters: CUSTOM_PARAMETERS };
   const strict = tool["strict"];

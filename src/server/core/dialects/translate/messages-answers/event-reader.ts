@@ -9,7 +9,7 @@ import { type JsonSource, readJson } from "../../json/json-source.ts";
 import { listOf, objectOf, tryParseJson, type Values } from "../../json/json-values.ts";
 import { raiseUsage, type Usage } from "../../usage/usage.ts";
 import { countsOf, mergeCounts, type UsageCounts, usageOf } from "../../usage/usage-normalise.ts";
-import { AnswerProblem, EarlyEnd, type StreamTranslation } from "../types.ts";
+import { AnswerProblem, StreamEndedEarly, type StreamTranslation } from "../types.ts";
 import { hasInput, readBlock, readRefusal, readText } from "./message-answer-parts.ts";
 
 /** Block of the answer in the writer's own form. A block of kind `skipped` is not written. */
@@ -26,16 +26,16 @@ export interface EventSink<Block extends WrittenBlock> {
    */
   open(block: Values, exact?: JsonSource["exact"]): Block;
   /** Writes text of a block of kind `text`. The next three write the parts of other kinds. */
-  text(text: string, block: Block): void;
-  thinking(text: string, block: Block): void;
-  sign(signature: string, block: Block): void;
-  fragment(json: string, block: Block): void;
+  writeText(text: string, block: Block): void;
+  writeThinking(text: string, block: Block): void;
+  writeSignature(signature: string, block: Block): void;
+  writeArguments(json: string, block: Block): void;
   close(block: Block): void;
   finish(ending: EventEnding): void;
   /** Ends the answer with an error. `data` is the parsed data of the provider's event. */
   fail(data: unknown): void;
   /** Returns the frames written since the last call. */
-  take(): string;
+  takeFrames(): string;
 }
 
 export interface EventEnding {
@@ -88,7 +88,7 @@ class EventReader<Block extends WrittenBlock> implements StreamTranslation {
     return this.#state;
   }
 
-  event(name: string, data: string): string {
+  translateEvent(name: string, data: string): string {
     if (this.#state !== "open") return "";
     if (name === "ping") return KEEP_ALIVE;
     if (name === "" ? data === "" || data === "[DONE]" : !EVENTS.has(name)) return "";
@@ -123,43 +123,43 @@ class EventReader<Block extends WrittenBlock> implements StreamTranslation {
   }
 
   end(): string {
-    if (this.#state === "open") throw new EarlyEnd();
+    if (this.#state === "open") throw new StreamEndedEarly();
     return "";
   }
 
   #start(event: Values, data: string): string {
     const message = objectOf(event["message"]);
     if (message === undefined) throw new AnswerProblem("the stream begins without a message");
-    this.#count(message["usage"], false);
+    this.#addUsage(message["usage"], false);
     if (this.#hasStarted) return "";
     this.#hasStarted = true;
     this.#sink.start(message);
     if (listOf(message["content"]).length > 0) {
-      const source = exactly(data);
+      const source = parseKeepingText(data);
       const content = listOf(objectOf(objectOf(source.value)?.["message"])?.["content"]);
       for (const block of content) this.#sink.close(this.#sink.open(readBlock(block), source.exact));
     }
-    return this.#sink.take();
+    return this.#sink.takeFrames();
   }
 
   #openBlock(event: Values, data: string): string {
-    this.#begun();
+    this.#requireStarted();
     const index = readIndex(event);
     if (this.#blocks.has(index)) throw new AnswerProblem("a content block begins within itself");
     if (this.#blocks.size >= MAX_OPEN_BLOCKS) throw new AnswerProblem("too many content blocks are open");
     const block = readBlock(event["content_block"]);
     if (hasInput(block)) {
-      const source = exactly(data);
+      const source = parseKeepingText(data);
       const exactBlock = readBlock(objectOf(source.value)?.["content_block"]);
       this.#blocks.set(index, this.#sink.open(exactBlock, source.exact));
     } else {
       this.#blocks.set(index, this.#sink.open(block));
     }
-    return this.#sink.take();
+    return this.#sink.takeFrames();
   }
 
   #delta(event: Values): string {
-    this.#begun();
+    this.#requireStarted();
     const block = this.#blocks.get(readIndex(event));
     if (block === undefined) throw new AnswerProblem("a delta belongs to no content block");
     const delta = objectOf(event["delta"]);
@@ -168,37 +168,37 @@ class EventReader<Block extends WrittenBlock> implements StreamTranslation {
     switch (delta["type"]) {
       case "text_delta":
         if (block.kind !== "text") throw misplaced();
-        this.#sink.text(readText(delta, "text"), block);
+        this.#sink.writeText(readText(delta, "text"), block);
         break;
       case "thinking_delta":
         if (block.kind !== "thinking") throw misplaced();
-        this.#sink.thinking(readText(delta, "thinking"), block);
+        this.#sink.writeThinking(readText(delta, "thinking"), block);
         break;
       case "signature_delta":
         if (block.kind !== "thinking") throw misplaced();
-        this.#sink.sign(readText(delta, "signature"), block);
+        this.#sink.writeSignature(readText(delta, "signature"), block);
         break;
       case "input_json_delta":
         if (block.kind !== "tool_use") throw misplaced();
-        this.#sink.fragment(readFragment(delta["partial_json"]), block);
+        this.#sink.writeArguments(readFragment(delta["partial_json"]), block);
         break;
     }
-    return this.#sink.take();
+    return this.#sink.takeFrames();
   }
 
   #closeBlock(event: Values): string {
-    this.#begun();
+    this.#requireStarted();
     const index = readIndex(event);
     const block = this.#blocks.get(index);
     if (block === undefined) throw new AnswerProblem("a content block ends that did not begin");
     this.#blocks.delete(index);
     this.#sink.close(block);
-    return this.#sink.take();
+    return this.#sink.takeFrames();
   }
 
   #messageDelta(event: Values): string {
-    this.#begun();
-    this.#count(event["usage"], true);
+    this.#requireStarted();
+    this.#addUsage(event["usage"], true);
     const delta = objectOf(event["delta"]) ?? NO_VALUES;
     if (typeof delta["stop_reason"] === "string") {
       this.#stopReason = delta["stop_reason"];
@@ -208,25 +208,25 @@ class EventReader<Block extends WrittenBlock> implements StreamTranslation {
   }
 
   #finish(): string {
-    this.#begun();
+    this.#requireStarted();
     for (const block of this.#blocks.values()) this.#sink.close(block);
     this.#blocks.clear();
     this.#state = "ended";
     this.#sink.finish({ stopReason: this.#stopReason, refusal: this.#refusal, usage: this.#usage() });
-    return this.#sink.take();
+    return this.#sink.takeFrames();
   }
 
   #fail(data: unknown): string {
     this.#state = "failed";
     this.#sink.fail(data);
-    return this.#sink.take();
+    return this.#sink.takeFrames();
   }
 
-  #begun(): void {
+  #requireStarted(): void {
     if (!this.#hasStarted) throw new AnswerProblem("the stream does not begin with its message");
   }
 
-  #count(usage: unknown, isFinal: boolean): void {
+  #addUsage(usage: unknown, isFinal: boolean): void {
     const news = countsOf("messages", usage);
     if (news === undefined) return;
     this.#counts = mergeCounts(this.#counts, news);
@@ -243,7 +243,7 @@ class EventReader<Block extends WrittenBlock> implements StreamTranslation {
 }
 
 /** Parses the event again, to keep the exact text of its parts. */
-function exactly(data: string): JsonSource {
+function parseKeepingText(data: string): JsonSource {
   try {
     return readJson(data);
   } catch {

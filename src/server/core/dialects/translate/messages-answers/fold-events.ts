@@ -1,12 +1,12 @@
 /** Folds the events of an unrequested stream into a whole message. Source: dialects reference, 5.3. */
 import { listOf, numberOf, objectOf, stringOf, tryParseJson, type Values } from "../../json/json-values.ts";
 import { eventsOf } from "../chat-answers/loose.ts";
-import { AnswerProblem, EarlyEnd } from "../types.ts";
+import { AnswerProblem, StreamEndedEarly } from "../types.ts";
 
 /** Members of a delta that are appended to the same member of its block. */
 const TEXTS = ["text", "thinking", "signature"] as const;
 
-/** Folds the events. Throws `AnswerProblem`, or `EarlyEnd` if the stream ended before its answer did. */
+/** Folds the events. Throws `AnswerProblem`, or `StreamEndedEarly` if the stream ended before its answer did. */
 export function foldEvents(body: string): Values {
   let message: Values | undefined;
   let ending: Values = {};
@@ -39,7 +39,7 @@ export function foldEvents(body: string): Values {
         break;
       case "message_delta":
         ending = { ...ending, ...objectOf(event["delta"]) };
-        usage = { ...usage, ...known(objectOf(event["usage"])) };
+        usage = { ...usage, ...withoutNulls(objectOf(event["usage"])) };
         break;
       case "message_stop":
         hasEnded = true;
@@ -48,8 +48,8 @@ export function foldEvents(body: string): Values {
         throw new AnswerProblem("the provider's answer ended with an error");
     }
   }
-  if (message === undefined) throw new EarlyEnd("its answer began");
-  if (!hasEnded) throw new EarlyEnd();
+  if (message === undefined) throw new StreamEndedEarly("its answer began");
+  if (!hasEnded) throw new StreamEndedEarly();
   const folded = [...blocks].map(([index, block]) => {
     const input = inputs.get(index);
     return input === undefined || input === "" ? block : { ...block, input };
@@ -70,5 +70,5 @@ function addDelta(block: Record<string, unknown> | undefined, delta: Values, fra
 }
 
 /** Returns the counts that are not null, so that a later event keeps the earlier values of the others. */
-const known = (usage: Values | undefined): Values =>
+const withoutNulls = (usage: Values | undefined): Values =>
   Object.fromEntries(Object.entries(usage ?? {}).filter(([, value]) => value !== null));

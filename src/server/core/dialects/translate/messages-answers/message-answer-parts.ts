@@ -48,8 +48,8 @@ export function readBlock(value: unknown): Values {
 }
 
 /** Returns a required text. Throws `AnswerProblem`. */
-export function readText(of: Values, name: string): string {
-  const text = stringOf(of[name]);
+export function readText(object: Values, name: string): string {
+  const text = stringOf(object[name]);
   if (text === undefined) throw new AnswerProblem(`"${name}" is not text`);
   return text;
 }
@@ -81,10 +81,10 @@ export function readArguments(block: Values, exact: (part: unknown) => unknown =
 }
 
 /**
- * Returns the explanation of a refusal, or `undefined` if it is not a refusal, or has no explanation. `of` is a message, or the
+ * Returns the explanation of a refusal, or `undefined` if it is not a refusal, or has no explanation. `object` is a message, or the
  * `delta` of a `message_delta`.
  */
-export function readRefusal(of: Values): string | undefined {
-  if (of["stop_reason"] !== "refusal") return undefined;
-  return stringOf(objectOf(of["stop_details"])?.["explanation"]) || undefined;
+export function readRefusal(object: Values): string | undefined {
+  if (object["stop_reason"] !== "refusal") return undefined;
+  return stringOf(objectOf(object["stop_details"])?.["explanation"]) || undefined;
 }

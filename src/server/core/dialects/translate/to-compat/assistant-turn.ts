@@ -58,7 +58,7 @@ export function openAssistantTurn(scope: Scope): Turn {
 
   function addCall(block: Values, place: string): void {
     const id = requiredName(block["id"], `${place}.id`);
-    const name = scope.names.sent(requiredName(block["name"], `${place}.name`));
+    const name = scope.names.nameToSend(requiredName(block["name"], `${place}.name`));
     const input = isAbsent(block["input"]) ? {} : requiredObject(block["input"], `${place}.input`);
     if (!scope.claims("tools")) return;
     calls.push({ id, type: "function", function: { name, arguments: jsonText(scope.source.exact(input)) } });

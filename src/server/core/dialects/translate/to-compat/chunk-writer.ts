@@ -2,7 +2,7 @@
  * Writes an answer as the chunks of a compat stream. Source: dialects reference, 3.3 and 9.1.
  *
  * Tool calls are numbered from 0 in the order in which they begin, whatever the index of their blocks. A client that uses the
- * older `functions` gets only the first call of an answer. Frames are collected as text until `take` returns them.
+ * older `functions` gets only the first call of an answer. Frames are collected as text until `takeFrames` returns them.
  */
 import { stringOf, type Values } from "../../json/json-values.ts";
 import type { EventEnding, EventSink } from "../messages-answers/event-reader.ts";
@@ -50,7 +50,7 @@ export class ChunkWriter implements EventSink<OpenBlock> {
   }
 
   /** Returns the frames written since the last call. */
-  take(): string {
+  takeFrames(): string {
     const frames = this.#frames;
     this.#frames = "";
     return frames;
@@ -67,12 +67,12 @@ export class ChunkWriter implements EventSink<OpenBlock> {
   open(block: Values, exact?: (part: unknown) => unknown): OpenBlock {
     switch (block["type"]) {
       case "text":
-        this.text(readText(block, "text"));
+        this.writeText(readText(block, "text"));
         return TEXT;
       case "thinking": {
         const opened: OpenBlock = { kind: "thinking", index: this.#reasonings++, text: "", signature: "" };
-        this.thinking(stringOf(block["thinking"]) ?? "", opened);
-        this.sign(stringOf(block["signature"]) ?? "", opened);
+        this.writeThinking(stringOf(block["thinking"]) ?? "", opened);
+        this.writeSignature(stringOf(block["signature"]) ?? "", opened);
         return opened;
       }
       case "redacted_thinking":
@@ -85,24 +85,24 @@ export class ChunkWriter implements EventSink<OpenBlock> {
     }
   }
 
-  text(text: string): void {
+  writeText(text: string): void {
     if (text !== "") this.#delta(`{"content":${JSON.stringify(text)}}`);
   }
 
-  thinking(text: string, block: OpenBlock): void {
+  writeThinking(text: string, block: OpenBlock): void {
     if (text === "" || block.kind !== "thinking") return;
     this.#hold(text.length);
     block.text += text;
     this.#delta(`{"reasoning_content":${JSON.stringify(text)}}`);
   }
 
-  sign(signature: string, block: OpenBlock): void {
+  writeSignature(signature: string, block: OpenBlock): void {
     if (block.kind !== "thinking") return;
     this.#hold(signature.length - block.signature.length);
     block.signature = signature;
   }
 
-  fragment(json: string, block: OpenBlock): void {
+  writeArguments(json: string, block: OpenBlock): void {
     if (json === "" || block.kind !== "tool_use") return;
     block.hasFragments = true;
     const text = JSON.stringify(json);
@@ -115,7 +115,7 @@ export class ChunkWriter implements EventSink<OpenBlock> {
 
   close(block: OpenBlock): void {
     if (block.kind === "tool_use") {
-      if (!block.hasFragments) this.fragment(block.input, block);
+      if (!block.hasFragments) this.writeArguments(block.input, block);
       this.#hold(-block.input.length);
     }
     if (block.kind === "thinking") {

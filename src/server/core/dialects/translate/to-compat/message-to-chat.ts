@@ -50,7 +50,7 @@ export function messageAsChunks(body: string, terms: AnswerTerms, stamp: AnswerS
   for (const block of blocks) writer.close(writer.open(block, exact));
   const usage = normalizeUsage("messages", message["usage"]);
   writer.finish({ stopReason: message["stop_reason"], refusal: readRefusal(message), usage });
-  return writer.take();
+  return writer.takeFrames();
 }
 
 function chatMessage({ message, blocks, exact }: WholeMessage, terms: AnswerTerms, stamp: AnswerStamp) {

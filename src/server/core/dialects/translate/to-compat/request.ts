@@ -49,7 +49,7 @@ export function messagesToChat(
       client: "messages",
       streams: isStreamed(request),
       model,
-      toolNames: names.changed,
+      toolNames: names.originalNames,
       showsUsage: false,
       callsFunctions: false,
       showsThinking: showsThinking(request),

@@ -10,9 +10,9 @@ const DIGEST_LENGTH = 8;
 
 export interface ToolNames {
   /** Returns the name to send to the provider. Different names of one request get different names. */
-  sent(name: string): string;
-  /** Client's name by changed name. It grows with the calls of `sent`. */
-  readonly changed: ReadonlyMap<string, string>;
+  nameToSend(name: string): string;
+  /** Client's name by changed name. It grows with the calls of `nameToSend`. */
+  readonly originalNames: ReadonlyMap<string, string>;
 }
 
 /**
@@ -37,7 +37,7 @@ export function toolNamesOf(declared: readonly string[]): ToolNames {
   }
 
   for (const name of declared) sent(name);
-  return { sent, changed };
+  return { nameToSend: sent, originalNames: changed };
 }
 
 /** Returns a name of at most `maxLength` characters: the beginning of `name`, and a digest of `digested`, which identifies it. */

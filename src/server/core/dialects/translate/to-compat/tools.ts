@@ -90,7 +90,7 @@ function translateFunction({ name, tool, place }: FunctionTool, { source, claims
   return {
     type: "function",
     function: {
-      name: names.sent(name),
+      name: names.nameToSend(name),
       description: optionalText(tool["description"], `${place}.description`),
       parameters: schema && withProperties(schema, source),
       strict: isStrict && claims("strict_tools") && isClosedSchema(schema) ? true : undefined,
@@ -119,7 +119,7 @@ function translateChoice(choice: Values, typedNames: ReadonlySet<unknown>, { cla
     case "tool": {
       const name = requiredName(choice["name"], "tool_choice.name");
       if (typedNames.has(name) || !claims("tool_choice")) return undefined;
-      return { type: "function", function: { name: names.sent(name) } };
+      return { type: "function", function: { name: names.nameToSend(name) } };
     }
     default:
       return refuse("tool_choice.type", "must be auto, any, tool or none");

@@ -54,12 +54,12 @@ export function openUserTurn(scope: Scope): Turn {
     for (const [index, item] of requiredList(content, place).entries()) {
       const at = `${place}[${index}]`;
       const part = partOf(requiredObject(item, at), at, scope);
-      if (part !== undefined) lines.push(part.type === "text" ? part.text : moved(part));
+      if (part !== undefined) lines.push(part.type === "text" ? part.text : moveMedia(part));
     }
     return lines.join("\n");
   }
 
-  function moved(part: Exclude<Part, TextPart>): string {
+  function moveMedia(part: Exclude<Part, TextPart>): string {
     media.push(part);
     const kind = part.type === "image_url" ? "image" : "document";
     return `[${kind} ${++counts[kind]} below]`;

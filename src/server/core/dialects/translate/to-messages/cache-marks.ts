@@ -28,15 +28,15 @@ function markFor(ttl: unknown): CacheControl {
  * Keeps as many of the last marks as the API allows, since each covers everything before it. A mark of an hour must not follow
  * a mark of five minutes, so the earlier marks are lengthened. The arguments are in the order of the prompt.
  */
-export function boundMarks(tools: readonly Markable[], system: readonly Markable[], turns: readonly Turn[]): void {
+export function limitMarks(tools: readonly Markable[], system: readonly Markable[], turns: readonly Turn[]): void {
   const marked = [...tools, ...system, ...turns.flatMap(({ content }) => markableOf(content))].filter(
     ({ cache_control }) => cache_control !== undefined,
   );
-  let livesLong = false;
+  let isHourNeeded = false;
   for (const [index, block] of marked.toReversed().entries()) {
-    livesLong ||= block.cache_control?.ttl === "1h";
+    isHourNeeded ||= block.cache_control?.ttl === "1h";
     if (index >= MAX_MARKS) block.cache_control = undefined;
-    else if (livesLong) block.cache_control = { type: "ephemeral", ttl: "1h" };
+    else if (isHourNeeded) block.cache_control = { type: "ephemeral", ttl: "1h" };
   }
 }
 

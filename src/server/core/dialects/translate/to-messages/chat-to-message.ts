@@ -6,20 +6,20 @@
  */
 import { Verbatim, writeJson } from "../../json/json-source.ts";
 import { objectOf, tryParseJson } from "../../json/json-values.ts";
-import { type Arguments, rawArguments } from "../chat-answers/arguments-scan.ts";
+import { type ArgumentsState, rawArguments } from "../chat-answers/arguments-scan.ts";
 import {
   type CallPart,
   callsOf,
+  continuesBlock,
   type Reasoning,
   readCompletion,
   reasoningOf,
   refusalOf,
-  takesIn,
   textOf,
 } from "../chat-answers/chat-answer-parts.ts";
 import { shownModel, shownTool } from "../shown-names.ts";
 import { AnswerProblem, type AnswerStamp, type AnswerTerms } from "../types.ts";
-import { endingOf, tierShown, usageShown } from "./ending.ts";
+import { endingOf, messagesTier, messagesUsageOf } from "./ending.ts";
 import * as frames from "./event-frames.ts";
 import { createCallIds, messageId } from "./ids-of-answer.ts";
 
@@ -54,14 +54,14 @@ type Block =
   /** Tool call. `input` is JSON text; empty if there are no arguments. */
   | { readonly kind: "tool_use"; readonly id: string; readonly name: string; readonly input: string };
 
-interface WholeAnswer extends frames.Beginning {
+interface WholeAnswer extends frames.MessageHead {
   readonly blocks: readonly Block[];
-  readonly ending: frames.Ending;
+  readonly ending: frames.MessageEnd;
   readonly usage: object;
 }
 
 function wholeAnswer(body: string, terms: AnswerTerms, stamp: AnswerStamp): WholeAnswer {
-  const { answer, choice, message, usage, written } = readCompletion(body);
+  const { answer, choice, message, usage, writeArguments: written } = readCompletion(body);
   const finishReason = choice["finish_reason"];
   const refusal = refusalOf(message);
   const calls = callsOf(message, written);
@@ -70,14 +70,14 @@ function wholeAnswer(body: string, terms: AnswerTerms, stamp: AnswerStamp): Whol
   return {
     id: messageId(stamp, answer["id"]),
     model: shownModel(terms, answer["model"]),
-    serviceTier: tierShown(answer["service_tier"]),
+    serviceTier: messagesTier(answer["service_tier"]),
     blocks: [
       ...(terms.showsThinking ? thinkingBlocks(reasoningOf(message)) : []),
       ...textBlocks(textOf(message), refusal),
       ...toolUses(calls, inputs, terms, stamp),
     ],
     ending: endingOf({ finishReason, arguments: new Set(inputs.map(argumentsOf)), refusal }),
-    usage: usageShown(usage),
+    usage: messagesUsageOf(usage),
   };
 }
 
@@ -85,7 +85,7 @@ function thinkingBlocks(pieces: readonly Reasoning[]): readonly Block[] {
   const blocks: Reasoning[] = [];
   for (const piece of pieces) {
     const last = blocks.at(-1);
-    if (last !== undefined && takesIn(last, piece)) {
+    if (last !== undefined && continuesBlock(last, piece)) {
       const { text, index } = last;
       blocks[blocks.length - 1] = {
         text: text + piece.text,
@@ -126,7 +126,7 @@ function inputOf({ arguments: text }: CallPart, ranOut: boolean): string | undef
   return ranOut ? undefined : rawArguments(text);
 }
 
-function argumentsOf(input: string | undefined): Arguments {
+function argumentsOf(input: string | undefined): ArgumentsState {
   if (input === undefined) return "cut";
   return input === "" ? "empty" : "whole";
 }

@@ -5,7 +5,16 @@
 import { objectOf, type Values } from "../../json/json-values.ts";
 import { optionalText, refuse, requiredList, requiredName, requiredObject } from "../required.ts";
 import { type Block, type Scope, type ToolResultBlock, textBlock } from "./block-types.ts";
-import { add, append, beginCalls, type Conversation, type Draft, finished, openDraft, turnOf } from "./draft.ts";
+import {
+  add,
+  append,
+  beginCalls,
+  type Conversation,
+  type Draft,
+  finishConversation,
+  openDraft,
+  turnOf,
+} from "./draft.ts";
 import { isBlank } from "./media-sources.ts";
 import { contentBlocks, textBlocks } from "./parts-to-blocks.ts";
 import { signedThinking } from "./thinking-replay.ts";
@@ -25,7 +34,7 @@ export function conversationOf(value: unknown, scope: Scope): Conversation {
     const place = `messages[${index}]`;
     addMessage(draft, requiredObject(item, place), place, isAnswered && index > lastNonInstruction, scope);
   }
-  return finished(draft, scope) ?? refuse("messages", "have no content that could be answered");
+  return finishConversation(draft, scope) ?? refuse("messages", "have no content that could be answered");
 }
 
 function isInstruction(message: unknown): boolean {
@@ -89,7 +98,7 @@ function addResult(draft: ChatDraft, callId: string, message: Values, place: str
   const { content } = message;
   results.push({
     type: "tool_result",
-    tool_use_id: draft.ids.result(callId),
+    tool_use_id: draft.ids.takeResultId(callId),
     content: typeof content === "string" ? content || undefined : resultBlocks(content, place, scope),
   });
 }

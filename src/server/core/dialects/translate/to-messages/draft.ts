@@ -53,10 +53,10 @@ export function beginCalls(draft: Draft): void {
 }
 
 /** Returns the conversation, or `undefined` if there is nothing in it to answer. */
-export function finished(draft: Draft, scope: Scope): Conversation | undefined {
-  const turns = withPrefill(wellPlaced(draft), scope);
+export function finishConversation(draft: Draft, scope: Scope): Conversation | undefined {
+  const turns = adjustPrefill(moveInstructions(draft), scope);
   if (turns.length === 0) return undefined;
-  return { system: draft.system, turns: turns.map(closed), lacksThinking: lacksThinking(turns) };
+  return { system: draft.system, turns: turns.map(toTurn), lacksThinking: lacksThinking(turns) };
 }
 
 export function add(draft: Draft, role: Turn["role"], blocks: readonly Block[]): void {
@@ -75,7 +75,7 @@ export function turnOf({ turns, callOrder }: Draft, role: Turn["role"]): OpenTur
  * Moves instructions to where the API accepts them: one after a user's turn stays if only the answer follows; every other one
  * moves to the system prompt.
  */
-function wellPlaced({ turns, system }: Draft): readonly OpenTurn[] {
+function moveInstructions({ turns, system }: Draft): readonly OpenTurn[] {
   const placed: OpenTurn[] = [];
   for (const [index, turn] of turns.entries()) {
     const last = placed.at(-1);
@@ -100,7 +100,7 @@ function join(turn: OpenTurn, { results, thinking, blocks, isInParts }: OpenTurn
  * Handles an answer that the request begins (prefill): it is removed if the channel does not claim prefill, and loses white
  * space at its end, which the API refuses.
  */
-function withPrefill(turns: readonly OpenTurn[], { claims }: Scope): readonly OpenTurn[] {
+function adjustPrefill(turns: readonly OpenTurn[], { claims }: Scope): readonly OpenTurn[] {
   const last = turns.at(-1);
   if (last?.role !== "assistant") return turns;
   if (!claims("prefill")) return turns.slice(0, -1);
@@ -120,7 +120,7 @@ function isThinking(block: Block | undefined): boolean {
   return block?.type === "thinking" || block?.type === "redacted_thinking";
 }
 
-function closed({ role, results, thinking, blocks, isInParts, callOrder }: OpenTurn): Turn {
+function toTurn({ role, results, thinking, blocks, isInParts, callOrder }: OpenTurn): Turn {
   const content = [...inCallOrder(results, callOrder), ...thinking, ...blocks];
   const [only] = content;
   const isPlain = !isInParts && content.length === 1 && only?.type === "text" && only.cache_control === undefined;

@@ -1,16 +1,16 @@
 /** Converts the ending of an answer, and its usage, to the messages dialect. Source: dialects reference, 8.5 and 9.2. */
 import { NO_USAGE, type Usage } from "../../usage/usage.ts";
-import type { Arguments } from "../chat-answers/arguments-scan.ts";
+import type { ArgumentsState } from "../chat-answers/arguments-scan.ts";
 import { checkFinish } from "../chat-answers/chat-answer-parts.ts";
 import { stopReason } from "../reasons.ts";
 import { messagesUsage } from "../usage-shape.ts";
-import type { Ending } from "./event-frames.ts";
+import type { MessageEnd } from "./event-frames.ts";
 
-interface Ended {
+interface AnswerEnd {
   /** Finish reason from the provider; many send none. */
   readonly finishReason: unknown;
   /** States of the arguments of all calls; empty if there are no calls. */
-  readonly arguments: ReadonlySet<Arguments>;
+  readonly arguments: ReadonlySet<ArgumentsState>;
   /** Text of the refusal; empty if there is none. */
   readonly refusal: string;
 }
@@ -19,11 +19,11 @@ interface Ended {
  * Returns the ending. If the provider ran out of tokens, a call may be cut off, even before its arguments began. The stop
  * reason is then the token limit: with `tool_use` a client would run the tool without arguments.
  */
-export function endingOf({ finishReason, arguments: came, refusal }: Ended): Ending {
+export function endingOf({ finishReason, arguments: argumentStates, refusal }: AnswerEnd): MessageEnd {
   checkFinish(finishReason);
-  const hasCalls = came.size > 0;
+  const hasCalls = argumentStates.size > 0;
   const ranOut = finishReason === "length";
-  const isCut = ranOut && (came.has("cut") || came.has("empty"));
+  const isCut = ranOut && (argumentStates.has("cut") || argumentStates.has("empty"));
   const reason = isCut ? "max_tokens" : stopReason(finishReason, hasCalls);
   if (hasCalls || (refusal === "" && reason !== "refusal")) return { stop_reason: reason, stop_details: null };
   const explanation = refusal === "" ? null : refusal;
@@ -31,7 +31,7 @@ export function endingOf({ finishReason, arguments: came, refusal }: Ended): End
 }
 
 /** Returns the usage. Unknown usage is written as zeros, since the dialect has no form for it. */
-export function usageShown(usage: Usage | undefined): object {
+export function messagesUsageOf(usage: Usage | undefined): object {
   return messagesUsage(usage ?? NO_USAGE);
 }
 
@@ -45,6 +45,6 @@ const TIERS: ReadonlyMap<unknown, string> = new Map([
 ]);
 
 /** Returns the service tier, or `undefined` if there is none that the dialect knows. */
-export function tierShown(serviceTier: unknown): string | undefined {
+export function messagesTier(serviceTier: unknown): string | undefined {
   return TIERS.get(serviceTier);
 }

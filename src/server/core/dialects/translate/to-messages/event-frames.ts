@@ -5,12 +5,12 @@ export const PING = 'event: ping\ndata: {"type":"ping"}\n\n';
 export const COMMENT = ": ping\n\n";
 export const MESSAGE_STOP = 'event: message_stop\ndata: {"type":"message_stop"}\n\n';
 
-export interface Ending {
+export interface MessageEnd {
   readonly stop_reason: string;
   readonly stop_details: object | null;
 }
 
-export interface Beginning {
+export interface MessageHead {
   readonly id: string;
   readonly model: string;
   readonly serviceTier: string | undefined;
@@ -20,7 +20,7 @@ export interface Beginning {
  * Returns the first event. `inputTokens` is an estimate: the real usage is known at the end, but the official client requires
  * the member here, and some libraries only read it here.
  */
-export function messageStart({ id, model, serviceTier }: Beginning, inputTokens: number): string {
+export function messageStart({ id, model, serviceTier }: MessageHead, inputTokens: number): string {
   const message = {
     id,
     type: "message",
@@ -73,7 +73,7 @@ export function blockStop(index: number): string {
   return `event: content_block_stop\ndata: {"type":"content_block_stop","index":${index}}\n\n`;
 }
 
-export function messageDelta({ stop_reason, stop_details }: Ending, usage: object): string {
+export function messageDelta({ stop_reason, stop_details }: MessageEnd, usage: object): string {
   return frame("message_delta", {
     type: "message_delta",
     delta: { stop_reason, stop_sequence: null, stop_details },

@@ -13,7 +13,7 @@ import type { WriteArguments } from "../chat-answers/loose.ts";
 import { shownModel, shownTool } from "../shown-names.ts";
 import { translateErrorEvent } from "../translate-errors.ts";
 import { AnswerProblem, type AnswerStamp, type AnswerTerms, type StreamTranslation } from "../types.ts";
-import { endingOf, tierShown, usageShown } from "./ending.ts";
+import { endingOf, messagesTier, messagesUsageOf } from "./ending.ts";
 import { COMMENT, MESSAGE_STOP, messageDelta, messageStart, PING } from "./event-frames.ts";
 import { messageId } from "./ids-of-answer.ts";
 import { OpenBlocks } from "./open-blocks.ts";
@@ -41,11 +41,11 @@ class EventStream implements ChunkSink {
   start({ id, model, service_tier: tier }: Values): void {
     this.#hasStarted = true;
     const shown = shownModel(this.#terms, model);
-    const beginning = { id: messageId(this.#stamp, id), model: shown, serviceTier: tierShown(tier) };
+    const beginning = { id: messageId(this.#stamp, id), model: shown, serviceTier: messagesTier(tier) };
     this.#frames = messageStart(beginning, this.#terms.inputEstimate());
   }
 
-  delta(delta: Values, _choice: Values, written: WriteArguments): void {
+  writeDelta(delta: Values, _choice: Values, written: WriteArguments): void {
     if (this.#terms.showsThinking) for (const piece of reasoningOf(delta)) this.#blocks.writeThinking(piece);
     const content = textOf(delta);
     if (content !== "") this.#blocks.writeText("text", content);
@@ -55,25 +55,25 @@ class EventStream implements ChunkSink {
       if (this.#refusal.length > MAX_HELD) throw new AnswerProblem("the refusal is too long");
       this.#blocks.writeText("refusal", refusal);
     }
-    for (const part of callsOf(delta, written)) this.#blocks.writeCall(this.#calls.of(part), part.arguments);
+    for (const part of callsOf(delta, written)) this.#blocks.writeCall(this.#calls.callOf(part), part.arguments);
   }
 
   finish(finishReason: string, usage: Usage | undefined): void {
     this.#blocks.close(finishReason === "length");
     const { arguments: came } = this.#blocks;
     const ending = endingOf({ finishReason, arguments: came, refusal: this.#refusal });
-    this.#frames += this.#blocks.take() + messageDelta(ending, usageShown(usage)) + MESSAGE_STOP;
+    this.#frames += this.#blocks.take() + messageDelta(ending, messagesUsageOf(usage)) + MESSAGE_STOP;
   }
 
   fail(data: unknown): void {
     this.#frames += translateErrorEvent("messages", data, this.#stamp.seed);
   }
 
-  alive(): string {
+  keepAliveFrame(): string {
     return this.#hasStarted ? PING : COMMENT;
   }
 
-  take(): string {
+  takeFrames(): string {
     const frames = this.#frames + this.#blocks.take();
     this.#frames = "";
     return frames;

@@ -1,28 +1,28 @@
 /** Writes the blocks of an answer in progress as events. Source: dialects reference, 5.3 and 9.2. */
 
-import type { Arguments } from "../chat-answers/arguments-scan.ts";
+import type { ArgumentsState } from "../chat-answers/arguments-scan.ts";
 import type { Call } from "../chat-answers/arriving-calls.ts";
 import { BlockQueue, type BlockWriter } from "../chat-answers/block-queue.ts";
-import { type Reasoning, takesIn } from "../chat-answers/chat-answer-parts.ts";
+import { continuesBlock, type Reasoning } from "../chat-answers/chat-answer-parts.ts";
 import type { AnswerStamp } from "../types.ts";
 import * as frames from "./event-frames.ts";
 import { createCallIds } from "./ids-of-answer.ts";
 
 interface TextBlock {
   readonly kind: "text" | "refusal";
-  held: string;
+  waitingText: string;
 }
 
 interface ThinkingBlock {
   readonly kind: "thinking";
-  held: string;
+  waitingText: string;
   signature: string;
   index: number | undefined;
 }
 
 interface CallBlock {
   readonly kind: "call";
-  held: string;
+  waitingText: string;
   readonly call: Call;
 }
 
@@ -39,7 +39,7 @@ export class OpenBlocks implements BlockWriter<Block> {
   readonly #callId: (given: string) => string;
   readonly #calls = new Map<Call, CallBlock>();
   readonly #queue = new BlockQueue<Block>(this);
-  readonly #arguments = new Set<Arguments>();
+  readonly #arguments = new Set<ArgumentsState>();
   #ranOut = false;
   #lastThinking: ThinkingBlock | undefined;
   /** Index of the open block, or of the next one. */
@@ -52,7 +52,7 @@ export class OpenBlocks implements BlockWriter<Block> {
   }
 
   /** States of the arguments of the closed calls. */
-  get arguments(): ReadonlySet<Arguments> {
+  get arguments(): ReadonlySet<ArgumentsState> {
     return this.#arguments;
   }
 
@@ -65,36 +65,36 @@ export class OpenBlocks implements BlockWriter<Block> {
 
   writeText(kind: TextBlock["kind"], text: string): void {
     const { last } = this.#queue;
-    if (last?.kind === kind) this.#queue.add(last, text);
-    else this.#queue.append({ kind, held: text });
+    if (last?.kind === kind) this.#queue.addText(last, text);
+    else this.#queue.addBlock({ kind, waitingText: text });
   }
 
   writeThinking(piece: Reasoning): void {
     const last = this.#lastThinking;
-    if (last !== undefined && last === this.#queue.last && takesIn(last, piece)) {
+    if (last !== undefined && last === this.#queue.last && continuesBlock(last, piece)) {
       last.index ??= piece.index;
-      this.#queue.add(last, piece.text);
+      this.#queue.addText(last, piece.text);
       this.#sign(last, piece.signature);
       return;
     }
     // The block that this signature belongs to is closed, so the signature is dropped.
     if (piece.text === "" && last?.signature === "") return;
-    const { text: held, signature, index } = piece;
-    this.#lastThinking = { kind: "thinking", held, signature, index };
-    this.#queue.append(this.#lastThinking);
+    const { text: waitingText, signature, index } = piece;
+    this.#lastThinking = { kind: "thinking", waitingText, signature, index };
+    this.#queue.addBlock(this.#lastThinking);
   }
 
   writeCall(call: Call, fragment: string): void {
-    const text = call.scan.take(fragment);
+    const text = call.scan.push(fragment);
     const known = this.#calls.get(call);
     if (known !== undefined) {
-      this.#queue.add(known, text);
+      this.#queue.addText(known, text);
       this.#queue.advance();
       return;
     }
-    const block: CallBlock = { kind: "call", held: text, call };
+    const block: CallBlock = { kind: "call", waitingText: text, call };
     this.#calls.set(call, block);
-    this.#queue.append(block);
+    this.#queue.addBlock(block);
   }
 
   /** Opens and closes all remaining blocks. `ranOut` is true if the model ran out of tokens, possibly within a call. */
@@ -105,12 +105,12 @@ export class OpenBlocks implements BlockWriter<Block> {
 
   begin(block: Block): void {
     this.#frames += this.#startOf(block);
-    if (block.held !== "") this.text(block, block.held);
+    if (block.waitingText !== "") this.appendText(block, block.waitingText);
     if (block.kind === "thinking" && block.signature !== "")
       this.#frames += frames.signatureDelta(this.#index, block.signature);
   }
 
-  text(block: Block, text: string): void {
+  appendText(block: Block, text: string): void {
     if (text === "") return;
     if (block.kind === "call") this.#frames += frames.inputDelta(this.#index, text);
     else if (block.kind === "thinking") this.#frames += frames.thinkingDelta(this.#index, text);
@@ -123,7 +123,7 @@ export class OpenBlocks implements BlockWriter<Block> {
   }
 
   #endCall({ scan }: Call): void {
-    const ending = scan.ending(this.#ranOut);
+    const ending = scan.completionText(this.#ranOut);
     if (ending !== "") this.#frames += frames.inputDelta(this.#index, ending);
     this.#arguments.add(scan.state);
   }
@@ -131,7 +131,7 @@ export class OpenBlocks implements BlockWriter<Block> {
   #sign(block: ThinkingBlock, signature: string): void {
     if (signature === "") return;
     block.signature = signature;
-    this.#queue.hold(signature.length);
+    this.#queue.countHeld(signature.length);
     if (this.#queue.isOpen(block)) this.#frames += frames.signatureDelta(this.#index, signature);
   }
 

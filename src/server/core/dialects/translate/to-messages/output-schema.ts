@@ -24,28 +24,28 @@ const NESTED: ReadonlySet<string> = new Set(NESTED_SCHEMAS);
 /** Returns the narrowed schema. `schema` is `isExpressibleInMessages`. It keeps its text if nothing has to be changed. */
 export function narrowSchema(schema: Values, exact: JsonSource["exact"]): unknown {
   const given = exact(schema);
-  return isAcceptedByMessages(schema) ? given : new Verbatim(narrowed(new JsonCursor(jsonText(given)), schema));
+  return isAcceptedByMessages(schema) ? given : new Verbatim(narrowValue(new JsonCursor(jsonText(given)), schema));
 }
 
 /**
  * Narrows a schema, or a list of schemas. `parsedValue` is the parsed value at the cursor. If a name occurs twice in an object,
  * `parsedValue` is the last one's value, which is the one that is kept.
  */
-function narrowed(at: JsonCursor, parsedValue: unknown): string {
+function narrowValue(at: JsonCursor, parsedValue: unknown): string {
   const { firstChar: first } = at;
-  if (first === "[") return `[${at.mapItems((index) => narrowed(at, listOf(parsedValue)[index])).join(",")}]`;
-  return first === "{" ? narrowedNode(at, objectOf(parsedValue) ?? {}) : at.skip();
+  if (first === "[") return `[${at.mapItems((index) => narrowValue(at, listOf(parsedValue)[index])).join(",")}]`;
+  return first === "{" ? narrowObject(at, objectOf(parsedValue) ?? {}) : at.skip();
 }
 
-function narrowedNode(at: JsonCursor, node: Values): string {
+function narrowObject(at: JsonCursor, node: Values): string {
   const members = new Map<string, string>();
   const boundTexts: string[] = [];
   at.visitMembers((name) => {
     const value = node[name];
     if (isIneffectiveBound(name, value)) at.skip();
     else if (isBound(name, value)) boundTexts.push(`${name}: ${at.skip()}`);
-    else if (NAMED.has(name)) members.set(name, narrowedByName(at, value));
-    else members.set(name, NESTED.has(name) ? narrowed(at, value) : at.skip());
+    else if (NAMED.has(name)) members.set(name, narrowNamedSchemas(at, value));
+    else members.set(name, NESTED.has(name) ? narrowValue(at, value) : at.skip());
   });
   if (boundTexts.length > 0) {
     const description = stringOf(node["description"]) ?? "";
@@ -55,11 +55,11 @@ function narrowedNode(at: JsonCursor, node: Values): string {
   return objectText(members);
 }
 
-function narrowedByName(at: JsonCursor, value: unknown): string {
+function narrowNamedSchemas(at: JsonCursor, value: unknown): string {
   if (at.firstChar !== "{") return at.skip();
   const schemas = objectOf(value) ?? {};
   const members = new Map<string, string>();
-  at.visitMembers((name) => members.set(name, narrowed(at, schemas[name])));
+  at.visitMembers((name) => members.set(name, narrowValue(at, schemas[name])));
   return objectText(members);
 }
 

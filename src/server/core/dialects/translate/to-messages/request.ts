@@ -11,7 +11,7 @@ import type { Values } from "../../json/json-values.ts";
 import { optionalFlag, optionalObject, requiredObject } from "../required.ts";
 import type { AnswerTerms, ChannelTerms, TranslatedRequest } from "../types.ts";
 import type { Scope } from "./block-types.ts";
-import { boundMarks } from "./cache-marks.ts";
+import { limitMarks } from "./cache-marks.ts";
 import { conversationOf } from "./conversation-turns.ts";
 import type { Conversation } from "./draft.ts";
 import { maxTokens, metadataOf, outputFormat, samplingOf, serviceTier, stopSequences } from "./settings.ts";
@@ -47,7 +47,7 @@ interface WrittenRequest {
   readonly lost: readonly Loss[];
 }
 
-interface Written {
+interface WriteOptions {
   /** Name of the model as it is sent to the provider. */
   readonly model: string;
   /** Value of `display` for thinking, if the request does not set it. */
@@ -58,14 +58,14 @@ interface Written {
 export function writeRequest(
   request: Values,
   { system, turns, lacksThinking }: Conversation,
-  { model, display }: Written,
+  { model, display }: WriteOptions,
   scope: Scope,
 ): WrittenRequest {
   const { tools, choice, callsFunctions, lost } = toolsOf(request, scope);
   const chosen = isForced(choice);
   const { thinking, effort } = thinkingOf(request, { isForced: chosen, lacksThinking }, scope);
   const streams = optionalFlag(request["stream"], "stream");
-  boundMarks(tools, system, turns);
+  limitMarks(tools, system, turns);
   const format = outputFormat(request, scope);
   const isThinking = thinking !== undefined && thinking.type !== "disabled";
   const body = writeJson({

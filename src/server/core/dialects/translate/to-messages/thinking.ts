@@ -31,7 +31,7 @@ const MIN_BUDGET = 1024;
 /** Effort for requests that ask for thinking without an amount. */
 const DEFAULT_EFFORT: Effort = "medium";
 
-type Wish =
+type RequestedThinking =
   | { readonly kind: "unspecified" }
   | { readonly kind: "off" }
   | { readonly kind: "on" }
@@ -44,21 +44,21 @@ interface ThinkingSettings {
 }
 
 /** Conditions under which the API refuses a thinking budget. They do not affect a model that chooses its own budget. */
-interface Hindrances {
+interface BudgetObstacles {
   /** Whether a tool must be called. */
   readonly isForced: boolean;
   /** Whether the conversation lacks thinking. */
   readonly lacksThinking: boolean;
 }
 
-export function thinkingOf(request: Values, hindrances: Hindrances, { claims }: Scope): ThinkingSettings {
+export function thinkingOf(request: Values, hindrances: BudgetObstacles, { claims }: Scope): ThinkingSettings {
   const reasoning = optionalObject(request["reasoning"], "reasoning");
   const requested = isAbsent(request["reasoning_effort"])
     ? effortAt(reasoning?.["effort"], "reasoning.effort")
     : effortAt(request["reasoning_effort"], "reasoning_effort");
-  const wish = wishOf(request, reasoning, requested);
+  const wish = requestedThinking(request, reasoning, requested);
   const level = requested === "none" || requested === "some" ? undefined : requested;
-  const thinking = claims("thinking") ? sentThinking(wish, level, hindrances, claims) : undefined;
+  const thinking = claims("thinking") ? thinkingToSend(wish, level, hindrances, claims) : undefined;
   if (!claims("effort")) return { thinking, effort: undefined };
   // The budget itself is not sent to a channel that claims `effort`.
   return {
@@ -67,10 +67,10 @@ export function thinkingOf(request: Values, hindrances: Hindrances, { claims }: 
   };
 }
 
-function sentThinking(
-  wish: Wish,
+function thinkingToSend(
+  wish: RequestedThinking,
   level: Effort | undefined,
-  { isForced, lacksThinking }: Hindrances,
+  { isForced, lacksThinking }: BudgetObstacles,
   claims: Scope["claims"],
 ): ThinkingSettings["thinking"] {
   if (wish.kind === "unspecified") return undefined;
@@ -87,9 +87,13 @@ function sentThinking(
  * Returns the requested thinking. The `thinking` extension has the API's own form and comes first; a budget is next, since it
  * is more precise than an effort.
  */
-function wishOf(request: Values, reasoning: Values | undefined, requested: RequestedEffort | undefined): Wish {
+function requestedThinking(
+  request: Values,
+  reasoning: Values | undefined,
+  requested: RequestedEffort | undefined,
+): RequestedThinking {
   const own = optionalObject(request["thinking"], "thinking");
-  const ownWish = own === undefined ? undefined : wishOfExtension(own);
+  const ownWish = own === undefined ? undefined : extensionThinking(own);
   if (ownWish !== undefined) return ownWish;
   const tokens = budgetAt(reasoning?.["max_tokens"], "reasoning.max_tokens");
   if (tokens !== undefined) return { kind: "budget", tokens, display: undefined };
@@ -100,7 +104,7 @@ function wishOf(request: Values, reasoning: Values | undefined, requested: Reque
 }
 
 /** Returns the requested thinking, or `undefined` if the API has no such type. */
-function wishOfExtension(thinking: Values): Wish | undefined {
+function extensionThinking(thinking: Values): RequestedThinking | undefined {
   const { type, display } = thinking;
   switch (type) {
     case "disabled":

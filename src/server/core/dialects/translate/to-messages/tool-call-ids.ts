@@ -7,17 +7,17 @@
  */
 import { listOf, objectOf } from "../../json/json-values.ts";
 
-const OF_ALPHABET = /^[A-Za-z0-9_-]+$/;
+const VALID_ID = /^[A-Za-z0-9_-]+$/;
 
 export interface ToolIds {
   /** Begins a turn of calls. Later results belong to its calls, not to those of an earlier turn. */
   beginTurn(): void;
   /** Returns the id to send for a call. `given` is the client's id, which is not empty. */
-  call(given: string): string;
-  result(given: string): string;
+  assignCallId(given: string): string;
+  takeResultId(given: string): string;
 }
 
-interface Answerable {
+interface SentCalls {
   readonly ids: string[];
   answered: number;
 }
@@ -29,12 +29,12 @@ interface Answerable {
 export function openToolIds(givenIds: () => Iterable<string>): ToolIds {
   const taken = new Set<string>();
   const nextNumbers = new Map<string, number>();
-  let calls = new Map<string, Answerable>();
-  let staying: ReadonlySet<string> | undefined;
+  let calls = new Map<string, SentCalls>();
+  let unchangedIds: ReadonlySet<string> | undefined;
 
   function unused(id: string): string {
-    staying ??= new Set([...givenIds()].filter((given) => OF_ALPHABET.test(given)));
-    const isFree = (candidate: string) => !taken.has(candidate) && !staying?.has(candidate);
+    unchangedIds ??= new Set([...givenIds()].filter((given) => VALID_ID.test(given)));
+    const isFree = (candidate: string) => !taken.has(candidate) && !unchangedIds?.has(candidate);
     if (isFree(id)) return id;
     let number = nextNumbers.get(id) ?? 2;
     while (!isFree(`${id}_${number}`)) number++;
@@ -46,15 +46,15 @@ export function openToolIds(givenIds: () => Iterable<string>): ToolIds {
     beginTurn() {
       calls = new Map();
     },
-    call(given) {
-      const id = OF_ALPHABET.test(given) && !taken.has(given) ? given : unused(inAlphabet(given));
+    assignCallId(given) {
+      const id = VALID_ID.test(given) && !taken.has(given) ? given : unused(inAlphabet(given));
       taken.add(id);
       const same = calls.get(given);
       if (same === undefined) calls.set(given, { ids: [id], answered: 0 });
       else same.ids.push(id);
       return id;
     },
-    result(given) {
+    takeResultId(given) {
       const call = calls.get(given);
       if (call === undefined) return inAlphabet(given);
       const id = call.ids[Math.min(call.answered, call.ids.length - 1)];

@@ -24,7 +24,7 @@ export function toolUses(
   for (const [index, item] of optionalList(message["tool_calls"], `${place}.tool_calls`).entries()) {
     const at = `${place}.tool_calls[${index}]`;
     const call = requiredObject(item, at);
-    const id = ids.call(requiredName(call["id"], `${at}.id`));
+    const id = ids.assignCallId(requiredName(call["id"], `${at}.id`));
     uses.push(
       call["type"] === "custom" ? customUse(call, at, id) : functionUse(call["function"], `${at}.function`, id, exact),
     );
@@ -32,7 +32,7 @@ export function toolUses(
   const legacy = optionalObject(message["function_call"], `${place}.function_call`);
   if (legacy !== undefined) {
     const at = `${place}.function_call`;
-    uses.push(functionUse(legacy, at, ids.call(legacyId(toolName(legacy["name"], `${at}.name`))), exact));
+    uses.push(functionUse(legacy, at, ids.assignCallId(legacyId(toolName(legacy["name"], `${at}.name`))), exact));
   }
   return uses;
 }

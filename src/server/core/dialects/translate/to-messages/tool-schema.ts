@@ -15,7 +15,7 @@ const MAX_DEPTH = 16;
 const MAX_SCHEMAS = 1_000;
 
 /** Returns whether a messages provider refuses the schema because of its top-level keywords. */
-export const isCombined = (schema: Values): boolean =>
+export const hasTopLevelUnion = (schema: Values): boolean =>
   Object.keys(schema).some((name) => COMBINED.has(name) && schema[name] !== undefined);
 
 interface Shape {
@@ -32,10 +32,10 @@ interface MergedSchema {
   readonly isLossy: boolean;
 }
 
-export function mergedSchema(schema: Values, exact: JsonSource["exact"]): MergedSchema {
-  const merging = new Merging(schema, exact);
+export function mergeSchema(schema: Values, exact: JsonSource["exact"]): MergedSchema {
+  const merging = new SchemaMerger(schema, exact);
   const { properties, required } = merging.shapeOf(schema, 0) ?? NOTHING;
-  const kept = Object.entries(schema).filter(([name]) => !COMBINED.has(name) && !OWN.has(name));
+  const kept = Object.entries(schema).filter(([name]) => !COMBINED.has(name) && !REWRITTEN_MEMBERS.has(name));
   const description = [stringOf(schema["description"]) ?? "", ...merging.notes]
     .filter((text) => text !== "")
     .join("\n\n");
@@ -52,7 +52,7 @@ export function mergedSchema(schema: Values, exact: JsonSource["exact"]): Merged
 }
 
 /** Members that are rewritten. `additionalProperties` of one alternative would refuse the members of another. */
-const OWN: ReadonlySet<string> = new Set([
+const REWRITTEN_MEMBERS: ReadonlySet<string> = new Set([
   ...["type", "properties", "required", "description", "additionalProperties", "unevaluatedProperties"],
 ]);
 
@@ -63,7 +63,7 @@ const MERGED: ReadonlySet<string> = new Set([
   ...["additionalProperties", "unevaluatedProperties"],
 ]);
 
-class Merging {
+class SchemaMerger {
   readonly notes: string[] = [];
   isLossy = false;
   readonly #root: Values;
@@ -82,8 +82,8 @@ class Merging {
       return NOTHING;
     }
     if (!mayBeObject(schema)) return undefined;
-    if (saysMore(schema, depth)) this.isLossy = true;
-    const shapes: Shape[] = [own(schema)];
+    if (losesDetail(schema, depth)) this.isLossy = true;
+    const shapes: Shape[] = [ownShape(schema)];
     const referred = this.#referred(schema["$ref"]);
     if (referred !== undefined) shapes.push(this.shapeOf(referred, depth + 1) ?? NOTHING);
     else if (schema["$ref"] !== undefined) this.isLossy = true;
@@ -92,7 +92,7 @@ class Merging {
       const alternatives = listOf(schema[name]).flatMap((part) => this.shapeOf(objectOf(part) ?? {}, depth + 1) ?? []);
       if (alternatives.length > 0) shapes.push(this.#either(alternatives));
     }
-    return shapes.reduce(both);
+    return shapes.reduce(intersect);
   }
 
   #referred(ref: unknown): Values | undefined {
@@ -135,7 +135,7 @@ class Merging {
 const OPENNESS = ["additionalProperties", "unevaluatedProperties"] as const;
 
 /** Returns whether merging loses part of the schema. At the top level only the rewritten members can be lost. */
-function saysMore(schema: Values, depth: number): boolean {
+function losesDetail(schema: Values, depth: number): boolean {
   if (OPENNESS.some((name) => (schema[name] ?? true) !== true)) return true;
   return depth > 0 && Object.keys(schema).some((name) => !MERGED.has(name));
 }
@@ -147,13 +147,13 @@ function mayBeObject({ type }: Values): boolean {
   return type === undefined || type === "object" || listOf(type).includes("object");
 }
 
-function own(schema: Values): Shape {
+function ownShape(schema: Values): Shape {
   const properties = Object.entries(objectOf(schema["properties"]) ?? {});
   const required = listOf(schema["required"]).filter((name) => typeof name === "string");
   return { properties: new Map(properties.map(([name, value]) => [name, [value]])), required: new Set(required) };
 }
 
-function both(one: Shape, other: Shape): Shape {
+function intersect(one: Shape, other: Shape): Shape {
   const properties = new Map(one.properties);
   for (const [name, all] of other.properties) properties.set(name, [...(properties.get(name) ?? []), ...all]);
   return { properties, required: new Set([...one.required, ...other.required]) };

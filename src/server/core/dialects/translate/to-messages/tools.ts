@@ -21,7 +21,7 @@ import type { CacheControl, Markable, Scope } from "./block-types.ts";
 import { markOf } from "./cache-marks.ts";
 import { narrowSchema } from "./output-schema.ts";
 import { toolName } from "./tool-calls.ts";
-import { isCombined, mergedSchema } from "./tool-schema.ts";
+import { hasTopLevelUnion, mergeSchema } from "./tool-schema.ts";
 
 interface Definition extends Markable {
   readonly name: string;
@@ -43,7 +43,7 @@ interface ToolChoice {
 }
 
 /** Meaning of `tool_choice`. `allowed` are the only tools that may be called; `undefined` allows all. */
-interface Asked {
+interface ToolChoiceMeaning {
   readonly choice: ToolChoice | undefined;
   readonly allowed: ReadonlySet<string> | undefined;
 }
@@ -59,7 +59,7 @@ interface Tools {
 
 const NO_PARAMETERS = { type: "object", properties: {} };
 
-const NOTHING_ASKED: Asked = { choice: undefined, allowed: undefined };
+const NO_CHOICE: ToolChoiceMeaning = { choice: undefined, allowed: undefined };
 
 /** Choice by mode of `tool_choice`. Any other value has no translation. */
 const MODES: ReadonlyMap<unknown, ToolChoice> = new Map([
@@ -85,12 +85,16 @@ export function toolsOf(request: Values, scope: Scope): Tools {
   if (tools.length === 0) return { tools, choice: undefined, callsFunctions, lost };
   const isOneAtATime = callsFunctions || !optionalFlag(request["parallel_tool_calls"] ?? true, "parallel_tool_calls");
   // If no function is sent, a choice that forces a call would force the search, which was not requested.
-  const asked = offered.length === 0 && isForced(choice) ? undefined : choice;
-  return { tools, choice: sentChoice(asked, isOneAtATime, scope), callsFunctions, lost };
+  const effectiveChoice = offered.length === 0 && isForced(choice) ? undefined : choice;
+  return { tools, choice: choiceToSend(effectiveChoice, isOneAtATime, scope), callsFunctions, lost };
 }
 
-function sentChoice(asked: ToolChoice | undefined, isOneAtATime: boolean, { claims }: Scope): ToolChoice | undefined {
-  const choice = isForced(asked) && !claims("tool_choice") ? undefined : asked;
+function choiceToSend(
+  requested: ToolChoice | undefined,
+  isOneAtATime: boolean,
+  { claims }: Scope,
+): ToolChoice | undefined {
+  const choice = isForced(requested) && !claims("tool_choice") ? undefined : requested;
   if (!isOneAtATime || choice?.type === "none" || !claims("parallel_tool_calls")) return choice;
   return { ...(choice ?? { type: "auto" }), disable_parallel_tool_use: true };
 }
@@ -99,13 +103,17 @@ export function isForced(choice: ToolChoice | undefined): boolean {
   return choice?.type === "any" || choice?.type === "tool";
 }
 
-interface Defining {
+interface DefinitionContext {
   readonly scope: Scope;
   readonly lost: Loss[];
 }
 
 /** Returns the definitions. Tools of other types have no equivalent. */
-function definitions(request: Values, functions: readonly unknown[], defining: Defining): readonly Definition[] {
+function definitions(
+  request: Values,
+  functions: readonly unknown[],
+  defining: DefinitionContext,
+): readonly Definition[] {
   const tools = optionalList(request["tools"], "tools");
   if (functions.length > 0) {
     if (tools.length > 0) refuse("functions", "cannot be used together with tools");
@@ -119,18 +127,18 @@ function definitions(request: Values, functions: readonly unknown[], defining: D
   });
 }
 
-function definition(value: unknown, at: string, { scope, lost }: Defining, mark?: CacheControl): Definition {
+function definition(value: unknown, at: string, { scope, lost }: DefinitionContext, mark?: CacheControl): Definition {
   const { claims, exact } = scope;
   const of = requiredObject(value, at);
   const parameters = optionalObject(of["parameters"], `${at}.parameters`);
   const isAsked = optionalFlag(of["strict"], `${at}.strict`) && claims("strict_tools");
   const isStrict =
-    isAsked && (parameters === undefined || (isExpressibleInMessages(parameters) && !isCombined(parameters)));
+    isAsked && (parameters === undefined || (isExpressibleInMessages(parameters) && !hasTopLevelUnion(parameters)));
   return {
     name: toolName(of["name"], `${at}.name`),
     description: optionalText(of["description"], `${at}.description`) || undefined,
     input_schema:
-      parameters !== undefined && isCombined(parameters)
+      parameters !== undefined && hasTopLevelUnion(parameters)
         ? withoutUnions(parameters, `${at}.parameters`, exact, lost)
         : inputSchema(parameters, isStrict ? (schema) => narrowSchema(schema, exact) : exact),
     strict: isStrict ? true : undefined,
@@ -146,14 +154,14 @@ function inputSchema(parameters: Values | undefined, made: (schema: Values) => u
 }
 
 function withoutUnions(parameters: Values, place: string, exact: Scope["exact"], lost: Loss[]): unknown {
-  const { schema, isLossy } = mergedSchema(parameters, exact);
+  const { schema, isLossy } = mergeSchema(parameters, exact);
   if (isLossy && lost.length === 0) lost.push({ capability: "tools", isHard: false, place });
   return schema;
 }
 
-function toolChoice(request: Values): Asked {
+function toolChoice(request: Values): ToolChoiceMeaning {
   const given = request["tool_choice"];
-  if (isAbsent(given)) return NOTHING_ASKED;
+  if (isAbsent(given)) return NO_CHOICE;
   if (typeof given === "string") return { choice: MODES.get(given), allowed: undefined };
   const of = requiredObject(given, "tool_choice");
   switch (of["type"]) {
@@ -163,22 +171,22 @@ function toolChoice(request: Values): Asked {
       return allowedTools(requiredObject(of["allowed_tools"], "tool_choice.allowed_tools"));
     // The default covers custom tools and unknown types.
     default:
-      return NOTHING_ASKED;
+      return NO_CHOICE;
   }
 }
 
-function functionCall(request: Values): Asked {
+function functionCall(request: Values): ToolChoiceMeaning {
   const given = request["function_call"];
-  if (isAbsent(given)) return NOTHING_ASKED;
+  if (isAbsent(given)) return NO_CHOICE;
   if (typeof given === "string") return { choice: MODES.get(given), allowed: undefined };
   return named(requiredObject(given, "function_call"), "function_call.name");
 }
 
-function named(of: Values, place: string): Asked {
+function named(of: Values, place: string): ToolChoiceMeaning {
   return { choice: { type: "tool", name: toolName(of["name"], place) }, allowed: undefined };
 }
 
-function allowedTools(of: Values): Asked {
+function allowedTools(of: Values): ToolChoiceMeaning {
   const place = "tool_choice.allowed_tools";
   const allowed = requiredList(of["tools"], `${place}.tools`).flatMap((item, index) => {
     const at = `${place}.tools[${index}]`;

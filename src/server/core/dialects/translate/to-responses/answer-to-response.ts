@@ -2,19 +2,19 @@
 import { readChunks } from "../chat-answers/chunk-reader.ts";
 import { readEvents } from "../messages-answers/event-reader.ts";
 import type { ResponsesTerms } from "../responses-terms.ts";
-import type { AnswerReading, AnswerStamp, StreamTranslation } from "../types.ts";
+import type { AnswerStamp, AnswerTranslation, StreamTranslation } from "../types.ts";
 import { ChunksToResponse, writeCompletion } from "./from-chunks.ts";
 import { EventsToResponse, writeMessage } from "./from-events.ts";
 import type { Failure } from "./response-object.ts";
 import { ResponseWriter } from "./response-writer.ts";
 
 /** Returns the converter of the channel's answers. `from` is their form. */
-export function responsesReading(from: "messages" | "chat", terms: ResponsesTerms): AnswerReading {
+export function responsesReading(from: "messages" | "chat", terms: ResponsesTerms): AnswerTranslation {
   return new ResponsesReading(from, terms);
 }
 
 /** Implemented as a class, since there is one instance for each request. */
-class ResponsesReading implements AnswerReading {
+class ResponsesReading implements AnswerTranslation {
   readonly #from: "messages" | "chat";
   readonly #terms: ResponsesTerms;
 
@@ -23,8 +23,8 @@ class ResponsesReading implements AnswerReading {
     this.#terms = terms;
   }
 
-  stream(stamp: AnswerStamp): StreamTranslation | undefined {
-    if (!this.#terms.streams) return undefined;
+  openStream(stamp: AnswerStamp): StreamTranslation | undefined {
+    if (!this.#terms.wantsStream) return undefined;
     const writer = new ResponseWriter(this.#terms, stamp, true);
     const reader =
       this.#from === "messages"
@@ -33,11 +33,11 @@ class ResponsesReading implements AnswerReading {
     return new ResponseStream(reader, writer);
   }
 
-  whole(body: string, stamp: AnswerStamp, asStream: boolean): string {
+  translateWhole(body: string, stamp: AnswerStamp, asStream: boolean): string {
     const writer = new ResponseWriter(this.#terms, stamp, asStream);
     if (this.#from === "messages") writeMessage(body, writer);
     else writeCompletion(body, writer, this.#terms.wantsLogprobs);
-    return asStream ? writer.take() : writer.whole;
+    return asStream ? writer.takeFrames() : writer.responseText;
   }
 }
 
@@ -54,8 +54,8 @@ class ResponseStream implements StreamTranslation {
     return this.#reader.state;
   }
 
-  event(name: string, data: string): string {
-    return this.#reader.event(name, data);
+  translateEvent(name: string, data: string): string {
+    return this.#reader.translateEvent(name, data);
   }
 
   keepAlive(): string {
@@ -66,7 +66,7 @@ class ResponseStream implements StreamTranslation {
     return this.#reader.end();
   }
 
-  failure(failure: Failure): string {
+  endWithFailure(failure: Failure): string {
     return this.#reader.state === "open" ? this.#writer.fail(failure, undefined) : "";
   }
 }

@@ -10,14 +10,14 @@ import { AnswerProblem } from "../types.ts";
 export const COMMENT = ": ping\n\n";
 
 export class EventLog {
-  readonly #isKept: boolean;
+  readonly #keepsEvents: boolean;
   #frames = "";
   #next = 0;
   #heldSize = 0;
 
-  /** Creates a log. `isKept` is false if no events are needed but only the response itself. */
+  /** Creates a log. `keepsEvents` is false if no events are needed but only the response itself. */
   constructor(isKept: boolean) {
-    this.#isKept = isKept;
+    this.#keepsEvents = isKept;
   }
 
   /** Sequence number of the next event. */
@@ -25,24 +25,24 @@ export class EventLog {
     return this.#next;
   }
 
-  put(type: string, members: string): void {
+  write(type: string, members: string): void {
     const number = this.#next++;
-    if (this.#isKept) this.#frames += eventFrame(type, members, number);
+    if (this.#keepsEvents) this.#frames += eventFrame(type, members, number);
   }
 
-  comment(): void {
-    if (this.#isKept) this.#frames += COMMENT;
+  writeComment(): void {
+    if (this.#keepsEvents) this.#frames += COMMENT;
   }
 
   /** Returns the frames written since the last call. */
-  take(): string {
+  takeFrames(): string {
     const frames = this.#frames;
     this.#frames = "";
     return frames;
   }
 
   /** Counts text that is kept until the end of the answer, since its last event repeats it. `size` is in UTF-16 units. */
-  hold(size: number): void {
+  countHeld(size: number): void {
     this.#heldSize += size;
     if (this.#heldSize > MAX_HELD) throw new AnswerProblem("the answer is too long to be repeated in its last event");
   }

@@ -17,26 +17,26 @@ import {
 import type { ChunkSink } from "../chat-answers/chunk-reader.ts";
 import type { WriteArguments } from "../chat-answers/loose.ts";
 import { failureOf } from "../translate-errors.ts";
-import { shortageOf } from "./endings.ts";
+import { incompleteReason } from "./endings.ts";
 import { COMMENT } from "./event-log.ts";
 import { logprobsOf } from "./logprobs.ts";
-import { addDetail, tellsDetail } from "./reasoning-details.ts";
+import { addDetail, hasContent } from "./reasoning-details.ts";
 import type { ResponseWriter } from "./response-writer.ts";
 
 interface TextBlock {
   readonly kind: "text" | "refusal";
-  held: string;
+  waitingText: string;
 }
 
 interface ReasoningBlock {
   readonly kind: "reasoning";
-  held: string;
+  waitingText: string;
   readonly details: Values[];
 }
 
 interface CallBlock {
   readonly kind: "call";
-  held: string;
+  waitingText: string;
   readonly call: Call;
 }
 
@@ -64,12 +64,12 @@ export class ChunksToResponse implements ChunkSink, BlockWriter<Block> {
     this.#writer.begin(answer["model"], stringOf(answer["service_tier"]) || undefined);
   }
 
-  delta(delta: Values, choice: Values, written: WriteArguments): void {
-    this.say(delta, choice, { callOf: (part) => this.#arriving.of(part), written });
+  writeDelta(delta: Values, choice: Values, written: WriteArguments): void {
+    this.writeMessage(delta, choice, { callOf: (part) => this.#arriving.callOf(part), written });
   }
 
   /** Writes a whole message, or a delta of one. `callOf` returns the call that a call part belongs to. */
-  say(
+  writeMessage(
     message: Values,
     choice: Values,
     { callOf, written }: { readonly callOf: (part: CallPart) => Call; readonly written: WriteArguments },
@@ -77,19 +77,19 @@ export class ChunksToResponse implements ChunkSink, BlockWriter<Block> {
     const reasoning = reasoningOf(message);
     const details = listOf(message["reasoning_details"]);
     if (reasoning.length > 0 || details.length > 0) {
-      this.#reason(
+      this.#addReasoning(
         reasoning.reduce((text, piece) => text + piece.text, ""),
         details,
       );
     }
     if (this.#wantsLogprobs) this.#keepLogprobs(logprobsOf(choice));
-    this.#say("text", textOf(message));
-    this.#say("refusal", refusalOf(message));
-    for (const part of callsOf(message, written)) this.#call(callOf(part), part.arguments);
+    this.#addText("text", textOf(message));
+    this.#addText("refusal", refusalOf(message));
+    for (const part of callsOf(message, written)) this.#addCall(callOf(part), part.arguments);
   }
 
   finish(finishReason: string, usage: Usage | undefined): void {
-    const shortage = shortageOf(finishReason);
+    const shortage = incompleteReason(finishReason);
     this.#ranOut = shortage !== undefined;
     this.#queue.close();
     this.#writer.finish(shortage, usage);
@@ -99,34 +99,34 @@ export class ChunksToResponse implements ChunkSink, BlockWriter<Block> {
     this.#failed = this.#writer.fail(failureOf(data), usage);
   }
 
-  alive(): string {
+  keepAliveFrame(): string {
     return COMMENT;
   }
 
-  take(): string {
-    return this.#writer.take() + this.#failed;
+  takeFrames(): string {
+    return this.#writer.takeFrames() + this.#failed;
   }
 
   begin(block: Block): void {
-    if (block.kind === "call") this.#writer.call(block.call.name, block.call.id);
-    this.text(block, block.held);
-    if (block.kind === "reasoning") this.#tellDetails(block, 0);
+    if (block.kind === "call") this.#writer.beginCall(block.call.name, block.call.id);
+    this.appendText(block, block.waitingText);
+    if (block.kind === "reasoning") this.#writeDetails(block, 0);
   }
 
-  text(block: Block, text: string): void {
+  appendText(block: Block, text: string): void {
     switch (block.kind) {
       case "text":
-        this.#writer.text(text, this.#logprobs);
+        this.#writer.writeText(text, this.#logprobs);
         this.#logprobs = [];
         return;
       case "refusal":
-        this.#writer.refusal(text);
+        this.#writer.writeRefusal(text);
         return;
       case "reasoning":
-        this.#writer.reasoning(text);
+        this.#writer.writeReasoning(text);
         return;
       case "call":
-        this.#writer.fragment(text);
+        this.#writer.writeArguments(text);
     }
   }
 
@@ -135,65 +135,65 @@ export class ChunksToResponse implements ChunkSink, BlockWriter<Block> {
    * with the answer.
    */
   end(block: Block): void {
-    if (block.kind === "call" && block.call.scan.state === "cut" && this.#ranOut) this.#writer.cutCall();
+    if (block.kind === "call" && block.call.scan.state === "cut" && this.#ranOut) this.#writer.endCutCall();
   }
 
-  #say(kind: TextBlock["kind"], text: string): void {
+  #addText(kind: TextBlock["kind"], text: string): void {
     if (text === "") return;
     const { last } = this.#queue;
-    if (last?.kind === kind) this.#queue.add(last, text);
-    else this.#queue.append({ kind, held: text });
+    if (last?.kind === kind) this.#queue.addText(last, text);
+    else this.#queue.addBlock({ kind, waitingText: text });
   }
 
-  #reason(text: string, details: readonly unknown[]): void {
+  #addReasoning(text: string, details: readonly unknown[]): void {
     const { last } = this.#queue;
     const open = last?.kind === "reasoning" ? last : undefined;
-    const news = details.filter((detail) => tellsDetail(detail, open !== undefined));
+    const news = details.filter((detail) => hasContent(detail, open !== undefined));
     if (text === "" && news.length === 0) return;
-    const block = open ?? { kind: "reasoning", held: text, details: [] };
+    const block = open ?? { kind: "reasoning", waitingText: text, details: [] };
     const size = news.length === 0 ? 0 : JSON.stringify(news).length;
     for (const detail of news) addDetail(block.details, detail);
-    this.#queue.hold(size);
+    this.#queue.countHeld(size);
     if (open === undefined) {
-      this.#queue.append(block);
+      this.#queue.addBlock(block);
       return;
     }
-    this.#queue.add(open, text);
-    if (this.#queue.isOpen(open)) this.#tellDetails(open, size);
+    this.#queue.addText(open, text);
+    if (this.#queue.isOpen(open)) this.#writeDetails(open, size);
   }
 
-  #tellDetails({ details }: ReasoningBlock, size: number): void {
-    if (details.length > 0) this.#writer.details(details, size);
+  #writeDetails({ details }: ReasoningBlock, size: number): void {
+    if (details.length > 0) this.#writer.setDetails(details, size);
   }
 
-  #call(call: Call, fragment: string): void {
+  #addCall(call: Call, fragment: string): void {
     // A response contains arguments as text, so they are forwarded whatever they contain.
     const text = call.scan.state === "empty" ? fragment.trimStart() : fragment;
-    call.scan.take(fragment);
+    call.scan.push(fragment);
     const known = this.#calls.get(call);
     if (known !== undefined) {
-      this.#queue.add(known, text);
+      this.#queue.addText(known, text);
       this.#queue.advance();
       return;
     }
-    const block: CallBlock = { kind: "call", held: text, call };
+    const block: CallBlock = { kind: "call", waitingText: text, call };
     this.#calls.set(call, block);
-    this.#queue.append(block);
+    this.#queue.addBlock(block);
   }
 
   #keepLogprobs(logprobs: readonly string[]): void {
     if (logprobs.length === 0) return;
-    for (const each of logprobs) this.#queue.hold(each.length);
+    for (const each of logprobs) this.#queue.countHeld(each.length);
     this.#logprobs = this.#logprobs.length === 0 ? logprobs : [...this.#logprobs, ...logprobs];
   }
 }
 
 /** Writes a whole chat completion as a response. Throws `AnswerProblem`. */
 export function writeCompletion(body: string, writer: ResponseWriter, wantsLogprobs: boolean): void {
-  const { answer, choice, message, usage, written } = readCompletion(body);
+  const { answer, choice, message, usage, writeArguments: written } = readCompletion(body);
   const sink = new ChunksToResponse(writer, wantsLogprobs);
   sink.start(answer);
-  sink.say(message, choice, { callOf: ({ id, name }) => ({ id, name, scan: new ArgumentsScan() }), written });
+  sink.writeMessage(message, choice, { callOf: ({ id, name }) => ({ id, name, scan: new ArgumentsScan() }), written });
   const finishReason = choice["finish_reason"];
   checkFinish(finishReason);
   sink.finish(stringOf(finishReason) ?? "", usage);

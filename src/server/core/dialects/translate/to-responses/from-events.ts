@@ -13,7 +13,7 @@ import {
 import { finishReason } from "../reasons.ts";
 import { failureOf } from "../translate-errors.ts";
 import { AnswerProblem } from "../types.ts";
-import { shortageOf } from "./endings.ts";
+import { incompleteReason } from "./endings.ts";
 import type { ResponseWriter } from "./response-writer.ts";
 
 type Block =
@@ -48,23 +48,23 @@ export class EventsToResponse implements EventSink<Block> {
       case "text": {
         this.#writer.endPart();
         const opened = this.#begin({ kind: "text" });
-        this.text(readText(block, "text"), opened);
+        this.writeText(readText(block, "text"), opened);
         return opened;
       }
       case "thinking": {
         this.#writer.endReasoning();
         const opened = this.#begin({ kind: "thinking" });
-        this.thinking(stringOf(block["thinking"]) ?? "", opened);
-        this.sign(stringOf(block["signature"]) ?? "", opened);
+        this.writeThinking(stringOf(block["thinking"]) ?? "", opened);
+        this.writeSignature(stringOf(block["signature"]) ?? "", opened);
         return opened;
       }
       case "redacted_thinking":
         this.#begin(SKIPPED);
-        this.#writer.redacted(readText(block, "data"));
+        this.#writer.writeRedacted(readText(block, "data"));
         return SKIPPED;
       case "tool_use": {
         const input = readArguments(block, exact);
-        this.#writer.call(readToolName(block), stringOf(block["id"]) ?? "");
+        this.#writer.beginCall(readToolName(block), stringOf(block["id"]) ?? "");
         return this.#begin({ kind: "tool_use", input: input === "{}" ? "" : input, hasFragments: false });
       }
       default:
@@ -72,46 +72,46 @@ export class EventsToResponse implements EventSink<Block> {
     }
   }
 
-  text(text: string, block: Block): void {
-    this.#inOrder(block);
-    this.#writer.text(text);
+  writeText(text: string, block: Block): void {
+    this.#requireCurrent(block);
+    this.#writer.writeText(text);
   }
 
-  thinking(text: string, block: Block): void {
-    this.#inOrder(block);
-    this.#writer.reasoning(text);
+  writeThinking(text: string, block: Block): void {
+    this.#requireCurrent(block);
+    this.#writer.writeReasoning(text);
   }
 
-  sign(signature: string, block: Block): void {
-    this.#inOrder(block);
-    this.#writer.sign(signature);
+  writeSignature(signature: string, block: Block): void {
+    this.#requireCurrent(block);
+    this.#writer.writeSignature(signature);
   }
 
-  fragment(json: string, block: Block): void {
-    this.#inOrder(block);
+  writeArguments(json: string, block: Block): void {
+    this.#requireCurrent(block);
     if (json === "" || block.kind !== "tool_use") return;
     block.hasFragments = true;
-    this.#writer.fragment(json);
+    this.#writer.writeArguments(json);
   }
 
   close(block: Block): void {
     if (block !== this.#current) return;
-    if (block.kind === "tool_use" && !block.hasFragments) this.fragment(block.input, block);
+    if (block.kind === "tool_use" && !block.hasFragments) this.writeArguments(block.input, block);
     // Each block of thinking has its own signature, so it becomes a separate item.
     if (block.kind === "thinking") this.#writer.endReasoning();
   }
 
   finish({ stopReason, refusal = "", usage }: EventEnding): void {
-    this.#writer.refusal(refusal);
-    this.#writer.finish(shortageOf(finishReason(stopReason)), usage);
+    this.#writer.writeRefusal(refusal);
+    this.#writer.finish(incompleteReason(finishReason(stopReason)), usage);
   }
 
   fail(data: unknown): void {
     this.#failed = this.#writer.fail(failureOf(data), undefined);
   }
 
-  take(): string {
-    return this.#writer.take() + this.#failed;
+  takeFrames(): string {
+    return this.#writer.takeFrames() + this.#failed;
   }
 
   #begin(block: Block): Block {
@@ -119,7 +119,7 @@ export class EventsToResponse implements EventSink<Block> {
     return block;
   }
 
-  #inOrder(block: Block): void {
+  #requireCurrent(block: Block): void {
     if (block !== this.#current) throw new AnswerProblem("a delta belongs to a content block that has ended");
   }
 }

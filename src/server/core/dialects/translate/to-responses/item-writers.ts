@@ -11,19 +11,19 @@ import type { EventLog } from "./event-log.ts";
 export type ItemStatus = "completed" | "incomplete";
 
 /** Identifier and index of one item. */
-export interface Place {
+export interface ItemPosition {
   readonly id: string;
   readonly index: number;
 }
 
 export type Item = MessageItem | ReasoningItem | CallItem;
 
-function added(events: EventLog, index: number, item: string): void {
-  events.put("response.output_item.added", `"output_index":${index},"item":${item},`);
+function itemAdded(events: EventLog, index: number, item: string): void {
+  events.write("response.output_item.added", `"output_index":${index},"item":${item},`);
 }
 
-function done(events: EventLog, index: number, item: string): string {
-  events.put("response.output_item.done", `"output_index":${index},"item":${item},`);
+function itemDone(events: EventLog, index: number, item: string): string {
+  events.write("response.output_item.done", `"output_index":${index},"item":${item},`);
   return item;
 }
 
@@ -45,11 +45,11 @@ export class MessageItem {
   readonly #parts: string[] = [];
   #open: Part | undefined;
 
-  constructor({ id, index }: Place, events: EventLog) {
+  constructor({ id, index }: ItemPosition, events: EventLog) {
     this.id = id;
     this.#index = index;
     this.#events = events;
-    added(events, index, `{"id":"${id}","type":"message","status":"in_progress","role":"assistant","content":[]}`);
+    itemAdded(events, index, `{"id":"${id}","type":"message","status":"in_progress","role":"assistant","content":[]}`);
   }
 
   /** Ends the open part; further text goes into a new part. */
@@ -60,9 +60,9 @@ export class MessageItem {
     const { at, kind } = part;
     const text = JSON.stringify(part.text);
     const whole = kind === "refusal" ? refusalPart(text) : textPart(text, part.logprobs.join());
-    if (kind === "refusal") this.#events.put("response.refusal.done", `${at}"refusal":${text},`);
-    else this.#events.put("response.output_text.done", `${at}"text":${text},"logprobs":[${part.logprobs.join()}],`);
-    this.#events.put("response.content_part.done", `${at}"part":${whole},`);
+    if (kind === "refusal") this.#events.write("response.refusal.done", `${at}"refusal":${text},`);
+    else this.#events.write("response.output_text.done", `${at}"text":${text},"logprobs":[${part.logprobs.join()}],`);
+    this.#events.write("response.content_part.done", `${at}"part":${whole},`);
     this.#parts.push(whole);
   }
 
@@ -73,19 +73,19 @@ export class MessageItem {
     part.text += text;
     for (const each of logprobs) part.logprobs.push(each);
     const members = `${part.at}"delta":${JSON.stringify(text)},"logprobs":[${logprobs.join()}],`;
-    this.#events.put("response.output_text.delta", members);
+    this.#events.write("response.output_text.delta", members);
   }
 
   refusal(text: string): void {
     const part = this.#partOf("refusal");
     part.text += text;
-    this.#events.put("response.refusal.delta", `${part.at}"delta":${JSON.stringify(text)},`);
+    this.#events.write("response.refusal.delta", `${part.at}"delta":${JSON.stringify(text)},`);
   }
 
   close(status: ItemStatus): string {
     this.endPart();
     const content = this.#parts.join();
-    return done(
+    return itemDone(
       this.#events,
       this.#index,
       `{"id":"${this.id}","type":"message","status":"${status}","role":"assistant","content":[${content}]}`,
@@ -97,7 +97,7 @@ export class MessageItem {
     this.endPart();
     const at = `"item_id":"${this.id}","output_index":${this.#index},"content_index":${this.#parts.length},`;
     const empty = kind === "refusal" ? refusalPart('""') : textPart('""', "");
-    this.#events.put("response.content_part.added", `${at}"part":${empty},`);
+    this.#events.write("response.content_part.added", `${at}"part":${empty},`);
     this.#open = { kind, at, text: "", logprobs: [] };
     return this.#open;
   }
@@ -125,13 +125,13 @@ export class ReasoningItem {
   #text = "";
   #hasSummary = false;
 
-  constructor({ id, index }: Place, events: EventLog, showsSummary: boolean) {
+  constructor({ id, index }: ItemPosition, events: EventLog, showsSummary: boolean) {
     this.id = id;
     this.#index = index;
     this.#events = events;
     this.#showsSummary = showsSummary;
     this.#at = `"item_id":"${id}","output_index":${index},"summary_index":0,`;
-    added(events, index, `{"id":"${id}","type":"reasoning","summary":[]}`);
+    itemAdded(events, index, `{"id":"${id}","type":"reasoning","summary":[]}`);
   }
 
   get fullText(): string {
@@ -143,13 +143,13 @@ export class ReasoningItem {
     this.#text += text;
     if (!this.#showsSummary) {
       // The client gets nothing while the model thinks, so a comment keeps proxies from closing the connection.
-      this.#events.comment();
+      this.#events.writeComment();
       return;
     }
     if (!this.#hasSummary)
-      this.#events.put("response.reasoning_summary_part.added", `${this.#at}${summaryPart('""')},`);
+      this.#events.write("response.reasoning_summary_part.added", `${this.#at}${summaryPart('""')},`);
     this.#hasSummary = true;
-    this.#events.put("response.reasoning_summary_text.delta", `${this.#at}"delta":${JSON.stringify(text)},`);
+    this.#events.write("response.reasoning_summary_text.delta", `${this.#at}"delta":${JSON.stringify(text)},`);
   }
 
   close(blocks: readonly SealedBlock[], seal: ReasoningSeal | undefined): string {
@@ -157,11 +157,11 @@ export class ReasoningItem {
     if (this.#hasSummary) {
       const text = JSON.stringify(this.#text);
       summary = `{"type":"summary_text","text":${text}}`;
-      this.#events.put("response.reasoning_summary_text.done", `${this.#at}"text":${text},`);
-      this.#events.put("response.reasoning_summary_part.done", `${this.#at}${summaryPart(text)},`);
+      this.#events.write("response.reasoning_summary_text.done", `${this.#at}"text":${text},`);
+      this.#events.write("response.reasoning_summary_part.done", `${this.#at}${summaryPart(text)},`);
     }
     const sealed = seal === undefined || blocks.length === 0 ? null : seal.seal(blocks);
-    return done(
+    return itemDone(
       this.#events,
       this.#index,
       `{"id":"${this.id}","type":"reasoning","summary":[${summary}],"encrypted_content":${JSON.stringify(sealed)}}`,
@@ -186,7 +186,7 @@ export class CallItem {
   readonly #namespace: string;
   #arguments = "";
 
-  constructor({ id, index }: Place, events: EventLog, tool: ClientTool, callId: string) {
+  constructor({ id, index }: ItemPosition, events: EventLog, tool: ClientTool, callId: string) {
     this.id = id;
     this.#index = index;
     this.#events = events;
@@ -195,35 +195,35 @@ export class CallItem {
     this.#at = `"item_id":"${id}","output_index":${index},`;
     this.#called = `"call_id":"${callId}","name":${this.#name},`;
     this.#namespace = tool.namespace === undefined ? "" : `,"namespace":${JSON.stringify(tool.namespace)}`;
-    added(events, index, this.#text("in_progress", '""'));
+    itemAdded(events, index, this.#text("in_progress", '""'));
   }
 
   /** Adds a fragment of the arguments. Arguments of a custom tool are sent at the end, since its input is only part of them. */
   fragment(json: string): void {
     if (json === "") return;
     this.#arguments += json;
-    if (this.#isCustom) this.#events.comment();
-    else this.#events.put("response.function_call_arguments.delta", `${this.#at}"delta":${JSON.stringify(json)},`);
+    if (this.#isCustom) this.#events.writeComment();
+    else this.#events.write("response.function_call_arguments.delta", `${this.#at}"delta":${JSON.stringify(json)},`);
   }
 
   close(status: ItemStatus): string {
     // Empty arguments mean a tool without parameters, unless they were cut off before they began.
     if (this.#arguments === "" && status === "completed" && !this.#isCustom) this.fragment("{}");
     const item = this.#isCustom ? this.#endCustom(status) : this.#endFunction(status);
-    return done(this.#events, this.#index, item);
+    return itemDone(this.#events, this.#index, item);
   }
 
   #endFunction(status: ItemStatus): string {
     const text = JSON.stringify(this.#arguments);
-    this.#events.put("response.function_call_arguments.done", `${this.#at}"name":${this.#name},"arguments":${text},`);
+    this.#events.write("response.function_call_arguments.done", `${this.#at}"name":${this.#name},"arguments":${text},`);
     return this.#text(status, text);
   }
 
   #endCustom(status: ItemStatus): string {
     const input = stringOf(objectOf(tryParseJson(this.#arguments))?.["input"]) ?? this.#arguments;
     const text = JSON.stringify(input);
-    if (input !== "") this.#events.put("response.custom_tool_call_input.delta", `${this.#at}"delta":${text},`);
-    this.#events.put("response.custom_tool_call_input.done", `${this.#at}"input":${text},`);
+    if (input !== "") this.#events.write("response.custom_tool_call_input.delta", `${this.#at}"delta":${text},`);
+    this.#events.write("response.custom_tool_call_input.done", `${this.#at}"input":${text},`);
     return this.#text(status, text);
   }
 

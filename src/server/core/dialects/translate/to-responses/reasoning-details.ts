@@ -11,7 +11,7 @@ const JOINED: ReadonlySet<string> = new Set(["text", "summary", "data"]);
  * Returns whether the detail has content to keep. `isOpen` is true while the reasoning that its signature would cover is
  * unfinished.
  */
-export function tellsDetail(value: unknown, isOpen: boolean): value is Values {
+export function hasContent(value: unknown, isOpen: boolean): value is Values {
   const detail = objectOf(value);
   if (detail === undefined) return false;
   const { text, summary, data, signature } = detail;

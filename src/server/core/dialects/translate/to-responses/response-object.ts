@@ -18,12 +18,12 @@ export interface Failure {
 }
 
 /** Reason why an answer is incomplete. */
-export type Shortage = "max_output_tokens" | "content_filter";
+export type IncompleteReason = "max_output_tokens" | "content_filter";
 
 export type Progress =
   | { readonly status: "in_progress" }
   | { readonly status: "completed"; readonly completedAt: number }
-  | { readonly status: "incomplete"; readonly reason: Shortage }
+  | { readonly status: "incomplete"; readonly reason: IncompleteReason }
   | { readonly status: "failed"; readonly error: Failure };
 
 const OWN: ReadonlySet<string> = new Set([

@@ -12,9 +12,9 @@ import { shownModel } from "../shown-names.ts";
 import type { AnswerStamp, SealedBlock } from "../types.ts";
 import { createCallIds } from "./call-ids.ts";
 import { EventLog } from "./event-log.ts";
-import { CallItem, type Item, type ItemStatus, MessageItem, type Place, ReasoningItem } from "./item-writers.ts";
+import { CallItem, type Item, type ItemPosition, type ItemStatus, MessageItem, ReasoningItem } from "./item-writers.ts";
 import { failureFrames } from "./response-failure.ts";
-import { type Failure, type Progress, ResponseObject, type Shortage } from "./response-object.ts";
+import { type Failure, type IncompleteReason, type Progress, ResponseObject } from "./response-object.ts";
 
 /** Approximate memory of an item in addition to its text, in UTF-16 units. */
 const ITEM_COST = 512;
@@ -22,7 +22,7 @@ const ITEM_COST = 512;
 const NO_LOGPROBS: readonly string[] = [];
 
 /** Parts of the open reasoning that are sealed together with its text. */
-interface Kept {
+interface SealedParts {
   signature: string;
   redacted: string | undefined;
   details: readonly unknown[];
@@ -37,8 +37,8 @@ export class ResponseWriter {
   readonly #output: string[] = [];
   #response: ResponseObject | undefined;
   #open: Item | undefined;
-  #kept: Kept = nothingKept();
-  #begun = 0;
+  #sealedParts: SealedParts = noSealedParts();
+  #itemCount = 0;
   /** Whether there was a message or a call. Some clients endlessly repeat a request that is answered without either. */
   #hasAnswered = false;
   /** Final response as JSON text. */
@@ -52,12 +52,12 @@ export class ResponseWriter {
   }
 
   /** Returns the frames written since the last call. */
-  take(): string {
-    return this.#events.take();
+  takeFrames(): string {
+    return this.#events.takeFrames();
   }
 
   /** Final response as JSON text. */
-  get whole(): string {
+  get responseText(): string {
     return this.#last;
   }
 
@@ -72,21 +72,21 @@ export class ResponseWriter {
     const head = { id: `resp_${seed}`, createdAt, model: shownModel(this.#terms, model), serviceTier };
     this.#response = new ResponseObject(head, this.#terms.echo);
     const response = `"response":${this.#response.text({ status: "in_progress" }, [], undefined)},`;
-    this.#events.put("response.created", response);
-    this.#events.put("response.in_progress", response);
+    this.#events.write("response.created", response);
+    this.#events.write("response.in_progress", response);
   }
 
   /** Writes text. `logprobs` has the JSON texts of its tokens. */
-  text(text: string, logprobs = NO_LOGPROBS): void {
+  writeText(text: string, logprobs = NO_LOGPROBS): void {
     if (text === "") return;
-    this.#events.hold(text.length);
-    for (const each of logprobs) this.#events.hold(each.length);
+    this.#events.countHeld(text.length);
+    for (const each of logprobs) this.#events.countHeld(each.length);
     this.#message().text(text, logprobs);
   }
 
-  refusal(text: string): void {
+  writeRefusal(text: string): void {
     if (text === "") return;
-    this.#events.hold(text.length);
+    this.#events.countHeld(text.length);
     this.#message().refusal(text);
   }
 
@@ -95,33 +95,33 @@ export class ResponseWriter {
     if (this.#open?.kind === "message") this.#open.endPart();
   }
 
-  reasoning(text: string): void {
+  writeReasoning(text: string): void {
     if (text === "") return;
-    this.#events.hold(text.length);
+    this.#events.countHeld(text.length);
     this.#reasoning().text(text);
   }
 
-  sign(signature: string): void {
+  writeSignature(signature: string): void {
     if (signature === "") return;
-    this.#events.hold(signature.length);
+    this.#events.countHeld(signature.length);
     this.#reasoning();
-    this.#kept.signature += signature;
+    this.#sealedParts.signature += signature;
   }
 
   /** Writes redacted thinking as an item of its own. */
-  redacted(data: string): void {
+  writeRedacted(data: string): void {
     this.#end("completed");
-    this.#events.hold(data.length);
+    this.#events.countHeld(data.length);
     this.#reasoning();
-    this.#kept.redacted = data;
+    this.#sealedParts.redacted = data;
     this.#end("completed");
   }
 
   /** Sets the details of the open reasoning. `details` has all of them; `size` is the size of the new ones. */
-  details(details: readonly unknown[], size: number): void {
-    this.#events.hold(size);
+  setDetails(details: readonly unknown[], size: number): void {
+    this.#events.countHeld(size);
     this.#reasoning();
-    this.#kept.details = details;
+    this.#sealedParts.details = details;
   }
 
   /** Ends the open reasoning, so that the next reasoning is a new item. */
@@ -130,28 +130,28 @@ export class ResponseWriter {
   }
 
   /** Begins a call. `name` is the provider's name of the tool; `id` is empty if the provider gave none. */
-  call(name: string, id: string): void {
+  beginCall(name: string, id: string): void {
     this.#end("completed");
     const tool = this.#terms.tools.get(name) ?? functionOf(name);
     this.#hasAnswered = true;
-    const place = this.#place(tool.isCustom ? "ctc" : "fc");
+    const place = this.#nextPosition(tool.isCustom ? "ctc" : "fc");
     this.#open = new CallItem(place, this.#events, tool, this.#callId(id, place.index));
   }
 
   /** Adds a fragment of the arguments of the open call. */
-  fragment(json: string): void {
+  writeArguments(json: string): void {
     if (this.#open?.kind !== "call") return;
-    this.#events.hold(json.length);
+    this.#events.countHeld(json.length);
     this.#open.fragment(json);
   }
 
   /** Ends the open call and marks it as incomplete. */
-  cutCall(): void {
+  endCutCall(): void {
     if (this.#open?.kind === "call") this.#end("incomplete");
   }
 
   /** Finishes the response. `shortage` is `undefined` if the answer is complete. */
-  finish(shortage: Shortage | undefined, usage: Usage | undefined): void {
+  finish(shortage: IncompleteReason | undefined, usage: Usage | undefined): void {
     const status = shortage === undefined ? "completed" : "incomplete";
     if (!this.#hasAnswered) this.#message().text("", NO_LOGPROBS);
     this.#end(status);
@@ -161,21 +161,21 @@ export class ResponseWriter {
         ? { status: "completed", completedAt: Math.max(now, this.#stamp.created) }
         : { status: "incomplete", reason: shortage };
     this.#last = this.#response?.text(progress, this.#output, usage) ?? "";
-    this.#events.put(`response.${status}`, `"response":${this.#last},`);
+    this.#events.write(`response.${status}`, `"response":${this.#last},`);
   }
 
   /** Fails the response and returns the last frames. The open item stays open, since it was never completed. */
   fail(failure: Failure, usage: Usage | undefined): string {
     this.begin();
     this.#last = this.#response?.text({ status: "failed", error: failure }, this.#output, usage) ?? "";
-    return this.take() + failureFrames(failure, this.#last, this.#events.sequence);
+    return this.takeFrames() + failureFrames(failure, this.#last, this.#events.sequence);
   }
 
   #message(): MessageItem {
     if (this.#open?.kind === "message") return this.#open;
     this.#end("completed");
     this.#hasAnswered = true;
-    const message = new MessageItem(this.#place("msg"), this.#events);
+    const message = new MessageItem(this.#nextPosition("msg"), this.#events);
     this.#open = message;
     return message;
   }
@@ -183,14 +183,14 @@ export class ResponseWriter {
   #reasoning(): ReasoningItem {
     if (this.#open?.kind === "reasoning") return this.#open;
     this.#end("completed");
-    const reasoning = new ReasoningItem(this.#place("rs"), this.#events, this.#terms.showsSummary);
+    const reasoning = new ReasoningItem(this.#nextPosition("rs"), this.#events, this.#terms.showsSummary);
     this.#open = reasoning;
     return reasoning;
   }
 
-  #place(prefix: string): Place {
-    this.#events.hold(ITEM_COST);
-    const index = this.#begun++;
+  #nextPosition(prefix: string): ItemPosition {
+    this.#events.countHeld(ITEM_COST);
+    const index = this.#itemCount++;
     return { id: `${prefix}_${this.#stamp.seed}_${index}`, index };
   }
 
@@ -200,15 +200,15 @@ export class ResponseWriter {
     this.#open = undefined;
     const text =
       item.kind === "reasoning"
-        ? item.close(blocksOf(item.fullText, this.#kept), this.#terms.seal)
+        ? item.close(blocksOf(item.fullText, this.#sealedParts), this.#terms.seal)
         : item.close(status);
-    this.#kept = nothingKept();
+    this.#sealedParts = noSealedParts();
     this.#output.push(text);
     this.#stamp.remember?.(item.id, text);
   }
 }
 
-function nothingKept(): Kept {
+function noSealedParts(): SealedParts {
   return { signature: "", redacted: undefined, details: [] };
 }
 
@@ -216,7 +216,7 @@ function functionOf(name: string): ClientTool {
   return { name, namespace: undefined, isCustom: false };
 }
 
-function blocksOf(text: string, { signature, redacted, details }: Kept): readonly SealedBlock[] {
+function blocksOf(text: string, { signature, redacted, details }: SealedParts): readonly SealedBlock[] {
   if (redacted !== undefined) return [{ k: "r", x: redacted }];
   if (signature !== "") return [{ k: "t", x: text, s: signature }];
   const blocks: SealedBlock[] = [];
