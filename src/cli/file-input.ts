@@ -52,5 +52,7 @@ export async function readRegular(path: string, shown: string, maxBytes: number)
 /** Explains why a file could not be opened. */
 export function whyUnreadable(error: unknown): string {
   const { code } = error as NodeJS.ErrnoException;
-  return code === "ENOENT" ? "there is no such file" : code === "EACCES" ? "permission denied" : String(code);
+  if (code === "ENOENT") return "there is no such file";
+  if (code === "EACCES") return "permission denied";
+  return code === "EISDIR" ? "it is a directory" : String(code);
 }

@@ -21,7 +21,7 @@ export function findVerb(args: readonly string[]): { readonly verb: Entry; reado
   }
   const elsewhere = Object.hasOwn(VERBS_OF_OTHER_TOOLS, first) ? VERBS_OF_OTHER_TOOLS[first] : undefined;
   if (elsewhere !== undefined) throw new UsageError(`there is no verb '${clip(first)}': ${elsewhere}`);
-  const names = VERBS.map(({ name }) => name);
+  const names = VERBS.flatMap(({ name }) => [name, name.replace(/ .*/, "")]);
   throw new UsageError(`unknown verb '${clip(first)}'${didYouMean(first, names)}`);
 }
 

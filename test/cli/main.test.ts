@@ -9,6 +9,7 @@ import { bufferIo } from "./buffers.ts";
 /** A refused command line, and the first line on stderr. */
 const USAGE: readonly (readonly [args: readonly string[], message: string])[] = [
   [["chekc"], "gateway: unknown verb 'chekc' (did you mean 'check'?)"],
+  [["key", "mint"], "gateway: unknown verb 'key' (did you mean 'keys'?)"],
   [["zzz"], "gateway: unknown verb 'zzz'"],
   [["console", "x"], "gateway console: takes no arguments"],
   [["audit", "verify", "-q"], "gateway audit verify: missing argument: FILE..."],

@@ -70,6 +70,12 @@ export const nodeStatus = object("State of the queried node.", {
     ),
   ),
   // Optional, since earlier builds do not send it.
+  disk_low: optional(
+    flag(
+      "Whether the disk of `cluster.data_dir` has too little free space for the node to accept writes as the leader.",
+    ),
+  ),
+  // Optional, since earlier builds do not send it.
   certificates: optional(
     list(
       "Certificates of the data listener. Empty if it serves plain HTTP.",

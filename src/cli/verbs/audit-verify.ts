@@ -18,6 +18,7 @@ import {
   verifyTrail,
   type WitnessedHead,
 } from "../../server/audit/index.ts";
+import { whyUnreadable } from "../file-input.ts";
 import { clip, type FlagsOf, UsageError } from "../flags.ts";
 import { type ExitStatus, Interrupted, type Io, resolvePath } from "../io.ts";
 import type { auditVerifyFlags } from "../specs.ts";
@@ -187,5 +188,7 @@ function messageOf(error: unknown): string {
 
 /** Returns only the code of a failed system call, since the path is named already. */
 function reasonOf(error: unknown): string {
-  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : messageOf(error);
+  return error instanceof Error && "code" in error && typeof error.code === "string"
+    ? whyUnreadable(error)
+    : messageOf(error);
 }

@@ -131,6 +131,18 @@ export const LOG_AHEAD: AttentionSource = {
 
 const status = ({ data }: Seen): NodeStatus | undefined => data.get({ id: "get_status" })?.value;
 
+/** Alert about the disk of the queried node. A node hands leadership over first, so writes are refused if no other can lead. */
+export const DISK_LOW: AttentionSource = {
+  needs: [{ id: "get_status" }],
+  items(context) {
+    const node = status(context);
+    if (node?.disk_low !== true) return [];
+    const effect = node.role === "leader" ? "changes are refused" : "it cannot lead";
+    const words = `the disk of its data directory is nearly full, so ${effect}: free space on it, or enlarge it`;
+    return [ofNode(node, { id: "node:disk", what: "DISK", kind: "node", view: "cluster", words })];
+  },
+};
+
 export const NO_LEADER: AttentionSource = {
   needs: [{ id: "get_status" }],
   items(context) {

@@ -7,6 +7,7 @@ import { CERTIFICATES } from "./attention-certificates.ts";
 import {
   AUDIT_CONFLICTS,
   CONFIGURATION_REFUSED,
+  DISK_LOW,
   FILE_STATUS,
   FORGETFUL_MEMBERS,
   LOG_AHEAD,
@@ -33,6 +34,7 @@ export const ATTENTION: readonly AttentionSource[] = [
   SILENT_MEMBERS,
   NODE_REMOVED,
   NODE_NOT_READY,
+  DISK_LOW,
   WORKERS_MISSING,
   WRONG_CLOCKS,
   LOG_AHEAD,

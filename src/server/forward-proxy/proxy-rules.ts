@@ -72,6 +72,8 @@ function variable(env: Environment, name: string): { readonly name: string; read
   return undefined;
 }
 
+const QUOTE = /["']/;
+
 /**
  * Parses a proxy's address, or returns the reason why it is invalid. A text without a scheme counts as `http://`, as in
  * curl.
@@ -80,6 +82,8 @@ function parseProxy(text: string): ForwardProxy | string {
   const written = /^[a-z][a-z\d+.-]*:\/\//i.test(text) ? text : `http://${text}`;
   if (!URL.canParse(written)) return "expected the address of a proxy such as http://proxy.example.com:3128";
   const url = new URL(written);
+  // Files of variables for containers keep quotes as part of the value, and URLs allow them in a host name.
+  if (QUOTE.test(url.hostname)) return "remove the quotes around the address";
   const isTls = url.protocol === "https:";
   if (!isTls && url.protocol !== "http:") {
     return `proxies of the kind ${JSON.stringify(url.protocol.slice(0, -1))} are not supported; use an http:// or https:// proxy`;
@@ -133,7 +137,7 @@ function within(networks: BlockList, host: string): boolean {
 }
 
 /** Pattern of a name. Any other text, such as one with a `*` inside, would never match. */
-const NAME = /^[^\s*<>/\\]+$/;
+const NAME = /^[^\s*<>/\\"']+$/;
 /** Pattern of `[address]:port`, `name:port`, `name`, `address` or `network/bits`. */
 const ENTRY = /^(?:\[([\da-f:.]+)\]|([^[\]:/]+)|([\da-f:.]+))(?:\/(\d{1,3}))?(?::(\d{1,5}))?$/i;
 

@@ -96,10 +96,10 @@ test("an unreadable input is a usage error that names it", async (context) => {
   const cwd = folder(context, { trail: textOf(made.lines), heads: "no" });
   const wrong: readonly (readonly [readonly string[], RegExp])[] = [
     [[], /FILE/],
-    [["absent"], /^absent cannot be read: ENOENT/],
-    [["."], /cannot be read: EISDIR/],
+    [["absent"], /^absent cannot be read: there is no such file/],
+    [["."], /cannot be read: it is a directory/],
     [["-", "-"], /more than once/],
-    [["-heads", "absent", "trail"], /'-heads': absent: ENOENT/],
+    [["-heads", "absent", "trail"], /'-heads': absent: there is no such file/],
     [["-heads", "heads", "trail"], /'-heads': heads: it is not JSON/],
     [["-key", "nonsense", "trail"], /'-key': it is not KID=BASE64/],
     [["-key", `${kid}=${Buffer.alloc(32, 1).toString("base64")}`, "trail"], /thumbprint/],

@@ -183,6 +183,16 @@ test("a log time ahead of the members' clocks is an alert", () => {
   assert.deepEqual(attention({ get_status: { ...STATUS, time: { ahead_ms: 3, log_ahead_ms: 0 } } }), []);
 });
 
+test("a disk that is nearly full is an alert that says what it prevents", () => {
+  assert.deepEqual(attention({ get_status: { ...STATUS, disk_low: true } }), [
+    "! DISK node n1: the disk of its data directory is nearly full, so changes are refused: free space on it, or enlarge it",
+  ]);
+  assert.deepEqual(attention({ get_status: { ...STATUS, role: "follower", disk_low: true } }), [
+    "! DISK node n1: the disk of its data directory is nearly full, so it cannot lead: free space on it, or enlarge it",
+  ]);
+  assert.deepEqual(attention({ get_status: { ...STATUS, disk_low: false } }), []);
+});
+
 test("missing worker processes are an alert once the node serves", () => {
   const workers = { wanted: 4, serving: 3, restarts: 7, last_end_at: null, last_end_by: "SIGKILL" };
   assert.deepEqual(attention({ get_status: { ...STATUS, workers } }), [

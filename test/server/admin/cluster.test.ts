@@ -191,6 +191,7 @@ test("the status has node, leader, version, uptime, listeners and applied index"
     listeners: [{ name: "data plane", address: "127.0.0.1:8484" }],
     configuration: { state: "running", message: null },
     feature: { level: FEATURE_RANGE.max, highest: FEATURE_RANGE.max, waiting: null },
+    disk_low: false,
     forward_proxies: [],
     time: { ahead_ms: 0, log_ahead_ms: 0 },
     workers: { wanted: 2, serving: 1, restarts: 1, last_end_at: null, last_end_by: null },

@@ -101,6 +101,8 @@ test("an unusable variable is a problem that quotes no credentials", () => {
       { HTTPS_PROXY: "socks5://user:hunter2@proxy:1080" },
       /^HTTPS_PROXY: proxies of the kind "socks5" are not supported/,
     ],
+    [{ HTTPS_PROXY: '"http://user:hunter2@proxy:3128"' }, /^HTTPS_PROXY: remove the quotes around the address$/],
+    [{ https_proxy: "'proxy:3128'" }, /^https_proxy: expected the address of a proxy/],
     [{ http_proxy: "http://user:hunter2@" }, /^http_proxy: expected the address of a proxy/],
     [{ HTTPS_PROXY: "http://us%er:hunter2@proxy" }, /^HTTPS_PROXY: the user or password contains a `%`/],
   ] as const;
@@ -120,6 +122,7 @@ test("an entry of NO_PROXY that matches nothing is a warning, and the others are
     "[::1",
     "192.168.*",
     "<local>",
+    '"example.net',
     "/run/docker.sock",
   ]) {
     const { proxies, warnings } = readForwardProxies({ HTTPS_PROXY, no_proxy: `${entry},example.org` });

@@ -31,6 +31,7 @@ export const nodeHandlers: Pick<Handlers, "get_status" | "get_whoami"> = {
           waiting: featureLevelWaitText(levelStatus) ?? null,
         },
         time: { ahead_ms: status.time.aheadMs, log_ahead_ms: status.time.logAheadMs },
+        disk_low: status.isDiskLow,
         models: facts.models(),
         workers: facts.workers(),
         forward_proxies: facts.forwardProxies(),
