@@ -31,7 +31,7 @@ export async function readJson(answer: AdminAnswer): Promise<unknown> {
   try {
     return JSON.parse(body);
   } catch (cause) {
-    throw notJson(answer.status, cause);
+    throw notJsonError(answer.status, cause);
   }
 }
 
@@ -41,7 +41,7 @@ export function refusalOf(status: number, body: string): AdminError {
   try {
     parsed = JSON.parse(body);
   } catch (cause) {
-    return notJson(status, cause);
+    return notJsonError(status, cause);
   }
   const { error } = (parsed ?? {}) as { readonly error?: { code?: unknown; message?: unknown; details?: unknown } };
   if (typeof error?.code !== "string" || typeof error.message !== "string") {
@@ -50,6 +50,6 @@ export function refusalOf(status: number, body: string): AdminError {
   return new AdminError(status, error.code, error.message, { details: error.details });
 }
 
-function notJson(status: number, cause: unknown): AdminError {
+function notJsonError(status: number, cause: unknown): AdminError {
   return new AdminError(status, "unintelligible", `The answer (${status}) is not JSON.`, { cause });
 }

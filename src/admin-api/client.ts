@@ -28,15 +28,15 @@ export interface ClientOptions {
 }
 
 /** Makes an object without required keys optional. */
-type Given<Name extends string, T> = [T] extends [undefined]
+type OptionalIfEmpty<Name extends string, T> = [T] extends [undefined]
   ? { readonly [N in Name]?: undefined }
   : Record<never, never> extends T
     ? { readonly [N in Name]?: T }
     : { readonly [N in Name]: T };
 
-export type CallInput<Id extends OperationId> = Given<"params", OperationParams<Id>> &
-  Given<"query", OperationQuery<Id>> &
-  Given<"body", OperationBody<Id>> & {
+export type CallInput<Id extends OperationId> = OptionalIfEmpty<"params", OperationParams<Id>> &
+  OptionalIfEmpty<"query", OperationQuery<Id>> &
+  OptionalIfEmpty<"body", OperationBody<Id>> & {
     /** Idempotency key: a repeated request with the same key is applied once. */
     readonly idempotencyKey?: string;
     /** Revision to replace. */
@@ -74,8 +74,12 @@ export function createAdminClient({ address, timeLimitMs }: ClientOptions): Admi
 
   function call(id: OperationId, input: AnyInput = {}, options: CallOptions = {}): Promise<unknown> {
     const operation: Operation = OPERATIONS[id];
-    const request = { method: operation.method, path: target(operation, input), ...encoded(operation, input) };
-    return transport.exchange(request, (answer) => read(operation, answer), options);
+    const request = {
+      method: operation.method,
+      path: requestPath(operation, input),
+      ...encodeRequest(operation, input),
+    };
+    return transport.exchange(request, (answer) => readAnswer(operation, answer), options);
   }
 
   return {
@@ -90,7 +94,7 @@ export function createAdminClient({ address, timeLimitMs }: ClientOptions): Admi
   };
 }
 
-async function read(operation: Operation, answer: AdminAnswer): Promise<unknown> {
+async function readAnswer(operation: Operation, answer: AdminAnswer): Promise<unknown> {
   switch (operation.answer.kind) {
     case "json":
     case "list":
@@ -107,12 +111,12 @@ async function read(operation: Operation, answer: AdminAnswer): Promise<unknown>
   }
 }
 
-interface Encoded {
+interface EncodedRequest {
   readonly headers: OutgoingHttpHeaders;
   readonly body: RequestBody | undefined;
 }
 
-function encoded(operation: Operation, { body, idempotencyKey, ifMatch }: AnyInput): Encoded {
+function encodeRequest(operation: Operation, { body, idempotencyKey, ifMatch }: AnyInput): EncodedRequest {
   const headers: OutgoingHttpHeaders = {
     ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }),
     ...(ifMatch !== undefined && { "if-match": `"${ifMatch}"` }),
@@ -134,7 +138,7 @@ function encoded(operation: Operation, { body, idempotencyKey, ifMatch }: AnyInp
   }
 }
 
-function target(operation: Operation, { params = {}, query = {} }: AnyInput): string {
+function requestPath(operation: Operation, { params = {}, query = {} }: AnyInput): string {
   const values = new Map<string, unknown>(Object.entries(params));
   const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(values.get(name))));
   const search = new URLSearchParams();

@@ -45,7 +45,7 @@ export function openApiDocument({ version, serverUrl }: OpenApiOptions): OpenApi
   const paths: Record<string, Methods> = {};
   for (const [id, operation] of operations) {
     const path = BASE_PATH + operation.path;
-    paths[path] = { ...paths[path], [operation.method.toLowerCase()]: described(id, operation) };
+    paths[path] = { ...paths[path], [operation.method.toLowerCase()]: operationObject(id, operation) };
   }
   const tags = [...new Set([...operations.map(([, operation]) => tagOf(operation)), PROBE_TAG])];
   return {
@@ -72,7 +72,7 @@ export function openApiDocument({ version, serverUrl }: OpenApiOptions): OpenApi
   };
 }
 
-function described(id: string, operation: Operation): JsonSchema {
+function operationObject(id: string, operation: Operation): JsonSchema {
   const { help, body, isOpen, group, params, query } = operation;
   const parameters = [
     ...parametersOf("path", params),

@@ -64,55 +64,58 @@ type Dial = (options: {
   signal: AbortSignal;
 }) => Promise<ReturnType<typeof request>>;
 
-export function openTransport(address: AdminAddress, { timeLimitMs: ownLimit }: TransportOptions = {}): Transport {
-  const wire = address.kind === "socket" ? overSocket(address.path) : overNetwork(new URL(address.url));
+export function openTransport(
+  address: AdminAddress,
+  { timeLimitMs: defaultTimeLimitMs }: TransportOptions = {},
+): Transport {
+  const wire = address.kind === "socket" ? socketWire(address.path) : networkWire(new URL(address.url));
   const tokens = address.kind === "url" && address.token !== undefined ? sharedTokens(address.token) : undefined;
   // Each exchange has its own controller, because on Node 20 a long-lived signal retains memory for each signal derived
   // from it.
-  const underWay = new Set<AbortController>();
+  const running = new Set<AbortController>();
   let isClosed = false;
 
-  async function send(asked: AdminRequest, signal: AbortSignal): Promise<IncomingMessage> {
+  async function send(call: AdminRequest, signal: AbortSignal): Promise<IncomingMessage> {
     const token = await unlessAborted(tokens?.(), signal);
-    const answer = await sendOnce(wire.dial, asked, token, signal);
-    const isRepeatable = !(typeof asked.body === "object" && Symbol.asyncIterator in asked.body);
+    const answer = await sendOnce(wire.dial, call, token, signal);
+    const isRepeatable = !(typeof call.body === "object" && Symbol.asyncIterator in call.body);
     if (answer.statusCode !== 401 || tokens === undefined || !isRepeatable) return answer;
     const renewed = await unlessAborted(tokens({ renew: true }), signal);
     if (renewed === undefined || renewed === token) return answer;
     // Stops sending the rest of a long body.
-    if (isShort(asked.body)) answer.resume();
+    if (isSentAtOnce(call.body)) answer.resume();
     else answer.destroy();
-    return await sendOnce(wire.dial, asked, renewed, signal);
+    return await sendOnce(wire.dial, call, renewed, signal);
   }
 
   return {
     address,
-    async exchange(asked, read, options = {}) {
-      const timeLimitMs = options.timeLimitMs ?? ownLimit ?? DEFAULT_TIME_LIMIT_MS;
-      const late = new AbortController();
-      const limit = setTimeout(() => late.abort(), timeLimitMs);
+    async exchange(call, read, options = {}) {
+      const timeLimitMs = options.timeLimitMs ?? defaultTimeLimitMs ?? DEFAULT_TIME_LIMIT_MS;
+      const timeout = new AbortController();
+      const limit = setTimeout(() => timeout.abort(), timeLimitMs);
       const closing = new AbortController();
-      underWay.add(closing);
+      running.add(closing);
       if (isClosed) closing.abort();
-      const given = options.signal === undefined ? closing.signal : anySignal([closing.signal, options.signal]);
-      const signal = anySignal([late.signal, given]);
-      let isOver = true;
-      const over = (): void => void underWay.delete(closing);
+      const callerSignal = options.signal === undefined ? closing.signal : anySignal([closing.signal, options.signal]);
+      const signal = anySignal([timeout.signal, callerSignal]);
+      let isFinished = true;
+      const release = (): void => void running.delete(closing);
       try {
         signal.throwIfAborted();
-        const answer = await send(asked, signal);
+        const answer = await send(call, signal);
         const value = await read({
           status: answer.statusCode ?? 0,
           headers: answer.headers,
-          body: bytes(answer, given),
+          body: bytes(answer, callerSignal),
         });
         // A stream that was returned counts as in progress until it ends.
-        isOver = answer.closed || answer.complete;
-        if (!isOver) answer.once("close", over);
+        isFinished = answer.closed || answer.complete;
+        if (!isFinished) answer.once("close", release);
         return value;
       } catch (error) {
         if (error instanceof AdminError && error.status > 0) throw error;
-        if (late.signal.aborted) {
+        if (timeout.signal.aborted) {
           throw new AdminError(0, "timeout", `The gateway gave no answer within ${timeLimitMs} ms.`, { cause: error });
         }
         if (error instanceof AdminError) throw error;
@@ -121,12 +124,12 @@ export function openTransport(address: AdminAddress, { timeLimitMs: ownLimit }: 
         throw new AdminError(0, "unreachable", message, { cause: error });
       } finally {
         clearTimeout(limit);
-        if (isOver) over();
+        if (isFinished) release();
       }
     },
     close() {
       isClosed = true;
-      for (const closing of underWay) closing.abort();
+      for (const closing of running) closing.abort();
       wire.close();
     },
   };
@@ -137,12 +140,12 @@ interface Wire {
   close(): void;
 }
 
-function overSocket(socketPath: string): Wire {
+function socketWire(socketPath: string): Wire {
   const agent = new Agent({ keepAlive: true, maxSockets: MAX_CONNECTIONS });
   return { dial: async (options) => request({ ...options, socketPath, agent }), close: () => agent.destroy() };
 }
 
-function overNetwork({ protocol, hostname, port, pathname }: URL): Wire {
+function networkWire({ protocol, hostname, port, pathname }: URL): Wire {
   const host = hostname.replace(/^\[(.*)\]$/, "$1");
   const base = pathname.replace(/\/+$/, "");
   const agentOptions = { keepAlive: true, maxSockets: MAX_CONNECTIONS };
@@ -162,7 +165,7 @@ function overNetwork({ protocol, hostname, port, pathname }: URL): Wire {
 /** Shares one renewal between calls that are refused at the same time; a source that fails counts as no token. */
 function sharedTokens(source: TokenSource): TokenSource {
   let renewing: Promise<string | undefined> | undefined;
-  const ask = async (renew: boolean): Promise<string | undefined> => {
+  const requestToken = async (renew: boolean): Promise<string | undefined> => {
     try {
       return await (renew ? source({ renew }) : source());
     } catch (cause) {
@@ -171,8 +174,8 @@ function sharedTokens(source: TokenSource): TokenSource {
     }
   };
   return ({ renew = false } = {}) => {
-    if (!renew) return ask(false);
-    renewing ??= ask(true).finally(() => {
+    if (!renew) return requestToken(false);
+    renewing ??= requestToken(true).finally(() => {
       renewing = undefined;
     });
     return renewing;
@@ -201,7 +204,7 @@ async function sendOnce(
     outgoing.on("error", reject);
     outgoing.once("close", () => reject(new Error("closed without an answer")));
   });
-  if (isShort(body)) outgoing.end(body);
+  if (isSentAtOnce(body)) outgoing.end(body);
   // A refusal may come before the body is sent, and is then more informative than the failed send. A body that cannot be read
   // closes the request, which rejects `answered`.
   else pipeline(Readable.from(partsOf(body), { objectMode: false }), outgoing).catch(() => {});
@@ -212,7 +215,7 @@ function lengthOf(body: RequestBody | undefined): number | undefined {
   return typeof body === "string" || body instanceof Uint8Array ? Buffer.byteLength(body) : undefined;
 }
 
-function isShort(body: RequestBody | undefined): body is string | Uint8Array | undefined {
+function isSentAtOnce(body: RequestBody | undefined): body is string | Uint8Array | undefined {
   return body === undefined || (lengthOf(body) ?? Number.POSITIVE_INFINITY) <= SLICE_BYTES;
 }
 
@@ -240,10 +243,10 @@ async function* bytes(answer: IncomingMessage, signal: AbortSignal): AsyncGenera
 async function unlessAborted<T>(wait: Promise<T> | undefined, signal: AbortSignal): Promise<T | undefined> {
   if (wait === undefined) return undefined;
   signal.throwIfAborted();
-  let leave = (): void => undefined;
+  let onAbort = (): void => undefined;
   const aborted = new Promise<never>((_resolve, reject) => {
-    leave = () => reject(signal.reason);
-    signal.addEventListener("abort", leave, { once: true });
+    onAbort = () => reject(signal.reason);
+    signal.addEventListener("abort", onAbort, { once: true });
   });
-  return Promise.race([wait, aborted]).finally(() => signal.removeEventListener("abort", leave));
+  return Promise.race([wait, aborted]).finally(() => signal.removeEventListener("abort", onAbort));
 }

@@ -14,7 +14,7 @@ export interface AddressFlags {
 
 /** Returns the address of the gateway. Opens and reads nothing. Throws `UsageError`. */
 export function chooseAddress(flags: AddressFlags, io: Io): AdminAddress {
-  const { socket, url, from } = givenOf(flags, io);
+  const { socket, url, from } = addressChoice(flags, io);
   return socket === undefined ? networkAddress(url ?? "", from, io) : { kind: "socket", path: resolvePath(io, socket) };
 }
 
@@ -23,7 +23,7 @@ export function chooseAddress(flags: AddressFlags, io: Io): AdminAddress {
  * order.
  */
 export function chooseAddresses(flags: AddressFlags, io: Io): readonly [AdminAddress, ...AdminAddress[]] {
-  const { socket, url, from } = givenOf(flags, io);
+  const { socket, url, from } = addressChoice(flags, io);
   if (socket !== undefined) return [{ kind: "socket", path: resolvePath(io, socket) }];
   const [first = "", ...others] = [...new Set((url ?? "").split(",").map((item) => item.trim()))];
   return [networkAddress(first, from, io), ...others.map((other) => networkAddress(other, from, io))];
@@ -32,15 +32,15 @@ export function chooseAddresses(flags: AddressFlags, io: Io): readonly [AdminAdd
 function networkAddress(text: string, from: string, io: Io): AdminAddress {
   const parsed = parseAdminUrl(text);
   if (parsed.kind === "refused") throw new UsageError(`${from} ${parsed.why}`);
-  return { kind: "url", url: parsed.url, token: signedIn(io, parsed.url) };
+  return { kind: "url", url: parsed.url, token: tokenFromSignIn(io, parsed.url) };
 }
 
-interface Given extends AddressFlags {
+interface AddressChoice extends AddressFlags {
   /** Flag or variable that the operator used, for error messages. */
   readonly from: string;
 }
 
-function givenOf(flags: AddressFlags, io: Io): Given {
+function addressChoice(flags: AddressFlags, io: Io): AddressChoice {
   const { socket, url } = flags;
   if (socket === "" || url === "") throw new UsageError(`flag '-${socket === "" ? "socket" : "url"}' is empty`);
   if (socket !== undefined && url !== undefined) throw new UsageError("-socket and -url are both given; give one");
@@ -59,8 +59,8 @@ function givenOf(flags: AddressFlags, io: Io): Given {
 }
 
 /** Returns the token source of the cached sign-in. The sign-in is loaded at the first call. */
-function signedIn(io: Io, url: string): NonNullable<Extract<AdminAddress, { kind: "url" }>["token"]> {
-  const load = async () => (await import("./sign-in/index.ts")).tokenSource(io, url);
+function tokenFromSignIn(io: Io, url: string): NonNullable<Extract<AdminAddress, { kind: "url" }>["token"]> {
+  const load = async () => (await import("./sign-in/index.ts")).createTokenSource(io, url);
   let source: ReturnType<typeof load> | undefined;
   return async (options) => {
     source ??= load();

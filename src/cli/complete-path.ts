@@ -6,7 +6,7 @@ import { type Io, resolvePath } from "./io.ts";
 
 /** Maximum number of folder entries that are read, and of names that are returned. */
 const MAX_READ = 10_000;
-const MOST_FOUND = 500;
+const MAX_FOUND = 500;
 
 /**
  * Returns the matching paths, sorted and with the same prefix as `text`. Folders end with a slash. Returns none if the
@@ -21,7 +21,7 @@ export async function completePath(io: Io, text: string, signal: AbortSignal): P
     let looked = 0;
     for await (const entry of await opendir(path)) {
       looked += 1;
-      if (signal.aborted || looked > MAX_READ || found.length === MOST_FOUND) break;
+      if (signal.aborted || looked > MAX_READ || found.length === MAX_FOUND) break;
       const { name } = entry;
       if (!name.startsWith(begun) || (name.startsWith(".") && !begun.startsWith("."))) continue;
       const isFolder = entry.isDirectory() || (entry.isSymbolicLink() && (await isDirectory(join(path, name))));

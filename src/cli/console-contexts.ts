@@ -11,10 +11,10 @@ import type { Io } from "./io.ts";
 
 /** Returns the gateways. If two have the same name, the first is kept, so a setting takes precedence over a sign-in. */
 export async function contextsOf(set: readonly NamedEndpoint[], io: Io): Promise<readonly NamedEndpoint[]> {
-  const { openStore } = await import("./sign-in/index.ts");
+  const { openSignInStore } = await import("./sign-in/index.ts");
   let kept: readonly NamedEndpoint[] = [];
   try {
-    kept = openStore(io)
+    kept = openSignInStore(io)
       .list()
       .flatMap(({ stored }) =>
         stored.kind === "sign-in" && URL.canParse(stored.signIn.url)

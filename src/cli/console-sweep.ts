@@ -8,30 +8,30 @@ import { join } from "node:path";
 import { Writable } from "node:stream";
 import { parseDocument } from "yaml";
 import { splitWords } from "../base/index.ts";
-import type { JobOptions, OwnedDocument, SweepAnswer, SweepResult, TurningCase } from "../console/index.ts";
+import type { ChangedCase, JobOptions, OwnedDocument, SweepAnswer, SweepResult } from "../console/index.ts";
 import { detectorThreshold } from "./console-trials/owned-document.ts";
 import { clip, type FlagsOf, parseFlags, UsageError } from "./flags.ts";
 import {
+  type ChangingCase,
   casesOf,
   checkDetector,
   compileSubjectIn,
   createEvaluation,
-  eachOf,
+  createNameNormalizer,
+  createWarner,
   type Faults,
   failedTexts,
   figuresByKind,
-  judgeTexts,
-  namesOf,
+  forEachParallel,
+  judgeCallTexts,
+  judgeNotices,
   openData,
   progressText,
   type Subject,
-  type Swept,
+  type SweepOutcome,
   scopeOf,
-  spentTexts,
   surveyOf,
-  type Turning,
   unmarkedWarnings,
-  warner,
 } from "./guardrail-eval/index.ts";
 import type { Io } from "./io.ts";
 import { guardrailsEvalFlags } from "./specs.ts";
@@ -107,7 +107,7 @@ export async function runSweepInProcess(
       inForce: own?.threshold ?? subject.scoreThreshold,
     };
     const result = await runSweep(subject, asked, quiet);
-    for (const line of spentTexts(subject)) note(line);
+    for (const line of judgeCallTexts(subject)) note(line);
     return { kind: "done", result: { ...result, source, notes, detector, isOwnThreshold: own !== undefined } };
   } finally {
     await subject.close();
@@ -123,7 +123,7 @@ function hasDetectors(text: string): boolean {
 function checkJudges(subject: Subject, options: Options): void {
   const names = subject.ensemble.members.map(({ name }) => name);
   checkDetector(options.detector, names);
-  const [notice] = options.detector === undefined ? judgeTexts(subject) : [];
+  const [notice] = options.detector === undefined ? judgeNotices(subject) : [];
   if (notice !== undefined) {
     throw new UsageError(
       `${notice.replace(/^note: /, "")}; name the detectors that are to be swept, one at a time: -detector NAME`,
@@ -149,11 +149,11 @@ async function runSweep(
 ): Promise<Omit<SweepResult, "source" | "notes" | "detector" | "isOwnThreshold">> {
   const { signal } = io;
   const wanted = (options.types ?? "").split(",").flatMap((name) => name.trim() || []);
-  const names = namesOf(options.rename, wanted);
+  const names = createNameNormalizer(options.rename, wanted);
   onProgress("checking the data");
   const data = await openData(io, files);
   const types = [...new Set(wanted.map(names))];
-  const survey = await surveyOf(casesOf(data, options.limit, warner(note)), names);
+  const survey = await surveyOf(casesOf(data, options.limit, createWarner(note)), names);
   signal.throwIfAborted();
   if (survey.cases === 0) throw new UsageError(`no case is in ${files.map(clip).join(", ")}`);
   if (survey.textBytes > MAX_TEXT_BYTES) {
@@ -177,7 +177,7 @@ async function runSweep(
   const startedAt = io.now();
   const atIntervals = every(PROGRESS_MS, io);
   let done = 0;
-  const cases = await eachOf(
+  const cases = await forEachParallel(
     casesOf(data, options.limit, () => undefined),
     options.parallel,
     signal,
@@ -195,7 +195,9 @@ async function runSweep(
   return { files, cases, inForce, ...figuresOf(found) };
 }
 
-function figuresOf(found: Swept | undefined): Pick<SweepResult, "steps" | "averagePrecision" | "turning" | "turned"> {
+function figuresOf(
+  found: SweepOutcome | undefined,
+): Pick<SweepResult, "steps" | "averagePrecision" | "changedCases" | "changedCount"> {
   const { wrongBits: wrong = [], cases = [], total: all = 0 } = found?.changes ?? {};
   return {
     steps: (found?.steps ?? []).map(({ threshold, isQuantile, tally }, at) => ({
@@ -205,12 +207,12 @@ function figuresOf(found: Swept | undefined): Pick<SweepResult, "steps" | "avera
       wrong: wrong[at] ?? new Uint8Array(),
     })),
     averagePrecision: found?.averagePrecision ?? { exact: null, overlap: null, labels: null },
-    turning: cases.map(turningOf).sort((a, b) => a.index - b.index),
-    turned: all,
+    changedCases: cases.map(changedCaseOf).sort((a, b) => a.index - b.index),
+    changedCount: all,
   };
 }
 
-function turningOf({ index, case: { file, line, text }, verdicts }: Turning): TurningCase {
+function changedCaseOf({ index, case: { file, line, text }, verdicts }: ChangingCase): ChangedCase {
   const starts = verdicts.flatMap(({ faults }) => [...(faults?.missed ?? []), ...(faults?.extra ?? [])]);
   const first = Math.min(...starts.map(({ start }) => start));
   return {

@@ -24,7 +24,7 @@ export async function* follow(
 ): AsyncGenerator<string> {
   let isFirst = true;
   while (!signal.aborted) {
-    const file = await opened(path);
+    const file = await openIfReadable(path);
     onWaiting(typeof file === "string" ? file : undefined);
     if (typeof file !== "string") {
       try {
@@ -34,12 +34,12 @@ export async function* follow(
       }
     }
     isFirst = false;
-    await rest(signal);
+    await waitForChange(signal);
   }
 }
 
 /** Opens the file. Returns a text with the reason if it cannot be read. */
-async function opened(path: string): Promise<FileHandle | string> {
+async function openIfReadable(path: string): Promise<FileHandle | string> {
   try {
     const file = await open(path);
     if (!(await file.stat()).isDirectory()) return file;
@@ -81,10 +81,11 @@ async function* readWhileNamed(
       if (text !== "") yield text;
     }
     if (!isNamed) return;
-    await rest(signal);
+    await waitForChange(signal);
   }
 }
 
 const LINE_END = 0x0a;
 
-const rest = (signal: AbortSignal): Promise<void> => pause(CHECK_MS, undefined, { signal }).catch(() => undefined);
+const waitForChange = (signal: AbortSignal): Promise<void> =>
+  pause(CHECK_MS, undefined, { signal }).catch(() => undefined);

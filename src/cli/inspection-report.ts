@@ -15,7 +15,7 @@ export interface ShownAs {
 }
 
 /** Maximum number of removed findings that are shown; -json has all. */
-const MOST_REMOVED = 25;
+const MAX_REMOVED = 25;
 
 const column = (name: string, isNumeric = false): TextColumn => ({ name, isNumeric });
 
@@ -57,10 +57,10 @@ export function* inspectionLines(rehearsal: Rehearsal, { width, isColored }: Sho
   }
   if (removed.length > 0) {
     yield `\n${bold("Removed findings")}\n`;
-    const rows = removed.slice(0, MOST_REMOVED).map((one) => [...rowOf(one), REMOVED_WORDS[one.by]]);
+    const rows = removed.slice(0, MAX_REMOVED).map((one) => [...rowOf(one), REMOVED_WORDS[one.by]]);
     yield* tableLines(REMOVED, rows, width);
   }
-  const unlisted = more + Math.max(0, removed.length - MOST_REMOVED);
+  const unlisted = more + Math.max(0, removed.length - MAX_REMOVED);
   if (unlisted > 0) yield `and ${unlisted} more\n`;
 
   for (const { text, rewritten } of segments) {

@@ -131,7 +131,7 @@ export function processIo(onSecondSignal: () => void): ProcessIo {
     signal: stop.signal,
     async flush() {
       const streams = [stdout.opened, stderr.opened].filter((it) => it !== undefined);
-      await Promise.race([Promise.all(streams.map(written)), afterAbort(stop.signal, FLUSH_MS)]);
+      await Promise.race([Promise.all(streams.map(whenWritten)), afterAbort(stop.signal, FLUSH_MS)]);
     },
   };
 }
@@ -158,7 +158,7 @@ function once<Thing>(open: () => Thing): { readonly opened: Thing | undefined; g
  * Resolves once the stream has written everything, or has failed. A destroyed stream has nothing left to write and
  * might never call back, so it is not waited for.
  */
-function written(stream: Writable): Promise<void> {
+function whenWritten(stream: Writable): Promise<void> {
   // The stream has failed, but its `error` event may not have been emitted yet.
   if (stream.errored !== null) return new Promise((done) => setImmediate(done));
   if (stream.destroyed || stream.writableLength === 0) return Promise.resolve();

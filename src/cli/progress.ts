@@ -48,7 +48,7 @@ export function progressOf(io: Io, verb: string, wholeBytes?: number): Progress 
 }
 
 /** Passes the parts through and adds their sizes to the progress. */
-export async function* counted(
+export async function* countBytes(
   parts: AsyncIterable<Uint8Array>,
   progress: Pick<Progress, "add">,
 ): AsyncGenerator<Uint8Array> {

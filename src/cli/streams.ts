@@ -15,12 +15,12 @@ export async function writeAll(
 ): Promise<void> {
   for await (const part of parts) {
     signal.throwIfAborted();
-    if (!stream.write(part)) await drained(stream, signal);
+    if (!stream.write(part)) await whenDrained(stream, signal);
   }
   signal.throwIfAborted();
 }
 
-function drained(stream: Writable, signal: AbortSignal): Promise<void> {
+function whenDrained(stream: Writable, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const settle = (): void => {
       stream.off("drain", settle).off("close", settle);
@@ -61,7 +61,7 @@ export async function* untilAborted(stream: Readable, signal: AbortSignal): Asyn
 }
 
 /** Joins lines to chunks of 64 KiB, since one system call per line would make long tables slow. */
-export function* joined(lines: Iterable<string>): Generator<string> {
+export function* joinLines(lines: Iterable<string>): Generator<string> {
   let text = "";
   for (const line of lines) {
     text += line;

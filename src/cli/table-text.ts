@@ -14,7 +14,7 @@ export interface TextColumn {
 
 const GAP = "  ";
 /** Minimum width of a text column, in cells. */
-const LEAST_CELLS = 8;
+const MIN_CELLS = 8;
 
 interface Cell {
   readonly text: string;
@@ -29,7 +29,7 @@ export function* tableLines(
 ): Generator<string> {
   const table = [columns.map(({ name }) => cell(name)), ...rows.map((row) => columns.map((_, at) => cell(row[at])))];
   const natural = columns.map((_, at) => table.reduce((most, row) => Math.max(most, row[at]?.cells ?? 0), 0));
-  const widths = width === undefined ? natural : fitted(columns, natural, width);
+  const widths = width === undefined ? natural : fitWidths(columns, natural, width);
   for (const row of table) {
     const text = lineOf(row, columns, widths);
     yield `${width === undefined ? text : cutToCells(text, width)}\n`;
@@ -59,12 +59,12 @@ function lineOf(row: readonly Cell[], columns: readonly TextColumn[], widths: re
 }
 
 /** Returns the widths of the columns. Text columns share one maximum width, the largest with which the line fits. */
-function fitted(columns: readonly TextColumn[], natural: readonly number[], width: number): readonly number[] {
+function fitWidths(columns: readonly TextColumn[], natural: readonly number[], width: number): readonly number[] {
   const bounded = (bound: number) =>
-    natural.map((own, at) => (columns[at]?.isNumeric ? own : Math.min(own, Math.max(bound, LEAST_CELLS))));
+    natural.map((own, at) => (columns[at]?.isNumeric ? own : Math.min(own, Math.max(bound, MIN_CELLS))));
   const total = (widths: readonly number[]) =>
     widths.reduce((sum, own) => sum + own, 0) + GAP.length * Math.max(0, widths.length - 1);
-  let bound = Math.max(LEAST_CELLS, ...natural);
-  while (bound > LEAST_CELLS && total(bounded(bound)) > width) bound -= 1;
+  let bound = Math.max(MIN_CELLS, ...natural);
+  while (bound > MIN_CELLS && total(bounded(bound)) > width) bound -= 1;
   return bounded(bound);
 }

@@ -26,7 +26,7 @@ export {
   type Settings,
   type ThemeSpec,
 } from "./model/settings.ts";
-export type { SweepAnswer, SweepResult, TurningCase } from "./model/sweep.ts";
+export type { ChangedCase, SweepAnswer, SweepResult } from "./model/sweep.ts";
 export { type ConsoleEnd, type ConsoleOptions, openConsole } from "./open.ts";
 export type { RecordFile } from "./parts/session-recorder.ts";
 export { settingsReader } from "./settings/load-reader.ts";

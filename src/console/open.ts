@@ -10,7 +10,7 @@ import type { AdminAddress } from "../admin-api/index.ts";
 import { Lifetime, pause, systemClock } from "../base/index.ts";
 import { drawScreen } from "./draw/draw-screen.ts";
 import { eventsOfMouse } from "./draw/mouse-targets.ts";
-import { speak } from "./draw/screen-reader.ts";
+import { renderTree } from "./draw/screen-reader.ts";
 import { quoted } from "./format/command-line.ts";
 import { keyOf } from "./model/data.ts";
 import type { MouseReport } from "./model/key-event.ts";
@@ -23,7 +23,7 @@ import { keepTail } from "./run/audit-file-tail.ts";
 import { createEffects } from "./run/effects.ts";
 import { wordsOf } from "./run/failure-text.ts";
 import { DARK as DARK_THEME, LIGHT as LIGHT_THEME } from "./settings/themes.ts";
-import { flashed } from "./store/flash.ts";
+import { withFlash } from "./store/flash.ts";
 import { initialState } from "./store/initial.ts";
 import { maskState } from "./store/mask-state.ts";
 import { createStep } from "./store/reducer.ts";
@@ -164,7 +164,7 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
     contexts: options.contexts,
     context: options.context,
   });
-  if (options.settingsText !== undefined) state = flashed(state, options.settingsText, "warn");
+  if (options.settingsText !== undefined) state = withFlash(state, options.settingsText, "warn");
   const listeners = new Set<(isByItself: boolean) => void>();
   let needed = "";
 
@@ -248,7 +248,7 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
     },
     getReaderTree() {
       recordFrame();
-      return speak(state, VIEWS, drawWorkbench);
+      return renderTree(state, VIEWS, drawWorkbench);
     },
     get size() {
       return state.size;
@@ -295,8 +295,8 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
         dispatch({ kind: "flash", flash: { words: wordsOf(error, firstEndpoint), tone: "fail" } });
     });
   }
-  if (options.signal.aborted) end(signalled(options.signal));
-  options.signal.addEventListener("abort", () => end(signalled(options.signal)), { once: true, signal: stop.signal });
+  if (options.signal.aborted) end(onSignal(options.signal));
+  options.signal.addEventListener("abort", () => end(onSignal(options.signal)), { once: true, signal: stop.signal });
 
   const by = await ended;
   if (by.kind === "fault") throw by.error;
@@ -313,7 +313,7 @@ function leaving(wasReached: boolean, { link }: State): ConsoleEnd {
 }
 
 /** Reads the signal's name from `by` of the command's `Interrupted` error. */
-function signalled({ reason }: AbortSignal): ConsoleEnd {
+function onSignal({ reason }: AbortSignal): ConsoleEnd {
   const by: unknown = reason instanceof Error ? Reflect.get(reason, "by") : undefined;
   return { kind: "signal", signal: by === "SIGTERM" || by === "SIGINT" ? by : "SIGHUP" };
 }

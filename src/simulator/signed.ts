@@ -29,7 +29,7 @@ export interface SignatureFault {
   readonly message: string;
 }
 
-const MOST_SKEW_MS = 5 * 60_000;
+const MAX_SKEW_MS = 5 * 60_000;
 const FORM =
   /^AWS4-HMAC-SHA256 Credential=([^/,\s]+)\/(\d{8})\/([^/,\s]+)\/([^/,\s]+)\/aws4_request, ?SignedHeaders=([^,\s]+), ?Signature=([0-9a-f]{64})$/;
 const MUST_SIGN = ["host", "x-amz-date"];
@@ -63,7 +63,7 @@ export function signatureFault(
   }
   const time = String(headers["x-amz-date"] ?? "");
   const skewMs = (rules.now ?? Date.now)() - timeOf(time);
-  if (!(Math.abs(skewMs) <= MOST_SKEW_MS) || !time.startsWith(day)) {
+  if (!(Math.abs(skewMs) <= MAX_SKEW_MS) || !time.startsWith(day)) {
     const how = skewMs > 0 ? "Signature expired" : "Signature not yet current";
     return { type: "InvalidSignatureException", message: `${how}: ${time} is too far from this server's time.` };
   }

@@ -79,16 +79,16 @@ test("the figures equal those of the verb, and the threshold in force is among t
 
 test("a changing case is listed with its place, the threshold from which it is wrong, and the text around it", async (t) => {
   const { sweep } = sweeper(t);
-  const { steps, turning, turned } = resultOf(await sweep("c.jsonl"));
-  assert.deepEqual([turning.map(({ line }) => line), turned], [[2, 3, 4], 3]);
-  const [second, third, fourth] = turning;
+  const { steps, changedCases, changedCount } = resultOf(await sweep("c.jsonl"));
+  assert.deepEqual([changedCases.map(({ line }) => line), changedCount], [[2, 3, 4], 3]);
+  const [second, third, fourth] = changedCases;
   assert.equal(second?.sides[0]?.words, "");
   assert.match(second?.sides.at(-1)?.words ?? "", /^misses DATE_TIME$/);
   assert.match(third?.sides[0]?.words ?? "", /^finds DATE_TIME 0\.\d\d$/);
   assert.equal(third?.sides.at(-1)?.words, "");
   assert.match(fourth?.excerpt ?? "", /^…é+ on 12\/31\/1999 it was$/);
   // One bit per step for each case that is wrong at it.
-  for (const { index, sides } of turning) {
+  for (const { index, sides } of changedCases) {
     for (const [at, { wrong }] of steps.entries()) {
       const words = sides.findLast(({ from }) => from <= at)?.words ?? "";
       assert.equal(((wrong[index >> 3] ?? 0) >> (index & 7)) & 1, words === "" ? 0 : 1);
@@ -166,8 +166,8 @@ test("other work runs during a sweep, and it can be stopped", async (t) => {
   const idle = await waitsIn(() => new Promise((done) => setTimeout(done, 500)));
   // Compiling is the longest uninterrupted part.
   const sorted = await waitsIn(async () => {
-    const { cases, turned } = resultOf(await sweep("many.jsonl"));
-    assert.deepEqual([cases, turned], [1_500, 1_125]);
+    const { cases, changedCount } = resultOf(await sweep("many.jsonl"));
+    assert.deepEqual([cases, changedCount], [1_500, 1_125]);
   });
   t.diagnostic(
     `turns: ${sorted.length}, median ${sorted[sorted.length >> 1]?.toFixed(1)} ms, longest ${sorted.at(-1)?.toFixed(1)} ms`,

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { Readable, Writable } from "node:stream";
 import { test } from "node:test";
 import { UsageError } from "../../src/cli/flags.ts";
-import { joined, readAll, writeAll } from "../../src/cli/streams.ts";
+import { joinLines, readAll, writeAll } from "../../src/cli/streams.ts";
 
 const FOREVER = new AbortController().signal;
 
@@ -56,8 +56,8 @@ test("an input is read to its end, with a limit, in bytes", async () => {
 
 test("lines become few writes, and none is lost", () => {
   const lines = Array.from({ length: 10_000 }, (_, at) => `line ${at}\n`);
-  const parts = [...joined(lines)];
+  const parts = [...joinLines(lines)];
   assert.equal(parts.join(""), lines.join(""));
   assert.ok(parts.length <= 3, `${parts.length} writes`);
-  assert.deepEqual([...joined([])], []);
+  assert.deepEqual([...joinLines([])], []);
 });

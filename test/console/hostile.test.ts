@@ -9,7 +9,7 @@ import { test } from "node:test";
 import { OPERATIONS, TABLES } from "../../src/admin-api/index.ts";
 import { cellsOf } from "../../src/base/index.ts";
 import { drawScreen } from "../../src/console/draw/draw-screen.ts";
-import { type ReaderNode, type ReaderTree, speak } from "../../src/console/draw/screen-reader.ts";
+import { type ReaderNode, type ReaderTree, renderTree } from "../../src/console/draw/screen-reader.ts";
 import type { Data } from "../../src/console/model/data.ts";
 import { VERBS } from "../../src/console/model/key-bindings.ts";
 import type { State } from "../../src/console/model/state.ts";
@@ -167,7 +167,7 @@ for (const [what, text] of Object.entries(HOSTILE)) {
           assertDrawn(there, `${view.id} at ${columns}x${rows}`);
           assertDrawn(step(there, { kind: "key", chord: ":" }).state, `${view.id}, where one may go`);
         }
-        const readerTree = textsOf(speak(at, VIEWS, drawWorkbench)).join("");
+        const readerTree = textsOf(renderTree(at, VIEWS, drawWorkbench)).join("");
         assert.doesNotMatch(readerTree, OBEYED, `${view.id}, spoken`);
         for (const chord of text.length > LONG ? FEW : turnOf(KEYS, turn)) {
           const { state } = step(at, { kind: "key", chord });

@@ -54,7 +54,7 @@ test("the A2A SDK works with the simulated agent", { skip: a2aSdk.missing }, asy
     message: 'You said: "Hello!"',
     report: ["TASK_STATE_COMPLETED", 2],
     stream: ["task", "statusUpdate", "artifactUpdate", "artifactUpdate", "statusUpdate"],
-    ledger: ["TASK_STATE_INPUT_REQUIRED", "TASK_STATE_COMPLETED"],
+    book: ["TASK_STATE_INPUT_REQUIRED", "TASK_STATE_COMPLETED"],
     cancel: "TASK_STATE_CANCELED",
     signed: "genuine",
   });

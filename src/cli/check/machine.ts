@@ -71,8 +71,8 @@ export function memoryAnswer(machine: Machine, env: Env): Answer | undefined {
   const most = Math.max(0, memoryBytes - program);
   const processes = workers === 1 ? "" : ` in ${workers} worker processes (GATEWAY_WORKERS)`;
   const message =
-    `requests may use ${sized(held)} and the program ${sized(program)}${processes}, but this machine has only ` +
-    `${sized(memoryBytes)}, so the system may kill the gateway: set GATEWAY_MAX_BUFFERED_BYTES=${most}, or add memory`;
+    `requests may use ${sizeText(held)} and the program ${sizeText(program)}${processes}, but this machine has only ` +
+    `${sizeText(memoryBytes)}, so the system may kill the gateway: set GATEWAY_MAX_BUFFERED_BYTES=${most}, or add memory`;
   return { verdict: held > memoryBytes ? "fail" : "note", subject: "memory", message };
 }
 
@@ -88,7 +88,7 @@ export async function diskAnswer(subject: string, path: string): Promise<Answer 
     };
   }
   if (free >= LITTLE_FREE_BYTES) return undefined;
-  const message = `${path} has ${sized(free)} of free disk space, and below ${sized(MIN_FREE_BYTES)} writes are refused: free space, or use another disk`;
+  const message = `${path} has ${sizeText(free)} of free disk space, and below ${sizeText(MIN_FREE_BYTES)} writes are refused: free space, or use another disk`;
   return { verdict: free < MIN_FREE_BYTES ? "fail" : "note", subject, message };
 }
 
@@ -101,7 +101,7 @@ async function nearestStats(path: string): Promise<StatsFs> {
   }
 }
 
-const sized = (bytes: number): string =>
+const sizeText = (bytes: number): string =>
   bytes >= GIB ? `${(bytes / GIB).toFixed(1)} GiB` : `${Math.floor(bytes / MIB)} MiB`;
 
 /** Checks that each address can be bound. With `isRunning`, an address in use is assumed to be used by the running gateway. */
@@ -220,7 +220,7 @@ export async function machineAnswers(
     {
       verdict: "ok",
       subject: "machine",
-      message: `${files}${sized(machine.memoryBytes)} of memory, ${processes}, enough disk space, all ports free`,
+      message: `${files}${sizeText(machine.memoryBytes)} of memory, ${processes}, enough disk space, all ports free`,
     },
   ];
 }

@@ -9,7 +9,7 @@ import { beside } from "../../server/node/index.ts";
 import type { Answer } from "./probe.ts";
 
 /** Maximum number of files in a secrets folder that are checked. */
-const MOST_FILES = 1_000;
+const MAX_FILES = 1_000;
 
 const OTHERS_READ = 0o004;
 const OTHERS_WRITE = 0o022;
@@ -82,6 +82,6 @@ async function namesIn(dir: string): Promise<readonly string[]> {
   const entries = await readdir(dir, { withFileTypes: true }).catch(() => []);
   return entries
     .filter((it) => !it.isDirectory())
-    .slice(0, MOST_FILES)
+    .slice(0, MAX_FILES)
     .map(({ name }) => name);
 }

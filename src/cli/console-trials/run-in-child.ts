@@ -13,7 +13,7 @@ import type { TrialCommand, TrialReply, TrialRequest, TrialResults } from "./pro
  */
 const LIMIT_MS = 300_000;
 /** Maximum heap of the child in MiB, in addition to the console's own. */
-const MOST_HEAP = 1_024;
+const MAX_HEAP = 1_024;
 
 /**
  * True in the build. From source it is undefined, and there is no child process: tests run the job in their own
@@ -26,7 +26,7 @@ const STDIO: StdioOptions = ["ignore", "ignore", "ignore", "ipc"];
 
 function forkChild(env: Io["env"]): ChildProcess {
   const child = fileURLToPath(new URL("./cli/console-trials/child.js", import.meta.url));
-  const execArgv = [`--max-old-space-size=${MOST_HEAP}`, "--enable-source-maps"];
+  const execArgv = [`--max-old-space-size=${MAX_HEAP}`, "--enable-source-maps"];
   return fork(child, { env: { ...env }, stdio: STDIO, serialization: "advanced", execArgv });
 }
 

@@ -15,7 +15,7 @@ export function quoted(text: string): string {
 }
 
 /** Quotes the value of an alias, which a shell parses twice: where it is defined, and where it is used. */
-export const aliased = (path: string): string => quoted(quoted(path));
+export const quoteForAlias = (path: string): string => quoted(quoted(path));
 
 /** Returns whether `gateway` is on the PATH. */
 function isOnPath(env: Io["env"]): boolean {

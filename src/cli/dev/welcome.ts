@@ -1,6 +1,6 @@
 /** Text that `gateway dev` prints once it is ready: addresses, and commands and snippets that work as printed. */
 
-import { aliased, quoted } from "./launcher.ts";
+import { quoted, quoteForAlias } from "./launcher.ts";
 
 export interface DevAddresses {
   readonly gateway: string;
@@ -75,7 +75,7 @@ function firstSections(addresses: DevAddresses): readonly Section[] {
       title: "Verbs",
       note: "in another shell; gateway help lists all",
       lines: [
-        ...(launcher === undefined ? [] : [`alias gateway=${aliased(launcher)}`]),
+        ...(launcher === undefined ? [] : [`alias gateway=${quoteForAlias(launcher)}`]),
         `export GATEWAY_ADMIN_SOCKET=${quoted(socket)}`,
         `export KEY=${key}`,
         "gateway status",

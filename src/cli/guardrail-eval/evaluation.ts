@@ -9,7 +9,7 @@ import type { Scope } from "./survey.ts";
 import { createSweep, type Sweep, type SweepOptions } from "./sweep.ts";
 import { count, createTally, type Outcome, type Tally } from "./tally.ts";
 import type { NameNormalizer } from "./type-names.ts";
-import { explained, faultsOf, type NearMiss, type WrongCase } from "./wrong-cases.ts";
+import { explainCase, faultsOf, type NearMiss, type WrongCase } from "./wrong-cases.ts";
 
 export interface EvaluationOptions {
   readonly subject: Subject;
@@ -77,7 +77,7 @@ export function createEvaluation(options: EvaluationOptions): Evaluation {
     if (faults === undefined) return;
     evaluation.wrongCases += 1;
     if (!isListed) return;
-    insert(wrong, explained(one, index, faults, [...findings.map(kept), ...removed]));
+    insert(wrong, explainCase(one, index, faults, [...findings.map(kept), ...removed]));
     wrong.length = Math.min(wrong.length, options.errors);
   }
 

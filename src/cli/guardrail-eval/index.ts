@@ -5,12 +5,12 @@ export { sentencesOf } from "./conll.ts";
 export { casesOf, type DataFile, openData } from "./data-file.ts";
 export { createEvaluation, type EvaluationOptions } from "./evaluation.ts";
 export type { FailedCases } from "./failure-counts.ts";
-export { forEachParallel as eachOf } from "./for-each-parallel.ts";
-export { type Agreement, compareRow, type TypeCounts as Bag } from "./invariance.ts";
+export { forEachParallel } from "./for-each-parallel.ts";
+export { type Agreement, compareRow, type TypeCounts } from "./invariance.ts";
 export { caseOf, type Warn } from "./json-lines.ts";
-export { createLanguageComparison as createLanguages, languagesLines, languagesReport } from "./languages.ts";
+export { createLanguageComparison, languagesLines, languagesReport } from "./languages.ts";
 export { type Line, linesOf, MAX_LINE_BYTES } from "./lines.ts";
-export { checkDetector, createWarner as warner, failedTexts, progressText } from "./messages.ts";
+export { checkDetector, createWarner, failedTexts, progressText } from "./messages.ts";
 export { type FiguresByKind, figuresByKind, reportOf } from "./report.ts";
 export { reportLines } from "./report-text.ts";
 export { type Row, rowsOf } from "./rows.ts";
@@ -18,13 +18,13 @@ export * from "./scoring.ts";
 export {
   compileSubject,
   compileSubjectIn,
-  judgeCallTexts as spentTexts,
-  judgeNotices as judgeTexts,
+  judgeCallTexts,
+  judgeNotices,
   type Subject,
 } from "./subject.ts";
 export { type Scope, type Survey, scopeOf, surveyOf, unmarkedWarnings } from "./survey.ts";
-export type { Step, SweepOptions, SweepOutcome as Swept } from "./sweep.ts";
+export type { Step, SweepOptions, SweepOutcome } from "./sweep.ts";
 export { count, createTally, isMarked, type Outcome, SCORES, type ScoreKind, type Tally, totalOf } from "./tally.ts";
-export type { ChangedVerdicts as Turned, ChangingCase as Turning, VerdictChange as Side } from "./threshold-changes.ts";
-export { createNameNormalizer as namesOf, type NameNormalizer as Names } from "./type-names.ts";
+export type { ChangedVerdicts, ChangingCase, VerdictChange } from "./threshold-changes.ts";
+export { createNameNormalizer, type NameNormalizer } from "./type-names.ts";
 export { type Faults, faultsOf } from "./wrong-cases.ts";

@@ -6,7 +6,7 @@ import { type EvaluationOptions, outcomeOf } from "./evaluation.ts";
 import { countFailures, type FailedCases } from "./failure-counts.ts";
 import { findingsIn, runDetectors } from "./inspect.ts";
 import { type Agreement, compareRow, type TypeCounts } from "./invariance.ts";
-import { counted, figure } from "./report-text.ts";
+import { countText, figure } from "./report-text.ts";
 import type { Row } from "./rows.ts";
 import { figuresOf } from "./scoring.ts";
 import { count, createTally, isMarked, type Tally, totalOf } from "./tally.ts";
@@ -136,7 +136,7 @@ export function* languagesLines(
   const { byLanguage, tallies, skipped, disagreements } = languages;
   const { rows, files, reference } = facts;
   const skippedText = skipped === 0 ? "" : `; ${skipped} without a text of it`;
-  yield `${counted(rows, "row")} of ${counted(files.length, "file")}, read against ${escapeControls(reference)}${skippedText}\n\n`;
+  yield `${countText(rows, "row")} of ${countText(files.length, "file")}, read against ${escapeControls(reference)}${skippedText}\n\n`;
   const numeric = ["rows", "agreed", "share", "both empty", "lost", "gained", "precision", "recall", "F1"];
   const columns = [{ name: "language", isNumeric: false }, ...numeric.map((name) => ({ name, isNumeric: true }))];
   const table = [...tallies].map(([language, tally]) => {

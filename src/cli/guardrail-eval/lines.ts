@@ -24,21 +24,21 @@ export async function* linesOf(
   for await (const chunk of chunks) {
     let from = 0;
     for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, from)) {
-      bounded(heldBytes + end - from, { file, number, maxBytes });
+      limitLine(heldBytes + end - from, { file, number, maxBytes });
       yield { number, text: decoded([...held, chunk.subarray(from, end)], file, number) };
       number += 1;
       held = [];
       heldBytes = 0;
       from = end + 1;
     }
-    bounded(heldBytes + chunk.length - from, { file, number, maxBytes });
+    limitLine(heldBytes + chunk.length - from, { file, number, maxBytes });
     if (from < chunk.length) held.push(chunk.subarray(from));
     heldBytes += chunk.length - from;
   }
   if (heldBytes > 0) yield { number, text: decoded(held, file, number) };
 }
 
-function bounded(
+function limitLine(
   bytes: number,
   { file, number, maxBytes }: { readonly file: string; readonly number: number; readonly maxBytes: number },
 ): void {

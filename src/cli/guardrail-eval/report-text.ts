@@ -31,7 +31,7 @@ interface ReportFacts {
 /** Yields the lines of the report, each with its line end. */
 export function* reportLines(evaluation: Evaluation, { files, cases, swept, width }: ReportFacts): Generator<string> {
   const { total, byTag, wrong, wrongCases } = evaluation;
-  yield `${counted(cases, "case")} of ${counted(files, "file")}, ${wrongCases} wrong\n\n`;
+  yield `${countText(cases, "case")} of ${countText(files, "file")}, ${wrongCases} wrong\n\n`;
   const kinds = SCORES.filter((kind) => isMarked(total, kind));
   if (kinds.length === 0) yield "No case has spans or labels, so there is nothing to score.\n";
   const rows = kinds.map((kind) => [kind, ...cellsOf(figuresByKind(total)[kind])]);
@@ -54,7 +54,7 @@ function* asides(total: Tally): Generator<string> {
   const macro = macroF1(total.exact.values());
   if (macro !== null) yield `Mean F1 of the marked types, exact: ${figure(macro)}\n`;
   const { cleanCases, falseAlarms } = total;
-  if (cleanCases > 0) yield `False alarms: ${falseAlarms} of ${counted(cleanCases, "clean case")}\n`;
+  if (cleanCases > 0) yield `False alarms: ${falseAlarms} of ${countText(cleanCases, "clean case")}\n`;
 }
 
 function* byKind(
@@ -100,7 +100,7 @@ const cellsOf = (figures: Figures | null): readonly string[] =>
 
 export const figure = (value: number | null): string => (value === null ? "-" : value.toFixed(3));
 
-export const counted = (number: number, what: string): string => `${number} ${what}${number === 1 ? "" : "s"}`;
+export const countText = (number: number, what: string): string => `${number} ${what}${number === 1 ? "" : "s"}`;
 
 function* wrongLines(one: WrongCase): Generator<string> {
   const { file, line, text, tags } = one.case;

@@ -94,13 +94,13 @@ export function matchByOverlap(marks: readonly Mark[], findings: readonly Mark[]
 }
 
 export function countsOf(marks: readonly Mark[], findings: readonly Mark[], { right, met }: MatchResult): CountsByType {
-  const counted = new Map<string, Counts>();
+  const countText = new Map<string, Counts>();
   const add = (type: string, more: Partial<Counts>): void => {
-    counted.set(type, sum(counted.get(type) ?? NO_COUNTS, { ...NO_COUNTS, ...more }));
+    countText.set(type, sum(countText.get(type) ?? NO_COUNTS, { ...NO_COUNTS, ...more }));
   };
   for (const [at, { type }] of marks.entries()) add(type, { marked: 1, met: met[at] ? 1 : 0 });
   for (const [at, { type }] of findings.entries()) add(type, { found: 1, right: right[at] ? 1 : 0 });
-  return counted;
+  return countText;
 }
 
 /** Compares sets of labels. */

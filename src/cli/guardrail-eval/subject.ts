@@ -128,9 +128,9 @@ async function compile(
   const linesOf = (problems: Problems) =>
     problems.map(({ path, message, severity }) => formatProblem(problem(path, message, severity)));
   const isRefused = ({ severity }: Problems[number]): boolean => severity === "error";
-  const explained: Guardrails = { ...guardrails, explain: true };
+  const explainCase: Guardrails = { ...guardrails, explain: true };
   const at = { models, ...(judged !== undefined && { providers: judged.byName }) };
-  const { assembled, problems: faults } = engine.assemble(explained, profiles, at);
+  const { assembled, problems: faults } = engine.assemble(explainCase, profiles, at);
   if (assembled === undefined || faults.some(isRefused)) return { subject: undefined, problems: linesOf(faults) };
   const limit = AbortSignal.timeout(LOAD_LIMIT_MS);
   const prepared = assembled.prepare?.(anySignal([signal, limit])).catch((error: unknown): Problems => {
@@ -146,7 +146,7 @@ async function compile(
     subject: {
       ensemble,
       unthresholdedEnsemble: sweeps
-        ? engine.assemble(withoutThresholds(explained, detectorOfThreshold), profiles, at).assembled?.ensemble
+        ? engine.assemble(withoutThresholds(explainCase, detectorOfThreshold), profiles, at).assembled?.ensemble
         : undefined,
       policy: policyOf(undefined),
       scoreThreshold: guardrails.score_threshold ?? 0,

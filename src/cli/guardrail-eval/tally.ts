@@ -67,11 +67,11 @@ export function count(tally: Tally, { spans, labels, findings }: Outcome, scope:
   }
 }
 
-function add(sums: ByType, counted: CountsByType): void {
-  for (const [type, counts] of counted) sums.set(type, sum(sums.get(type) ?? NO_COUNTS, counts));
+function add(sums: ByType, countText: CountsByType): void {
+  for (const [type, counts] of countText) sums.set(type, sum(sums.get(type) ?? NO_COUNTS, counts));
 }
 
-export const totalOf = (counted: CountsByType): Counts => [...counted.values()].reduce(sum, NO_COUNTS);
+export const totalOf = (countText: CountsByType): Counts => [...countText.values()].reduce(sum, NO_COUNTS);
 
 /** Returns whether any case has marks for this kind of score. */
 export const isMarked = (tally: Tally, kind: ScoreKind): boolean =>

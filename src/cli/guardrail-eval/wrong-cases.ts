@@ -56,7 +56,7 @@ export function bestOf(findings: readonly CaseFinding[]): ReadonlyMap<string, Ca
 }
 
 /** Returns the wrong case with its faults explained. `met`: all findings, including those that do not count. */
-export function explained(one: EvalCase, index: number, faults: Faults, met: readonly NearMiss[]): WrongCase {
+export function explainCase(one: EvalCase, index: number, faults: Faults, met: readonly NearMiss[]): WrongCase {
   const { missed, extra, missedLabels, extraLabels } = faults;
   return {
     index,

@@ -7,7 +7,7 @@ import { literally } from "./literally.ts";
 import type { Provider, Routing } from "./routes.ts";
 import type { ForeignSource } from "./source.ts";
 import { reactionsOf, type TimeoutReactions } from "./timeouts.ts";
-import { type Commented, commented } from "./yaml-text.ts";
+import { type Commented, withComment } from "./yaml-text.ts";
 
 const ALL = ["connect", "5xx", "429", "timeout"];
 /** Number of source lines that a comment names. More would not help to find the place. */
@@ -49,7 +49,7 @@ export function documentOf(
   }
   return {
     ...(draft.auth === true && {
-      auth: commented("Callers need keys of this gateway: mint one with `gateway keys mint NAME`.", {
+      auth: withComment("Callers need keys of this gateway: mint one with `gateway keys mint NAME`.", {
         virtual_keys: true,
       }),
     }),
@@ -64,9 +64,9 @@ export function documentOf(
       }),
     ),
     ...(defaultProvider !== undefined && { default_provider: defaultProvider.name }),
-    ...listed("budgets", draft.budgets),
-    ...listed("profiles", profiles),
-    ...listed("mcp", draft.mcp),
+    ...sectionEntry("budgets", draft.budgets),
+    ...sectionEntry("profiles", profiles),
+    ...sectionEntry("mcp", draft.mcp),
     ...((draft.detectors ?? []).length > 0 && {
       guardrails: {
         ...(draft.holdsStreams === true && { stream: { policy: "buffer" } }),
@@ -77,7 +77,7 @@ export function documentOf(
   };
 }
 
-const listed = (name: string, entries: readonly Entry[] | undefined): Entry =>
+const sectionEntry = (name: string, entries: readonly Entry[] | undefined): Entry =>
   entries === undefined || entries.length === 0 ? {} : { [name]: entries };
 
 interface Beside {
@@ -100,7 +100,7 @@ function providerEntry(provider: Provider, { reactions, credential, needsKey, va
     key = variables.named(variable);
     comment += `\nThe source has no key for it, and with \`auth\` the gateway must present one. If the server needs none, set ${variable} to any text.`;
   }
-  return commented(comment, {
+  return withComment(comment, {
     ...(name !== preset && { name }),
     ...(preset !== undefined && { preset }),
     ...(dialect !== undefined && { dialect }),

@@ -7,7 +7,7 @@ import type { Draft, ReaderInput } from "./draft.ts";
 import { NAMES_VARIABLE, openVariables, type Role } from "./keys.ts";
 import { readLitellm } from "./litellm.ts";
 import { readPortkey } from "./portkey.ts";
-import { type Routing, routed } from "./routes.ts";
+import { assignProviders, type Routing } from "./routes.ts";
 import { type Note, openForeignSource, type SettingLocation } from "./source.ts";
 import { commentText, yamlText } from "./yaml-text.ts";
 
@@ -66,7 +66,7 @@ export function importConfiguration(system: System, source: Source, presets: Rea
   const foreign = opened.foreign();
   const variables = openVariables(variable, first.asked);
   const draft = read({ source: foreign, variables, presets });
-  const routing = routed(draft.routes, foreign);
+  const routing = assignProviders(draft.routes, foreign);
   const document = documentOf(draft, routing, variables, foreign);
   const body = yamlText(document);
   // Leaves out variables of parts that are not in the document.

@@ -32,7 +32,7 @@ type Named = Route & { readonly name: string };
 const MAX_FAILOVERS = 16;
 const MAX_MODEL_NAME = 512;
 
-export function routed(
+export function assignProviders(
   routes: readonly Route[],
   { addNote, leaveOut }: Pick<ForeignSource, "addNote" | "leaveOut">,
 ): Routing {

@@ -5,7 +5,7 @@ const COMMENT = Symbol("comment");
 export type Commented = { readonly [key: string]: unknown; readonly [COMMENT]: string };
 
 /** Returns an object with a comment above it. */
-export const commented = (comment: string, value: Readonly<Record<string, unknown>>): Commented => ({
+export const withComment = (comment: string, value: Readonly<Record<string, unknown>>): Commented => ({
   ...value,
   [COMMENT]: comment,
 });

@@ -31,7 +31,7 @@ export async function obtainModels(
 ): Promise<Obtained> {
   const views = new Map<string, ModelView>();
   if (needs.length === 0) return { kind: "obtained", views };
-  const directory = cacheDirectory ?? ownCache(io);
+  const directory = cacheDirectory ?? cacheFromEnvironment(io);
   if (directory === undefined) {
     return refused(["there is no directory for models: set HOME, XDG_CACHE_HOME or `cache_dir`"]);
   }
@@ -94,7 +94,7 @@ async function fetchModel(store: OpenStore, { model, parts }: ModelNeed, io: Io)
 }
 
 /** Returns the cache folder of the user (XDG base directories, "Basics"); a relative path is ignored. */
-function ownCache({ env }: Pick<Io, "env">): string | undefined {
+function cacheFromEnvironment({ env }: Pick<Io, "env">): string | undefined {
   const named = env["XDG_CACHE_HOME"];
   if (named !== undefined && isAbsolute(named)) return join(named, "gateway", "models");
   const home = env["HOME"] || homedir();

@@ -118,16 +118,16 @@ function dialogText(dialog: Dialog, values: FieldValues, context: Context, conso
 }
 
 async function askForConfirmation({ confirm }: Dialog, values: FieldValues, io: Io): Promise<boolean> {
-  const does = `${confirm.does.charAt(0).toUpperCase()}${confirm.does.slice(1)}`;
+  const button = `${confirm.button.charAt(0).toUpperCase()}${confirm.button.slice(1)}`;
   if (confirm.kind === "yes") {
     const isYes = (answer: string): boolean => /^y(es)?$/i.test(answer.trim());
     return await askToConfirm(
-      { prompt: `${does}? [y/N] `, isYes, mismatch: "The answer was neither `y` nor `n`." },
+      { prompt: `${button}? [y/N] `, isYes, mismatch: "The answer was neither `y` nor `n`." },
       io,
     );
   }
   const expected = confirm.expected(values);
-  const prompt = `${does}? To confirm, ${confirm.label} (${escapeControls(expected)}): `;
+  const prompt = `${button}? To confirm, ${confirm.label} (${escapeControls(expected)}): `;
   const mismatch = `The answer was not \`${escapeControls(expected)}\`.`;
   return await askToConfirm({ prompt, isYes: (answer) => answer.trim() === expected, mismatch }, io);
 }

@@ -33,7 +33,7 @@ interface Opened {
   readonly console: ConsoleModule;
 }
 
-function opened(
+function openDocuments(
   verb: string,
   options: FlagsOf<typeof plainFlags>,
   io: Io,
@@ -69,7 +69,7 @@ function missingSource(verb: string, name: string, it: Opened, io: Io): boolean 
 /** With a name, prints the document as it was written; without, lists the sources of the configuration and the state of the file. */
 export const show = {
   run: (options: FlagsOf<typeof plainFlags>, [name]: readonly string[], io: Io): Promise<ExitStatus> =>
-    opened("config show", options, io, async (it) => {
+    openDocuments("config show", options, io, async (it) => {
       const { called, context } = it;
       if (name !== undefined) {
         if (missingSource("config show", name, it, io)) return 1;
@@ -147,7 +147,7 @@ async function previewOf(
 export const diff = {
   async run(options: FlagsOf<typeof configDiffFlags>, [file = ""]: readonly string[], io: Io): Promise<ExitStatus> {
     const document = await documentIn(file, io);
-    return await opened("config diff", options, io, async (it) => {
+    return await openDocuments("config diff", options, io, async (it) => {
       const source = sourceOf(options.source, it);
       const { page, isChanged, isRefused } = await previewOf(it, source, { document, file }, io);
       for (const line of page) io.stdout.write(`${it.console.textOfLine(line)}\n`);
@@ -207,7 +207,7 @@ async function applyDocument(it: Opened, applied: Applied, io: Io): Promise<Exit
 export const apply = {
   async run(options: FlagsOf<typeof configApplyFlags>, [file = ""]: readonly string[], io: Io): Promise<ExitStatus> {
     const document = await documentIn(file, io);
-    return await opened("config apply", options, io, (it) =>
+    return await openDocuments("config apply", options, io, (it) =>
       applyDocument(
         it,
         {
@@ -226,7 +226,7 @@ export const apply = {
 
 export const history = {
   run: (options: FlagsOf<typeof configDiffFlags>, _: readonly string[], io: Io): Promise<ExitStatus> =>
-    opened("config history", options, io, async (it) => {
+    openDocuments("config history", options, io, async (it) => {
       const source = sourceOf(options.source, it);
       if (missingSource("config history", source, it, io)) return 1;
       const { items } = await it.called.client.call(
@@ -248,7 +248,7 @@ export const rollback = {
   run: (options: FlagsOf<typeof configRollbackFlags>, [text = ""]: readonly string[], io: Io): Promise<ExitStatus> => {
     const revision = /^\d{1,15}$/.test(text) ? Number(text) : 0;
     if (revision < 1) throw new UsageError(`'${clip(text)}' is not a revision: 'gateway config history' lists them`);
-    return opened("config rollback", options, io, async (it) => {
+    return openDocuments("config rollback", options, io, async (it) => {
       const { console, context, called } = it;
       const source = sourceOf(options.source, it);
       if (missingSource("config rollback", source, it, io)) return 1;
@@ -276,7 +276,7 @@ export const rollback = {
 
 export const reload = {
   run: (options: FlagsOf<typeof configRollbackFlags>, _: readonly string[], io: Io): Promise<ExitStatus> =>
-    opened("config reload", options, io, async ({ console, context, called }) => {
+    openDocuments("config reload", options, io, async ({ console, context, called }) => {
       const dialog = console.reloadDialog(context);
       const consent = options.yes ? "yes" : "ask";
       return await runChange({ verb: "config reload", dialog, values: {}, context, consent }, called, io, console);
@@ -286,7 +286,7 @@ export const reload = {
 export const edit = {
   run: (options: FlagsOf<typeof plainFlags>, [named]: readonly string[], io: Io): Promise<ExitStatus> => {
     if (!io.isTerminal("stdin")) throw new UsageError("stdin is not a terminal: use gateway config apply FILE");
-    return opened("config edit", options, io, async (it) => {
+    return openDocuments("config edit", options, io, async (it) => {
       const source = sourceOf(named, it);
       if (missingSource("config edit", source, it, io)) return 1;
       const why = it.console.writeWhy(it.context);

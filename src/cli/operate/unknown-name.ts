@@ -4,14 +4,14 @@ import { escapeControls } from "../../base/index.ts";
 import { clip, didYouMean } from "../flags.ts";
 
 /** Maximum number of names that a message lists; for the rest it gives their number. */
-const MOST_LISTED = 12;
+const MAX_LISTED = 12;
 
 /** Returns a message such as `there is no key 'cii' (did you mean 'ci'?)`. Lists the known names if none is similar. */
 export function unknownName(kind: string, name: string, known: readonly string[]): string {
   const hint = didYouMean(name, known);
   if (hint !== "") return `there is no ${kind} '${clip(name)}'${hint}`;
   if (known.length === 0) return `there is no ${kind} '${clip(name)}': there are none`;
-  const listed = known.slice(0, MOST_LISTED).map(escapeControls).join(", ");
-  const more = known.length > MOST_LISTED ? ` and ${known.length - MOST_LISTED} more` : "";
+  const listed = known.slice(0, MAX_LISTED).map(escapeControls).join(", ");
+  const more = known.length > MAX_LISTED ? ` and ${known.length - MAX_LISTED} more` : "";
   return `there is no ${kind} '${clip(name)}'; known: ${listed}${more}`;
 }

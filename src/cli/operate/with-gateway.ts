@@ -15,7 +15,7 @@ export interface GatewayConnection {
 const TIME_LIMIT_MS = 30_000;
 
 /** Maximum number of concurrent reads of a verb. */
-const MOST_READS = 256;
+const MAX_READS = 256;
 
 /**
  * Runs `work` with a client of the gateway that the flags name. If the API refuses a call, prints the reason and what
@@ -29,7 +29,7 @@ export async function withGateway(
 ): Promise<ExitStatus> {
   const address = chooseAddress(flags, io);
   // Each concurrent read adds a listener to the verb's signal; Node warns above 10 listeners.
-  setMaxListeners(MOST_READS, io.signal);
+  setMaxListeners(MAX_READS, io.signal);
   const client = createAdminClient({ address, timeLimitMs: TIME_LIMIT_MS });
   try {
     return await work({ client, address });

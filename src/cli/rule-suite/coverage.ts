@@ -2,7 +2,7 @@
 
 import type { Layer, Policies } from "../../server/core/policy/index.ts";
 import { layerName } from "./expected.ts";
-import { actedIn, type GuardrailJudgement } from "./guardrail-cases.ts";
+import { actingRules, type GuardrailJudgement } from "./guardrail-cases.ts";
 import type { Judgement } from "./judge.ts";
 
 export interface Coverage {
@@ -22,7 +22,7 @@ export function coverageOf(
   const decided = new Set(
     judgements.flatMap((judgement) =>
       "rehearsal" in judgement
-        ? actedIn(judgement.rehearsal).map(guardrailKey)
+        ? actingRules(judgement.rehearsal).map(guardrailKey)
         : judgement.deciders.map(({ rule, layer }) => key(rule, layer)),
     ),
   );

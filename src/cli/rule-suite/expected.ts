@@ -32,7 +32,10 @@ export function expectedOf(
   if (wanted?.kind === "allowed_models") {
     if (expect !== "deny") faults.push({ path: ["by"], message: "`allowed_models` only denies" });
     if (profile.allows === undefined) {
-      faults.push({ path: ["by"], message: `${spelled(profile)} has no \`allowed_models\`: every model is allowed` });
+      faults.push({
+        path: ["by"],
+        message: `${profileText(profile)} has no \`allowed_models\`: every model is allowed`,
+      });
     }
     if (message !== undefined) faults.push({ path: ["message"], message: "only a rule has its own message" });
   }
@@ -56,11 +59,12 @@ function ruleFaults(wanted: NamedRule, profile: Profile, { governance }: Subject
   if (asked.some(({ rule, layer }) => isOf(wanted, rule.name, layer))) return [];
   const names = asked.map(({ rule }) => rule.name);
   const where = wanted.layer === undefined ? "" : ` ${layerName(wanted.layer)}`;
-  const message = `no such rule${where} applies to ${spelled(profile)}${didYouMean(wanted.rule, names)}`;
+  const message = `no such rule${where} applies to ${profileText(profile)}${didYouMean(wanted.rule, names)}`;
   return [{ path: ["by"], message }];
 }
 
-const spelled = ({ name }: Profile): string => (name === undefined ? "a caller without a profile" : `profile ${name}`);
+const profileText = ({ name }: Profile): string =>
+  name === undefined ? "a caller without a profile" : `profile ${name}`;
 
 /** Returns the layer's name in lines of output: `(deployment)`, `(profile staff)`. */
 export const layerName = (layer: Layer): string =>

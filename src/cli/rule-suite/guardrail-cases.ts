@@ -51,7 +51,7 @@ export function guardrailCase(
     route,
     caller: variables,
     showsKeyed: true,
-    given: givenIn(given),
+    given: parseGivenFindings(given),
   };
   const names = inForce.rules.map(({ name }) => name);
   const detectors = inForce.detectors.map(({ name }) => name);
@@ -78,7 +78,7 @@ export function guardrailCase(
 type GivenFindings = NonNullable<RehearsalQuestion["given"]>;
 
 /** Returns the given findings by detector; `undefined` if none are given. */
-function givenIn(given: GivenText): GivenFindings | undefined {
+function parseGivenFindings(given: GivenText): GivenFindings | undefined {
   const byDetector = Object.entries(given).map(
     ([name, findings]) =>
       [
@@ -113,14 +113,14 @@ const outcomeOf = ({ decision, segments }: Rehearsal): CaseText["expect"] =>
 const typesOf = ({ findings }: Rehearsal): readonly string[] => [...new Set(findings.map(({ type }) => type))].sort();
 
 /** Returns the rules that acted, and the one that could not be evaluated. */
-export const actedIn = ({ decisions, rule }: Rehearsal): readonly string[] => [
+export const actingRules = ({ decisions, rule }: Rehearsal): readonly string[] => [
   ...new Set([...decisions.map((it) => it.rule), ...(rule === null ? [] : [rule])]),
 ];
 
 function isAsExpected(rehearsal: Rehearsal, { expect, rule, message, rewritten, types }: ExpectedGuardrail): boolean {
   return (
     outcomeOf(rehearsal) === expect &&
-    (rule === undefined || (expect === "deny" ? rehearsal.rule === rule : actedIn(rehearsal).includes(rule))) &&
+    (rule === undefined || (expect === "deny" ? rehearsal.rule === rule : actingRules(rehearsal).includes(rule))) &&
     (message === undefined || rehearsal.message === message) &&
     (rewritten === undefined || rehearsal.segments[0]?.text === rewritten) &&
     (types === undefined || [...new Set(types)].sort().join("\n") === typesOf(rehearsal).join("\n"))
@@ -130,7 +130,7 @@ function isAsExpected(rehearsal: Rehearsal, { expect, rule, message, rewritten, 
 /** Describes the outcome for the text; if it was not expected, also what was found in it and what was removed. */
 export function guardrailText({ rehearsal, passes }: GuardrailJudgement): string {
   const { decision, rule, message, segments, findings, removed } = rehearsal;
-  const acted = actedIn(rehearsal);
+  const acted = actingRules(rehearsal);
   const by = `by ${acted.length === 0 ? "no rule" : acted.join(" and ")}`;
   const outcome =
     outcomeOf(rehearsal) === "redact"
@@ -143,19 +143,19 @@ export function guardrailText({ rehearsal, passes }: GuardrailJudgement): string
   const gone = removed.map((one) => `${placeText(one)} (${REMOVED_WORDS[one.by]})`);
   return [
     outcome,
-    found.length === 0 ? "nothing was found" : `found ${fewOf(found)}`,
-    ...(gone.length === 0 ? [] : [`does not count: ${fewOf(gone)}`]),
+    found.length === 0 ? "nothing was found" : `found ${shortList(found)}`,
+    ...(gone.length === 0 ? [] : [`does not count: ${shortList(gone)}`]),
     ...unaskedTexts(rehearsal).map((words) => `not asked: ${words}`),
   ].join("; ");
 }
 
 /** Maximum number of findings shown on one line. */
-const MOST_SHOWN = 8;
+const MAX_SHOWN = 8;
 
-const fewOf = (words: readonly string[]): string =>
-  words.length <= MOST_SHOWN
+const shortList = (words: readonly string[]): string =>
+  words.length <= MAX_SHOWN
     ? words.join(", ")
-    : `${words.slice(0, MOST_SHOWN).join(", ")} and ${words.length - MOST_SHOWN} more`;
+    : `${words.slice(0, MAX_SHOWN).join(", ")} and ${words.length - MAX_SHOWN} more`;
 
 export function expectedGuardrailText({ expect, rule, message, rewritten, types }: ExpectedGuardrail): string {
   return [

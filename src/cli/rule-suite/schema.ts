@@ -28,7 +28,7 @@ const MAX_TEXT_LENGTH = 131_072;
 const name = (description: string): Schema<string> =>
   text(description, { minLength: 1, maxLength: MAX_NAME_LENGTH, pattern: "^[^\\u0000-\\u001f\\u007f]*$" });
 
-const filled = (description: string): Schema<string> => text(description, { minLength: 1 });
+const nonEmptyText = (description: string): Schema<string> => text(description, { minLength: 1 });
 
 /** Returns a schema of any JSON value, which is all that the YAML reader produces. */
 const json = (description: string): Schema<Json> => ({ json: anything(description).json });
@@ -42,23 +42,23 @@ const caller = object(
   "The caller: a virtual key, or a token of an agent, of a user, or of a user with the agent that acts for the user.",
   {
     key: object("The virtual key of the caller.", {
-      name: required(filled("Name of the key.")),
+      name: required(nonEmptyText("Name of the key.")),
       metadata: map("Metadata of the key.", text("A value.")),
     }),
     agent: object("The agent that calls.", {
-      issuer: filled("Issuer of the agent's token. The default is the issuer of `user`."),
-      subject: required(filled("Subject of the agent's token.")),
-      name: filled("Readable name of the agent. The default is the subject."),
+      issuer: nonEmptyText("Issuer of the agent's token. The default is the issuer of `user`."),
+      subject: required(nonEmptyText("Subject of the agent's token.")),
+      name: nonEmptyText("Readable name of the agent. The default is the subject."),
     }),
     user: object("The user who calls.", {
-      issuer: required(filled("Name of the token's issuer in the node file.")),
-      subject: required(filled("Subject of the token.")),
-      name: filled("Readable name of the user. The default is the email address, then the subject."),
-      email: filled("Email address of the user."),
+      issuer: required(nonEmptyText("Name of the token's issuer in the node file.")),
+      subject: required(nonEmptyText("Subject of the token.")),
+      name: nonEmptyText("Readable name of the user. The default is the email address, then the subject."),
+      email: nonEmptyText("Email address of the user."),
     }),
-    audience: filled("Audience of the token. The default is that of the first matching entry of `auth.issuers`."),
+    audience: nonEmptyText("Audience of the token. The default is that of the first matching entry of `auth.issuers`."),
     claims: map("Claims of the token, by which `auth` selects the profile.", anything("Value of a claim.")),
-    profile: filled("Profile of the caller. For a token the default is the profile that `auth` assigns."),
+    profile: nonEmptyText("Profile of the caller. For a token the default is the profile that `auth` assigns."),
   },
   {
     exclusive: [
@@ -72,17 +72,17 @@ const caller = object(
 );
 
 const request = object("The request of a case.", {
-  model: filled("Requested model, as the client names it."),
-  provider: filled("Provider that the request is sent to. The default is the provider that serves the model."),
-  route: filled("Route of the request. For a model the default is `chat_completions`."),
-  server: filled("Name of the MCP server."),
-  peer: filled("Name of the A2A agent."),
-  method: filled("JSON-RPC method."),
-  name: filled("Name of the tool, prompt or resource."),
+  model: nonEmptyText("Requested model, as the client names it."),
+  provider: nonEmptyText("Provider that the request is sent to. The default is the provider that serves the model."),
+  route: nonEmptyText("Route of the request. For a model the default is `chat_completions`."),
+  server: nonEmptyText("Name of the MCP server."),
+  peer: nonEmptyText("Name of the A2A agent."),
+  method: nonEmptyText("JSON-RPC method."),
+  name: nonEmptyText("Name of the tool, prompt or resource."),
   args: map("Arguments of the tool call.", json("An argument.")),
   role: choice("Role of the message.", ["ROLE_USER", "ROLE_AGENT"]),
-  task_id: filled("Id of the task."),
-  context_id: filled("Id of the context."),
+  task_id: nonEmptyText("Id of the task."),
+  context_id: nonEmptyText("Id of the context."),
   parts: list(
     "Parts of the message.",
     object("A part.", {
@@ -116,8 +116,8 @@ const guardrail = object("A text that guardrails inspect.", {
     ["system", "user", "assistant", "tool_args", "tool_result", "output", "header", "query"],
   ),
   text: required(text("The text.", { minLength: 1, maxLength: MAX_TEXT_LENGTH })),
-  model: filled("Requested model, for rules that read it."),
-  route: filled("Route, for rules that read it. The default is `chat_completions`."),
+  model: nonEmptyText("Requested model, for rules that read it."),
+  route: nonEmptyText("Route, for rules that read it. The default is `chat_completions`."),
   given: map(
     "Findings of detectors by name. They replace detectors that need a model or a server, which are not run.",
     findings,
@@ -125,8 +125,8 @@ const guardrail = object("A text that guardrails inspect.", {
 });
 
 const by = object("The rule that decides.", {
-  rule: required(filled("Name of the rule.")),
-  profile: filled("Profile that contains the rule. By default the rule is one of the deployment."),
+  rule: required(nonEmptyText("Name of the rule.")),
+  profile: nonEmptyText("Profile that contains the rule. By default the rule is one of the deployment."),
 });
 
 const oneCase = object("A request or text, and the expected outcome.", {
@@ -144,7 +144,7 @@ const oneCase = object("A request or text, and the expected outcome.", {
   message: text("Exact message that the caller receives."),
   reaches: list(
     "Providers that the request can be sent to, in order: the provider of the route, then the failover targets that the rules allow.",
-    filled("Name of a provider."),
+    nonEmptyText("Name of a provider."),
     { minItems: 1, uniqueItems: true },
   ),
   rewritten: text("Exact text after rewriting."),

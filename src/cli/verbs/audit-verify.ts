@@ -69,11 +69,11 @@ export function inputOf(io: Io, file: string): TrailInput {
   const name = printable(file);
   const stream = (): AsyncIterable<Uint8Array> =>
     createReadStream(resolvePath(io, file), { highWaterMark: READ_BYTES, signal: io.signal });
-  return { name, chunks: opened(name, stream) };
+  return { name, chunks: openNamed(name, stream) };
 }
 
 /** Opens each file only when it is read, so that the number of files is not limited by open descriptors. */
-async function* opened(name: string, open: () => AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array | string> {
+async function* openNamed(name: string, open: () => AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array | string> {
   yield* named(name, open());
 }
 

@@ -42,7 +42,7 @@ export async function run(options: Options, _: readonly string[], io: Io): Promi
 
 /** Sends the request. `pauseMs`: pause between two passes over the addresses. */
 export async function prune(options: Options, io: Io, pauseMs: number): Promise<ExitStatus> {
-  const addresses = list("addr", options.addr).map(dialled);
+  const addresses = list("addr", options.addr).map(dialAddress);
   const keep = list("keep", options.keep).map(nodeId);
   const client = await clientOf(io);
   try {
@@ -140,7 +140,7 @@ function list(flag: string, text: string): readonly string[] {
   return [...new Set(items)];
 }
 
-function dialled(text: string): string {
+function dialAddress(text: string): string {
   const { host, port = 0 } = parseAddress(text) ?? {};
   if (host === undefined || port === 0) throw new UsageError(`flag '-addr': '${clip(text)}' is not HOST:PORT`);
   return text;

@@ -15,7 +15,7 @@ import { clip, type FlagsOf } from "../flags.ts";
 import type { ExitStatus, Io } from "../io.ts";
 import type { explainFlags } from "../operate/flags.ts";
 import { withGateway } from "../operate/with-gateway.ts";
-import { joined, writeAll } from "../streams.ts";
+import { joinLines, writeAll } from "../streams.ts";
 
 type Options = FlagsOf<typeof explainFlags>;
 
@@ -31,7 +31,7 @@ export function run(options: Options, [id = ""]: readonly string[], io: Io): Pro
       options.o === "json"
         ? [`${escapeControlsOfLines(JSON.stringify({ requests: rows, audit: records }, null, 2))}\n`]
         : [...rows.flatMap(requestLines), ...auditLines(records)];
-    await writeAll(io.stdout, joined(lines), io.signal);
+    await writeAll(io.stdout, joinLines(lines), io.signal);
     return 0;
   });
 }

@@ -22,7 +22,7 @@ import { type Condition, columnNamed, conditionOf } from "../operate/row-conditi
 import { linesOf, pick, recordLines } from "../operate/rows-text.ts";
 import { unknownName } from "../operate/unknown-name.ts";
 import { type GatewayConnection, withGateway } from "../operate/with-gateway.ts";
-import { joined, writeAll } from "../streams.ts";
+import { joinLines, writeAll } from "../streams.ts";
 import { tableLines } from "../table-text.ts";
 
 type Options = FlagsOf<typeof getFlags>;
@@ -150,7 +150,7 @@ async function print(asked: Asked, rows: readonly Row[], { o, where }: Options, 
   const sorted = sort === undefined ? rows : [...rows].sort(sort);
   const [only] = sorted;
   if (o === "table" && names.length === 1 && sorted.length === 1 && only !== undefined) {
-    await writeAll(io.stdout, joined(recordLines(only, columns)), io.signal);
+    await writeAll(io.stdout, joinLines(recordLines(only, columns)), io.signal);
     return;
   }
   if (sorted.length === 0 && (o === "table" || o === "wide")) {
@@ -158,7 +158,7 @@ async function print(asked: Asked, rows: readonly Row[], { o, where }: Options, 
 `);
     return;
   }
-  await writeAll(io.stdout, joined(await linesOf(o, { list, columns, rows: sorted }, io)), io.signal);
+  await writeAll(io.stdout, joinLines(await linesOf(o, { list, columns, rows: sorted }, io)), io.signal);
 }
 
 /** Prints the rows that are new or changed, until the verb is interrupted. JSON is one object a line. */
@@ -191,7 +191,7 @@ async function printChanged({ list, columns }: Asked, rows: readonly Row[], o: F
     o === "json"
       ? rows.map((row) => `${JSON.stringify(pick(row, columns))}\n`)
       : await linesOf(o, { list, columns, rows }, io, false);
-  await writeAll(io.stdout, joined(lines), io.signal);
+  await writeAll(io.stdout, joinLines(lines), io.signal);
 }
 
 const identityOf = ({ list }: Asked, row: Row): string =>
@@ -210,6 +210,6 @@ async function printLists(io: Io): Promise<ExitStatus> {
     lines.push(`${title}\n`, ...[...tableLines(columns, rows)].map((line) => `  ${line}`), "\n");
   }
   lines.push("gateway get LIST [NAME...]; columns of a list: gateway query -tables\n");
-  await writeAll(io.stdout, joined(lines), io.signal);
+  await writeAll(io.stdout, joinLines(lines), io.signal);
   return 0;
 }

@@ -13,18 +13,20 @@ import {
   checkDetector,
   compileSubject,
   createEvaluation,
-  createLanguages,
+  createLanguageComparison,
+  createNameNormalizer,
+  createWarner,
   type DataFile,
   type EvalCase,
   type EvaluationOptions,
-  eachOf,
   type FailedCases,
   failedTexts,
-  judgeTexts,
+  forEachParallel,
+  judgeCallTexts,
+  judgeNotices,
   languagesLines,
   languagesReport,
-  type Names,
-  namesOf,
+  type NameNormalizer,
   openData,
   progressText,
   type Row,
@@ -34,16 +36,14 @@ import {
   type Subject,
   type Survey,
   scopeOf,
-  spentTexts,
   surveyOf,
   unmarkedWarnings,
   type Warn,
-  warner,
 } from "../guardrail-eval/index.ts";
 import { type ExitStatus, Interrupted, type Io, resolvePath } from "../io.ts";
 import { progressLine } from "../progress.ts";
 import type { guardrailsEvalFlags } from "../specs.ts";
-import { joined } from "../streams.ts";
+import { joinLines } from "../streams.ts";
 
 type Options = FlagsOf<typeof guardrailsEvalFlags>;
 
@@ -53,15 +53,15 @@ const MAX_SWEPT_BYTES = 256 << 20;
 export async function run(options: Options, paths: readonly string[], io: Io): Promise<ExitStatus> {
   checkFlags(options);
   const wanted = (options.types ?? "").split(",").flatMap((name) => name.trim() || []);
-  const names = namesOf(options.rename, wanted);
+  const names = createNameNormalizer(options.rename, wanted);
   const compiled = await compileSubject(resolvePath(io, options.config), io, { sweeps: options.sweep });
   if (compiled.kind === "refused") return refused(compiled.problems, io);
   const { subject } = compiled;
-  for (const warning of compiled.warnings) tell(io, warning);
+  for (const warning of compiled.warnings) printLine(io, warning);
   try {
     return await evaluate(subject, { paths, options, names, wanted }, io);
   } finally {
-    for (const words of spentTexts(subject)) tell(io, words);
+    for (const words of judgeCallTexts(subject)) printLine(io, words);
     await subject.close();
   }
 }
@@ -69,7 +69,7 @@ export async function run(options: Options, paths: readonly string[], io: Io): P
 interface Asked {
   readonly paths: readonly string[];
   readonly options: Options;
-  readonly names: Names;
+  readonly names: NameNormalizer;
   /** Names given by `-types`. */
   readonly wanted: readonly string[];
 }
@@ -81,15 +81,15 @@ async function evaluate(subject: Subject, { paths, options, names, wanted }: Ask
   );
 
   const files = await openData(io, paths);
-  const warn = warner((words) => tell(io, words));
+  const warn = createWarner((words) => printLine(io, words));
   const types = [...new Set(wanted.map(names))];
-  const cases = options.invariance ? flat(files, options, warn) : casesOf(files, options.limit, warn);
+  const cases = options.invariance ? casesOfFiles(files, options, warn) : casesOf(files, options.limit, warn);
   const survey = await surveyOf(withProgress(cases, io), names);
   io.signal.throwIfAborted();
   if (survey.cases === 0) throw new Error(`no case is in ${paths.map(clip).join(", ")}`);
-  for (const words of unmarkedWarnings(survey, types)) tell(io, `warning: ${words}`);
+  for (const words of unmarkedWarnings(survey, types)) printLine(io, `warning: ${words}`);
   checkSize(options, survey);
-  for (const words of judgeTexts(subject, options.detector)) tell(io, words);
+  for (const words of judgeNotices(subject, options.detector)) printLine(io, words);
 
   const evaluating: EvaluationOptions = {
     subject,
@@ -103,7 +103,7 @@ async function evaluate(subject: Subject, { paths, options, names, wanted }: Ask
     signal: io.signal,
   };
   const failed = await (options.invariance ? compareLanguages : score)(files, evaluating, options, io, survey.cases);
-  for (const words of failedTexts(failed, survey.cases)) tell(io, words);
+  for (const words of failedTexts(failed, survey.cases)) printLine(io, words);
   if (io.signal.aborted) return 130;
   return failed.size === 0 ? 0 : 1;
 }
@@ -131,14 +131,14 @@ async function score(
   total: number,
 ): Scored {
   const evaluation = createEvaluation(evaluating);
-  const cases = await watched(casesOf(files, options.limit, ignore), total, "cases", evaluation.add, options, io);
+  const cases = await withInterrupt(casesOf(files, options.limit, ignore), total, "cases", evaluation.add, options, io);
   const swept = await evaluation.sweep?.finish(io.signal);
-  endEarly(io, cases, total, "cases");
+  reportInterrupt(io, cases, total, "cases");
   if (options.json) {
     const names = files.map(({ name }) => name);
     writeJson(io, reportOf(evaluation, { files: names, cases, swept, withVerdicts: options.verdicts }));
   } else {
-    for (const text of joined(reportLines(evaluation, { files: files.length, cases, swept, width: io.columns() }))) {
+    for (const text of joinLines(reportLines(evaluation, { files: files.length, cases, swept, width: io.columns() }))) {
       io.stdout.write(text);
     }
   }
@@ -152,7 +152,7 @@ async function compareLanguages(
   io: Io,
 ): Scored {
   const { reference } = options;
-  const languages = createLanguages(evaluating, reference);
+  const languages = createLanguageComparison(evaluating, reference);
   let total = 0;
   const seen = new Set<string>();
   for await (const { cases } of rowsOf(files, options.limit, ignore)) {
@@ -163,18 +163,18 @@ async function compareLanguages(
     const hint = didYouMean(reference, [...seen]) || `; the data have ${[...seen].slice(0, 20).map(clip).join(", ")}`;
     throw new UsageError(`flag '-reference': no row has a text of '${clip(reference)}'${hint}`);
   }
-  const rows = await watched(rowsOf(files, options.limit, ignore), total, "rows", languages.add, options, io);
-  endEarly(io, rows, total, "rows");
+  const rows = await withInterrupt(rowsOf(files, options.limit, ignore), total, "rows", languages.add, options, io);
+  reportInterrupt(io, rows, total, "rows");
   const facts = { files: files.map(({ name }) => name), rows, reference };
   if (options.json) writeJson(io, languagesReport(languages, facts));
-  else for (const text of joined(languagesLines(languages, facts, io.columns()))) io.stdout.write(text);
+  else for (const text of joinLines(languagesLines(languages, facts, io.columns()))) io.stdout.write(text);
   return languages.failed;
 }
 
 /** Ignores warnings, since the first pass printed them. */
 const ignore: Warn = () => undefined;
 
-async function* flat(files: readonly DataFile[], { limit }: Options, warn: Warn): AsyncGenerator<EvalCase> {
+async function* casesOfFiles(files: readonly DataFile[], { limit }: Options, warn: Warn): AsyncGenerator<EvalCase> {
   for await (const row of rowsOf(files, limit, warn)) yield* row.cases.values();
 }
 
@@ -193,7 +193,7 @@ async function* withProgress(cases: AsyncIterable<EvalCase>, io: Io): AsyncGener
   }
 }
 
-async function watched<Item extends EvalCase | Row>(
+async function withInterrupt<Item extends EvalCase | Row>(
   items: AsyncIterable<Item>,
   total: number,
   what: "cases" | "rows",
@@ -205,7 +205,7 @@ async function watched<Item extends EvalCase | Row>(
   const startedAt = io.now();
   let done = 0;
   try {
-    return await eachOf(items, parallel, io.signal, async (item, index) => {
+    return await forEachParallel(items, parallel, io.signal, async (item, index) => {
       await add(item, index);
       done += 1;
       progress.show(() => progressText(done, total, what, io.now() - startedAt));
@@ -219,20 +219,20 @@ async function watched<Item extends EvalCase | Row>(
  * Returns if the evaluation was not interrupted, or prints that the report is partial. Throws if there is nothing to
  * report, or stdout was closed.
  */
-function endEarly(io: Io, done: number, total: number, what: string): void {
+function reportInterrupt(io: Io, done: number, total: number, what: string): void {
   const { reason } = io.signal;
   if (!io.signal.aborted) return;
   if (!(reason instanceof Interrupted) || reason.by === "closed stdout" || done === 0) throw reason;
-  tell(io, `interrupted after ${done} of ${total} ${what}: the report is of these`);
+  printLine(io, `interrupted after ${done} of ${total} ${what}: the report is of these`);
 }
 
 const writeJson = (io: Io, report: unknown): void => void io.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
 
-const tell = (io: Io, words: string): void => void io.stderr.write(`${escapeControls(words)}\n`);
+const printLine = (io: Io, words: string): void => void io.stderr.write(`${escapeControls(words)}\n`);
 
 function refused(problems: readonly string[], io: Io): ExitStatus {
-  for (const problem of problems) tell(io, problem);
+  for (const problem of problems) printLine(io, problem);
   const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
-  tell(io, `gateway: the guardrails were refused: ${count}`);
+  printLine(io, `gateway: the guardrails were refused: ${count}`);
   return 1;
 }

@@ -12,12 +12,12 @@ import type { Rehearsal } from "../../server/core/guardrails/index.ts";
 import { chooseAddress } from "../choose-address.ts";
 import { isColored } from "../color.ts";
 import { clip, didYouMean, type FlagsOf, UsageError } from "../flags.ts";
-import { compileSubject, judgeTexts, type Subject } from "../guardrail-eval/index.ts";
+import { compileSubject, judgeNotices, type Subject } from "../guardrail-eval/index.ts";
 import { inspectionLines } from "../inspection-report.ts";
 import { type ExitStatus, type Io, resolvePath } from "../io.ts";
 import { reportFailure } from "../report-failure.ts";
 import type { guardrailsInspectFlags } from "../specs.ts";
-import { joined, readAll, stdinOf, writeAll } from "../streams.ts";
+import { joinLines, readAll, stdinOf, writeAll } from "../streams.ts";
 
 type Options = FlagsOf<typeof guardrailsInspectFlags>;
 
@@ -32,12 +32,12 @@ export async function run(options: Options, [given = ""]: readonly string[], io:
     throw new UsageError("-config needs no gateway: give it, or -socket or -url");
   }
   const text = await textOf(given, io);
-  const rehearsal = config === undefined ? await ask(options, text, io) : await tryOut(config, options, text, io);
+  const rehearsal = config === undefined ? await ask(options, text, io) : await inspectText(config, options, text, io);
   if (typeof rehearsal === "number") return rehearsal;
   const lines = options.json
     ? [`${JSON.stringify(rehearsal, null, 2)}\n`]
     : inspectionLines(rehearsal, { width: io.columns(), isColored: isColored(io) });
-  await writeAll(io.stdout, joined(lines), io.signal);
+  await writeAll(io.stdout, joinLines(lines), io.signal);
   return rehearsal.decision === "allow" ? 0 : 1;
 }
 
@@ -75,7 +75,7 @@ async function ask(options: Options, text: string, io: Io): Promise<Rehearsal | 
 }
 
 /** Inspects the text with the guardrails of a local document. */
-async function tryOut(config: string, options: Options, text: string, io: Io): Promise<Rehearsal | ExitStatus> {
+async function inspectText(config: string, options: Options, text: string, io: Io): Promise<Rehearsal | ExitStatus> {
   const compiled = await compileSubject(resolvePath(io, config), io);
   const lines = compiled.kind === "refused" ? compiled.problems : compiled.warnings;
   for (const line of lines) io.stderr.write(`${escapeControls(line)}\n`);
@@ -84,7 +84,7 @@ async function tryOut(config: string, options: Options, text: string, io: Io): P
     return 1;
   }
   const { subject } = compiled;
-  for (const words of judgeTexts(subject)) io.stderr.write(`${escapeControls(words)}\n`);
+  for (const words of judgeNotices(subject)) io.stderr.write(`${escapeControls(words)}\n`);
   try {
     return await rehearsed(subject, options, text, io);
   } finally {

@@ -11,7 +11,7 @@ import type { FlagsOf } from "../flags.ts";
 import type { ExitStatus, Io } from "../io.ts";
 import { reportFailure } from "../report-failure.ts";
 import type { guardrailsListFlags } from "../specs.ts";
-import { joined, writeAll } from "../streams.ts";
+import { joinLines, writeAll } from "../streams.ts";
 import { type TextColumn, tableLines } from "../table-text.ts";
 
 const TIME_LIMIT_MS = 30_000;
@@ -26,7 +26,7 @@ export async function run(
   try {
     const { items } = await client.call("list_guardrails", {}, { signal: io.signal });
     const lines = options.json ? [`${escapeControlsOfLines(JSON.stringify(items, null, 2))}\n`] : linesOf(items, io);
-    await writeAll(io.stdout, joined(lines), io.signal);
+    await writeAll(io.stdout, joinLines(lines), io.signal);
     return 0;
   } catch (error) {
     return reportFailure("guardrails list", error, address, io);

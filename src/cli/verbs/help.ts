@@ -48,7 +48,7 @@ function environmentHelp(): string {
     });
     return `${title}:\n${texts.join("\n")}`;
   });
-  return layOut("Environment variables that the program reads.", sections);
+  return formatHelp("Environment variables that the program reads.", sections);
 }
 
 function exitStatusHelp(): string {
@@ -56,7 +56,10 @@ function exitStatusHelp(): string {
     const rows = EXIT_STATUSES.filter((rule) => rule[key] !== "");
     return columns(rows.map((rule) => [rule.status, plain(rule[key])]));
   };
-  return layOut("Exit statuses of the program.", [`The gateway itself:\n${of("gateway")}`, `A verb:\n${of("verb")}`]);
+  return formatHelp("Exit statuses of the program.", [
+    `The gateway itself:\n${of("gateway")}`,
+    `A verb:\n${of("verb")}`,
+  ]);
 }
 
 /** Returns the text as a terminal shows it, without the backquotes around identifiers. */
@@ -74,7 +77,7 @@ export function printHelp(verb: Verb, io: Io): ExitStatus {
 }
 
 export function overview(): string {
-  return layOut(DAEMON.description, [
+  return formatHelp(DAEMON.description, [
     "Usage: gateway [FLAGS]\n       gateway VERB [FLAGS] [ARGUMENTS]\n       gateway --version",
     ...verbsByGroup(),
     `Flags of the bare command:\n${flagLines(DAEMON.flags)}`,
@@ -101,20 +104,20 @@ export function helpOf(verb: Verb): string {
   const { description, flags } = verb;
   const sections = [`Usage: ${usage(verb)}`];
   if (Object.keys(flags).length > 0) sections.push(`Flags:\n${flagLines(flags)}`);
-  return layOut(description, sections);
+  return formatHelp(description, sections);
 }
 
 /** Returns a usage line such as `gateway check -config PATH [-timeout DURATION] [-offline]`. */
 export function usage({ name, flags, positionals }: Verb): string {
   const parts = Object.entries(flags).map(([flagName, flag]) => {
-    const spelled = spell(flagName, flag);
+    const spelled = flagSyntax(flagName, flag);
     if (flag.required) return spelled;
     return flag.kind === "strings" ? `[${spelled}]...` : `[${spelled}]`;
   });
   return ["gateway", name, ...parts, positionals.usage].filter((part) => part !== "").join(" ");
 }
 
-function layOut(description: string, sections: readonly string[]): string {
+function formatHelp(description: string, sections: readonly string[]): string {
   const { help } = meow({
     importMeta: import.meta,
     argv: [],
@@ -131,10 +134,10 @@ function layOut(description: string, sections: readonly string[]): string {
 }
 
 function flagLines(flags: FlagTable): string {
-  return columns(Object.entries(flags).map(([name, flag]) => [spell(name, flag), explain(flag)]));
+  return columns(Object.entries(flags).map(([name, flag]) => [flagSyntax(name, flag), explain(flag)]));
 }
 
-function spell(name: string, flag: Flag): string {
+function flagSyntax(name: string, flag: Flag): string {
   return flag.kind === "boolean" ? `-${name}` : `-${name} ${flag.value ?? "VALUE"}`;
 }
 

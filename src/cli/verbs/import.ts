@@ -20,7 +20,7 @@ import {
 } from "../import/index.ts";
 import { type ExitStatus, type Io, resolvePath } from "../io.ts";
 import type { importFlags } from "../specs.ts";
-import { joined, readAll, stdinOf, writeAll } from "../streams.ts";
+import { joinLines, readAll, stdinOf, writeAll } from "../streams.ts";
 import { fileTarget, writeWhole } from "../write-atomically.ts";
 
 type Options = FlagsOf<typeof importFlags>;
@@ -59,7 +59,7 @@ export async function run(
     tell("gateway: no document was written, because no provider could be imported");
     return 1;
   }
-  if (target === undefined) await writeAll(io.stdout, joined([imported.text]), io.signal);
+  if (target === undefined) await writeAll(io.stdout, joinLines([imported.text]), io.signal);
   else await writeWhole(target, once(imported.text));
   tell(summary(imported));
   return 0;

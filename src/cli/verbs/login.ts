@@ -12,17 +12,17 @@ import {
   type Caller,
   hasBrowser,
   isExposed,
-  type Offer,
-  obtain,
-  openStore,
+  obtainSignIn,
+  openSignInStore,
   parseGatewayUrl,
   printable,
+  readCaller,
   readOffers,
   type SignIn,
   SignInError,
+  type SignInOffer,
   timeText,
-  underLock,
-  whoAmI,
+  withLock,
 } from "../sign-in/index.ts";
 
 export interface LoginOptions {
@@ -47,7 +47,7 @@ async function login({ issuer, device }: LoginOptions, text: string | undefined,
   if (gateway.kind === "refused") throw new UsageError(gateway.words);
   const { url } = gateway;
   if (gateway.isExposed) warn(`${url} is not https: the token travels unencrypted`, io);
-  const store = openStore(io);
+  const store = openSignInStore(io);
   // Fails early if the directory is unsafe, before the user types a password.
   store.ensureDirectory();
 
@@ -56,17 +56,17 @@ async function login({ issuer, device }: LoginOptions, text: string | undefined,
     warn(`the identity provider ${printable(offer.issuer)} is not https: what you type there travels unencrypted`, io);
   }
   const way = device || !hasBrowser(io.env) ? "device" : "browser";
-  const signIn = await obtain(url, offer, way, io);
+  const signIn = await obtainSignIn(url, offer, way, io);
 
-  const caller = await whoAmI(url, signIn.token, io.signal);
+  const caller = await readCaller(url, signIn.token, io.signal);
   if (caller.kind === "rejected") throw new SignInError(rejection(url, offer));
   const kept = caller.kind === "known" && signIn.who === "" ? { ...signIn, who: printable(caller.subject) } : signIn;
-  await underLock(store.lockPath(store.entryPath(url)), io, () => store.write(kept));
+  await withLock(store.lockPath(store.entryPath(url)), io, () => store.write(kept));
   io.stderr.write(welcome(kept, caller));
   return 0;
 }
 
-function choose(offers: readonly Offer[], name: string | undefined, url: string): Offer {
+function choose(offers: readonly SignInOffer[], name: string | undefined, url: string): SignInOffer {
   const names = offers.map((offer) => clip(offer.name)).join(", ");
   const [first, ...more] = offers;
   if (first === undefined) {
@@ -84,7 +84,7 @@ function choose(offers: readonly Offer[], name: string | undefined, url: string)
   return found;
 }
 
-function rejection(url: string, { name, tokenKind: token, clientId }: Offer): string {
+function rejection(url: string, { name, tokenKind: token, clientId }: SignInOffer): string {
   const shown = token === "id" ? "ID token" : "access token";
   const audience = token === "id" ? `, which for an ID token is the client id '${clip(clientId)}'` : "";
   return (

@@ -9,14 +9,14 @@
 import { UsageError } from "../flags.ts";
 import type { ExitStatus, Io } from "../io.ts";
 import {
-  type Listed,
-  openStore,
+  type ListedSignIn,
+  openSignInStore,
   parseGatewayUrl,
   type SignIn,
   SignInError,
-  type Store,
+  type SignInStore,
   timeText,
-  underLock,
+  withLock,
 } from "../sign-in/index.ts";
 import { tableLines } from "../table-text.ts";
 
@@ -37,7 +37,7 @@ export async function run(options: LogoutOptions, positionals: readonly string[]
 
 async function logout({ all, list }: LogoutOptions, named: string | undefined, io: Io): Promise<ExitStatus> {
   if (all && named !== undefined) throw new UsageError("-all takes no URL");
-  const store = openStore(io);
+  const store = openSignInStore(io);
   if (list) return print(store, named === undefined ? undefined : gatewayOf(named), io);
   if (all) {
     const count = await removeAll(store, io);
@@ -59,11 +59,11 @@ async function logout({ all, list }: LogoutOptions, named: string | undefined, i
 }
 
 /** Removes a sign-in with the lock held, since a renewal in progress would write it again. */
-function remove(store: Store, path: string, io: Io): Promise<boolean> {
-  return underLock(store.lockPath(path), io, () => store.remove(path));
+function remove(store: SignInStore, path: string, io: Io): Promise<boolean> {
+  return withLock(store.lockPath(path), io, () => store.remove(path));
 }
 
-async function removeAll(store: Store, io: Io): Promise<number> {
+async function removeAll(store: SignInStore, io: Io): Promise<number> {
   let count = 0;
   for (const { path } of store.list()) if (await remove(store, path, io)) count += 1;
   return count;
@@ -78,8 +78,8 @@ function gatewayOf(text: string): string {
   return gateway.url;
 }
 
-function print(store: Store, url: string | undefined, io: Io): ExitStatus {
-  const found: readonly Listed[] =
+function print(store: SignInStore, url: string | undefined, io: Io): ExitStatus {
+  const found: readonly ListedSignIn[] =
     url === undefined ? store.list() : [{ path: store.entryPath(url), stored: store.read(url) }];
   const signIns = found.flatMap(({ stored }) => (stored.kind === "sign-in" ? [stored.signIn] : []));
   if (signIns.length > 0) io.stdout.write(table(signIns, io.columns()));

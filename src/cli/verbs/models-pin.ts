@@ -42,13 +42,13 @@ export async function run(options: Options, [repo = ""]: readonly string[], io: 
   } catch (error) {
     progress.clear();
     if (!(error instanceof ModelError)) throw error;
-    tell(io, error.message);
+    printLine(io, error.message);
     return 1;
   }
   progress.clear();
-  if (pin.denied !== undefined) tell(io, `warning: its files cannot be downloaded with this entry: ${pin.denied}`);
+  if (pin.denied !== undefined) printLine(io, `warning: its files cannot be downloaded with this entry: ${pin.denied}`);
   if (pin.likely.length > 0) {
-    tell(io, `note: the graph seems to keep its weights in ${pin.likely.map(({ path }) => path).join(", ")}`);
+    printLine(io, `note: the graph seems to keep its weights in ${pin.likely.map(({ path }) => path).join(", ")}`);
   }
   io.stdout.write(entryOf(pin, options, { repo, name, now: io.now() }));
   return 0;
@@ -106,4 +106,4 @@ function entryOf(pin: Pin, { revision, endpoint }: Options, { repo, name, now }:
 /** Writes a scalar that YAML reads back as the same text, even a commit of digits alone. References are escaped. */
 const scalar = (text: string): string => stringify(text.replaceAll("${", "$$${"), { lineWidth: 0 }).trimEnd();
 
-const tell = (io: Io, words: string): void => void io.stderr.write(`${escapeControls(words)}\n`);
+const printLine = (io: Io, words: string): void => void io.stderr.write(`${escapeControls(words)}\n`);

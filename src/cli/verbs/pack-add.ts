@@ -11,7 +11,7 @@ import { compileWith } from "../packs/compile.ts";
 import { openDeployment } from "../packs/document.ts";
 import { loadPacks } from "../packs/load.ts";
 import type { packAddFlags } from "../specs.ts";
-import { joined, writeAll } from "../streams.ts";
+import { joinLines, writeAll } from "../streams.ts";
 
 type Options = FlagsOf<typeof packAddFlags>;
 
@@ -26,7 +26,7 @@ export async function run({ deployment, write }: Options, names: readonly string
     return 1;
   }
   const { text, objects } = added;
-  if (!write) await writeAll(io.stdout, joined([file.withByteOrderMark(text)]), io.signal);
+  if (!write) await writeAll(io.stdout, joinLines([file.withByteOrderMark(text)]), io.signal);
   else if (text !== file.source.text) await file.write(text);
   for (const object of objects) tell(lineOf(object));
   if (write && text === file.source.text) tell(`${deployment} already contains everything; nothing was written`);

@@ -9,7 +9,7 @@ import type { ExitStatus, Io } from "../io.ts";
 import { runCases } from "../packs/cases.ts";
 import { loadPacks } from "../packs/load.ts";
 import type { noFlags } from "../specs.ts";
-import { joined, writeAll } from "../streams.ts";
+import { joinLines, writeAll } from "../streams.ts";
 
 export async function run(_: FlagsOf<typeof noFlags>, names: readonly string[], io: Io): Promise<ExitStatus> {
   const packs = await loadPacks(names, io);
@@ -19,7 +19,7 @@ export async function run(_: FlagsOf<typeof noFlags>, names: readonly string[], 
     if (tested.kind === "refused") {
       for (const problem of tested.problems) io.stderr.write(`${escapeControls(problem)}\n`);
       io.stderr.write(`gateway: the pack ${pack.id} was not tested\n`);
-    } else await writeAll(io.stdout, joined(tested.lines.map((line) => `${escapeControls(line)}\n`)), io.signal);
+    } else await writeAll(io.stdout, joinLines(tested.lines.map((line) => `${escapeControls(line)}\n`)), io.signal);
     if (tested.kind === "refused" || !tested.passes) failed += 1;
   }
   return failed === 0 ? 0 : 1;

@@ -20,7 +20,7 @@ import type { partsFlags } from "../specs.ts";
 /** Time to load a package, in milliseconds. The largest takes a tenth of a second on an idle machine. */
 const LOAD_LIMIT_MS = 30_000;
 /** Maximum length of a reason, in characters. A loader's message names every path that it tried. */
-const MOST_REASON = 300;
+const MAX_REASON = 300;
 
 type State = "ready" | "missing" | "broken";
 
@@ -63,7 +63,7 @@ function whyNotLoaded({ folder }: FoundPackage, signal: AbortSignal): Promise<st
     execFile(process.execPath, ["-e", program, folder], options, (error, _, stderr) => {
       if (error === null) return resolve(undefined);
       const line = /^\w*Error\b.*/m.exec(stderr)?.[0] ?? stderr.trim().split("\n").at(-1) ?? "";
-      resolve(escapeControls(line === "" ? `its process ended: ${error.message}` : line).slice(0, MOST_REASON));
+      resolve(escapeControls(line === "" ? `its process ended: ${error.message}` : line).slice(0, MAX_REASON));
     });
   });
 }

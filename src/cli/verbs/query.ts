@@ -25,7 +25,7 @@ import { clip, type FlagsOf, UsageError } from "../flags.ts";
 import type { ExitStatus, Io } from "../io.ts";
 import { reportFailure } from "../report-failure.ts";
 import type { queryFlags } from "../specs.ts";
-import { joined, readAll, stdinOf, writeAll } from "../streams.ts";
+import { joinLines, readAll, stdinOf, writeAll } from "../streams.ts";
 import { tableLines } from "../table-text.ts";
 
 type Options = FlagsOf<typeof queryFlags>;
@@ -85,11 +85,11 @@ async function printRows(result: QueryResult, { o }: Options, io: Io): Promise<E
   without(cut, "without some rows of nodes that have more rows than an answer can hold:");
   if (o !== "table") {
     const lines = o === "csv" ? csvFor(io, result) : o === "json" ? objectsOf(result) : rowLines(result);
-    await writeAll(io.stdout, joined(lines), io.signal);
+    await writeAll(io.stdout, joinLines(lines), io.signal);
     return 0;
   }
   const shown = columns.map(({ name, type }) => ({ name, isNumeric: type === "integer" || type === "real" }));
-  await writeAll(io.stdout, joined(tableLines(shown, rows, io.columns())), io.signal);
+  await writeAll(io.stdout, joinLines(tableLines(shown, rows, io.columns())), io.signal);
   if (io.isTerminal("stdout")) io.stderr.write(`(${rows.length === 1 ? "1 row" : `${rows.length} rows`})\n`);
   return 0;
 }
@@ -144,7 +144,7 @@ async function printTables(tables: QueryTables, { o }: Options, io: Io): Promise
   );
   const lines =
     o === "csv" ? csvFor(io, { columns: TABLES_COLUMNS, rows }) : tableLines(TABLES_COLUMNS, rows, io.columns());
-  await writeAll(io.stdout, joined(lines), io.signal);
+  await writeAll(io.stdout, joinLines(lines), io.signal);
   return 0;
 }
 

@@ -9,7 +9,7 @@ import { type FlagsOf, UsageError } from "../flags.ts";
 import type { ExitStatus, Io } from "../io.ts";
 import type { rehearseFlags } from "../operate/flags.ts";
 import { type GatewayConnection, withGateway } from "../operate/with-gateway.ts";
-import { joined, readAll, stdinOf, writeAll } from "../streams.ts";
+import { joinLines, readAll, stdinOf, writeAll } from "../streams.ts";
 import { tableLines } from "../table-text.ts";
 
 type Options = FlagsOf<typeof rehearseFlags>;
@@ -36,7 +36,7 @@ export async function run(options: Options, [file]: readonly string[], io: Io): 
       options.o === "json"
         ? [`${escapeControlsOfLines(JSON.stringify(result, null, 2))}\n`]
         : [...textLines(result, since, io)];
-    await writeAll(io.stdout, joined(lines), io.signal);
+    await writeAll(io.stdout, joinLines(lines), io.signal);
     return result.refused > 0 ? 1 : 0;
   });
 }

@@ -20,7 +20,7 @@ import { chooseAddress } from "../choose-address.ts";
 import { readInput } from "../file-input.ts";
 import { clip, type FlagsOf, UsageError } from "../flags.ts";
 import type { ExitStatus, Io } from "../io.ts";
-import { counted, type Progress, progressOf, sizeText } from "../progress.ts";
+import { countBytes, type Progress, progressOf, sizeText } from "../progress.ts";
 import { reportFailure } from "../report-failure.ts";
 import type { snapshotRestoreFlags } from "../specs.ts";
 import { untilAborted } from "../streams.ts";
@@ -79,7 +79,7 @@ export async function restoreArchive(
 ): Promise<RestoredArchive> {
   const transport = openTransport(address);
   const parts = async function* (): AsyncGenerator<Uint8Array> {
-    yield* counted(open(), progress);
+    yield* countBytes(open(), progress);
     onSent();
   };
   try {

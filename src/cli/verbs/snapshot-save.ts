@@ -17,7 +17,7 @@ import {
 import { chooseAddress } from "../choose-address.ts";
 import { type FlagsOf, UsageError } from "../flags.ts";
 import { type ExitStatus, type Io, resolvePath } from "../io.ts";
-import { counted, type Progress, progressOf, sizeText } from "../progress.ts";
+import { countBytes, type Progress, progressOf, sizeText } from "../progress.ts";
 import { reportFailure } from "../report-failure.ts";
 import type { snapshotSaveFlags } from "../specs.ts";
 import { writeAll } from "../streams.ts";
@@ -77,7 +77,7 @@ export async function saveArchive(address: AdminAddress, options: SaveOptions): 
       size += bytes;
       progress.add(bytes);
     };
-    await write(counted(archive.parts, { add }));
+    await write(countBytes(archive.parts, { add }));
     return `index ${archive.index}, term ${archive.term}, ${sizeText(size)}`;
   } finally {
     transport.close();

@@ -12,7 +12,7 @@ import type { ExitStatus, Io } from "../io.ts";
 import { type ConsoleModule, contextOf, loadConsole } from "../operate/change.ts";
 import type { statusFlags } from "../operate/flags.ts";
 import { type GatewayConnection, withGateway } from "../operate/with-gateway.ts";
-import { joined, writeAll } from "../streams.ts";
+import { joinLines, writeAll } from "../streams.ts";
 import { tableLines } from "../table-text.ts";
 
 type Options = FlagsOf<typeof statusFlags>;
@@ -28,7 +28,7 @@ export function run(options: Options, _: readonly string[], io: Io): Promise<Exi
       const text = options.o === "json" ? jsonOf(overview, io) : textOf(overview, io, console);
       // Changes of times and counts alone are not printed again.
       const news = JSON.stringify([overview.isFailing, overview.shown.map(({ id, severity }) => [id, severity])]);
-      if (news !== before) await writeAll(io.stdout, joined(text), io.signal);
+      if (news !== before) await writeAll(io.stdout, joinLines(text), io.signal);
       before = news;
       if (!options.watch) return overview.isFailing ? 1 : 0;
       await pause(WATCH_MS, io.signal);

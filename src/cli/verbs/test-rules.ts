@@ -10,7 +10,7 @@ import { loadNode } from "../../server/node/index.ts";
 import { UsageError } from "../flags.ts";
 import { type ExitStatus, type Io, resolvePath } from "../io.ts";
 import { findSuites, runSuites, subjectOf } from "../rule-suite/index.ts";
-import { joined, writeAll } from "../streams.ts";
+import { joinLines, writeAll } from "../streams.ts";
 
 /** Runs the suites. Both paths are as the operator wrote them. */
 export async function testRules(configPath: string, suitesPath: string, io: Io): Promise<ExitStatus> {
@@ -28,7 +28,7 @@ export async function testRules(configPath: string, suitesPath: string, io: Io):
   const suites = await runSuites(found.sources, subject, io.signal);
   if (suites.kind === "refused") return refuse(suites.problems, "the suites were refused", io);
   const text = suites.lines.map((line) => `${escapeControls(line)}\n`);
-  await writeAll(io.stdout, joined(text), io.signal);
+  await writeAll(io.stdout, joinLines(text), io.signal);
   return suites.passes ? 0 : 1;
 }
 

@@ -89,7 +89,7 @@ export function acknowledgeDialog(items: readonly Acknowledgeable[], context: Co
         return active === undefined ? [] : [["Already", line(acknowledgementText(active, now.now), "warn")]];
       }),
     ],
-    confirm: { kind: "yes", does: "acknowledge" },
+    confirm: { kind: "yes", button: "acknowledge" },
     why: (_, { data }) => whyUnread(data),
     task: ({ reason = "", duration = "" }) => ({
       kind: "actions",
@@ -139,7 +139,7 @@ export function liftAcknowledgementsDialog(names: readonly string[], atFirst: Co
         .map((row): Lines[number] => ["Was", line(acknowledgementText(row, context.now))]),
       ["Effect", line("the alert is shown in every operator's overview again")],
     ],
-    confirm: { kind: "yes", does: "lift now" },
+    confirm: { kind: "yes", button: "lift now" },
     why: (_, context) => whyNotAcknowledged(context, names),
     task: (_, context) => ({
       kind: "actions",
@@ -166,7 +166,7 @@ function againDialog(before: readonly AcknowledgementRecord[]): Dialog {
     title: `Acknowledge ${plural(before.length, "row")} again`,
     fields: [],
     lines: (_, { now }) => left(now).map((row): Lines[number] => ["Again", line(acknowledgementText(row, now))]),
-    confirm: { kind: "yes", does: "acknowledge again" },
+    confirm: { kind: "yes", button: "acknowledge again" },
     why: (_, { now }) => (left(now).length === 0 ? "it would have ended by now" : undefined),
     task: (_, { now }) => ({
       kind: "actions",

@@ -74,10 +74,10 @@ export function reductionOf(members: readonly Member[], keep: readonly string[])
   const kept = members.filter(({ id }) => keep.includes(id));
   const removed = members.filter(({ id }) => !keep.includes(id)).map(({ id }) => id);
   const [before, after] = [quorumOf(members), quorumOf(kept)];
-  if (members.length === 0) return impossible("the members are not known yet");
-  if (kept.length === 0) return impossible("no member stays: tick at least one");
+  if (members.length === 0) return refusedReduction("the members are not known yet");
+  if (kept.length === 0) return refusedReduction("no member stays: tick at least one");
   if (removed.length === 0) return { kind: "nothing" };
-  if (after.voters === 0) return impossible("none of the members that stay has a vote");
+  if (after.voters === 0) return refusedReduction("none of the members that stay has a vote");
   if (!before.isMet) {
     return {
       kind: "impossible",
@@ -86,13 +86,13 @@ export function reductionOf(members: readonly Member[], keep: readonly string[])
     };
   }
   if (!after.isMet) {
-    return impossible(
+    return refusedReduction(
       `only ${after.reachable} of the ${plural(after.voters, "voter")} that would stay can be reached, quorum ${after.quorum}: nothing could be written any longer`,
     );
   }
   return { kind: "possible", removed, after };
 }
 
-function impossible(why: string): Reduction {
+function refusedReduction(why: string): Reduction {
   return { kind: "impossible", why, needsRecovery: false };
 }

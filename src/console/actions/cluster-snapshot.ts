@@ -110,7 +110,7 @@ export function restoreDialog(file: string, opened: Context): Dialog {
     },
     confirm: {
       kind: "typed",
-      does: "restore",
+      button: "restore",
       label: "type the id of the leader",
       expected: () => leader ?? "",
     },

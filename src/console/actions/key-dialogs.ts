@@ -35,7 +35,7 @@ const NAME = new RegExp(String(OPERATIONS.create_key.body.schema.keys.name.json[
 const lifetimeOf = (choice: string): string | undefined => (LIFETIMES.has(choice) ? LIFETIMES.get(choice) : choice);
 
 /** Returns when a key with this choice would expire, in milliseconds since 1970; `undefined` for never. */
-function endOf(choice: string, now: number): number | undefined {
+function expiryFor(choice: string, now: number): number | undefined {
   const lifetime = lifetimeOf(choice);
   return lifetime === undefined ? undefined : now + (parseDuration(lifetime) ?? 0);
 }
@@ -77,14 +77,14 @@ export function mintDialog({ data }: Pick<Context, "data">, like?: string): Dial
     lines({ name = "", profile = "", end = "never" }, { data, now }) {
       const named = name === "" ? "a key" : escapeControls(name);
       return [
-        ["Effect", line(`${named} is accepted ${onNodes(data)} at once and ${expiryText(endOf(end, now), now)}`)],
+        ["Effect", line(`${named} is accepted ${onNodes(data)} at once and ${expiryText(expiryFor(end, now), now)}`)],
         ["Profile", line(profileText(profile, data))],
         ...budgetRows(profile, data, now),
         ["Secret", line("the text of the key is shown once, here; the gateway keeps a hash of it")],
         ["Format", line("metadata as team=core,env=prod; access rules can read it", "dim")],
       ];
     },
-    confirm: { kind: "yes", does: "mint" },
+    confirm: { kind: "yes", button: "mint" },
     why: ({ name = "", profile = "", metadata = "" }, { data }) =>
       whyNoName(name, data) ?? whyNoProfile(profile, data) ?? whyNoMetadata(metadata),
     task: (values) => ({ kind: "actions", actions: [mintAction(values)] }),
@@ -140,14 +140,14 @@ function mintAction({ name = "", profile = "", end = "never", metadata: pairs = 
     ...(Object.keys(metadata).length > 0 && { metadata }),
     ...(expiresIn !== undefined && { expires_in: expiresIn }),
   };
-  return actionOf("create_key", { body }, ({ key }) => shownOnce(name, "minted", key));
+  return actionOf("create_key", { body }, ({ key }) => outcomeWithKey(name, "minted", key));
 }
 
 /**
  * Returns the outcome of minting or rotating. `key` is missing if the request repeated one that was already answered: only the
  * first answer contains the text.
  */
-function shownOnce(name: string, done: "minted" | "rotated", key: string | undefined): Outcome {
+function outcomeWithKey(name: string, done: "minted" | "rotated", key: string | undefined): Outcome {
   const named = escapeControls(name);
   if (key !== undefined) return { words: `${named} ${done}; its text is shown this once`, secret: key };
   return {
@@ -176,8 +176,8 @@ export function revokeDialog(names: readonly string[]): Dialog {
       ];
     },
     confirm: isOne
-      ? { kind: "typed", does: "revoke", label: "type the name of the key", expected: () => name }
-      : { kind: "typed", does: "revoke", label: "type the number of keys", expected: () => String(names.length) },
+      ? { kind: "typed", button: "revoke", label: "type the name of the key", expected: () => name }
+      : { kind: "typed", button: "revoke", label: "type the number of keys", expected: () => String(names.length) },
     why: (_, { data }) => whyGone(names, data),
     task: () => ({
       kind: "actions",
@@ -224,11 +224,11 @@ export function rotateDialog(name: string): Dialog {
       ["New", line("its id; its own budget bucket starts again")],
       ["Secret", line("the new text is shown once, here")],
     ],
-    confirm: { kind: "typed", does: "rotate", label: "type the name of the key", expected: () => name },
+    confirm: { kind: "typed", button: "rotate", label: "type the name of the key", expected: () => name },
     why: (_, { data }) => whyGone([name], data),
     task: () => ({
       kind: "actions",
-      actions: [actionOf("rotate_key", { params: { name } }, ({ key }) => shownOnce(name, "rotated", key))],
+      actions: [actionOf("rotate_key", { params: { name } }, ({ key }) => outcomeWithKey(name, "rotated", key))],
     }),
   };
 }
@@ -239,11 +239,11 @@ export function extendDialog(name: string): Dialog {
     fields: [{ kind: "choice", id: "end", label: "Expires in", initial: "30d", choices: LIFETIME_CHOICES }],
     lines({ end = "30d" }, { data, now }) {
       const key = keyNamed(data, name);
-      const next = endOf(end, now);
+      const next = expiryFor(end, now);
       const known = key === undefined ? [] : [["Now", line(expiryText(presentEnd(key), now))] as const];
       return [...known, ["Then", line(`it ${expiryText(next, now)}`)], ...comparison(key, next, now)];
     },
-    confirm: { kind: "yes", does: "set the expiry" },
+    confirm: { kind: "yes", button: "set the expiry" },
     why: (_, { data }) => whyGone([name], data),
     task: ({ end = "30d" }) => ({
       kind: "actions",
@@ -273,7 +273,7 @@ function formerExpiryDialog(name: string, end: number | undefined): Dialog {
       const known = key === undefined ? [] : [["Now", line(expiryText(presentEnd(key), now))] as const];
       return [...known, ["Then", line(`it ${expiryText(end, now)}`)], ...comparison(key, end, now)];
     },
-    confirm: { kind: "yes", does: "set the expiry" },
+    confirm: { kind: "yes", button: "set the expiry" },
     why: (_, { data, now }) => (isPast(now) ? "it would have expired by now" : whyGone([name], data)),
     task: (_, { now }) => ({
       kind: "actions",

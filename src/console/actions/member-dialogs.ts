@@ -48,7 +48,7 @@ export function leadDialog(id: string): Dialog {
         ["Lag", line(lag === null ? "not known to the connected node" : `${plural(lag, "entry", "entries")}`)],
       ];
     },
-    confirm: { kind: "yes", does: "hand over" },
+    confirm: { kind: "yes", button: "hand over" },
     why: (_, context) => leadWhy(id, context),
     task: () => ({
       kind: "actions",
@@ -65,13 +65,13 @@ export function leadDialog(id: string): Dialog {
 export function removeWhy(id: string, context: Reads): string | undefined {
   if (memberOf(context, id) === undefined) return `${escapeControls(id)} is no longer a member`;
   if (membersOf(context).length === 1) return `${escapeControls(id)} is the only member`;
-  const reduction = without(id, context);
+  const reduction = reductionWithout(id, context);
   return reduction.kind === "impossible" ? whyImpossible(reduction) : leaderlessWhy(context);
 }
 
 const leaderlessWhy = (context: Reads): string | undefined => (leaderOf(context) === undefined ? NO_LEADER : undefined);
 
-function without(id: string, context: Reads): Reduction {
+function reductionWithout(id: string, context: Reads): Reduction {
   const members = membersOf(context);
   return reductionOf(
     members,
@@ -90,9 +90,9 @@ export function removeDialog(id: string): Dialog {
     fields: [],
     lines: (_, context) => [
       ["Now", line(quorumText(quorumOf(membersOf(context))))],
-      ...consequences(without(id, context), context),
+      ...consequences(reductionWithout(id, context), context),
     ],
-    confirm: { kind: "typed", does: "remove", label: `Type ${shown}`, expected: () => id },
+    confirm: { kind: "typed", button: "remove", label: `Type ${shown}`, expected: () => id },
     why: (_, context) => removeWhy(id, context),
     task: () => ({
       kind: "actions",
@@ -141,13 +141,13 @@ export function pruneDialog(opened: Context): Dialog {
       ...snapshotFields(opened),
     ],
     lines: (values, context) => [
-      ...whatIsTrue(context),
+      ...currentFacts(context),
       ...consequences(reductionOf(membersOf(context), kept(values)), context),
       ["Snapshot", snapshotLine(values, context)],
     ],
     confirm: {
       kind: "typed",
-      does: "prune",
+      button: "prune",
       label: "Type the ids that stay, with commas between",
       expected: (values) => values[KEEP] ?? "",
     },
@@ -189,7 +189,7 @@ const pruneAction = (keep: readonly string[]): Action =>
     words: `members are ${members.map(escapeControls).join(", ")}`,
   }));
 
-function whatIsTrue(context: Reads): Rows {
+function currentFacts(context: Reads): Rows {
   const members = membersOf(context);
   const voters = members.filter(({ voter }) => voter);
   const learners = members.filter(({ voter }) => !voter);
@@ -199,8 +199,8 @@ function whatIsTrue(context: Reads): Rows {
     [
       "Now",
       line(
-        `leader ${escapeControls(leader ?? "unknown")}; voters ${listed(voters)}` +
-          (learners.length === 0 ? "" : `; without a vote ${listed(learners)}`),
+        `leader ${escapeControls(leader ?? "unknown")}; voters ${memberNames(voters)}` +
+          (learners.length === 0 ? "" : `; without a vote ${memberNames(learners)}`),
       ),
     ],
     ["", line(quorumText(quorumOf(members)))],
@@ -213,7 +213,7 @@ function silence({ id, last_contact_ms }: ClusterMemberRecord): string {
   return `${escapeControls(id)} silent${since}`;
 }
 
-const listed = (members: readonly { readonly id: string }[]): string =>
+const memberNames = (members: readonly { readonly id: string }[]): string =>
   members.map(({ id }) => escapeControls(id)).join(" ") || "none";
 
 /**

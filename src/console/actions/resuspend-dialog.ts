@@ -36,10 +36,10 @@ export function suspendAgainDialog(before: readonly SuspensionRecord[]): Dialog 
     ],
     confirm:
       before.length === 1
-        ? { kind: "yes", does: "suspend again" }
+        ? { kind: "yes", button: "suspend again" }
         : {
             kind: "typed",
-            does: "suspend again",
+            button: "suspend again",
             label: "type the number of suspensions",
             expected: () => String(before.length),
           },

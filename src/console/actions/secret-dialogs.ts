@@ -36,8 +36,8 @@ export function secretsRemovalDialog(names: readonly string[]): Dialog {
       ],
     ],
     confirm: isOne
-      ? { kind: "typed", does: "delete", label: "type the name of the secret", expected: () => name }
-      : { kind: "typed", does: "delete", label: "type the number of secrets", expected: () => String(names.length) },
+      ? { kind: "typed", button: "delete", label: "type the name of the secret", expected: () => name }
+      : { kind: "typed", button: "delete", label: "type the number of secrets", expected: () => String(names.length) },
     attached: () => ({ kind: "secret_uses", names }),
     why: (_, { data }) => whySecretsGone(names, data),
     task: () => ({
@@ -90,7 +90,7 @@ export function putSecretDialog(name: string | undefined): Dialog {
       ["Value", line("typed or pasted (hidden), or a local file without its final newline", "dim")],
     ],
     ...(name !== undefined && { attached: () => ({ kind: "secret_uses", names: [name] }) as const }),
-    confirm: { kind: "yes", does: name === undefined ? "seal" : "seal the new value" },
+    confirm: { kind: "yes", button: name === undefined ? "seal" : "seal the new value" },
     why(values, { data }) {
       const { value = "" } = values;
       const file = fileOf(values);

@@ -37,7 +37,7 @@ export function writeWhy(context: Reads): string | undefined {
 }
 
 /** Returns `all 3 nodes`, or `all nodes` if the operator may not read how many there are. */
-function everywhere({ data }: Reads): string {
+function clusterWideText({ data }: Reads): string {
   const { length } = rowsOf(data, "cluster_members");
   return length < 2 ? "all nodes" : `all ${length} nodes`;
 }
@@ -64,7 +64,7 @@ export function reloadDialog(opened: Pick<Context, "data" | "endpointFlags">): D
       if (config === undefined) return [["Effect", line("the state of the file is not known yet")]];
       const { state, message, remedy } = config.file_status;
       return [
-        ["Effect", line(`apply ${escapeControls(config.source)} to ${everywhere(context)}`)],
+        ["Effect", line(`apply ${escapeControls(config.source)} to ${clusterWideText(context)}`)],
         ["File", fileLine(state, message)],
         // The dialog itself is the reload.
         ...(remedy === "" || remedy.startsWith("run `gateway config reload`")
@@ -75,7 +75,7 @@ export function reloadDialog(opened: Pick<Context, "data" | "endpointFlags">): D
     },
     attached: () => ({ kind: "reload", source: FILE_OWNED, file }),
     ...(file !== undefined && { rehearses: () => ({ source: FILE_OWNED, from: { kind: "file", file } }) }),
-    confirm: { kind: "yes", does: "reload" },
+    confirm: { kind: "yes", button: "reload" },
     why: (_, context) => reloadWhy(context),
     task: () => ({
       kind: "actions",
@@ -159,8 +159,8 @@ export function putDocumentDialog(initial: string, file: string, opened: Reads):
           "Effect",
           line(
             source === undefined
-              ? `makes the source ${escapeControls(name)}, in force on ${everywhere(context)}`
-              : `replaces revision ${source.revision} of ${escapeControls(name)} on ${everywhere(context)}`,
+              ? `makes the source ${escapeControls(name)}, in force on ${clusterWideText(context)}`
+              : `replaces revision ${source.revision} of ${escapeControls(name)} on ${clusterWideText(context)}`,
           ),
         ],
         [
@@ -177,7 +177,7 @@ export function putDocumentDialog(initial: string, file: string, opened: Reads):
       nameWhy(named(values)) === undefined ? { kind: "preview", source: named(values), from: { file } } : undefined,
     rehearses: (values) =>
       nameWhy(named(values)) === undefined ? { source: named(values), from: { kind: "file", file } } : undefined,
-    confirm: { kind: "yes", does: "write" },
+    confirm: { kind: "yes", button: "write" },
     why: (values, context) =>
       nameWhy(named(values)) ??
       writeWhy(context) ??
@@ -208,8 +208,8 @@ export function editedDialog(change: DocumentChange): Dialog {
         "Effect",
         line(
           file === undefined
-            ? `replaces revision ${revision} of ${shown} on ${everywhere(context)}`
-            : `writes the file, then applies it to ${everywhere(context)}`,
+            ? `replaces revision ${revision} of ${shown} on ${clusterWideText(context)}`
+            : `writes the file, then applies it to ${clusterWideText(context)}`,
         ),
       ],
       [
@@ -224,9 +224,9 @@ export function editedDialog(change: DocumentChange): Dialog {
     ],
     attached: () => ({ kind: "edited", change }),
     rehearses: () => rehearsalOf(change),
-    confirm: { kind: "yes", does: "write" },
+    confirm: { kind: "yes", button: "write" },
     why: (_, context) => why(context),
-    task: () => ({ kind: "job", job: { kind: "write_change", change, does: `${shown} is edited` } }),
+    task: () => ({ kind: "job", job: { kind: "write_change", change, summary: `${shown} is edited` } }),
     ...(file === undefined && { undo: () => (later) => rollbackDialog(source, revision, later) }),
     commands: () => [],
   };
@@ -275,7 +275,7 @@ export function deleteSourceDialog(name: string, opened: Reads): Dialog {
       return [
         [
           "Effect",
-          line(`what ${shown} defines is gone from the running deployment, on ${everywhere(context)}`, "fail"),
+          line(`what ${shown} defines is gone from the running deployment, on ${clusterWideText(context)}`, "fail"),
         ],
         [
           "Unchanged",
@@ -288,7 +288,7 @@ export function deleteSourceDialog(name: string, opened: Reads): Dialog {
     },
     attached: () => ({ kind: "removal", source: name }),
     rehearses: () => ({ source: name, from: { kind: "document", document: NOTHING } }),
-    confirm: { kind: "typed", does: "delete", label: "type the name of the source", expected: () => name },
+    confirm: { kind: "typed", button: "delete", label: "type the name of the source", expected: () => name },
     why: (_, context) => deleteWhy(name, context) ?? movedWhy(revision, sourceOf(context, name)),
     task: () => ({ kind: "actions", actions: [deleteAction(name, revision)] }),
   };
@@ -331,7 +331,10 @@ export function rollbackDialog(name: string, revision: number, opened: Reads): D
       const source = sourceOf(context, name);
       const newest = source?.revision ?? 0;
       return [
-        ["Effect", line(`writes revision ${revision} again as the newest, ${newest + 1}, on ${everywhere(context)}`)],
+        [
+          "Effect",
+          line(`writes revision ${revision} again as the newest, ${newest + 1}, on ${clusterWideText(context)}`),
+        ],
         ["Newest", line(source === undefined ? "not known" : writtenBy(source, context.now))],
         [
           "Guard",
@@ -342,7 +345,7 @@ export function rollbackDialog(name: string, revision: number, opened: Reads): D
     },
     attached: () => ({ kind: "preview", source: name, from: { revision } }),
     rehearses: () => ({ source: name, from: { kind: "revision", revision } }),
-    confirm: { kind: "yes", does: "roll back" },
+    confirm: { kind: "yes", button: "roll back" },
     why: (_, context) => rollbackWhy(name, revision, context) ?? movedWhy(replaced, sourceOf(context, name)),
     task: () => ({ kind: "actions", actions: [rollbackAction(name, revision, replaced)] }),
     undo: () => (replaced === undefined ? undefined : (later) => rollbackDialog(name, replaced, later)),

@@ -51,7 +51,7 @@ export function suspendDialog({ kind, names }: Subjects, { data }: Context): Dia
     isDangerous: kind === "provider" && reroutingOf(data, names).unserved.length > 0,
     fields: [reasonField(), DURATION_FIELD],
     lines: (_, context) => [...namesLine(names), ...consequences(kind, names, context.data), READ_BY_CALLERS],
-    confirm: confirmed("suspend now", kind, names.length),
+    confirm: confirmationFor("suspend now", kind, names.length),
     why: (values, context) => whyNotSuspend(kind, names, values, context),
     task: (values, context) => ({
       kind: "actions",
@@ -81,7 +81,7 @@ export function newSuspensionDialog({ data }: Context): Dialog {
         ? [["Effect", line("none yet: type the name of what to suspend")]]
         : [...consequences(kind, [name], context.data), READ_BY_CALLERS];
     },
-    confirm: { kind: "yes", does: "suspend now" },
+    confirm: { kind: "yes", button: "suspend now" },
     why(values, context) {
       const { kind, name } = subjectOf(values);
       return whyNoName(name) ?? whyUnknown(kind, name, context.data) ?? whyNotSuspend(kind, [name], values, context);
@@ -117,8 +117,8 @@ export function liftSuspensionsDialog(chosen: readonly Suspendable[], { data: in
     },
     confirm:
       subjects.length === 1
-        ? { kind: "yes", does: "lift now" }
-        : typedCount("lift now", subjects.length, "suspensions"),
+        ? { kind: "yes", button: "lift now" }
+        : typedConfirmation("lift now", subjects.length, "suspensions"),
     why: (_, { data }) => whyNotSuspended(data, subjects),
     task: (_, { data }) => ({ kind: "actions", actions: suspended(data).map(deleteAction) }),
     undo: (_, { data }) => againOf(suspended(data)),
@@ -151,7 +151,7 @@ export function extendDialog({ kind, name }: Suspendable, { data }: Context): Di
         ["Then", line("it is recorded under your name, with the reason below")],
       ];
     },
-    confirm: { kind: "yes", does: "extend now" },
+    confirm: { kind: "yes", button: "extend now" },
     why: (values, context) =>
       whyNoReason(values["reason"] ?? "") ??
       (suspensionOf(context.data, kind, name) === undefined ? `${label} is not suspended` : undefined),
@@ -221,7 +221,7 @@ function consequences(kind: SuspensionKind, names: readonly string[], data: Data
   const before = names.filter((name) => !unsuspended.includes(name));
   return [
     ["Effect", line(effectText(kind, unsuspended.length === 0 ? names : unsuspended, data))],
-    ...(kind === "provider" ? rerouted(names, data) : []),
+    ...(kind === "provider" ? reroutedText(names, data) : []),
     ...(before.length === 0
       ? []
       : [["Already", line(`${namesText(before)} is suspended already and is left unchanged`, "warn")] as const]),
@@ -242,7 +242,7 @@ function effectText(kind: SuspensionKind, names: readonly string[], data: Data):
 /** Maximum number of models without a provider that a line names. */
 const MAX_UNSERVED = 5;
 
-function rerouted(names: readonly string[], data: Data): Lines {
+function reroutedText(names: readonly string[], data: Data): Lines {
   if (data.get({ id: "list_models" })?.value === undefined) {
     return [["Then", line("the new route is not known: the models could not be read", "warn")]];
   }
@@ -314,12 +314,12 @@ function titleOf(kind: SuspensionKind, names: readonly string[]): string {
 
 const namesLine = (names: readonly string[]): Lines => (names.length > 1 ? [["Names", line(namesText(names))]] : []);
 
-function confirmed(does: string, kind: SuspensionKind, number: number): Dialog["confirm"] {
-  return number === 1 ? { kind: "yes", does } : typedCount(does, number, KIND_WORDS[kind].many);
+function confirmationFor(button: string, kind: SuspensionKind, number: number): Dialog["confirm"] {
+  return number === 1 ? { kind: "yes", button } : typedConfirmation(button, number, KIND_WORDS[kind].many);
 }
 
-function typedCount(does: string, number: number, many: string): Dialog["confirm"] {
-  return { kind: "typed", does, label: `type the number of ${many}`, expected: () => String(number) };
+function typedConfirmation(button: string, number: number, many: string): Dialog["confirm"] {
+  return { kind: "typed", button, label: `type the number of ${many}`, expected: () => String(number) };
 }
 
 /** Maximum number of suggested names: cycling through more would take longer than typing. */

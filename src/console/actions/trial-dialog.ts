@@ -15,8 +15,8 @@ import { rehearsalOf } from "./source-dialogs.ts";
 type Rows = readonly (readonly [label: string, line: Line])[];
 
 /** Maximum number of lines of the difference in a dialog; a page shows all of it. */
-const MOST_LINES = 14;
-const MOST_PROBLEMS = 4;
+const MAX_LINES = 14;
+const MAX_PROBLEMS = 4;
 
 /** Returns the reason why the change cannot be written; `undefined` if it can. */
 export function trialWhy(trial: Trial | undefined): string | undefined {
@@ -39,9 +39,9 @@ export function locationText({ source, file, revision }: Pick<DocumentChange, "s
 export function compilingLines({ compiling, problems }: Trial): readonly Line[] {
   const refusals = [...problems, ...(compiling?.kind === "refused" ? compiling.problems : [])];
   if (refusals.length > 0) {
-    const left = refusals.length - MOST_PROBLEMS;
+    const left = refusals.length - MAX_PROBLEMS;
     return [
-      ...refusals.slice(0, MOST_PROBLEMS).map((problem) => line(`! ${escapeControls(problem)}`, "fail")),
+      ...refusals.slice(0, MAX_PROBLEMS).map((problem) => line(`! ${escapeControls(problem)}`, "fail")),
       ...(left > 0 ? [line(`and ${left} more`, "dim")] : []),
     ];
   }
@@ -96,12 +96,12 @@ export function trialDialog(options: TrialDialogOptions, opened: Context): Dialo
       if (trial === undefined) return [["Effect", line(options.why?.(context) ?? "still testing")]];
       if (change === undefined) return compilingLines(trial).map((it) => ["Compiles", it] as const);
       const differing = differenceOfTrial(trial).filter((it) => textOfLine(it) !== "");
-      const left = differing.length - MOST_LINES;
+      const left = differing.length - MAX_LINES;
       return [
         ["Writes", line(locationText(change))],
         ...options.lines(context),
         ...compilingLines(trial).map((it) => ["Compiles", it] as const),
-        ...differing.slice(0, MOST_LINES).map((it, at) => [at === 0 ? "Difference" : "", it] as const),
+        ...differing.slice(0, MAX_LINES).map((it, at) => [at === 0 ? "Difference" : "", it] as const),
         ...(left > 0
           ? ([["", line(`${plural(left, "line")} more: close this dialog and press D to see all`, "dim")]] as const)
           : []),
@@ -113,7 +113,7 @@ export function trialDialog(options: TrialDialogOptions, opened: Context): Dialo
       const trial = options.trial(context);
       return trial?.change === undefined || trialWhy(trial) !== undefined ? undefined : rehearsalOf(trial.change);
     },
-    confirm: { kind: "typed", does: "write", label: options.label, expected: () => options.typed },
+    confirm: { kind: "typed", button: "write", label: options.label, expected: () => options.typed },
     why: (_, context) => {
       const now = options.trial(context)?.change;
       if (looked !== undefined && (looked.text !== now?.text || looked.after !== now.after)) {
@@ -124,7 +124,7 @@ export function trialDialog(options: TrialDialogOptions, opened: Context): Dialo
     task(_, context) {
       const change = options.trial(context)?.change ?? looked;
       if (change === undefined) return { kind: "actions", actions: [] };
-      return { kind: "job", job: { kind: "write_change", change, does: options.done } };
+      return { kind: "job", job: { kind: "write_change", change, summary: options.done } };
     },
     commands(_, context) {
       const change = options.trial(context)?.change;

@@ -14,7 +14,7 @@ import { candidatesOf, highlighted } from "../store/name-candidates.ts";
 import { isReadingNames } from "../store/palette.ts";
 import { commandOfText } from "../store/parse-command.ts";
 
-const MOST_ROWS = 9;
+const MAX_ROWS = 9;
 const WIDEST_NAME = 40;
 const GAP = 2;
 
@@ -29,10 +29,10 @@ interface Candidates {
 /** Returns the candidates on the screen; `undefined` if the typed text has no completion. */
 export function shownCandidates(state: State, views: readonly View[]): Candidates | undefined {
   const { prompt, size } = state;
-  const offered = prompt === undefined ? undefined : offeredFor(state, prompt, views);
+  const offered = prompt === undefined ? undefined : candidatesFor(state, prompt, views);
   if (offered === undefined) return undefined;
   const { all, at, head } = offered;
-  const rows = Math.max(1, Math.min(MOST_ROWS, Math.floor(bodyRows(size) / 2)));
+  const rows = Math.max(1, Math.min(MAX_ROWS, Math.floor(bodyRows(size) / 2)));
   const from = Math.max(0, Math.min((at ?? 0) - rows + 1, all.length - rows));
   return {
     head,
@@ -42,7 +42,7 @@ export function shownCandidates(state: State, views: readonly View[]): Candidate
   };
 }
 
-function offeredFor(
+function candidatesFor(
   state: State,
   prompt: PromptState,
   views: readonly View[],
@@ -73,7 +73,7 @@ export function drawCandidates(state: State, views: readonly View[]): readonly L
   const left = total - shown.length;
   return [
     bodyRow(ruleLine(line(left > 0 ? `${head}  ${left} more` : head, "dim"), cells), columns),
-    ...(shown.length === 0 ? [bodyRow(nothing(state, views), columns)] : []),
+    ...(shown.length === 0 ? [bodyRow(noMatchLine(state, views), columns)] : []),
     ...shown.map(({ about }, row) =>
       bodyRow(
         [
@@ -88,7 +88,7 @@ export function drawCandidates(state: State, views: readonly View[]): readonly L
 }
 
 /** Explains the typed text if it is none of the names. */
-function nothing(state: State, views: readonly View[]): Line {
+function noMatchLine(state: State, views: readonly View[]): Line {
   if (state.prompt?.kind !== "command") return line("no file begins with this", "warn");
   if (isReadingNames(state, views)) return line("loading …", "dim");
   const command = commandOfText(state.prompt?.edit.text ?? "", views);

@@ -49,7 +49,7 @@ function windowOf(lines: readonly Line[], room: number, first = 0): readonly Lin
 }
 
 /** Returns `box` in the middle of `columns` and `rows`, as lines of the body. */
-export function centred(
+export function centered(
   box: readonly Line[],
   boxColumns: number,
   { columns, rows }: { columns: number; rows: number },

@@ -16,8 +16,8 @@ import { editLine } from "./edit-line.ts";
 import { REHEARSAL_LABEL, rehearsalLines } from "./rehearsal-lines.ts";
 
 /** Maximum number of requests that are listed; the others are counted. */
-const MOST_REQUESTS = 4;
-const MOST_LABEL = 14;
+const MAX_REQUESTS = 4;
+const MAX_LABEL = 14;
 const FOCUS = "> ";
 
 interface DialogText {
@@ -32,9 +32,9 @@ interface DialogText {
 export function dialogText(state: State, open: DialogState, cells: number): DialogText {
   switch (open.stage.kind) {
     case "asking":
-      return asking(state, open, cells, []);
+      return questionText(state, open, cells, []);
     case "failed":
-      return asking(state, open, cells, wrapLine(line(`FAILED  ${open.stage.words}`, "fail"), cells));
+      return questionText(state, open, cells, wrapLine(line(`FAILED  ${open.stage.words}`, "fail"), cells));
     case "running":
       return {
         body: wrapLine(line(open.stage.words), cells),
@@ -58,7 +58,7 @@ export function dialogText(state: State, open: DialogState, cells: number): Dial
   }
 }
 
-function asking(state: State, open: DialogState, cells: number, failure: readonly Line[]): DialogText {
+function questionText(state: State, open: DialogState, cells: number, failure: readonly Line[]): DialogText {
   const { dialog, values, focus, rehearsal } = open;
   const context = contextOf(state);
   const rehearsed = rehearsal === undefined ? [] : rehearsalLines(rehearsal);
@@ -69,7 +69,7 @@ function asking(state: State, open: DialogState, cells: number, failure: readonl
   // A mark before the label shows the focus; its width is always reserved, so that nothing moves.
   const ofFields = dialog.fields.map(({ label }) => `${FOCUS}${label}`);
   const labels = [...textLines.map(([label]) => label), ...ofFields, "Request", "Same as"];
-  const width = Math.min(MOST_LABEL, Math.max(...labels.map(cellsOf)));
+  const width = Math.min(MAX_LABEL, Math.max(...labels.map(cellsOf)));
   const labelled = (label: string, words: Line, tone?: Span["tone"]): readonly Line[] =>
     besideLabel(label, width, wrapLine(words, Math.max(8, cells - width - 2)), tone);
 
@@ -174,12 +174,12 @@ const suggestionHint = ({ isProposal, initial }: Field & { readonly kind: "text"
     : "  Up Down suggestions";
 
 /** Maximum number of files in a line. */
-const MOST_FILES = 5;
+const MAX_FILES = 5;
 
 function fileHint({ found }: DialogState): string {
   if (found === undefined) return "  Tab completes it, Enter continues";
-  const names = found.slice(0, MOST_FILES).map((path) => escapeControls(/[^/]*.$/su.exec(path)?.[0] ?? path));
-  const more = found.length > MOST_FILES ? ` and ${found.length - MOST_FILES} more` : "";
+  const names = found.slice(0, MAX_FILES).map((path) => escapeControls(/[^/]*.$/su.exec(path)?.[0] ?? path));
+  const more = found.length > MAX_FILES ? ` and ${found.length - MAX_FILES} more` : "";
   return `  ${names.join("  ")}${more}: Tab, Up and Down choose`;
 }
 
@@ -191,7 +191,7 @@ type Labelled = (label: string, words: Line) => readonly Line[];
 
 function requestLines(state: State, open: DialogState, labelled: Labelled): readonly Line[] {
   const requests = requestsOf(open.dialog.task(open.values, contextOf(state)));
-  return [...few("Request", requests, labelled), ...few("Same as", commandsOf(state, open), labelled)];
+  return [...shortList("Request", requests, labelled), ...shortList("Same as", commandsOf(state, open), labelled)];
 }
 
 /** Returns `PUT /admin/v1/…` for each action. */
@@ -211,8 +211,8 @@ function actionsOf(task: Task): readonly Action[] {
   }
 }
 
-function few(label: string, texts: readonly string[], labelled: Labelled): readonly Line[] {
-  const shown = texts.slice(0, MOST_REQUESTS);
+function shortList(label: string, texts: readonly string[], labelled: Labelled): readonly Line[] {
+  const shown = texts.slice(0, MAX_REQUESTS);
   const more = texts.length - shown.length;
   return [
     ...shown.flatMap((text, at) => [...labelled(at === 0 ? label : "", line(text))]),
@@ -226,8 +226,8 @@ function confirmLines(state: DialogState, isPossible: boolean, cells: number): r
   const tone = isDangerous ? ("fail" as const) : ("strong" as const);
   const button = (key: string): Span =>
     isPossible
-      ? { text: ` ${key}  ${confirm.does} `, tone, isInverse: isDangerous }
-      : { text: ` ${key}  ${confirm.does} `, tone: "dim" };
+      ? { text: ` ${key}  ${confirm.button} `, tone, isInverse: isDangerous }
+      : { text: ` ${key}  ${confirm.button} `, tone: "dim" };
   if (confirm.kind === "yes") {
     const key = focus === -1 && state.hasStrayInput !== true ? "y" : "Enter, then y";
     return wrapLine([button(key), { text: "      " }, { text: "Esc  cancel", tone: "dim" }], cells);
@@ -247,7 +247,7 @@ function confirmLines(state: DialogState, isPossible: boolean, cells: number): r
     [{ text: isFocused ? "> [" : "  [" }, ...field, { text: "]" }],
     ...wrapLine(
       [
-        isRight ? button("Enter") : { text: ` Enter  ${confirm.does} `, tone: "dim" },
+        isRight ? button("Enter") : { text: ` Enter  ${confirm.button} `, tone: "dim" },
         { text: "      " },
         { text: "Esc  cancel", tone: "dim" },
       ],

@@ -6,13 +6,13 @@
 import type { QueryTables } from "../../admin-api/index.ts";
 import { inAscii } from "../format/ascii.ts";
 import { bodyRow, fill, ruleLine } from "../format/box-frame.ts";
-import { allIn, cellsOfLine, cutLine, fitLine, wrapHanging, wrapLines } from "../format/fit.ts";
+import { cellsOfLine, cutLine, fitLine, withTone, wrapHanging, wrapLines } from "../format/fit.ts";
 import { linesOfFields } from "../format/record-lines.ts";
 import type { State, WorkbenchState } from "../model/state.ts";
 import { BLANK, type Line } from "../model/text.ts";
 import type { TableBody, View } from "../model/view.ts";
 import { helpOf } from "../store/help.ts";
-import { bodyCells, bodyRows, isRoomy, isTooSmall, LEAST_SIZE, screenRows, tableRegions } from "../store/layout.ts";
+import { bodyCells, bodyRows, isRoomy, isTooSmall, MIN_SIZE, screenRows, tableRegions } from "../store/layout.ts";
 import {
   contextOf,
   cursorRowOf,
@@ -26,7 +26,7 @@ import {
   viewOf,
 } from "../store/selectors.ts";
 import { drawCandidates } from "./candidate-lines.ts";
-import { centred, drawDialog } from "./dialog-box.ts";
+import { centered, drawDialog } from "./dialog-box.ts";
 import { drawHeader, drawHealth } from "./header.ts";
 import { drawFlash, drawHints } from "./hints.ts";
 import { drawStatus, isOld } from "./status-lines.ts";
@@ -48,7 +48,7 @@ export function drawScreen(state: State, views: readonly View[], drawWorkbench: 
 
 function drawTooSmall(state: State): readonly Line[] {
   const { columns, rows } = state.size;
-  const need = `need ${LEAST_SIZE.columns}x${LEAST_SIZE.rows}, have ${columns}x${rows}`;
+  const need = `need ${MIN_SIZE.columns}x${MIN_SIZE.rows}, have ${columns}x${rows}`;
   return [[{ text: need, tone: "warn" }], drawHealth(state)];
 }
 
@@ -79,7 +79,7 @@ function drawMiddle(state: State, views: readonly View[], drawWorkbench: DrawWor
     const [first = BLANK] = box;
     return [
       title,
-      ...inSides(centred(box, cellsOfLine(first), { columns: inner, rows }), columns),
+      ...inSides(centered(box, cellsOfLine(first), { columns: inner, rows }), columns),
       drawFoot(state, views, []),
     ];
   }
@@ -124,7 +124,7 @@ function drawBody(state: State, views: readonly View[], drawWorkbench: DrawWorkb
       tableStateOf(state).moment,
     );
     return {
-      lines: inSides(isOld(status) ? charts.map((line) => allIn(line, "dim")) : charts, columns),
+      lines: inSides(isOld(status) ? charts.map((line) => withTone(line, "dim")) : charts, columns),
       position: [],
     };
   }
@@ -145,7 +145,7 @@ function drawText(state: State, views: readonly View[], isDimmed: boolean): Body
   const rows = bodyRows(state.size);
   const shown = text.lines.slice(text.offset, text.offset + rows);
   return {
-    lines: inSides(isDimmed ? shown.map((line) => allIn(line, "dim")) : shown, state.size.columns),
+    lines: inSides(isDimmed ? shown.map((line) => withTone(line, "dim")) : shown, state.size.columns),
     position: [positionText(text.offset, shown.length, text.lines.length)],
   };
 }
@@ -163,7 +163,7 @@ function drawTableBody(
   const context = contextOf(state);
   const regions = tableRegions(state.size, view, state.preferences.isSplit);
   const isDimmed = isOld(status);
-  const dimmed = (lines: readonly Line[]) => (isDimmed ? lines.map((line) => allIn(line, "dim")) : lines);
+  const dimmed = (lines: readonly Line[]) => (isDimmed ? lines.map((line) => withTone(line, "dim")) : lines);
   const above =
     regions.above === 0
       ? []

@@ -6,14 +6,14 @@
 import type { FileStatus, SuspensionRecord } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
 import { cutMiddle } from "../format/cut.ts";
-import { allIn, cellsOfLine, cutLine, fitLine, spread } from "../format/fit.ts";
+import { cellsOfLine, cutLine, fitLine, spread, withTone } from "../format/fit.ts";
 import { plural } from "../format/numbers.ts";
 import { timeOfDay } from "../format/times.ts";
 import { wordTable } from "../format/word-table.ts";
 import type { Context } from "../model/context.ts";
 import type { Data } from "../model/data.ts";
 import { rowsOf } from "../model/data.ts";
-import { summedRows } from "../model/nodes.ts";
+import { mergedRows } from "../model/nodes.ts";
 import type { State } from "../model/state.ts";
 import type { Line, Span, Tone } from "../model/text.ts";
 import type { View } from "../model/view.ts";
@@ -40,7 +40,7 @@ export function drawHeader(state: State, views: readonly View[]): readonly [iden
   const health = drawHealth(state);
   return [
     spread([{ text: " " }, ...identity], clock, columns),
-    fitLine([{ text: " " }, ...(isAnswering(state) ? health : allIn(health, "dim"))], columns),
+    fitLine([{ text: " " }, ...(isAnswering(state) ? health : withTone(health, "dim"))], columns),
   ];
 }
 
@@ -67,7 +67,7 @@ function roomyIdentity({ link, context }: State, { data }: Context, room: number
         ];
   const forEndpoint = room - cellsOfLine([...name, ...caller, ...node]) - ENDPOINT_GAP.length;
   const endpoint: Line =
-    forEndpoint < LEAST_ENDPOINT_CELLS
+    forEndpoint < MIN_ENDPOINT_CELLS
       ? []
       : [{ text: ENDPOINT_GAP + cutMiddle(escapeControls(link.endpoint.name), forEndpoint) }];
   const forCaller = room - cellsOfLine([...name, ...endpoint, ...node]);
@@ -76,7 +76,7 @@ function roomyIdentity({ link, context }: State, { data }: Context, room: number
 
 const ENDPOINT_GAP = "  ";
 /** Minimum width of a path; a shorter one is useless. */
-const LEAST_ENDPOINT_CELLS = 8;
+const MIN_ENDPOINT_CELLS = 8;
 
 function shortIdentity({ data }: Context): Line {
   const status = data.get({ id: "get_status" })?.value;
@@ -118,10 +118,10 @@ export function drawHealth(state: State): Line {
   ].filter((part) => part !== undefined);
   // A blank at both ends is reserved.
   const room = state.size.columns - 2;
-  if (isRoomy(state.size)) return joined(whole(parts, room));
+  if (isRoomy(state.size)) return joinParts(withAllParts(parts, room));
   const rank = ({ words }: Part): number => Math.max(...words.map(({ tone }) => RANK[tone ?? "plain"]));
-  return joined(
-    whole(
+  return joinParts(
+    withAllParts(
       [...parts].sort((a, b) => rank(b) - rank(a)),
       room,
     ),
@@ -129,14 +129,14 @@ export function drawHealth(state: State): Line {
 }
 
 /** Returns the first parts that fit completely. */
-function whole(parts: readonly Part[], room: number): readonly Part[] {
-  const most = parts.findIndex((_, at) => cellsOfLine(joined(parts.slice(0, at + 1))) > room);
+function withAllParts(parts: readonly Part[], room: number): readonly Part[] {
+  const most = parts.findIndex((_, at) => cellsOfLine(joinParts(parts.slice(0, at + 1))) > room);
   return most < 0 ? parts : parts.slice(0, Math.max(1, most));
 }
 
 const RANK: Readonly<Record<Tone, number>> = { fail: 3, warn: 2, off: 1, plain: 0, strong: 0, dim: 0, changed: 0 };
 
-const joined = (parts: readonly Part[]): Line =>
+const joinParts = (parts: readonly Part[]): Line =>
   parts.flatMap(({ words }, at) => (at === 0 ? words : [{ text: " │ ", tone: "dim" as const }, ...words]));
 
 /** Counts reachable members. One that lost acknowledged entries does not take part. */
@@ -167,7 +167,7 @@ function providersPart(data: Data): Part | undefined {
       .filter(isProviderOff)
       .map(({ name }) => name),
   );
-  const backends = summedRows(data, "backends").map(({ record: { name, state } }) =>
+  const backends = mergedRows(data, "backends").map(({ record: { name, state } }) =>
     off.has(name) ? "suspended" : state,
   );
   const of = (wanted: string) => backends.filter((state) => state === wanted).length;
@@ -175,8 +175,8 @@ function providersPart(data: Data): Part | undefined {
   return {
     words: [
       { text: `providers ${backends.length - failing - suspended} ok` },
-      ...counted(failing, "FAIL", "fail"),
-      ...counted(suspended, "SUSP", "off"),
+      ...countSpans(failing, "FAIL", "fail"),
+      ...countSpans(suspended, "SUSP", "off"),
     ],
   };
 }
@@ -190,9 +190,9 @@ function budgetsPart(data: Data): Part | undefined {
   return {
     words: [
       { text: "budgets" },
-      ...counted(low, "hot", "warn"),
-      ...counted(exhausted, "EXHAUSTED", "fail"),
-      ...counted(refusing, "REFUSE", "fail"),
+      ...countSpans(low, "hot", "warn"),
+      ...countSpans(exhausted, "EXHAUSTED", "fail"),
+      ...countSpans(refusing, "REFUSE", "fail"),
     ],
   };
 }
@@ -234,7 +234,7 @@ function filesPart(data: Data): Part | undefined {
   return { words: [{ text: "files " }, { text: words, tone }] };
 }
 
-const counted = (count: number, word: string, tone: Tone): readonly Span[] =>
+const countSpans = (count: number, word: string, tone: Tone): readonly Span[] =>
   count === 0 ? [] : [{ text: ` ${count} ${word}`, tone }];
 
 function isHidden(

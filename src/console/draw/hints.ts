@@ -21,12 +21,12 @@ import { noticeOf } from "./status-lines.ts";
 
 interface Hint {
   readonly key: string;
-  readonly does: string;
+  readonly label: string;
 }
 
-const common = (entry: { readonly chords: readonly string[]; readonly does: string }): Hint => ({
+const hintOf = (entry: { readonly chords: readonly string[]; readonly label: string }): Hint => ({
   key: chordText(entry.chords[0] ?? ""),
-  does: entry.does,
+  label: entry.label,
 });
 
 export function drawHints(state: State, views: readonly View[]): Line {
@@ -36,17 +36,17 @@ export function drawHints(state: State, views: readonly View[]): Line {
     return cutLine([{ text: label }, ...columnHints(state, views)], columns);
   }
   const { own, always } = hintsOf(state, views);
-  return cutLine([{ text: " " }, ...spansOf(fitting([...own, ...always], columns - 1))], columns);
+  return cutLine([{ text: " " }, ...spansOf(fitHints([...own, ...always], columns - 1))], columns);
 }
 
-const RECONNECT: Hint = { ...common(COMMON.refresh), does: "try now" };
+const RECONNECT: Hint = { ...hintOf(COMMON.refresh), label: "try now" };
 
 const [HELP, ESC, ...FIRST_TO_GO] = [COMMON.help, COMMON.back, COMMON.filter, COMMON.command].map(
   ({ chords: [chord] }) => chordText(chord),
 );
 
 /** Drops hints that do not fit: common ones before those of the view. The help stays, or Esc if there is no help. */
-function fitting(hints: readonly Hint[], cells: number): readonly Hint[] {
+function fitHints(hints: readonly Hint[], cells: number): readonly Hint[] {
   const stays = hints.some(({ key }) => key === HELP) ? HELP : ESC;
   const goes = [...hints].reverse();
   const first = [ESC, ...FIRST_TO_GO].flatMap((key) => goes.find((hint) => hint.key === key) ?? []);
@@ -80,58 +80,58 @@ function ownHintsOf(state: State, views: readonly View[]): Hints {
     return {
       own: state.page.row === undefined ? [] : offerHints(state, views),
       always: [
-        common(MOVING.page_up),
-        common(MOVING.page_down),
-        { ...common(MOVING.copy), does: "copy all" },
-        common(COMMON.filter),
-        common(COMMON.back),
+        hintOf(MOVING.page_up),
+        hintOf(MOVING.page_down),
+        { ...hintOf(MOVING.copy), label: "copy all" },
+        hintOf(COMMON.filter),
+        hintOf(COMMON.back),
       ],
     };
   }
   const view = viewOf(state, views);
   const own = offerHints(state, views);
   if (view.body.kind === "workbench") {
-    const keys = workbenchHints(state.workbench).map(({ chord, does }) => ({ key: chordText(chord), does }));
+    const keys = workbenchHints(state.workbench).map(({ chord, label }) => ({ key: chordText(chord), label }));
     const isTyping = modeOf(state.workbench) !== "result";
     // While text is typed, letters do not run verbs.
     if (isTyping) return { own: keys, always: [] };
-    return { own: [...keys, ...own], always: [common(COMMON.command), common(COMMON.help)] };
+    return { own: [...keys, ...own], always: [hintOf(COMMON.command), hintOf(COMMON.help)] };
   }
   if (view.body.kind === "charts") {
-    const back = tableStateOf(state).moment === undefined ? [] : [common(CHARTS.now)];
-    const moving = { key: "Left Right", does: "other time" };
-    const span = { ...common(CHARTS.scale), does: CHART_SCALES[otherScale(state.preferences.chartScale)].words };
+    const back = tableStateOf(state).moment === undefined ? [] : [hintOf(CHARTS.now)];
+    const moving = { key: "Left Right", label: "other time" };
+    const span = { ...hintOf(CHARTS.scale), label: CHART_SCALES[otherScale(state.preferences.chartScale)].words };
     return {
       own: [moving, ...back, span, ...own],
-      always: [common(COMMON.command), common(COMMON.help), common(COMMON.back)],
+      always: [hintOf(COMMON.command), hintOf(COMMON.help), hintOf(COMMON.back)],
     };
   }
   return {
     own: state.link.state.kind === "online" || state.link.state.kind === "connecting" ? own : [RECONNECT, ...own],
-    always: [common(COMMON.command), common(COMMON.filter), common(COMMON.help), common(COMMON.back)],
+    always: [hintOf(COMMON.command), hintOf(COMMON.filter), hintOf(COMMON.help), hintOf(COMMON.back)],
   };
 }
 
 const offerHints = (state: State, views: readonly View[]): readonly Hint[] =>
   offersOf(state, views)
     .filter(({ isShown, why }) => isShown && why === undefined)
-    .map(({ offer }) => ({ key: chordText(VERBS[offer.verb].chord), does: offer.does ?? VERBS[offer.verb].does }));
+    .map(({ offer }) => ({ key: chordText(VERBS[offer.verb].chord), label: offer.label ?? VERBS[offer.verb].label }));
 
 function promptHints({ kind, isFile }: PromptState): readonly Hint[] {
   if (kind === "help") {
     return [
-      { key: "Enter", does: "run" },
-      { key: "Up Down", does: "choose" },
-      common(MOVING.page_down),
-      { key: "Esc", does: "close" },
+      { key: "Enter", label: "run" },
+      { key: "Up Down", label: "choose" },
+      hintOf(MOVING.page_down),
+      { key: "Esc", label: "close" },
     ];
   }
-  const leave: Hint = { key: "Esc", does: kind === "filter" ? "cancel" : "leave" };
-  const accept: Hint = { key: "Enter", does: kind === "command" ? "go" : kind === "filter" ? "keep" : "accept" };
-  const complete: Hint = { key: "Tab", does: "complete" };
+  const leave: Hint = { key: "Esc", label: kind === "filter" ? "cancel" : "leave" };
+  const accept: Hint = { key: "Enter", label: kind === "command" ? "go" : kind === "filter" ? "keep" : "accept" };
+  const complete: Hint = { key: "Tab", label: "complete" };
   return [
     accept,
-    ...(kind === "command" ? [{ key: "Up Down", does: "choose" }] : []),
+    ...(kind === "command" ? [{ key: "Up Down", label: "choose" }] : []),
     ...(kind === "command" || isFile !== undefined ? [complete] : []),
     leave,
   ];
@@ -141,9 +141,9 @@ function dialogHints(
   { dialog, stage, focus, typed, values, attachment, rehearsal }: NonNullable<State["dialog"]>,
   isPossible: boolean,
 ): readonly Hint[] {
-  const leave = common(DIALOG.leave);
+  const leave = hintOf(DIALOG.leave);
   if (stage.kind === "running") return [];
-  if (stage.kind === "done") return [{ ...common(DIALOG.copy), does: "copy what is shown once" }, leave];
+  if (stage.kind === "done") return [{ ...hintOf(DIALOG.copy), label: "copy what is shown once" }, leave];
   const { fields, confirm } = dialog;
   const kind = fields[focus]?.kind;
   const isTyping = confirm.kind === "typed" && focus === fields.length;
@@ -152,37 +152,37 @@ function dialogHints(
   const rehearsed = rehearsal?.outcome;
   const isUntouched = focus === -1 || (isTyping && typed.text === "");
   return [
-    ...(isUntouched && rehearsed?.kind === "done" && hasRows(rehearsed.result) ? [common(DIALOG.rehearsed)] : []),
+    ...(isUntouched && rehearsed?.kind === "done" && hasRows(rehearsed.result) ? [hintOf(DIALOG.rehearsed)] : []),
     ...(isPossible && isTyping && typed.text === confirm.expected(values)
-      ? [{ key: "Enter", does: confirm.does }]
+      ? [{ key: "Enter", label: confirm.button }]
       : []),
     ...(isPossible && focus === -1 && confirm.kind === "yes"
-      ? [{ ...common(DIALOG.confirm), does: confirm.does }]
+      ? [{ ...hintOf(DIALOG.confirm), label: confirm.button }]
       : []),
     ...(isPossible && fields[focus] !== undefined && confirm.kind === "yes"
-      ? [{ ...common(DIALOG.confirm_now), does: confirm.does }]
+      ? [{ ...hintOf(DIALOG.confirm_now), label: confirm.button }]
       : []),
     leave,
-    ...(fields.length > 0 ? [common(DIALOG.field)] : []),
-    ...(canChoose ? [{ key: "Left Right", does: DIALOG.choose.does }] : []),
-    ...(kind === "boxes" ? [common(DIALOG.toggle)] : []),
-    ...(attachment === undefined ? [] : [common(DIALOG.scroll_down)]),
-    ...(focus === -1 ? [common(DIALOG.copy)] : []),
+    ...(fields.length > 0 ? [hintOf(DIALOG.field)] : []),
+    ...(canChoose ? [{ key: "Left Right", label: DIALOG.choose.label }] : []),
+    ...(kind === "boxes" ? [hintOf(DIALOG.toggle)] : []),
+    ...(attachment === undefined ? [] : [hintOf(DIALOG.scroll_down)]),
+    ...(focus === -1 ? [hintOf(DIALOG.copy)] : []),
   ];
 }
 
 function columnHints(state: State, views: readonly View[]): Line {
   const columns = listingOf(state, views)?.table.columns ?? [];
-  return spansOf(columns.map(({ letter, id }) => ({ key: letter, does: id })));
+  return spansOf(columns.map(({ letter, id }) => ({ key: letter, label: id })));
 }
 
 const widthOf = (hints: readonly Hint[]): number =>
-  hints.reduce((sum, { key, does }) => sum + cellsOf(key) + cellsOf(does) + 3, 0);
+  hints.reduce((sum, { key, label }) => sum + cellsOf(key) + cellsOf(label) + 3, 0);
 
 const spansOf = (hints: readonly Hint[]): readonly Span[] =>
-  hints.flatMap(({ key, does }, at) => [
+  hints.flatMap(({ key, label }, at) => [
     { text: `${at === 0 ? "" : "  "}${key}`, tone: "strong" as const },
-    { text: ` ${does}`, tone: "dim" as const },
+    { text: ` ${label}`, tone: "dim" as const },
   ]);
 
 /** Draws the prompt; otherwise the last message; otherwise why the data is old, or the error of the filter. */

@@ -27,15 +27,15 @@ export function eventsOfMouse(state: State, views: readonly View[], report: Mous
   if (report.kind !== "press") return wheel(state, views, report.kind === "wheel_down");
   const { column, row } = report;
   const foot = ABOVE_BODY + bodyRows(state.size);
-  if (row === foot + 1) return pressed(hintAt(state, views, column));
+  if (row === foot + 1) return keyEvents(hintAt(state, views, column));
   if (state.dialog !== undefined || state.prompt !== undefined || state.awaitsColumnFor !== undefined) return [];
-  if (row === foot) return pressed(digitAt(state, views, column));
+  if (row === foot) return keyEvents(digitAt(state, views, column));
   if (row === ABOVE_BODY - 1) return tabsTo(state, views, column);
   return rowAt(state, views, row - ABOVE_BODY, column);
 }
 
 const key = (chord: Chord): Event => ({ kind: "key", chord });
-const pressed = (chord: Chord | undefined): readonly Event[] => (chord === undefined ? [] : [key(chord)]);
+const keyEvents = (chord: Chord | undefined): readonly Event[] => (chord === undefined ? [] : [key(chord)]);
 
 function wheel(state: State, views: readonly View[], isDown: boolean): readonly Event[] {
   if ((state.prompt !== undefined && !isHelpOpen(state)) || state.awaitsColumnFor !== undefined) return [];

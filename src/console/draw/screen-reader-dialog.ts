@@ -10,14 +10,14 @@ import { requestsOf, unseen } from "./dialog-lines.ts";
 import { REHEARSAL_LABEL, rehearsalLines } from "./rehearsal-lines.ts";
 import { plain, type ReaderNode, type ReaderTree, textNode } from "./screen-reader-node.ts";
 
-export function speakDialog(state: State, open: DialogState): ReaderTree {
+export function renderDialog(state: State, open: DialogState): ReaderTree {
   const { dialog, stage } = open;
   const title = textNode(`dialog: ${plain(dialog.title)}${dialog.isDangerous ? ", dangerous" : ""}`);
   switch (stage.kind) {
     case "asking":
-      return [title, ...speakQuestion(state, open)];
+      return [title, ...renderQuestion(state, open)];
     case "failed":
-      return [title, textNode(`failed: ${plain(stage.words)}`), ...speakQuestion(state, open)];
+      return [title, textNode(`failed: ${plain(stage.words)}`), ...renderQuestion(state, open)];
     case "running":
       return [
         title,
@@ -36,7 +36,7 @@ export function speakDialog(state: State, open: DialogState): ReaderTree {
   }
 }
 
-function speakQuestion(state: State, open: DialogState): ReaderTree {
+function renderQuestion(state: State, open: DialogState): ReaderTree {
   const { dialog, values, focus, typed, rehearsal } = open;
   const context = contextOf(state);
   const { confirm } = dialog;
@@ -47,7 +47,7 @@ function speakQuestion(state: State, open: DialogState): ReaderTree {
   return [
     ...rehearsed.map((words) => textNode(plain(`${REHEARSAL_LABEL}: ${textOfLine(words)}`))),
     ...dialog.lines(values, context).map(([label, words]) => textNode(plain(`${label}: ${textOfLine(words)}`))),
-    ...dialog.fields.map((field, at) => speakField(field, values[field.id] ?? "", open, focus === at)),
+    ...dialog.fields.map((field, at) => renderField(field, values[field.id] ?? "", open, focus === at)),
     ...(open.attachment?.lines ?? []).map((words) => textNode(plain(textOfLine(words)))),
     ...requestsOf(dialog.task(values, context)).map((request) => textNode(`request: ${request}`)),
     ...(why === undefined ? [] : [textNode(`cannot be confirmed: ${plain(why)}`)]),
@@ -62,14 +62,14 @@ function speakQuestion(state: State, open: DialogState): ReaderTree {
       : []),
     {
       role: "button",
-      text: `${isTyped ? "Enter" : focus === -1 ? "y" : "Enter, then y"} ${confirm.does}`,
+      text: `${isTyped ? "Enter" : focus === -1 ? "y" : "Enter, then y"} ${confirm.button}`,
       state: { disabled: !isReady },
     },
     { role: "button", text: "Esc cancel" },
   ];
 }
 
-function speakField(field: Field, value: string, { edit }: DialogState, isFocused: boolean): ReaderNode {
+function renderField(field: Field, value: string, { edit }: DialogState, isFocused: boolean): ReaderNode {
   switch (field.kind) {
     case "text":
       return {

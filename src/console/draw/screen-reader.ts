@@ -8,8 +8,8 @@ import { gapSentence } from "../format/missing-nodes.ts";
 import type { State } from "../model/state.ts";
 import { textOfLine } from "../model/text.ts";
 import type { TableBody, View } from "../model/view.ts";
-import { foundEntries } from "../store/help-entries.ts";
-import { bodyCells, bodyRows, isTooSmall, LEAST_SIZE, tableRegions } from "../store/layout.ts";
+import { searchEntries } from "../store/help-entries.ts";
+import { bodyCells, bodyRows, isTooSmall, MIN_SIZE, tableRegions } from "../store/layout.ts";
 import {
   contextOf,
   freshnessOf,
@@ -25,26 +25,26 @@ import { shownCandidates } from "./candidate-lines.ts";
 import type { DrawWorkbench } from "./draw-screen.ts";
 import { drawHealth } from "./header.ts";
 import { hintsOf } from "./hints.ts";
-import { speakDialog } from "./screen-reader-dialog.ts";
+import { renderDialog } from "./screen-reader-dialog.ts";
 import { plain, type ReaderNode, type ReaderTree, textNode } from "./screen-reader-node.ts";
 import { drawStatus, noticeOf } from "./status-lines.ts";
 import { positionText } from "./title.ts";
 
 export type { ReaderNode, ReaderTree } from "./screen-reader-node.ts";
 
-export function speak(state: State, views: readonly View[], drawWorkbench: DrawWorkbench): ReaderTree {
+export function renderTree(state: State, views: readonly View[], drawWorkbench: DrawWorkbench): ReaderTree {
   const { size } = state;
   const where = textNode(plain(locationText(state, views)));
   const health = textNode(plain(textOfLine(drawHealth(state))));
   if (isTooSmall(size)) {
-    return [textNode(`need ${LEAST_SIZE.columns}x${LEAST_SIZE.rows}, have ${size.columns}x${size.rows}`), health];
+    return [textNode(`need ${MIN_SIZE.columns}x${MIN_SIZE.rows}, have ${size.columns}x${size.rows}`), health];
   }
   return [
     where,
     health,
-    ...speakMiddle(state, views, drawWorkbench),
-    ...speakKeys(state, views),
-    ...speakFlash(state, views),
+    ...renderBody(state, views, drawWorkbench),
+    ...renderHints(state, views),
+    ...renderFlash(state, views),
   ];
 }
 
@@ -61,10 +61,10 @@ function locationText(state: State, views: readonly View[]): string {
   ].join(", ");
 }
 
-function speakMiddle(state: State, views: readonly View[], drawWorkbench: DrawWorkbench): ReaderTree {
-  if (state.dialog !== undefined) return speakDialog(state, state.dialog);
-  if (isHelpOpen(state)) return speakHelp(state, views);
-  if (state.page !== undefined) return [textNode(plain(state.page.title)), ...speakText(state, views)];
+function renderBody(state: State, views: readonly View[], drawWorkbench: DrawWorkbench): ReaderTree {
+  if (state.dialog !== undefined) return renderDialog(state, state.dialog);
+  if (isHelpOpen(state)) return renderHelp(state, views);
+  if (state.page !== undefined) return [textNode(plain(state.page.title)), ...renderText(state, views)];
   const view = viewOf(state, views);
   const status = statusOf(state, views);
   const instead = drawStatus(status, state);
@@ -85,9 +85,9 @@ function speakMiddle(state: State, views: readonly View[], drawWorkbench: DrawWo
   }
   switch (view.body.kind) {
     case "table":
-      return [title, ...notices, ...speakTable(state, views, view, view.body)];
+      return [title, ...notices, ...renderTable(state, views, view, view.body)];
     case "page":
-      return [title, ...notices, ...speakText(state, views)];
+      return [title, ...notices, ...renderText(state, views)];
     case "charts": {
       const words = view.body.words(contextOf(state), tableStateOf(state).moment);
       return [
@@ -97,13 +97,13 @@ function speakMiddle(state: State, views: readonly View[], drawWorkbench: DrawWo
       ];
     }
     case "workbench":
-      return [title, ...notices, ...speakWorkbench(state, drawWorkbench)];
+      return [title, ...notices, ...renderWorkbench(state, drawWorkbench)];
     default:
       return view.body satisfies never;
   }
 }
 
-function speakTable(state: State, views: readonly View[], view: View, body: TableBody): ReaderTree {
+function renderTable(state: State, views: readonly View[], view: View, body: TableBody): ReaderTree {
   const listing = listingOf(state, views);
   if (listing === undefined) return [];
   const { table, order, cursor, total, sort } = listing;
@@ -136,7 +136,7 @@ function speakTable(state: State, views: readonly View[], view: View, body: Tabl
   ];
 }
 
-function speakText(state: State, views: readonly View[]): ReaderTree {
+function renderText(state: State, views: readonly View[]): ReaderTree {
   const text = textOf(state, views);
   if (text === undefined) return [{ ...textNode("loading"), state: { busy: true } }];
   const shown = text.lines.slice(text.offset, text.offset + bodyRows(state.size));
@@ -147,7 +147,7 @@ function speakText(state: State, views: readonly View[]): ReaderTree {
   ];
 }
 
-function speakWorkbench(state: State, drawWorkbench: DrawWorkbench): ReaderTree {
+function renderWorkbench(state: State, drawWorkbench: DrawWorkbench): ReaderTree {
   const { workbench, size } = state;
   const { data, now } = contextOf(state);
   const tables = data.get({ id: "list_query_tables" })?.value ?? [];
@@ -167,8 +167,8 @@ function speakWorkbench(state: State, drawWorkbench: DrawWorkbench): ReaderTree 
   ];
 }
 
-function speakHelp(state: State, views: readonly View[]): ReaderTree {
-  const { sections, chosen } = foundEntries(state, views);
+function renderHelp(state: State, views: readonly View[]): ReaderTree {
+  const { sections, chosen } = searchEntries(state, views);
   const shown = sections.flatMap(({ entries }) => entries);
   return sections.map(
     ({ head, entries }): ReaderNode => ({
@@ -183,29 +183,29 @@ function speakHelp(state: State, views: readonly View[]): ReaderTree {
   );
 }
 
-function speakKeys(state: State, views: readonly View[]): ReaderTree {
+function renderHints(state: State, views: readonly View[]): ReaderTree {
   const { own, always } = hintsOf(state, views);
   return [
     {
       role: "list",
       text: "keys",
-      children: [...own, ...always].map(({ key, does }) => ({ role: "listitem", text: `${key} ${does}` })),
+      children: [...own, ...always].map(({ key, label }) => ({ role: "listitem", text: `${key} ${label}` })),
     },
   ];
 }
 
-function speakFlash(state: State, views: readonly View[]): ReaderTree {
+function renderFlash(state: State, views: readonly View[]): ReaderTree {
   const { prompt, flash } = state;
   if (prompt !== undefined) {
     return [
       { role: "textbox", text: plain(`${prompt.label} ${prompt.edit.text}`), state: { selected: true } },
-      ...speakCandidates(state, views),
+      ...renderCandidates(state, views),
     ];
   }
   return flash === undefined ? [] : [textNode(plain(flash.words))];
 }
 
-function speakCandidates(state: State, views: readonly View[]): ReaderTree {
+function renderCandidates(state: State, views: readonly View[]): ReaderTree {
   const candidates = shownCandidates(state, views);
   if (candidates === undefined) return [];
   const { head, shown, at } = candidates;

@@ -5,7 +5,7 @@
 
 import { cellsOf } from "../../base/index.ts";
 import { bodyRow, fill } from "../format/box-frame.ts";
-import { allIn, cleanSpan, fitSpan } from "../format/fit.ts";
+import { cleanSpan, fitSpan, withTone } from "../format/fit.ts";
 import type { TableState } from "../model/state.ts";
 import type { Line, Span } from "../model/text.ts";
 import type { Listing } from "../store/listing.ts";
@@ -43,7 +43,7 @@ export function drawTable(
     const isMarked = state.marks.has(id);
     const isUnderCursor = offset + at === cursor;
     const line = rowOf(placed, (column) => row[column] ?? { text: "" });
-    return bodyRow(isOld ? allIn(line, "dim") : line, columns, {
+    return bodyRow(isOld ? withTone(line, "dim") : line, columns, {
       before: isUnderCursor ? ">" : isMarked ? "*" : " ",
       after: isMarked ? "*" : " ",
       isInverse: isUnderCursor,

@@ -47,7 +47,7 @@ export function bodyRow(
 ): Line {
   const side: Span = { text: "│", ...(tone !== undefined && { tone }) };
   const inner = [{ text: before }, ...fitLine(line, Math.max(0, columns - SIDES)), { text: after }];
-  return [side, ...(isInverse ? inner.flatMap((span) => inverted(span, isOld)) : inner), side];
+  return [side, ...(isInverse ? inner.flatMap((span) => invertSpan(span, isOld)) : inner), side];
 }
 
 const CHARTED = /[\u2580-\u259f\u2800-\u28ff]+/gu;
@@ -56,7 +56,7 @@ const CHARTED = /[\u2580-\u259f\u2800-\u28ff]+/gu;
  * Inverts a span except bars and charts, where full and empty would be swapped. A dim span loses its tone, since it would be
  * unreadable in the inverted row.
  */
-function inverted({ tone, ...rest }: Span, keepsDim: boolean): readonly Span[] {
+function invertSpan({ tone, ...rest }: Span, keepsDim: boolean): readonly Span[] {
   const span: Span = tone === undefined || (tone === "dim" && !keepsDim) ? rest : { ...rest, tone };
   const { text } = span;
   const pieces: Span[] = [];

@@ -29,7 +29,7 @@ export function columnsChart(bands: readonly Band[], { rows, most, cursor }: Col
   const columns = Array.from({ length: width }, (_, at) => columnOf(bands, at, rows, most));
   return Array.from({ length: rows }, (_, line) => {
     const row = rows - 1 - line;
-    return joined(
+    return joinCells(
       columns.map((column, at) => (at === cursor ? underCursor(cellOf(column, row)) : cellOf(column, row))),
     );
   });
@@ -64,7 +64,7 @@ function cellOf(column: Column, row: number): Span {
   return { text: EIGHTHS[Math.min(8, top - from)] ?? " ", tone: band?.tone ?? "plain" };
 }
 
-function joined(cells: readonly Span[]): Line {
+function joinCells(cells: readonly Span[]): Line {
   const spans: Span[] = [];
   for (const cell of cells) {
     const last = spans.at(-1);
@@ -79,7 +79,7 @@ function joined(cells: readonly Span[]): Line {
  * Combines `factor` values per cell, the last cell complete, for a chart that is narrower than its data. A cell takes the
  * values whose sum is largest, so that no peak is lost and the scale stays that of the measured values.
  */
-export function narrowed(bands: readonly Band[], factor: number): readonly Band[] {
+export function narrowBands(bands: readonly Band[], factor: number): readonly Band[] {
   if (factor <= 1) return bands;
   const length = Math.max(0, ...bands.map(({ values }) => values.length));
   const cells = Math.ceil(length / factor);

@@ -138,6 +138,6 @@ function sliceUnits(line: Line, from: number, to: number): Line {
 }
 
 /** Returns the line with every span in this tone. */
-export const allIn = (line: Line, tone: Tone): Line => line.map((span) => ({ ...span, tone }));
+export const withTone = (line: Line, tone: Tone): Line => line.map((span) => ({ ...span, tone }));
 
 export const inverse = (line: Line): Line => line.map((span) => ({ ...span, isInverse: true }));

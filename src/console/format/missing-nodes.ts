@@ -10,8 +10,8 @@ const NAMED = 3;
 export function gapText({ unanswered, cut, isOfOne = false }: Gaps): string {
   const has = unanswered.length === 1 ? "HAS" : "HAVE";
   return [
-    ...(unanswered.length === 0 ? [] : [`${named(unanswered)} ${has} NOT ANSWERED`]),
-    ...(cut.length === 0 ? [] : [`MORE ON ${named(cut)}`]),
+    ...(unanswered.length === 0 ? [] : [`${nodeNames(unanswered)} ${has} NOT ANSWERED`]),
+    ...(cut.length === 0 ? [] : [`MORE ON ${nodeNames(cut)}`]),
     ...(isOfOne ? ["THIS NODE ONLY"] : []),
   ].join(", ");
 }
@@ -21,13 +21,13 @@ export function gapSentence({ unanswered, cut, isOfOne = false }: Gaps): string 
   return [
     ...(unanswered.length === 0
       ? []
-      : [`${named(unanswered)} ${unanswered.length === 1 ? "has" : "have"} not answered, and is missing here`]),
-    ...(cut.length === 0 ? [] : [`there is more on ${named(cut)} than is shown`]),
+      : [`${nodeNames(unanswered)} ${unanswered.length === 1 ? "has" : "have"} not answered, and is missing here`]),
+    ...(cut.length === 0 ? [] : [`there is more on ${nodeNames(cut)} than is shown`]),
     ...(isOfOne ? ["the connected node runs an earlier version and reports only itself"] : []),
   ].join("; ");
 }
 
-function named(ids: readonly string[]): string {
+function nodeNames(ids: readonly string[]): string {
   const shown = ids.slice(0, NAMED).map(escapeControls).join(", ");
   return ids.length > NAMED ? `${shown} and ${ids.length - NAMED} more` : shown;
 }

@@ -13,7 +13,7 @@ export function linesOfJson(json: unknown): readonly Line[] {
 export function linesOfFields(json: unknown): readonly Line[] {
   if (typeof json !== "object" || json === null || Array.isArray(json)) return linesOfJson(json);
   const fields = Object.entries(json).map(([name, value]) => [escapeControls(name), value] as const);
-  const cells = Math.min(MOST_NAME_CELLS, Math.max(0, ...fields.map(([name]) => name.length)));
+  const cells = Math.min(MAX_NAME_CELLS, Math.max(0, ...fields.map(([name]) => name.length)));
   return fields.flatMap(([name, value]) => {
     const head = span(`${padTo(name, cells)}  `, "dim");
     const [first = [], ...more] =
@@ -23,4 +23,4 @@ export function linesOfFields(json: unknown): readonly Line[] {
   });
 }
 
-const MOST_NAME_CELLS = 24;
+const MAX_NAME_CELLS = 24;

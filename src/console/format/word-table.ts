@@ -6,7 +6,7 @@
 import { cutToCells, escapeControls } from "../../base/index.ts";
 
 /** Maximum width of an unknown word in cells; known ones are shorter. */
-const MOST_CELLS = 20;
+const MAX_CELLS = 20;
 
 /** Returns the text of a known word, or builds one for any other: `unknown` receives the safe text in capitals. */
 export function wordTable<Word extends string, Shown>(
@@ -16,7 +16,7 @@ export function wordTable<Word extends string, Shown>(
   return new Proxy(known, {
     get: (table, word) =>
       typeof word === "string" && !Object.hasOwn(table, word)
-        ? unknown(cutToCells(escapeControls(word).toUpperCase(), MOST_CELLS))
+        ? unknown(cutToCells(escapeControls(word).toUpperCase(), MAX_CELLS))
         : Reflect.get(table, word),
   });
 }

@@ -89,10 +89,10 @@ export type JobRequest =
   /** Saves a text to a local file. Changes nothing at the gateway. */
   | SaveText
   /**
-   * Writes to the source's file and reloads it, or stores a new revision over the one that was shown. `does` is used in the
+   * Writes to the source's file and reloads it, or stores a new revision over the one that was shown. `summary` is used in the
    * message.
    */
-  | { readonly kind: "write_change"; readonly change: DocumentChange; readonly does: string }
+  | { readonly kind: "write_change"; readonly change: DocumentChange; readonly summary: string }
   | {
       readonly kind: "put_document";
       readonly source: string;
@@ -125,9 +125,14 @@ export interface Dialog {
    */
   rehearses?(values: FieldValues, context: Context): RehearsalRequest | undefined;
   readonly confirm:
-    | { readonly kind: "yes"; readonly does: string }
+    | { readonly kind: "yes"; readonly button: string }
     /** Confirmed by Enter in a separate text field that contains exactly the expected text. */
-    | { readonly kind: "typed"; readonly does: string; readonly label: string; expected(values: FieldValues): string };
+    | {
+        readonly kind: "typed";
+        readonly button: string;
+        readonly label: string;
+        expected(values: FieldValues): string;
+      };
   /** Returns the reason why the dialog cannot be confirmed now; `undefined` if it can. */
   why?(values: FieldValues, context: Context): string | undefined;
   task(values: FieldValues, context: Context): Task;

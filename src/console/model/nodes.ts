@@ -61,7 +61,7 @@ export type CalledTable = "backends" | "mcp_servers" | "a2a_agents";
 type Called = Omit<RowOf<"a2a_agents">, "url" | "protocol" | "suspended_until"> &
   Partial<Pick<BackendRecord, "retries" | "failovers_in" | "failovers_out" | "members">>;
 
-interface Summed<Row> {
+interface MergedRow<Row> {
   /** Merged row: counts and rates are sums, the state is the worst, times to the first byte are those of the slowest node. */
   readonly record: Row;
   /** Rows of the nodes, in the order of the answer. */
@@ -69,11 +69,11 @@ interface Summed<Row> {
 }
 
 /** Merges the rows of each name, in the order of the connected node. */
-export function summedRows<T extends CalledTable>(data: Data, table: T): readonly Summed<RowOf<T>>[] {
-  return summed(rowsOf(data, table)) as readonly Summed<RowOf<T>>[];
+export function mergedRows<T extends CalledTable>(data: Data, table: T): readonly MergedRow<RowOf<T>>[] {
+  return summed(rowsOf(data, table)) as readonly MergedRow<RowOf<T>>[];
 }
 
-const summed = remember((rows: readonly Called[]): readonly Summed<Called>[] => {
+const summed = remember((rows: readonly Called[]): readonly MergedRow<Called>[] => {
   const byName = new Map<string, Called[]>();
   for (const row of rows) {
     const parts = byName.get(row.name);

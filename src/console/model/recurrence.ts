@@ -4,9 +4,9 @@ export interface Recurrence {
   /** Time of the acknowledgement, which identifies it: a renewed acknowledgement is a different one. */
   readonly of: string;
   /** Time since when the alert is clear, in milliseconds since 1970; `undefined` if it was active at the last look. */
-  readonly awaySince: number | undefined;
+  readonly clearedSince: number | undefined;
   /** Time that the alert was clear before it came back, in milliseconds; `undefined` if it did not come back. */
-  readonly backAfterMs: number | undefined;
+  readonly recurredAfterMs: number | undefined;
 }
 
 /** Recurrences by the name of the acknowledgement. */

@@ -27,7 +27,7 @@ export interface SweepStep {
 }
 
 /** Case whose result differs between thresholds. */
-export interface TurningCase {
+export interface ChangedCase {
   /** Index in the order of the data, from 0. */
   readonly index: number;
   readonly file: string;
@@ -53,9 +53,9 @@ export interface SweepResult {
   readonly inForce: number;
   /** Source whose document was tried. */
   readonly source: string;
-  /** First cases in the order of the data; `turned` is the total. */
-  readonly turning: readonly TurningCase[];
-  readonly turned: number;
+  /** First cases in the order of the data; `changedCount` is the total. */
+  readonly changedCases: readonly ChangedCase[];
+  readonly changedCount: number;
   /** Warnings and failed detectors, one line each. */
   readonly notes: readonly string[];
 }

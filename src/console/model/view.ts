@@ -72,7 +72,7 @@ export interface Selection {
 export interface Offer {
   readonly verb: VerbId;
   /** Text of the hint bar in this view; if missing, the verb's own text. */
-  readonly does?: string;
+  readonly label?: string;
   /** Whether the verb needs a row. */
   readonly needsRow: boolean;
   /** True if the verb accepts several marked rows. */

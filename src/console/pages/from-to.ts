@@ -13,17 +13,17 @@ export interface FieldChange {
 }
 
 /** Maximum number of fields of one object; the caller counts the others. */
-export const MOST_FIELDS = 12;
+export const MAX_FIELDS = 12;
 /** Maximum length of a value, in UTF-16 units. */
-const MOST_VALUE = 60;
-const MOST_DEPTH = 12;
+const MAX_VALUE = 60;
+const MAX_DEPTH = 12;
 
 /** Returns a function from the path of a changed object to its changes. `before` and `after` are parsed, masked documents. */
 export const fieldChanges =
   (before: unknown, after: unknown) =>
   (path: string): readonly FieldChange[] => {
     const [one, other] = [before, after].map((root) => objectAt(root, path));
-    return one === undefined || other === undefined ? [] : changesOf(one, other, "", 0).slice(0, MOST_FIELDS + 1);
+    return one === undefined || other === undefined ? [] : changesOf(one, other, "", 0).slice(0, MAX_FIELDS + 1);
   };
 
 /** Resolves a path in the gateway's format: keys, and the names of list entries, which may contain dots. */
@@ -44,7 +44,7 @@ function objectAt(root: unknown, path: string): unknown {
 const NAMES = ["name", "id", "kind"] as const;
 
 function changesOf(from: unknown, to: unknown, field: string, depth: number): readonly FieldChange[] {
-  if (depth < MOST_DEPTH && isObject(from) && isObject(to)) {
+  if (depth < MAX_DEPTH && isObject(from) && isObject(to)) {
     const keys = [...new Set([...Object.keys(from), ...Object.keys(to)])];
     return keys.flatMap((key) => changesOf(from[key], to[key], field === "" ? key : `${field}.${key}`, depth + 1));
   }
@@ -55,7 +55,7 @@ function changesOf(from: unknown, to: unknown, field: string, depth: number): re
 /** Shortens the JSON of a value. `undefined` means that there is no value. */
 function shortJson(json: string | undefined): string {
   if (json === undefined) return "(none)";
-  return shown(json.length <= MOST_VALUE ? json : `${json.slice(0, MOST_VALUE)}…`);
+  return shown(json.length <= MAX_VALUE ? json : `${json.slice(0, MAX_VALUE)}…`);
 }
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>

@@ -27,7 +27,7 @@ export function linesOf(text: string): readonly string[] {
 const MAX_CHANGES = 1_000;
 
 /** Range of both texts; ends are exclusive. */
-interface Stretch {
+interface RangePair {
   readonly from: number;
   readonly fromEnd: number;
   readonly to: number;
@@ -101,7 +101,7 @@ function longestRising(pairs: readonly Pair[]): readonly Pair[] {
   return run.reverse();
 }
 
-function between(stretch: Stretch, from: readonly string[], to: readonly string[], operations: Operation[]): void {
+function between(stretch: RangePair, from: readonly string[], to: readonly string[], operations: Operation[]): void {
   const trimmed = trim(stretch, from, to);
   for (let at = stretch.from; at < trimmed.from; at += 1) {
     operations.push({ kind: "keep", from: at, to: stretch.to + at - stretch.from });
@@ -113,7 +113,7 @@ function between(stretch: Stretch, from: readonly string[], to: readonly string[
 }
 
 /** Returns the stretch without common first and last lines. */
-function trim(stretch: Stretch, from: readonly string[], to: readonly string[]): Stretch {
+function trim(stretch: RangePair, from: readonly string[], to: readonly string[]): RangePair {
   let { from: left, fromEnd: leftEnd, to: right, toEnd: rightEnd } = stretch;
   while (left < leftEnd && right < rightEnd && from[left] === to[right]) {
     left += 1;
@@ -126,7 +126,7 @@ function trim(stretch: Stretch, from: readonly string[], to: readonly string[]):
   return { from: left, fromEnd: leftEnd, to: right, toEnd: rightEnd };
 }
 
-function replaced({ from, fromEnd, to, toEnd }: Stretch): readonly Operation[] {
+function replaced({ from, fromEnd, to, toEnd }: RangePair): readonly Operation[] {
   return [
     ...Array.from({ length: fromEnd - from }, (_, at): Operation => ({ kind: "remove", from: from + at })),
     ...Array.from({ length: toEnd - to }, (_, at): Operation => ({ kind: "add", to: to + at })),
@@ -134,7 +134,11 @@ function replaced({ from, fromEnd, to, toEnd }: Stretch): readonly Operation[] {
 }
 
 /** Returns the fewest removals and additions; `undefined` if there are more than `MAX_CHANGES`. */
-function shortest(stretch: Stretch, from: readonly string[], to: readonly string[]): readonly Operation[] | undefined {
+function shortest(
+  stretch: RangePair,
+  from: readonly string[],
+  to: readonly string[],
+): readonly Operation[] | undefined {
   const [width, height] = [stretch.fromEnd - stretch.from, stretch.toEnd - stretch.to];
   if (width === 0 || height === 0) return replaced(stretch);
   const most = Math.min(width + height, MAX_CHANGES);
@@ -148,20 +152,20 @@ function shortest(stretch: Stretch, from: readonly string[], to: readonly string
       let x = k === -changes || (k !== changes && below < above) ? above : below + 1;
       while (x < width && x - k < height && from[stretch.from + x] === to[stretch.to + x - k]) x += 1;
       furthest[middle + k] = x;
-      if (x >= width && x - k >= height) return walkBack({ ...stretch, trace, changes });
+      if (x >= width && x - k >= height) return backtrack({ ...stretch, trace, changes });
     }
     trace.push(furthest.slice(middle - changes, middle + changes + 1));
   }
   return undefined;
 }
 
-interface Walk extends Stretch {
+interface EditTrace extends RangePair {
   /** Furthest x on the diagonals from -d to d, for each number of changes d. */
   readonly trace: readonly Int32Array[];
   readonly changes: number;
 }
 
-function walkBack({ from, fromEnd, to, toEnd, trace, changes }: Walk): readonly Operation[] {
+function backtrack({ from, fromEnd, to, toEnd, trace, changes }: EditTrace): readonly Operation[] {
   const operations: Operation[] = [];
   let [x, y] = [fromEnd - from, toEnd - to];
   const keepBackTo = (startX: number, startY: number): void => {

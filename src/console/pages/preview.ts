@@ -6,7 +6,7 @@
 import type { SourceChange, SourceProblem } from "../../admin-api/index.ts";
 import { plural } from "../format/numbers.ts";
 import { BLANK, type Line, line, span, type Tone } from "../model/text.ts";
-import { type FieldChange, MOST_FIELDS } from "./from-to.ts";
+import { type FieldChange, MAX_FIELDS } from "./from-to.ts";
 import { shown } from "./shown-line.ts";
 
 const KINDS = {
@@ -55,12 +55,12 @@ export function previewPage(
 /** Lists the names of changed fields, for a preview whose values before and after could not be read. */
 function fieldNames(fields: readonly string[]): Line {
   if (fields.length === 0) return [];
-  const more = fields.length > MOST_FIELDS ? ", and more" : "";
-  return [span(`  in ${fields.slice(0, MOST_FIELDS).map(shown).join(", ")}${more}`, "dim")];
+  const more = fields.length > MAX_FIELDS ? ", and more" : "";
+  return [span(`  in ${fields.slice(0, MAX_FIELDS).map(shown).join(", ")}${more}`, "dim")];
 }
 
 function fieldLines(changes: readonly FieldChange[]): readonly Line[] {
-  const listed = changes.slice(0, MOST_FIELDS);
+  const listed = changes.slice(0, MAX_FIELDS);
   return [
     ...listed.map(
       ({ field, from, to }): Line => [

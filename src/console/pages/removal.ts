@@ -16,7 +16,7 @@ interface Dependants {
 }
 
 /** Maximum number of names that are listed. */
-const MOST_NAMES = 8;
+const MAX_NAMES = 8;
 
 export function removalPage(change: SourceChange, { models, profiles }: Dependants): readonly Line[] {
   const gone = (list: string): ReadonlySet<string> =>
@@ -47,10 +47,10 @@ export function removalPage(change: SourceChange, { models, profiles }: Dependan
 }
 
 function countLine(what: string, one: string, names: readonly string[], count = names.length): Line {
-  const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : "";
+  const more = names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : "";
   return [
     span("! ", "fail"),
-    span(`${plural(count, one)} ${what}: ${names.slice(0, MOST_NAMES).map(shown).join(", ")}${more}`, "fail"),
+    span(`${plural(count, one)} ${what}: ${names.slice(0, MAX_NAMES).map(shown).join(", ")}${more}`, "fail"),
   ];
 }
 

@@ -5,7 +5,7 @@ import { type Line, line, span } from "../model/text.ts";
 import { shown } from "./shown-line.ts";
 
 /** Maximum number of places that are listed. */
-const MOST_PLACES = 20;
+const MAX_PLACES = 20;
 
 interface NamedDocument {
   readonly source: string;
@@ -26,7 +26,7 @@ export function secretUsesPage(
       return used.map((reference) => ({ source, at: at + 1, reference, key }));
     }),
   );
-  const more = places.length - MOST_PLACES;
+  const more = places.length - MAX_PLACES;
   return [
     places.length === 0
       ? line(
@@ -34,7 +34,7 @@ export function secretUsesPage(
         )
       : line(`${plural(places.length, "place")} that name${places.length === 1 ? "s" : ""} it:`, "fail"),
     ...places
-      .slice(0, MOST_PLACES)
+      .slice(0, MAX_PLACES)
       .map(
         ({ source, at, reference, key }): Line => [
           span("! ", "fail"),

@@ -33,7 +33,7 @@ interface RowWriter {
 const SIMPLE = /^[\x20-\x7e\u00a1-\u00ac\u00ae-\u024f\u2026\u2500-\u259f\u2800-\u28ff]*$/;
 const ERASE = "\x1b[1G\x1b[K";
 /** Maximum number of equal cells between two differing runs that are rewritten; moving the cursor over them would cost more. */
-const MOST_BETWEEN = 4;
+const MAX_BETWEEN = 4;
 const NONE: Cells = { text: "", styles: [] };
 /** Index of the empty style. */
 const PLAIN = 0;
@@ -90,7 +90,7 @@ export function createRowWriter(): RowWriter {
       }
       const from = at;
       let to = at + 1;
-      for (at = to; at < most && at - to <= MOST_BETWEEN; at += 1) if (!isSame(before, next, at)) to = at + 1;
+      for (at = to; at < most && at - to <= MAX_BETWEEN; at += 1) if (!isSame(before, next, at)) to = at + 1;
       at = to;
       out += `\x1b[${from + 1}G${painted(next, from, to)}`;
     }

@@ -90,8 +90,8 @@ async function retryTemporary<Value>(ask: () => Promise<Value>, until: AbortSign
     try {
       return await ask();
     } catch (error) {
-      const isOfTheMoment = error instanceof AdminError && (error.code === "unreachable" || error.status === 503);
-      if (!isOfTheMoment || until.aborted) throw error;
+      const isTemporary = error instanceof AdminError && (error.code === "unreachable" || error.status === 503);
+      if (!isTemporary || until.aborted) throw error;
       await pause(RETRY_MS, until);
     }
   }

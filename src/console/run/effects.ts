@@ -21,7 +21,7 @@ import { putDocument, putSecret, storedDocument, writeChange } from "./write-doc
 const QUERY_LIMIT_MS = 120_000;
 
 /** Maximum number of members named as not having applied a change. */
-const MOST_NAMED = 5;
+const MAX_NAMED = 5;
 
 interface EffectsOptions {
   readonly ports: ConsolePorts;
@@ -140,8 +140,8 @@ export function createEffects(options: EffectsOptions): Effects {
     const seen = await followChange(client, others, report, options.signal).catch(() => undefined);
     const missing = seen?.members.filter((id) => !seen.on.includes(id)) ?? [];
     if (seen !== undefined && missing.length > 0) {
-      const named = missing.slice(0, MOST_NAMED).map(escapeControls).join(", ");
-      report(seen, `; not yet visible on ${named}${missing.length > MOST_NAMED ? " and others" : ""}`);
+      const named = missing.slice(0, MAX_NAMED).map(escapeControls).join(", ");
+      report(seen, `; not yet visible on ${named}${missing.length > MAX_NAMED ? " and others" : ""}`);
     }
   }
 

@@ -203,11 +203,11 @@ async function readable<T>(answer: Promise<T>): Promise<T | undefined> {
 }
 
 /** Maximum length of a document that is parsed here, in UTF-16 units. */
-const MOST_DOCUMENT = 1 << 20;
+const MAX_DOCUMENT = 1 << 20;
 
 /** Masks and parses a document. Returns `undefined` if it is invalid, which the gateway reports. */
 function parsed(document: string): unknown {
-  if (document.length > MOST_DOCUMENT) return undefined;
+  if (document.length > MAX_DOCUMENT) return undefined;
   try {
     const read = parseDocument(masked(document), { logLevel: "silent" });
     return read.errors.length > 0 ? undefined : read.toJS({ maxAliasCount: 100 });
@@ -217,11 +217,11 @@ function parsed(document: string): unknown {
 }
 
 /** Maximum number of sources that are searched. */
-const MOST_SOURCES = 64;
+const MAX_SOURCES = 64;
 
 async function secretUses(names: readonly string[], { client }: LoadOptions, limits: Limits): Promise<readonly Line[]> {
   const { items } = await client.call("list_sources", {}, limits);
-  const looked = items.slice(0, MOST_SOURCES).map(({ name }) => name);
+  const looked = items.slice(0, MAX_SOURCES).map(({ name }) => name);
   const found = await Promise.all(
     looked.map(async (source) => {
       try {
@@ -233,10 +233,7 @@ async function secretUses(names: readonly string[], { client }: LoadOptions, lim
       }
     }),
   );
-  const unread = [
-    ...found.filter((it) => typeof it === "string"),
-    ...items.slice(MOST_SOURCES).map(({ name }) => name),
-  ];
+  const unread = [...found.filter((it) => typeof it === "string"), ...items.slice(MAX_SOURCES).map(({ name }) => name)];
   const documents = found.filter((it) => typeof it !== "string");
   return secretUsesPage(names, documents, unread);
 }

@@ -56,7 +56,7 @@ export async function putSecret(
 /** Writes a changed document. Rejects if writing or reloading fails; a file that was already written stays. */
 export async function writeChange(
   client: AdminClient,
-  { change, does }: Extract<JobRequest, { readonly kind: "write_change" }>,
+  { change, summary }: Extract<JobRequest, { readonly kind: "write_change" }>,
   documents: ConsolePorts["documents"],
   signal: AbortSignal,
 ): Promise<string> {
@@ -65,12 +65,12 @@ export async function writeChange(
     const params = { name: source };
     const input = { params, query: {}, body: after, ifMatch: revision };
     const put = await client.call("put_source", input, { signal, timeLimitMs: TIME_LIMIT_MS });
-    return `${does}: ${source} revision ${put.revision} in force`;
+    return `${summary}: ${source} revision ${put.revision} in force`;
   }
   await documents.write(change, signal);
   try {
     const done = await client.call("reload_config", {}, { signal, timeLimitMs: TIME_LIMIT_MS });
-    if (done.applied) return `${does}: ${file} is written and applied, revision ${done.revision ?? "unknown"}`;
+    if (done.applied) return `${summary}: ${file} is written and applied, revision ${done.revision ?? "unknown"}`;
     throw new Error(done.file_status.message);
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);

@@ -8,15 +8,15 @@ import type { CustomCommand, KeyMap } from "../model/settings.ts";
 import { freeChord, isTaken } from "./key-map.ts";
 import type { Node, Reader } from "./settings-faults.ts";
 
-const MOST_COMMANDS = 100;
+const MAX_COMMANDS = 100;
 
 export function commandsIn(
   node: Node,
   { reader, keys, views }: { readonly reader: Reader; readonly keys: KeyMap; readonly views: readonly string[] },
 ): readonly CustomCommand[] {
   const items = reader.items(node, "commands");
-  if (items.length > MOST_COMMANDS) reader.fault(node, "there are too many commands", `write at most ${MOST_COMMANDS}`);
-  const read = items.slice(0, MOST_COMMANDS).flatMap((item) => commandIn(item, reader, keys, views) ?? []);
+  if (items.length > MAX_COMMANDS) reader.fault(node, "there are too many commands", `write at most ${MAX_COMMANDS}`);
+  const read = items.slice(0, MAX_COMMANDS).flatMap((item) => commandIn(item, reader, keys, views) ?? []);
   for (const [at, { key, views: scope }] of read.entries()) {
     const other = read.findIndex((one, index) => index < at && one.key === key && overlap(one.views, scope));
     if (other >= 0)

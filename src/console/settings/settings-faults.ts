@@ -17,7 +17,7 @@ export type Read<T> =
 
 /** Maximum length of a text, in UTF-16 units. */
 const MAX_TEXT = 4_096;
-const MOST_FAULTS = 20;
+const MAX_FAULTS = 20;
 
 /** Node of the document; `undefined` if there is none. */
 export type Node = unknown;
@@ -39,7 +39,7 @@ export function readDocument<T>(text: string, read: (root: Node, reader: Reader)
   const faults: Fault[] = [];
   const add = (offset: number, message: string, remedy: string): void => {
     const { line, col } = lines.linePos(offset);
-    if (faults.length < MOST_FAULTS)
+    if (faults.length < MAX_FAULTS)
       faults.push({ line: Math.max(1, line), column: Math.max(1, col), message: escapeControls(message), remedy });
   };
   const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true, prettyErrors: false });

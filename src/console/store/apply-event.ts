@@ -6,11 +6,21 @@ import type { KeyEvent } from "../model/key-event.ts";
 import type { Event, Link, State } from "../model/state.ts";
 import { tableStateOf } from "./current-view.ts";
 import { withFound } from "./file-completion.ts";
-import { concluded, flashed, linked, logged, noticed, refined, unlinked, without, withoutOld } from "./flash.ts";
+import {
+  redactSecret,
+  withFlash,
+  withLinkText,
+  withLogEntry,
+  withNotice,
+  withOutcome,
+  withoutExpiredFlash,
+  withoutLinkText,
+  withRefinedOutcome,
+} from "./flash.ts";
 import { withTable } from "./navigation.ts";
-import { openedPage } from "./page.ts";
+import { openPage } from "./page.ts";
 import { replaceDialog } from "./replace-file.ts";
-import { openedDialog } from "./step-dialog.ts";
+import { openDialog } from "./step-dialog.ts";
 
 /** Events without those that the workbench handles itself. */
 type Report = Exclude<
@@ -28,12 +38,12 @@ const MAX_TAIL = 1_000;
 /** Maximum size that a terminal may report, in cells or lines. */
 const MAX_SIZE = 1_000;
 
-export function reported(state: State, event: Report): State {
+export function withReport(state: State, event: Report): State {
   switch (event.kind) {
     case "size":
-      return { ...state, size: { columns: sane(event.columns), rows: sane(event.rows) } };
+      return { ...state, size: { columns: clampCells(event.columns), rows: clampCells(event.rows) } };
     case "tick":
-      return withoutOld({ ...state, now: event.now });
+      return withoutExpiredFlash({ ...state, now: event.now });
     case "data":
       return withLeader(state, { ...state, data: event.data, now: event.now });
     case "link":
@@ -41,10 +51,10 @@ export function reported(state: State, event: Report): State {
     case "flash":
       // Messages that do not answer a key, such as a saved file, or a change that has reached more nodes.
       return event.flash.tone === "plain"
-        ? logged(noticed(state, event.flash.words), event.flash.words)
-        : noticed(state, event.flash.words, event.flash.tone);
+        ? withLogEntry(withNotice(state, event.flash.words), event.flash.words)
+        : withNotice(state, event.flash.words, event.flash.tone);
     case "task_visible":
-      return logged(refined(state, event.words, event.task), event.words);
+      return withLogEntry(withRefinedOutcome(state, event.words, event.task), event.words);
     case "task_progress":
     case "task_done":
     case "task_failed":
@@ -52,9 +62,9 @@ export function reported(state: State, event: Report): State {
     case "file_exists":
       return withExisting(state, event);
     case "output":
-      return openedPage(state, event.title, event.lines);
+      return openPage(state, event.title, event.lines);
     case "edited":
-      return openedDialog({ ...state, page: undefined, prompt: undefined }, event.dialog);
+      return openDialog({ ...state, page: undefined, prompt: undefined }, event.dialog);
     case "page_loaded":
       return withLoaded(state, event);
     case "rehearsed":
@@ -78,8 +88,8 @@ export function reported(state: State, event: Report): State {
 /** Asks whether to replace the file, unless another question is open. */
 function withExisting(state: State, { job, path }: Event & { readonly kind: "file_exists" }): State {
   return state.dialog === undefined && state.prompt === undefined
-    ? openedDialog(state, replaceDialog(job, path))
-    : noticed(state, `${escapeControls(path)} exists; nothing was saved`, "warn");
+    ? openDialog(state, replaceDialog(job, path))
+    : withNotice(state, `${escapeControls(path)} exists; nothing was saved`, "warn");
 }
 
 function withLoaded(state: State, { id, lines }: Event & { readonly kind: "page_loaded" }): State {
@@ -95,13 +105,13 @@ function withRehearsed(state: State, { id, outcome }: Event & { readonly kind: "
   return { ...state, dialog: { ...dialog, rehearsal: { ...dialog.rehearsal, outcome } } };
 }
 
-const sane = (cells: number): number => Math.max(1, Math.min(MAX_SIZE, Math.floor(cells) || 1));
+const clampCells = (cells: number): number => Math.max(1, Math.min(MAX_SIZE, Math.floor(cells) || 1));
 
 function withLeader(before: State, after: State): State {
   const led = leaderOf(before);
   const leads = leaderOf(after);
   if (led === undefined || leads === undefined || led === leads) return after;
-  return noticed(
+  return withNotice(
     after,
     leads === null ? `${led} is no longer the leader` : `${escapeControls(leads)} is the leader now`,
   );
@@ -113,9 +123,9 @@ const leaderOf = ({ data }: State): string | null | undefined => data.get({ id: 
 function withLink(state: State, link: Link): State {
   const before = state.link.state.kind;
   if (link.endpoint.name === state.link.endpoint.name && link.state.kind === before) return { ...state, link };
-  const after = unlinked({ ...state, link });
+  const after = withoutLinkText({ ...state, link });
   return withLinkMessage(
-    link.endpoint.name === state.link.endpoint.name ? after : noticed(after, `connected to ${link.endpoint.name}`),
+    link.endpoint.name === state.link.endpoint.name ? after : withNotice(after, `connected to ${link.endpoint.name}`),
   );
 }
 
@@ -123,11 +133,11 @@ function withLinkMessage(state: State): State {
   const { link } = state;
   switch (link.state.kind) {
     case "offline":
-      return linked(state, `offline: ${link.state.failure.message}`, "fail");
+      return withLinkText(state, `offline: ${link.state.failure.message}`, "fail");
     case "signed_out":
-      return linked(state, `session ended: ${link.state.failure.message}; run gateway login, then r`, "warn");
+      return withLinkText(state, `session ended: ${link.state.failure.message}; run gateway login, then r`, "warn");
     case "online":
-      return logged(state, `online at ${link.endpoint.name}`);
+      return withLogEntry(state, `online at ${link.endpoint.name}`);
     case "connecting":
       return state;
     default:
@@ -140,18 +150,18 @@ type TaskEvent = Event & { readonly kind: "task_progress" | "task_done" | "task_
 function withTask(state: State, event: TaskEvent): State {
   const open = state.dialog?.id === event.id && state.dialog.stage.kind === "running" ? state.dialog : undefined;
   const secret = event.kind === "task_done" ? event.secret : undefined;
-  const words = without(secret, event.words);
+  const words = redactSecret(secret, event.words);
   switch (event.kind) {
     case "task_progress":
       return open === undefined
         ? state
         : { ...state, dialog: { ...open, stage: { kind: "running", words, since: state.now } } };
     case "task_failed": {
-      const failed = concluded(state, words, "fail");
+      const failed = withOutcome(state, words, "fail");
       return open === undefined ? failed : { ...failed, dialog: { ...open, stage: { kind: "failed", words } } };
     }
     case "task_done": {
-      const done = withUndo(logged(concluded(state, words), words), open, words);
+      const done = withUndo(withLogEntry(withOutcome(state, words), words), open, words);
       if (open === undefined) return done;
       if (secret === undefined) return withoutMarks({ ...done, dialog: undefined });
       return { ...done, dialog: { ...open, stage: { kind: "done", words, secret } } };
@@ -177,11 +187,11 @@ function withVerification(state: State, verification: NonNullable<State["verific
     case "running":
       return after;
     case "failed":
-      return flashed(after, verification.state.words, "fail");
+      return withFlash(after, verification.state.words, "fail");
     case "done":
       return verification.state.report.isGood
-        ? flashed(after, `${verification.file}: verified`)
-        : flashed(after, `${verification.file}: verification failed`, "fail");
+        ? withFlash(after, `${verification.file}: verified`)
+        : withFlash(after, `${verification.file}: verification failed`, "fail");
     default:
       return verification.state satisfies never;
   }
@@ -193,9 +203,9 @@ function withSweep(state: State, sweep: NonNullable<State["sweep"]>): State {
     case "running":
       return after;
     case "failed":
-      return flashed(after, `sweep failed: ${escapeControls(sweep.state.problems[0] ?? "")}`, "fail");
+      return withFlash(after, `sweep failed: ${escapeControls(sweep.state.problems[0] ?? "")}`, "fail");
     case "done":
-      return flashed(after, `sweep done: ${plural(sweep.state.result.cases, "case")}`);
+      return withFlash(after, `sweep done: ${plural(sweep.state.result.cases, "case")}`);
     default:
       return sweep.state satisfies never;
   }

@@ -100,15 +100,15 @@ export function textOf(state: State, views: readonly View[]): Text | undefined {
   if (page !== undefined) {
     const { lines, filter, offset } = page;
     if (lines === undefined) return undefined;
-    return { ...TEXTS([lines, filter, size.columns], () => fitted(lines, filter, bodyCells(size))), offset };
+    return { ...TEXTS([lines, filter, size.columns], () => filterAndWrap(lines, filter, bodyCells(size))), offset };
   }
   const { body } = viewOf(state, views);
   if (body.kind !== "page") return undefined;
   const { filter, offset } = tableStateOf(state);
-  return { ...fitted(body.lines(contextOf(state)), filter, bodyCells(size)), offset };
+  return { ...filterAndWrap(body.lines(contextOf(state)), filter, bodyCells(size)), offset };
 }
 
-function fitted(lines: readonly Line[], text: string, cells: number): Omit<Text, "offset"> {
+function filterAndWrap(lines: readonly Line[], text: string, cells: number): Omit<Text, "offset"> {
   const filter = filterOf(text);
   const kept = filter.kind === "match" ? lines.filter((line) => filter.test(textOfLine(line))) : lines;
   return {

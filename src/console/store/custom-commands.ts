@@ -13,12 +13,12 @@ import type { State, Step } from "../model/state.ts";
 import { line } from "../model/text.ts";
 import type { View } from "../model/view.ts";
 import { listingOf, viewOf } from "./current-view.ts";
-import { flashed } from "./flash.ts";
-import { openedDialog } from "./step-dialog.ts";
+import { withFlash } from "./flash.ts";
+import { openDialog } from "./step-dialog.ts";
 import { stateOnly } from "./step-helpers.ts";
 
 /** Returns the standard chord for the pressed one; `undefined` if it no longer has an effect. */
-export function ownChord({ ownOf, freed }: KeyMap, pressed: Chord): Chord | undefined {
+export function standardChord({ ownOf, freed }: KeyMap, pressed: Chord): Chord | undefined {
   return ownOf.get(pressed) ?? (freed.has(pressed) ? undefined : pressed);
 }
 
@@ -26,10 +26,10 @@ export function ownChord({ ownOf, freed }: KeyMap, pressed: Chord): Chord | unde
 export function shownKeys({ shown, freed }: KeyMap, keys: string): string {
   if (freed.size === 0) return keys;
   const names = new Map([...shown].map(([own, pressed]) => [chordText(own), chordText(pressed)]));
-  const gone = new Set([...freed].map(chordText));
+  const navigateTo = new Set([...freed].map(chordText));
   return keys
     .split(" ")
-    .flatMap((key) => names.get(key) ?? (gone.has(key) ? [] : key))
+    .flatMap((key) => names.get(key) ?? (navigateTo.has(key) ? [] : key))
     .join(" ");
 }
 
@@ -40,10 +40,10 @@ export const commandsHere = (state: State, views: readonly View[]): readonly Cus
 export function stepCommand(state: State, chord: Chord, views: readonly View[]): Step | undefined {
   const command = commandsHere(state, views).find(({ key }) => key === chord);
   if (command === undefined) return undefined;
-  if (state.isReadOnly) return stateOnly(flashed(state, "read-only: commands do not run", "warn"));
-  const filled = filledIn(command, rowOf(state, views));
-  if (filled.kind === "why") return stateOnly(flashed(state, `${command.name}: ${filled.words}`, "warn"));
-  return stateOnly(openedDialog(state, askedOf(command, filled.argv)));
+  if (state.isReadOnly) return stateOnly(withFlash(state, "read-only: commands do not run", "warn"));
+  const filled = fillTemplate(command, rowOf(state, views));
+  if (filled.kind === "why") return stateOnly(withFlash(state, `${command.name}: ${filled.words}`, "warn"));
+  return stateOnly(openDialog(state, confirmationOf(command, filled.argv)));
 }
 
 /** Returns the row under the cursor as `J` shows it; a row merged from several nodes is a list of records. */
@@ -58,7 +58,7 @@ function recordsOf(row: unknown): readonly Readonly<Record<string, unknown>>[] {
   return (Array.isArray(row) ? row : [row]).filter((one) => typeof one === "object" && one !== null);
 }
 
-type Filled =
+type FilledTemplate =
   | { readonly kind: "argv"; readonly argv: readonly string[] }
   | { readonly kind: "why"; readonly words: string };
 
@@ -70,7 +70,7 @@ const MAX_VALUE = 4_096;
  * Fills the fields of the command with values of the row. A row of several nodes provides a value only if its records agree on
  * it.
  */
-export function filledIn({ run }: CustomCommand, row: unknown): Filled {
+export function fillTemplate({ run }: CustomCommand, row: unknown): FilledTemplate {
   const template = run.kind === "words" ? run.words.join(" ") : run.text;
   const values = new Map<string, string>();
   const records = recordsOf(row);
@@ -90,10 +90,10 @@ export function filledIn({ run }: CustomCommand, row: unknown): Filled {
       return { kind: "why", words: `the value of {${field}} cannot be an argument` };
     values.set(field, text);
   }
-  return run.kind === "words" ? filledWords(run.words, values) : filledShell(run.text, values);
+  return run.kind === "words" ? fillWords(run.words, values) : fillShell(run.text, values);
 }
 
-function filledWords(words: readonly string[], values: ReadonlyMap<string, string>): Filled {
+function fillWords(words: readonly string[], values: ReadonlyMap<string, string>): FilledTemplate {
   const argv = words.map((word) => word.replace(FIELD, (_, field: string) => values.get(field) ?? ""));
   const ended = words.indexOf("--");
   const option = words.findIndex(
@@ -111,7 +111,7 @@ function filledWords(words: readonly string[], values: ReadonlyMap<string, strin
  * Replaces fields with shell parameters, respecting the quotes around them; the text that the shell reads contains none of
  * their values.
  */
-function filledShell(text: string, values: ReadonlyMap<string, string>): Filled {
+function fillShell(text: string, values: ReadonlyMap<string, string>): FilledTemplate {
   const names = [...values.keys()];
   let script = "";
   let quote = "";
@@ -139,7 +139,7 @@ function filledShell(text: string, values: ReadonlyMap<string, string>): Filled 
   return { kind: "argv", argv: ["/bin/sh", "-c", script, "sh", ...names.map((name) => values.get(name) ?? "")] };
 }
 
-const askedOf = ({ name }: CustomCommand, argv: readonly string[]): Dialog => ({
+const confirmationOf = ({ name }: CustomCommand, argv: readonly string[]): Dialog => ({
   title: `Run locally: ${escapeControls(name)}`,
   isLocal: true,
   fields: [],
@@ -147,6 +147,6 @@ const askedOf = ({ name }: CustomCommand, argv: readonly string[]): Dialog => ({
     ...argv.map((argument, at) => [at === 0 ? "Program" : "", line(escapeControls(quoted(argument)))] as const),
     ["Note", line("without input, for at most a minute; the output is shown when it ends", "dim")],
   ],
-  confirm: { kind: "yes", does: "run" },
+  confirm: { kind: "yes", button: "run" },
   task: () => ({ kind: "job", job: { kind: "run_command", name, argv } }),
 });

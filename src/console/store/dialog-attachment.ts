@@ -7,7 +7,7 @@ import { focusOf } from "./step-dialog.ts";
 export function withAttachment(before: DialogState | undefined, { state, effects }: Step): Step {
   const { dialog: open } = state;
   if (open === before) return { state, effects };
-  const wanted = open === undefined ? undefined : wantedBy(open);
+  const wanted = open === undefined ? undefined : requestedPage(open);
   const asked = wanted === undefined ? undefined : JSON.stringify(wanted);
   const kept = open?.attachment;
   if (open !== undefined && asked === kept?.asked) return { state, effects };
@@ -25,7 +25,7 @@ export function withAttachment(before: DialogState | undefined, { state, effects
 }
 
 /** Returns the wanted page. While a text is typed, the loaded page is kept: a letter does not cause a request. */
-function wantedBy(open: DialogState): ReturnType<NonNullable<DialogState["dialog"]["attached"]>> {
+function requestedPage(open: DialogState): ReturnType<NonNullable<DialogState["dialog"]["attached"]>> {
   const field = focusOf(open);
   const isTyping = field !== undefined && field !== "typed" && field.kind === "text";
   if (isTyping && open.attachment !== undefined) return JSON.parse(open.attachment.asked);

@@ -5,8 +5,8 @@
 import { hasRows, isSameRequest } from "../model/rehearsal.ts";
 import type { DialogState, Effect, State, Step } from "../model/state.ts";
 import { contextOf } from "./current-view.ts";
-import { flashed } from "./flash.ts";
-import { gone } from "./navigation.ts";
+import { withFlash } from "./flash.ts";
+import { navigateTo } from "./navigation.ts";
 
 const REHEARSAL_PLACE = { view: "rehearsal" } as const;
 
@@ -50,24 +50,24 @@ function requestFor(state: State, open: DialogState): NonNullable<DialogState["r
  * Puts the dialog aside and lists the requests of its rehearsal. Returns `undefined` if there is no rehearsal or it lists
  * nothing.
  */
-export function openedRows(state: State, open: DialogState): State | undefined {
+export function openRehearsedRows(state: State, open: DialogState): State | undefined {
   const { rehearsal, attachment, dialog } = open;
   if (rehearsal === undefined) return undefined;
   const { outcome } = rehearsal;
-  if (outcome === undefined) return flashed(state, "still rehearsing the last hour; try again shortly");
+  if (outcome === undefined) return withFlash(state, "still rehearsing the last hour; try again shortly");
   if (outcome.kind === "none" || !hasRows(outcome.result)) return undefined;
   // An attachment that is not read yet is read again when the dialog is restored.
   const isRead = attachment === undefined || attachment.lines !== undefined;
   const kept: DialogState = isRead ? open : { ...open, attachment: undefined };
   const rehearsed = { title: dialog.title, result: outcome.result };
-  return gone(
+  return navigateTo(
     { ...state, rehearsed, dialog: undefined, suspendedDialog: { dialog: kept, place: state.place } },
     REHEARSAL_PLACE,
   );
 }
 
 /** Reopens the dialog that was put aside, once the operator is back at its place with nothing open over it. */
-export function restoredDialog(state: State): State {
+export function reopenDialog(state: State): State {
   const { suspendedDialog, dialog, place, page, prompt } = state;
   if (suspendedDialog === undefined) return state;
   if (dialog !== undefined) return { ...state, suspendedDialog: undefined };

@@ -19,12 +19,12 @@ export function withFound(state: State, { text, found }: Completed): State {
     const { head, name } = lastOf(prompt);
     if (name === text) {
       const all = prompt.isFile === "many" ? found.map((one) => head + escaped(one)) : found;
-      return { ...state, prompt: { ...prompt, ...taken(prompt.edit.text, all), chosen: undefined } };
+      return { ...state, prompt: { ...prompt, ...takeCandidate(prompt.edit.text, all), chosen: undefined } };
     }
   }
   const { asking } = workbench;
   if (asking?.kind !== "export" || asking.edit.text !== text) return state;
-  return { ...state, workbench: { ...workbench, asking: { ...asking, ...taken(text, found) } } };
+  return { ...state, workbench: { ...workbench, asking: { ...asking, ...takeCandidate(text, found) } } };
 }
 
 /** Returns the name that is completed, unescaped, and the text before it. */
@@ -37,7 +37,7 @@ function lastOf({ isFile, edit: { text } }: PromptState): { readonly head: strin
 /** Escapes characters that would split a name or be interpreted. */
 const escaped = (name: string): string => name.replace(/[\s'"\\]/gu, "\\$&");
 
-function taken(text: string, found: readonly string[]): Pick<PromptState, "edit" | "found"> {
+function takeCandidate(text: string, found: readonly string[]): Pick<PromptState, "edit" | "found"> {
   const [first] = found;
   if (first === undefined) return { edit: editAtEnd(text), found };
   return { edit: editAtEnd(commonStart(found)), found: found.length === 1 ? undefined : found };

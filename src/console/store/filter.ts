@@ -23,7 +23,7 @@ const MAX_STEPS = 4_000_000;
  * Minimum part of a row that a pattern must be able to examine, in UTF-16 units; a costlier pattern is refused because it would
  * miss too much.
  */
-const LEAST_SUBJECT_LENGTH = 128;
+const MIN_SUBJECT_LENGTH = 128;
 
 export function filterOf(text: string): Filter {
   const isInverted = text.startsWith("!");
@@ -62,7 +62,7 @@ function pattern(source: string): Matches | string {
   const cost = costOf(searched);
   if (typeof cost === "string") return cost;
   const length = lengthFor(cost);
-  if (length < LEAST_SUBJECT_LENGTH) return "the pattern has too many alternatives and repetitions";
+  if (length < MIN_SUBJECT_LENGTH) return "the pattern has too many alternatives and repetitions";
   return (subject) => compiled.test(subject.slice(0, length));
 }
 

@@ -8,15 +8,15 @@ const FLASH_MS = 6_000;
 const MAX_WORDS = 1_000;
 
 /** Shows a message; warnings and failures are also logged. */
-export function flashed(state: State, words: string, tone: Flash["tone"] = "plain"): State {
-  const next = bounded(words);
+export function withFlash(state: State, words: string, tone: Flash["tone"] = "plain"): State {
+  const next = truncated(words);
   const flash: Flash = { words: next, tone, at: state.now };
-  return tone === "plain" ? { ...state, flash } : logged({ ...state, flash }, next);
+  return tone === "plain" ? { ...state, flash } : withLogEntry({ ...state, flash }, next);
 }
 
 /** Shows the outcome of an operator's action. */
-export function concluded(state: State, words: string, tone: Flash["tone"] = "plain"): State {
-  const next = flashed(state, words, tone);
+export function withOutcome(state: State, words: string, tone: Flash["tone"] = "plain"): State {
+  const next = withFlash(state, words, tone);
   return next.flash === undefined
     ? next
     : { ...next, flash: { ...next.flash, outcome: { words: next.flash.words, tone, at: state.now } } };
@@ -26,15 +26,15 @@ export function concluded(state: State, words: string, tone: Flash["tone"] = "pl
  * Shows an event that happened meanwhile, appended to an outcome whose display time has not passed, such as when the leader
  * dies after a write.
  */
-export function noticed(state: State, words: string, tone: Flash["tone"] = "plain"): State {
-  const next = flashed(state, words, tone);
+export function withNotice(state: State, words: string, tone: Flash["tone"] = "plain"): State {
+  const next = withFlash(state, words, tone);
   const outcome = state.flash?.outcome;
   if (next.flash === undefined || outcome === undefined || state.now - outcome.at >= FLASH_MS) return next;
-  return { ...next, flash: { ...next.flash, words: bounded(`${outcome.words}; ${next.flash.words}`), outcome } };
+  return { ...next, flash: { ...next.flash, words: truncated(`${outcome.words}; ${next.flash.words}`), outcome } };
 }
 
 /** Removes the message that answered a key when the next key is pressed. */
-export const answered = (before: State, now: State): State => {
+export const dropKeyMessage = (before: State, now: State): State => {
   const { flash } = now;
   if (flash === undefined || flash.outcome !== undefined) return now;
   if (flash !== before.flash) return { ...now, flash: { ...flash, cause: "key" } };
@@ -42,13 +42,13 @@ export const answered = (before: State, now: State): State => {
 };
 
 /** Shows the connection's state until it changes. */
-export function linked(state: State, words: string, tone: Flash["tone"] = "plain"): State {
-  const next = noticed(state, words, tone);
+export function withLinkText(state: State, words: string, tone: Flash["tone"] = "plain"): State {
+  const next = withNotice(state, words, tone);
   return next.flash === undefined ? next : { ...next, flash: { ...next.flash, cause: "link" } };
 }
 
 /** Removes the connection's message after it changed; an outcome that it was appended to is shown again. */
-export function unlinked(state: State): State {
+export function withoutLinkText(state: State): State {
   const { flash } = state;
   if (flash?.cause !== "link") return state;
   const { outcome } = flash;
@@ -59,26 +59,26 @@ export function unlinked(state: State): State {
  * Replaces the outcome of an action with a more precise one, or appends it if a later outcome is shown. `task` is the first
  * message of the action.
  */
-export function refined(state: State, words: string, task: string): State {
+export function withRefinedOutcome(state: State, words: string, task: string): State {
   const outcome = state.flash?.outcome;
-  if (outcome !== undefined && (outcome.task ?? outcome.words) !== task) return noticed(state, words);
-  const next = concluded(state, words);
+  if (outcome !== undefined && (outcome.task ?? outcome.words) !== task) return withNotice(state, words);
+  const next = withOutcome(state, words);
   if (next.flash?.outcome === undefined) return next;
-  return { ...next, flash: { ...next.flash, outcome: { ...next.flash.outcome, task: bounded(task) } } };
+  return { ...next, flash: { ...next.flash, outcome: { ...next.flash.outcome, task: truncated(task) } } };
 }
 
-export function logged(state: State, words: string): State {
-  const log = [...state.log, { at: state.now, words: bounded(words) }];
+export function withLogEntry(state: State, words: string): State {
+  const log = [...state.log, { at: state.now, words: truncated(words) }];
   return { ...state, log: log.slice(-MAX_LOG) };
 }
 
 /** Removes the text that is shown once from a message. */
-export const without = (secret: string | undefined, words: string): string =>
+export const redactSecret = (secret: string | undefined, words: string): string =>
   secret === undefined || secret === "" ? words : words.replaceAll(secret, "(shown once)");
 
-export function withoutOld(state: State): State {
+export function withoutExpiredFlash(state: State): State {
   const { flash, now } = state;
   return flash !== undefined && now - flash.at >= FLASH_MS ? { ...state, flash: undefined } : state;
 }
 
-const bounded = (words: string): string => words.slice(0, MAX_WORDS);
+const truncated = (words: string): string => words.slice(0, MAX_WORDS);

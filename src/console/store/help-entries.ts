@@ -17,7 +17,7 @@ export interface Entry {
   readonly key: string;
   readonly help: string;
   /** Text of the hint bar, which is searched too. */
-  readonly does?: string;
+  readonly label?: string;
   readonly why?: string | undefined;
   readonly runs: EntryRun;
 }
@@ -59,7 +59,7 @@ export function sectionsOf(state: State, views: readonly View[]): readonly Secti
   ];
 }
 
-interface Found {
+interface EntrySearch {
   /** Sections without empty ones. */
   readonly sections: readonly Section[];
   /** Index of the entry that Enter runs, over all sections; -1 if nothing was found. */
@@ -67,33 +67,33 @@ interface Found {
 }
 
 /** Finds the entries that contain every word of the search in their key or text; all if the search is empty. */
-export function foundEntries(state: State, views: readonly View[]): Found {
+export function searchEntries(state: State, views: readonly View[]): EntrySearch {
   const { prompt } = state;
   const text = prompt?.kind === "help" ? prompt.edit.text.trim() : "";
   const all = sectionsOf(state, views);
   if (text === "") {
     const sections = all.filter(({ entries }, at) => at === 0 || entries.length > 0);
-    return { sections, chosen: chosenIn(sections, prompt?.chosen ?? 0) };
+    return { sections, chosen: clampSelected(sections, prompt?.chosen ?? 0) };
   }
   const words = text.toLowerCase().split(/\s+/);
-  const isFound = ({ key, help, does = "" }: Entry): boolean => {
-    const searched = `${key} ${does} ${help}`.toLowerCase();
+  const isFound = ({ key, help, label = "" }: Entry): boolean => {
+    const searched = `${key} ${label} ${help}`.toLowerCase();
     return words.every((word) => searched.includes(word));
   };
   const sections = [...all, elsewhere(state, views)]
     .map(({ head, entries }) => ({ head, entries: entries.filter(isFound) }))
     .filter(({ entries }) => entries.length > 0);
   const ranks = sections.flatMap(({ entries }) => entries.map((entry) => rankOf(entry, text)));
-  return { sections, chosen: chosenIn(sections, prompt?.chosen ?? ranks.indexOf(Math.min(...ranks))) };
+  return { sections, chosen: clampSelected(sections, prompt?.chosen ?? ranks.indexOf(Math.min(...ranks))) };
 }
 
 /** Returns 0 if the search is the key, 1 if a word of the text begins with it, 2 otherwise. */
-function rankOf({ key, help, does = "" }: Entry, text: string): number {
+function rankOf({ key, help, label = "" }: Entry, text: string): number {
   if (key.split(" ").includes(text)) return 0;
-  return ` ${does} ${help}`.toLowerCase().includes(` ${text.toLowerCase()}`) ? 1 : 2;
+  return ` ${label} ${help}`.toLowerCase().includes(` ${text.toLowerCase()}`) ? 1 : 2;
 }
 
-function chosenIn(sections: readonly Section[], at: number): number {
+function clampSelected(sections: readonly Section[], at: number): number {
   const count = sections.reduce((sum, { entries }) => sum + entries.length, 0);
   return Math.min(at, count - 1);
 }
@@ -105,11 +105,11 @@ function keySectionsOf(state: State, views: readonly View[]): readonly Section[]
     {
       head: `${view.title}: ${view.about}`,
       entries: offers.map(({ offer, why }) => {
-        const { chord, does, help } = VERBS[offer.verb];
+        const { chord, label, help } = VERBS[offer.verb];
         return {
           key: chordText(chord),
-          does: offer.does ?? does,
-          help: offer.does === undefined || offer.does === does ? help : `${offer.does}: ${help}`,
+          label: offer.label ?? label,
+          help: offer.label === undefined || offer.label === label ? help : `${offer.label}: ${help}`,
           why,
           runs: { kind: "key", chord },
         };
@@ -138,9 +138,9 @@ function elsewhere(state: State, views: readonly View[]): Section {
   const offered = new Set(here.offers.map(({ verb }) => verb));
   const entries = views.flatMap((view) =>
     view.offers.flatMap((offer): readonly Entry[] => {
-      const { chord, does, help, group } = VERBS[offer.verb];
+      const { chord, label, help, group } = VERBS[offer.verb];
       if (offered.has(offer.verb) || (state.isReadOnly && group === "write")) return [];
-      const words = `in ${view.title}, ${offer.does ?? does}: ${help}`;
+      const words = `in ${view.title}, ${offer.label ?? label}: ${help}`;
       return [
         { key: shownKeys(state.keys, chordText(chord)), help: words, runs: { kind: "go", place: { view: view.id } } },
       ];
@@ -149,11 +149,11 @@ function elsewhere(state: State, views: readonly View[]): Section {
   return { head: "In other views: Enter goes there", entries };
 }
 
-const entryOf = ({ chords, help, does }: CommonKey): Entry => {
+const entryOf = ({ chords, help, label }: CommonKey): Entry => {
   const [chord = ""] = chords;
   // Each digit goes to a different view, so that Enter cannot choose one.
   const isOne = chords.length === 1 || !/^\d$/.test(chord);
-  return { key: chordsText(chords), help, does, runs: isOne ? { kind: "key", chord } : { kind: "none" } };
+  return { key: chordsText(chords), help, label, runs: isOne ? { kind: "key", chord } : { kind: "none" } };
 };
 
 const OF_PAGES: readonly MovingId[] = ["up", "down", "page_up", "page_down", "first", "last"];

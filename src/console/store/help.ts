@@ -9,10 +9,10 @@ import { fitLine, wrapLine } from "../format/fit.ts";
 import type { State } from "../model/state.ts";
 import { BLANK, type Line, line, type Span } from "../model/text.ts";
 import type { View } from "../model/view.ts";
-import { type Entry, foundEntries, type Section } from "./help-entries.ts";
+import { type Entry, type Section, searchEntries } from "./help-entries.ts";
 import { bodyCells, bodyRows, ROOMY_SIZE } from "./layout.ts";
 
-interface Placed {
+interface PlacedLines {
   readonly lines: readonly Line[];
   /** First line of the chosen entry within `lines`; `undefined` if it is elsewhere. */
   readonly chosenAt: number | undefined;
@@ -25,7 +25,7 @@ export function helpOf(
 ): { readonly lines: readonly Line[]; readonly offset: number } {
   const { size } = state;
   const cells = bodyCells(size);
-  const { sections, chosen } = foundEntries(state, views);
+  const { sections, chosen } = searchEntries(state, views);
   const isWide = size.columns >= ROOMY_SIZE.columns;
   const lines: Line[] = [];
   let at = 0;
@@ -35,7 +35,7 @@ export function helpOf(
     const isFirst = index === 0 && section.entries.some(({ why }) => why !== undefined);
     const { entries } = section;
     lines.push(...(lines.length === 0 ? [] : [BLANK]), ...wrapLine(heading(section), cells));
-    const placed = (isWide && !isFirst ? inColumns : inFull)(entries, cells, chosen - at);
+    const placed = (isWide && !isFirst ? inTwoColumns : inOneColumn)(entries, cells, chosen - at);
     if (placed.chosenAt !== undefined) chosenAt = lines.length + placed.chosenAt;
     lines.push(...placed.lines);
     at += entries.length;
@@ -57,18 +57,18 @@ const heading = ({ head }: Section): Line => line(head, "strong");
 const widthOf = (entries: readonly Entry[]): number => Math.max(4, ...entries.map(({ key }) => cellsOf(key)));
 
 /** Writes one entry per line, with its whole text. */
-function inFull(entries: readonly Entry[], cells: number, chosen: number): Placed {
+function inOneColumn(entries: readonly Entry[], cells: number, chosen: number): PlacedLines {
   const width = widthOf(entries);
   const lines: Line[] = [];
   let chosenAt: number | undefined;
   for (const [at, entry] of entries.entries()) {
     if (at === chosen) chosenAt = lines.length;
-    lines.push(...listed(entry, cells, width, at === chosen));
+    lines.push(...entryLines(entry, cells, width, at === chosen));
   }
   return { lines, chosenAt };
 }
 
-function listed({ key, help, why }: Entry, cells: number, width: number, isChosen: boolean): readonly Line[] {
+function entryLines({ key, help, why }: Entry, cells: number, width: number, isChosen: boolean): readonly Line[] {
   const words: Span[] = [{ text: help, ...(why !== undefined && { tone: "dim" as const }) }];
   if (why !== undefined) words.push({ text: ` (unavailable: ${why})`, tone: "warn" });
   const indent = width + 4;
@@ -81,7 +81,7 @@ function listed({ key, help, why }: Entry, cells: number, width: number, isChose
 }
 
 /** Writes two columns of entries, the left one first; long texts continue in the next line. */
-function inColumns(entries: readonly Entry[], cells: number, chosen: number): Placed {
+function inTwoColumns(entries: readonly Entry[], cells: number, chosen: number): PlacedLines {
   const half = Math.floor((cells - 2) / 2);
   const width = widthOf(entries);
   const rows = Math.ceil(entries.length / 2);
@@ -91,7 +91,7 @@ function inColumns(entries: readonly Entry[], cells: number, chosen: number): Pl
     const [left = [], right = []] = [row, row + rows].map((at) => {
       const entry = entries[at];
       if (entry !== undefined && at === chosen) chosenAt = lines.length;
-      return entry === undefined ? [] : listed(entry, half, width, at === chosen);
+      return entry === undefined ? [] : entryLines(entry, half, width, at === chosen);
     });
     for (let of = 0; of < Math.max(left.length, right.length); of += 1)
       lines.push([...fitLine(left[of] ?? BLANK, half), { text: "  " }, ...(right[of] ?? BLANK)]);

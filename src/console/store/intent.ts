@@ -7,19 +7,19 @@ import { nodesOf } from "../model/nodes.ts";
 import type { Effect, State, Step } from "../model/state.ts";
 import type { Intent, LocalJob, View } from "../model/view.ts";
 import { openStatement } from "../workbench/run-statement.ts";
-import { flashed } from "./flash.ts";
+import { withFlash } from "./flash.ts";
 import { bodyCells, bodyRows } from "./layout.ts";
-import { gone, withTable } from "./navigation.ts";
-import { openedPage } from "./page.ts";
-import { openedDialog } from "./step-dialog.ts";
+import { navigateTo, withTable } from "./navigation.ts";
+import { openPage } from "./page.ts";
+import { openDialog } from "./step-dialog.ts";
 import { stateOnly } from "./step-helpers.ts";
 
-export function followed(state: State, intent: Intent, views: readonly View[]): Step {
+export function runIntent(state: State, intent: Intent, views: readonly View[]): Step {
   switch (intent.kind) {
     case "dialog":
-      return stateOnly(openedDialog(state, intent.dialog));
+      return stateOnly(openDialog(state, intent.dialog));
     case "go": {
-      const there = gone(state, intent.place);
+      const there = navigateTo(state, intent.place);
       const { filter, row, sort, isNarrowed } = intent;
       if (filter === undefined && row === undefined && sort === undefined) return stateOnly(there);
       return stateOnly(
@@ -33,9 +33,9 @@ export function followed(state: State, intent: Intent, views: readonly View[]): 
       );
     }
     case "page":
-      return stateOnly(openedPage(state, intent.title, intent.lines));
+      return stateOnly(openPage(state, intent.title, intent.lines));
     case "load": {
-      const opened = openedPage(state, intent.title, undefined);
+      const opened = openPage(state, intent.title, undefined);
       return { state: opened, effects: [{ kind: "load", id: state.nextId, request: intent.load }] };
     }
     case "ask": {
@@ -44,17 +44,17 @@ export function followed(state: State, intent: Intent, views: readonly View[]): 
     }
     case "job": {
       const effect: Effect = { kind: "job", id: state.nextId, job: intent.job };
-      const there = intent.place === undefined ? state : gone(state, intent.place);
-      return { state: flashed({ ...there, nextId: state.nextId + 1 }, wordsOf(intent.job)), effects: [effect] };
+      const there = intent.place === undefined ? state : navigateTo(state, intent.place);
+      return { state: withFlash({ ...there, nextId: state.nextId + 1 }, wordsOf(intent.job)), effects: [effect] };
     }
     case "cancel":
-      return { state: flashed(state, intent.words), effects: [{ kind: "cancel", id: intent.id }] };
+      return { state: withFlash(state, intent.words), effects: [{ kind: "cancel", id: intent.id }] };
     case "query":
       return toWorkbench(state, intent.sql, views);
     case "quit":
       return { state, effects: [{ kind: "quit" }] };
     case "flash":
-      return stateOnly(flashed(state, intent.words, intent.tone));
+      return stateOnly(withFlash(state, intent.words, intent.tone));
     default:
       return intent satisfies never;
   }
@@ -63,8 +63,8 @@ export function followed(state: State, intent: Intent, views: readonly View[]): 
 /** Runs the statement in the workbench; the text of its editor goes into the history. */
 function toWorkbench(state: State, sql: string, views: readonly View[]): Step {
   const view = views.find(({ body }) => body.kind === "workbench");
-  if (view === undefined) return stateOnly(flashed(state, "this console has no query workbench"));
-  const there = gone(state, { view: view.id });
+  if (view === undefined) return stateOnly(withFlash(state, "this console has no query workbench"));
+  const there = navigateTo(state, { view: view.id });
   const { data, now, nextId, size } = there;
   const { workbench, effects, usedIds } = openStatement(there.workbench, sql, {
     tables: data.get({ id: "list_query_tables" })?.value ?? [],
@@ -86,7 +86,7 @@ export function isUnsaved({ workbench }: State): boolean {
 /** Quits, or asks if something would be lost; an accidental key does not confirm it. */
 export function quit(state: State, views: readonly View[]): Step {
   if (!isUnsaved(state)) return { state, effects: [{ kind: "quit" }] };
-  return followed(
+  return runIntent(
     state,
     {
       kind: "ask",

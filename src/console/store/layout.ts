@@ -12,7 +12,7 @@ export interface Size {
 }
 
 /** Minimum size; a smaller terminal shows only a message. */
-export const LEAST_SIZE: Size = { columns: 60, rows: 16 };
+export const MIN_SIZE: Size = { columns: 60, rows: 16 };
 /** Minimum size for panes above and below a table. */
 export const ROOMY_SIZE: Size = { columns: 100, rows: 30 };
 
@@ -26,9 +26,9 @@ const SIDE_CELLS = 4;
  * Default maximum number of lines above or below a table, including a separator; a third of the body is the limit, or half of
  * it for a view that computes its lines.
  */
-const MOST_BESIDE = 9;
+const MAX_BESIDE = 9;
 
-export const isTooSmall = ({ columns, rows }: Size): boolean => columns < LEAST_SIZE.columns || rows < LEAST_SIZE.rows;
+export const isTooSmall = ({ columns, rows }: Size): boolean => columns < MIN_SIZE.columns || rows < MIN_SIZE.rows;
 
 export const isRoomy = ({ columns, rows }: Size): boolean => columns >= ROOMY_SIZE.columns && rows >= ROOMY_SIZE.rows;
 
@@ -67,11 +67,11 @@ export function tableRegions(size: Size, { body }: View, isSplit = false): Table
   const above = body.kind === "table" && body.above !== undefined ? aboveOf(size, body.aboveRows, third) : 0;
   const hasSide = isSplit && size.columns >= SPLIT_COLUMNS && body.kind === "table" && body.isAcross !== true;
   const side = hasSide ? Math.floor(size.columns * SIDE_SHARE) : 0;
-  const pane = !hasSide && body.kind === "table" && body.pane !== undefined ? Math.min(third, MOST_BESIDE) : 0;
+  const pane = !hasSide && body.kind === "table" && body.pane !== undefined ? Math.min(third, MAX_BESIDE) : 0;
   return { above, head: HEAD_ROWS, rows: Math.max(1, whole - HEAD_ROWS - above - pane), pane, side };
 }
 
 function aboveOf(size: Size, wanted: TableBody["aboveRows"], third: number): number {
-  if (typeof wanted !== "function") return Math.min(third, wanted ?? MOST_BESIDE);
+  if (typeof wanted !== "function") return Math.min(third, wanted ?? MAX_BESIDE);
   return isTooSmall(size) ? 0 : Math.max(0, Math.min(wanted(size), Math.floor(bodyRows(size) / 2)));
 }

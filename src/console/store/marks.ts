@@ -7,26 +7,26 @@ import { MOVING } from "../model/key-bindings.ts";
 import type { Chord } from "../model/key-event.ts";
 import type { State } from "../model/state.ts";
 import { cursorRowOf, tableStateOf } from "./current-view.ts";
-import { flashed } from "./flash.ts";
+import { withFlash } from "./flash.ts";
 import { type Listing, placeOfRow } from "./listing.ts";
 import { clamp, onRow, withTable } from "./navigation.ts";
 import { isOneOf } from "./step-helpers.ts";
 
 /** Handles a marking key. Returns `undefined` for any other chord. */
 export function stepMarks(state: State, listing: Listing, chord: Chord): State | undefined {
-  const does = isOneOf(chord, MOVING.mark)
-    ? marked
+  const apply = isOneOf(chord, MOVING.mark)
+    ? toggleMark
     : isOneOf(chord, MOVING.mark_more)
       ? chord === "shift-up"
-        ? markedUp
-        : markedDown
+        ? extendMarksUp
+        : extendMarksDown
       : isOneOf(chord, MOVING.mark_range)
-        ? markedRange
+        ? markRange
         : isOneOf(chord, MOVING.mark_all)
-          ? markedAll
+          ? markAll
           : undefined;
-  if (does === undefined) return undefined;
-  return listing.order.length === 0 ? flashed(state, "there is no row to mark") : does(state, listing);
+  if (apply === undefined) return undefined;
+  return listing.order.length === 0 ? withFlash(state, "there is no row to mark") : apply(state, listing);
 }
 
 /** Returns the marks of rows that still exist. The next change drops the others. */
@@ -40,18 +40,18 @@ function marksOf(state: State, { table }: Listing): Set<string> {
 const idAt = (listing: Listing, cursor: number): string => cursorRowOf({ ...listing, cursor }) ?? "";
 const lastOf = ({ order }: Listing): number => order.length - 1;
 
-function marked(state: State, listing: Listing): State {
+function toggleMark(state: State, listing: Listing): State {
   const marks = marksOf(state, listing);
   const id = idAt(listing, listing.cursor);
   if (!marks.delete(id)) marks.add(id);
   return onRow(withTable(state, { marks }), listing, Math.min(listing.cursor + 1, lastOf(listing)));
 }
 
-const markedDown = (state: State, listing: Listing): State => markedMore(state, listing, 1);
-const markedUp = (state: State, listing: Listing): State => markedMore(state, listing, -1);
+const extendMarksDown = (state: State, listing: Listing): State => extendMarks(state, listing, 1);
+const extendMarksUp = (state: State, listing: Listing): State => extendMarks(state, listing, -1);
 
 /** Extends the marks; moving back over marked rows unmarks the row that is left. */
-function markedMore(state: State, listing: Listing, by: 1 | -1): State {
+function extendMarks(state: State, listing: Listing, by: 1 | -1): State {
   const { cursor } = listing;
   const next = clamp(cursor + by, 0, lastOf(listing));
   const marks = marksOf(state, listing);
@@ -61,19 +61,19 @@ function markedMore(state: State, listing: Listing, by: 1 | -1): State {
   return onRow(withTable(state, { marks }), listing, next);
 }
 
-function markedRange(state: State, listing: Listing): State {
+function markRange(state: State, listing: Listing): State {
   const { table, order, cursor } = listing;
   const marks = marksOf(state, listing);
   const places = [...marks].flatMap((id) => placeOfRow(table, order, id) ?? []);
   const [nearest] = places.sort((a, b) => Math.abs(a - cursor) - Math.abs(b - cursor));
   if (nearest === undefined)
-    return flashed(state, "no row is marked; mark one with Space, then Ctrl-Space marks up to the cursor");
+    return withFlash(state, "no row is marked; mark one with Space, then Ctrl-Space marks up to the cursor");
   for (let at = Math.min(nearest, cursor); at <= Math.max(nearest, cursor); at += 1) marks.add(idAt(listing, at));
   return withTable(state, { marks });
 }
 
 /** Marks all filtered rows, or unmarks them if all are marked. */
-function markedAll(state: State, listing: Listing): State {
+function markAll(state: State, listing: Listing): State {
   const marks = marksOf(state, listing);
   const ids = listing.order.map((_, at) => idAt(listing, at));
   const isAll = ids.every((id) => marks.has(id));

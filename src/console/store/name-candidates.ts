@@ -30,12 +30,12 @@ interface Rank {
 }
 
 /** Maximum number of subjects that are searched; a console shows a few. */
-const MOST_SUBJECTS = 10_000;
+const MAX_SUBJECTS = 10_000;
 const NEVER = Number.MAX_SAFE_INTEGER;
 
 export function candidatesOf(state: State, views: readonly View[], text: string): readonly Candidate[] {
   const [, name = "", blank = "", rest = ""] = /^\s*(\S*)(\s*)(.*)$/s.exec(text) ?? [];
-  const found = blank === "" || name === "" ? named(state, views, name) : about(state, views, name, rest);
+  const found = blank === "" || name === "" ? exactMatches(state, views, name) : about(state, views, name, rest);
   return found
     .sort(
       ([, a], [, b]) => a.match - b.match || Number(a.hasSubject) - Number(b.hasSubject) || Math.sign(a.age - b.age),
@@ -52,7 +52,7 @@ export function highlighted({ edit, chosen }: PromptState, candidates: readonly 
 
 type Ranked = [Candidate, Rank];
 
-function named(state: State, views: readonly View[], name: string): Ranked[] {
+function exactMatches(state: State, views: readonly View[], name: string): Ranked[] {
   const { recent, place } = state;
   const ageOf = (of: Place): number => {
     const at = recent.findIndex((one) => placeKey(one) === placeKey(of));
@@ -130,7 +130,7 @@ function about(state: State, views: readonly View[], name: string, rest: string)
   if (/(?:^|\s)\//.test(rest)) return [];
   const before = state.recent.flatMap(({ view: id, subject }) => (id === view.id ? (subject ?? []) : []));
   const known = view.subjects?.(contextOf(state)) ?? [];
-  const subjects = [...new Set([...before, ...known.slice(0, MOST_SUBJECTS)])];
+  const subjects = [...new Set([...before, ...known.slice(0, MAX_SUBJECTS)])];
   return subjects.flatMap((subject, age): Ranked[] => {
     const match = matchOf(rest.trim(), [subject]);
     if (match === undefined) return [];
@@ -187,7 +187,7 @@ function verbCommand(state: State, views: readonly View[], text: string): Comman
   const exact = found.filter(([, { match }]) => match === 0);
   const [only, second] = exact.length > 0 ? exact : found;
   if (only !== undefined && second === undefined) return only[0].command;
-  const kinds = namesText([...new Set(verbs.flatMap(({ view }) => view.rows ?? []))], MOST_KINDS);
+  const kinds = namesText([...new Set(verbs.flatMap(({ view }) => view.rows ?? []))], MAX_KINDS);
   return {
     kind: "wrong",
     words:
@@ -197,4 +197,4 @@ function verbCommand(state: State, views: readonly View[], text: string): Comman
   };
 }
 
-const MOST_KINDS = 8;
+const MAX_KINDS = 8;

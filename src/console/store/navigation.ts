@@ -3,7 +3,7 @@
 import { MAX_PAST, type State, type TableState } from "../model/state.ts";
 import type { Place, View } from "../model/view.ts";
 import { cursorRowOf, listingOf, placeKey, tableStateOf, textOf, viewOf } from "./current-view.ts";
-import { flashed } from "./flash.ts";
+import { withFlash } from "./flash.ts";
 import { bodyRows, tableRegions } from "./layout.ts";
 import type { Listing } from "./listing.ts";
 
@@ -48,7 +48,7 @@ function at(state: State, place: Place, past: readonly Place[]): State {
  * Goes to the first row of a place, which in most views is the worst one. The filter is cleared and the sort is kept.
  * Going back or to another tab returns to the previous row and filter instead.
  */
-export function gone(state: State, place: Place): State {
+export function navigateTo(state: State, place: Place): State {
   const isHere = placeKey(place) === placeKey(state.place);
   const there = at(state, place, isHere ? state.past : [...state.past, state.place]);
   if (!state.tables.has(placeKey(place))) return there;
@@ -63,7 +63,7 @@ export function gone(state: State, place: Place): State {
 }
 
 /** Goes to another tab of the same view without adding a step to go back from. */
-const turned = (state: State, place: Place): State => at(state, place, state.past);
+const replacePlace = (state: State, place: Place): State => at(state, place, state.past);
 
 /** Goes back to the previous place. Returns `undefined` if there is none. */
 export function backFrom(state: State): State | undefined {
@@ -74,7 +74,7 @@ export function backFrom(state: State): State | undefined {
 /** Alternates between this place and the previous one. */
 export function toPrevious(state: State): State {
   const last = state.past.at(-1);
-  if (last === undefined) return flashed(state, "there is no view before this one");
+  if (last === undefined) return withFlash(state, "there is no view before this one");
   return at(state, last, [...state.past.slice(0, -1), state.place]);
 }
 
@@ -83,15 +83,15 @@ export function toNextTab(state: State, views: readonly View[]): State {
   const view = viewOf(state, views);
   const tabs = view.group === undefined ? [] : views.filter(({ group }) => group === view.group);
   const next = tabs[(tabs.indexOf(view) + 1) % tabs.length];
-  if (next === undefined || next === view) return flashed(state, "this view has no tabs");
-  return turned(state, { view: next.id });
+  if (next === undefined || next === view) return withFlash(state, "this view has no tabs");
+  return replacePlace(state, { view: next.id });
 }
 
 /**
  * Moves the cursor to an existing row on the screen. Once moved, the cursor follows its row, or stays at the same position if
  * the row disappears; before that it is on the first row. Called after every event, so that no other step has to do it.
  */
-export function settled(state: State, views: readonly View[]): State {
+export function withSettledCursor(state: State, views: readonly View[]): State {
   const settledPage = withPageInside(state, views);
   const listing = listingOf(settledPage, views);
   const view = viewOf(settledPage, views);

@@ -8,13 +8,13 @@ import type { LogLine, PageState, State, Step } from "../model/state.ts";
 import { type Line, line, span, textOfLine } from "../model/text.ts";
 import type { View } from "../model/view.ts";
 import { tableStateOf, textOf } from "./current-view.ts";
-import { flashed } from "./flash.ts";
+import { withFlash } from "./flash.ts";
 import { bodyRows } from "./layout.ts";
 import { clamp, withTable } from "./navigation.ts";
 import { isOneOf, stateOnly } from "./step-helpers.ts";
 
 /** Opens a page. Its id is the current `nextId`. `lines: undefined` means that the content is still loading. */
-export function openedPage(state: State, title: string, lines: readonly Line[] | undefined): State {
+export function openPage(state: State, title: string, lines: readonly Line[] | undefined): State {
   const { nextId } = state;
   return {
     ...state,
@@ -26,23 +26,23 @@ export function openedPage(state: State, title: string, lines: readonly Line[] |
 
 /** Handles a key of pages. Returns `undefined` for any other chord. */
 export function stepPage(state: State, page: PageState, chord: Chord, views: readonly View[]): Step | undefined {
-  const offset = scrolledIn(page.offset, chord, state, views);
+  const offset = scrollPageBy(page.offset, chord, state, views);
   if (offset !== undefined) return stateOnly({ ...state, page: { ...page, offset } });
-  if (isOneOf(chord, MOVING.copy)) return copied(state, page);
+  if (isOneOf(chord, MOVING.copy)) return copyPage(state, page);
   return undefined;
 }
 
 /** Handles the keys of pages for a view that is a page. */
 export function stepPageView(state: State, chord: Chord, views: readonly View[]): Step | undefined {
-  const offset = scrolledIn(tableStateOf(state).offset, chord, state, views);
+  const offset = scrollPageBy(tableStateOf(state).offset, chord, state, views);
   return offset === undefined ? undefined : stateOnly(withTable(state, { offset }));
 }
 
-const scrolledIn = (from: number, chord: Chord, state: State, views: readonly View[]): number | undefined =>
-  scrolled(from, chord, { lines: textOf(state, views)?.lines.length ?? 0, page: bodyRows(state.size) });
+const scrollPageBy = (from: number, chord: Chord, state: State, views: readonly View[]): number | undefined =>
+  scrollTo(from, chord, { lines: textOf(state, views)?.lines.length ?? 0, page: bodyRows(state.size) });
 
 /** Returns the first line on the screen after the key, for a text of that many lines; `undefined` if it is not a moving key. */
-function scrolled(
+function scrollTo(
   from: number,
   chord: Chord,
   { lines, page }: { readonly lines: number; readonly page: number },
@@ -58,10 +58,10 @@ function scrolled(
   return undefined;
 }
 
-function copied(state: State, { lines }: PageState): Step {
-  if (lines === undefined) return stateOnly(flashed(state, "there is nothing to copy yet"));
+function copyPage(state: State, { lines }: PageState): Step {
+  if (lines === undefined) return stateOnly(withFlash(state, "there is nothing to copy yet"));
   return {
-    state: flashed(state, "copied the page"),
+    state: withFlash(state, "copied the page"),
     effects: [{ kind: "copy", text: lines.map(textOfLine).join("\n") }],
   };
 }

@@ -22,15 +22,15 @@ interface NamedRow {
 }
 
 /** Maximum number of names that are found in a list; if there are more, the operator has to type more of the name. */
-const MOST_ROWS = 50;
+const MAX_ROWS = 50;
 /** Minimum length of a search; fewer characters find too much. */
-const LEAST_LENGTH = 3;
+const MIN_LENGTH = 3;
 
 const kindOf = (view: View): string | undefined => (view.body.kind === "table" ? view.rows : undefined);
 
 /** Returns rows whose name, or kind and name (`key:ci`), equals, begins with or contains the text. */
 export function namedRows(state: State, views: readonly View[], text: string): readonly NamedRow[] {
-  if (text.length < LEAST_LENGTH) return [];
+  if (text.length < MIN_LENGTH) return [];
   // Uses the newest data even while the screen is frozen.
   const context = { ...contextOf({ ...state, frozen: undefined }), subject: undefined };
   return views.flatMap((view): readonly NamedRow[] => {
@@ -40,7 +40,7 @@ export function namedRows(state: State, views: readonly View[], text: string): r
     if (context.data.get(need)?.value === undefined) return [];
     const table = tableOfView(view, view.body, context);
     const found: NamedRow[] = [];
-    for (let at = 0; at < table.count && found.length < MOST_ROWS; at += 1) {
+    for (let at = 0; at < table.count && found.length < MAX_ROWS; at += 1) {
       const name = table.nameOf(at);
       const match = matchOf(text, [name, `${kind}:${name}`]);
       if (match !== undefined && match < 3) found.push({ view, kind, name, row: table.idOf(at), match });
@@ -58,8 +58,8 @@ interface NamedVerb {
 }
 
 /** Returns the single words of a verb: its name, its standard text and its text in this view. */
-const wordsOf = ({ verb, does }: Offer): readonly string[] =>
-  [...new Set([verb, VERBS[verb].does, does])].filter(
+const wordsOf = ({ verb, label }: Offer): readonly string[] =>
+  [...new Set([verb, VERBS[verb].label, label])].filter(
     (word): word is string => word !== undefined && /^\w+$/.test(word),
   );
 
@@ -83,7 +83,7 @@ function viewsMeant(state: State, views: readonly View[], text: string): readonl
     );
     return [...new Set(meant)];
   }
-  if (word.length < LEAST_LENGTH) return [];
+  if (word.length < MIN_LENGTH) return [];
   const isOther = [
     ...views.flatMap(({ id, aliases }) => [id, ...aliases]),
     ...OWN.flatMap(({ names }) => names),

@@ -30,7 +30,7 @@ export const OWN = [
 ] as const;
 /** Maximum length of a subject, in UTF-16 units. */
 const MAX_SUBJECT_LENGTH = 256;
-const MOST_NAMED = 6;
+const MAX_NAMED = 6;
 
 export function commandOfText(text: string, views: readonly View[]): Command {
   const [, name = "", rest = ""] = /^\s*(\S*)\s*(.*?)\s*$/s.exec(text) ?? [];
@@ -39,10 +39,10 @@ export function commandOfText(text: string, views: readonly View[]): Command {
   if (own?.command.kind === "context") return { kind: "context", name: rest };
   if (own !== undefined) return own.command;
   const view = viewNamed(name, views);
-  return typeof view === "string" ? { kind: "wrong", words: view } : goTo(view, rest);
+  return typeof view === "string" ? { kind: "wrong", words: view } : commandToView(view, rest);
 }
 
-function goTo(view: View, rest: string): Command {
+function commandToView(view: View, rest: string): Command {
   const [, subject = "", slashed] = (view.takesPaths === true ? PATHS_AND_FILTER : SUBJECT_AND_FILTER).exec(rest) ?? [];
   const filter = slashed === undefined ? undefined : isPattern(slashed) ? slashed : slashed.slice(1);
   if (subject === "") return { kind: "go", place: { view: view.id }, filter };
@@ -70,7 +70,7 @@ export function viewNamed(name: string, views: readonly View[]): View | string {
   if (first !== undefined)
     return `${name} may be ${namesText(
       matching.map(({ id }) => id),
-      MOST_NAMED,
+      MAX_NAMED,
     )}`;
   const meant = closestName(name, [...views.flatMap(namesOf), ...OWN.flatMap(({ names }) => names)]);
   return `there is no view ${clipped(name)}${meant === undefined ? "; ? lists them" : `; did you mean ${meant}?`}`;

@@ -8,8 +8,8 @@ import { editAtEnd } from "../edit/edit.ts";
 import { keyIdIn, withoutKeys } from "../model/key-text.ts";
 import type { DialogState, Edit, State, Step, WorkbenchState } from "../model/state.ts";
 import type { View } from "../model/view.ts";
-import { flashed } from "./flash.ts";
-import { followed } from "./intent.ts";
+import { withFlash } from "./flash.ts";
+import { runIntent } from "./intent.ts";
 import { leftPrompt } from "./prompt.ts";
 import { focusOf } from "./step-dialog.ts";
 import { stateOnly } from "./step-helpers.ts";
@@ -19,7 +19,7 @@ export function withPastedKey(state: State, text: string, views: readonly View[]
   const field = state.dialog === undefined ? undefined : focusOf(state.dialog);
   if (field !== undefined && field !== "typed" && field.kind === "text" && field.isUnseen === true) return undefined;
   const id = keyIdIn(text);
-  return id === undefined ? undefined : met(state, id, views);
+  return id === undefined ? undefined : openFoundKey(state, id, views);
 }
 
 /**
@@ -30,7 +30,7 @@ export function withTypedKey(state: State, views: readonly View[]): Step | undef
   const id = textsIn(state)
     .map(keyIdIn)
     .find((it) => it !== undefined);
-  return id === undefined ? undefined : met(withoutTyped(state), id, views);
+  return id === undefined ? undefined : openFoundKey(withoutTypedText(state), id, views);
 }
 
 function textsIn({ prompt, dialog, workbench: { edit, paramsEdit, asking } }: State): readonly string[] {
@@ -45,7 +45,7 @@ const seenFields = ({ dialog: { fields } }: DialogState): readonly string[] =>
   fields.flatMap((field) => (field.kind === "text" && field.isUnseen !== true ? [field.id] : []));
 
 /** Removes keys from dialogs and the workbench. The text of a prompt is discarded with the prompt. */
-const withoutTyped = (state: State): State => ({
+const withoutTypedText = (state: State): State => ({
   ...state,
   ...(state.dialog !== undefined && { dialog: cleanDialog(state.dialog) }),
   workbench: cleanWorkbench(state.workbench),
@@ -58,8 +58,8 @@ function cleanDialog(open: DialogState): DialogState {
   return {
     ...open,
     values: { ...open.values, ...Object.fromEntries(cleaned) },
-    typed: clean(open.typed),
-    edit: isUnseen ? open.edit : clean(open.edit),
+    typed: redactEdit(open.typed),
+    edit: isUnseen ? open.edit : redactEdit(open.edit),
   };
 }
 
@@ -67,31 +67,31 @@ function cleanWorkbench(workbench: WorkbenchState): WorkbenchState {
   const { edit, paramsEdit, asking } = workbench;
   return {
     ...workbench,
-    edit: clean(edit),
-    ...(paramsEdit !== undefined && { paramsEdit: clean(paramsEdit) }),
-    ...(asking !== undefined && { asking: { ...asking, edit: clean(asking.edit) } }),
+    edit: redactEdit(edit),
+    ...(paramsEdit !== undefined && { paramsEdit: redactEdit(paramsEdit) }),
+    ...(asking !== undefined && { asking: { ...asking, edit: redactEdit(asking.edit) } }),
   };
 }
 
-function clean(edit: Edit): Edit {
+function redactEdit(edit: Edit): Edit {
   const text = withoutKeys(edit.text);
   return text === edit.text ? edit : editAtEnd(text);
 }
 
-function met(state: State, id: string, views: readonly View[]): Step {
+function openFoundKey(state: State, id: string, views: readonly View[]): Step {
   // The message must fit a line of 80 columns.
   const words = `key ${id}: the pasted text was not kept`;
   const isWriting = state.dialog !== undefined || (state.prompt === undefined && isInWorkbench(state, views));
   if (isWriting || !views.some((view) => view.id === KEYS)) {
-    return stateOnly(flashed(state, `${words}; \`:keys ${id}\` shows who uses it`, "warn"));
+    return stateOnly(withFlash(state, `${words}; \`:keys ${id}\` shows who uses it`, "warn"));
   }
   const closed = state.prompt === undefined ? state : leftPrompt(state, state.prompt);
-  const { state: there, effects } = followed(
+  const { state: there, effects } = runIntent(
     closed,
     { kind: "go", place: { view: KEYS, subject: id }, filter: "" },
     views,
   );
-  return { state: flashed(there, `${words}; this view shows who uses it, and X revokes it`, "warn"), effects };
+  return { state: withFlash(there, `${words}; this view shows who uses it, and X revokes it`, "warn"), effects };
 }
 
 const KEYS = "keys";

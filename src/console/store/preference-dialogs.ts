@@ -10,7 +10,7 @@ import type { Table } from "../model/table.ts";
 import { line } from "../model/text.ts";
 import type { Intent, View } from "../model/view.ts";
 import { tableStateOf, viewOf } from "./current-view.ts";
-import { flashed } from "./flash.ts";
+import { withFlash } from "./flash.ts";
 import { SPLIT_COLUMNS } from "./layout.ts";
 import { stateOnly } from "./step-helpers.ts";
 
@@ -21,7 +21,7 @@ const NO_TASK: Task = { kind: "actions", actions: [] };
 export function withPreference(state: State, change: PreferenceChange, words: string): Step {
   const preferences = preferencesAfter(state.preferences, change);
   return {
-    state: flashed({ ...state, preferences }, words),
+    state: withFlash({ ...state, preferences }, words),
     effects: [{ kind: "remember", what: { name: "preferences", change } }],
   };
 }
@@ -47,7 +47,7 @@ export function columnsDialog(view: View, table: Table, hidden: readonly string[
     lines: ({ [SHOWN]: text }) => [
       ["Shown", line(`${ticked(text).length} of ${ids.length}; t scrolls to those that do not fit`)],
     ],
-    confirm: { kind: "yes", does: "keep these columns" },
+    confirm: { kind: "yes", button: "keep these columns" },
     why: ({ [SHOWN]: text }) => (ticked(text).length === 0 ? "tick at least one column" : undefined),
     task: () => NO_TASK,
     keeps({ [SHOWN]: text }) {
@@ -121,7 +121,7 @@ export function keepDialog(state: State, views: readonly View[]): Dialog {
         ],
       ];
     },
-    confirm: { kind: "yes", does: "keep" },
+    confirm: { kind: "yes", button: "keep" },
     why: ({ key, does }) => (does === FORGET && !favorites.has(chordOf(key)) ? `${key} has no view` : undefined),
     task: () => NO_TASK,
     keeps({ key = "", does }) {
@@ -146,12 +146,13 @@ export function favoriteIntent(state: State, key: Chord, views: readonly View[])
 }
 
 /** Turns the second pane of wide terminals on or off. */
-export function turnedSplit(state: State, views: readonly View[]): Step {
+export function toggleSplit(state: State, views: readonly View[]): Step {
   const { body } = viewOf(state, views);
-  if (body.kind !== "table" || body.isAcross === true) return stateOnly(flashed(state, "this view has no second pane"));
+  if (body.kind !== "table" || body.isAcross === true)
+    return stateOnly(withFlash(state, "this view has no second pane"));
   const { columns } = state.size;
   if (columns < SPLIT_COLUMNS)
-    return stateOnly(flashed(state, `two panes need ${SPLIT_COLUMNS} columns, and the terminal has ${columns}`));
+    return stateOnly(withFlash(state, `two panes need ${SPLIT_COLUMNS} columns, and the terminal has ${columns}`));
   const isSplit = !state.preferences.isSplit;
   return withPreference(
     state,

@@ -9,14 +9,14 @@ import { type Line, line } from "../model/text.ts";
 import type { View } from "../model/view.ts";
 import { tableStateOf, viewOf } from "./current-view.ts";
 import { stepFound } from "./file-completion.ts";
-import { flashed } from "./flash.ts";
-import { followed, isUnsaved, quit } from "./intent.ts";
+import { withFlash } from "./flash.ts";
+import { isUnsaved, quit, runIntent } from "./intent.ts";
 import { candidatesOf, commandOf, highlighted } from "./name-candidates.ts";
 import { withTable } from "./navigation.ts";
-import { linesOfLog, openedPage } from "./page.ts";
+import { linesOfLog, openPage } from "./page.ts";
 import { isReadingNames, unreadKinds } from "./palette.ts";
 import type { Command } from "./parse-command.ts";
-import { openedHelp } from "./step-help.ts";
+import { openHelp } from "./step-help.ts";
 import { stateOnly } from "./step-helpers.ts";
 import { stepVerb } from "./step-verb.ts";
 
@@ -24,7 +24,7 @@ import { stepVerb } from "./step-verb.ts";
 const MAX_PROMPT_LENGTH = 4_096;
 /** Maximum wait for the names of rows after Enter, in milliseconds. */
 const MAX_NAMES_WAIT_MS = 10_000;
-const MOST_UNREAD = 4;
+const MAX_UNREAD = 4;
 
 export const commandPrompt = (state: State): State => ({
   ...state,
@@ -35,7 +35,7 @@ export const commandPrompt = (state: State): State => ({
 export function filterPrompt(state: State, views: readonly View[]): State {
   const { kind } = viewOf(state, views).body;
   if (state.page === undefined && (kind === "workbench" || kind === "charts")) {
-    return flashed(state, "there is nothing to filter here");
+    return withFlash(state, "there is nothing to filter here");
   }
   const before = filterText(state);
   return { ...state, prompt: { kind: "filter", label: "/", edit: editAtEnd(before), before } };
@@ -59,19 +59,19 @@ export function stepPrompt(before: State, open: PromptState, event: KeyEvent, vi
     if (isEnter) {
       return awaitsNames(state, prompt, views)
         ? stateOnly({ ...state, prompt: { ...prompt, enteredAt: prompt.enteredAt ?? state.now } })
-        : entered(state, prompt, views);
+        : runPrompt(state, prompt, views);
     }
     const isTab = event.chord === "tab";
     if (isTab || event.chord === "up" || event.chord === "down") {
       const by = event.chord === "up" ? -1 : 1;
       if (prompt.isFile !== undefined) return stepFound(state, prompt, by, isTab);
       if (prompt.kind !== "command") return stateOnly(state);
-      return stateOnly(isTab ? tabbed(state, prompt, views) : chosen(state, prompt, by, views));
+      return stateOnly(isTab ? completePrompt(state, prompt, views) : moveChoice(state, prompt, by, views));
     }
   }
   const edit = applyEdit(prompt.edit, event, { isMultiline: false });
   if (edit === undefined) return stateOnly(state);
-  if (edit.text.length > MAX_PROMPT_LENGTH) return stateOnly(flashed(state, "the text is too long", "warn"));
+  if (edit.text.length > MAX_PROMPT_LENGTH) return stateOnly(withFlash(state, "the text is too long", "warn"));
   const edited = {
     ...state,
     prompt: {
@@ -100,7 +100,7 @@ export function leftPrompt(state: State, prompt: PromptState): State {
     case "filter":
       return withFilter(closed, prompt.before);
     case "ask":
-      return flashed(closed, "canceled");
+      return withFlash(closed, "canceled");
     case "command":
     case "help":
       return closed;
@@ -109,7 +109,7 @@ export function leftPrompt(state: State, prompt: PromptState): State {
   }
 }
 
-function entered(before: State, prompt: PromptState, views: readonly View[]): Step {
+function runPrompt(before: State, prompt: PromptState, views: readonly View[]): Step {
   const { kind, edit, next } = prompt;
   const state = { ...before, prompt: undefined };
   switch (kind) {
@@ -118,8 +118,8 @@ function entered(before: State, prompt: PromptState, views: readonly View[]): St
       return stateOnly(state);
     case "ask":
       return edit.text.trim() === "" || next === undefined
-        ? stateOnly(flashed(state, "canceled: no text was entered"))
-        : followed(state, next(edit.text), views);
+        ? stateOnly(withFlash(state, "canceled: no text was entered"))
+        : runIntent(state, next(edit.text), views);
     case "command":
       return run(state, withUnreadNames(commandOf(state, prompt, views), unreadKinds(before, views)), views);
     default:
@@ -130,7 +130,7 @@ function entered(before: State, prompt: PromptState, views: readonly View[]): St
 /** Adds the kinds of rows whose names could not be read to the message that nothing was found. */
 function withUnreadNames(command: Command, unread: readonly string[]): Command {
   if (command.kind !== "wrong" || unread.length === 0) return command;
-  return { kind: "wrong", words: `${command.words}; could not read the names of ${namesText(unread, MOST_UNREAD)}` };
+  return { kind: "wrong", words: `${command.words}; could not read the names of ${namesText(unread, MAX_UNREAD)}` };
 }
 
 function run(state: State, command: Command, views: readonly View[]): Step {
@@ -140,30 +140,30 @@ function run(state: State, command: Command, views: readonly View[]): Step {
     case "quit":
       return quit(state, views);
     case "log":
-      return stateOnly(openedPage(state, "Log of this console", linesOfLog(state.log)));
+      return stateOnly(openPage(state, "Log of this console", linesOfLog(state.log)));
     case "help":
-      return stateOnly(openedHelp(state));
+      return stateOnly(openHelp(state));
     case "context":
       return toContext(state, command.name);
     case "go": {
       const { place, filter, row } = command;
       const at = { ...(filter !== undefined && { filter }), ...(row !== undefined && { row }) };
-      return followed(state, { kind: "go", place, ...at }, views);
+      return runIntent(state, { kind: "go", place, ...at }, views);
     }
     case "verb": {
       const { verb, place, row } = command;
-      const there = followed(state, { kind: "go", place, ...(row !== undefined && { row }) }, views).state;
+      const there = runIntent(state, { kind: "go", place, ...(row !== undefined && { row }) }, views).state;
       return stepVerb(there, VERBS[verb].chord, views) ?? stateOnly(there);
     }
     case "wrong":
-      return stateOnly(flashed(state, command.words));
+      return stateOnly(withFlash(state, command.words));
     default:
       return command satisfies never;
   }
 }
 
 /** Replaces the typed text with the highlighted candidate, or the first one. */
-function tabbed(state: State, prompt: PromptState, views: readonly View[]): State {
+function completePrompt(state: State, prompt: PromptState, views: readonly View[]): State {
   const candidates = candidatesOf(state, views, prompt.edit.text);
   const candidate = candidates[highlighted(prompt, candidates) ?? 0];
   if (candidate === undefined) return state;
@@ -172,7 +172,7 @@ function tabbed(state: State, prompt: PromptState, views: readonly View[]): Stat
 }
 
 /** Moves down from the typed text into the candidates, and up out of them. */
-function chosen(state: State, prompt: PromptState, by: 1 | -1, views: readonly View[]): State {
+function moveChoice(state: State, prompt: PromptState, by: 1 | -1, views: readonly View[]): State {
   const { length } = candidatesOf(state, views, prompt.edit.text);
   const at = highlighted(prompt, candidatesOf(state, views, prompt.edit.text));
   const next = (at ?? -1) + by;
@@ -181,13 +181,13 @@ function chosen(state: State, prompt: PromptState, by: 1 | -1, views: readonly V
 
 function toContext(state: State, name: string): Step {
   const { contexts, context } = state;
-  if (name === "") return stateOnly(openedPage(state, "Gateways by name", linesOfContexts(state)));
-  if (name === context) return stateOnly(flashed(state, `already connected to ${name}`));
+  if (name === "") return stateOnly(openPage(state, "Gateways by name", linesOfContexts(state)));
+  if (name === context) return stateOnly(withFlash(state, `already connected to ${name}`));
   if (!contexts.some((one) => one.name === name)) {
-    return stateOnly(flashed(state, `there is no gateway named ${name}; :context lists them`));
+    return stateOnly(withFlash(state, `there is no gateway named ${name}; :context lists them`));
   }
   if (isUnsaved(state))
-    return stateOnly(flashed(state, "the statement in :query is not saved; save it with Ctrl-S first", "warn"));
+    return stateOnly(withFlash(state, "the statement in :query is not saved; save it with Ctrl-S first", "warn"));
   return { state, effects: [{ kind: "context", name }] };
 }
 

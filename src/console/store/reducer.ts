@@ -11,16 +11,16 @@ import { preferencesOf } from "../model/preferences.ts";
 import type { Event, State, Step, WorkbenchState } from "../model/state.ts";
 import type { View } from "../model/view.ts";
 import type { WorkbenchFacts, WorkbenchStep } from "../workbench/workbench.ts";
-import { reported } from "./apply-event.ts";
+import { withReport } from "./apply-event.ts";
 import { contextOf, listingOf, tableStateOf, viewOf } from "./current-view.ts";
-import { ownChord, stepCommand } from "./custom-commands.ts";
+import { standardChord, stepCommand } from "./custom-commands.ts";
 import { withAttachment } from "./dialog-attachment.ts";
-import { restoredDialog, withRehearsal } from "./dialog-rehearsal.ts";
-import { answered, flashed } from "./flash.ts";
+import { reopenDialog, withRehearsal } from "./dialog-rehearsal.ts";
+import { dropKeyMessage, withFlash } from "./flash.ts";
 import type { EntryRun } from "./help-entries.ts";
-import { followed, quit } from "./intent.ts";
+import { quit, runIntent } from "./intent.ts";
 import { bodyCells, bodyRows } from "./layout.ts";
-import { backFrom, gone, settled, toNextTab, toPrevious, withTable } from "./navigation.ts";
+import { backFrom, navigateTo, toNextTab, toPrevious, withSettledCursor, withTable } from "./navigation.ts";
 import { stepPage, stepPageView } from "./page.ts";
 import { withPastedKey, withTypedKey } from "./pasted-key.ts";
 import { favoriteIntent, keepDialog } from "./preference-dialogs.ts";
@@ -28,10 +28,10 @@ import { commandPrompt, filterPrompt, filterText, isDue, stepPrompt, withFilter 
 import { underWayOf } from "./selectors.ts";
 import { savePage } from "./shown-rows.ts";
 import { stepCharts } from "./step-charts.ts";
-import { DROPPED, openedDialog, stepDialog } from "./step-dialog.ts";
-import { openedHelp, stepHelp } from "./step-help.ts";
+import { DROPPED, openDialog, stepDialog } from "./step-dialog.ts";
+import { openHelp, stepHelp } from "./step-help.ts";
 import { isOneOf, stateOnly } from "./step-helpers.ts";
-import { pointedAt, sortedByHead, stepColumnLetter, stepTable, withFreshDescription } from "./step-table.ts";
+import { pointAtRow, sortByHead, stepColumnLetter, stepTable, withFreshDescription } from "./step-table.ts";
 import { stepVerb } from "./step-verb.ts";
 
 /** Events for the workbench. It gets keys only while its view is on top, and the other events always. */
@@ -57,13 +57,13 @@ export function createStep({ views, stepWorkbench }: StepOptions): (state: State
       case "query_failed":
         return toWorkbench(state, event) ?? stateOnly(state);
       case "pointed_head":
-        return stateOnly(sortedByHead(state, listingOf(state, views), event.column));
+        return stateOnly(sortByHead(state, listingOf(state, views), event.column));
       case "pointed":
-        return stateOnly(pointedAt(state, listingOf(state, views), event.index));
+        return stateOnly(pointAtRow(state, listingOf(state, views), event.index));
       case "data":
-        return stateOnly(withFreshDescription(withRecurrences(reported(state, event)), views));
+        return stateOnly(withFreshDescription(withRecurrences(withReport(state, event)), views));
       default:
-        return stateOnly(reported(state, event));
+        return stateOnly(withReport(state, event));
     }
   }
 
@@ -85,7 +85,7 @@ export function createStep({ views, stepWorkbench }: StepOptions): (state: State
     });
     if (!isTaken) return undefined;
     const stepped = { ...state, workbench, nextId: nextId + usedIds };
-    return { state: flash === undefined ? stepped : flashed(stepped, flash.words, flash.tone), effects };
+    return { state: flash === undefined ? stepped : withFlash(stepped, flash.words, flash.tone), effects };
   }
 
   function stepKey(state: State, event: KeyEvent): Step {
@@ -105,7 +105,8 @@ export function createStep({ views, stepWorkbench }: StepOptions): (state: State
     if (state.prompt !== undefined) return stepPrompt(state, state.prompt, event, views);
     if (event.kind === "paste") {
       return (
-        (takesText(state, views) ? toWorkbench(state, event) : undefined) ?? stateOnly(flashed(state, DROPPED, "warn"))
+        (takesText(state, views) ? toWorkbench(state, event) : undefined) ??
+        stateOnly(withFlash(state, DROPPED, "warn"))
       );
     }
     if (takesText(state, views)) return stepView(state, event.chord);
@@ -113,7 +114,7 @@ export function createStep({ views, stepWorkbench }: StepOptions): (state: State
       return stepColumnLetter(state, listingOf(state, views), event.chord, views);
     const custom = state.page === undefined ? stepCommand(state, event.chord, views) : undefined;
     if (custom !== undefined) return custom;
-    const chord = ownChord(state.keys, event.chord);
+    const chord = standardChord(state.keys, event.chord);
     if (chord === undefined) return unknown(state, event.chord, undefined);
     return stepChord(state, chord);
   }
@@ -121,7 +122,7 @@ export function createStep({ views, stepWorkbench }: StepOptions): (state: State
   /** Handles a standard chord, on the open page or on the view. */
   function stepChord(state: State, chord: Chord): Step {
     if (state.page === undefined) return stepView(state, chord);
-    if (isOneOf(chord, MOVING.save_table)) return followed(state, savePage(state.page), views);
+    if (isOneOf(chord, MOVING.save_table)) return runIntent(state, savePage(state.page), views);
     const ofRow = (): Step | undefined => (state.page?.row === undefined ? undefined : stepVerb(state, chord, views));
     return (
       stepPage(state, state.page, chord, views) ??
@@ -139,7 +140,7 @@ export function createStep({ views, stepWorkbench }: StepOptions): (state: State
       case "command":
         return stepCommand(state, entry.chord, views) ?? stateOnly(state);
       case "go":
-        return followed(state, entry, views);
+        return runIntent(state, entry, views);
       case "none":
         return stateOnly(state);
       default:
@@ -170,16 +171,16 @@ export function createStep({ views, stepWorkbench }: StepOptions): (state: State
 
   /** Handles a key that works in every view. Returns `undefined` for any other chord. */
   function stepCommon(state: State, chord: Chord): Step | undefined {
-    if (isOneOf(chord, COMMON.back)) return back(state, views);
+    if (isOneOf(chord, COMMON.back)) return stepBack(state, views);
     if (isOneOf(chord, COMMON.view)) return stateOnly(toNumber(state, chord));
     if (isOneOf(chord, COMMON.command)) return stateOnly(commandPrompt(state));
     if (isOneOf(chord, COMMON.filter)) return stateOnly(filterPrompt(state, views));
-    if (isOneOf(chord, COMMON.help)) return stateOnly(openedHelp(state));
+    if (isOneOf(chord, COMMON.help)) return stateOnly(openHelp(state));
     if (isOneOf(chord, COMMON.previous)) return stateOnly(toPrevious(state));
     if (isOneOf(chord, COMMON.refresh)) return { state, effects: [{ kind: "refresh" }, { kind: "redraw" }] };
-    if (isOneOf(chord, COMMON.freeze)) return stateOnly(turnedFreeze(state));
-    if (isOneOf(chord, COMMON.favorite)) return followed(state, favoriteIntent(state, chord, views), views);
-    if (isOneOf(chord, COMMON.keep)) return stateOnly(openedDialog(state, keepDialog(state, views)));
+    if (isOneOf(chord, COMMON.freeze)) return stateOnly(toggleFreeze(state));
+    if (isOneOf(chord, COMMON.favorite)) return runIntent(state, favoriteIntent(state, chord, views), views);
+    if (isOneOf(chord, COMMON.keep)) return stateOnly(openDialog(state, keepDialog(state, views)));
     if (isOneOf(chord, COMMON.door)) return nextEndpoint(state);
     if (isOneOf(chord, COMMON.quit)) return quit(state, views);
     return undefined;
@@ -187,15 +188,20 @@ export function createStep({ views, stepWorkbench }: StepOptions): (state: State
 
   function toNumber(state: State, chord: Chord): State {
     const view = views.find(({ digit }) => digit === chord);
-    return view === undefined ? flashed(state, `no view has the number ${chord}`) : gone(state, { view: view.id });
+    return view === undefined
+      ? withFlash(state, `no view has the number ${chord}`)
+      : navigateTo(state, { view: view.id });
   }
 
   const step = (state: State, event: Event): Step => {
     const stepped = stepIn(state, event);
-    const restored = { ...stepped, state: restoredDialog(stepped.state) };
+    const restored = { ...stepped, state: reopenDialog(stepped.state) };
     const next = withRehearsal(state.dialog, withAttachment(state.dialog, restored));
     const isKey = event.kind === "key" || event.kind === "paste";
-    const then = settled(isKey ? answered(state, withoutAnswered(state, next.state)) : next.state, views);
+    const then = withSettledCursor(
+      isKey ? dropKeyMessage(state, withoutKeyMessage(state, next.state)) : next.state,
+      views,
+    );
     if (isKey || !isDue(then, views)) return { state: then, effects: next.effects };
     const entered = step(then, { kind: "key", chord: "enter" });
     return { state: entered.state, effects: [...next.effects, ...entered.effects] };
@@ -214,7 +220,7 @@ function takesText(state: State, views: readonly View[]): boolean {
  * Removes an earlier message when something opens over the view, since the message would seem to belong to it. Failures
  * stay.
  */
-function withoutAnswered(before: State, now: State): State {
+function withoutKeyMessage(before: State, now: State): State {
   const isSame =
     now.place === before.place &&
     now.dialog?.id === before.dialog?.id &&
@@ -228,12 +234,12 @@ function withoutAnswered(before: State, now: State): State {
 function unknown(state: State, chord: Chord, over: string | undefined): Step {
   if (characterOf(chord) === undefined) return stateOnly(state);
   return stateOnly(
-    flashed(state, over === undefined ? `${chord} does nothing here; ? lists the keys` : `Esc leaves ${over} first`),
+    withFlash(state, over === undefined ? `${chord} does nothing here; ? lists the keys` : `Esc leaves ${over} first`),
   );
 }
 
 /** Goes back exactly one step, and never out of the console. */
-function back(state: State, views: readonly View[]): Step {
+function stepBack(state: State, views: readonly View[]): Step {
   const { page } = state;
   if (page !== undefined && page.filter === "") {
     const effects: Step["effects"] = page.lines === undefined ? [{ kind: "cancel", id: page.id }] : [];
@@ -243,22 +249,22 @@ function back(state: State, views: readonly View[]): Step {
   const working = underWayOf(state, views);
   if (working !== undefined) {
     return {
-      state: flashed(state, "stopped; Esc again goes back"),
+      state: withFlash(state, "stopped; Esc again goes back"),
       effects: [{ kind: "stop_reading", need: working }],
     };
   }
   const { marks, isNarrowed } = tableStateOf(state);
   if (marks.size > 0) return stateOnly(withTable(state, { marks: new Set() }));
   if (isNarrowed) return stateOnly(withTable(state, { isNarrowed: false }));
-  return stateOnly(backFrom(state) ?? flashed(state, "q quits"));
+  return stateOnly(backFrom(state) ?? withFlash(state, "q quits"));
 }
 
-function turnedFreeze(state: State): State {
+function toggleFreeze(state: State): State {
   const { data, now, frozen } = state;
   return { ...state, frozen: frozen === undefined ? { data, now } : undefined };
 }
 
 function nextEndpoint(state: State): Step {
   if (state.link.endpoints > 1) return { state, effects: [{ kind: "next_endpoint" }] };
-  return stateOnly(flashed(state, "only one gateway is configured"));
+  return stateOnly(withFlash(state, "only one gateway is configured"));
 }

@@ -16,6 +16,6 @@ export const replaceDialog = (job: SaveText, path: string): Dialog => ({
     ["Replaces", line(`its content with ${job.what}`)],
     ["Note", line("Esc keeps the file; then save under another name", "dim")],
   ],
-  confirm: { kind: "yes", does: "replace" },
+  confirm: { kind: "yes", button: "replace" },
   task: () => ({ kind: "job", job: { ...job, replaces: true } }),
 });

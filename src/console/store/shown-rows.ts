@@ -13,7 +13,7 @@ import { textOfLine } from "../model/text.ts";
 import type { Intent, View } from "../model/view.ts";
 import { tsvOf } from "../workbench/export-result.ts";
 import { contextOf, tableStateOf } from "./current-view.ts";
-import { flashed } from "./flash.ts";
+import { withFlash } from "./flash.ts";
 import type { Listing } from "./listing.ts";
 import { maskText } from "./mask-state.ts";
 import { selectionOf } from "./selectors.ts";
@@ -98,11 +98,11 @@ export function copyRows(state: State, listing: Listing, views: readonly View[])
   const { table, order } = listing;
   const chosen = new Set(selectionOf(state, views).ids);
   const rows = order.filter((at) => chosen.has(table.idOf(at)));
-  if (rows.length === 0) return stateOnly(flashed(state, "there is no row to copy"));
+  if (rows.length === 0) return stateOnly(withFlash(state, "there is no row to copy"));
   const { now } = contextOf(state);
   const text = rows.map((at) => tsvOf(cellsOfRow(listing, at, now))).join("\n");
   return {
-    state: flashed(state, rows.length === 1 ? "copied the row" : `copied ${plural(rows.length, "row")}`),
+    state: withFlash(state, rows.length === 1 ? "copied the row" : `copied ${plural(rows.length, "row")}`),
     effects: [{ kind: "copy", text }],
   };
 }
@@ -115,7 +115,7 @@ export function copyCells(state: State, listing: Listing, column: number, views:
   const texts = order
     .filter((at) => chosen.has(table.idOf(at)))
     .map((at) => cellsOfRow(listing, at, now)[column] ?? "");
-  if (texts.length === 0) return stateOnly(flashed(state, "there is no row to copy"));
+  if (texts.length === 0) return stateOnly(withFlash(state, "there is no row to copy"));
   const head = table.columns[column]?.head ?? "";
-  return { state: flashed(state, `copied ${head}`), effects: [{ kind: "copy", text: texts.join("\n") }] };
+  return { state: withFlash(state, `copied ${head}`), effects: [{ kind: "copy", text: texts.join("\n") }] };
 }

@@ -9,7 +9,7 @@ import type { Chord } from "../model/key-event.ts";
 import type { State, Step } from "../model/state.ts";
 import type { ChartsBody } from "../model/view.ts";
 import { contextOf, tableStateOf } from "./current-view.ts";
-import { flashed } from "./flash.ts";
+import { withFlash } from "./flash.ts";
 import { clamp, withTable } from "./navigation.ts";
 import { withPreference } from "./preference-dialogs.ts";
 import { isOneOf, stateOnly } from "./step-helpers.ts";
@@ -41,7 +41,7 @@ export function stepCharts(state: State, body: ChartsBody, chord: Chord): Step |
   }
   if (isOneOf(chord, CHARTS.copy)) {
     const text = body.words(contextOf(state), moment).join("\n");
-    return { state: flashed(state, "copied the values"), effects: [{ kind: "copy", text }] };
+    return { state: withFlash(state, "copied the values"), effects: [{ kind: "copy", text }] };
   }
   return undefined;
 }

@@ -5,8 +5,8 @@ import { MOVING } from "../model/key-bindings.ts";
 import type { KeyEvent } from "../model/key-event.ts";
 import type { PromptState, State, Step } from "../model/state.ts";
 import type { View } from "../model/view.ts";
-import { flashed } from "./flash.ts";
-import { type EntryRun, foundEntries } from "./help-entries.ts";
+import { withFlash } from "./flash.ts";
+import { type EntryRun, searchEntries } from "./help-entries.ts";
 import { bodyRows } from "./layout.ts";
 import { clamp } from "./navigation.ts";
 import { stateOnly } from "./step-helpers.ts";
@@ -15,7 +15,7 @@ import { stateOnly } from "./step-helpers.ts";
 const MAX_SEARCH_LENGTH = 200;
 
 /** Opens the help with an empty search. */
-export const openedHelp = (state: State): State => ({
+export const openHelp = (state: State): State => ({
   ...state,
   awaitsColumnFor: undefined,
   prompt: { kind: "help", label: "search keys", edit: editAtEnd(""), before: "" },
@@ -33,7 +33,7 @@ export function stepHelp(
   if (event.kind === "key") {
     const { chord } = event;
     if (chord === "esc" || (chord === "?" && prompt.edit.text === "")) return stateOnly(closed);
-    const { sections, chosen } = foundEntries(state, views);
+    const { sections, chosen } = searchEntries(state, views);
     const entries = sections.flatMap((section) => section.entries);
     const to = (at: number): Step =>
       stateOnly({ ...state, prompt: { ...prompt, chosen: clamp(at, 0, entries.length - 1) } });
@@ -44,14 +44,14 @@ export function stepHelp(
     if (chord === MOVING.page_down.chords[0]) return to(chosen + page);
     if (chord === "enter") {
       const entry = entries[chosen];
-      if (entry === undefined) return stateOnly(flashed(state, "no key or action matches the search"));
-      if (entry.runs.kind === "none") return stateOnly(flashed(state, `Esc, then one of the keys ${entry.key}`));
+      if (entry === undefined) return stateOnly(withFlash(state, "no key or action matches the search"));
+      if (entry.runs.kind === "none") return stateOnly(withFlash(state, `Esc, then one of the keys ${entry.key}`));
       return run(closed, entry.runs);
     }
   }
   const edit = applyEdit(prompt.edit, event, { isMultiline: false });
   if (edit === undefined) return stateOnly(state);
-  if (edit.text.length > MAX_SEARCH_LENGTH) return stateOnly(flashed(state, "the search text is too long", "warn"));
+  if (edit.text.length > MAX_SEARCH_LENGTH) return stateOnly(withFlash(state, "the search text is too long", "warn"));
   return stateOnly({
     ...state,
     prompt: { ...prompt, edit, ...(edit.text !== prompt.edit.text && { chosen: undefined }) },

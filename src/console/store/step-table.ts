@@ -9,18 +9,18 @@ import type { ColumnHead } from "../model/table.ts";
 import type { Line } from "../model/text.ts";
 import type { TableBody, View } from "../model/view.ts";
 import { contextOf, cursorRowOf, listingOf, tableStateOf, viewOf } from "./current-view.ts";
-import { flashed } from "./flash.ts";
-import { followed } from "./intent.ts";
+import { withFlash } from "./flash.ts";
+import { runIntent } from "./intent.ts";
 import { tableRegions } from "./layout.ts";
 import { type Listing, placeOfRow, tableOfView } from "./listing.ts";
 import { stepMarks } from "./marks.ts";
 import { clamp, onRow, withTable } from "./navigation.ts";
-import { openedPage } from "./page.ts";
-import { columnsDialog, turnedSplit } from "./preference-dialogs.ts";
+import { openPage } from "./page.ts";
+import { columnsDialog, toggleSplit } from "./preference-dialogs.ts";
 import { rowsStatement } from "./rows-statement.ts";
 import { selectionOf } from "./selectors.ts";
 import { copyCells, copyRows, saveTable } from "./shown-rows.ts";
-import { openedDialog } from "./step-dialog.ts";
+import { openDialog } from "./step-dialog.ts";
 import { isOneOf, stateOnly } from "./step-helpers.ts";
 
 interface Seen {
@@ -31,40 +31,40 @@ interface Seen {
 
 /** Handles a key of tables. Returns `undefined` for any other chord. */
 export function stepTable(state: State, seen: Seen, chord: Chord, views: readonly View[]): Step | undefined {
-  const moved = movedCursor(state, seen, chord);
+  const moved = moveCursor(state, seen, chord);
   if (moved !== undefined) return stateOnly(moved);
   const { listing, body } = seen;
   const { isWide, isNarrowed } = tableStateOf(state);
-  const across = body.isAcross === true && !isWide ? steppedAcross(state, listing, chord) : undefined;
+  const across = body.isAcross === true && !isWide ? stepAcross(state, listing, chord) : undefined;
   if (across !== undefined) return stateOnly(across);
-  if (isOneOf(chord, MOVING.left)) return stateOnly(scrolledBy(state, listing, -1));
-  if (isOneOf(chord, MOVING.right)) return stateOnly(scrolledBy(state, listing, 1));
+  if (isOneOf(chord, MOVING.left)) return stateOnly(scrollColumnsBy(state, listing, -1));
+  if (isOneOf(chord, MOVING.right)) return stateOnly(scrollColumnsBy(state, listing, 1));
   if (isOneOf(chord, MOVING.wide)) return stateOnly(withTable(state, { isWide: !isWide, scrolled: 0 }));
   if (isOneOf(chord, MOVING.bad)) return stateOnly(withTable(state, { isNarrowed: !isNarrowed }));
   if (isOneOf(chord, MOVING.sort)) return stateOnly({ ...state, awaitsColumnFor: "sort" });
-  if (isOneOf(chord, MOVING.sort_next)) return stateOnly(sortedByNeighbour(state, listing, 1));
-  if (isOneOf(chord, MOVING.sort_before)) return stateOnly(sortedByNeighbour(state, listing, -1));
+  if (isOneOf(chord, MOVING.sort_next)) return stateOnly(sortByNeighbor(state, listing, 1));
+  if (isOneOf(chord, MOVING.sort_before)) return stateOnly(sortByNeighbor(state, listing, -1));
   if (isOneOf(chord, MOVING.query)) return query(state, seen, views);
   const marked = stepMarks(state, listing, chord);
   if (marked !== undefined) return stateOnly(marked);
-  if (isOneOf(chord, MOVING.copy)) return copied(state, listing, views);
-  if (isOneOf(chord, MOVING.split)) return turnedSplit(state, views);
+  if (isOneOf(chord, MOVING.copy)) return copyNames(state, listing, views);
+  if (isOneOf(chord, MOVING.split)) return toggleSplit(state, views);
   if (isOneOf(chord, MOVING.columns)) return stateOnly(chooseColumns(state, seen));
   if (isOneOf(chord, MOVING.copy_row)) return copyRows(state, listing, views);
   if (isOneOf(chord, MOVING.copy_cell)) return stateOnly({ ...state, awaitsColumnFor: "copy" });
-  if (isOneOf(chord, MOVING.save_table)) return followed(state, saveTable(state, listing, views), views);
-  if (isOneOf(chord, MOVING.open)) return opened(state, seen, views);
-  if (isOneOf(chord, MOVING.describe)) return stateOnly(described(state, seen));
+  if (isOneOf(chord, MOVING.save_table)) return runIntent(state, saveTable(state, listing, views), views);
+  if (isOneOf(chord, MOVING.open)) return openRow(state, seen, views);
+  if (isOneOf(chord, MOVING.describe)) return stateOnly(describeRow(state, seen));
   if (isOneOf(chord, MOVING.raw)) return stateOnly(raw(state, listing));
   return undefined;
 }
 
 /** Moves the cursor to the clicked row, if there is one. */
-export function pointedAt(state: State, listing: Listing | undefined, index: number): State {
+export function pointAtRow(state: State, listing: Listing | undefined, index: number): State {
   return listing === undefined || listing.order[index] === undefined ? state : onRow(state, listing, index);
 }
 
-function movedCursor(state: State, { view, listing }: Seen, chord: Chord): State | undefined {
+function moveCursor(state: State, { view, listing }: Seen, chord: Chord): State | undefined {
   const { cursor, order } = listing;
   const page = tableRegions(state.size, view, state.preferences.isSplit).rows;
   const last = order.length - 1;
@@ -78,26 +78,26 @@ function movedCursor(state: State, { view, listing }: Seen, chord: Chord): State
   return undefined;
 }
 
-function steppedAcross(state: State, listing: Listing, chord: Chord): State | undefined {
+function stepAcross(state: State, listing: Listing, chord: Chord): State | undefined {
   const by = isOneOf(chord, MOVING.left) ? -1 : isOneOf(chord, MOVING.right) ? 1 : 0;
   return by === 0 ? undefined : onRow(state, listing, clamp(listing.cursor + by, 0, listing.order.length - 1));
 }
 
-function scrolledBy(state: State, { table }: Listing, by: 1 | -1): State {
+function scrollColumnsBy(state: State, { table }: Listing, by: 1 | -1): State {
   const { isWide, scrolled } = tableStateOf(state);
-  if (!isWide) return flashed(state, "t shows all columns; left and right then scroll them");
+  if (!isWide) return withFlash(state, "t shows all columns; left and right then scroll them");
   return withTable(state, { scrolled: clamp(scrolled + by, 0, table.columns.length - 1) });
 }
 
 function chooseColumns(state: State, { view, body }: Seen): State {
   const hidden = state.preferences.hidden.get(view.id) ?? [];
-  return openedDialog(state, columnsDialog(view, tableOfView(view, body, contextOf(state)), hidden));
+  return openDialog(state, columnsDialog(view, tableOfView(view, body, contextOf(state)), hidden));
 }
 
 /** Sorts by the column whose head was clicked; a second click reverses the order. */
-export function sortedByHead(state: State, listing: Listing | undefined, id: string): State {
+export function sortByHead(state: State, listing: Listing | undefined, id: string): State {
   const column = listing?.table.columns.find((one) => one.id === id);
-  return listing === undefined || column === undefined ? state : sortedBy(state, listing, column);
+  return listing === undefined || column === undefined ? state : sortBy(state, listing, column);
 }
 
 /** Handles the key after `S` or `Y`. */
@@ -115,19 +115,19 @@ export function stepColumnLetter(
     columns.find(({ letter }) => letter.toLowerCase() === chord.toLowerCase());
   if (column !== undefined) {
     if (state.awaitsColumnFor === "copy") return copyCells(awaited, listing, columns.indexOf(column), views);
-    return stateOnly(sortedBy(awaited, listing, column));
+    return stateOnly(sortBy(awaited, listing, column));
   }
   const letters = columns.map(({ letter, head }) => `${letter} ${head}`).join(", ");
-  return stateOnly(flashed(awaited, `no column has the letter ${chord}: ${letters}`));
+  return stateOnly(withFlash(awaited, `no column has the letter ${chord}: ${letters}`));
 }
 
 /** Sorts by a column; numbers, which are right-aligned, begin with the largest. */
-function sortedBy(state: State, { sort }: Listing, { id, align }: ColumnHead): State {
+function sortBy(state: State, { sort }: Listing, { id, align }: ColumnHead): State {
   const isDescending = sort.column === id ? !sort.isDescending : align === "right";
   return withTable(state, { sort: { column: id, isDescending } });
 }
 
-function sortedByNeighbour(state: State, { table: { columns }, sort }: Listing, by: 1 | -1): State {
+function sortByNeighbor(state: State, { table: { columns }, sort }: Listing, by: 1 | -1): State {
   const at = columns.findIndex(({ id }) => id === sort.column);
   const next = columns[(at + by + columns.length) % columns.length];
   return next === undefined
@@ -135,34 +135,34 @@ function sortedByNeighbour(state: State, { table: { columns }, sort }: Listing, 
     : withTable(state, { sort: { column: next.id, isDescending: next.align === "right" } });
 }
 
-function copied(state: State, { table, order }: Listing, views: readonly View[]): Step {
+function copyNames(state: State, { table, order }: Listing, views: readonly View[]): Step {
   const chosen = new Set(selectionOf(state, views).ids);
   const names = order.filter((at) => chosen.has(table.idOf(at))).map((at) => table.nameOf(at));
   const [first] = names;
-  if (first === undefined) return stateOnly(flashed(state, "there is no row to copy"));
+  if (first === undefined) return stateOnly(withFlash(state, "there is no row to copy"));
   const words = names.length === 1 ? `copied ${escapeControls(first)}` : `copied ${names.length} names`;
-  return { state: flashed(state, words), effects: [{ kind: "copy", text: names.join("\n") }] };
+  return { state: withFlash(state, words), effects: [{ kind: "copy", text: names.join("\n") }] };
 }
 
 function query(state: State, { body, listing }: Seen, views: readonly View[]): Step {
-  if (body.query === undefined) return stateOnly(flashed(state, "the query workbench has no table for these rows"));
+  if (body.query === undefined) return stateOnly(withFlash(state, "the query workbench has no table for these rows"));
   const { sql, isFiltered } = rowsStatement(
     body.query,
     listing,
     tableStateOf(state),
     state.place.subject !== undefined,
   );
-  const step = followed(state, { kind: "query", sql }, views);
+  const step = runIntent(state, { kind: "query", sql }, views);
   if (isFiltered) return step;
   const words = "too many rows match the filter to name them in a statement; it selects all rows";
-  return { ...step, state: flashed(step.state, words, "warn") };
+  return { ...step, state: withFlash(step.state, words, "warn") };
 }
 
-function opened(state: State, seen: Seen, views: readonly View[]): Step {
+function openRow(state: State, seen: Seen, views: readonly View[]): Step {
   const row = cursorRowOf(seen.listing);
   const { open } = seen.body;
-  if (row === undefined || open === undefined) return stateOnly(described(state, seen));
-  return withRowOfPage(state, followed(state, open(row, contextOf(state)), views), row);
+  if (row === undefined || open === undefined) return stateOnly(describeRow(state, seen));
+  return withRowOfPage(state, runIntent(state, open(row, contextOf(state)), views), row);
 }
 
 /** Links a page to the row that it was opened for. */
@@ -172,11 +172,11 @@ export function withRowOfPage(before: State, step: Step, row: string | undefined
   return { ...step, state: { ...step.state, page: { ...page, row } } };
 }
 
-function described(state: State, { body, listing }: Seen): State {
+function describeRow(state: State, { body, listing }: Seen): State {
   const row = cursorRowOf(listing);
   const at = listing.order[listing.cursor];
-  if (row === undefined || at === undefined) return flashed(state, "there is no row to describe");
-  const there = openedPage(state, listing.table.nameOf(at), linesOfRow(state, body, listing, row, at));
+  if (row === undefined || at === undefined) return withFlash(state, "there is no row to describe");
+  const there = openPage(state, listing.table.nameOf(at), linesOfRow(state, body, listing, row, at));
   return there.page === undefined ? there : { ...there, page: { ...there.page, row, isDescription: true } };
 }
 
@@ -197,7 +197,7 @@ export function withFreshDescription(state: State, views: readonly View[]): Stat
 
 function raw(state: State, { table, order, cursor }: Listing): State {
   const at = order[cursor];
-  if (at === undefined) return flashed(state, "there is no row to show");
-  const there = openedPage(state, `${table.nameOf(at)} as JSON`, linesOfJson(table.jsonOf(at)));
+  if (at === undefined) return withFlash(state, "there is no row to show");
+  const there = openPage(state, `${table.nameOf(at)} as JSON`, linesOfJson(table.jsonOf(at)));
   return there.page === undefined ? there : { ...there, page: { ...there.page, row: table.idOf(at) } };
 }

@@ -6,8 +6,8 @@ import type { Chord } from "../model/key-event.ts";
 import type { State, Step } from "../model/state.ts";
 import type { View } from "../model/view.ts";
 import { contextOf, cursorRowOf, listingOf } from "./current-view.ts";
-import { flashed } from "./flash.ts";
-import { followed } from "./intent.ts";
+import { withFlash } from "./flash.ts";
+import { runIntent } from "./intent.ts";
 import { withTable } from "./navigation.ts";
 import { offersOf, selectionOf } from "./selectors.ts";
 import { stateOnly } from "./step-helpers.ts";
@@ -18,21 +18,21 @@ const BY_CHORD: ReadonlyMap<Chord, VerbId> = new Map(
 );
 
 /** Maximum number of views named in the message about a verb that is not offered. */
-const MOST_NAMED = 5;
+const MAX_NAMED = 5;
 
 /** Handles the letter of a verb. Returns `undefined` for any other chord. */
 export function stepVerb(state: State, chord: Chord, views: readonly View[]): Step | undefined {
   const verb = BY_CHORD.get(chord);
   if (verb === undefined) return undefined;
   if (state.isReadOnly && VERBS[verb].group === "write") {
-    return stateOnly(flashed(state, `read-only: ${chord} is not available`));
+    return stateOnly(withFlash(state, `read-only: ${chord} is not available`));
   }
   const offered = offersOf(state, views).find(({ offer }) => offer.verb === verb);
-  if (offered === undefined) return stateOnly(flashed(state, whereOffered(verb, views)));
-  if (offered.why !== undefined) return stateOnly(flashed(state, `${chord}: ${offered.why}`));
+  if (offered === undefined) return stateOnly(withFlash(state, viewsOffering(verb, views)));
+  if (offered.why !== undefined) return stateOnly(withFlash(state, `${chord}: ${offered.why}`));
   const chosen = selectionOf(state, views);
   const intent = offered.offer.start(chosen, contextOf(state));
-  const step = followed(intent.kind === "dialog" ? withCursorKept(state, views) : state, intent, views);
+  const step = runIntent(intent.kind === "dialog" ? withCursorKept(state, views) : state, intent, views);
   const row = offered.offer.needsRow && chosen.ids.length === 1 ? chosen.ids[0] : undefined;
   return withRowOfPage(state, step, row);
 }
@@ -43,9 +43,9 @@ function withCursorKept(state: State, views: readonly View[]): State {
   return cursorId === undefined ? state : withTable(state, { cursorId });
 }
 
-function whereOffered(verb: VerbId, views: readonly View[]): string {
-  const { chord, does } = VERBS[verb];
+function viewsOffering(verb: VerbId, views: readonly View[]): string {
+  const { chord, label } = VERBS[verb];
   const ids = views.filter(({ offers }) => offers.some((offer) => offer.verb === verb)).map(({ id }) => id);
-  if (ids.length === 0) return `${chord} (${does}) is not available here`;
-  return `${chord} (${does}) is not available here; use it in: ${namesText(ids, MOST_NAMED)}`;
+  if (ids.length === 0) return `${chord} (${label}) is not available here`;
+  return `${chord} (${label}) is not available here; use it in: ${namesText(ids, MAX_NAMED)}`;
 }

@@ -18,7 +18,7 @@ export function undoOffer(undo: Undoable | undefined, context: Context): Offer |
   if (dialog.why?.(initial, context) !== undefined) return undefined;
   return {
     verb: "lift",
-    does: "undo",
+    label: "undo",
     needsRow: false,
     start: (_, now) => ({ kind: "dialog", dialog: undoDialog(undo, now) }),
   };

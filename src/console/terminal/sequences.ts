@@ -67,25 +67,25 @@ export function chordOfCsi(parameters: string, final: string): Chord | undefined
   const [, number = "", modifier = ""] = /^(\d*)(?:;(\d+))?$/.exec(parameters) ?? [];
   if (parameters !== "" && number === "") return undefined;
   const letter = LETTERS.get(final);
-  if (letter !== undefined) return modified(letter, modifier);
-  if (final === "~") return modified(NUMBERS.get(Number(number)), modifier);
-  return parameters === "" ? named(RXVT.get(final), SHIFT) : undefined;
+  if (letter !== undefined) return withModifiers(letter, modifier);
+  if (final === "~") return withModifiers(NUMBERS.get(Number(number)), modifier);
+  return parameters === "" ? namedKey(RXVT.get(final), SHIFT) : undefined;
 }
 
 /** Returns the chord of an `SS3` sequence, which a terminal sends in application mode; `M` is Enter on the number pad. */
 export function chordOfSs3(parameters: string, final: string): Chord | undefined {
   if (parameters !== "") return chordOfCsi(parameters.includes(";") ? parameters : `1;${parameters}`, final);
-  return final === "M" ? "enter" : (LETTERS.get(final) ?? named(RXVT.get(final), CTRL));
+  return final === "M" ? "enter" : (LETTERS.get(final) ?? namedKey(RXVT.get(final), CTRL));
 }
 
 /** Adds modifiers to a key. `modifier` is 1 plus the sum of 1 shift, 2 alt, 4 ctrl, 8 meta; empty for none. */
-function modified(key: string | undefined, modifier: string): Chord | undefined {
+function withModifiers(key: string | undefined, modifier: string): Chord | undefined {
   if (modifier === "") return key;
   const bits = Number(modifier) - 1;
-  return bits >= 0 && bits < 16 ? named(key, bits) : undefined;
+  return bits >= 0 && bits < 16 ? namedKey(key, bits) : undefined;
 }
 
-function named(key: string | undefined, bits: number): Chord | undefined {
+function namedKey(key: string | undefined, bits: number): Chord | undefined {
   if (key === undefined) return undefined;
   const ctrl = (bits & CTRL) > 0 ? "ctrl-" : "";
   // Meta is Alt on current keyboards.

@@ -15,7 +15,7 @@ import { type Column, type Table, tableOf } from "../model/table.ts";
 import { type Line, type Span, span } from "../model/text.ts";
 import type { Intent, Selection, View } from "../model/view.ts";
 import { attentionNeeds, attentionOf } from "./attention.ts";
-import { endedAcknowledgements, isBack, isWorse } from "./attention-acknowledged.ts";
+import { endedAcknowledgements, hasRecurred, isWorse } from "./attention-acknowledged.ts";
 import { type AttentionItem, acknowledgeableOf, SEVERITIES, saying } from "./attention-item.ts";
 
 interface Row {
@@ -45,7 +45,7 @@ function rows(context: Context): readonly Row[] {
 function statusOf(record: AcknowledgementRecord, item: AttentionItem | undefined, context: Context): Row["status"] {
   if (item === undefined) return "over";
   if (isWorse(item, record)) return "worse";
-  return isBack(item, record, context) ? "back" : "folded";
+  return hasRecurred(item, record, context) ? "back" : "folded";
 }
 
 /** Returns the name in the overview while the alert is active, otherwise the acknowledgement's name. */
@@ -111,7 +111,7 @@ const table = (context: Context): Table =>
 const rowOf = (id: string, context: Context): Row | undefined => rows(context).find(({ record }) => record.name === id);
 
 const GONE = "the acknowledgement no longer exists";
-const over = (words: string): Intent => ({ kind: "flash", words, tone: "warn" });
+const warnFlash = (words: string): Intent => ({ kind: "flash", words, tone: "warn" });
 
 function pane(id: string, context: Context): readonly Line[] {
   const row = rowOf(id, context);
@@ -175,7 +175,7 @@ export const acknowledgementsView: View = {
     }),
     open(id, context) {
       const item = rowOf(id, context)?.item;
-      return item === undefined ? over("it does not want attention now") : { kind: "go", ...item.goes };
+      return item === undefined ? warnFlash("it does not want attention now") : { kind: "go", ...item.goes };
     },
     query: {
       table: "acknowledgements",
@@ -199,7 +199,7 @@ export const acknowledgementsView: View = {
       start(chosen, context) {
         const item = rowOf(chosen.ids[0] ?? "", context)?.item;
         return item === undefined
-          ? over(GONE)
+          ? warnFlash(GONE)
           : { kind: "dialog", dialog: acknowledgeDialog([acknowledgeableOf(item)], context) };
       },
     },

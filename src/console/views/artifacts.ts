@@ -67,7 +67,7 @@ const COLUMNS: readonly Column<ArtifactRecord>[] = [
   textColumn({ head: "NODE", letter: "n", width: 8, priority: 5, cut: "middle" }, ({ node }) => node),
 ];
 
-const named = (data: Data, id: string): ArtifactRecord | undefined =>
+const rowById = (data: Data, id: string): ArtifactRecord | undefined =>
   rowsOf(data, "artifacts").find((row) => idOf(row) === id);
 
 const table = ({ data }: Pick<Context, "data">): Table =>
@@ -108,7 +108,7 @@ function above({ data, isAscii }: Context): readonly Line[] {
 }
 
 function pane(id: string, { data, isAscii }: Context): readonly Line[] {
-  const row = named(data, id);
+  const row = rowById(data, id);
   if (row === undefined) return [];
   const { model, file, role, digest, size, state, fetched, message, source, detectors, node } = row;
   const others = rowsOf(data, "artifacts").filter((it) => it.model === model && it.node === node);
@@ -156,8 +156,8 @@ function pane(id: string, { data, isAscii }: Context): readonly Line[] {
   ];
 }
 
-const chosen = ({ ids: [id = ""] }: Selection, { data }: Pick<Context, "data">): ArtifactRecord | undefined =>
-  named(data, id);
+const selectedRow = ({ ids: [id = ""] }: Selection, { data }: Pick<Context, "data">): ArtifactRecord | undefined =>
+  rowById(data, id);
 
 export const artifactsView: View = {
   id: "artifacts",
@@ -172,7 +172,7 @@ export const artifactsView: View = {
     above,
     aboveRows: 4,
     pane,
-    describe: (id, context) => describedAs(pane(id, context), named(context.data, id)),
+    describe: (id, context) => describedAs(pane(id, context), rowById(context.data, id)),
     empty: () => ({
       sentence: "No detector needs a model, and the cache of this node is empty.",
       next: "Models are declared in the deployment document (`models:`); `gateway models pin` prints an entry",
@@ -187,11 +187,11 @@ export const artifactsView: View = {
   offers: [
     {
       verb: "follow",
-      does: "detector",
+      label: "detector",
       needsRow: true,
-      why: (of, context) => (chosen(of, context)?.detectors[0] === undefined ? "no detector uses it" : undefined),
+      why: (of, context) => (selectedRow(of, context)?.detectors[0] === undefined ? "no detector uses it" : undefined),
       start(of, context) {
-        const [detector = ""] = chosen(of, context)?.detectors ?? [];
+        const [detector = ""] = selectedRow(of, context)?.detectors ?? [];
         return { kind: "go", place: { view: "guardrails" }, row: guardrailId({ kind: "detector", name: detector }) };
       },
     },

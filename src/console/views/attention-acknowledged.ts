@@ -12,13 +12,13 @@ import type { Context } from "../model/context.ts";
 import { rowsOf } from "../model/data.ts";
 import { type AttentionItem, SEVERITIES } from "./attention-item.ts";
 
-interface Acknowledged {
+interface AlertPartition {
   /** Alerts to show. For those that got worse, `says` begins with the reason. */
   readonly shown: readonly AttentionItem[];
   readonly folded: readonly AttentionItem[];
 }
 
-export function withoutAcknowledged(items: readonly AttentionItem[], context: Context): Acknowledged {
+export function withoutAcknowledged(items: readonly AttentionItem[], context: Context): AlertPartition {
   const active = new Map(activeAcknowledgements(context.data, context.now).map((row) => [row.name, row]));
   const shown: AttentionItem[] = [];
   const folded: AttentionItem[] = [];
@@ -36,21 +36,21 @@ export function withoutAcknowledged(items: readonly AttentionItem[], context: Co
 function whyShown(item: AttentionItem, row: AcknowledgementRecord, context: Context): string | undefined {
   const by = namesText([row.by]);
   if (isWorse(item, row)) return `worse than when ${by} acknowledged it`;
-  const away = awayMs(row, context);
+  const away = clearedMs(row, context);
   if (away !== undefined) return `back after ${span(away)} since ${by} acknowledged it`;
-  return isAnother(item, row) ? `new since ${by} acknowledged it` : undefined;
+  return isNewSince(item, row) ? `new since ${by} acknowledged it` : undefined;
 }
 
 /** Returns whether the alert cleared for longer than a flapping alert does, and came back. */
-export const isBack = (item: AttentionItem, row: AcknowledgementRecord, context: Context): boolean =>
-  awayMs(row, context) !== undefined || isAnother(item, row);
+export const hasRecurred = (item: AttentionItem, row: AcknowledgementRecord, context: Context): boolean =>
+  clearedMs(row, context) !== undefined || isNewSince(item, row);
 
-const isAnother = ({ since }: AttentionItem, { created_at: at }: AcknowledgementRecord): boolean =>
+const isNewSince = ({ since }: AttentionItem, { created_at: at }: AcknowledgementRecord): boolean =>
   since !== undefined && since > Date.parse(at);
 
-function awayMs({ name, created_at: at }: AcknowledgementRecord, { recurrences }: Context): number | undefined {
+function clearedMs({ name, created_at: at }: AcknowledgementRecord, { recurrences }: Context): number | undefined {
   const seen = recurrences?.get(name);
-  return seen?.of === at ? seen.backAfterMs : undefined;
+  return seen?.of === at ? seen.recurredAfterMs : undefined;
 }
 
 /** Returns whether an alert got worse. A severity or degree that the acknowledgement lacks is not compared. */

@@ -1,6 +1,6 @@
 /**
  * Recurrence of acknowledged alerts: an alert that cleared and came back is a different one, so it is shown again although its
- * acknowledgement has not ended. An alert that was clear for less than `CALM_MS` flaps and stays hidden.
+ * acknowledgement has not ended. An alert that was clear for less than `FLAPPING_LIMIT_MS` flaps and stays hidden.
  *
  * The console knows that an alert was clear only if it was watching, with the overview on the screen or recently left. For
  * suspensions and refused callers, the gateway reports the start time itself.
@@ -11,7 +11,7 @@ import type { Context } from "../model/context.ts";
 import { NO_RECURRENCES, type Recurrence, type Recurrences } from "../model/recurrence.ts";
 import { attentionNeeds, attentionOf } from "./attention.ts";
 
-const CALM_MS = 10 * 60_000;
+const FLAPPING_LIMIT_MS = 10 * 60_000;
 
 /** Maximum age of a reading that still describes the present, in milliseconds. */
 const FRESH_MS = 30_000;
@@ -30,13 +30,21 @@ export function recurrencesOf(context: Context): Recurrences {
   const present = new Set(attentionOf(context).map(({ id }) => id));
   const next = active.map(({ name, created_at }): readonly [string, Recurrence] => {
     const known = before.get(name);
-    const was = known?.of === created_at ? known : { of: created_at, awaySince: undefined, backAfterMs: undefined };
+    const was =
+      known?.of === created_at ? known : { of: created_at, clearedSince: undefined, recurredAfterMs: undefined };
     if (!present.has(name)) {
-      return [name, was.awaySince !== undefined || !isWatched ? was : { ...was, awaySince: now }];
+      return [name, was.clearedSince !== undefined || !isWatched ? was : { ...was, clearedSince: now }];
     }
-    if (was.awaySince === undefined) return [name, was];
-    const awayMs = now - was.awaySince;
-    return [name, { ...was, awaySince: undefined, backAfterMs: awayMs < CALM_MS ? was.backAfterMs : awayMs }];
+    if (was.clearedSince === undefined) return [name, was];
+    const clearedMs = now - was.clearedSince;
+    return [
+      name,
+      {
+        ...was,
+        clearedSince: undefined,
+        recurredAfterMs: clearedMs < FLAPPING_LIMIT_MS ? was.recurredAfterMs : clearedMs,
+      },
+    ];
   });
   const isSame = next.length === before.size && next.every(([name, it]) => before.get(name) === it);
   return isSame ? before : new Map(next);

@@ -9,7 +9,7 @@ import { requestsOfSubject } from "./keys-filters.ts";
 import { callerText, causeText, refusalId } from "./refusals.ts";
 
 /** Maximum number of separate rows; a refused client retries, and there may be hundreds. */
-const MOST_CALLERS = 6;
+const MAX_CALLERS = 6;
 /** Number of refusals per minute from which the alert is a warning: more than a person causes. */
 const MANY = 10;
 
@@ -32,8 +32,8 @@ export const REFUSED_CALLERS: AttentionSource = {
       else group.push(row);
     }
     const worst = [...groups.values()].sort((a, b) => minuteOf(b) - minuteOf(a));
-    const others = worst.slice(MOST_CALLERS);
-    return [...worst.slice(0, MOST_CALLERS).map(refusedItem), ...(others.length === 0 ? [] : [othersItem(others)])];
+    const others = worst.slice(MAX_CALLERS);
+    return [...worst.slice(0, MAX_CALLERS).map(refusedItem), ...(others.length === 0 ? [] : [othersItem(others)])];
   },
 };
 

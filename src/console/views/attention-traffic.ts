@@ -12,15 +12,22 @@ import { sumOf } from "../model/nodes.ts";
 import type { AttentionItem, AttentionSource } from "./attention-item.ts";
 import { bucketId, isShared, isSpent, ownerOf, usedFraction, whyRefusing } from "./budgets-bucket.ts";
 import { callerFilter, providerFilter, requestsOfSubject } from "./keys-filters.ts";
-import { jsonOfMet, KINDS, type Measured, type MeasuredTable, type Met, metRows } from "./measured.ts";
+import {
+  jsonOfMeasured,
+  KINDS,
+  type Measured,
+  type MeasuredRow,
+  type MeasuredTable,
+  measuredRows,
+} from "./measured.ts";
 import { differing } from "./measured-columns.ts";
-import { servings } from "./providers-facts.ts";
+import { modelRoutes } from "./providers-facts.ts";
 import { suspensionId } from "./suspensions.ts";
 
 export const FAILING_PROVIDERS: AttentionSource = {
   needs: [{ id: "list_backends" }, { id: "list_suspensions" }, { id: "list_models" }],
   items: ({ data }) =>
-    metRows(data, "backends").flatMap((row) =>
+    measuredRows(data, "backends").flatMap((row) =>
       row.state === "failing"
         ? [failingItem("backends", "providers", row, "attempts", leaving(row.record.name, data))]
         : [],
@@ -37,7 +44,7 @@ export const FAILING_CALLS: AttentionSource = {
         ["a2a_agents", "a2a"],
       ] as const
     ).flatMap(([table, view]) =>
-      metRows(data, table).flatMap((row) =>
+      measuredRows(data, table).flatMap((row) =>
         row.state === "failing" ? [failingItem(table, view, row, "calls", "")] : [],
       ),
     ),
@@ -50,7 +57,7 @@ export const FAILING_CALLS: AttentionSource = {
 function failingItem<Row extends Measured>(
   table: MeasuredTable,
   view: string,
-  met: Met<Row>,
+  met: MeasuredRow<Row>,
   what: string,
   after: string,
 ): AttentionItem {
@@ -73,7 +80,7 @@ function failingItem<Row extends Measured>(
     goes: { place: { view }, row: name },
     suspends: failed,
     requests: providerFilter(name),
-    json: jsonOfMet(met),
+    json: jsonOfMeasured(met),
   };
 }
 
@@ -95,7 +102,7 @@ function leaving(name: string, data: Data): string {
 export const UNSERVED_MODELS: AttentionSource = {
   needs: [{ id: "list_models" }, { id: "list_backends" }, { id: "list_suspensions" }],
   items({ data }) {
-    const unserved = servings(data).flatMap(({ model, first }) => (first === undefined ? [model] : []));
+    const unserved = modelRoutes(data).flatMap(({ model, first }) => (first === undefined ? [model] : []));
     const [first] = unserved;
     if (first === undefined) return [];
     const item: AttentionItem = {

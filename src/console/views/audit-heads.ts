@@ -129,7 +129,7 @@ function headsFile(data: Data): string {
 
 const saveOffer: Offer = {
   verb: "save",
-  does: "save heads",
+  label: "save heads",
   needsRow: false,
   why: (_, { data }) => (rowsOf(data, "audit_heads").length === 0 ? "there are no heads to save" : undefined),
   start: (_, { data }) =>

@@ -25,13 +25,13 @@ interface RecordText {
 
 export function wordsOf(record: AuditRecord): RecordText {
   const facts = factsOf(record);
-  const text = escapeControls(tell(record, facts));
+  const text = escapeControls(describeRecord(record, facts));
   return isBad(record, facts)
     ? { text: `! ${text}`, tone: "fail", isBad: true }
     : { text, tone: "plain", isBad: false };
 }
 
-function tell({ event }: AuditRecord, facts: Facts): string {
+function describeRecord({ event }: AuditRecord, facts: Facts): string {
   switch (event) {
     case "access.decision":
       return facts.has("action") ? adminDecision(facts) : accessDecision(facts);
@@ -40,34 +40,34 @@ function tell({ event }: AuditRecord, facts: Facts): string {
     case "auth.failure":
       return authFailure(facts);
     case "config.applied":
-      return joined(["sources", ...texts(facts, "sources")]);
+      return joinFacts(["sources", ...texts(facts, "sources")]);
     case "cluster.change":
-      return joined([
+      return joinFacts([
         `leader ${text(facts, "leader") ?? "none"}`,
-        named("term", facts),
+        namedFact("term", facts),
         `members ${list(facts, "members")}`,
       ]);
     case "reconcile.breach":
-      return joined([
+      return joinFacts([
         `${text(facts, "provider")} ${text(facts, "day")} ${text(facts, "class")}`,
-        named("metered", facts),
-        named("reported", facts),
+        namedFact("metered", facts),
+        namedFact("reported", facts),
         text(facts, "direction"),
         facts.get("hard") === true ? "hard" : undefined,
       ]);
     case "chain.start":
-      return joined([
+      return joinFacts([
         "a new chain",
         facts.get("ephemeral") === true ? "with an EPHEMERAL key, gone with the process" : undefined,
-        named("version", facts),
-        named("pid", facts),
+        namedFact("version", facts),
+        namedFact("pid", facts),
       ]);
     case "chain.resume":
-      return joined(["the chain continues", named("version", facts), named("pid", facts)]);
+      return joinFacts(["the chain continues", namedFact("version", facts), namedFact("pid", facts)]);
     case "chain.pause":
-      return joined(["the process ended normally", named("pid", facts)]);
+      return joinFacts(["the process ended normally", namedFact("pid", facts)]);
     default:
-      return others(facts);
+      return otherFacts(facts);
   }
 }
 
@@ -76,7 +76,7 @@ function accessDecision(facts: Facts): string {
   const rule = text(facts, "rule");
   const layer = text(facts, "layer");
   const refused = text(facts, "refused");
-  return joined([
+  return joinFacts([
     text(facts, "decision"),
     refused === undefined ? undefined : `by budget ${text(facts, "budget")}, ${refused} refused`,
     rule === undefined
@@ -98,11 +98,11 @@ function callerOf(facts: Facts): string {
 function targetOf(facts: Facts): string {
   const model = text(facts, "model");
   const to = text(facts, "to");
-  return joined([model, to === undefined ? undefined : `-> ${to}`, text(facts, "hop")]);
+  return joinFacts([model, to === undefined ? undefined : `-> ${to}`, text(facts, "hop")]);
 }
 
 const adminDecision = (facts: Facts): string =>
-  joined([text(facts, "decision"), text(facts, "action"), resourceOf(facts), by(facts)]);
+  joinFacts([text(facts, "decision"), text(facts, "action"), resourceOf(facts), by(facts)]);
 
 const RESOURCE = /^(\w+)::"(.*)"$/;
 
@@ -120,14 +120,14 @@ function resourceOf(facts: Facts): string | undefined {
 
 function adminWrite(facts: Facts): string {
   const outcome = text(facts, "outcome");
-  return joined([
+  return joinFacts([
     text(facts, "action"),
     resourceOf(facts),
     // Name of a new item when the resource is the list.
     text(facts, "name"),
     by(facts),
     facts.get("dry_run") === true ? "dry run" : undefined,
-    outcome === "done" ? undefined : joined([outcome?.toUpperCase(), text(facts, "code")]),
+    outcome === "done" ? undefined : joinFacts([outcome?.toUpperCase(), text(facts, "code")]),
     facts.get("reason") === undefined ? undefined : `"${text(facts, "reason")}"`,
   ]);
 }
@@ -139,20 +139,20 @@ const by = (facts: Facts): string | undefined => {
 
 function authFailure(facts: Facts): string {
   const suppressed = facts.get("suppressed");
-  return joined([
+  return joinFacts([
     text(facts, "fault"),
     text(facts, "plane") === undefined ? undefined : `${text(facts, "plane")} plane`,
-    named("issuer", facts),
-    named("subject", facts),
-    named("key", facts),
-    named("key_id", facts),
+    namedFact("issuer", facts),
+    namedFact("subject", facts),
+    namedFact("key", facts),
+    namedFact("key_id", facts),
     text(facts, "remote") === undefined ? undefined : `from ${text(facts, "remote")}`,
     suppressed === undefined ? undefined : `and ${suppressed} more not recorded`,
   ]);
 }
 
 /** Describes an event that this version does not know. */
-function others(facts: Facts): string {
+function otherFacts(facts: Facts): string {
   return [...facts]
     .filter(([, value]) => value !== null)
     .slice(0, MAX_FACTS)
@@ -170,7 +170,7 @@ function isBad({ event }: AuditRecord, facts: Facts): boolean {
   return decision === "deny" || decision === "error";
 }
 
-const joined = (parts: readonly (string | undefined)[]): string =>
+const joinFacts = (parts: readonly (string | undefined)[]): string =>
   parts.filter((part) => part !== undefined && part !== "").join("  ");
 
 /** Returns a fact as text; `undefined` if it is missing or empty. */
@@ -180,7 +180,7 @@ function text(facts: Facts, name: string): string | undefined {
   return (typeof value === "string" ? value : JSON.stringify(value)).slice(0, MAX_FACT_LENGTH);
 }
 
-function named(name: string, facts: Facts): string | undefined {
+function namedFact(name: string, facts: Facts): string | undefined {
   const value = text(facts, name);
   return value === undefined ? undefined : `${name} ${value}`;
 }

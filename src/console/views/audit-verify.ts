@@ -12,7 +12,7 @@ const PLACE = { view: "audit-verify" } as const;
 /** Offer that every view of the audit trail has. */
 export const verifyOffer: Offer = {
   verb: "verify",
-  does: "verify file",
+  label: "verify file",
   needsRow: false,
   start: (_, { verification }) =>
     askFile("audit trail to verify", verification?.file ?? "", (file) => ({

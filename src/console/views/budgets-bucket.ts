@@ -93,7 +93,7 @@ type Burn =
 
 const HOUR_MS = 3_600_000;
 /** Minimum elapsed share of a window; before it, a burst would look like a rate. */
-const LEAST_FRACTION = 0.01;
+const MIN_FRACTION = 0.01;
 
 /** Computes the rate from the used amount and the elapsed part of the window, because the API has no history of a bucket. */
 export function burnOf(row: BudgetRecord, now: number): Burn {
@@ -103,7 +103,7 @@ export function burnOf(row: BudgetRecord, now: number): Burn {
   if (isSpent(row)) return { kind: "spent" };
   if (row.used <= 0) return { kind: "unused" };
   const passed = windowMs - left;
-  if (!(passed > windowMs * LEAST_FRACTION)) return { kind: "early" };
+  if (!(passed > windowMs * MIN_FRACTION)) return { kind: "early" };
   const perMs = row.used / passed;
   const inMs = row.remaining / perMs;
   const perHour = perMs * HOUR_MS;

@@ -82,9 +82,9 @@ function holderLines({ holders }: BudgetRecord, most: number): readonly Line[] {
 const chosenBucket = ({ ids: [id = ""] }: Selection, { data }: Context): BudgetRecord | undefined =>
   bucketWith(data, id);
 
-const follow: Offer = {
+const followToKeys: Offer = {
   verb: "follow",
-  does: "keys",
+  label: "keys",
   needsRow: true,
   why(chosen, context) {
     const row = chosenBucket(chosen, context);
@@ -147,5 +147,5 @@ export const budgetsView: View = {
       order: "remaining",
     },
   },
-  offers: [requestsOffer(requestsOfBucket), follow],
+  offers: [requestsOffer(requestsOfBucket), followToKeys],
 };

@@ -15,7 +15,7 @@ import { type Column, type Table, tableOf } from "../model/table.ts";
 import { BLANK, type Line, span } from "../model/text.ts";
 import type { View } from "../model/view.ts";
 import { providerFilter } from "./keys-filters.ts";
-import { jsonOfMet, KINDS, type Met, metRows, STATES, stateLines } from "./measured.ts";
+import { jsonOfMeasured, KINDS, type MeasuredRow, measuredRows, STATES, stateLines } from "./measured.ts";
 import {
   ERRORS,
   FIRST_BYTE,
@@ -34,7 +34,7 @@ import { suspensionOffers } from "./suspension-offers.ts";
 
 /** Agents have no registry name. */
 type Fronted = A2aAgentRecord & Partial<Pick<McpServerRecord, "registry_name">>;
-type Row = Met<Fronted>;
+type Row = MeasuredRow<Fronted>;
 
 interface Calls extends Pick<View, "id" | "aliases" | "digit" | "title" | "about"> {
   readonly table: "mcp_servers" | "a2a_agents";
@@ -69,7 +69,7 @@ export const REGISTRY_COLUMN: Column<Row> = textColumn(
 
 export function callsView({ table, columns = [], many, ...named }: Calls): View {
   const kind = KINDS[table];
-  const rows = (data: Data): readonly Row[] => metRows(data, table);
+  const rows = (data: Data): readonly Row[] => measuredRows(data, table);
   const rowNamed = (name: string, { data }: Context): Row | undefined =>
     rows(data).find(({ record }) => record.name === name);
   const paths = ({ name, registry_name: other }: Fronted): string =>
@@ -130,7 +130,7 @@ export function callsView({ table, columns = [], many, ...named }: Calls): View 
                 ].join(" "),
               ),
             isBad: isOff,
-            jsonOf: jsonOfMet,
+            jsonOf: jsonOfMeasured,
           },
           rows(data),
         ),

@@ -52,7 +52,7 @@ const COLUMNS: readonly Column<CertificateRecord>[] = [
   textColumn({ head: "LAST ERROR", letter: "l", width: { least: 16, flex: 4 }, priority: 2 }, (it) => it.last_error),
 ];
 
-const named = (data: Data, id: string): CertificateRecord | undefined =>
+const rowById = (data: Data, id: string): CertificateRecord | undefined =>
   rowsOf(data, "certificates").find(({ node }) => node === id);
 
 const table = ({ data }: Pick<Context, "data">): Table =>
@@ -105,7 +105,7 @@ function remedyOf(record: CertificateRecord): string {
 }
 
 function pane(id: string, { data, now, isAscii }: Context): readonly Line[] {
-  const record = named(data, id);
+  const record = rowById(data, id);
   if (record === undefined) return [];
   const { names, source, serial, issuer, not_after: end, next_renewal: renewal, step, last_error: error } = record;
   const { next_attempt: next } = record;
@@ -133,7 +133,7 @@ export const certificatesView: View = {
     table,
     sort: { column: "expires in", isDescending: false },
     pane,
-    describe: (id, context) => describedAs(pane(id, context), named(context.data, id)),
+    describe: (id, context) => describedAs(pane(id, context), rowById(context.data, id)),
     empty: () => ({
       sentence: "The gateway serves plain HTTP and has no certificate.",
       next: "Set `tls.domains`, or `tls.cert_file` and `tls.key_file`, in the node file",
@@ -148,7 +148,7 @@ export const certificatesView: View = {
   offers: [
     {
       verb: "follow",
-      does: "node",
+      label: "node",
       needsRow: true,
       start: ({ ids: [node = ""] }) => ({ kind: "go", place: { view: "cluster" }, row: node }),
     },

@@ -180,7 +180,7 @@ export function memberPane(id: string, context: Reads): readonly Line[] {
   if (member === undefined) return [];
   return [
     ...meaning(member, context),
-    labelled("without", withoutIt(id, context)),
+    labelled("without", quorumWithout(id, context)),
     ...clockLines(member),
     labelled("addresses", shown(`raft ${orNone(member.raft_addr)}, forward ${orNone(member.forward_addr)}`)),
   ];
@@ -254,7 +254,7 @@ function meaning(member: ClusterMemberRecord, context: Reads): readonly Line[] {
 /** Lag in log entries that is normal in a busy cluster. */
 const MUCH = 1_000;
 
-function withoutIt(id: string, context: Reads): Span {
+function quorumWithout(id: string, context: Reads): Span {
   const members = membersOf(context);
   const reduction = reductionOf(
     members,

@@ -6,7 +6,7 @@ import type { Dialog } from "../model/dialog.ts";
 import type { Intent, View } from "../model/view.ts";
 import { clusterLines, memberPane, membersTable } from "./cluster-members.ts";
 
-const asked = (dialog: Dialog): Intent => ({ kind: "dialog", dialog });
+const dialogIntent = (dialog: Dialog): Intent => ({ kind: "dialog", dialog });
 
 export const clusterView: View = {
   id: "cluster",
@@ -48,24 +48,24 @@ export const clusterView: View = {
       verb: "lead",
       needsRow: true,
       why: ({ ids: [id = ""] }, context) => leadWhy(id, context),
-      start: ({ ids: [id = ""] }) => asked(leadDialog(id)),
+      start: ({ ids: [id = ""] }) => dialogIntent(leadDialog(id)),
     },
     {
       verb: "remove",
       needsRow: true,
       why: ({ ids: [id = ""] }, context) => removeWhy(id, context),
-      start: ({ ids: [id = ""] }) => asked(removeDialog(id)),
+      start: ({ ids: [id = ""] }) => dialogIntent(removeDialog(id)),
     },
     {
       verb: "prune",
       needsRow: false,
       why: (_, context) => pruneWhy(context),
-      start: (_, context) => asked(pruneDialog(context)),
+      start: (_, context) => dialogIntent(pruneDialog(context)),
     },
-    { verb: "save", does: "save snapshot", needsRow: false, start: (_, context) => saveSnapshot(context) },
+    { verb: "save", label: "save snapshot", needsRow: false, start: (_, context) => saveSnapshot(context) },
     {
       verb: "restore",
-      does: "restore snapshot",
+      label: "restore snapshot",
       needsRow: false,
       why: (_, context) => restoreWhy(context),
       start: (_, context) => restoreSnapshot(context),

@@ -122,7 +122,7 @@ function beforeOf(name: string, context: Context): number | undefined {
   return kept.find(({ revision }) => revision < newest)?.revision;
 }
 
-const named = ({ ids: [name = FIRST] }: Selection): string => name;
+const sourceName = ({ ids: [name = FIRST] }: Selection): string => name;
 
 export const configView: View = {
   id: "config",
@@ -160,23 +160,23 @@ export const configView: View = {
       why: (_, context) => reloadWhy(context),
       start: (_, context) => ({ kind: "dialog", dialog: reloadDialog(context) }),
     },
-    { verb: "view", needsRow: true, start: (chosen) => viewDocument(named(chosen)) },
+    { verb: "view", needsRow: true, start: (chosen) => viewDocument(sourceName(chosen)) },
     {
       verb: "history",
-      does: "revisions",
+      label: "revisions",
       needsRow: true,
-      start: (chosen) => ({ kind: "go", place: { view: "revisions", subject: named(chosen) } }),
+      start: (chosen) => ({ kind: "go", place: { view: "revisions", subject: sourceName(chosen) } }),
     },
     {
       verb: "difference",
-      does: "last change",
+      label: "last change",
       needsRow: true,
       why: (chosen, context) =>
-        beforeOf(named(chosen), context) === undefined
-          ? `no revision before the newest of ${escapeControls(named(chosen))} is kept`
+        beforeOf(sourceName(chosen), context) === undefined
+          ? `no revision before the newest of ${escapeControls(sourceName(chosen))} is kept`
           : undefined,
       start(chosen, context) {
-        const name = named(chosen);
+        const name = sourceName(chosen);
         const newest = sourceOf(context, name)?.revision;
         const before = beforeOf(name, context);
         return before === undefined
@@ -186,44 +186,44 @@ export const configView: View = {
     },
     {
       verb: "preview",
-      does: "preview a file",
+      label: "preview a file",
       needsRow: false,
       why: (_, context) => writeWhy(context),
-      start: (chosen) => previewFile(named(chosen)),
+      start: (chosen) => previewFile(sourceName(chosen)),
     },
     {
       verb: "create",
-      does: "new revision",
+      label: "new revision",
       needsRow: false,
       why: (_, context) => writeWhy(context),
       start: (chosen, context) =>
-        askFile(`new revision of ${escapeControls(named(chosen))} from file`, "", (file) => ({
+        askFile(`new revision of ${escapeControls(sourceName(chosen))} from file`, "", (file) => ({
           kind: "dialog",
-          dialog: putDocumentDialog(named(chosen), file, context),
+          dialog: putDocumentDialog(sourceName(chosen), file, context),
         })),
     },
     {
       verb: "extend",
-      does: "edit",
+      label: "edit",
       needsRow: true,
-      why: (chosen, context) => editWhy(named(chosen), context),
+      why: (chosen, context) => editWhy(sourceName(chosen), context),
       start: (chosen, context) => ({
         kind: "job",
         job: {
           kind: "edit_document",
-          source: named(chosen),
-          path: ownedFile(named(chosen), context),
+          source: sourceName(chosen),
+          path: ownedFile(sourceName(chosen), context),
           ask: editedDialog,
         },
       }),
     },
-    { verb: "save", needsRow: true, start: (chosen) => saveDocument(named(chosen)) },
+    { verb: "save", needsRow: true, start: (chosen) => saveDocument(sourceName(chosen)) },
     {
       verb: "remove",
-      does: "delete source",
+      label: "delete source",
       needsRow: true,
-      why: (chosen, context) => deleteWhy(named(chosen), context),
-      start: (chosen, context) => ({ kind: "dialog", dialog: deleteSourceDialog(named(chosen), context) }),
+      why: (chosen, context) => deleteWhy(sourceName(chosen), context),
+      start: (chosen, context) => ({ kind: "dialog", dialog: deleteSourceDialog(sourceName(chosen), context) }),
     },
   ],
 };

@@ -27,7 +27,7 @@ const COLUMNS: readonly Column<ControlRecord>[] = [
 /** Returns the current rules of a control. A control without one had decisions within the last day. */
 const rulesOf = ({ rules }: ControlRecord): string => (rules.length === 0 ? "none now" : rules.join(", "));
 
-const named = (data: Data, id: string): ControlRecord | undefined =>
+const rowById = (data: Data, id: string): ControlRecord | undefined =>
   rowsOf(data, "controls").find(({ control }) => control === id);
 
 const table = ({ data }: Pick<Context, "data">): Table =>
@@ -80,7 +80,7 @@ function evidenceLine({ decisions, rules }: ControlRecord): Line {
 }
 
 function pane(id: string, { data }: Context): readonly Line[] {
-  const record = named(data, id);
+  const record = rowById(data, id);
   if (record === undefined) return [];
   const { decisions, node, pack } = record;
   return [
@@ -92,7 +92,7 @@ function pane(id: string, { data }: Context): readonly Line[] {
 }
 
 const ruleOf = ({ ids: [id = ""] }: Selection, { data }: Pick<Context, "data">): string | undefined =>
-  named(data, id)?.rules[0];
+  rowById(data, id)?.rules[0];
 
 export const controlsView: View = {
   id: "controls",
@@ -107,7 +107,7 @@ export const controlsView: View = {
     above,
     aboveRows: 6,
     pane,
-    describe: (id, context) => describedAs(pane(id, context), named(context.data, id)),
+    describe: (id, context) => describedAs(pane(id, context), rowById(context.data, id)),
     empty: () => ({
       sentence: "No rule cites a control.",
       next: "`gateway pack list` lists packs whose rules cite controls; your own rules name them under `controls:`",
@@ -123,7 +123,7 @@ export const controlsView: View = {
   offers: [
     {
       verb: "follow",
-      does: "rule",
+      label: "rule",
       needsRow: true,
       why: (of, context) => (ruleOf(of, context) === undefined ? "no rule cites it now" : undefined),
       start(of, context) {

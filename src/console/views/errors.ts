@@ -126,7 +126,7 @@ function failureGroups(failures: readonly BackendFailure[]): readonly Group[] {
 }
 
 /** Maximum number of lines above the table, including a blank separator. */
-const MOST_GROUP_LINES = 5;
+const MAX_GROUP_LINES = 5;
 
 function groupLines({ data, subject, now }: Context, most: number): readonly Line[] {
   const groups = failureGroups(failuresOf({ data, subject }));
@@ -220,7 +220,7 @@ export const errorsView: View = {
     table,
     sort: { column: "time", isDescending: true },
     above: (context, { rows: most }) => groupLines(context, most),
-    aboveRows: MOST_GROUP_LINES,
+    aboveRows: MAX_GROUP_LINES,
     empty: ({ subject }) =>
       subject === undefined
         ? { sentence: "No provider was named.", next: "Press e on a provider (2), or name it: `:errors NAME`." }
@@ -248,7 +248,7 @@ export const errorsView: View = {
     },
     {
       verb: "follow",
-      does: "failover",
+      label: "failover",
       needsRow: true,
       why: (chosen, context) => {
         const name = movedTo(chosen, context);

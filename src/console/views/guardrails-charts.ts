@@ -21,27 +21,27 @@ const STREAMS = "streams";
 /** Number of bars in a pane. */
 const PANE_BUCKETS = 60;
 
-interface Tasks {
+interface GuardrailActivity {
   /** Counts by rule, and by detector. */
-  readonly acted: ReadonlyMap<string, readonly number[]>;
-  readonly found: ReadonlyMap<string, readonly number[]>;
+  readonly decisionCounts: ReadonlyMap<string, readonly number[]>;
+  readonly findingCounts: ReadonlyMap<string, readonly number[]>;
   /** Counts by detector, then by type. */
-  readonly types: ReadonlyMap<string, ReadonlyMap<string, readonly number[]>>;
+  readonly typeCounts: ReadonlyMap<string, ReadonlyMap<string, readonly number[]>>;
   /** Bytes; null if no answer was streamed. */
-  readonly held: readonly (number | null)[];
+  readonly heldBytes: readonly (number | null)[];
 }
 
-const RECALL = createMemo<Tasks>();
+const MEMO = createMemo<GuardrailActivity>();
 const NONE: readonly HistoryRecord[] = [];
 
-function tasksOf({ data, now }: Pick<Context, "data" | "now">): Tasks {
+function activityOf({ data, now }: Pick<Context, "data" | "now">): GuardrailActivity {
   const rows = data.get(GUARDRAIL_HISTORY)?.value ?? NONE;
   const newest = newestBucket(now);
-  return RECALL([rows, newest], () => {
-    const acted = new Map<string, number[]>();
-    const found = new Map<string, number[]>();
-    const types = new Map<string, Map<string, number[]>>();
-    const held: (number | null)[] = zeros().map(() => null);
+  return MEMO([rows, newest], () => {
+    const decisionCounts = new Map<string, number[]>();
+    const findingCounts = new Map<string, number[]>();
+    const typeCounts = new Map<string, Map<string, number[]>>();
+    const heldBytes: (number | null)[] = zeros().map(() => null);
     const add = (sums: Map<string, number[]>, name: string, at: number, more: number): void => {
       const values = sums.get(name) ?? zeros();
       sums.set(name, values);
@@ -50,22 +50,22 @@ function tasksOf({ data, now }: Pick<Context, "data" | "now">): Tasks {
     for (const { name, time, decisions, findings, types: byType, held_bytes: bytes } of rows) {
       const at = bucketAt(Date.parse(time), newest);
       if (!(at >= 0)) continue;
-      if (decisions !== null) add(acted, name, at, decisions);
-      if (findings !== null) add(found, name, at, findings);
+      if (decisions !== null) add(decisionCounts, name, at, decisions);
+      if (findings !== null) add(findingCounts, name, at, findings);
       // An older node does not report types.
       for (const { type, findings: more } of byType ?? []) {
-        const sums = types.get(name) ?? new Map<string, number[]>();
-        types.set(name, sums);
+        const sums = typeCounts.get(name) ?? new Map<string, number[]>();
+        typeCounts.set(name, sums);
         add(sums, type, at, more);
       }
-      if (bytes !== null && name === STREAMS) held[at] = Math.max(held[at] ?? 0, bytes);
+      if (bytes !== null && name === STREAMS) heldBytes[at] = Math.max(heldBytes[at] ?? 0, bytes);
     }
-    return { acted, found, types, held };
+    return { decisionCounts, findingCounts, typeCounts, heldBytes };
   });
 }
 
 /** Sorts by total, largest first. */
-const byMost = (sums: ReadonlyMap<string, readonly number[]>): readonly (readonly [string, readonly number[]])[] =>
+const byTotal = (sums: ReadonlyMap<string, readonly number[]>): readonly (readonly [string, readonly number[]])[] =>
   [...sums].sort(([a, x], [b, y]) => total(y) - total(x) || (a < b ? -1 : 1));
 
 /**
@@ -91,15 +91,15 @@ export function guardrailBands(
   { columns, rows }: { readonly columns: number; readonly rows: number },
 ): readonly Line[] {
   const { data, isAscii } = context;
-  const { acted, found, held } = tasksOf(context);
+  const { decisionCounts, findingCounts, heldBytes } = activityOf(context);
   const size: BandSize = { columns, isAscii };
-  const most = held.reduce<number | null>((max, it) => (it === null ? max : Math.max(max ?? 0, it)), null);
+  const most = heldBytes.reduce<number | null>((max, it) => (it === null ? max : Math.max(max ?? 0, it)), null);
   const heldLines =
-    most === null ? [] : [band("held back", held, `${short(most)}B`, size, "dim", (it) => `${short(it)}B`)];
+    most === null ? [] : [band("held back", heldBytes, `${short(most)}B`, size, "dim", (it) => `${short(it)}B`)];
   // One line is the blank separator before the table.
   const room = rows - 1 - heldLines.length;
-  const rules = byMost(withAll(acted, "rule", data));
-  const detectors = byMost(withAll(found, "detector", data));
+  const rules = byTotal(withAll(decisionCounts, "rule", data));
+  const detectors = byTotal(withAll(findingCounts, "detector", data));
   const ofRules = Math.min(rules.length, Math.max(Math.ceil(room / 2), room - detectors.length));
   const lines = [
     ...rules
@@ -120,20 +120,20 @@ export function guardrailBands(
 }
 
 /** Returns the lines of the pane, which are also those for a screen reader. */
-export function taskLines({ kind, name, mode, type }: GuardrailRecord, context: Context): readonly Line[] {
-  const { acted, found, types, held } = tasksOf(context);
-  const values = (kind === "rule" ? acted : found).get(name) ?? zeros();
+export function activityLines({ kind, name, mode, type }: GuardrailRecord, context: Context): readonly Line[] {
+  const { decisionCounts, findingCounts, typeCounts, heldBytes } = activityOf(context);
+  const values = (kind === "rule" ? decisionCounts : findingCounts).get(name) ?? zeros();
   const inline = rowsOf(context.data, "guardrails").filter(
     (it) => it.kind === "detector" && it.mode === "inline" && it.type === type,
   );
-  const others = inline.reduce((all, it) => all + total(found.get(it.name) ?? []), 0);
-  const most = held.reduce<number | null>((max, it) => (it === null ? max : Math.max(max ?? 0, it)), null);
+  const others = inline.reduce((all, it) => all + total(findingCounts.get(it.name) ?? []), 0);
+  const most = heldBytes.reduce<number | null>((max, it) => (it === null ? max : Math.max(max ?? 0, it)), null);
   return [
     labelled(
       "last 15m",
       ...chartSpans(kind === "rule" ? "acted, all nodes" : "findings, all nodes", values, context.isAscii),
     ),
-    ...(kind === "detector" ? typeLines(types.get(name) ?? new Map(), context.isAscii) : []),
+    ...(kind === "detector" ? typeLines(typeCounts.get(name) ?? new Map(), context.isAscii) : []),
     ...(kind === "detector" && mode === "shadow" && inline.length > 0
       ? [
           labelled(
@@ -156,14 +156,14 @@ export function taskLines({ kind, name, mode, type }: GuardrailRecord, context: 
 }
 
 /** Maximum number of types with their own line in a pane; the others are summed in one line. */
-const MOST_TYPES = 5;
+const MAX_TYPES = 5;
 const TYPE_CELLS = 24;
 
-function typeLines(types: ReadonlyMap<string, readonly number[]>, isAscii: boolean): readonly Line[] {
-  const all = byMost(types);
-  const left = all.slice(MOST_TYPES);
+function typeLines(typeCounts: ReadonlyMap<string, readonly number[]>, isAscii: boolean): readonly Line[] {
+  const all = byTotal(typeCounts);
+  const left = all.slice(MAX_TYPES);
   const series =
-    left.length === 0 ? all : [...all.slice(0, MOST_TYPES), [plural(left.length, "other type"), summed(left)] as const];
+    left.length === 0 ? all : [...all.slice(0, MAX_TYPES), [plural(left.length, "other type"), summed(left)] as const];
   return series.map(([type, values], at) => labelled(at === 0 ? "by type" : "", ...chartSpans(type, values, isAscii)));
 }
 

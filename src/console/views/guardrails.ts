@@ -10,7 +10,7 @@ import { smallest, summed } from "../model/rows-query.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { type Line, span } from "../model/text.ts";
 import type { Selection, View } from "../model/view.ts";
-import { GUARDRAIL_HISTORY, guardrailBands, healthLine, taskLines } from "./guardrails-charts.ts";
+import { activityLines, GUARDRAIL_HISTORY, guardrailBands, healthLine } from "./guardrails-charts.ts";
 import { causeOf, guardrailId } from "./guardrails-row.ts";
 import { guardrailFilter } from "./keys-filters.ts";
 import { requestsOffer } from "./requests.ts";
@@ -21,19 +21,19 @@ interface Row {
   readonly order: number;
 }
 
-const named = (data: Data, id: string): GuardrailRecord | undefined =>
+const rowById = (data: Data, id: string): GuardrailRecord | undefined =>
   rowsOf(data, "guardrails").find((record) => guardrailId(record) === id);
 
 /** Returns `redact mask`, `pii confirm`. */
 const typeText = ({ type, operator, role }: GuardrailRecord): string =>
   [type, ...(operator === null ? [] : [operator]), ...(role === "confirm" ? [role] : [])].join(" ");
 
-const listed = (names: readonly string[] | null, otherwise: string): string =>
+const namesOr = (names: readonly string[] | null, otherwise: string): string =>
   names === null || names.length === 0 ? otherwise : names.join(", ");
 
 /** Returns the kinds of text that a detector reads or a rule redacts; null for other rules. */
 const kindsOf = ({ kind, type, kinds }: GuardrailRecord): string | null =>
-  kind === "rule" && type !== "redact" ? null : listed(kinds, "all");
+  kind === "rule" && type !== "redact" ? null : namesOr(kinds, "all");
 
 const hasFailed = ({ errors }: GuardrailRecord): boolean => errors > 0;
 
@@ -105,7 +105,7 @@ const table = ({ data }: Pick<Context, "data">): Table =>
   );
 
 function pane(id: string, context: Context): readonly Line[] {
-  const record = named(context.data, id);
+  const record = rowById(context.data, id);
   if (record === undefined) return [];
   const { kind, on_error: onError, errors, exempt, node } = record;
   return [
@@ -117,7 +117,7 @@ function pane(id: string, context: Context): readonly Line[] {
       shown(`  on ${node}, since its process started`, "dim"),
     ),
     ...(kind === "detector" ? [healthLine(record)] : []),
-    ...taskLines(record, context),
+    ...activityLines(record, context),
     ...(exempt.length === 0 ? [] : [labelled("not for", shown(`callers with ${exempt.join(", ")}`))]),
   ];
 }
@@ -128,7 +128,7 @@ const readCountText = ({ texts_read: read, texts_remembered: remembered }: Guard
 function ruleLines(record: GuardrailRecord): readonly Line[] {
   return [
     labelled("rule", shown(typeText(record), "strong"), shown(`  ${record.on_error}`, "dim")),
-    labelled("needs", shown(listed(record.requires, "all detectors"))),
+    labelled("needs", shown(namesOr(record.requires, "all detectors"))),
     ...(record.type === "redact" ? [labelled("rewrites", shown(`texts of kind ${kindsOf(record)}`))] : []),
     ...(record.controls.length === 0 ? [] : [labelled("controls", shown(record.controls.join(", ")))]),
   ];
@@ -147,14 +147,14 @@ function detectorLines(record: GuardrailRecord): readonly Line[] {
       mode === "shadow" ? span("  SHADOW: rules do not see what it finds", "off") : shown(`  ${mode}`),
       shown(`  ${[schedule, ...has, record.on_error].join(", ")}`, "dim"),
     ),
-    labelled("reads", shown(`texts of kind ${listed(record.kinds, "none")}`)),
-    labelled("finds", shown(listed(entities, "all types"))),
+    labelled("reads", shown(`texts of kind ${namesOr(record.kinds, "none")}`)),
+    labelled("finds", shown(namesOr(entities, "all types"))),
     ...(recognizers.length === 0 ? [] : [labelled("added", shown(recognizers.join(", ")))]),
   ];
 }
 
-const chosen = ({ ids: [id = ""] }: Selection, { data }: Pick<Context, "data">): GuardrailRecord | undefined =>
-  named(data, id);
+const selectedRow = ({ ids: [id = ""] }: Selection, { data }: Pick<Context, "data">): GuardrailRecord | undefined =>
+  rowById(data, id);
 
 export const guardrailsView: View = {
   id: "guardrails",
@@ -169,7 +169,7 @@ export const guardrailsView: View = {
     above: guardrailBands,
     aboveRows: 7,
     pane,
-    describe: (id, context) => describedAs(pane(id, context), named(context.data, id)),
+    describe: (id, context) => describedAs(pane(id, context), rowById(context.data, id)),
     empty: () => ({
       sentence: "No guardrails are configured: no text is inspected.",
       next: "Detectors and rules are written in the deployment document (`guardrails:`); try them first with `gateway guardrails inspect -config FILE TEXT`",
@@ -192,14 +192,14 @@ export const guardrailsView: View = {
     },
   },
   offers: [
-    requestsOffer((id, { data }) => named(data, id)?.name),
+    requestsOffer((id, { data }) => rowById(data, id)?.name),
     {
       verb: "follow",
-      does: "refusals",
+      label: "refusals",
       needsRow: true,
-      why: (of, context) => (chosen(of, context) === undefined ? "it no longer exists" : undefined),
+      why: (of, context) => (selectedRow(of, context) === undefined ? "it no longer exists" : undefined),
       start(of, context) {
-        const record = chosen(of, context);
+        const record = selectedRow(of, context);
         return record === undefined
           ? { kind: "flash", words: "it no longer exists", tone: "warn" }
           : { kind: "go", place: { view: "refusals" }, filter: guardrailFilter(causeOf(record)) };

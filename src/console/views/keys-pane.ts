@@ -47,7 +47,7 @@ function keyLine(key: KeyRecord, now: number): Line {
 }
 
 /** Maximum number of models in a line. */
-const MOST_MODELS = 4;
+const MAX_MODELS = 4;
 
 /** Describes the key's use (source, start, frequency) from the requests that nodes keep: the last 2,000 of each. */
 function usageLines(name: string, data: Data, now: number): readonly Line[] {
@@ -69,7 +69,7 @@ function usageLines(name: string, data: Data, now: number): readonly Line[] {
     labelled(
       "through",
       shown(nodes.join(", ")),
-      shown(models.length === 0 ? "" : `  for ${namesText(models, MOST_MODELS)}`),
+      shown(models.length === 0 ? "" : `  for ${namesText(models, MAX_MODELS)}`),
     ),
   ];
 }

@@ -26,7 +26,7 @@ function whyGone({ ids: [name = ""] }: Selection, context: Context): string | un
   return `${escapeControls(name)} no longer exists`;
 }
 
-const asked = (dialog: Dialog): Intent => ({ kind: "dialog", dialog });
+const dialogIntent = (dialog: Dialog): Intent => ({ kind: "dialog", dialog });
 
 /** Returns the bucket that the key uses, or the reason why there is none. */
 function bucketFor({ ids: [name = ""] }: Selection, { data }: Context) {
@@ -39,9 +39,9 @@ function bucketFor({ ids: [name = ""] }: Selection, { data }: Context) {
   return bucket ?? `${named} has not used budget ${escapeControls(budget)} yet, so there is no bucket`;
 }
 
-const follow: Offer = {
+const followToBudget: Offer = {
   verb: "follow",
-  does: "budget",
+  label: "budget",
   needsRow: true,
   why(chosen, context) {
     const found = bucketFor(chosen, context);
@@ -94,26 +94,26 @@ export const keysView: View = {
     },
   },
   offers: [
-    { verb: "mint", needsRow: false, start: ({ ids: [like] }, context) => asked(mintDialog(context, like)) },
+    { verb: "mint", needsRow: false, start: ({ ids: [like] }, context) => dialogIntent(mintDialog(context, like)) },
     ...suspensionOffers("key"),
     {
       verb: "extend",
-      does: "expiry",
+      label: "expiry",
       needsRow: true,
       why: whyGone,
-      start: ({ ids: [name = ""] }) => asked(extendDialog(name)),
+      start: ({ ids: [name = ""] }) => dialogIntent(extendDialog(name)),
     },
-    { verb: "rotate", needsRow: true, why: whyGone, start: ({ ids: [name = ""] }) => asked(rotateDialog(name)) },
+    { verb: "rotate", needsRow: true, why: whyGone, start: ({ ids: [name = ""] }) => dialogIntent(rotateDialog(name)) },
     {
       verb: "remove",
-      does: "revoke",
+      label: "revoke",
       needsRow: true,
       takesMany: true,
       why: ({ ids }, context) => (ids.length === 1 ? whyGone({ ids }, context) : undefined),
-      start: ({ ids }) => asked(revokeDialog(ids)),
+      start: ({ ids }) => dialogIntent(revokeDialog(ids)),
     },
     requestsOffer(callerFilter),
     xrayOffer,
-    follow,
+    followToBudget,
   ],
 };

@@ -7,10 +7,10 @@ import { count, milliseconds, percent } from "../format/numbers.ts";
 import { span as duration } from "../format/times.ts";
 import type { Column } from "../model/table.ts";
 import { span, type Tone } from "../model/text.ts";
-import { type Met, STATES } from "./measured.ts";
+import { type MeasuredRow, STATES } from "./measured.ts";
 
 /** Returns a column that shows zero and missing values dimmed. */
-export const measuredColumn = <Row extends Met>(
+export const measuredColumn = <Row extends MeasuredRow>(
   place: ColumnPlace,
   of: (row: Row) => number | null,
   words: (value: number) => string = (value) => count(value),
@@ -33,14 +33,14 @@ function toneOfRatio(ratio: number | null): Tone {
   return ratio >= NOTABLE_RATIO ? "warn" : "plain";
 }
 
-const errorRatio = ({ record }: Met): number | null => record.error_ratio;
+const errorRatio = ({ record }: MeasuredRow): number | null => record.error_ratio;
 
-export const NAME: Column<Met> = textColumn(
+export const NAME: Column<MeasuredRow> = textColumn(
   { head: "NAME", letter: "n", width: { least: 12, flex: 2 }, priority: 1, cut: "middle" },
   ({ record }) => record.name,
 );
 
-export const STATE: Column<Met> = {
+export const STATE: Column<MeasuredRow> = {
   id: "state",
   head: "STATE",
   letter: "s",
@@ -56,14 +56,14 @@ export const STATE: Column<Met> = {
 };
 
 /** Builds the column of the rate. `head` is `REQ/s` or similar. */
-export const rateColumn = (head: string): Column<Met> =>
+export const rateColumn = (head: string): Column<MeasuredRow> =>
   measuredColumn(
     { head, letter: "r", width: 7, priority: 1 },
     ({ record }) => record.rate,
     (it) => count(it, 1),
   );
 
-export const ERRORS: Column<Met> = {
+export const ERRORS: Column<MeasuredRow> = {
   ...measuredColumn({ head: "ERR %", letter: "e", width: 6, priority: 1 }, errorRatio),
   cell(row) {
     const ratio = errorRatio(row);
@@ -71,7 +71,7 @@ export const ERRORS: Column<Met> = {
   },
 };
 
-export const FIRST_BYTE: readonly Column<Met>[] = [
+export const FIRST_BYTE: readonly Column<MeasuredRow>[] = [
   measuredColumn(
     { head: "TTFB p50", letter: "t", width: 8, priority: 4 },
     ({ record }) => record.ttfb_p50_ms,
@@ -80,17 +80,17 @@ export const FIRST_BYTE: readonly Column<Met>[] = [
   measuredColumn({ head: "p95", letter: "p", width: 6, priority: 1 }, ({ record }) => record.ttfb_p95_ms, milliseconds),
 ];
 
-export const IN_FLIGHT: Column<Met> = measuredColumn(
+export const IN_FLIGHT: Column<MeasuredRow> = measuredColumn(
   { head: "IN-FL", letter: "i", width: 6, priority: 3 },
   ({ record }) => record.in_flight,
 );
 
-export const UNITS: Column<Met> = measuredColumn(
+export const UNITS: Column<MeasuredRow> = measuredColumn(
   { head: "UNITS/min", letter: "u", width: 11, priority: 5 },
   ({ record }) => record.units_per_minute,
 );
 
-export const LIFTS_IN: Column<Met> = {
+export const LIFTS_IN: Column<MeasuredRow> = {
   id: "lifts in",
   head: "LIFTS IN",
   letter: "l",
@@ -110,7 +110,7 @@ export const LIFTS_IN: Column<Met> = {
 };
 
 /** Column that shows where nodes measured different states; otherwise it shows the number of nodes. */
-const NODES: Column<Met> = {
+const NODES: Column<MeasuredRow> = {
   id: "nodes",
   head: "NODES",
   letter: "o",
@@ -132,8 +132,8 @@ const NODES: Column<Met> = {
 
 /** Returns the worst state and its nodes, if not all nodes measured it. */
 export function differing(
-  parts: Met["parts"],
-): { readonly state: Met["state"]; readonly nodes: readonly string[] } | undefined {
+  parts: MeasuredRow["parts"],
+): { readonly state: MeasuredRow["state"]; readonly nodes: readonly string[] } | undefined {
   const worst = parts.reduce((rank, { state }) => Math.min(rank, STATES[state].rank), Number.POSITIVE_INFINITY);
   const those = parts.filter(({ state }) => STATES[state].rank === worst);
   const [first] = those;
@@ -145,8 +145,8 @@ export function differing(
 }
 
 /** Returns columns that distinguish nodes, if there are several. */
-export const nodesColumns = (rows: readonly Met[]): readonly Column<Met>[] =>
+export const nodesColumns = (rows: readonly MeasuredRow[]): readonly Column<MeasuredRow>[] =>
   rows.some(({ parts }) => parts.length > 1) ? [NODES] : [];
 
 /** Returns whether the upstream is failing or suspended. */
-export const isOff = ({ state }: Met): boolean => state === "failing" || state === "suspended";
+export const isOff = ({ state }: MeasuredRow): boolean => state === "failing" || state === "suspended";

@@ -7,7 +7,7 @@ import { labelled, shown } from "../format/labelled-lines.ts";
 import { count, percent } from "../format/numbers.ts";
 import { wordTable } from "../format/word-table.ts";
 import type { Data } from "../model/data.ts";
-import { summedRows } from "../model/nodes.ts";
+import { mergedRows } from "../model/nodes.ts";
 import { type Line, span, type Tone } from "../model/text.ts";
 
 export type State = BackendRecord["state"];
@@ -29,7 +29,7 @@ export type Measured = Pick<
   "name" | "state" | "rate" | "error_ratio" | "ttfb_p50_ms" | "ttfb_p95_ms" | "in_flight" | "units_per_minute" | "node"
 >;
 
-export interface Met<Row extends Measured = Measured> {
+export interface MeasuredRow<Row extends Measured = Measured> {
   /** Row merged over all nodes that answered. */
   readonly record: Row;
   /** Rows of the single nodes. */
@@ -43,21 +43,25 @@ export interface Met<Row extends Measured = Measured> {
 export const KINDS = { backends: "provider", mcp_servers: "mcp", a2a_agents: "a2a" } as const;
 export type MeasuredTable = keyof typeof KINDS;
 
-export function metRows<T extends MeasuredTable>(data: Data, table: T): readonly Met<RowOf<T>>[] {
+export function measuredRows<T extends MeasuredTable>(data: Data, table: T): readonly MeasuredRow<RowOf<T>>[] {
   const suspensions = new Map(
     activeSuspensions(data).flatMap((it) => (it.kind === KINDS[table] ? [[it.name, it] as const] : [])),
   );
-  return summedRows(data, table).map(({ record, parts }) => {
+  return mergedRows(data, table).map(({ record, parts }) => {
     const suspension = suspensions.get(record.name);
     return { record, parts, suspension, state: suspension === undefined ? record.state : "suspended" };
   });
 }
 
 /** Returns the rows as the admin API returned them: a single row, or the list of each node's row. */
-export const jsonOfMet = ({ record, parts }: Met): unknown => (parts.length > 1 ? parts : record);
+export const jsonOfMeasured = ({ record, parts }: MeasuredRow): unknown => (parts.length > 1 ? parts : record);
 
 /** Returns the lines of a pane about the state. `what` is the counted noun, such as `attempts`. */
-export function stateLines({ record, parts, state, suspension }: Met, what: string, now: number): readonly Line[] {
+export function stateLines(
+  { record, parts, state, suspension }: MeasuredRow,
+  what: string,
+  now: number,
+): readonly Line[] {
   const { word, tone } = STATES[state];
   const fails = record.error_ratio === null ? "" : `, ${percent(record.error_ratio)} % fail`;
   return [
@@ -69,15 +73,15 @@ export function stateLines({ record, parts, state, suspension }: Met, what: stri
     ...(suspension === undefined ? [] : [labelled("suspended", span(suspensionText(suspension, now), "off"))]),
     ...(parts.length < 2
       ? []
-      : [labelled("nodes", ...parts.slice(0, MOST_NODES).flatMap(nodeSpans), ...moreNodes(parts))]),
+      : [labelled("nodes", ...parts.slice(0, MAX_NODES).flatMap(nodeSpans), ...moreNodes(parts))]),
   ];
 }
 
 /** Maximum number of nodes in a line. */
-const MOST_NODES = 5;
+const MAX_NODES = 5;
 
 const moreNodes = ({ length }: readonly Measured[]): Line =>
-  length > MOST_NODES ? [span(`and ${length - MOST_NODES} more`, "dim")] : [];
+  length > MAX_NODES ? [span(`and ${length - MAX_NODES} more`, "dim")] : [];
 
 /** Describes one node's part: `n2 FAILING 4.1/s 61.0 %`. */
 function nodeSpans({ node, state, rate, error_ratio: ratio }: Measured): Line {

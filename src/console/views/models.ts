@@ -10,11 +10,11 @@ import { type Column, type Table, tableOf } from "../model/table.ts";
 import { type Line, span, type Tone } from "../model/text.ts";
 import type { Selection, View } from "../model/view.ts";
 import { modelFilter } from "./keys-filters.ts";
-import { joined, providerSpan, type Serving, servings } from "./providers-facts.ts";
+import { joinSpans, type ModelRoute, modelRoutes, providerSpan } from "./providers-facts.ts";
 import { requestsOffer } from "./requests.ts";
 import { suspensionOffers } from "./suspension-offers.ts";
 
-export interface ModelRow extends Serving {
+export interface ModelRow extends ModelRoute {
   /** Position in the matching order, from 1. */
   readonly order: number;
   readonly isSuspended: boolean;
@@ -22,7 +22,7 @@ export interface ModelRow extends Serving {
 
 export const modelRows = (data: Data): readonly ModelRow[] => {
   const off = new Set(activeSuspensions(data).flatMap(({ kind, name }) => (kind === "model" ? [name] : [])));
-  return servings(data).map((serving, at) => ({
+  return modelRoutes(data).map((serving, at) => ({
     ...serving,
     order: at + 1,
     // An alias is suspended together with its upstream model.
@@ -107,7 +107,7 @@ const table = ({ data }: Omit<Context, "now">): Table =>
       columns: COLUMNS,
       idOf: ({ model }) => model.model,
       nameOf: ({ model }) => model.model,
-      haystack: ({ model, plan }) => [model.model, model.kind, model.upstream_model ?? "", ...plan].join(" "),
+      haystack: ({ model, providers }) => [model.model, model.kind, model.upstream_model ?? "", ...providers].join(" "),
       isBad: (row) => modelStateOf(row).mark !== " ",
       jsonOf: ({ model }) => model,
     },
@@ -117,7 +117,7 @@ const table = ({ data }: Omit<Context, "now">): Table =>
 function pane(id: string, { data }: Context): readonly Line[] {
   const row = modelRows(data).find(({ model }) => model.model === id);
   if (row === undefined) return [];
-  const { model, plan, first } = row;
+  const { model, providers, first } = row;
   const { word, tone } = modelStateOf(row);
   return [
     labelled(
@@ -127,8 +127,8 @@ function pane(id: string, { data }: Context): readonly Line[] {
     ),
     labelled(
       "plan",
-      ...joined(
-        plan.map((name) => providerSpan(data, name)),
+      ...joinSpans(
+        providers.map((name) => providerSpan(data, name)),
         " > ",
       ),
     ),
@@ -184,7 +184,7 @@ export const modelsView: View = {
     ),
     {
       verb: "follow",
-      does: "provider",
+      label: "provider",
       needsRow: true,
       why: (chosen, { data }) => (providerOf(chosen, data) === undefined ? "the model no longer exists" : undefined),
       start: (chosen, { data }) => ({

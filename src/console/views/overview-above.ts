@@ -23,9 +23,9 @@ interface Size {
 }
 
 /** Maximum number of lines of recent changes, including their head. */
-const MOST_CHANGES = 3;
+const MAX_CHANGES = 3;
 /** Minimum number of lines for the members: heading, column heads and three members. */
-const LEAST_MEMBERS = 5;
+const MIN_MEMBERS = 5;
 
 /** Minimum terminal size for four panels, and minimum rows for charts that are higher than a line. */
 const FOUR_PANELS: Size = { columns: 170, rows: 50 };
@@ -37,7 +37,7 @@ const SMALL_ROWS = 22;
 export function overviewRows({ columns, rows }: Size): number {
   if (columns >= FOUR_PANELS.columns && rows >= FOUR_PANELS.rows) return 24;
   if (columns >= ROOMY.columns && rows >= ROOMY.rows) return rows >= CHARTS_ROWS ? 12 : 7;
-  return columns >= SMALL_COLUMNS && rows >= SMALL_ROWS ? LEAST_MEMBERS + 1 : 0;
+  return columns >= SMALL_COLUMNS && rows >= SMALL_ROWS ? MIN_MEMBERS + 1 : 0;
 }
 
 const ROOMY: Size = { columns: 100, rows: 30 };
@@ -47,13 +47,13 @@ export function overviewAbove(context: Context, { columns, rows: lines }: Size):
   const rows = Math.max(0, lines - 1);
   // `columns` excludes the borders and blanks at the sides.
   if (columns < ROOMY.columns - 4) return clusterLines(context, rows).slice(0, rows);
-  if (columns >= FOUR_PANELS.columns - 4 && rows >= 2 * LEAST_MEMBERS + 1) return fourPanels(context, columns, rows);
-  const fitting = recentChanges(context, MOST_CHANGES).slice(0, Math.max(0, rows - LEAST_MEMBERS));
+  if (columns >= FOUR_PANELS.columns - 4 && rows >= 2 * MIN_MEMBERS + 1) return fourPanels(context, columns, rows);
+  const fitting = recentChanges(context, MAX_CHANGES).slice(0, Math.max(0, rows - MIN_MEMBERS));
   // A heading alone is not shown.
   const changes = fitting.length < 2 ? [] : fitting;
   const room = Math.max(0, rows - changes.length);
   const left = Math.min(LEFT_CELLS, Math.max(columns - RIGHT_CELLS, Math.floor(columns / 2)));
-  const beside = besideEachOther(clusterLines(context, room), trafficLines(context, columns - left, room), left, room);
+  const beside = sideBySide(clusterLines(context, room), trafficLines(context, columns - left, room), left, room);
   return [...beside, ...changes].slice(0, rows);
 }
 
@@ -63,18 +63,23 @@ function fourPanels(context: Context, columns: number, rows: number): readonly L
   const below = Math.floor((rows - 1) / 2);
   const above = rows - 1 - below;
   return [
-    ...besideEachOther(clusterLines(context, above), trafficLines(context, columns - left, above), left, above),
+    ...sideBySide(clusterLines(context, above), trafficLines(context, columns - left, above), left, above),
     BLANK,
-    ...besideEachOther(budgetPanel(context, below), recentChanges(context, below - 1), left, below),
+    ...sideBySide(budgetPanel(context, below), recentChanges(context, below - 1), left, below),
   ];
 }
 
-function besideEachOther(ours: readonly Line[], others: readonly Line[], left: number, most: number): readonly Line[] {
-  const length = Math.min(most, Math.max(ours.length, others.length));
+function sideBySide(
+  leftLines: readonly Line[],
+  rightLines: readonly Line[],
+  left: number,
+  most: number,
+): readonly Line[] {
+  const length = Math.min(most, Math.max(leftLines.length, rightLines.length));
   return Array.from({ length }, (_, at) => [
-    ...fitLine(ours[at] ?? BLANK, left - 2),
+    ...fitLine(leftLines[at] ?? BLANK, left - 2),
     { text: "  " },
-    ...(others[at] ?? BLANK),
+    ...(rightLines[at] ?? BLANK),
   ]);
 }
 

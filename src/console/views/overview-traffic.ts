@@ -2,7 +2,7 @@
 
 import type { BackendRecord } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
-import { columnsChart, narrowed } from "../format/columns-chart.ts";
+import { columnsChart, narrowBands } from "../format/columns-chart.ts";
 import { padTo } from "../format/cut.ts";
 import { LABEL_CELLS, labelled, shown } from "../format/labelled-lines.ts";
 import { count, milliseconds, percent, plural } from "../format/numbers.ts";
@@ -21,7 +21,7 @@ const SCALE_CELLS = 8;
 const NOT_GIVEN = "not_found";
 
 /** Number of lines if each chart has one. */
-const LEAST_ROWS = 5;
+const MIN_ROWS = 5;
 
 /** Returns a heading and the values, at most `rows` lines; charts use the remaining room. */
 export function trafficLines(context: Context, cells: number, rows: number): readonly Line[] {
@@ -52,7 +52,7 @@ const ofTenSeconds = (most: number): string => `${count(most / 10, 1)}/s`;
 
 /** Returns the lines of each chart: two thirds of the remaining room for requests, the rest for failures. */
 function heightsIn(rows: number): Readonly<Record<keyof TrafficHistory, number>> {
-  const over = Math.max(0, rows - LEAST_ROWS);
+  const over = Math.max(0, rows - MIN_ROWS);
   const failures = Math.floor(over / 3);
   return { attempts: 1 + over - failures, failures: 1 + failures, inFlight: 1 };
 }
@@ -64,7 +64,7 @@ function chartIn({ isAscii }: Context, cells: number, heights: ReturnType<typeof
   return (of, label, value, points, scale) => {
     if (points === undefined || width === 0) return [labelled(label, span(value))];
     // Shows the whole time span: if the chart is narrow, several points share a cell.
-    const [{ values } = { values: [] }] = narrowed(
+    const [{ values } = { values: [] }] = narrowBands(
       [{ tone: TONES[of], values: points }],
       Math.ceil(points.length / width),
     );

@@ -21,7 +21,7 @@ import { namesText } from "../format/name-list.ts";
 import { plural } from "../format/numbers.ts";
 import type { Context } from "../model/context.ts";
 import { keyOf, type Need } from "../model/data.ts";
-import { type CalledTable, summedRows } from "../model/nodes.ts";
+import { type CalledTable, mergedRows } from "../model/nodes.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { type Line, line, span } from "../model/text.ts";
 import type { Intent, Selection, View } from "../model/view.ts";
@@ -70,12 +70,12 @@ const columnsOf = (isReadOnly: boolean): readonly Column<AttentionItem>[] => [
     width: 20,
     align: "left",
     priority: 4,
-    cell: (item) => span(actsOf(item, isReadOnly), "dim"),
-    sortKey: (item) => actsOf(item, isReadOnly),
+    cell: (item) => span(actionHint(item, isReadOnly), "dim"),
+    sortKey: (item) => actionHint(item, isReadOnly),
   },
 ];
 
-function actsOf({ id, suspends, lifts, goes }: AttentionItem, isReadOnly: boolean): string {
+function actionHint({ id, suspends, lifts, goes }: AttentionItem, isReadOnly: boolean): string {
   if (id === UNREAD) return "[Enter] which";
   if (!isReadOnly && suspends !== undefined) return "[s] suspend";
   if (!isReadOnly && lifts !== undefined) return "[u] lift";
@@ -89,7 +89,7 @@ const UNREAD = "unread";
 
 function itemsOf(context: Context): readonly AttentionItem[] {
   const { shown: all, folded } = withoutAcknowledged(attentionOf(context), context);
-  const items = folded.length === 0 ? all : [...all, foldOf(folded)];
+  const items = folded.length === 0 ? all : [...all, foldedItem(folded)];
   const forbidden = forbiddenLists(context);
   // If there are no alerts, the text of the empty table names the forbidden lists.
   return items.length === 0 || forbidden.length === 0 ? items : [...items, unreadItem(forbidden)];
@@ -115,7 +115,7 @@ const unreadItem = (lists: readonly string[]): AttentionItem => ({
   json: lists,
 });
 
-const foldOf = (folded: readonly AttentionItem[]): AttentionItem => ({
+const foldedItem = (folded: readonly AttentionItem[]): AttentionItem => ({
   id: FOLD,
   severity: "note",
   // Sorts after all alerts.
@@ -142,42 +142,47 @@ const table = (context: Context): Table =>
     itemsOf(context),
   );
 
-const chosenOnes = ({ ids }: Selection, context: Context): readonly AttentionItem[] => {
+const selectedItems = ({ ids }: Selection, context: Context): readonly AttentionItem[] => {
   const items = itemsOf(context);
   return ids.flatMap((id) => items.find((item) => item.id === id) ?? []);
 };
 
-const GONE = "the alert has cleared";
+const CLEARED = "the alert has cleared";
 
 /** Returns the subjects of the chosen rows for a verb, or an error text if a row has none. */
-function named<T>(
+function subjectsOf<T>(
   chosen: Selection,
   context: Context,
   of: (item: AttentionItem) => T | undefined,
   otherwise: string,
 ): readonly T[] | string {
-  const items = chosenOnes(chosen, context);
-  if (items.length === 0) return GONE;
+  const items = selectedItems(chosen, context);
+  if (items.length === 0) return CLEARED;
   const other = items.find((item) => of(item) === undefined);
   if (other !== undefined) return `${namesText([other.name])} ${otherwise}`;
   return items.flatMap((item) => of(item) ?? []);
 }
 
-function toSuspend(chosen: Selection, context: Context): Subjects | string {
-  const subjects = named(chosen, context, ({ suspends }) => suspends, "is not a failing provider, MCP server or agent");
+function subjectsToSuspend(chosen: Selection, context: Context): Subjects | string {
+  const subjects = subjectsOf(
+    chosen,
+    context,
+    ({ suspends }) => suspends,
+    "is not a failing provider, MCP server or agent",
+  );
   if (typeof subjects === "string") return subjects;
   const [first] = subjects;
-  if (first === undefined) return GONE;
+  if (first === undefined) return CLEARED;
   return subjects.every(({ kind }) => kind === first.kind)
     ? { kind: first.kind, names: subjects.map(({ name }) => name) }
     : "rows that are suspended together must be of one kind";
 }
 
-const toLift = (chosen: Selection, context: Context): readonly Suspendable[] | string =>
-  named(chosen, context, ({ lifts }) => lifts, "is not suspended");
+const subjectsToLift = (chosen: Selection, context: Context): readonly Suspendable[] | string =>
+  subjectsOf(chosen, context, ({ lifts }) => lifts, "is not suspended");
 
-const toAcknowledge = (chosen: Selection, context: Context): readonly Acknowledgeable[] | string =>
-  named(
+const alertsToAcknowledge = (chosen: Selection, context: Context): readonly Acknowledgeable[] | string =>
+  subjectsOf(
     chosen,
     context,
     (item) => (item.id === FOLD || item.id === UNREAD ? undefined : acknowledgeableOf(item)),
@@ -185,14 +190,14 @@ const toAcknowledge = (chosen: Selection, context: Context): readonly Acknowledg
   );
 
 function whyNotLift(chosen: Selection, context: Context): string | undefined {
-  const subjects = toLift(chosen, context);
+  const subjects = subjectsToLift(chosen, context);
   return typeof subjects === "string" ? subjects : whyNotSuspended(context.data, subjects);
 }
 
-const over = (words: string): Intent => ({ kind: "flash", words, tone: "warn" });
+const warnFlash = (words: string): Intent => ({ kind: "flash", words, tone: "warn" });
 
 /** Needs of the panels above the alerts. */
-const BESIDE: readonly Need[] = [
+const PANEL_NEEDS: readonly Need[] = [
   { id: "list_audit_records" },
   { id: "metrics" },
   { id: "list_history" },
@@ -202,7 +207,7 @@ const BESIDE: readonly Need[] = [
 function needs(): readonly [Need, ...Need[]] {
   // The first need decides whether the overview is available, so it is one that every role may read.
   const first: Need = { id: "get_status" };
-  return [first, ...[...attentionNeeds(), ...BESIDE].filter((need) => keyOf(need) !== keyOf(first))];
+  return [first, ...[...attentionNeeds(), ...PANEL_NEEDS].filter((need) => keyOf(need) !== keyOf(first))];
 }
 
 /** Describes the states of upstreams: `2 providers ok and 1 idle`. */
@@ -216,7 +221,7 @@ function okText(rows: readonly Measured[], one: string): string {
 function calmSentence({ data }: Context): string {
   const members = data.get({ id: "list_cluster_members" })?.value;
   const isKnown = data.get({ id: "list_backends" })?.value !== undefined;
-  const recordsOf = (table: CalledTable) => summedRows(data, table).map(({ record }) => record);
+  const recordsOf = (table: CalledTable) => mergedRows(data, table).map(({ record }) => record);
   const servers = recordsOf("mcp_servers");
   const agents = recordsOf("a2a_agents");
   const file = data.get({ id: "get_config" })?.value?.file_status.state;
@@ -233,7 +238,7 @@ function calmSentence({ data }: Context): string {
 }
 
 /** Returns what the sentence does not cover. */
-function unread({ data }: Context): readonly string[] {
+function unreadLists({ data }: Context): readonly string[] {
   return attentionNeeds().flatMap((need) => {
     const reading = data.get(need);
     if (reading?.value !== undefined) return [];
@@ -266,7 +271,7 @@ export const overviewView: View = {
     above: overviewAbove,
     aboveRows: overviewRows,
     empty(context) {
-      const missing = unread(context);
+      const missing = unreadLists(context);
       return {
         sentence: calmSentence(context),
         next:
@@ -276,14 +281,14 @@ export const overviewView: View = {
       };
     },
     open(id, context) {
-      const item = chosenOnes({ ids: [id] }, context)[0];
+      const item = selectedItems({ ids: [id] }, context)[0];
       if (id === UNREAD)
         return { kind: "page", title: "Lists that your policy does not permit", lines: forbiddenLines(context) };
-      return item === undefined ? over(GONE) : { kind: "go", ...item.goes };
+      return item === undefined ? warnFlash(CLEARED) : { kind: "go", ...item.goes };
     },
     describe(id, context) {
-      const item = chosenOnes({ ids: [id] }, context)[0];
-      if (item === undefined) return [[span(GONE, "warn")]];
+      const item = selectedItems({ ids: [id] }, context)[0];
+      if (item === undefined) return [[span(CLEARED, "warn")]];
       const { severity, what, tone, kind, name } = item;
       return [
         [
@@ -299,18 +304,18 @@ export const overviewView: View = {
     },
   },
   offers: [
-    requestsOffer((id, context) => chosenOnes({ ids: [id] }, context)[0]?.requests),
+    requestsOffer((id, context) => selectedItems({ ids: [id] }, context)[0]?.requests),
     {
       verb: "suspend",
       needsRow: true,
       takesMany: true,
       why(chosen, context) {
-        const subjects = toSuspend(chosen, context);
+        const subjects = subjectsToSuspend(chosen, context);
         return typeof subjects === "string" ? subjects : whyAllSuspended(context.data, subjects);
       },
       start(chosen, context) {
-        const subjects = toSuspend(chosen, context);
-        if (typeof subjects === "string") return over(subjects);
+        const subjects = subjectsToSuspend(chosen, context);
+        if (typeof subjects === "string") return warnFlash(subjects);
         return { kind: "dialog", dialog: suspendDialog(subjects, context) };
       },
     },
@@ -319,13 +324,15 @@ export const overviewView: View = {
       needsRow: true,
       takesMany: true,
       why(chosen, context) {
-        const items = toAcknowledge(chosen, context);
+        const items = alertsToAcknowledge(chosen, context);
         if (typeof items === "string") return items;
         return items.map(({ name }) => whyNoName(name)).find((why) => why !== undefined) ?? whyUnread(context.data);
       },
       start(chosen, context) {
-        const items = toAcknowledge(chosen, context);
-        return typeof items === "string" ? over(items) : { kind: "dialog", dialog: acknowledgeDialog(items, context) };
+        const items = alertsToAcknowledge(chosen, context);
+        return typeof items === "string"
+          ? warnFlash(items)
+          : { kind: "dialog", dialog: acknowledgeDialog(items, context) };
       },
     },
     {
@@ -334,8 +341,8 @@ export const overviewView: View = {
       takesMany: true,
       why: whyNotLift,
       start(chosen, context) {
-        const subjects = toLift(chosen, context);
-        if (typeof subjects === "string") return over(subjects);
+        const subjects = subjectsToLift(chosen, context);
+        if (typeof subjects === "string") return warnFlash(subjects);
         return { kind: "dialog", dialog: liftSuspensionsDialog(subjects, context) };
       },
     },
@@ -344,9 +351,9 @@ export const overviewView: View = {
       needsRow: true,
       why: whyNotLift,
       start(chosen, context) {
-        const subjects = toLift(chosen, context);
+        const subjects = subjectsToLift(chosen, context);
         const [first] = typeof subjects === "string" ? [] : subjects;
-        return first === undefined ? over(GONE) : { kind: "dialog", dialog: extendDialog(first, context) };
+        return first === undefined ? warnFlash(CLEARED) : { kind: "dialog", dialog: extendDialog(first, context) };
       },
     },
   ],

@@ -19,7 +19,7 @@ import type { Selection, View } from "../model/view.ts";
 type Reads = Pick<Context, "data" | "subject">;
 
 /** Maximum number of README lines on a pack's page. */
-const MOST_README_LINES = 2_000;
+const MAX_README_LINES = 2_000;
 
 function holdingCell({ there, objects, problem, version }: PackFacts): Span {
   if (version === "") return span("! cannot be read", "fail");
@@ -144,7 +144,7 @@ function casesLine({ cases }: PackTrial): Line {
 const shownLine = (text: string): Line => [shown(text)];
 
 /** Returns the results of the cases and the compiler, for pane and dialog. */
-function judged(trial: PackTrial): readonly Line[] {
+function verdictLines(trial: PackTrial): readonly Line[] {
   return [
     ...compilingLines(trial).map((it) => labelled("compiles", ...it)),
     labelled("its cases", ...casesLine(trial)),
@@ -172,11 +172,11 @@ function pane(name: string, context: Context): readonly Line[] {
       ? reading?.progress === undefined && reading?.failure === undefined
         ? [labelled("add", span("tested next: the document is compiled, and the test cases of the pack run", "dim"))]
         : []
-      : [labelled("add", ...tallyLine(trial)), ...judged(trial), ...objectLines(trial)]),
+      : [labelled("add", ...tallyLine(trial)), ...verdictLines(trial), ...objectLines(trial)]),
   ];
 }
 
-function described(name: string, context: Context): readonly Line[] {
+function describePack(name: string, context: Context): readonly Line[] {
   const pack = packOf(context, name);
   if (pack === undefined) return [line("It no longer exists.", "warn")];
   return [
@@ -190,7 +190,7 @@ function described(name: string, context: Context): readonly Line[] {
     BLANK,
     ...pack.readme
       .split("\n")
-      .slice(0, MOST_README_LINES)
+      .slice(0, MAX_README_LINES)
       .map((text) => shownLine(text)),
   ];
 }
@@ -204,7 +204,7 @@ function previewLines(trial: PackTrial): readonly Line[] {
     BLANK,
     ...objectLines(trial),
     BLANK,
-    ...judged(trial),
+    ...verdictLines(trial),
     ...(trial.why === undefined ? [] : [labelled("writing", shown(trial.why, "warn"))]),
     BLANK,
     ...differenceOfTrial(trial),
@@ -257,12 +257,12 @@ export const packsView: View = {
     },
     rowNeeds: (subject) => [packsNeed(subject)],
     empty: () => ({ sentence: "This program has no built-in packs.", next: "`:packs ./FOLDER` reads your own packs" }),
-    describe: described,
+    describe: describePack,
   },
   offers: [
     {
       verb: "preview",
-      does: "preview add",
+      label: "preview add",
       needsRow: true,
       why: (of, context) => untriedWhy(context, one(of)),
       start(of, context) {
@@ -288,7 +288,7 @@ export const packsView: View = {
     },
     {
       verb: "create",
-      does: "add",
+      label: "add",
       needsRow: true,
       why: (of, context) => addWhy(one(of), context),
       start(of, opened) {

@@ -32,7 +32,7 @@ interface Row {
 }
 
 /** Builds a column of optional times. */
-const sometimes = (
+const optionalColumn = (
   place: Pick<Column<Row>, "head" | "letter" | "priority">,
   of: (member: BackendMember) => string | null,
 ): Column<Row> => ({
@@ -78,8 +78,8 @@ const COLUMNS: readonly Column<Row>[] = [
     { head: "LAST ERROR", letter: "e", width: { least: 12, flex: 1 }, priority: 2 },
     ({ member }) => member.last_error,
   ),
-  sometimes({ head: "ERROR AT", letter: "t", priority: 6 }, (member) => member.last_error_at),
-  sometimes({ head: "FAILING SINCE", letter: "c", priority: 3 }, (member) => member.failing_since),
+  optionalColumn({ head: "ERROR AT", letter: "t", priority: 6 }, (member) => member.last_error_at),
+  optionalColumn({ head: "FAILING SINCE", letter: "c", priority: 3 }, (member) => member.failing_since),
   textColumn({ head: "NODE", letter: "n", width: 8, priority: 2, cut: "middle" }, ({ member }) => member.node),
 ];
 

@@ -115,9 +115,9 @@ function pane(name: string, { data, now, isAscii }: Context): readonly Line[] {
   ];
 }
 
-const follow: Offer = {
+const followToBudget: Offer = {
   verb: "follow",
-  does: "budget",
+  label: "budget",
   needsRow: true,
   why({ ids: [name = ""] }, { data }) {
     const profile = profileNamed(data, name);
@@ -163,5 +163,5 @@ export const profilesView: View = {
       order: "name",
     },
   },
-  offers: [...suspensionOffers("profile"), requestsOffer(profileFilter), xrayOffer, follow],
+  offers: [...suspensionOffers("profile"), requestsOffer(profileFilter), xrayOffer, followToBudget],
 };

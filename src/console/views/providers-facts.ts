@@ -5,27 +5,27 @@ import { servingNow } from "../actions/suspension-routes.ts";
 import { shown } from "../format/labelled-lines.ts";
 import { type Data, rowsOf } from "../model/data.ts";
 import type { Span } from "../model/text.ts";
-import { type Met, metRows, STATES } from "./measured.ts";
+import { type MeasuredRow, measuredRows, STATES } from "./measured.ts";
 
-export type ProviderRow = Met<BackendRecord>;
+export type ProviderRow = MeasuredRow<BackendRecord>;
 
 export const providerNamed = (data: Data, name: string): ProviderRow | undefined =>
-  metRows(data, "backends").find(({ record }) => record.name === name);
+  measuredRows(data, "backends").find(({ record }) => record.name === name);
 
-export interface Serving {
+export interface ModelRoute {
   readonly model: ModelRecord;
   /** Providers in order, the addressed one first. */
-  readonly plan: readonly string[];
+  readonly providers: readonly string[];
   /** Provider that is currently tried first; `undefined` if none serves the model. */
   readonly first: string | undefined;
 }
 
 /** Returns names and patterns in matching order. */
-export function servings(data: Data): readonly Serving[] {
+export function modelRoutes(data: Data): readonly ModelRoute[] {
   const isServing = servingNow(data);
   return rowsOf(data, "models").map((model) => {
-    const plan = [model.provider, ...model.failover];
-    return { model, plan, first: plan.find(isServing) };
+    const providers = [model.provider, ...model.failover];
+    return { model, providers, first: providers.find(isServing) };
   });
 }
 
@@ -37,6 +37,6 @@ export function providerSpan(data: Data, name: string): Span {
 }
 
 /** Joins spans with a separator. */
-export function joined(spans: readonly Span[], between = ", "): readonly Span[] {
+export function joinSpans(spans: readonly Span[], between = ", "): readonly Span[] {
   return spans.flatMap((span, at) => (at === 0 ? [span] : [{ text: between }, span]));
 }

@@ -10,7 +10,14 @@ import type { Context } from "../model/context.ts";
 import type { Data } from "../model/data.ts";
 import { BLANK, type Line, line, type Span, span } from "../model/text.ts";
 import { stateLines } from "./measured.ts";
-import { joined, type ProviderRow, providerNamed, providerSpan, type Serving, servings } from "./providers-facts.ts";
+import {
+  joinSpans,
+  type ModelRoute,
+  modelRoutes,
+  type ProviderRow,
+  providerNamed,
+  providerSpan,
+} from "./providers-facts.ts";
 import { failoverText } from "./providers-table.ts";
 
 /** Maximum number of failures in the pane. */
@@ -76,7 +83,7 @@ export function whyNoMembers(data: Data, name: string): string | undefined {
 
 function routes(name: string, data: Data): readonly Line[] {
   if (data.get({ id: "list_models" })?.value === undefined) return [labelled("serves", span("not known", "dim"))];
-  const all = servings(data);
+  const all = modelRoutes(data);
   const own = all.filter(({ model }) => model.provider === name);
   const targets = [...new Set(own.flatMap(({ model }) => model.failover))];
   const failoverFor = new Set(
@@ -86,16 +93,16 @@ function routes(name: string, data: Data): readonly Line[] {
     labelled("serves", ...namesOf(own.map(modelText))),
     labelled(
       "failover",
-      ...(targets.length === 0 ? [span("none")] : joined(targets.map((it) => providerSpan(data, it)))),
+      ...(targets.length === 0 ? [span("none")] : joinSpans(targets.map((it) => providerSpan(data, it)))),
     ),
     ...(failoverFor.size === 0
       ? []
-      : [labelled("after", ...joined([...failoverFor].map((it) => providerSpan(data, it))))]),
+      : [labelled("after", ...joinSpans([...failoverFor].map((it) => providerSpan(data, it))))]),
   ];
 }
 
 /** Returns the name of a model, for an alias `gpt-fast -> acme-small`. */
-function modelText({ model: { model, upstream_model: upstream } }: Serving): string {
+function modelText({ model: { model, upstream_model: upstream } }: ModelRoute): string {
   return upstream === null ? model : `${model} -> ${upstream}`;
 }
 
@@ -142,13 +149,13 @@ export const failoverTargetText = (movedTo: string | null, name: string): string
 
 /** Describes the routing of its requests: each name with its providers, then those for which it is a failover. */
 export function routePage(name: string, { data }: Context): readonly Line[] {
-  const all = servings(data);
+  const all = modelRoutes(data);
   const own = all.filter(({ model }) => model.provider === name);
   const others = all.filter(({ model }) => model.failover.includes(name));
   const width = Math.min(40, Math.max(5, ...[...own, ...others].map(({ model }) => model.model.length)) + 2);
-  const plan = ({ model, plan: names, first }: Serving): Line => [
+  const providers = ({ model, providers: names, first }: ModelRoute): Line => [
     shown(padTo(model.model, width)),
-    ...joined(
+    ...joinSpans(
       names.map((it) => providerSpan(data, it)),
       " > ",
     ),
@@ -158,7 +165,7 @@ export function routePage(name: string, { data }: Context): readonly Line[] {
     line("Tried in this order; a suspended provider is skipped.", "dim"),
     BLANK,
     line(own.length === 0 ? "No model is routed to it first." : "ROUTED TO IT FIRST", "strong"),
-    ...own.map(plan),
-    ...(others.length === 0 ? [] : [BLANK, line("IT IS FAILOVER FOR", "strong"), ...others.map(plan)]),
+    ...own.map(providers),
+    ...(others.length === 0 ? [] : [BLANK, line("IT IS FAILOVER FOR", "strong"), ...others.map(providers)]),
   ];
 }

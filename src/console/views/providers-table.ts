@@ -8,7 +8,7 @@ import { count } from "../format/numbers.ts";
 import type { Context } from "../model/context.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { span } from "../model/text.ts";
-import { jsonOfMet, type Met, metRows, STATES } from "./measured.ts";
+import { jsonOfMeasured, type MeasuredRow, measuredRows, STATES } from "./measured.ts";
 import {
   ERRORS,
   FIRST_BYTE,
@@ -23,7 +23,7 @@ import {
   UNITS,
 } from "./measured-columns.ts";
 
-type Row = Met<BackendRecord>;
+type Row = MeasuredRow<BackendRecord>;
 
 const columnsOf = (rows: readonly Row[]): readonly Column<Row>[] => [
   NAME,
@@ -69,7 +69,7 @@ export function failoverText(came: number, left: number): string {
 }
 
 export function providersTable({ data }: Omit<Context, "now">): Table {
-  const rows = metRows(data, "backends");
+  const rows = measuredRows(data, "backends");
   return tableOf<Row>(
     {
       columns: columnsOf(rows),
@@ -80,7 +80,7 @@ export function providersTable({ data }: Omit<Context, "now">): Table {
           [record.name, record.dialect, STATES[state].word, suspension?.reason ?? "", suspension?.by ?? ""].join(" "),
         ),
       isBad: isOff,
-      jsonOf: jsonOfMet,
+      jsonOf: jsonOfMeasured,
     },
     rows,
   );

@@ -70,7 +70,7 @@ export const providersView: View = {
     },
     {
       verb: "follow",
-      does: "failover",
+      label: "failover",
       needsRow: true,
       why: (_, { data }) =>
         data.get({ id: "list_models" })?.value === undefined ? "the routes of its models could not be read" : undefined,

@@ -13,7 +13,7 @@ import { createMemo } from "../model/remember.ts";
 import type { Tone } from "../model/text.ts";
 
 /** Maximum number of names beside a sum. */
-const MOST_NAMED = 3;
+const MAX_NAMED = 3;
 /** Delay in milliseconds after which a node is no longer waited for; at least the width of a bucket. */
 const LATE_MS = 30_000;
 
@@ -56,14 +56,14 @@ export interface Pulse {
   readonly panels: readonly Panel[];
 }
 
-const RECALL = createMemo<Pulse>();
+const MEMO = createMemo<Pulse>();
 
 export function pulseOf({ data, now, chartScale = "15m" }: Pick<Context, "data" | "now" | "chartScale">): Pulse {
   const scale = CHART_SCALES[chartScale];
   const readings = KINDS.map((kind) => data.get(needOf(kind, chartScale)));
   const [clusterRows = []] = readings.map((reading) => reading?.value ?? []);
-  const newest = newestOf(clusterRows, scale, now);
-  return RECALL([scale, newest, ...readings.flatMap((reading) => [reading?.value, reading?.failure?.code])], () => {
+  const newest = newestCompleteBucket(clusterRows, scale, now);
+  return MEMO([scale, newest, ...readings.flatMap((reading) => [reading?.value, reading?.failure?.code])], () => {
     const isKnown = bucketsOf(clusterRows, scale, newest).map((bucket) => bucket.length > 0);
     const parts = Object.fromEntries(
       KINDS.map((kind, at) => [kind, seriesOf(readings[at], scale, newest, isKnown)]),
@@ -79,7 +79,7 @@ export function pulseOf({ data, now, chartScale = "15m" }: Pick<Context, "data" 
 }
 
 /** Returns the start of the last bucket that every node with recent rows has completed. */
-function newestOf(rows: readonly HistoryRecord[], { bucketMs }: ScaleSpec, now: number): number {
+function newestCompleteBucket(rows: readonly HistoryRecord[], { bucketMs }: ScaleSpec, now: number): number {
   const last = new Map<string, number>();
   for (const { node, time } of rows) {
     const at = Date.parse(time);
@@ -87,17 +87,17 @@ function newestOf(rows: readonly HistoryRecord[], { bucketMs }: ScaleSpec, now: 
   }
   const times = [...last.values()];
   if (times.length === 0) return Math.floor(now / bucketMs) * bucketMs - bucketMs;
-  const most = Math.max(...times);
-  return Math.min(...times.filter((at) => at >= most - Math.max(LATE_MS, bucketMs)));
+  const max = Math.max(...times);
+  return Math.min(...times.filter((at) => at >= max - Math.max(LATE_MS, bucketMs)));
 }
 
 interface Series {
   readonly why: string | undefined;
-  /** Sums all rows that `which` accepts, by bucket; null if no node has the bucket. */
-  sum(measure: Measure, which?: (row: HistoryRecord) => boolean): Values;
-  most(measure: Measure): Values;
+  /** Sums all rows that `accepts` accepts, by bucket; null if no node has the bucket. */
+  sum(measure: Measure, accepts?: (row: HistoryRecord) => boolean): Values;
+  max(measure: Measure): Values;
   /** Returns names with the largest sums in the bucket, largest first. */
-  top(measure: Measure, at: number, which?: (row: HistoryRecord) => boolean): readonly (readonly [string, number])[];
+  top(measure: Measure, at: number, accepts?: (row: HistoryRecord) => boolean): readonly (readonly [string, number])[];
   at(bucket: number): readonly HistoryRecord[];
 }
 
@@ -129,22 +129,22 @@ function seriesOf(
   const all = (): boolean => true;
   return {
     why,
-    sum: (measure, which = all) =>
+    sum: (measure, accepts = all) =>
       buckets.map((rows, at) =>
-        isKnown[at] === true ? rows.reduce((sum, row) => sum + (which(row) ? (row[measure] ?? 0) : 0), 0) : null,
+        isKnown[at] === true ? rows.reduce((sum, row) => sum + (accepts(row) ? (row[measure] ?? 0) : 0), 0) : null,
       ),
-    most: (measure) =>
+    max: (measure) =>
       buckets.map((rows) => {
         const known = rows.flatMap((row) => row[measure] ?? []);
         return known.length === 0 ? null : Math.max(...known);
       }),
-    top(measure, at, which = all) {
+    top(measure, at, accepts = all) {
       const sums = new Map<string, number>();
       for (const row of buckets[at] ?? []) {
         const value = row[measure] ?? 0;
-        if (value > 0 && which(row)) sums.set(row.name, (sums.get(row.name) ?? 0) + value);
+        if (value > 0 && accepts(row)) sums.set(row.name, (sums.get(row.name) ?? 0) + value);
       }
-      return [...sums].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1)).slice(0, MOST_NAMED);
+      return [...sums].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1)).slice(0, MAX_NAMED);
     },
     at: (bucket) => buckets[bucket] ?? [],
   };
@@ -186,34 +186,34 @@ function panelsOf(
 ): readonly Panel[] {
   const toMinute = 60_000 / bucketMs;
   const toSecond = 1_000 / bucketMs;
-  const ended = (first: string) => requests.sum("attempts", ({ name }) => name.startsWith(first));
+  const withStatus = (first: string) => requests.sum("attempts", ({ name }) => name.startsWith(first));
   const others = requests.sum("attempts", ({ name }) => !/^[45]/.test(name));
-  const plain = (values: Values) => [{ tone: "plain" as const, values }];
+  const singleBand = (values: Values) => [{ tone: "plain" as const, values }];
   const input = backends.sum("input_tokens");
   const output = backends.sum("output_tokens");
   const writes = writesOf(cluster);
   return [
     panelOf("REQUESTS", requests, {
       bands: [
-        { tone: "fail", values: times(ended("5"), toSecond) },
-        { tone: "warn", values: times(ended("4"), toSecond) },
+        { tone: "fail", values: times(withStatus("5"), toSecond) },
+        { tone: "warn", values: times(withStatus("4"), toSecond) },
         { tone: "plain", values: times(others, toSecond) },
       ],
       amount: perSecond,
       parts: (at) => namedAmounts(requests.top("attempts", at), toSecond, rate),
     }),
     panelOf("FIRST BYTE", backends, {
-      bands: plain(backends.most("ttfb_p95_ms")),
+      bands: singleBand(backends.max("ttfb_p95_ms")),
       amount: milliseconds,
       parts: (at) => firstByteParts(backends.at(at)),
     }),
     panelOf("TOKENS", backends, {
-      bands: plain(times(input, toMinute)).concat(plain(times(output, toMinute))),
+      bands: singleBand(times(input, toMinute)).concat(singleBand(times(output, toMinute))),
       amount: perMinute,
       parts: (at) => [`in ${short((input[at] ?? 0) * toMinute)}`, `out ${short((output[at] ?? 0) * toMinute)}`],
     }),
     panelOf("SPEND", budgets, {
-      bands: plain(times(budgets.sum("used"), toMinute)),
+      bands: singleBand(times(budgets.sum("used"), toMinute)),
       amount: perMinute,
       parts: (at) => namedAmounts(budgets.top("used", at), toMinute, short),
     }),
@@ -239,17 +239,17 @@ function panelsOf(
       ],
     }),
     panelOf("FINDINGS", guardrails, {
-      bands: plain(times(guardrails.sum("findings"), toMinute)),
+      bands: singleBand(times(guardrails.sum("findings"), toMinute)),
       amount: perMinute,
       parts: (at) => namedAmounts(guardrails.top("findings", at), toMinute, short),
     }),
     panelOf("IN FLIGHT", backends, {
-      bands: plain(backends.sum("in_flight")),
+      bands: singleBand(backends.sum("in_flight")),
       amount: short,
       parts: (at) => namedAmounts(backends.top("in_flight", at), 1, short),
     }),
     panelOf("RAFT", cluster, {
-      bands: plain(cluster.most("commit_ms")),
+      bands: singleBand(cluster.max("commit_ms")),
       amount: milliseconds,
       parts: (at) => [
         `${short((writes[at] ?? 0) * toMinute)} entries/min`,
@@ -262,25 +262,25 @@ function panelsOf(
 /** Returns the slowest provider, and the median over all answered attempts, which is approximate: a median of medians. */
 function firstByteParts(rows: readonly HistoryRecord[]): readonly string[] {
   let answered = 0;
-  let weighed = 0;
+  let weightedSum = 0;
   let slowest: HistoryRecord | undefined;
   for (const row of rows) {
     const count = (row.attempts ?? 0) - (row.failures ?? 0);
     if (row.ttfb_p50_ms !== null && count > 0) {
       answered += count;
-      weighed += row.ttfb_p50_ms * count;
+      weightedSum += row.ttfb_p50_ms * count;
     }
     if ((row.ttfb_p95_ms ?? -1) > (slowest?.ttfb_p95_ms ?? -1)) slowest = row;
   }
   return [
-    ...(answered === 0 ? [] : [`p50 ${milliseconds(weighed / answered)}`]),
+    ...(answered === 0 ? [] : [`p50 ${milliseconds(weightedSum / answered)}`]),
     ...(slowest === undefined ? [] : [`p95 of ${slowest.name}`]),
   ];
 }
 
 /** Returns the log entries applied in each bucket, on the most advanced node. */
 function writesOf(cluster: Series): readonly number[] {
-  const indexes = cluster.most("applied_index");
+  const indexes = cluster.max("applied_index");
   return indexes.map((index, at) => {
     const before = indexes[at - 1] ?? null;
     return index === null || before === null ? 0 : Math.max(0, index - before);

@@ -4,7 +4,7 @@
  * two columns, in one, or as one line each.
  */
 
-import { columnsChart, narrowed } from "../format/columns-chart.ts";
+import { columnsChart, narrowBands } from "../format/columns-chart.ts";
 import { padTo } from "../format/cut.ts";
 import { cellsOfLine, fitLine } from "../format/fit.ts";
 import { shown } from "../format/labelled-lines.ts";
@@ -134,7 +134,7 @@ function chartLines(
   if (why !== undefined) return [];
   const buckets = Math.max(0, ...bands.map(({ values }) => values.length));
   const fit = cellsOfChart(columns - (hasScale ? SCALE_CELLS : 0), buckets);
-  const drawn = narrowed(bands, fit.factor);
+  const drawn = narrowBands(bands, fit.factor);
   const sums = Array.from({ length: fit.cells }, (_, at) =>
     drawn.reduce((sum, { values }) => sum + (values[at] ?? 0), 0),
   );

@@ -12,7 +12,7 @@ import { earlyDays, type IsEarly } from "./days-before-metering.ts";
 const DAY_MS = 86_400_000;
 const DAY_CELLS = 3;
 const NAME_CELLS = 32;
-const LEAST_NAME_CELLS = 16;
+const MIN_NAME_CELLS = 16;
 /** Minimum difference between metered and reported usage for each height, as a ratio. */
 const HEIGHTS = [
   ["▁", 0.001],
@@ -78,7 +78,7 @@ export function heatLines(
   verdicts: readonly ReconcileVerdictRecord[],
   { columns, rows }: { readonly columns: number; readonly rows: number },
 ): readonly Line[] {
-  const nameCells = Math.max(LEAST_NAME_CELLS, Math.min(NAME_CELLS, Math.floor(columns / 3)));
+  const nameCells = Math.max(MIN_NAME_CELLS, Math.min(NAME_CELLS, Math.floor(columns / 3)));
   const days = lastDays(verdicts, Math.max(1, Math.floor((columns - nameCells) / DAY_CELLS)));
   // The map needs the heads, the legend, a blank, and at least one line.
   if (days.length === 0 || rows < 4) return [];

@@ -76,13 +76,13 @@ function table({ data }: Pick<Context, "data">): Table {
 }
 
 /** Maximum number of lines of the map, including heads and legend. */
-const MOST_HEAT_ROWS = 12;
+const MAX_HEAT_ROWS = 12;
 
-const named = (data: Data, id: string): ReconcileVerdictRecord | undefined =>
+const rowById = (data: Data, id: string): ReconcileVerdictRecord | undefined =>
   rowsOf(data, "reconcile_verdicts").find((row) => verdictId(row) === id);
 
 function pane(id: string, { data, now }: Context): readonly Line[] {
-  const row = named(data, id);
+  const row = rowById(data, id);
   if (row === undefined) return [];
   const reconciled = rowsOf(data, "reconcile").find(({ provider }) => provider === row.provider);
   const isBefore = earlyDays(rowsOf(data, "reconcile_verdicts"))(row);
@@ -197,9 +197,9 @@ export const reconcileView: View = {
     // The worst verdicts come first.
     sort: { column: "breach", isDescending: true },
     above: ({ data }, size) => heatLines(rowsOf(data, "reconcile_verdicts"), size),
-    aboveRows: MOST_HEAT_ROWS,
+    aboveRows: MAX_HEAT_ROWS,
     pane,
-    describe: (id, context) => describedAs(pane(id, context), named(context.data, id)),
+    describe: (id, context) => describedAs(pane(id, context), rowById(context.data, id)),
     rowNeeds: () => [{ id: "list_reconcile" }],
     empty,
     query: {

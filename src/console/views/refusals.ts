@@ -28,7 +28,7 @@ export const refusalId = ({
   first_at: since,
 }: RefusalRecord): string => JSON.stringify([node, kind, caller, code, cause, name, since]);
 
-const named = (data: Data, id: string): RefusalRecord | undefined =>
+const rowById = (data: Data, id: string): RefusalRecord | undefined =>
   rowsOf(data, "refusals").find((row) => refusalId(row) === id);
 
 /** Returns `key ci-runner`, `user a@example.com`, `key id k3J9x0Qa` or `unknown caller`. */
@@ -84,7 +84,7 @@ const table = ({ data }: Omit<Context, "now">): Table =>
   );
 
 function pane(id: string, { data, now }: Context): readonly Line[] {
-  const row = named(data, id);
+  const row = rowById(data, id);
   if (row === undefined) return [];
   const { last_minute: minute, last_hour: hour, node, last_request: request } = row;
   const by = causeText(row);
@@ -130,8 +130,8 @@ const PLACES: Readonly<Partial<Record<NonNullable<RefusalRecord["cause"]>, strin
 /** Matches a rule of a profile. The link goes to the profile, since a rule is shown only through it. */
 const PROFILE_RULE = /^profile (.+)\/[^/]+$/;
 
-const chosen = ({ ids: [id = ""] }: Selection, { data }: Pick<Context, "data">): RefusalRecord | undefined =>
-  named(data, id);
+const selectedRow = ({ ids: [id = ""] }: Selection, { data }: Pick<Context, "data">): RefusalRecord | undefined =>
+  rowById(data, id);
 
 export const refusalsView: View = {
   id: "refusals",
@@ -168,22 +168,22 @@ export const refusalsView: View = {
   },
   offers: [
     requestsOffer((id, { data }) => {
-      const row = named(data, id);
+      const row = rowById(data, id);
       return (
         row && (row.caller === null || row.caller_kind === "unrecognised" ? row.last_request : callerFilter(row.caller))
       );
     }),
     {
       verb: "follow",
-      does: "what refused",
+      label: "what refused",
       needsRow: true,
       why(of, context) {
-        const row = chosen(of, context);
+        const row = selectedRow(of, context);
         if (row === undefined) return "the refusal is no longer kept";
         return row.cause === null || PLACES[row.cause] === undefined ? "the code says what refused it" : undefined;
       },
       start(of, context) {
-        const { cause, cause_name: name } = chosen(of, context) ?? {};
+        const { cause, cause_name: name } = selectedRow(of, context) ?? {};
         const profile = cause === "rule" ? PROFILE_RULE.exec(name ?? "")?.[1] : undefined;
         if (profile !== undefined) return { kind: "go", place: { view: "profiles" }, row: profile };
         const view = (cause !== null && cause !== undefined && PLACES[cause]) || "config";

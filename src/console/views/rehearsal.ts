@@ -69,7 +69,7 @@ const table = (context: Context): Table =>
   );
 
 /** Maximum number of callers that are named per cause. */
-const MOST_CALLERS = 4;
+const MAX_CALLERS = 4;
 
 /** Returns one line per cause, the one with the most requests first, then the reasons why some outcomes are not known. */
 function causeLines({ changes, reasons }: RehearsalResult): readonly Line[] {
@@ -87,19 +87,19 @@ function causeLines({ changes, reasons }: RehearsalResult): readonly Line[] {
 }
 
 function callersText(callers: RehearsalResult["changes"][number]["callers"]): string {
-  const named = callers.slice(0, MOST_CALLERS).map(({ caller, requests }) => `${caller} ${count(requests)}`);
+  const named = callers.slice(0, MAX_CALLERS).map(({ caller, requests }) => `${caller} ${count(requests)}`);
   const more = callers.length - named.length;
   return more > 0 ? `${named.join(", ")}, ${plural(more, "caller")} more` : named.join(", ");
 }
 
 /** Maximum number of lines above the table: causes, the line before them, and the blank after them. */
-const MOST_ABOVE = 7;
+const MAX_ABOVE = 7;
 
 function above({ rehearsed }: Reads, rows: number): readonly Line[] {
   if (rehearsed === undefined) return [];
   const { title, result } = rehearsed;
   const lines = causeLines(result);
-  const room = Math.max(1, Math.min(MOST_ABOVE, rows) - 3);
+  const room = Math.max(1, Math.min(MAX_ABOVE, rows) - 3);
   const kept = lines.length > room ? lines.slice(0, room - 1) : lines;
   return [
     labelled("rehearsed", shown(title), span(`  ${plural(result.requests, "request")} of the last hour`, "dim")),
@@ -135,7 +135,7 @@ function empty({ rehearsed }: Context): { readonly sentence: string; readonly ne
     : { sentence: "No request would have another outcome.", next: "Esc goes back to the dialog" };
 }
 
-const explained = (id: string): Intent => ({
+const explainIntent = (id: string): Intent => ({
   kind: "load",
   title: `explain ${escapeControls(id)}`,
   load: { kind: "explanation", id },
@@ -152,10 +152,10 @@ export const rehearsalView: View = {
     table,
     sort: { column: "time", isDescending: true },
     above: (context, { rows }) => above(context, rows),
-    aboveRows: MOST_ABOVE,
+    aboveRows: MAX_ABOVE,
     pane,
     empty,
-    open: (id, context) => explained(named(context, id)?.id ?? ""),
+    open: (id, context) => explainIntent(named(context, id)?.id ?? ""),
   },
   offers: [],
 };

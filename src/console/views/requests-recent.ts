@@ -14,13 +14,13 @@ import { type BandSize, BUCKETS, band, bucketAt, newestBucket, REACH_MS, total, 
 
 interface Buckets {
   /** One count per ten seconds, oldest first; the last bucket is incomplete. */
-  readonly good: readonly number[];
+  readonly succeeded: readonly number[];
   readonly refused: readonly number[];
   readonly failed: readonly number[];
   /** Longest time to the first byte, in milliseconds; null if none was measured. */
   readonly firstByte: readonly (number | null)[];
   /** Age of the oldest kept request, in milliseconds, if that is less than a quarter of an hour. */
-  readonly reach: number | undefined;
+  readonly coveredMs: number | undefined;
 }
 
 /** Returns whether the provider or the gateway failed. A client that disconnected is not a failure. */
@@ -28,7 +28,7 @@ export const hasFailed = ({ status }: RequestRecord): boolean => status >= 500 &
 const wasRefused = ({ status, code }: RequestRecord): boolean =>
   (status >= 400 && status < 500 && status !== 499) || (status < 400 && code !== null);
 
-const RECALL = createMemo<Buckets>(8);
+const MEMO = createMemo<Buckets>(8);
 
 /**
  * Counts the rows that `which` accepts; `name` identifies `which` in the cache. Recomputed when the rows change, and every ten
@@ -41,8 +41,8 @@ export function requestBuckets(
   which: (row: RequestRecord) => boolean,
 ): Buckets {
   const newest = newestBucket(now);
-  return RECALL([rows, newest, name], () => {
-    const [good, refused, failed] = [zeros(), zeros(), zeros()];
+  return MEMO([rows, newest, name], () => {
+    const [succeeded, refused, failed] = [zeros(), zeros(), zeros()];
     const firstByte: (number | null)[] = Array.from({ length: BUCKETS }, () => null);
     let oldest = now;
     for (const row of rows) {
@@ -50,20 +50,20 @@ export function requestBuckets(
       oldest = Math.min(oldest, time);
       const at = bucketAt(time, newest);
       if (at < 0 || !which(row)) continue;
-      const into = hasFailed(row) ? failed : wasRefused(row) ? refused : good;
-      into[at] = (into[at] ?? 0) + 1;
+      const counts = hasFailed(row) ? failed : wasRefused(row) ? refused : succeeded;
+      counts[at] = (counts[at] ?? 0) + 1;
       if (row.ttfb_ms !== null) firstByte[at] = Math.max(firstByte[at] ?? 0, row.ttfb_ms);
     }
-    return { good, refused, failed, firstByte, reach: now - oldest < REACH_MS ? now - oldest : undefined };
+    return { succeeded, refused, failed, firstByte, coveredMs: now - oldest < REACH_MS ? now - oldest : undefined };
   });
 }
 
 /** Draws the last quarter of an hour: three bands and the time to the first byte. */
 export function bucketLines(buckets: Buckets, size: BandSize): readonly Line[] {
-  const { good, refused, failed, firstByte } = buckets;
+  const { succeeded, refused, failed, firstByte } = buckets;
   const slowest = firstByte.reduce<number | null>((most, it) => (it !== null && it > (most ?? -1) ? it : most), null);
   return [
-    band("succeeded", good, count(total(good)), size),
+    band("succeeded", succeeded, count(total(succeeded)), size),
     band("refused", refused, count(total(refused)), size, total(refused) === 0 ? "dim" : "warn"),
     band("failed", failed, count(total(failed)), size, total(failed) === 0 ? "dim" : "fail"),
     band("first byte", firstByte, milliseconds(slowest), size, "plain", milliseconds),
@@ -71,16 +71,16 @@ export function bucketLines(buckets: Buckets, size: BandSize): readonly Line[] {
 }
 
 /** Describes the bands in words, for a pane and for a screen reader. */
-export function bucketLine({ good, refused, failed, reach }: Buckets, what: string): Line {
-  const [fine, denied, broken] = [total(good), total(refused), total(failed)];
-  if (reach === 0) return labelled("last 15m", span(`no ${what} is kept`, "dim"));
+export function bucketLine({ succeeded, refused, failed, coveredMs }: Buckets, what: string): Line {
+  const [fine, denied, broken] = [total(succeeded), total(refused), total(failed)];
+  if (coveredMs === 0) return labelled("last 15m", span(`no ${what} is kept`, "dim"));
   return labelled(
     "last 15m",
     span(`${plural(fine + denied + broken, what)}: ${count(fine)} succeeded, `),
     span(`${count(denied)} refused`, denied === 0 ? "plain" : "warn"),
     span(", "),
     span(`${count(broken)} failed`, broken === 0 ? "plain" : "fail"),
-    span(reach === undefined ? "" : `; ${duration(reach)} are kept`, "dim"),
+    span(coveredMs === undefined ? "" : `; ${duration(coveredMs)} are kept`, "dim"),
   );
 }
 

@@ -28,7 +28,7 @@ function idOf(row: RequestRecord): string {
   return made;
 }
 
-const named = (data: Data, id: string): RequestRecord | undefined =>
+const rowById = (data: Data, id: string): RequestRecord | undefined =>
   rowsOf(data, "requests").find((row) => idOf(row) === id);
 
 /**
@@ -111,7 +111,7 @@ const table = ({ data }: Omit<Context, "now">): Table =>
 const everyRow = (): boolean => true;
 
 function pane(id: string, { data, now }: Context): readonly Line[] {
-  const row = named(data, id);
+  const row = rowById(data, id);
   if (row === undefined) return [];
   const all = requestBuckets(rowsOf(data, "requests"), now, "all", everyRow);
   const { ttfb_ms: firstByte, input_tokens: input, output_tokens: output } = row;
@@ -138,8 +138,8 @@ function pane(id: string, { data, now }: Context): readonly Line[] {
   ];
 }
 
-const chosen = ({ ids: [id = ""] }: Selection, { data }: Pick<Context, "data">): RequestRecord | undefined =>
-  named(data, id);
+const selectedRow = ({ ids: [id = ""] }: Selection, { data }: Pick<Context, "data">): RequestRecord | undefined =>
+  rowById(data, id);
 
 /** View of a request's target, by its traffic type. */
 const VIEW_OF: Readonly<Record<string, string>> = { llm: "providers", websocket: "providers", mcp: "mcp", a2a: "a2a" };
@@ -203,29 +203,29 @@ export const requestsView: View = {
   offers: [
     {
       verb: "errors",
-      does: "why",
+      label: "why",
       needsRow: true,
       why(of, context) {
-        const row = chosen(of, context);
+        const row = selectedRow(of, context);
         if (row === undefined) return "the request is no longer kept";
         return evidenceOf(row) === undefined ? "it succeeded" : undefined;
       },
       start(of, context) {
-        const row = chosen(of, context);
+        const row = selectedRow(of, context);
         return (row && evidenceOf(row)) ?? { kind: "flash", words: "the request is no longer kept", tone: "warn" };
       },
     },
     {
       verb: "follow",
-      does: "provider",
+      label: "provider",
       needsRow: true,
       why(of, context) {
-        const row = chosen(of, context);
+        const row = selectedRow(of, context);
         if (row === undefined) return "the request is no longer kept";
         return viewOf(row) === undefined ? "it reached no provider" : undefined;
       },
       start(of, context) {
-        const row = chosen(of, context);
+        const row = selectedRow(of, context);
         const view = row && viewOf(row);
         return row === undefined || view === undefined
           ? { kind: "flash", words: "the request is no longer kept", tone: "warn" }

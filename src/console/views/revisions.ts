@@ -119,14 +119,14 @@ export const revisionsView: View = {
     },
     {
       verb: "difference",
-      does: "to the one in force",
+      label: "to the one in force",
       needsRow: true,
       why: sameWhy,
       start: (chosen, context) => viewDifference(nameOf(context), chosenRevision(chosen)),
     },
     {
       verb: "preview",
-      does: "preview rollback",
+      label: "preview rollback",
       needsRow: true,
       why: (chosen, context) =>
         sameWhy(chosen, context) ?? rollbackWhy(nameOf(context), chosenRevision(chosen), context),

@@ -57,20 +57,20 @@ export const secretsView: View = {
   offers: [
     {
       verb: "create",
-      does: "new secret",
+      label: "new secret",
       needsRow: false,
       start: () => ({ kind: "dialog", dialog: putSecretDialog(undefined) }),
     },
     {
       verb: "rotate",
-      does: "new value",
+      label: "new value",
       needsRow: true,
       why: ({ ids }, { data }) => whySecretsGone(ids, data),
       start: ({ ids: [name = ""] }) => ({ kind: "dialog", dialog: putSecretDialog(name) }),
     },
     {
       verb: "remove",
-      does: "delete",
+      label: "delete",
       needsRow: true,
       takesMany: true,
       why: ({ ids }, { data }) => whySecretsGone(ids, data),

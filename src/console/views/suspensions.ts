@@ -23,7 +23,7 @@ import { requestsOffer } from "./requests.ts";
 /** Returns the id of a row; a kind has no colon. */
 export const suspensionId = ({ kind, name }: Pick<SuspensionRecord, "kind" | "name">): string => `${kind}:${name}`;
 
-const named = (data: Data, id: string): SuspensionRecord | undefined =>
+const rowById = (data: Data, id: string): SuspensionRecord | undefined =>
   rowsOf(data, "suspensions").find((row) => suspensionId(row) === id);
 
 const isActive = ({ status }: SuspensionRecord): boolean => status === "active";
@@ -98,7 +98,7 @@ export function subjectOf({ kind, name }: Pick<SuspensionRecord, "kind" | "name"
 const GONE: Intent = { kind: "flash", words: "the suspension no longer exists", tone: "warn" };
 
 function pane(id: string, { data, now }: Context): readonly Line[] {
-  const row = named(data, id);
+  const row = rowById(data, id);
   if (row === undefined) return [];
   return [
     labelled("suspended", shown(labelOf(row), isActive(row) ? "off" : "dim")),
@@ -108,8 +108,8 @@ function pane(id: string, { data, now }: Context): readonly Line[] {
   ];
 }
 
-const chosenOnes = ({ ids }: Selection, data: Data): readonly SuspensionRecord[] =>
-  ids.flatMap((id) => named(data, id) ?? []);
+const selectedItems = ({ ids }: Selection, data: Data): readonly SuspensionRecord[] =>
+  ids.flatMap((id) => rowById(data, id) ?? []);
 
 export const suspensionsView: View = {
   id: "suspensions",
@@ -137,7 +137,7 @@ export const suspensionsView: View = {
         : `Press n to suspend, or \`gateway admin ${endpointFlags} -d '{"reason":"..."}' PUT suspensions/provider:NAME\``,
     }),
     open(id, { data }) {
-      const row = named(data, id);
+      const row = rowById(data, id);
       return row === undefined ? GONE : subjectOf(row);
     },
     query: {
@@ -153,35 +153,35 @@ export const suspensionsView: View = {
       needsRow: true,
       takesMany: true,
       why: (chosen, { data }) => {
-        const rows = chosenOnes(chosen, data);
+        const rows = selectedItems(chosen, data);
         return rows.length === 0 ? "the suspension no longer exists" : whyNotSuspended(data, rows);
       },
       start: (chosen, context) => ({
         kind: "dialog",
-        dialog: liftSuspensionsDialog(chosenOnes(chosen, context.data), context),
+        dialog: liftSuspensionsDialog(selectedItems(chosen, context.data), context),
       }),
     },
     {
       verb: "extend",
       needsRow: true,
       why(chosen, { data }) {
-        const [row] = chosenOnes(chosen, data);
+        const [row] = selectedItems(chosen, data);
         if (row === undefined) return "the suspension no longer exists";
         return suspensionOf(data, row.kind, row.name) === undefined ? `${labelOf(row)} is not suspended` : undefined;
       },
       start(chosen, context) {
-        const [row] = chosenOnes(chosen, context.data);
+        const [row] = selectedItems(chosen, context.data);
         return row === undefined ? GONE : { kind: "dialog", dialog: extendDialog(row, context) };
       },
     },
     {
       verb: "create",
-      does: "new",
+      label: "new",
       needsRow: false,
       start: (_, context) => ({ kind: "dialog", dialog: newSuspensionDialog(context) }),
     },
     requestsOffer((id, { data }) => {
-      const row = named(data, id);
+      const row = rowById(data, id);
       return row && requestsOfSubject(row);
     }),
   ],

@@ -5,7 +5,7 @@ import { count } from "../format/numbers.ts";
 import type { SweepFigures, SweepStep } from "../model/sweep.ts";
 import type { Column } from "../model/table.ts";
 import { type Span, span } from "../model/text.ts";
-import type { Turned } from "./changed-cases.ts";
+import type { ChangedCases } from "./changed-cases.ts";
 import { figureText, thresholdText } from "./sweeps-plot.ts";
 
 export interface Row {
@@ -15,7 +15,7 @@ export interface Row {
   /** Number of wrong cases. */
   readonly wrong: number;
   /** Difference from the previous threshold. */
-  readonly turned: Pick<Turned, "right" | "wrong"> | undefined;
+  readonly changedCount: Pick<ChangedCases, "right" | "wrong"> | undefined;
 }
 
 const figureColumn = (head: string, letter: string, of: keyof SweepFigures): Column<Row> => ({
@@ -64,10 +64,10 @@ export const COLUMNS: readonly Column<Row>[] = [
     width: 11,
     align: "right",
     priority: 1,
-    cell: ({ turned }) =>
-      turned === undefined || turned.right + turned.wrong === 0
+    cell: ({ changedCount }) =>
+      changedCount === undefined || changedCount.right + changedCount.wrong === 0
         ? span("-", "dim")
-        : span(`+${count(turned.right)} -${count(turned.wrong)}`),
-    sortKey: ({ turned }) => (turned === undefined ? null : turned.right + turned.wrong),
+        : span(`+${count(changedCount.right)} -${count(changedCount.wrong)}`),
+    sortKey: ({ changedCount }) => (changedCount === undefined ? null : changedCount.right + changedCount.wrong),
   },
 ];

@@ -19,7 +19,7 @@ const LEVELS = [..." ▁▂▃▄▅▆▇█"];
 const PLAIN_LEVELS = [..." ._-~=+*#"];
 const FULL = 8;
 
-interface Selection {
+interface PlotSelection {
   /** Index of the step under the cursor. */
   readonly at: number;
   readonly kind: ScoreKind;
@@ -40,7 +40,7 @@ export const figureText = (value: number | null): string => (value === null ? "-
 
 export function plotLines(
   { steps, inForce }: Pick<SweepResult, "steps" | "inForce">,
-  { at, kind, isAscii }: Selection,
+  { at, kind, isAscii }: PlotSelection,
   { columns, rows }: { readonly columns: number; readonly rows: number },
 ): readonly Line[] {
   const cells = columns - LABEL_CELLS - VALUE_CELLS;
@@ -48,10 +48,10 @@ export function plotLines(
   const high = Math.floor((rows - 3) / BANDS.length);
   const chosen = steps[at];
   if (chosen === undefined || high < 1 || cells < 20) return [];
-  const from = lowestOf(steps, kind);
+  const from = scaleBottom(steps, kind);
   const placeOf = (threshold: number): number => Math.round(Math.min(1, Math.max(0, threshold)) * (cells - 1));
   const marks: Marks = { chosen: placeOf(chosen.threshold), inForce: placeOf(inForce) };
-  const under = stepsUnder(steps, cells, placeOf);
+  const under = stepsByCell(steps, cells, placeOf);
   const levels = isAscii ? PLAIN_LEVELS : LEVELS;
   const bands = BANDS.flatMap(([name, of, tone]) =>
     Array.from({ length: high }, (_, row): Line => {
@@ -90,13 +90,13 @@ function barOf(value: number | null, { from, high, row, levels }: Band): string 
 }
 
 /** Returns the lower end of the scale: the tenth below the lowest value, so that small differences are visible. */
-function lowestOf(steps: readonly SweepStep[], kind: ScoreKind): number {
+function scaleBottom(steps: readonly SweepStep[], kind: ScoreKind): number {
   const values = steps.flatMap(({ figures }) => BANDS.flatMap(([, of]) => figures[kind]?.[of] ?? []));
   return Math.max(0, Math.min(0.9, Math.floor(Math.min(1, ...values) * 10) / 10));
 }
 
 /** Returns the step of each cell: the highest threshold at or before the cell. */
-function stepsUnder(
+function stepsByCell(
   steps: readonly SweepStep[],
   cells: number,
   placeOf: (threshold: number) => number,

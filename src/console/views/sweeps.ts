@@ -17,7 +17,7 @@ import type { ScoreKind, SweepFigures, SweepResult, SweepStep } from "../model/s
 import { type Table, tableOf } from "../model/table.ts";
 import { BLANK, type Line, line, span } from "../model/text.ts";
 import type { Intent, Selection, View } from "../model/view.ts";
-import { turnedBetween, wrongCases } from "./changed-cases.ts";
+import { changesBetween, countWrong } from "./changed-cases.ts";
 import { COLUMNS, type Row } from "./sweeps-columns.ts";
 import { figureText, kindsOf, plotLines, thresholdText } from "./sweeps-plot.ts";
 
@@ -25,8 +25,8 @@ type Reads = Pick<Context, "sweep" | "subject">;
 
 const PLACE = { view: "sweeps" } as const;
 /** Maximum number of cases on a page; further ones are only counted. */
-const MOST_CASES = 500;
-const MOST_WORDS = 4_096;
+const MAX_CASES = 500;
+const MAX_WORDS = 4_096;
 
 const resultOf = ({ sweep }: Pick<Context, "sweep">): SweepResult | undefined =>
   sweep?.state.kind === "done" ? sweep.state.result : undefined;
@@ -55,8 +55,8 @@ function rowsOf(result: SweepResult, kind: ScoreKind): readonly Row[] {
       step,
       figures,
       words: span(words, step.threshold === inForce ? "warn" : isBest ? "strong" : "dim"),
-      wrong: wrongCases(step.wrong),
-      turned: at === 0 ? undefined : turnedBetween({ ...result, turning: [] }, at - 1, at),
+      wrong: countWrong(step.wrong),
+      changedCount: at === 0 ? undefined : changesBetween({ ...result, changedCases: [] }, at - 1, at),
     };
   });
 }
@@ -79,7 +79,7 @@ function table(context: Reads): Table {
 }
 
 /** Maximum number of named files; further ones are only counted. */
-const MOST_FILES = 3;
+const MAX_FILES = 3;
 
 /** Returns the key of the threshold that is swept and written. */
 const thresholdName = ({ detector, isOwnThreshold }: SweepResult): string =>
@@ -97,14 +97,14 @@ function comparedWith({ steps, inForce }: SweepResult, at: number): number {
 }
 
 function headLines(result: SweepResult, at: number, kind: ScoreKind): readonly Line[] {
-  const { steps, inForce, cases, turned: all } = result;
+  const { steps, inForce, cases, changedCount: all } = result;
   const step = steps[at];
   const from = comparedWith(result, at);
   const base = steps[from];
   if (step === undefined || base === undefined) return [];
   const isOwn = step.threshold === inForce;
-  const { right, wrong, cases: turning } = turnedBetween(result, from, at);
-  const otherwise = turning.filter((it) => it.before !== "" && it.now !== "").length;
+  const { right, wrong, cases: changedCases } = changesBetween(result, from, at);
+  const otherwise = changedCases.filter((it) => it.before !== "" && it.now !== "").length;
   const against = isOwn
     ? `against ${thresholdText(base.threshold)}, the one before`
     : `against ${thresholdText(inForce)} in force`;
@@ -112,7 +112,7 @@ function headLines(result: SweepResult, at: number, kind: ScoreKind): readonly L
   return [
     labelled(
       "swept",
-      shown(namesText(result.files, MOST_FILES)),
+      shown(namesText(result.files, MAX_FILES)),
       span(`  ${plural(cases, "case")}  `),
       shown(result.detector === undefined ? "all detectors" : `detector ${result.detector}`),
       shown(`  ${thresholdName(result)}`, "dim"),
@@ -133,8 +133,8 @@ function headLines(result: SweepResult, at: number, kind: ScoreKind): readonly L
       ...(otherwise === 0 ? [] : [span(`, ${count(otherwise)} wrong otherwise`)]),
       span(`, ${against}`),
       span(
-        all > result.turning.length
-          ? `; only the texts of the first ${count(result.turning.length)} changing cases are kept`
+        all > result.changedCases.length
+          ? `; only the texts of the first ${count(result.changedCases.length)} changing cases are kept`
           : "",
         "dim",
       ),
@@ -143,7 +143,7 @@ function headLines(result: SweepResult, at: number, kind: ScoreKind): readonly L
 }
 
 function caseLines(result: SweepResult, at: number): readonly Line[] {
-  return turnedBetween(result, comparedWith(result, at), at).cases.map(({ one, before, now }) => [
+  return changesBetween(result, comparedWith(result, at), at).cases.map(({ one, before, now }) => [
     now === "" ? span("+ ", "strong") : before === "" ? span("! ", "fail") : span("~ ", "warn"),
     shown(`${one.file}:${one.line}  `, "dim"),
     shown(now === "" ? `right; before ${before}` : before === "" ? now : `${now}; before ${before}`),
@@ -158,7 +158,7 @@ function pane(id: string, context: Context): readonly Line[] {
   return [...headLines(result, at, kindOf(result, context)), ...caseLines(result, at)];
 }
 
-function described(id: string, context: Context): readonly Line[] {
+function describeStep(id: string, context: Context): readonly Line[] {
   const result = resultOf(context);
   const at = result === undefined ? -1 : stepAt(result, id);
   if (result === undefined || at < 0) return [line("It no longer exists.", "warn")];
@@ -169,8 +169,8 @@ function described(id: string, context: Context): readonly Line[] {
     labelled("over all", span(`average precision ${figureText(area)}`), shown(`  ${result.files.join(", ")}`, "dim")),
     ...result.notes.map((note) => labelled("note", shown(note, note.startsWith("!") ? "fail" : "warn"))),
     BLANK,
-    ...(cases.length === 0 ? [line("No case changes.", "dim")] : cases.slice(0, MOST_CASES)),
-    ...(cases.length > MOST_CASES ? [line(`and ${plural(cases.length - MOST_CASES, "case")} more`, "dim")] : []),
+    ...(cases.length === 0 ? [line("No case changes.", "dim")] : cases.slice(0, MAX_CASES)),
+    ...(cases.length > MAX_CASES ? [line(`and ${plural(cases.length - MAX_CASES, "case")} more`, "dim")] : []),
   ];
 }
 
@@ -217,7 +217,7 @@ function runIntent({ sweep }: Context): Intent {
     initial: sweep?.words ?? "",
     isFile: "many",
     next: (words) =>
-      words.length > MOST_WORDS
+      words.length > MAX_WORDS
         ? { kind: "flash", words: "the text is too long", tone: "warn" }
         : { kind: "job", job: { kind: "sweep", words }, place: PLACE },
   };
@@ -274,23 +274,23 @@ export const sweepsView: View = {
       return need === undefined || why(id, context) !== undefined ? [] : [need];
     },
     empty,
-    describe: described,
+    describe: describeStep,
   },
   offers: [
     { verb: "run", needsRow: false, start: (_, context) => runIntent(context) },
     {
       verb: "errors",
-      does: "cases",
+      label: "cases",
       needsRow: true,
       start: (of, context) => ({
         kind: "page",
         title: `${one(of)}, the cases that change`,
-        lines: described(one(of), context),
+        lines: describeStep(one(of), context),
       }),
     },
     {
       verb: "follow",
-      does: "other score",
+      label: "other score",
       needsRow: true,
       why: (_, context) =>
         kindsOf(resultOf(context) ?? { steps: [] }).length < 2 ? "the data support only one kind of score" : undefined,
@@ -316,7 +316,7 @@ export const sweepsView: View = {
     },
     {
       verb: "write",
-      does: "write threshold",
+      label: "write threshold",
       needsRow: true,
       why: (of, context) => whyNotAskable(one(of), context),
       start(of, opened) {

@@ -14,7 +14,7 @@ import { callerFilter, modelFilter, providerFilter } from "./keys-filters.ts";
 const idOf = ({ hour, hop, caller, profile, provider, model }: UsageRecord): string =>
   JSON.stringify([hour, hop, caller, profile, provider, model]);
 
-const named = (data: Data, id: string): UsageRecord | undefined =>
+const rowById = (data: Data, id: string): UsageRecord | undefined =>
   rowsOf(data, "usage").find((row) => idOf(row) === id);
 
 const tokensIn = ({
@@ -72,7 +72,7 @@ const table = ({ data }: Omit<Context, "now">): Table =>
   );
 
 function pane(id: string, { data }: Context): readonly Line[] {
-  const row = named(data, id);
+  const row = rowById(data, id);
   if (row === undefined) return [];
   return [
     labelled(

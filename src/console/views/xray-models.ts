@@ -3,12 +3,12 @@
 import type { ModelRecord } from "../../admin-api/index.ts";
 import { count } from "../format/numbers.ts";
 import type { Data } from "../model/data.ts";
-import { type MeasuredTable, type Met, metRows, STATES } from "./measured.ts";
+import { type MeasuredRow, type MeasuredTable, measuredRows, STATES } from "./measured.ts";
 import { type ModelRow, type ModelState, modelRows, modelStateOf } from "./models.ts";
 import { measuredNode, node, type Tree, unread, unreadNode } from "./xray-node.ts";
 
 /** Maximum number of models in a tree, and of providers of each; the view of models lists all. */
-const MOST_MODELS = 300;
+const MAX_MODELS = 300;
 
 /** Returns whether two names or trailing-`*` patterns can mean one model. */
 function overlap(one: string, other: string): boolean {
@@ -26,8 +26,8 @@ export function modelsTree(parent: string, data: Data, allowed: readonly string[
     ({ model }) => allowed.length === 0 || allowed.some((pattern) => overlap(pattern, model.model)),
   );
   const unserved = allowed.filter((pattern) => !rows.some(({ model }) => overlap(pattern, model.model)));
-  const shown = rows.slice(0, MOST_MODELS);
-  const providers = new Map(metRows(data, "backends").map((met) => [met.record.name, met]));
+  const shown = rows.slice(0, MAX_MODELS);
+  const providers = new Map(measuredRows(data, "backends").map((met) => [met.record.name, met]));
   const more = rows.length - shown.length;
   return node(
     parent,
@@ -57,7 +57,7 @@ export function modelsTree(parent: string, data: Data, allowed: readonly string[
             json: row.model,
           },
           (of) =>
-            [...new Set(row.plan)].map((name) =>
+            [...new Set(row.providers)].map((name) =>
               measuredNode(data, of, "provider", name, providers.get(name), "providers"),
             ),
         );
@@ -78,7 +78,10 @@ export function modelsTree(parent: string, data: Data, allowed: readonly string[
 }
 
 /** Returns the state that the view of models has, or failing if the provider that is asked first fails. */
-function stateOf(row: ModelRow, providers: ReadonlyMap<string, Met>): Pick<ModelState, "word" | "tone" | "mark"> {
+function stateOf(
+  row: ModelRow,
+  providers: ReadonlyMap<string, MeasuredRow>,
+): Pick<ModelState, "word" | "tone" | "mark"> {
   const state = modelStateOf(row);
   const first = row.first === undefined ? undefined : providers.get(row.first);
   return state.mark === " " && first?.state === "failing" ? STATES.failing : state;
@@ -100,7 +103,7 @@ const CALLS: readonly (readonly [table: MeasuredTable, head: string, kind: strin
 /** Lists MCP servers and agents; only access rules narrow these. */
 export const callsTrees = (parent: string, data: Data): readonly Tree[] =>
   CALLS.flatMap(([table, head, kind, view]) => {
-    const rows: readonly Met[] = metRows(data, table);
+    const rows: readonly MeasuredRow[] = measuredRows(data, table);
     if (rows.length === 0) return [];
     const fields = { kind: head, name: "", target: { place: { view } }, says: () => "as far as access rules allow" };
     return [node(parent, fields, (id) => rows.map((met) => measuredNode(data, id, kind, met.record.name, met, view)))];

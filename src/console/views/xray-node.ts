@@ -6,7 +6,7 @@ import type { TreeNode } from "../format/tree.ts";
 import type { Data, ReadableId } from "../model/data.ts";
 import type { Tone } from "../model/text.ts";
 import type { Place } from "../model/view.ts";
-import { type Met, STATES } from "./measured.ts";
+import { type MeasuredRow, STATES } from "./measured.ts";
 
 /** Row of the view that shows the object. */
 export interface Target {
@@ -72,7 +72,7 @@ export function measuredNode(
   parent: string,
   kind: string,
   name: string,
-  met: Met | undefined,
+  met: MeasuredRow | undefined,
   view: string,
 ): Tree {
   const why = met === undefined && kind === "provider" ? unread(data, "list_backends") : undefined;

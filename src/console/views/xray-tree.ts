@@ -19,7 +19,7 @@ import { callsTrees, modelsTree } from "./xray-models.ts";
 import { node, type Target, type Tree, unread, unreadNode } from "./xray-node.ts";
 
 /** Maximum number of buckets in a tree; those that need attention come first. */
-const MOST_BUCKETS = 50;
+const MAX_BUCKETS = 50;
 
 /** Returns the tree of the key of that name, otherwise of the profile; `undefined` if there is neither. */
 export function xrayOf(data: Data, name: string): Tree | undefined {
@@ -145,7 +145,7 @@ function budgetTrees(parent: string, data: Data, profile: ProfileRecord, key: Ke
       : allBucketsOf(data, key).filter((row) => row === spendingIn(data)(key).bucket || row.budget !== budget);
   const isSpent = rows.some((row) => row.budget === budget);
   const isOk = (row: BudgetRecord): number => Number(BUDGET_STATES[row.status].mark === "");
-  const shown = [...rows].sort((a, b) => isOk(a) - isOk(b)).slice(0, MOST_BUCKETS);
+  const shown = [...rows].sort((a, b) => isOk(a) - isOk(b)).slice(0, MAX_BUCKETS);
   const more = rows.length - shown.length;
   return [
     ...(isSpent

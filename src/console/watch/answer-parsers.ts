@@ -50,14 +50,14 @@ export function plainParser(id: PlainId): (text: string, previous: unknown) => P
   const schema = answerSchemaOf(id) ?? {};
   const { isList = false } = PLAIN[id];
   return (text, previous) => {
-    const answer = asNow(id, jsonObjectIn(text));
+    const answer = withCurrentColumns(id, jsonObjectIn(text));
     if (answer === undefined || !fits(schema, answer)) return undefined;
     const value = isList ? answer["items"] : answer;
     return { value: isSame(previous, value) ? previous : value, gaps: isList ? gapsIn(answer) : undefined };
   };
 }
 
-function asNow(id: PlainId, answer: Row | undefined): Row | undefined {
+function withCurrentColumns(id: PlainId, answer: Row | undefined): Row | undefined {
   const items = answer?.["items"];
   if (!Array.isArray(items) || !items.every(isRow)) return answer;
   const now = itemsAsNow(id, items);

@@ -29,11 +29,12 @@ const FAILURE: Partial<BackendFailure> = {
 const ITEMS: { readonly [Id in PlainId]?: Row } = { list_backend_errors: FAILURE };
 
 /** Returns the rows with missing columns added; the same array if none lacks a column. */
-export const rowsAsNow = (table: TableName, rows: readonly Row[]): readonly Row[] => filled(rows, LISTS[table]);
+export const rowsAsNow = (table: TableName, rows: readonly Row[]): readonly Row[] =>
+  withMissingColumns(rows, LISTS[table]);
 
-export const itemsAsNow = (id: PlainId, items: readonly Row[]): readonly Row[] => filled(items, ITEMS[id]);
+export const itemsAsNow = (id: PlainId, items: readonly Row[]): readonly Row[] => withMissingColumns(items, ITEMS[id]);
 
-function filled(rows: readonly Row[], columns: Row | undefined): readonly Row[] {
+function withMissingColumns(rows: readonly Row[], columns: Row | undefined): readonly Row[] {
   if (columns === undefined) return rows;
   const names = Object.keys(columns);
   const isWhole = (row: Row): boolean => names.every((name) => Object.hasOwn(row, name));

@@ -44,7 +44,7 @@ async function readingOf(
   const none = { value: undefined, freshAt: undefined, requestedAt };
   switch (outcome.kind) {
     case "answered":
-      return { ...parsed(need, outcome.text), freshAt: now(), requestedAt, failure: undefined };
+      return { ...parseAnswer(need, outcome.text), freshAt: now(), requestedAt, failure: undefined };
     case "ended":
       signal.throwIfAborted();
       return { ...none, failure: undefined };
@@ -61,7 +61,7 @@ function queryOf({ id }: RemoteNeed): string {
     .join("&");
 }
 
-function parsed(need: RemoteNeed, text: string): Pick<Reading<unknown>, "value" | "gaps"> {
+function parseAnswer(need: RemoteNeed, text: string): Pick<Reading<unknown>, "value" | "gaps"> {
   const answer = JSON.parse(text) as { items?: unknown; unanswered?: string[]; cut?: string[] };
   const table = tableOfList(need.id);
   const isList = table !== undefined || PLAIN[need.id as PlainId].isList === true;

@@ -26,7 +26,7 @@ export function createScraper({ url, intervals, scrape, now }: ScraperOptions): 
   let series: Series = NO_SERIES;
 
   async function scrapeOnce(from: string, signal: AbortSignal): Promise<Scrape> {
-    const page = await limited((ending) => scrape(from, ending), signal);
+    const page = await withTimeLimit((ending) => scrape(from, ending), signal);
     const parsed = parseMetrics(page);
     if (parsed.kind === "refused") throw new Error(parsed.why);
     return parsed.scrape;
@@ -58,7 +58,7 @@ export function createScraper({ url, intervals, scrape, now }: ScraperOptions): 
   };
 }
 
-async function limited<T>(work: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
+async function withTimeLimit<T>(work: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
   const ending = new AbortController();
   const over = new Promise<never>((_resolve, reject) => {
     ending.signal.addEventListener("abort", () => reject(new Error("no answer in time")), { once: true });

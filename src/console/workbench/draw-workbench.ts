@@ -3,7 +3,7 @@
 import { escapeControls } from "../../base/index.ts";
 import { inAscii } from "../format/ascii.ts";
 import { fill } from "../format/box-frame.ts";
-import { allIn, cellsOfLine, cutLine, fitLine, inverse } from "../format/fit.ts";
+import { cellsOfLine, cutLine, fitLine, inverse, withTone } from "../format/fit.ts";
 import { count, milliseconds, plural } from "../format/numbers.ts";
 import { span as timeSpan } from "../format/times.ts";
 import type { Edit, WorkbenchState } from "../model/state.ts";
@@ -203,7 +203,7 @@ function drawRule({ run, result }: WorkbenchState, { table }: Shown, { columns, 
   const words: Line = left === undefined ? [] : [{ ...left, text: ` ${left.text} ` }];
   const room = columns - 2 - cellsOfLine(words) - cellsOfLine(right) - (right.length > 0 ? 2 : 0);
   if (room < 0) return [dashes(2), ...words];
-  return [dashes(2), ...words, dashes(room), ...allIn(right, "dim"), dashes(right.length > 0 ? 2 : 0)];
+  return [dashes(2), ...words, dashes(room), ...withTone(right, "dim"), dashes(right.length > 0 ? 2 : 0)];
 }
 
 function ruleSpan(run: WorkbenchState["run"], now: number): Span | undefined {

@@ -10,7 +10,7 @@ import type { WorkbenchState } from "../model/state.ts";
 import { exportOf, isCsv, whyNoObjects } from "./export-result.ts";
 import { loadStatement } from "./run-statement.ts";
 import { STATEMENT_NAME, whyTooMany } from "./saved-statements.ts";
-import { saying, taken, untaken, type WorkbenchFacts, type WorkbenchStep } from "./workbench.ts";
+import { consumed, notConsumed, saying, type WorkbenchFacts, type WorkbenchStep } from "./workbench.ts";
 
 type Asking = NonNullable<WorkbenchState["asking"]>;
 
@@ -26,11 +26,12 @@ export const ASKING_LABELS: Readonly<Record<Asking["kind"], string>> = {
 export function ask(workbench: WorkbenchState, kind: Asking["kind"], { now }: WorkbenchFacts): WorkbenchStep {
   const { statements, run } = workbench;
   if (kind === "recall" && statements.size === 0) {
-    return saying(taken(workbench), "no statement is saved yet; Ctrl-S saves one");
+    return saying(consumed(workbench), "no statement is saved yet; Ctrl-S saves one");
   }
-  if (kind === "export" && run.kind !== "done") return saying(taken(workbench), "there is no result to save", "warn");
+  if (kind === "export" && run.kind !== "done")
+    return saying(consumed(workbench), "there is no result to save", "warn");
   const edit = editAtEnd(kind === "export" ? fileName(now) : "");
-  return taken({ ...workbench, asking: { kind, edit }, completion: undefined });
+  return consumed({ ...workbench, asking: { kind, edit }, completion: undefined });
 }
 
 /** Returns `query-20261120T140207Z.csv`. The time makes the name new; an existing file is replaced only after a question. */
@@ -38,22 +39,22 @@ const fileName = (now: number): string => `query-${new Date(now).toISOString().s
 
 export function stepAsking(workbench: WorkbenchState, event: KeyEvent, facts: WorkbenchFacts): WorkbenchStep {
   const { asking } = workbench;
-  if (asking === undefined) return taken(workbench);
+  if (asking === undefined) return consumed(workbench);
   const chord = event.kind === "key" ? event.chord : undefined;
-  if (chord === "esc") return taken({ ...workbench, asking: undefined });
+  if (chord === "esc") return consumed({ ...workbench, asking: undefined });
   if (chord === "enter") return answer(workbench, asking, facts);
   if (chord === "tab" && asking.kind === "export") {
-    return taken(workbench, [{ kind: "complete", id: facts.nextId, text: asking.edit.text }], 1);
+    return consumed(workbench, [{ kind: "complete", id: facts.nextId, text: asking.edit.text }], 1);
   }
   if (chord === "tab") {
     const text = commonStart(suggestionsOf(workbench)) ?? asking.edit.text;
-    return taken({ ...workbench, asking: { ...asking, edit: editAtEnd(text) } });
+    return consumed({ ...workbench, asking: { ...asking, edit: editAtEnd(text) } });
   }
   const edit = applyEdit(asking.edit, event, { isMultiline: false });
-  if (edit === undefined) return untaken(workbench);
+  if (edit === undefined) return notConsumed(workbench);
   return edit.text.length > MAX_NAME_LENGTH
-    ? taken(workbench)
-    : taken({ ...workbench, asking: { ...asking, edit, found: undefined } });
+    ? consumed(workbench)
+    : consumed({ ...workbench, asking: { ...asking, edit, found: undefined } });
 }
 
 /** Returns names that begin with the typed text; for files, those that were looked up. */
@@ -73,25 +74,25 @@ function commonStart([first, ...others]: readonly string[]): string | undefined 
 function answer(workbench: WorkbenchState, asking: Asking, { nextId }: WorkbenchFacts): WorkbenchStep {
   const name = asking.edit.text.trim();
   const closed: WorkbenchState = { ...workbench, asking: undefined };
-  if (name === "") return taken(closed);
+  if (name === "") return consumed(closed);
   switch (asking.kind) {
     case "save":
       return save(workbench, closed, name);
     case "recall": {
       const known = closed.statements.has(name) ? name : singleName(suggestionsOf(workbench));
       const sql = known === undefined ? undefined : closed.statements.get(known);
-      if (sql === undefined) return saying(taken(workbench), `no statement is saved as ${name}`, "warn");
+      if (sql === undefined) return saying(consumed(workbench), `no statement is saved as ${name}`, "warn");
       const loaded = loadStatement(closed, sql);
-      return taken({ ...loaded.workbench, isEditing: true }, loaded.effects);
+      return consumed({ ...loaded.workbench, isEditing: true }, loaded.effects);
     }
     case "export": {
-      if (closed.run.kind !== "done") return taken(closed);
+      if (closed.run.kind !== "done") return consumed(closed);
       const { result } = closed.run;
       const why = isCsv(name) ? undefined : whyNoObjects(result);
-      if (why !== undefined) return saying(taken(workbench), `${why}, or save it as .csv`, "warn");
+      if (why !== undefined) return saying(consumed(workbench), `${why}, or save it as .csv`, "warn");
       const what = plural(result.rows.length, "row");
       const job = { kind: "save_text", file: name, text: exportOf(result, name), what } as const;
-      const step = taken(closed, [{ kind: "job", id: nextId, job }], 1);
+      const step = consumed(closed, [{ kind: "job", id: nextId, job }], 1);
       return saying(step, `saving ${what} to ${name}`);
     }
     default:
@@ -104,17 +105,17 @@ const singleName = (names: readonly string[]): string | undefined => (names.leng
 /** Saves a statement; an empty one deletes the name. */
 function save(workbench: WorkbenchState, closed: WorkbenchState, name: string): WorkbenchStep {
   if (!STATEMENT_NAME.test(name)) {
-    return saying(taken(workbench), "a name has 1 to 64 letters, digits, `_`, `-` or `.`", "warn");
+    return saying(consumed(workbench), "a name has 1 to 64 letters, digits, `_`, `-` or `.`", "warn");
   }
   const { text } = closed.edit;
   const isKnown = closed.statements.has(name);
   const statements = new Map(closed.statements);
   if (text.trim() === "") {
-    if (!statements.delete(name)) return saying(taken(closed), "there is no statement to save", "warn");
+    if (!statements.delete(name)) return saying(consumed(closed), "there is no statement to save", "warn");
   } else statements.set(name, text);
   const why = whyTooMany(statements);
-  if (why !== undefined) return saying(taken(closed), why, "warn");
-  const step = taken({ ...closed, statements }, [
+  if (why !== undefined) return saying(consumed(closed), why, "warn");
+  const step = consumed({ ...closed, statements }, [
     { kind: "remember", what: { name: "statements", as: name, statement: statements.get(name) ?? "" } },
   ]);
   return saying(step, `${text.trim() === "" ? "deleted" : isKnown ? "replaced" : "saved as"} ${name}`);

@@ -13,7 +13,7 @@ const GAP = 2;
 /** Number of cells by which one step to the right scrolls a line of JSON. */
 export const JSON_SHIFT = 20;
 /** Minimum width to which a text column is reduced for its neighbors. */
-const LEAST_CELLS = 12;
+const MIN_CELLS = 12;
 /** Maximum length of a cell that is examined, in UTF-16 units: wider than any screen. */
 const MAX_CELL_LENGTH = 2_048;
 
@@ -66,11 +66,11 @@ export function resultTable({ columns, rows }: QueryResult, window: Window): Res
 
 /** Places all columns if they fit with narrower text columns, otherwise as many as fit; always the first one. */
 function place(natural: readonly Placed[], room: number): readonly Placed[] {
-  const widest = Math.max(LEAST_CELLS, ...natural.map(({ cells }) => cells));
+  const widest = Math.max(MIN_CELLS, ...natural.map(({ cells }) => cells));
   const bounded = (bound: number) =>
     natural.map((column) => (column.isNumber ? column : { ...column, cells: Math.min(column.cells, bound) }));
   // Finds the largest width limit with which the line fits, if there is one.
-  let [low, high] = [LEAST_CELLS, widest];
+  let [low, high] = [MIN_CELLS, widest];
   if (widthOf(bounded(low)) <= room) {
     while (low < high) {
       const middle = Math.ceil((low + high) / 2);
@@ -81,11 +81,11 @@ function place(natural: readonly Placed[], room: number): readonly Placed[] {
   }
   const placed: Placed[] = [];
   let left = room;
-  for (const column of bounded(Math.max(LEAST_CELLS, Math.floor(room / 2)))) {
+  for (const column of bounded(Math.max(MIN_CELLS, Math.floor(room / 2)))) {
     const isFirst = placed.length === 0;
     const most = left - (isFirst ? 0 : GAP);
     if (column.cells > most) {
-      const isWorthIt = isFirst || (!column.isNumber && most >= LEAST_CELLS);
+      const isWorthIt = isFirst || (!column.isNumber && most >= MIN_CELLS);
       if (isWorthIt) placed.push({ ...column, cells: Math.max(1, most) });
       break;
     }

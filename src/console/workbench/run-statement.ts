@@ -6,18 +6,18 @@ import { editAtEnd } from "../edit/edit.ts";
 import { gapText } from "../format/missing-nodes.ts";
 import { span } from "../format/times.ts";
 import type { Asked, Effect, Event, WorkbenchState } from "../model/state.ts";
-import { boundedHistory, cleanStatement } from "./saved-statements.ts";
+import { cleanStatement, trimHistory } from "./saved-statements.ts";
 import { parametersOf } from "./sql-tokens.ts";
-import { saying, taken, type WorkbenchFacts, type WorkbenchStep } from "./workbench.ts";
+import { consumed, saying, type WorkbenchFacts, type WorkbenchStep } from "./workbench.ts";
 
 /** Runs the statement, and cancels a running one. */
 export function runStatement(workbench: WorkbenchState, { now, nextId }: WorkbenchFacts): WorkbenchStep {
   const { text: sql } = workbench.edit;
-  if (sql.trim() === "") return saying(taken(workbench), "there is no statement to run", "warn");
+  if (sql.trim() === "") return saying(consumed(workbench), "there is no statement to run", "warn");
   // Sends only as many values as the statement has `?`; the others stay available for the next statement.
   const params = workbench.params.slice(0, parametersOf(sql));
   const kept = remembering(workbench, sql);
-  return taken(
+  return consumed(
     {
       ...kept.workbench,
       completion: undefined,
@@ -37,9 +37,9 @@ export function runStatement(workbench: WorkbenchState, { now, nextId }: Workben
 
 export function cancelRun(workbench: WorkbenchState, now: number): WorkbenchStep {
   const { run } = workbench;
-  if (run.kind !== "running") return taken(workbench);
+  if (run.kind !== "running") return consumed(workbench);
   const words = `canceled after ${span(now - run.since)}`;
-  return taken({ ...workbench, run: { kind: "failed", words } }, cancelling(workbench));
+  return consumed({ ...workbench, run: { kind: "failed", words } }, cancelling(workbench));
 }
 
 const cancelling = ({ run }: WorkbenchState): readonly Effect[] =>
@@ -76,7 +76,7 @@ function remembering(
   sql: string,
 ): { readonly workbench: WorkbenchState; readonly effects: readonly Effect[] } {
   if (sql.trim() === "" || workbench.history.at(-1) === sql) return { workbench, effects: [] };
-  const history = boundedHistory([...workbench.history, sql]);
+  const history = trimHistory([...workbench.history, sql]);
   return {
     workbench: { ...workbench, history },
     effects: [{ kind: "remember", what: { name: "history", statement: sql } }],
@@ -88,18 +88,22 @@ export function runDone(
   { id, result, tookMs, isOfOneNode }: Extract<Event, { readonly kind: "query_done" }>,
   facts: WorkbenchFacts,
 ): WorkbenchStep {
-  if (workbench.run.kind !== "running" || workbench.run.id !== id) return taken(workbench);
-  const asked = askedOf(result, isOfOneNode === true, facts);
-  return taken({ ...workbench, run: { kind: "done", result, tookMs, asked } });
+  if (workbench.run.kind !== "running" || workbench.run.id !== id) return consumed(workbench);
+  const asked = queriedNodes(result, isOfOneNode === true, facts);
+  return consumed({ ...workbench, run: { kind: "done", result, tookMs, asked } });
 }
 
-function askedOf({ unanswered = [], cut = [] }: QueryResult, isOfOneNode: boolean, { nodes }: WorkbenchFacts): Asked {
+function queriedNodes(
+  { unanswered = [], cut = [] }: QueryResult,
+  isOfOneNode: boolean,
+  { nodes }: WorkbenchFacts,
+): Asked {
   const missing = gapText({ unanswered, cut });
-  return { words: askedText(isOfOneNode, nodes, unanswered.length), missing: missing === "" ? undefined : missing };
+  return { words: queriedText(isOfOneNode, nodes, unanswered.length), missing: missing === "" ? undefined : missing };
 }
 
 /** Describes the queried nodes: `of all 3 nodes`, `of 2 of 3 nodes` or `of n1`. */
-function askedText(isOfOneNode: boolean, nodes: WorkbenchFacts["nodes"], unanswered = 0): string {
+function queriedText(isOfOneNode: boolean, nodes: WorkbenchFacts["nodes"], unanswered = 0): string {
   if (nodes === undefined) return isOfOneNode ? "of one node" : "of all nodes";
   const { own, members } = nodes;
   if (isOfOneNode || members < 2) return `of ${escapeControls(own)}`;
@@ -109,8 +113,8 @@ function askedText(isOfOneNode: boolean, nodes: WorkbenchFacts["nodes"], unanswe
 /** Switches between all nodes and the connected one, for the next run. */
 export function turnNodes(workbench: WorkbenchState, { nodes }: WorkbenchFacts): WorkbenchStep {
   const isOfOneNode = !workbench.isOfOneNode;
-  const words = askedText(isOfOneNode, nodes).replace(/^of /, "");
-  return saying(taken({ ...workbench, isOfOneNode }), `the next run asks ${words}`);
+  const words = queriedText(isOfOneNode, nodes).replace(/^of /, "");
+  return saying(consumed({ ...workbench, isOfOneNode }), `the next run asks ${words}`);
 }
 
 export function runFailed(
@@ -118,8 +122,8 @@ export function runFailed(
   { id, words }: { readonly id: number; readonly words: string },
 ): WorkbenchStep {
   const { run } = workbench;
-  if (run.kind !== "running" || run.id !== id) return taken(workbench);
-  return taken({ ...workbench, run: { kind: "failed", words: withPlace(words, run.sql) } });
+  if (run.kind !== "running" || run.id !== id) return consumed(workbench);
+  return consumed({ ...workbench, run: { kind: "failed", words: withPlace(words, run.sql) } });
 }
 
 /** Adds the line to an error message, which counts characters of the whole statement. */

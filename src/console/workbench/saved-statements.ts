@@ -16,7 +16,7 @@ export const MAX_MEMORY_BYTES = 256 * 1024;
 export const STATEMENT_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 
 /** Removes earlier duplicates, and keeps as many of the newest statements as the limits allow. */
-export function boundedHistory(statements: readonly string[]): readonly string[] {
+export function trimHistory(statements: readonly string[]): readonly string[] {
   const kept: string[] = [];
   const seen = new Set<string>();
   let bytes = 0;
@@ -42,7 +42,7 @@ export function historyOf(text: string): readonly string[] {
     const value = parsed(line);
     if (typeof value === "string") statements.push(cleanStatement(value));
   }
-  return boundedHistory(statements);
+  return trimHistory(statements);
 }
 
 export const statementsText = (statements: ReadonlyMap<string, string>): string =>
@@ -64,7 +64,7 @@ export function statementsOf(text: string): ReadonlyMap<string, string> {
 /** Returns the text to store; `kept` is the stored text, possibly written by another console. */
 export function withRemembered(kept: string, what: StorageUpdate): string {
   if (what.name === "preferences") return preferencesTextAfter(kept, what.change);
-  if (what.name === "history") return historyText(boundedHistory([...historyOf(kept), what.statement]));
+  if (what.name === "history") return historyText(trimHistory([...historyOf(kept), what.statement]));
   const statements = new Map(statementsOf(kept));
   statements.delete(what.as);
   if (what.statement !== "") statements.set(what.as, what.statement);

@@ -6,7 +6,7 @@ import { complete, type Tables } from "./complete.ts";
 import { runStatement } from "./run-statement.ts";
 import { MAX_STATEMENT_LENGTH } from "./saved-statements.ts";
 import { isFinished } from "./sql-tokens.ts";
-import { saying, taken, type WorkbenchFacts, type WorkbenchStep } from "./workbench.ts";
+import { consumed, saying, type WorkbenchFacts, type WorkbenchStep } from "./workbench.ts";
 
 /** Sets the text; a changed text is no longer a history entry. */
 export function withEdit(workbench: WorkbenchState, edit: Edit): WorkbenchState {
@@ -17,22 +17,22 @@ export function withEdit(workbench: WorkbenchState, edit: Edit): WorkbenchState 
 export function enter(workbench: WorkbenchState, facts: WorkbenchFacts): WorkbenchStep {
   if (isFinished(workbench.edit.text)) return runStatement(workbench, facts);
   const edit = applyEdit(workbench.edit, { kind: "key", chord: "enter" }, { isMultiline: true });
-  return taken(edit === undefined ? workbench : withEdit(workbench, edit));
+  return consumed(edit === undefined ? workbench : withEdit(workbench, edit));
 }
 
 /** Inserts the best candidate, then the next (`by` 1) or previous (-1) one, cyclically. */
 export function completeNext(workbench: WorkbenchState, tables: Tables, by: 1 | -1): WorkbenchStep {
   const { edit, completion } = workbench;
   const open = completion ?? complete(edit.text, edit.at, tables);
-  if (open === undefined) return saying(taken(workbench), "nothing to complete here");
+  if (open === undefined) return saying(consumed(workbench), "nothing to complete here");
   const { words, from } = open;
   const at =
     completion === undefined ? (by === 1 ? 0 : words.length - 1) : (completion.at + by + words.length) % words.length;
   const word = words[at] ?? "";
   const text = edit.text.slice(0, from) + word + edit.text.slice(edit.at);
   if (text.length > MAX_STATEMENT_LENGTH)
-    return saying(taken(workbench), "the statement has reached its maximum length", "warn");
-  return taken({
+    return saying(consumed(workbench), "the statement has reached its maximum length", "warn");
+  return consumed({
     ...workbench,
     edit: { text, at: from + word.length },
     // A single candidate is inserted, and no list is shown.
@@ -45,13 +45,13 @@ export function completeNext(workbench: WorkbenchState, tables: Tables, by: 1 | 
 export function recallBy(workbench: WorkbenchState, by: 1 | -1): WorkbenchStep {
   const { edit, history, historyIndex, draft } = workbench;
   const moved = applyEdit(edit, { kind: "key", chord: by === 1 ? "down" : "up" }, { isMultiline: true });
-  if (moved !== undefined) return taken(withEdit(workbench, moved));
+  if (moved !== undefined) return consumed(withEdit(workbench, moved));
   const at = (historyIndex ?? history.length) + by;
-  if (at < 0 || at > history.length) return taken({ ...workbench, completion: undefined });
+  if (at < 0 || at > history.length) return consumed({ ...workbench, completion: undefined });
   const isDraft = at === history.length;
   const text = isDraft ? draft : (history[at] ?? "");
   const end = by === 1 ? text.length : firstLineEnd(text);
-  return taken({
+  return consumed({
     ...workbench,
     edit: { ...editAtEnd(text), at: end },
     completion: undefined,

@@ -5,7 +5,7 @@ import type { Chord } from "../model/key-event.ts";
 import type { WorkbenchState } from "../model/state.ts";
 import { jsonLineOf, tsvOf, whyNoObjects } from "./export-result.ts";
 import { JSON_SHIFT } from "./result.ts";
-import { saying, taken, untaken, type WorkbenchFacts, type WorkbenchStep } from "./workbench.ts";
+import { consumed, notConsumed, saying, type WorkbenchFacts, type WorkbenchStep } from "./workbench.ts";
 import { regionsOf, type Size } from "./workbench-layout.ts";
 
 const CHORDS: ReadonlyMap<Chord, MovingId> = new Map(
@@ -14,28 +14,28 @@ const CHORDS: ReadonlyMap<Chord, MovingId> = new Map(
 
 export function stepResult(workbench: WorkbenchState, chord: Chord, { size }: WorkbenchFacts): WorkbenchStep {
   const { row } = workbench.result;
-  const move = (to: number) => taken(moveTo(workbench, size, to));
+  const move = (to: number) => consumed(moveTo(workbench, size, to));
   switch (CHORDS.get(chord)) {
     case "up":
       return move(row - 1);
     case "down":
       return move(row + 1);
     case "page_up":
-      return taken(pageResult(workbench, size, -1));
+      return consumed(pageResult(workbench, size, -1));
     case "page_down":
-      return taken(pageResult(workbench, size, 1));
+      return consumed(pageResult(workbench, size, 1));
     case "first":
       return move(0);
     case "last":
       return move(Number.MAX_SAFE_INTEGER);
     case "left":
-      return taken(shift(workbench, -1));
+      return consumed(shift(workbench, -1));
     case "right":
-      return taken(shift(workbench, 1));
+      return consumed(shift(workbench, 1));
     case "copy":
       return copy(workbench);
     default:
-      return untaken(workbench);
+      return notConsumed(workbench);
   }
 }
 
@@ -78,13 +78,13 @@ export function toggleFormat(workbench: WorkbenchState): WorkbenchState {
 
 function copy(workbench: WorkbenchState): WorkbenchStep {
   const { run, result } = workbench;
-  if (run.kind !== "done") return saying(taken(workbench), "there is no row to copy", "warn");
+  if (run.kind !== "done") return saying(consumed(workbench), "there is no row to copy", "warn");
   if (result.isJson) {
     const why = whyNoObjects(run.result);
-    if (why !== undefined) return saying(taken(workbench), why, "warn");
-    return taken(workbench, [{ kind: "copy", text: jsonLineOf(run.result, result.row) }]);
+    if (why !== undefined) return saying(consumed(workbench), why, "warn");
+    return consumed(workbench, [{ kind: "copy", text: jsonLineOf(run.result, result.row) }]);
   }
   const row = run.result.rows[result.row];
-  if (row === undefined) return saying(taken(workbench), "there is no row to copy", "warn");
-  return taken(workbench, [{ kind: "copy", text: tsvOf(row) }]);
+  if (row === undefined) return saying(consumed(workbench), "there is no row to copy", "warn");
+  return consumed(workbench, [{ kind: "copy", text: tsvOf(row) }]);
 }

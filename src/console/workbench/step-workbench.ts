@@ -9,10 +9,10 @@ import type { KeyEvent } from "../model/key-event.ts";
 import type { Event, WorkbenchState } from "../model/state.ts";
 import { ask, stepAsking } from "./name-prompt.ts";
 import { cancelRun, runDone, runFailed, runStatement, turnNodes } from "./run-statement.ts";
-import { boundedHistory, historyOf, statementsOf } from "./saved-statements.ts";
+import { historyOf, statementsOf, trimHistory } from "./saved-statements.ts";
 import { completeNext, enter, recallBy, withEdit } from "./step-editor.ts";
 import { pageResult, stepResult, toggleFormat } from "./step-result.ts";
-import { saying, taken, untaken, type WorkbenchFacts, type WorkbenchStep } from "./workbench.ts";
+import { consumed, notConsumed, saying, type WorkbenchFacts, type WorkbenchStep } from "./workbench.ts";
 import { modeOf, type WorkbenchKeyId, workbenchKeyOf } from "./workbench-keys.ts";
 
 export function stepWorkbench(workbench: WorkbenchState, event: Event, facts: WorkbenchFacts): WorkbenchStep {
@@ -25,20 +25,22 @@ export function stepWorkbench(workbench: WorkbenchState, event: Event, facts: Wo
     case "query_failed":
       return runFailed(workbench, event);
     case "remembered":
-      return event.name === "preferences" ? untaken(workbench) : taken(remembered(workbench, event.name, event.text));
+      return event.name === "preferences"
+        ? notConsumed(workbench)
+        : consumed(withRemembered(workbench, event.name, event.text));
     default:
-      return untaken(workbench);
+      return notConsumed(workbench);
   }
 }
 
 /** Merges stored texts into the workbench. Its own entries are newer and stay. */
-function remembered(workbench: WorkbenchState, name: "history" | "statements", text: string): WorkbenchState {
+function withRemembered(workbench: WorkbenchState, name: "history" | "statements", text: string): WorkbenchState {
   if (name === "statements") {
     return { ...workbench, statements: new Map([...statementsOf(text), ...workbench.statements]) };
   }
   return {
     ...workbench,
-    history: boundedHistory([...historyOf(text), ...workbench.history]),
+    history: trimHistory([...historyOf(text), ...workbench.history]),
     historyIndex: undefined,
   };
 }
@@ -57,10 +59,10 @@ function stepKey(workbench: WorkbenchState, event: KeyEvent, facts: WorkbenchFac
       return typeParam(workbench, event);
     case "editor": {
       const edit = applyEdit(workbench.edit, event, { isMultiline: true });
-      return edit === undefined ? untaken(workbench) : taken(withEdit(workbench, edit));
+      return edit === undefined ? notConsumed(workbench) : consumed(withEdit(workbench, edit));
     }
     case "result":
-      return event.kind === "paste" ? untaken(workbench) : stepResult(workbench, event.chord, facts);
+      return event.kind === "paste" ? notConsumed(workbench) : stepResult(workbench, event.chord, facts);
     default:
       return mode satisfies never;
   }
@@ -70,7 +72,7 @@ function stepKey(workbench: WorkbenchState, event: KeyEvent, facts: WorkbenchFac
 function stepVerb(workbench: WorkbenchState, key: WorkbenchKeyId, facts: WorkbenchFacts): WorkbenchStep | undefined {
   switch (key) {
     case "run":
-      return runStatement(closedParams(workbench), facts);
+      return runStatement(closeParams(workbench), facts);
     case "line":
       return enter(workbench, facts);
     case "complete":
@@ -82,23 +84,23 @@ function stepVerb(workbench: WorkbenchState, key: WorkbenchKeyId, facts: Workben
     case "later":
       return recallBy(workbench, 1);
     case "page_up":
-      return taken(pageResult(workbench, facts.size, -1));
+      return consumed(pageResult(workbench, facts.size, -1));
     case "page_down":
-      return taken(pageResult(workbench, facts.size, 1));
+      return consumed(pageResult(workbench, facts.size, 1));
     case "params":
-      return taken(workbench.isEditingParams ? closedParams(workbench) : openedParams(workbench));
+      return consumed(workbench.isEditingParams ? closeParams(workbench) : openParams(workbench));
     case "nodes":
       return turnNodes(workbench, facts);
     case "format":
-      return taken(toggleFormat(workbench));
+      return consumed(toggleFormat(workbench));
     case "save":
     case "recall":
     case "export":
       return ask(workbench, key, facts);
     case "edit":
-      return taken({ ...workbench, isEditing: true });
+      return consumed({ ...workbench, isEditing: true });
     case "leave":
-      return leave(workbench, facts);
+      return leaveEditor(workbench, facts);
     case "copy":
     case "accept":
     case "complete_name":
@@ -108,20 +110,20 @@ function stepVerb(workbench: WorkbenchState, key: WorkbenchKeyId, facts: Workben
   }
 }
 
-function leave(workbench: WorkbenchState, { now }: WorkbenchFacts): WorkbenchStep {
-  if (workbench.isEditingParams) return taken(closedParams(workbench));
-  if (workbench.completion !== undefined) return taken({ ...workbench, completion: undefined });
+function leaveEditor(workbench: WorkbenchState, { now }: WorkbenchFacts): WorkbenchStep {
+  if (workbench.isEditingParams) return consumed(closeParams(workbench));
+  if (workbench.completion !== undefined) return consumed({ ...workbench, completion: undefined });
   if (workbench.run.kind === "running") return cancelRun(workbench, now);
   // Esc leaves the view if the result has the focus.
-  return workbench.isEditing ? taken({ ...workbench, isEditing: false }) : untaken(workbench);
+  return workbench.isEditing ? consumed({ ...workbench, isEditing: false }) : notConsumed(workbench);
 }
 
-const openedParams = (workbench: WorkbenchState): WorkbenchState => {
+const openParams = (workbench: WorkbenchState): WorkbenchState => {
   const text = workbench.params.join("\n");
   return { ...workbench, isEditingParams: true, completion: undefined, paramsEdit: { text, at: text.length } };
 };
 
-const closedParams = (workbench: WorkbenchState): WorkbenchState =>
+const closeParams = (workbench: WorkbenchState): WorkbenchState =>
   workbench.isEditingParams ? { ...workbench, isEditingParams: false, paramsEdit: undefined } : workbench;
 
 /** Maximum number of parameters, which is the gateway's limit. */
@@ -129,11 +131,11 @@ const MAX_PARAMS = 256;
 
 function typeParam(workbench: WorkbenchState, event: KeyEvent): WorkbenchStep {
   const edit = applyEdit(workbench.paramsEdit ?? { text: "", at: 0 }, event, { isMultiline: true });
-  if (edit === undefined) return untaken(workbench);
+  if (edit === undefined) return notConsumed(workbench);
   // A trailing line end does not begin another value.
   const text = edit.text.replace(/\n$/, "");
   const params = text === "" ? [] : text.split("\n");
   if (params.length > MAX_PARAMS)
-    return saying(taken(workbench), `a statement has at most ${MAX_PARAMS} values`, "warn");
-  return taken({ ...workbench, paramsEdit: edit, params });
+    return saying(consumed(workbench), `a statement has at most ${MAX_PARAMS} values`, "warn");
+  return consumed({ ...workbench, paramsEdit: edit, params });
 }

@@ -12,7 +12,7 @@ type Mode = "asking" | "params" | "editor" | "result";
 interface WorkbenchKey {
   /** Chords; hints show the first. */
   readonly chords: readonly Chord[];
-  readonly does: string;
+  readonly label: string;
   readonly help: string;
   readonly modes: readonly Mode[];
   /** Modes in which the hint bar shows it; if missing, all `modes`. */
@@ -23,101 +23,101 @@ const WRITING = ["params", "editor", "result"] as const;
 
 /** Keys of the workbench in the order of the hint bar, which shows only the first few if it is short. */
 export const WORKBENCH_KEYS = {
-  accept: { chords: ["enter"], does: "ok", help: "accept the typed name", modes: ["asking"] },
-  complete_name: { chords: ["tab"], does: "complete", help: "complete the name", modes: ["asking"] },
-  edit: { chords: ["enter"], does: "edit", help: "return to the statement", modes: ["result"] },
+  accept: { chords: ["enter"], label: "ok", help: "accept the typed name", modes: ["asking"] },
+  complete_name: { chords: ["tab"], label: "complete", help: "complete the name", modes: ["asking"] },
+  edit: { chords: ["enter"], label: "edit", help: "return to the statement", modes: ["result"] },
   run: {
     chords: ["ctrl-r", "alt-enter"],
-    does: "run",
+    label: "run",
     help: "run the statement; Enter after a closing `;` does the same",
     modes: WRITING,
   },
   line: {
     chords: ["enter"],
-    does: "new line",
+    label: "new line",
     help: "a new line, or runs the statement if it ends with `;`",
     modes: ["editor"],
     hinted: [],
   },
   complete: {
     chords: ["tab"],
-    does: "complete",
+    label: "complete",
     help: "complete tables, columns and keywords; again the next",
     modes: ["editor"],
   },
   complete_before: {
     chords: ["shift-tab"],
-    does: "complete",
+    label: "complete",
     help: "the previous completion",
     modes: ["editor"],
     hinted: [],
   },
   earlier: {
     chords: ["up"],
-    does: "history",
+    label: "history",
     help: "in the first line, the previous statement",
     modes: ["editor"],
   },
   later: {
     chords: ["down"],
-    does: "history",
+    label: "history",
     help: "in the last line, the next statement",
     modes: ["editor"],
     hinted: [],
   },
   page_up: {
     chords: ["pageup"],
-    does: "page up",
+    label: "page up",
     help: "a page of the result up",
     modes: ["editor", "params"],
     hinted: [],
   },
   page_down: {
     chords: ["pagedown"],
-    does: "page down",
+    label: "page down",
     help: "a page of the result down",
     modes: ["editor", "params"],
     hinted: [],
   },
-  copy: { chords: ["c"], does: "copy row", help: "copy the row, its columns separated by tabs", modes: ["result"] },
+  copy: { chords: ["c"], label: "copy row", help: "copy the row, its columns separated by tabs", modes: ["result"] },
   params: {
     chords: ["ctrl-p"],
-    does: "params",
+    label: "params",
     help: "edit the values of the `?`, one per line, as the flag `-p` of `gateway query` takes them; again goes back",
     modes: WRITING,
   },
   leave: {
     chords: ["esc"],
-    does: "leave",
+    label: "leave",
     help: "cancel the running statement; leave the editor, so that letters are keys of the console again",
     modes: ["asking", "params", "editor", "result"],
     hinted: ["asking", "params", "editor"],
   },
   nodes: {
     chords: ["ctrl-n"],
-    does: "nodes",
+    label: "nodes",
     help: "ask all nodes, or only the connected one; the result says which",
     modes: WRITING,
     hinted: ["editor", "result"],
   },
-  format: { chords: ["ctrl-o"], does: "table/json", help: "show the result as a table or as JSON", modes: WRITING },
+  format: { chords: ["ctrl-o"], label: "table/json", help: "show the result as a table or as JSON", modes: WRITING },
   save: {
     chords: ["ctrl-s"],
-    does: "save",
+    label: "save",
     help: "save the statement under a name; an empty statement deletes it",
     modes: WRITING,
     hinted: ["editor"],
   },
   recall: {
     chords: ["ctrl-g"],
-    does: "saved",
+    label: "saved",
     help: "load a saved statement by its name",
     modes: WRITING,
     hinted: ["editor", "result"],
   },
   export: {
     chords: ["ctrl-x", "w"],
-    does: "export",
+    label: "export",
     help: "save the result to a file: CSV if the name ends in `.csv`, otherwise JSON",
     modes: WRITING,
     hinted: ["editor", "result"],
@@ -165,13 +165,15 @@ export function workbenchKeyOf(chord: Chord, mode: Mode): WorkbenchKeyId | undef
 }
 
 /** Returns the current hints of the hint bar. */
-export function workbenchHints(workbench: WorkbenchState): readonly { readonly chord: Chord; readonly does: string }[] {
+export function workbenchHints(
+  workbench: WorkbenchState,
+): readonly { readonly chord: Chord; readonly label: string }[] {
   const mode = modeOf(workbench);
   const isRunning = workbench.run.kind === "running";
-  const cancel = isRunning ? [{ chord: "esc", does: "cancel" }] : [];
-  const own = KEYS.filter(([, { modes, hinted = modes }]) => hinted.includes(mode)).flatMap(([, { chords, does }]) => {
+  const cancel = isRunning ? [{ chord: "esc", label: "cancel" }] : [];
+  const own = KEYS.filter(([, { modes, hinted = modes }]) => hinted.includes(mode)).flatMap(([, { chords, label }]) => {
     const [chord] = chords;
-    return chord === undefined || (isRunning && chord === "esc") ? [] : [{ chord, does }];
+    return chord === undefined || (isRunning && chord === "esc") ? [] : [{ chord, label }];
   });
   return [...cancel, ...own];
 }

@@ -29,7 +29,7 @@ export interface Regions {
 export const PROMPT_CELLS = 5;
 export const editorCells = (columns: number): number => Math.max(2, columns - PROMPT_CELLS - 1);
 
-const MOST_PARAM_ROWS = 6;
+const MAX_PARAM_ROWS = 6;
 
 export function regionsOf(workbench: WorkbenchState, { columns, rows }: Size): Regions {
   const { edit, run, result } = workbench;
@@ -46,7 +46,6 @@ export function regionsOf(workbench: WorkbenchState, { columns, rows }: Size): R
 const hasLine = ({ completion, asking }: WorkbenchState): boolean => completion !== undefined || asking !== undefined;
 
 function paramRows({ params, isEditingParams, paramsEdit, edit }: WorkbenchState, columns: number): number {
-  if (isEditingParams)
-    return Math.min(MOST_PARAM_ROWS, editorRows(paramsEdit?.text ?? "", editorCells(columns)).length);
+  if (isEditingParams) return Math.min(MAX_PARAM_ROWS, editorRows(paramsEdit?.text ?? "", editorCells(columns)).length);
   return params.length > 0 || (parametersOf(edit.text) ?? 0) > 0 ? 1 : 0;
 }

@@ -42,14 +42,14 @@ export interface WorkbenchStep {
   readonly usedIds: number;
 }
 
-export const taken = (workbench: WorkbenchState, effects: readonly Effect[] = [], usedIds = 0): WorkbenchStep => ({
+export const consumed = (workbench: WorkbenchState, effects: readonly Effect[] = [], usedIds = 0): WorkbenchStep => ({
   workbench,
   effects,
   isTaken: true,
   usedIds,
 });
 
-export const untaken = (workbench: WorkbenchState): WorkbenchStep => ({
+export const notConsumed = (workbench: WorkbenchState): WorkbenchStep => ({
   workbench,
   effects: [],
   isTaken: false,

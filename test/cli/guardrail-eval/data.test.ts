@@ -3,7 +3,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { UsageError } from "../../../src/cli/flags.ts";
-import { caseOf, type EvalCase, linesOf, namesOf, sentencesOf } from "../../../src/cli/guardrail-eval/index.ts";
+import {
+  caseOf,
+  createNameNormalizer,
+  type EvalCase,
+  linesOf,
+  sentencesOf,
+} from "../../../src/cli/guardrail-eval/index.ts";
 
 async function all<T>(items: AsyncIterable<T>): Promise<readonly T[]> {
   const found: T[] = [];
@@ -112,9 +118,9 @@ test("sentences end at blank lines; document markers and comments are not tokens
 });
 
 test("types are compared without case, category and former name", () => {
-  const name = namesOf(["corporation=ORGANIZATION"], ["EMAIL_ADDRESS"]);
+  const name = createNameNormalizer(["corporation=ORGANIZATION"], ["EMAIL_ADDRESS"]);
   assert.equal(name("pii/email_address"), "EMAIL_ADDRESS");
   assert.deepEqual([name("per"), name("Gpe"), name("Corporation")], ["PERSON", "LOCATION", "ORGANIZATION"]);
   assert.equal(name("INJECTION"), "INJECTION");
-  assert.throws(() => namesOf(["x"], []), UsageError);
+  assert.throws(() => createNameNormalizer(["x"], []), UsageError);
 });

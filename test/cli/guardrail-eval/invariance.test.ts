@@ -2,13 +2,13 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Agreement, type Bag, compareRow } from "../../../src/cli/guardrail-eval/index.ts";
+import { type Agreement, compareRow, type TypeCounts } from "../../../src/cli/guardrail-eval/index.ts";
 
-const bag = (counts: Readonly<Record<string, number>>): Bag => new Map(Object.entries(counts));
+const bag = (counts: Readonly<Record<string, number>>): TypeCounts => new Map(Object.entries(counts));
 
 test("rows agree if the same is found equally often; empty rows are separate; rows without the reference do not count", () => {
   const sums = new Map<string, Agreement>();
-  const rows: readonly Readonly<Record<string, Bag>>[] = [
+  const rows: readonly Readonly<Record<string, TypeCounts>>[] = [
     { en: bag({ A: 2, B: 1 }), de: bag({ A: 1, C: 1 }), fr: bag({ A: 2, B: 1 }) },
     { en: bag({}), de: bag({}) },
     { de: bag({ A: 1 }) },

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { Interrupted } from "../../../src/cli/io.ts";
-import { tokenSource } from "../../../src/cli/sign-in/index.ts";
+import { createTokenSource } from "../../../src/cli/sign-in/index.ts";
 import { run } from "../../../src/cli/verbs/login.ts";
 import { startOidc } from "../../e2e/support/oidc.ts";
 import { freePort } from "../../e2e/support/ports.ts";
@@ -39,7 +39,7 @@ test("signing in by browser stores the ID token, sends it to the gateway, and pr
     expiresAt,
   });
   assert.deepEqual(gateway.requests, ["GET /admin/v1/login -", `GET /admin/v1/whoami Bearer ${token}`]);
-  assert.equal(await tokenSource(home.io(), gateway.url).token(), token);
+  assert.equal(await createTokenSource(home.io(), gateway.url).token(), token);
 
   const until = new Date(expiresAt).toISOString().replace(".000", "");
   const end = `Signed in to ${gateway.url} as alice (roles ops, viewer) until ${until}; it is renewed as long as the identity provider allows.\n`;

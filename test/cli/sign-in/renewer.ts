@@ -4,7 +4,7 @@
  */
 
 import { createInterface } from "node:readline";
-import { tokenSource } from "../../../src/cli/sign-in/index.ts";
+import { createTokenSource } from "../../../src/cli/sign-in/index.ts";
 import { bufferIo } from "../buffers.ts";
 
 const [url = ""] = process.argv.slice(2);
@@ -12,7 +12,7 @@ const io = bufferIo({ env: process.env, now: () => Date.now() });
 
 process.stdout.write("ready\n");
 for await (const _ of createInterface({ input: process.stdin })) {
-  const outcome = await tokenSource(io, url)
+  const outcome = await createTokenSource(io, url)
     .token()
     .catch((error: unknown) => `failed: ${String(error)}`);
   process.stdout.write(`${outcome}\n`);

@@ -4,7 +4,7 @@ import { hostname } from "node:os";
 import { test } from "node:test";
 import { Interrupted } from "../../../src/cli/io.ts";
 import type { SignIn } from "../../../src/cli/sign-in/entry.ts";
-import { tokenSource } from "../../../src/cli/sign-in/index.ts";
+import { createTokenSource } from "../../../src/cli/sign-in/index.ts";
 import { SignInError } from "../../../src/cli/sign-in/messages.ts";
 import { type Grant, type OidcOptions, type OidcServer, startOidc } from "../../e2e/support/oidc.ts";
 import { freePort } from "../../e2e/support/ports.ts";
@@ -39,8 +39,8 @@ const saying = (words: RegExp) => (error: unknown) => {
 test("without a sign-in there is no token, and nothing is created", async (t) => {
   const home = makeHome(t);
   const io = home.io();
-  assert.equal(await tokenSource(io, GATEWAY).token(), undefined);
-  assert.equal(await tokenSource(io, GATEWAY).token({ renew: true }), undefined);
+  assert.equal(await createTokenSource(io, GATEWAY).token(), undefined);
+  assert.equal(await createTokenSource(io, GATEWAY).token({ renew: true }), undefined);
   assert.equal(io.err(), "");
   assert.equal(existsSync(home.directory), false);
 });
@@ -50,14 +50,14 @@ test("a token valid for more than half a minute is returned without a request", 
   const now = Date.now();
   for (const expiresAt of [now + 30_000, undefined]) {
     home.write(signInOf(GATEWAY, { expiresAt, refreshToken: "unused" }));
-    assert.equal(await tokenSource(home.io({ now: () => now }), `${GATEWAY}/`).token(), "the-token");
+    assert.equal(await createTokenSource(home.io({ now: () => now }), `${GATEWAY}/`).token(), "the-token");
   }
 });
 
 test("a token within half a minute of its expiry is renewed, and the rotated refresh token is stored", async (t) => {
   const setting = await signedIn(t, { expiresAt: Date.now() + 29_000 });
   const before = setting.home.read(GATEWAY);
-  const token = await tokenSource(setting.home.io(), GATEWAY).token();
+  const token = await createTokenSource(setting.home.io(), GATEWAY).token();
   const after = setting.home.read(GATEWAY);
   assert.equal(after?.token, token);
   assert.notEqual(after?.refreshToken, before?.refreshToken);
@@ -68,14 +68,14 @@ test("a token within half a minute of its expiry is renewed, and the rotated ref
 test("with a provider that does not rotate the refresh token stays valid", async (t) => {
   const setting = await signedIn(t, { expiresAt: 0 }, { isRotating: false });
   const before = setting.home.read(GATEWAY)?.refreshToken;
-  await tokenSource(setting.home.io(), GATEWAY).token();
+  await createTokenSource(setting.home.io(), GATEWAY).token();
   assert.equal(setting.home.read(GATEWAY)?.refreshToken, before);
   assert.notEqual(before, undefined);
 });
 
 test("a refused token is renewed before its expiry, and only that one", async (t) => {
   const setting = await signedIn(t, { token: "old" });
-  const source = tokenSource(setting.home.io(), GATEWAY);
+  const source = createTokenSource(setting.home.io(), GATEWAY);
   assert.equal(await source.token(), "old");
   const renewed = await source.token({ renew: true });
   assert.notEqual(renewed, "old");
@@ -86,7 +86,7 @@ test("a refused token is renewed before its expiry, and only that one", async (t
 
 test("a process that asks for renewal uses what another has renewed meanwhile", async (t) => {
   const setting = await signedIn(t, { token: "old" });
-  const [one, other] = [tokenSource(setting.home.io(), GATEWAY), tokenSource(setting.home.io(), GATEWAY)];
+  const [one, other] = [createTokenSource(setting.home.io(), GATEWAY), createTokenSource(setting.home.io(), GATEWAY)];
   await Promise.all([one.token(), other.token()]);
   const tokens = await Promise.all([one.token({ renew: true }), other.token({ renew: true })]);
   assert.equal(tokens[0], tokens[1]);
@@ -109,7 +109,7 @@ test("an access token is renewed for its own resource", async (t) => {
       expiresAt: 0,
     }),
   );
-  const token = (await tokenSource(home.io(), GATEWAY).token()) ?? "";
+  const token = (await createTokenSource(home.io(), GATEWAY).token()) ?? "";
   const claims = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString());
   assert.equal(claims.aud, resource);
 });
@@ -121,7 +121,7 @@ test("an interruption does not lose a just received refresh token", async (t) =>
   };
   const setting = await signedIn(t, { expiresAt: 0 }, { onGrant });
   const before = setting.home.read(GATEWAY);
-  const token = await tokenSource(setting.home.io({ signal: stop.signal }), GATEWAY).token();
+  const token = await createTokenSource(setting.home.io({ signal: stop.signal }), GATEWAY).token();
   assert.equal(stop.signal.aborted, true);
   const after = setting.home.read(GATEWAY);
   assert.equal(after?.token, token);
@@ -131,14 +131,14 @@ test("an interruption does not lose a just received refresh token", async (t) =>
 test("an interruption before the refresh token is sent ends the renewal", async (t) => {
   const setting = await signedIn(t, { expiresAt: 0 });
   const signal = AbortSignal.abort(new Interrupted("SIGINT"));
-  await assert.rejects(tokenSource(setting.home.io({ signal }), GATEWAY).token(), Interrupted);
+  await assert.rejects(createTokenSource(setting.home.io({ signal }), GATEWAY).token(), Interrupted);
   assert.deepEqual(renewals(setting), []);
 });
 
 test("a refused refresh token keeps the sign-in and asks the user to sign in again", async (t) => {
   const setting = await signedIn(t, { expiresAt: 0, refreshToken: "never given" });
   const before = setting.home.read(GATEWAY);
-  const asking = tokenSource(setting.home.io(), GATEWAY).token();
+  const asking = createTokenSource(setting.home.io(), GATEWAY).token();
   await assert.rejects(
     asking,
     saying(/^the sign-in at https:\/\/gateway\.example has ended; run `gateway login https/),
@@ -152,7 +152,7 @@ test("with a provider that renews no ID token the old one is used until it expir
   const provider = await startLyingProvider(t);
   await provider.prepare("", { isMissing: true });
   const now = Date.now();
-  const source = () => tokenSource(home.io({ now: () => now }), GATEWAY);
+  const source = () => createTokenSource(home.io({ now: () => now }), GATEWAY);
   home.write(signInOf(GATEWAY, { issuer: provider.issuer, refreshToken: "first", expiresAt: now + 1 }));
   assert.equal(await source().token(), "the-token");
   assert.equal(home.read(GATEWAY)?.refreshToken, "next");
@@ -172,7 +172,7 @@ test("a process presumed dead sends no refresh token before it has the lock agai
   });
   await provider.prepare("", {});
   home.write(signInOf(GATEWAY, { issuer: provider.issuer, refreshToken: "first", expiresAt: 0 }));
-  const token = await tokenSource(home.io(), GATEWAY).token();
+  const token = await createTokenSource(home.io(), GATEWAY).token();
   assert.equal(home.read(GATEWAY)?.token, token);
   const discovery = "/.well-known/openid-configuration";
   assert.deepEqual(seen, [discovery, discovery, "/token"]);
@@ -182,7 +182,7 @@ test("a process presumed dead sends no refresh token before it has the lock agai
 test("without a refresh token a sign-in ends with its token", async (t) => {
   const home = makeHome(t);
   const now = Date.now();
-  const source = () => tokenSource(home.io({ now: () => now }), GATEWAY);
+  const source = () => createTokenSource(home.io({ now: () => now }), GATEWAY);
   home.write(signInOf(GATEWAY, { expiresAt: now + 1 }));
   assert.equal(await source().token(), "the-token");
   await assert.rejects(
@@ -197,7 +197,7 @@ test("while the provider is unreachable the token is used until it expires", asy
   const home = makeHome(t);
   const issuer = `http://127.0.0.1:${await freePort()}`;
   const now = Date.now();
-  const source = () => tokenSource(home.io({ now: () => now }), GATEWAY);
+  const source = () => createTokenSource(home.io({ now: () => now }), GATEWAY);
   home.write(signInOf(GATEWAY, { issuer, refreshToken: "refresh", expiresAt: now + 1 }));
   assert.equal(await source().token(), "the-token");
   const unreachable = saying(/^the identity provider http:\/\/127\.0\.0\.1:\d+ could not be reached: ECONNREFUSED$/);
@@ -212,7 +212,7 @@ test("a damaged sign-in counts as none and is reported once", async (t) => {
   home.write(signInOf(GATEWAY));
   writeFileSync(home.path(GATEWAY), "{");
   const io = home.io();
-  const source = tokenSource(io, GATEWAY);
+  const source = createTokenSource(io, GATEWAY);
   assert.equal(await source.token(), undefined);
   assert.equal(await source.token(), undefined);
   assert.equal(
@@ -226,11 +226,11 @@ test("a sign-in that others can read yields no token", async (t) => {
   home.write(signInOf(GATEWAY));
   chmodSync(home.path(GATEWAY), 0o644);
   await assert.rejects(
-    tokenSource(home.io(), GATEWAY).token(),
+    createTokenSource(home.io(), GATEWAY).token(),
     saying(/other users have access to it .*run `gateway logout https:\/\/gateway\.example`, then `gateway login/),
   );
 });
 
 test("an invalid gateway URL is refused before any file is read", (t) => {
-  assert.throws(() => tokenSource(makeHome(t).io(), "gateway.example"), saying(/is not a URL/));
+  assert.throws(() => createTokenSource(makeHome(t).io(), "gateway.example"), saying(/is not a URL/));
 });

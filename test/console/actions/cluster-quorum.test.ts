@@ -52,7 +52,7 @@ test("a member that receives a snapshot is reachable, and a silent one is not", 
 });
 
 const possible = (removed: readonly string[]) => ({ kind: "possible", removed: removed.join(",") });
-const impossible = (why: string, needsRecovery = false) => ({ kind: "impossible", why, needsRecovery });
+const refusedReduction = (why: string, needsRecovery = false) => ({ kind: "impossible", why, needsRecovery });
 
 for (const { title, members, keep, expected } of [
   {
@@ -74,19 +74,19 @@ for (const { title, members, keep, expected } of [
     title: "no member remains",
     members: voters(3),
     keep: "",
-    expected: impossible("no member stays: tick at least one"),
+    expected: refusedReduction("no member stays: tick at least one"),
   },
   {
     title: "only a learner remains",
     members: [...voters(3), learner("n4")],
     keep: "n4",
-    expected: impossible("none of the members that stay has a vote"),
+    expected: refusedReduction("none of the members that stay has a vote"),
   },
   {
     title: "no majority of the remaining ones is reachable",
     members: [...voters(3), silent("n4"), silent("n5")],
     keep: "n1,n4,n5",
-    expected: impossible(
+    expected: refusedReduction(
       "only 1 of the 3 voters that would stay can be reached, quorum 2: nothing could be written any longer",
     ),
   },
@@ -94,21 +94,30 @@ for (const { title, members, keep, expected } of [
     title: "a silent one of two cannot be removed, since both must agree",
     members: [member("n1"), silent("n2")],
     keep: "n1",
-    expected: impossible("1 of 2 voters reachable, quorum 2: no quorum, so this change would be refused too", true),
+    expected: refusedReduction(
+      "1 of 2 voters reachable, quorum 2: no quorum, so this change would be refused too",
+      true,
+    ),
   },
   {
     title: "two silent ones of three cannot be removed",
     members: [member("n1"), silent("n2"), silent("n3")],
     keep: "n1",
-    expected: impossible("1 of 3 voters reachable, quorum 2: no quorum, so this change would be refused too", true),
+    expected: refusedReduction(
+      "1 of 3 voters reachable, quorum 2: no quorum, so this change would be refused too",
+      true,
+    ),
   },
   {
     title: "a reachable learner does not count for the majority",
     members: [member("n1"), silent("n2"), silent("n3"), learner("n4")],
     keep: "n1,n4",
-    expected: impossible("1 of 3 voters reachable, quorum 2: no quorum, so this change would be refused too", true),
+    expected: refusedReduction(
+      "1 of 3 voters reachable, quorum 2: no quorum, so this change would be refused too",
+      true,
+    ),
   },
-  { title: "nothing is known", members: [], keep: "n1", expected: impossible("the members are not known yet") },
+  { title: "nothing is known", members: [], keep: "n1", expected: refusedReduction("the members are not known yet") },
 ]) {
   test(`fewer members: ${title}`, () => {
     const reduction = reductionOf(members, keep.split(","));

@@ -35,7 +35,7 @@ test("minting asks for name, profile, expiry and metadata, and is confirmed by y
     ],
     "as the keys that are there: without a profile, without an end",
   );
-  assert.deepEqual(dialog.confirm, { kind: "yes", does: "mint" });
+  assert.deepEqual(dialog.confirm, { kind: "yes", button: "mint" });
   const [, profiles] = dialog.fields;
   assert.deepEqual(profiles?.kind === "text" && profiles.suggestions, ["", "standard", "batch"]);
 });

@@ -158,9 +158,9 @@ test("a cluster of one cannot be pruned", () => {
 test("a prune refuses when the members changed while it was open", () => {
   const dialog = pruneDialog(three);
   const values = valuesOf(dialog, { snapshot: "skip" });
-  const without = contextOf({ list_cluster_members: [leader("n1"), silent("n3")], get_status: status() });
+  const reductionWithout = contextOf({ list_cluster_members: [leader("n1"), silent("n3")], get_status: status() });
   const more = contextOf({ list_cluster_members: [...THREE, member("n4")], get_status: status() });
-  assert.equal(dialog.why?.(values, without), "no longer a member: n2");
+  assert.equal(dialog.why?.(values, reductionWithout), "no longer a member: n2");
   assert.equal(dialog.why?.(values, more), "n4 joined meanwhile: close this dialog and start again");
 });
 

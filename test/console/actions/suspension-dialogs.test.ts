@@ -111,7 +111,7 @@ test("suspending sends reason and duration, and no duration until lifted", () =>
   assert.deepEqual(requestsOf(dialog, incident, { duration: "until lifted", reason: "over" }), [
     'PUT /admin/v1/suspensions/provider:acme-chat {"reason":"over"}',
   ]);
-  assert.deepEqual(dialog.confirm, { kind: "yes", does: "suspend now" });
+  assert.deepEqual(dialog.confirm, { kind: "yes", button: "suspend now" });
 });
 
 test("results name the duration, or that traffic is accepted again", async (context) => {

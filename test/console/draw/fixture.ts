@@ -135,7 +135,7 @@ export function providersView(rows: readonly Row[] = ROWS): View {
         start: () => ({ kind: "flash", words: "lifted" }),
       },
       { verb: "errors", needsRow: true, start: () => ({ kind: "go", place: { view: "errors" } }) },
-      { verb: "create", needsRow: false, does: "new provider", start: () => ({ kind: "flash", words: "new" }) },
+      { verb: "create", needsRow: false, label: "new provider", start: () => ({ kind: "flash", words: "new" }) },
     ],
     body: {
       kind: "table",
@@ -296,7 +296,7 @@ export const SUSPEND: Dialog = {
     ["Effect", [{ text: "new requests skip acme-chat on all 3 nodes; 14 in flight finish" }]],
     ["Then", [{ text: "its models go to: acme-alt, pool-eu; models left with no provider: 0" }]],
   ],
-  confirm: { kind: "yes", does: "suspend now" },
+  confirm: { kind: "yes", button: "suspend now" },
   task: ({ reason = "" }) => ({
     kind: "actions",
     actions: [
@@ -314,7 +314,7 @@ export const REVOKE: Dialog = {
   lines: () => [["Effect", [{ text: "it stops working on all nodes now; this cannot be undone", tone: "fail" }]]],
   confirm: {
     kind: "typed",
-    does: "revoke for good",
+    button: "revoke for good",
     label: "Type its name",
     expected: () => "prod-search-with-a-long-name-that-is-not-shortened",
   },

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { cellsOf } from "../../../src/base/index.ts";
 import { drawScreen } from "../../../src/console/draw/draw-screen.ts";
-import { speak } from "../../../src/console/draw/screen-reader.ts";
+import { renderTree } from "../../../src/console/draw/screen-reader.ts";
 import type { Failure } from "../../../src/console/model/data.ts";
 import type { DialogState, State } from "../../../src/console/model/state.ts";
 import { textOfLine } from "../../../src/console/model/text.ts";
@@ -113,7 +113,7 @@ test("for any state and size, a frame has one line less than the screen and none
         assert.ok(cellsOf(text) <= given.columns, JSON.stringify(text));
         assert.doesNotMatch(text, given.isAscii ? /[^\x20-\x7e]/ : /[\x00-\x1f\x7f-\x9f\u202e]/);
       }
-      assert.ok(speak(state, views, drawWorkbench).length > 0);
+      assert.ok(renderTree(state, views, drawWorkbench).length > 0);
     }),
     SIZE,
   );

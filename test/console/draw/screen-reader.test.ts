@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { speak } from "../../../src/console/draw/screen-reader.ts";
+import { renderTree } from "../../../src/console/draw/screen-reader.ts";
 import type { ReaderNode } from "../../../src/console/draw/screen-reader-node.ts";
 import type { State } from "../../../src/console/model/state.ts";
 import {
@@ -18,7 +18,7 @@ import {
   withTable,
 } from "./fixture.ts";
 
-const told = (change: Partial<State> = {}) => speak(stateAt("80x24", change), VIEWS, noWorkbench);
+const told = (change: Partial<State> = {}) => renderTree(stateAt("80x24", change), VIEWS, noWorkbench);
 const all = (nodes: readonly ReaderNode[]): readonly ReaderNode[] =>
   nodes.flatMap((node) => [node, ...all(node.children ?? [])]);
 const textOf = (nodes: readonly ReaderNode[]): string =>
@@ -73,7 +73,7 @@ test("a node without an answer is named, with and without rows", () => {
   const data = dataOf({ ...READINGS, list_backends: { ...READINGS.list_backends, gaps } });
   const words = /n3 has not answered, and is missing here; there is more on n2 than is shown/;
   assert.match(textOf(told({ data })), words);
-  const text = textOf(speak(stateAt("80x24", { data }), [providersView([]), ...VIEWS.slice(1)], noWorkbench));
+  const text = textOf(renderTree(stateAt("80x24", { data }), [providersView([]), ...VIEWS.slice(1)], noWorkbench));
   assert.match(text, words);
   assert.doesNotMatch(textOf(told()), /answered/);
 });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { columnsChart, narrowed } from "../../../src/console/format/columns-chart.ts";
+import { columnsChart, narrowBands } from "../../../src/console/format/columns-chart.ts";
 import { textOfLine } from "../../../src/console/model/text.ts";
 
 const texts = (values: readonly (number | null)[], rows: number, most: number): readonly string[] =>
@@ -45,11 +45,11 @@ test("the cursor is a line through the chart, dark on a column", () => {
 
 test("a cell with several values shows the largest sum, and the newest cell is complete", () => {
   const of = (values: readonly (number | null)[], factor: number) =>
-    narrowed([{ tone: "plain", values }], factor)[0]?.values;
+    narrowBands([{ tone: "plain", values }], factor)[0]?.values;
   assert.deepEqual(of([1, 2, 3], 1), [1, 2, 3]);
   assert.deepEqual(of([9, 1, 3, 5, null], 2), [9, 3, 5]);
   assert.deepEqual(of([null, null], 2), [null]);
-  const [low, high] = narrowed(
+  const [low, high] = narrowBands(
     [
       { tone: "fail", values: [5, 1] },
       { tone: "plain", values: [0, 9] },

@@ -8,7 +8,7 @@ import type { CustomCommand } from "../../../src/console/model/settings.ts";
 import type { State } from "../../../src/console/model/state.ts";
 import { textOfLine } from "../../../src/console/model/text.ts";
 import { readSettings } from "../../../src/console/settings/index.ts";
-import { filledIn } from "../../../src/console/store/custom-commands.ts";
+import { fillTemplate } from "../../../src/console/store/custom-commands.ts";
 import { helpOf } from "../../../src/console/store/help.ts";
 import { after, dataOf, key, ROWS, start, step, VIEWS } from "./fixture.ts";
 
@@ -42,7 +42,7 @@ const HOSTILE = [
 
 test("a value is one argument, whatever characters it has", () => {
   for (const name of HOSTILE)
-    assert.deepEqual(filledIn(words("prog", "--of={name}", "{name}"), { name }), {
+    assert.deepEqual(fillTemplate(words("prog", "--of={name}", "{name}"), { name }), {
       kind: "argv",
       argv: ["prog", `--of=${name}`, name],
     });
@@ -50,7 +50,7 @@ test("a value is one argument, whatever characters it has", () => {
 
 /** Returns the real shell's result. */
 const said = (text: string, name: string): string => {
-  const filled = filledIn(shell(text), { name });
+  const filled = fillTemplate(shell(text), { name });
   assert.ok(filled.kind === "argv", JSON.stringify(filled));
   const [program = "", ...args] = filled.argv;
   return execFileSync(program, args, { encoding: "utf8", cwd: "/" });
@@ -70,7 +70,7 @@ test("the text that a shell parses contains no value", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary", maxLength: 20 }), fc.string({ maxLength: 30 }), (name, around) => {
       const value = `<<${name.replaceAll("\0", "")}>>`;
-      const filled = filledIn(shell(`${around}{name}${around}`), { name: value });
+      const filled = fillTemplate(shell(`${around}{name}${around}`), { name: value });
       if (filled.kind === "why") return;
       assert.ok(!(filled.argv[2] ?? "").includes(value));
       assert.deepEqual(filled.argv.slice(4), [value]);
@@ -80,11 +80,14 @@ test("the text that a shell parses contains no value", () => {
 
 test("a value that would be an option is refused, unless options have ended", () => {
   assert.match(
-    JSON.stringify(filledIn(words("rm", "{name}"), { name: "-rf" })),
+    JSON.stringify(fillTemplate(words("rm", "{name}"), { name: "-rf" })),
     /would be read as an option; write --/,
   );
-  assert.match(JSON.stringify(filledIn(shell("rm {name}"), { name: "-rf" })), /write --/);
-  assert.deepEqual(filledIn(words("rm", "--", "{name}"), { name: "-rf" }), { kind: "argv", argv: ["rm", "--", "-rf"] });
+  assert.match(JSON.stringify(fillTemplate(shell("rm {name}"), { name: "-rf" })), /write --/);
+  assert.deepEqual(fillTemplate(words("rm", "--", "{name}"), { name: "-rf" }), {
+    kind: "argv",
+    argv: ["rm", "--", "-rf"],
+  });
 });
 
 test("a row over several nodes gives the values that all agree on", () => {
@@ -101,19 +104,19 @@ test("a row over several nodes gives the values that all agree on", () => {
     ["{missing}", /no value for \{missing\}/],
   ] as const;
   for (const [word, expected] of cases) {
-    const filled = filledIn(words("a", word), rows);
+    const filled = fillTemplate(words("a", word), rows);
     if (expected instanceof RegExp) assert.match(JSON.stringify(filled), expected);
     else assert.deepEqual(filled, expected);
   }
-  assert.match(JSON.stringify(filledIn(words("a", "{name}"), [])), /no row/);
+  assert.match(JSON.stringify(fillTemplate(words("a", "{name}"), [])), /no row/);
 });
 
 test("a missing or non-scalar field is reported, and nothing runs", () => {
-  assert.match(JSON.stringify(filledIn(words("a", "{x}"), { y: 1 })), /no value for \{x\}/);
-  assert.match(JSON.stringify(filledIn(words("a", "{x}"), { x: ["y"] })), /no value/);
-  assert.match(JSON.stringify(filledIn(words("a", "{toString}"), {})), /argv/, "no field has such a name");
-  assert.match(JSON.stringify(filledIn(words("a", "{x}"), undefined)), /no row/);
-  assert.match(JSON.stringify(filledIn(words("a", "{x}"), { x: "a\0b" })), /cannot be an argument/);
+  assert.match(JSON.stringify(fillTemplate(words("a", "{x}"), { y: 1 })), /no value for \{x\}/);
+  assert.match(JSON.stringify(fillTemplate(words("a", "{x}"), { x: ["y"] })), /no value/);
+  assert.match(JSON.stringify(fillTemplate(words("a", "{toString}"), {})), /argv/, "no field has such a name");
+  assert.match(JSON.stringify(fillTemplate(words("a", "{x}"), undefined)), /no row/);
+  assert.match(JSON.stringify(fillTemplate(words("a", "{x}"), { x: "a\0b" })), /cannot be an argument/);
 });
 
 const read = readSettings(

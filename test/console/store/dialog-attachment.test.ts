@@ -3,11 +3,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { drawDialog } from "../../../src/console/draw/dialog-box.ts";
-import { speakDialog } from "../../../src/console/draw/screen-reader-dialog.ts";
+import { renderDialog } from "../../../src/console/draw/screen-reader-dialog.ts";
 import type { Dialog } from "../../../src/console/model/dialog.ts";
 import { line, textOfLine } from "../../../src/console/model/text.ts";
 import { withAttachment } from "../../../src/console/store/dialog-attachment.ts";
-import { openedDialog } from "../../../src/console/store/step-dialog.ts";
+import { openDialog } from "../../../src/console/store/step-dialog.ts";
 import { after, key, online, pressed, step, typed } from "./fixture.ts";
 
 const DIALOG: Dialog = {
@@ -18,11 +18,11 @@ const DIALOG: Dialog = {
   ],
   lines: () => [],
   attached: ({ source = "" }) => (source === "" ? undefined : { kind: "document", source }),
-  confirm: { kind: "yes", does: "write" },
+  confirm: { kind: "yes", button: "write" },
   task: () => ({ kind: "actions", actions: [] }),
 };
 
-const opened = withAttachment(undefined, { state: openedDialog(online(), DIALOG), effects: [] });
+const opened = withAttachment(undefined, { state: openDialog(online(), DIALOG), effects: [] });
 
 test("an attachment is loaded when the dialog opens, once, and again for another subject", () => {
   const [load] = opened.effects;
@@ -70,5 +70,5 @@ test("a hidden value appears in no frame and in no text read aloud", () => {
   assert.ok(state.dialog !== undefined);
   const frame = drawDialog(state, state.dialog, { columns: 100, rows: 30, isWhole: false });
   assert.match(frame.map(textOfLine).join("\n"), /\*{8} and more, not shown/);
-  assert.doesNotMatch(JSON.stringify([frame, speakDialog(state, state.dialog)]), /canary/);
+  assert.doesNotMatch(JSON.stringify([frame, renderDialog(state, state.dialog)]), /canary/);
 });

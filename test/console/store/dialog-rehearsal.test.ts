@@ -4,13 +4,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RehearsalResult } from "../../../src/admin-api/index.ts";
 import { drawDialog } from "../../../src/console/draw/dialog-box.ts";
-import { speakDialog } from "../../../src/console/draw/screen-reader-dialog.ts";
+import { renderDialog } from "../../../src/console/draw/screen-reader-dialog.ts";
 import type { Dialog } from "../../../src/console/model/dialog.ts";
 import type { RehearsalOutcome } from "../../../src/console/model/rehearsal.ts";
 import type { State, Step } from "../../../src/console/model/state.ts";
 import { line, textOfLine } from "../../../src/console/model/text.ts";
-import { restoredDialog, withRehearsal } from "../../../src/console/store/dialog-rehearsal.ts";
-import { openedDialog } from "../../../src/console/store/step-dialog.ts";
+import { reopenDialog, withRehearsal } from "../../../src/console/store/dialog-rehearsal.ts";
+import { openDialog } from "../../../src/console/store/step-dialog.ts";
 import { REHEARSED } from "../../server/admin/support/memory-rehearsals.ts";
 import { after, key, lastStep, online, pressed, step, typed } from "./fixture.ts";
 
@@ -19,12 +19,12 @@ const DIALOG: Dialog = {
   fields: [],
   lines: () => [["Effect", line("writes it")]],
   rehearses: () => ({ source: "default", from: { kind: "revision", revision: 2 } }),
-  confirm: { kind: "yes", does: "roll back" },
+  confirm: { kind: "yes", button: "roll back" },
   task: () => ({ kind: "actions", actions: [] }),
 };
 const TYPED: Dialog = {
   ...DIALOG,
-  confirm: { kind: "typed", does: "write", label: "type the name", expected: () => "ours" },
+  confirm: { kind: "typed", button: "write", label: "type the name", expected: () => "ours" },
 };
 const NAMED: Dialog = {
   ...DIALOG,
@@ -32,8 +32,7 @@ const NAMED: Dialog = {
   rehearses: ({ source = "" }) => (source === "" ? undefined : { source, from: { kind: "file", file: "d.yaml" } }),
 };
 
-const opened = (dialog: Dialog): Step =>
-  withRehearsal(undefined, { state: openedDialog(online(), dialog), effects: [] });
+const opened = (dialog: Dialog): Step => withRehearsal(undefined, { state: openDialog(online(), dialog), effects: [] });
 
 const answered = ({ state }: Step, outcome: RehearsalOutcome): State =>
   after(state, [{ kind: "rehearsed", id: state.dialog?.rehearsal?.id ?? 0, outcome }]);
@@ -68,7 +67,7 @@ test("the effect is above the other text, and is read aloud", () => {
   assert.match(text, /not covered: records begin at 2026-11-20T11:30/);
   assert.ok(text.indexOf("Last hour") < text.indexOf("writes it"));
   assert.ok(state.dialog !== undefined);
-  assert.match(JSON.stringify(speakDialog(state, state.dialog)), /Last hour: 2 requests: 1 would be refused/);
+  assert.match(JSON.stringify(renderDialog(state, state.dialog)), /Last hour: 2 requests: 1 would be refused/);
 });
 
 const PLAIN: readonly (readonly [name: string, outcome: RehearsalOutcome, shows: RegExp])[] = [
@@ -114,8 +113,8 @@ test("Enter opens the requests, and Esc returns to the unchanged dialog", () => 
 
 test("a dialog set aside is dropped when another opens, and never returns elsewhere", () => {
   const rows = pressed(answered(opened(DIALOG), done()), "enter");
-  assert.equal(restoredDialog({ ...rows, place: { view: "providers" } }).dialog, undefined);
-  const other = after(openedDialog(rows, TYPED), [{ kind: "tick", now: 5 }]);
+  assert.equal(reopenDialog({ ...rows, place: { view: "providers" } }).dialog, undefined);
+  const other = after(openDialog(rows, TYPED), [{ kind: "tick", now: 5 }]);
   assert.equal(other.suspendedDialog, undefined);
   assert.equal(pressed(other, "esc").dialog, undefined);
 });

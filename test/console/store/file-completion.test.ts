@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { putSecretDialog } from "../../../src/console/actions/secret-dialogs.ts";
 import type { State } from "../../../src/console/model/state.ts";
-import { openedDialog } from "../../../src/console/store/step-dialog.ts";
+import { openDialog } from "../../../src/console/store/step-dialog.ts";
 import { after, lastStep, online, pressed, typed } from "./fixture.ts";
 
 test("Tab completes a file name: a unique one, a common prefix, then each match in turn", () => {
@@ -45,7 +45,7 @@ test("Tab completes the last of several words, and escapes special characters wi
 });
 
 test("in a dialog Tab completes a file name, cycles through matches, and moves on if there are none", () => {
-  const open = pressed(openedDialog(online(), putSecretDialog("token")), "tab");
+  const open = pressed(openDialog(online(), putSecretDialog("token")), "tab");
   const at = (state: State) => [state.dialog?.focus, state.dialog?.values["file"]];
   assert.deepEqual(at(open), [1, ""]);
   assert.equal(pressed(open, "tab").dialog?.focus, -1, "an empty name is none to complete");

@@ -87,7 +87,7 @@ export const suspendDialog = (names: readonly string[]): Dialog => ({
     { kind: "boxes", id: "nodes", label: "Nodes", initial: "n1", choices: ["n1", "n2"] },
   ],
   lines: () => [],
-  confirm: { kind: "yes", does: "suspend now" },
+  confirm: { kind: "yes", button: "suspend now" },
   why: ({ reason }) => (reason === "no" ? "that is no reason" : undefined),
   task: () => ({ kind: "actions", actions: names.map(suspension) }),
   undo: () => () => liftDialog(names),
@@ -98,7 +98,7 @@ const liftDialog = (names: readonly string[]): Dialog => ({
   title: `Lift ${names.join(", ")}`,
   fields: [],
   lines: () => [["Effect", line("takes traffic again")]],
-  confirm: { kind: "yes", does: "lift now" },
+  confirm: { kind: "yes", button: "lift now" },
   why: (_, { data }) =>
     ((data.get({ id: "list_backends" })?.value ?? []) as unknown as readonly Row[]).some(
       ({ name, state }) => names.includes(name) && state === "idle",
@@ -118,7 +118,7 @@ const removeDialog = (name: string): Dialog => ({
   isDangerous: true,
   fields: [],
   lines: () => [],
-  confirm: { kind: "typed", does: "remove", label: "Name", expected: () => name },
+  confirm: { kind: "typed", button: "remove", label: "Name", expected: () => name },
   task: () => ({ kind: "job", job: { kind: "restore_snapshot", file: name } }),
 });
 
@@ -126,7 +126,7 @@ export const mintDialog: Dialog = {
   title: "Mint a key",
   fields: [{ kind: "text", id: "name", label: "Name", initial: "", isRequired: true }],
   lines: () => [],
-  confirm: { kind: "yes", does: "mint" },
+  confirm: { kind: "yes", button: "mint" },
   task: ({ name = "" }) => ({
     kind: "actions",
     actions: [actionOf("create_key", { body: { name } }, () => ({ words: `minted ${name}` }))],

@@ -7,13 +7,13 @@ import { COMMON, MOVING, VERBS } from "../../../src/console/model/key-bindings.t
 import type { State } from "../../../src/console/model/state.ts";
 import { textOfLine } from "../../../src/console/model/text.ts";
 import { helpOf } from "../../../src/console/store/help.ts";
-import { foundEntries } from "../../../src/console/store/help-entries.ts";
+import { searchEntries } from "../../../src/console/store/help-entries.ts";
 import { bodyCells, bodyRows } from "../../../src/console/store/layout.ts";
 import { key, lastStep, NOW, online, pressed, step, typed, VIEWS } from "./fixture.ts";
 
 /** Returns the entry that Enter runs, and all matches. */
 function found(state: State): { readonly chosen: string | undefined; readonly all: readonly string[] } {
-  const { sections, chosen } = foundEntries(state, VIEWS);
+  const { sections, chosen } = searchEntries(state, VIEWS);
   const all = sections.flatMap(({ entries }) => entries.map(({ key: text, help }) => `${text} ${help}`));
   return { chosen: all[chosen], all };
 }

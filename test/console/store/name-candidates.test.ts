@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { drawScreen } from "../../../src/console/draw/draw-screen.ts";
-import { speak } from "../../../src/console/draw/screen-reader.ts";
+import { renderTree } from "../../../src/console/draw/screen-reader.ts";
 import type { Event, State } from "../../../src/console/model/state.ts";
 import { textOfLine } from "../../../src/console/model/text.ts";
 import type { View } from "../../../src/console/model/view.ts";
@@ -102,7 +102,7 @@ test("while a view name is typed, the list of its subjects is read", () => {
 });
 
 test("a screen reader gets the candidates and the selected one", () => {
-  const readerTree = speak(prompted(online(), "e"), VIEWS, drawWorkbench);
+  const readerTree = renderTree(prompted(online(), "e"), VIEWS, drawWorkbench);
   const list = readerTree.find(({ text }) => text === "go to");
   assert.deepEqual(list?.children?.map(({ text, state }) => [text, state?.selected]).slice(0, 2), [
     ["errors: what failed", true],

@@ -236,12 +236,12 @@ test("a lost connection and a new leader are announced", () => {
   const failure = { status: 0, code: "unreachable", message: "no connection", at: NOW };
   const link = { ...state.link, state: { kind: "offline", since: NOW, retryAt: NOW, failure } as const };
   assert.equal(words(after(state, [{ kind: "link", link }])), "offline: no connection");
-  const back = { ...link, state: { kind: "online" } as const };
+  const stepBack = { ...link, state: { kind: "online" } as const };
   assert.equal(
     words(
       after(state, [
         { kind: "link", link },
-        { kind: "link", link: back },
+        { kind: "link", link: stepBack },
       ]),
     ),
     "",
@@ -250,7 +250,7 @@ test("a lost connection and a new leader are announced", () => {
   const done: Event = { kind: "task_done", id: 1, words: "suspended" };
   const between = after(state, [done, { kind: "link", link }]);
   assert.equal(words(between), "suspended; offline: no connection");
-  assert.equal(words(after(between, [{ kind: "link", link: back }])), "suspended");
+  assert.equal(words(after(between, [{ kind: "link", link: stepBack }])), "suspended");
   const led = (leader: string | null) => dataOf({ get_status: { leader } });
   assert.equal(words(after(state, [led("n1"), led("n2")])), "n2 is the leader now");
   assert.equal(words(after(state, [led("n1"), led(null)])), "n1 is no longer the leader");

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import type { Dialog } from "../../../src/console/model/dialog.ts";
 import type { Effect, Event, State } from "../../../src/console/model/state.ts";
-import { boxOf, focusOf, openedDialog, whyNotConfirmed } from "../../../src/console/store/step-dialog.ts";
+import { boxOf, focusOf, openDialog, whyNotConfirmed } from "../../../src/console/store/step-dialog.ts";
 import { after, key, lastStep, mintDialog, NOW, online, pressed, step, typed } from "./fixture.ts";
 
 const words = (state: State): string => state.flash?.words ?? "";
@@ -230,7 +230,7 @@ test("a proposal is replaced by the first typed character, and edited by any oth
   const [name] = mintDialog.fields;
   assert.ok(name?.kind === "text");
   const proposing: Dialog = { ...mintDialog, fields: [{ ...name, initial: "standard", isProposal: true }] };
-  const opened = openedDialog(online(), proposing);
+  const opened = openDialog(online(), proposing);
   const value = (chords: string): string | undefined => pressed(opened, chords).dialog?.values["name"];
   assert.equal(value("b a"), "ba");
   assert.equal(value("backspace"), "standar");

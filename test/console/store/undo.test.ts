@@ -44,7 +44,7 @@ test("u from another row or another view asks first and names what it undoes", (
 test("undo is hinted, and disappears once there is nothing to undo", () => {
   const offered = (state: State) => offersOf(state, VIEWS).find(({ offer }) => offer.verb === "lift");
   const state = suspended();
-  assert.deepEqual([offered(state)?.offer.does, offered(state)?.why], ["undo", undefined]);
+  assert.deepEqual([offered(state)?.offer.label, offered(state)?.why], ["undo", undefined]);
   assert.equal(offered(online())?.why, "acme-chat is not suspended");
   const idle = ROWS.map((row) => (row.name === "acme-chat" ? { ...row, state: "idle" } : row));
   const over = after(state, [dataOf({ list_backends: idle })]);

@@ -169,7 +169,7 @@ test("degrees are whole numbers of at least one unless stated otherwise", () => 
   for (const { degree = 1 } of items) assert.ok(Number.isSafeInteger(degree) && degree >= 0);
 });
 
-const CALM_MS = 600_000;
+const FLAPPING_LIMIT_MS = 600_000;
 /** Some time after everything this console has seen. */
 function later(context: ReturnType<typeof seen>, ms: number, more: Known): ReturnType<typeof seen> {
   const next = { ...seen([acknowledgement(NAME)], more), now: context.now + ms };
@@ -189,10 +189,10 @@ const WELL: Known = { list_backends: [] };
 test("an alert that was clear for ten minutes returns, and a flapping one does not", () => {
   const began = later(seen([acknowledgement(NAME)]), 0, {});
   assert.ok(!idsShown(overviewView, began).includes(NAME));
-  const flapped = later(later(began, 1_000, WELL), CALM_MS - 1, {});
+  const flapped = later(later(began, 1_000, WELL), FLAPPING_LIMIT_MS - 1, {});
   assert.ok(!idsShown(overviewView, flapped).includes(NAME));
   const gone = later(flapped, 1_000, WELL);
-  const back = later(later(gone, CALM_MS / 2, WELL), CALM_MS / 2, {});
+  const back = later(later(gone, FLAPPING_LIMIT_MS / 2, WELL), FLAPPING_LIMIT_MS / 2, {});
   assert.equal(idsShown(overviewView, back)[0], NAME);
   assert.match(
     rowsShown(overviewView, back)[0]?.[3] ?? "",
@@ -203,8 +203,8 @@ test("an alert that was clear for ten minutes returns, and a flapping one does n
 });
 
 test("an alert does not count as clear while it was not observed", () => {
-  const stale = { ...seen([acknowledgement(NAME)], WELL), now: seen([]).now + CALM_MS };
-  assert.equal(overviewView.recurrences?.(stale).get(NAME)?.awaySince, undefined);
+  const stale = { ...seen([acknowledgement(NAME)], WELL), now: seen([]).now + FLAPPING_LIMIT_MS };
+  assert.equal(overviewView.recurrences?.(stale).get(NAME)?.clearedSince, undefined);
 });
 
 test("a suspension made after the acknowledgement is a new alert", () => {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { RefusalRecord } from "../../../src/admin-api/index.ts";
-import { coverageText, summedRows } from "../../../src/console/model/nodes.ts";
+import { coverageText, mergedRows } from "../../../src/console/model/nodes.ts";
 import { filterOf } from "../../../src/console/store/filter.ts";
 import { VIEWS } from "../../../src/console/views/all.ts";
 import { attentionOf } from "../../../src/console/views/attention.ts";
@@ -56,7 +56,7 @@ const CLUSTER = { list_backends: [...PARTS, backend("beta")], list_cluster_membe
 const context = contextOf(CLUSTER);
 
 test("a provider is one row over all nodes: sums, the worst state, the slowest node's first byte", () => {
-  const [row, other] = summedRows(context.data, "backends");
+  const [row, other] = mergedRows(context.data, "backends");
   assert.deepEqual(row?.record, {
     ...part("n1, n2, n3"),
     ...{ state: "failing", rate: 8, error_ratio: 0.2, in_flight: 3, ttfb_p50_ms: 300, ttfb_p95_ms: 200, retries: 8 },

@@ -111,7 +111,7 @@ test("the dialog has the difference without credentials, is confirmed by name, a
   const task = dialog.task({}, context);
   assert.deepEqual(task, {
     kind: "job",
-    job: { kind: "write_change", change: trial().change, does: "secrets is added" },
+    job: { kind: "write_change", change: trial().change, summary: "secrets is added" },
   });
   const moved = trial({
     change: { source: "default", revision: 5, file: undefined, text: "c: 3\n", after: "c: 3\nb: 2\n" },

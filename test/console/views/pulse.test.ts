@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { HistoryRecord } from "../../../src/admin-api/index.ts";
 import { drawScreen } from "../../../src/console/draw/draw-screen.ts";
-import { speak } from "../../../src/console/draw/screen-reader.ts";
+import { renderTree } from "../../../src/console/draw/screen-reader.ts";
 import type { Context } from "../../../src/console/model/context.ts";
 import type { Data, Need, Readable, ReadableId, Reading } from "../../../src/console/model/data.ts";
 import { keyOf } from "../../../src/console/model/data.ts";
@@ -200,7 +200,7 @@ test("the cursor is a line through every chart, and its values can be copied", (
 });
 
 test("a screen reader gets the values and no drawing", () => {
-  const readerTree = JSON.stringify(speak(stateOf(120, 35), VIEWS, () => []));
+  const readerTree = JSON.stringify(renderTree(stateOf(120, 35), VIEWS, () => []));
   assert.match(readerTree, /requests, 18\.6\/s, 200 18\.0, 429 0\.4, 503 0\.2/);
   assert.doesNotMatch(readerTree, /[▁-█·]/);
 });

@@ -35,7 +35,7 @@ const RESULT: SweepResult = {
   detector: undefined,
   isOwnThreshold: false,
   source: "team-ml",
-  turning: [
+  changedCases: [
     {
       index: 0,
       file: "c.jsonl",
@@ -57,7 +57,7 @@ const RESULT: SweepResult = {
       ],
     },
   ],
-  turned: 2,
+  changedCount: 2,
   notes: ["! the detector failed\u001b"],
 };
 const done: Sweep = { words: "c.jsonl", state: { kind: "done", result: RESULT } };
@@ -185,7 +185,7 @@ test("the threshold is written by a dialog that shows the line that changes, typ
   assert.equal(dialog.why?.({}, context), undefined);
   assert.deepEqual(dialog.task({}, context), {
     kind: "job",
-    job: { kind: "write_change", change: trial().change, does: "the threshold is 0.6" },
+    job: { kind: "write_change", change: trial().change, summary: "the threshold is 0.6" },
   });
 });
 

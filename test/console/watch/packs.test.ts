@@ -42,7 +42,7 @@ async function added(watch: Shown, node: TestNode, source: string): Promise<stri
   assert.deepEqual([trial.problems, trial.why, trial.cases?.passes], [[], undefined, true]);
   assert.equal(trial.compiling?.kind, "compiles");
   const change = trial.change ?? assert.fail();
-  const job = { kind: "write_change", change, does: "added" } as const;
+  const job = { kind: "write_change", change, summary: "added" } as const;
   const words = await writeChange(node.client, job, watch.documents, new AbortController().signal);
   await watch.sees(
     "all of it there",

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import {
-  boundedHistory,
   cleanStatement,
   historyOf,
   historyText,
@@ -10,6 +9,7 @@ import {
   MAX_MEMORY_BYTES,
   statementsOf,
   statementsText,
+  trimHistory,
   whyTooMany,
   withRemembered,
 } from "../../../src/console/workbench/saved-statements.ts";
@@ -17,7 +17,7 @@ import {
 describe("stored history", () => {
   it("has each statement once, at most the newest five hundred", () => {
     const many = Array.from({ length: 700 }, (_, at) => `select ${at % 650}`);
-    const kept = boundedHistory(many);
+    const kept = trimHistory(many);
     assert.equal(kept.length, MAX_HISTORY);
     assert.equal(kept.at(-1), "select 49");
     assert.equal(new Set(kept).size, MAX_HISTORY);
@@ -25,7 +25,7 @@ describe("stored history", () => {
 
   it("has at most 256 KiB, and omits longer statements", () => {
     const long = "\u0001".repeat(60_000);
-    const kept = boundedHistory([
+    const kept = trimHistory([
       "select 1",
       long,
       ...Array.from({ length: 10 }, (_, at) => `${at}${"é".repeat(30_000)}`),
@@ -41,7 +41,7 @@ describe("stored history", () => {
       .filter((text) => text.trim() !== "");
     fc.assert(
       fc.property(fc.uniqueArray(statement, { maxLength: 30 }), (statements) => {
-        assert.deepEqual(historyOf(historyText(boundedHistory(statements))), boundedHistory(statements));
+        assert.deepEqual(historyOf(historyText(trimHistory(statements))), trimHistory(statements));
       }),
     );
   });

@@ -230,8 +230,8 @@ describe("parameters", () => {
   });
 
   it("consume letters until Ctrl-P or Esc goes back", () => {
-    for (const leave of ["ctrl-p", "esc"]) {
-      const { workbench } = pressAll(withText("select ?"), ["ctrl-p", "q", leave, "x"]);
+    for (const leaveEditor of ["ctrl-p", "esc"]) {
+      const { workbench } = pressAll(withText("select ?"), ["ctrl-p", "q", leaveEditor, "x"]);
       assert.deepEqual([workbench.params, workbench.edit.text], [["q"], "select ?x"]);
     }
   });
@@ -363,7 +363,7 @@ describe("workbench keys", () => {
 
   it("are shown as hints for the part that has the focus", () => {
     const hints = (workbench: typeof EMPTY_WORKBENCH) =>
-      workbenchHints(workbench).map(({ chord, does }) => `${chord} ${does}`);
+      workbenchHints(workbench).map(({ chord, label }) => `${chord} ${label}`);
     assert.deepEqual(hints(EMPTY_WORKBENCH), [
       "ctrl-r run",
       "tab complete",

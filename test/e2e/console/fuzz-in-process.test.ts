@@ -9,7 +9,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { cellsOf } from "../../../src/base/index.ts";
 import { drawScreen } from "../../../src/console/draw/draw-screen.ts";
-import { speak } from "../../../src/console/draw/screen-reader.ts";
+import { renderTree } from "../../../src/console/draw/screen-reader.ts";
 import { VERBS } from "../../../src/console/model/key-bindings.ts";
 import type { Event, State } from "../../../src/console/model/state.ts";
 import { textOfLine } from "../../../src/console/model/text.ts";
@@ -59,7 +59,8 @@ test("no random input throws, every screen has its exact size, and an action fol
           assertDrawn(state);
         }
         assert.ok(
-          Array.isArray(speak(state, VIEWS, drawWorkbench)) || speak(state, VIEWS, drawWorkbench) !== undefined,
+          Array.isArray(renderTree(state, VIEWS, drawWorkbench)) ||
+            renderTree(state, VIEWS, drawWorkbench) !== undefined,
         );
       },
     ),
