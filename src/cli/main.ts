@@ -13,6 +13,7 @@ import { type ExitStatus, Interrupted, type Io, OutputLost, processIo } from "./
 
 /** Runs the process from its arguments to its end. */
 export async function main(args: readonly string[]): Promise<void> {
+  for (const name of USER_SIGNALS) process.on(name, () => undefined);
   const leave = (status: ExitStatus) => endProcess(status);
   const io = processIo(() => leave(130));
   const status = await execute(args, io);
@@ -25,6 +26,12 @@ export async function main(args: readonly string[]): Promise<void> {
   if (status !== 0 || !isLost) return leave(status);
   leave(report("", reason, io));
 }
+
+/**
+ * Signals that are ignored. By default SIGUSR1 starts Node's debugger, through which every user of the machine could run code in
+ * the process and read its keys, and SIGUSR2 ends the process. Other servers reopen their logs at these signals.
+ */
+const USER_SIGNALS = ["SIGUSR1", "SIGUSR2"] as const;
 
 const SIGNALS: ReadonlyMap<ExitStatus, NodeJS.Signals> = new Map([
   [129, "SIGHUP"],

@@ -108,6 +108,19 @@ describe("four workers", async () => {
     assert.ok(sumOf(metrics, "gateway_event_loop_lag_seconds", { percentile: "p50" }) < 5);
   });
 
+  test("SIGUSR1 and SIGUSR2 neither open a debugger nor end a process", async () => {
+    const workers = await allServe(gateway, COUNT);
+    const all = [gateway.pid, ...workers.map(({ pid }) => pid)];
+    for (const name of ["SIGUSR1", "SIGUSR2"] as const) for (const pid of all) process.kill(pid, name);
+    // Each process is served after its signal.
+    for (const agent of Array.from({ length: 2 * COUNT }, kept)) {
+      assert.equal((await chatOver(agent, gateway.port, key, "hello")).status, 200);
+    }
+    await readMetrics(gateway);
+    assert.deepEqual(await allServe(gateway, COUNT), workers);
+    assert.doesNotMatch(gateway.stderr(), /Debugger|inspector/i);
+  });
+
   test("from the answer to a suspension on, no worker accepts its key, on old or new connections", async () => {
     const clients = Array.from({ length: 48 }, kept);
     for (let round = 0; round < 5; round += 1) {

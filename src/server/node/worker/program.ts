@@ -7,7 +7,9 @@ import { runWorker } from "./open-worker.ts";
 declare const GATEWAY_BUILD: { readonly version: string } | undefined;
 
 // Signals reach the whole process group. A worker ignores them, because the node process decides when it ends.
-for (const name of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(name, () => undefined);
+for (const name of ["SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1", "SIGUSR2"] as const) {
+  process.on(name, () => undefined);
+}
 process.stderr.on("error", () => undefined);
 
 const { env } = process;

@@ -4,7 +4,9 @@ import { runSession } from "./run-session.ts";
 import type { SessionSpec, ToSession } from "./session-protocol.ts";
 
 // Signals reach the whole process group. This process ignores them, because the parent decides when it ends.
-for (const name of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(name, () => undefined);
+for (const name of ["SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1", "SIGUSR2"] as const) {
+  process.on(name, () => undefined);
+}
 process.title = "gateway model";
 // SIGKILL ends this process together with its parent, even during a run of the graph.
 process.once("disconnect", () => process.kill(process.pid, "SIGKILL"));
