@@ -79,10 +79,10 @@ const callers = createCallers({
 async function issueTokens() {
   const { publicKey, privateKey } = await generateKeyPair("ES256", { extractable: true });
   const [key] = readKeySet({ keys: [await exportJWK(publicKey)] }) ?? [];
-  const verifier: Pick<TokenVerifier, "verify" | "holds"> = {
-    holds: () => true,
+  const verifier: Pick<TokenVerifier, "verify" | "isStillValid"> = {
+    isStillValid: () => true,
     async verify(text) {
-      if (!(await key?.hasSigned(text, "ES256"))) return { kind: "refused", fault: "signature", issuer: "corp" };
+      if (!(await key?.verifies(text, "ES256"))) return { kind: "refused", fault: "signature", issuer: "corp" };
       const expiresAt = systemClock.now() + 3_600_000;
       return {
         kind: "verified",

@@ -7,7 +7,7 @@
  * message of that node can overtake them, since all use the same connection.
  */
 
-import { createPeers, type OwnPeers } from "../../src/server/cluster/members/peers.ts";
+import { createPeers, type ReplicaPeers } from "../../src/server/cluster/members/peers.ts";
 import { membersOf } from "./quorum.ts";
 import { must } from "./violation.ts";
 import { runningNodes, type SimNode, type World } from "./world.ts";
@@ -15,16 +15,16 @@ import { runningNodes, type SimNode, type World } from "./world.ts";
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** What the node's process knows about its peers; nothing at its start. */
-export function peersOf(node: SimNode): OwnPeers {
+export function peersOf(node: SimNode): ReplicaPeers {
   const known = (id: string): string => String(node.storages.get(id) ?? 0);
   return createPeers({
     path: node.id,
     log: SILENT,
     store: { lastIndex: () => node.disk.durable.last.index },
-    book: {
+    directory: {
       ids: () => membersOf(node.configuration).map(String),
-      isOf: (id, storageId) => known(id) === storageId,
-      judge: () => undefined,
+      mayBelongTo: (id, storageId) => known(id) === storageId,
+      refusalCodeFor: () => undefined,
       storageOf: known,
     },
     status() {
@@ -48,7 +48,7 @@ export function connectToAll(world: World, node: SimNode): void {
 
 /** Called at each tick of the node: connects to the next of the others. */
 export function connectInTurn(world: World, node: SimNode, tick: number): void {
-  node.peers?.look();
+  node.peers?.noteSafeIndexes();
   const others = runningNodes(world).filter((other) => other !== node);
   const other = others[tick % Math.max(1, others.length)];
   if (other === undefined) return;
@@ -59,9 +59,9 @@ export function connectInTurn(world: World, node: SimNode, tick: number): void {
 function connect(world: World, from: SimNode, to: SimNode): void {
   if (from.peers === undefined || to.peers === undefined || world.plan.damage) return;
   must(from.driver?.status().loss === undefined, "no loss is seen where nothing is lost", () => from.id);
-  const code = to.peers.recall({ ...wordsOf(from), log: from.peers.position() });
+  const code = to.peers.rollbackCodeFor({ ...wordsOf(from), log: from.peers.position() });
   must(code === undefined, "nobody is falsely said to have forgotten", () => {
-    const { hadIndex, lastIndex } = to.peers?.forgotten().get(from.id) ?? {};
+    const { hadIndex, lastIndex } = to.peers?.rolledBack().get(from.id) ?? {};
     return `${to.id} says of ${from.id} that it had ${hadIndex}, and its log ends with ${lastIndex}`;
   });
 }

@@ -1,7 +1,7 @@
 /** State shared by the parts of a simulation: virtual time, the nodes, and the scheduling of events. */
 
 import type { Driver } from "../../src/server/cluster/consensus/driver-types.ts";
-import type { OwnPeers } from "../../src/server/cluster/members/peers.ts";
+import type { ReplicaPeers } from "../../src/server/cluster/members/peers.ts";
 import type { Configuration, Message, NodeId, Role } from "../../src/server/core/raft/index.ts";
 import type { Checks } from "./checks.ts";
 import type { DiskJob, SimDisk, SnapshotFile } from "./disk.ts";
@@ -75,7 +75,7 @@ export interface SimNode {
   life: number;
   driver: Driver | undefined;
   /** Knowledge of its process about the peers. */
-  peers: OwnPeers | undefined;
+  peers: ReplicaPeers | undefined;
   pausedUntil: number;
   applyHeldUntil: number;
   /** No write ends before this time. */

@@ -158,11 +158,11 @@ export interface Callers {
    * Identifies a caller whose connection presents the same key text again, without looking at the text. Returns `undefined`
    * if the key has changed, has expired or is gone: then `identify` decides.
    */
-  again(caller: Caller, rules: AuthRules): Identification | undefined;
+  recheck(caller: Caller, rules: AuthRules): Identification | undefined;
   /** Returns whether the caller's key is still accepted; always true for other credentials. */
-  isStill(caller: Caller): boolean;
+  isUnchanged(caller: Caller): boolean;
   /** Returns when this node last accepted the key, in milliseconds since 1970 with minute precision, or `undefined`. */
   lastUsedAt(keyId: string): number | undefined;
   /** Records that another process of this node accepted the key at `at`, in milliseconds since 1970. */
-  usedAt(keyId: string, at: number): void;
+  recordUse(keyId: string, at: number): void;
 }

@@ -25,11 +25,11 @@ const MAX_USES = 1 << 18;
 interface KeyCallers {
   identify(text: string, areAccepted: boolean): Identification;
   /** See `Callers`. */
-  again(caller: Caller): Identification | undefined;
+  recheck(caller: Caller): Identification | undefined;
   /** See `Callers`. */
-  isStill(caller: Caller): boolean;
+  isUnchanged(caller: Caller): boolean;
   /** See `Callers`. */
-  usedAt(keyId: string, at: number): void;
+  recordUse(keyId: string, at: number): void;
   /** See `Callers`. */
   lastUsedAt(keyId: string): number | undefined;
 }
@@ -108,7 +108,7 @@ export function createKeyCallers({ keys, clock, maxUses = MAX_USES, onUse }: Key
       return accepted(byRow.get(stored) ?? know(stored), key.id, now);
     },
 
-    again(caller) {
+    recheck(caller) {
       const stored = caller.key && keys.byId(caller.key.id);
       const known = stored && byRow.get(stored);
       if (stored === undefined || known?.caller !== caller) return undefined; // a changed row has a new `Caller` object
@@ -116,7 +116,7 @@ export function createKeyCallers({ keys, clock, maxUses = MAX_USES, onUse }: Key
       return now < (stored.expires_at ?? Number.POSITIVE_INFINITY) ? accepted(known, stored.id, now) : undefined;
     },
 
-    isStill(caller) {
+    isUnchanged(caller) {
       if (caller.key === undefined) return true;
       const stored = keys.byId(caller.key.id);
       // A key whose profile has changed is still the same key. One whose secret has changed is not, even with the same id.
@@ -124,7 +124,7 @@ export function createKeyCallers({ keys, clock, maxUses = MAX_USES, onUse }: Key
       return isSame && clock.now() < (stored.expires_at ?? Number.POSITIVE_INFINITY);
     },
 
-    usedAt(keyId, at) {
+    recordUse(keyId, at) {
       const use = lastUseOf(keyId);
       use.minute = Math.max(use.minute, Math.floor(at / MINUTE_MS));
     },

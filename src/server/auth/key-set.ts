@@ -22,9 +22,9 @@ const MAX_RSA_EXPONENT_LENGTH = 8;
 export interface PublicKey {
   readonly kid: string | undefined;
   /** Returns whether the key may verify signatures of this algorithm. */
-  fits(algorithm: Algorithm): boolean;
+  supports(algorithm: Algorithm): boolean;
   /** Returns whether this key made the signature. Call it only for matching algorithms. Never rejects. */
-  hasSigned(token: string, algorithm: Algorithm): Promise<boolean>;
+  verifies(token: string, algorithm: Algorithm): Promise<boolean>;
 }
 
 /** Returns the usable keys of a key set, or `undefined` if `value` is none. */
@@ -58,11 +58,11 @@ function readKey(key: JsonObject): PublicKey | undefined {
 
   return {
     kid,
-    fits(algorithm) {
+    supports(algorithm) {
       const { kty, crv } = keyFormOf(algorithm);
       return jwk.kty === kty && jwk.crv === crv && (alg === undefined || isSameAlgorithm(alg, algorithm));
     },
-    async hasSigned(token, algorithm) {
+    async verifies(token, algorithm) {
       const publicKey = await importFor(algorithm);
       if (publicKey === undefined) return false;
       try {

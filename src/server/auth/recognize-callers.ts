@@ -50,13 +50,13 @@ export function createCallers({ keys, verifier, clock, instruments, onKeyUse }: 
       const found = byToken.identify(text, rules, servers, signal);
       return found instanceof Promise ? found.then(counted) : counted(found);
     },
-    again(caller, rules) {
-      const found = rules.virtualKeys ? byKey.again(caller) : undefined;
+    recheck(caller, rules) {
+      const found = rules.virtualKeys ? byKey.recheck(caller) : undefined;
       return found && counted(found);
     },
-    isStill: byKey.isStill,
+    isUnchanged: byKey.isUnchanged,
     lastUsedAt: byKey.lastUsedAt,
-    usedAt: byKey.usedAt,
+    recordUse: byKey.recordUse,
   };
 }
 

@@ -31,7 +31,7 @@ export interface CachedVerifier extends Pick<TokenVerifier, "verify"> {
   size(): number;
 }
 
-export type TokenSource = Pick<TokenVerifier, "verify" | "holds">;
+export type TokenSource = Pick<TokenVerifier, "verify" | "isStillValid">;
 
 interface Kept {
   readonly token: VerifiedToken;
@@ -78,7 +78,7 @@ export function createCachedVerifier(verifier: () => TokenSource, clock: Clock):
     if (kept === undefined) return undefined;
     const { token, agedAt } = kept;
     if (clock.now() >= token.expiresAt + LEEWAY_MS || clock.monotonic() >= agedAt) return undefined;
-    if (!from.holds(token)) return undefined;
+    if (!from.isStillValid(token)) return undefined;
     if (recent === undefined) keep(digest, kept);
     return token;
   }

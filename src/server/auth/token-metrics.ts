@@ -5,8 +5,8 @@ import type { TokenFault } from "./types.ts";
 
 export interface TokenMetrics {
   /** Counts a verification. `issuer`: its name; `undefined` for a token of no known issuer. */
-  verified(issuer: string | undefined, outcome: "verified" | TokenFault): void;
-  keysFetched(issuer: string, outcome: "loaded" | "failed"): void;
+  countVerification(issuer: string | undefined, outcome: "verified" | TokenFault): void;
+  countKeyFetch(issuer: string, outcome: "loaded" | "failed"): void;
 }
 
 /** Creates the metrics. Must be called once per process, so that a new verifier continues the series of the previous one. */
@@ -21,7 +21,7 @@ export function createTokenMetrics(instruments: Instruments): TokenMetrics {
     "outcome",
   ]);
   return {
-    verified: (issuer, outcome) => verifications.with(issuer ?? "", outcome).inc(),
-    keysFetched: (issuer, outcome) => fetches.with(issuer, outcome).inc(),
+    countVerification: (issuer, outcome) => verifications.with(issuer ?? "", outcome).inc(),
+    countKeyFetch: (issuer, outcome) => fetches.with(issuer, outcome).inc(),
   };
 }

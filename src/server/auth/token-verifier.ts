@@ -50,7 +50,7 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
   const byUrl = new Map<unknown, Issuer>();
   for (const it of issuers) {
     assert(!byUrl.has(it.url), "two issuers have the same address, so a token would belong to both");
-    const onLoad = (kind: "loaded" | "failed") => metrics?.keysFetched(it.name, kind);
+    const onLoad = (kind: "loaded" | "failed") => metrics?.countKeyFetch(it.name, kind);
     const keys = createIssuerKeys({ issuer: it.name, load: keyLoader(it), limitMs, clock, log, onLoad });
     byUrl.set(it.url, { options: it, keys });
   }
@@ -77,10 +77,10 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     async verify(text, signal) {
       signal.throwIfAborted();
       const verdict = await judge(text, signal);
-      metrics?.verified(verdict.issuer, verdict.kind === "refused" ? verdict.fault : "verified");
+      metrics?.countVerification(verdict.issuer, verdict.kind === "refused" ? verdict.fault : "verified");
       return verdict;
     },
-    holds(token) {
+    isStillValid(token) {
       const signer = signers.get(token);
       return signer?.issuer.areCurrent(signer.keys) ?? false;
     },
@@ -115,11 +115,11 @@ async function judgeSignature(token: TokenText, issuer: IssuerKeys, signal: Abor
 async function tryKeys(token: TokenText, { keys }: KnownKeys): Promise<Signature> {
   const fitting = keys.filter((key) => isCandidate(key, token)).slice(0, MAX_TRIED_KEYS);
   for (const key of fitting) {
-    if (await key.hasSigned(token.text, token.algorithm)) return { kind: "signed", keys };
+    if (await key.verifies(token.text, token.algorithm)) return { kind: "signed", keys };
   }
   return { kind: "refused", fault: fitting.length === 0 ? "unknown_key" : "signature" };
 }
 
 function isCandidate(key: PublicKey, { kid, algorithm }: TokenText): boolean {
-  return (kid === undefined || key.kid === kid) && key.fits(algorithm);
+  return (kid === undefined || key.kid === kid) && key.supports(algorithm);
 }

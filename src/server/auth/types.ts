@@ -70,7 +70,7 @@ export interface TokenVerifier {
    * Returns whether the keys that verified the token are still the issuer's known keys. If not, its key may have been
    * withdrawn. Does not check times.
    */
-  holds(token: VerifiedToken): boolean;
+  isStillValid(token: VerifiedToken): boolean;
   /** Aborts fetches. Later verifications use the keys known by then. */
   close(): Promise<void>;
 }

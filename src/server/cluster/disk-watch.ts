@@ -9,7 +9,7 @@ import type { Storage } from "./storage/index.ts";
 interface DiskWatch {
   isLow(): boolean;
   /** Updates the state from the file system. */
-  look(): Promise<void>;
+  check(): Promise<void>;
 }
 
 interface DiskWatchOptions {
@@ -24,7 +24,7 @@ export function createDiskWatch({ storage, minFreeBytes, log, onLow }: DiskWatch
   let isLow = false;
   return {
     isLow: () => isLow,
-    async look() {
+    async check() {
       const free = await storage.freeBytes();
       const wasLow = isLow;
       isLow = free < minFreeBytes;

@@ -9,10 +9,10 @@ import type { SnapshotRecord } from "./storage/index.ts";
  * Kind of a request over the forward listener. On the wire, `remove` and `transfer` are a `prune` that names them, and `read` is
  * a `status`.
  */
-export type AskKind = "propose" | "join" | "rejoin" | "prune" | "remove" | "transfer" | "status" | "read";
+export type NetworkRequestKind = "propose" | "join" | "rejoin" | "prune" | "remove" | "transfer" | "status" | "read";
 
-export interface Asked {
-  readonly kind: AskKind;
+export interface NetworkRequest {
+  readonly kind: NetworkRequestKind;
   /** Header, a JSON object. */
   readonly header: Readonly<Record<string, unknown>>;
   readonly body: Uint8Array;
@@ -37,6 +37,6 @@ export interface Network {
   /** Returns the members that are connected now. */
   connected(): ReadonlySet<string>;
   /** Asks a node. Never rejects. */
-  ask(address: string, asked: Asked, timeoutMs: number): Promise<NetworkReply>;
+  request(address: string, request: NetworkRequest, timeoutMs: number): Promise<NetworkReply>;
   close(): Promise<void>;
 }

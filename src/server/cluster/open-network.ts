@@ -10,7 +10,7 @@ import { ClusterError } from "./cluster-error.ts";
 import { createForwardClient, type ForwardAnswer, type ForwardReply, startForward } from "./forward/index.ts";
 import { type ClusterKeys, createIdentity, keepFresh, type Peer } from "./identity/index.ts";
 import type { Peers } from "./members/peers.ts";
-import { type Asked, type AskKind, type Network, type NetworkReply, NO_BODY } from "./network.ts";
+import { type Network, type NetworkReply, type NetworkRequest, type NetworkRequestKind, NO_BODY } from "./network.ts";
 import type { Header } from "./requests/cluster-requests.ts";
 import type { SnapshotRecord, Storage } from "./storage/index.ts";
 import { startTransport } from "./transport/index.ts";
@@ -29,7 +29,7 @@ interface NetworkOptions {
   onSnapshot(message: Message, record: SnapshotRecord): void;
   onUnreachable(id: string): void;
   onRemoved(index: number): void;
-  onRequest(asked: Asked, timeoutMs: number): Promise<Header>;
+  onRequest(asked: NetworkRequest, timeoutMs: number): Promise<Header>;
   /** Answers a member's query about this node's measurements; `undefined` for no answer. */
   onRead(question: unknown, timeoutMs: number): Promise<Uint8Array | undefined>;
 }
@@ -48,7 +48,7 @@ const ALONE: Network = {
   setPeers() {},
   sendRemoved() {},
   connected: () => new Set(),
-  ask: () => Promise.resolve({ kind: "unreachable", why: "this node has no cluster.secret", isSilent: false }),
+  request: () => Promise.resolve({ kind: "unreachable", why: "this node has no cluster.secret", isSilent: false }),
   close: () => Promise.resolve(),
 };
 
@@ -91,7 +91,9 @@ export async function openNetwork(given: NetworkOptions): Promise<Network> {
   const judge = ({ nodeId: id, storageId: storage, raftAddr = "", joined = false }: Hello): string | undefined => {
     const peers = given.peers();
     // A peer that connects before the member directory exists would be missing from it while the connection lasts.
-    return peers === undefined ? "busy" : peers.judge({ nodeId: id, storageId: storage, raftAddr, hasJoined: joined });
+    return peers === undefined
+      ? "busy"
+      : peers.refusalCodeFor({ nodeId: id, storageId: storage, raftAddr, hasJoined: joined });
   };
 
   const transport = await startTransport({
@@ -99,9 +101,9 @@ export async function openNetwork(given: NetworkOptions): Promise<Network> {
     identity,
     self,
     judge,
-    recall: ({ nodeId: id, storageId: storage, log: words }) =>
-      given.peers()?.recall({ nodeId: id, storageId: storage, log: words }),
-    arbitrates: (id) => given.peers()?.arbitrates(id) === true,
+    rollbackCodeFor: ({ nodeId: id, storageId: storage, log: words }) =>
+      given.peers()?.rollbackCodeFor({ nodeId: id, storageId: storage, log: words }),
+    decidesRivalry: (id) => given.peers()?.decidesRivalry(id) === true,
     onRefused: (code, id) => given.peers()?.onRefused(code, id),
     onRefusing: (code, id) => given.peers()?.onRefusing(code, id),
     pulse: {
@@ -145,7 +147,7 @@ export async function openNetwork(given: NetworkOptions): Promise<Network> {
     setPeers: (peers) => transport.setPeers(new Map([...peers].map(([id, raftAddr]) => [id, { raftAddr }]))),
     sendRemoved: (to, index) => transport.sendRemoved(to, index),
     connected: () => new Set(transport.connections().flatMap(({ id, state }) => (state === "up" ? [id] : []))),
-    async ask(address, { kind, header, body }, timeoutMs) {
+    async request(address, { kind, header, body }, timeoutMs) {
       const outgoing = { kind: frameKind(kind), header: { ...header, op: kind, timeout_ms: timeoutMs }, body };
       try {
         return readReply(await client.request(address, outgoing, { timeoutMs }));
@@ -162,7 +164,7 @@ export async function openNetwork(given: NetworkOptions): Promise<Network> {
   };
 }
 
-const OPERATIONS: ReadonlySet<string> = new Set<AskKind>([
+const OPERATIONS: ReadonlySet<string> = new Set<NetworkRequestKind>([
   "propose",
   "join",
   "rejoin",
@@ -176,7 +178,7 @@ const OPERATIONS: ReadonlySet<string> = new Set<AskKind>([
  * Returns the frame kind of a request. A node of an earlier version answers an unknown header with an error, but treats an
  * unknown frame kind as a fault.
  */
-function frameKind(kind: AskKind): Exclude<AskKind, "remove" | "transfer" | "read"> {
+function frameKind(kind: NetworkRequestKind): Exclude<NetworkRequestKind, "remove" | "transfer" | "read"> {
   if (kind === "read") return "status";
   return kind === "remove" || kind === "transfer" ? "prune" : kind;
 }
@@ -196,7 +198,7 @@ async function read(header: Header, { onRead }: NetworkOptions): Promise<Forward
 async function answer(frame: string, header: unknown, body: Uint8Array, given: NetworkOptions): Promise<ForwardAnswer> {
   const fields = typeof header === "object" && header !== null ? (header as Header) : {};
   const op = fields["op"] ?? frame;
-  const isAllowed = typeof op === "string" && OPERATIONS.has(op) && frameKind(op as AskKind) === frame;
+  const isAllowed = typeof op === "string" && OPERATIONS.has(op) && frameKind(op as NetworkRequestKind) === frame;
   if (!isAllowed) {
     return {
       kind: "error",
@@ -204,7 +206,7 @@ async function answer(frame: string, header: unknown, body: Uint8Array, given: N
       message: "this node does not know the request, because it runs another version",
     };
   }
-  const reply = await given.onRequest({ kind: op as AskKind, header: fields, body }, timeoutOf(fields));
+  const reply = await given.onRequest({ kind: op as NetworkRequestKind, header: fields, body }, timeoutOf(fields));
   const { code, message, details, outcome } = reply;
   if (outcome === undefined && typeof code === "string" && typeof message === "string") {
     return { kind: "error", code, message, details };

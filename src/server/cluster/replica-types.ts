@@ -34,7 +34,7 @@ export interface ReplicaParts {
   /** This node as described to its peers. */
   readonly self: Member;
   /** Facts about members that are not in the rows, by id: from an admission, or from the members' own reports. Modified here. */
-  readonly learned: Map<string, Member>;
+  readonly reportedMembers: Map<string, Member>;
   readonly events: ReplicaEvents;
 }
 

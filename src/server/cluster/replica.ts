@@ -6,7 +6,7 @@
 import { machineMonotonic } from "../../base/index.ts";
 import type { Configuration } from "../core/raft/index.ts";
 import { encodeProposal, readFeatureLevel } from "../core/state/index.ts";
-import { createMachine, nameOf } from "./consensus/applied-state.ts";
+import { createMachine, snapshotKeyOf } from "./consensus/applied-state.ts";
 import { createDriver } from "./consensus/driver.ts";
 import { createDriverPorts } from "./consensus/driver-ports.ts";
 import type { ReadOutcome, WriteOutcome } from "./consensus/driver-types.ts";
@@ -18,18 +18,18 @@ import { describeCluster } from "./consensus/status.ts";
 import { readBarrier, type SubmitPorts } from "./consensus/submit.ts";
 import { ELECTION_TICKS, startTicker, TICK_MS } from "./consensus/ticker.ts";
 import { createDiskWatch } from "./disk-watch.ts";
-import { rejoinWhenAlone } from "./members/bootstrap-and-join.ts";
-import { createRemoval, createRemovalCheck } from "./members/detect-removal.ts";
+import { createRejoinCheck } from "./members/bootstrap-and-join.ts";
+import { createRemovalCheck, createRemovalDetector } from "./members/detect-removal.ts";
 import { createMemberDirectory } from "./members/member-directory.ts";
 import { createMembership, mostAdvanced } from "./members/membership.ts";
 import { createPeers } from "./members/peers.ts";
 import type { Replica, ReplicaParts } from "./replica-types.ts";
 import { askMember, probeMember } from "./requests/ask-member.ts";
 import { createRequests, readOutcome } from "./requests/cluster-requests.ts";
-import { carriedOut, handOverLeadership } from "./requests/leader-requests.ts";
+import { createLeaderRequests, handOverLeadership } from "./requests/leader-requests.ts";
 import { createLeaderTasks } from "./requests/leader-tasks.ts";
 import { createSnapshotSender } from "./snapshots/send-snapshot.ts";
-import { createSnapshots, doesNotLead, savedSnapshot } from "./snapshots/snapshot-schedule.ts";
+import { createSnapshotSchedule, notLeaderError, savedSnapshot } from "./snapshots/snapshot-schedule.ts";
 import type { SnapshotRecord } from "./storage/index.ts";
 import { createClockWatch, maySetTime } from "./time/clock-watch.ts";
 import type { ClusterStatus } from "./types.ts";
@@ -37,7 +37,7 @@ import type { ClusterStatus } from "./types.ts";
 const TICKS_A_SECOND = 1_000 / TICK_MS;
 
 /** Messages that only a leader sends. */
-const OF_LEADER: ReadonlySet<string> = new Set(["MsgApp", "MsgHeartbeat", "MsgSnap"]);
+const LEADER_MESSAGES: ReadonlySet<string> = new Set(["MsgApp", "MsgHeartbeat", "MsgSnap"]);
 
 /** Ticks of silence after which a member no longer keeps the log from being compacted. */
 const SILENT_TICKS = 2 * ELECTION_TICKS;
@@ -53,11 +53,11 @@ export function runReplica(parts: ReplicaParts): Replica {
   const heardAtTick = new Map<string, number>();
   let ticks = 0;
   let leadsSinceTick = 0;
-  let ledAtTick = 0;
+  let leaderHeardAtTick = 0;
   let hasFailed = false;
   let fsyncSeconds: number[] = [];
 
-  const fault = (error: unknown): void => {
+  const failOnce = (error: unknown): void => {
     if (hasFailed || stop.signal.aborted) return;
     hasFailed = true;
     events.onFault(error);
@@ -71,7 +71,7 @@ export function runReplica(parts: ReplicaParts): Replica {
     store: storage.state(),
     position: { applied: parts.state.applied, digest: parts.state.digest, configuration: initial },
     onDrained: () => driver.resume(),
-    onFault: fault,
+    onFault: failOnce,
   });
   const machine = createMachine({
     storage,
@@ -82,65 +82,65 @@ export function runReplica(parts: ReplicaParts): Replica {
       onApplied: events.onApplied,
       onReplaced: events.onReplaced,
       onConfiguration: (configuration, index) => adoptMembers(configuration, index),
-      onRestored: () => void snapshots.make({ isWhole: true }).catch(fault),
+      onRestored: () => void snapshots.make({ dropsWholeLog: true }).catch(failOnce),
       onDiverged: (index) =>
-        fault(
+        failOnce(
           new Error(
             `the state of this node differs from that of its leader at index ${index}: move its data directory away and join again`,
           ),
         ),
-      onFault: fault,
+      onFault: failOnce,
     },
   });
 
-  const book = createMemberDirectory({
+  const directory = createMemberDirectory({
     nodeId,
     network,
     state: () => machine.state,
-    learned: parts.learned,
+    reportedMembers: parts.reportedMembers,
     self,
     configuration: machine.configuration,
     applied: parts.state.applied.index,
   });
-  const { members } = book;
+  const { members } = directory;
   const featureLevel = (): number => readFeatureLevel(machine.state.get("feat/level"));
   const peers = createPeers({
     path: storage.path,
     log,
     store: storage.log,
-    book,
+    directory,
     status: () => driver.status(),
     monotonic,
-    onEnd: fault,
+    onEnd: failOnce,
   });
   const { clocks } = peers;
 
-  const removal = createRemoval({
+  const removal = createRemovalDetector({
     nodeId,
     storage,
     canRejoin: options.rejoin !== undefined,
     configuration: machine.configuration,
     appliedIndex: parts.state.applied.index,
     log,
-    onChange: () => onNews(),
-    onFault: fault,
+    onChange: () => onRoleChange(),
+    onFault: failOnce,
   });
-  const onNews = (): void => {
+  const onRoleChange = (): void => {
     changes.wake();
-    tellStatus();
+    reportStatus();
   };
 
   const adoptMembers = (configuration: Configuration, index: number): void => {
-    const gone = book.adopt(configuration, index);
-    if (driver.status().role === "leader") for (const id of gone) network.sendRemoved(id, index);
-    peers.keepOnly(book.ids());
-    book.connect();
-    removal.adopted(configuration, index);
+    const removed = directory.adopt(configuration, index);
+    if (driver.status().role === "leader") for (const id of removed) network.sendRemoved(id, index);
+    peers.keepOnly(directory.ids());
+    directory.updateConnections();
+    removal.onConfiguration(configuration, index);
     changes.wake();
   };
 
   const ports = createDriverPorts({
-    ...{ storage, machine, writer, network, received, log, fault },
+    ...{ storage, machine, writer, network, received, log, fault: failOnce },
     hasFailed: () => hasFailed,
     stop: () => driver.stop(),
     sendSnapshot: (message) => void sendSnapshot(message),
@@ -148,7 +148,7 @@ export function runReplica(parts: ReplicaParts): Replica {
     onStatus(status) {
       if (status.role === "leader") leadsSinceTick = ticks;
       log.info("raft", { role: status.role, term: status.term, leader: status.lead ?? "none" });
-      onNews();
+      onRoleChange();
     },
   });
   const driver = createDriver(
@@ -156,7 +156,7 @@ export function runReplica(parts: ReplicaParts): Replica {
     ports,
   );
 
-  const snapshots = createSnapshots({
+  const snapshots = createSnapshotSchedule({
     storage,
     writer,
     lowestMatch() {
@@ -167,7 +167,7 @@ export function runReplica(parts: ReplicaParts): Replica {
     },
     isInstalling: () => [...received.values()].some(({ index }) => index > machine.state.applied.index),
     onCompacted: () => driver.resume(),
-    onFault: fault,
+    onFault: failOnce,
     signal: stop.signal,
   });
 
@@ -175,7 +175,7 @@ export function runReplica(parts: ReplicaParts): Replica {
     storage,
     network,
     snapshots,
-    knownSince: book.knownSince,
+    minSnapshotIndex: directory.minSnapshotIndex,
     report: (to, isInstalled) => driver.reportSnapshot(to, isInstalled),
     log,
     signal: stop.signal,
@@ -198,7 +198,7 @@ export function runReplica(parts: ReplicaParts): Replica {
     members,
     featureLevel,
     silentTicks,
-    probe: (id) => probeMember(network, book.find(id)),
+    probe: (id) => probeMember(network, directory.find(id)),
     proposeConf: (change) => new Promise((resolve) => driver.proposeConf(change, resolve)),
     transferLeader: (to) => driver.transferLeader(to),
     nextChange: changes.next,
@@ -210,7 +210,7 @@ export function runReplica(parts: ReplicaParts): Replica {
     nodeId,
     async membershipOf(id, storageId, timeoutMs) {
       await readBarrier(timeoutMs, submitPorts);
-      const isMember = book.ids().includes(id) && book.isOf(id, storageId);
+      const isMember = directory.ids().includes(id) && directory.mayBelongTo(id, storageId);
       return { isMember, index: machine.state.applied.index };
     },
     recoveryEpoch: () => storage.log.identity.recoveryEpoch,
@@ -222,7 +222,7 @@ export function runReplica(parts: ReplicaParts): Replica {
     electionTicks: ELECTION_TICKS,
     propose,
     transferLeader: (to) => driver.transferLeader(to),
-    ask: network.ask,
+    ask: network.request,
     nextChange: changes.next,
     now: monotonic,
   });
@@ -231,13 +231,13 @@ export function runReplica(parts: ReplicaParts): Replica {
     propose,
     read: () => new Promise<ReadOutcome>((resolve) => driver.read(resolve)),
     async forward(leader, command, timeoutMs) {
-      const address = book.find(leader)?.forward_addr ?? "";
+      const address = directory.find(leader)?.forward_addr ?? "";
       if (address === "") return { kind: "unreachable" };
-      return readOutcome(await network.ask(address, { kind: "propose", header: {}, body: command }, timeoutMs));
+      return readOutcome(await network.request(address, { kind: "propose", header: {}, body: command }, timeoutMs));
     },
-    applied: (index, ms) => machine.whenApplied(index, ms),
+    whenApplied: (index, ms) => machine.whenApplied(index, ms),
     nextChange: changes.next,
-    after(ms, run) {
+    schedule(ms, run) {
       const timer = setTimeout(run, ms);
       return () => clearTimeout(timer);
     },
@@ -248,24 +248,30 @@ export function runReplica(parts: ReplicaParts): Replica {
 
   // A node that is admitted again reports its start before it has applied its admission.
   const ownPorts: SubmitPorts = { ...submitPorts, isRemoved: removal.isFinal };
-  const own = createOwnCommands({ self, ports: ownPorts, log, signal: stop.signal, onStarted: () => tellStatus() });
+  const ownCommands = createOwnCommands({
+    self,
+    ports: ownPorts,
+    log,
+    signal: stop.signal,
+    onStarted: () => reportStatus(),
+  });
 
-  const duties = createLeaderTasks({
+  const runLeaderTasks = createLeaderTasks({
     leads: () => driver.status().role === "leader",
     applied: () => machine.state.applied.index,
     digest: () => machine.state.digest,
     members,
     featureLevel,
     propose: (t, p) =>
-      own.submit(t, p).then(
+      ownCommands.submit(t, p).then(
         () => undefined,
         () => undefined,
       ),
   });
-  const rejoin =
+  const checkRejoin =
     options.rejoin === undefined
       ? () => undefined
-      : rejoinWhenAlone({
+      : createRejoinCheck({
           network,
           request: self,
           log,
@@ -275,18 +281,19 @@ export function runReplica(parts: ReplicaParts): Replica {
           afterTicks: Math.ceil(options.rejoin.afterMs / TICK_MS),
           isSettled: () => removal.isFinal() || driver.status().lead !== undefined,
           onAdmitted(admitted) {
-            book.learn(admitted);
-            own.reportStart().catch(fault);
+            directory.addReported(admitted);
+            ownCommands.reportStart().catch(failOnce);
           },
         });
 
   const checkRemoval = createRemovalCheck({
     nodeId,
     storageId: storage.log.identity.storageId,
-    ask: network.ask,
-    addresses: () => [...new Set([...book.forwardAddresses(), ...(options.rejoin?.addresses ?? [])])],
-    isInDoubt: () => !removal.isKnown() && driver.status().role !== "leader" && ticks - ledAtTick > 2 * ELECTION_TICKS,
-    onRemoved: removal.found,
+    ask: network.request,
+    addresses: () => [...new Set([...directory.forwardAddresses(), ...(options.rejoin?.addresses ?? [])])],
+    isInDoubt: () =>
+      !removal.isKnown() && driver.status().role !== "leader" && ticks - leaderHeardAtTick > 2 * ELECTION_TICKS,
+    onRemoved: removal.onMemberReport,
   });
 
   const describe = (): ClusterStatus =>
@@ -301,16 +308,16 @@ export function runReplica(parts: ReplicaParts): Replica {
       connected: network.connected(),
       peers,
       self,
-      ...{ startedAs: own.startedAs(), isDiskLow: watchDisk.isLow() },
+      ...{ incarnation: ownCommands.incarnation(), isDiskLow: watchDisk.isLow() },
     });
 
-  const tellStatus = (): void => events.onStatus(describe());
+  const reportStatus = (): void => events.onStatus(describe());
 
   const watchClocks = createClockWatch({
     nodeId,
     clocks,
     log,
-    memberIds: book.ids,
+    memberIds: directory.ids,
     logNow: () => machine.state.applied.now,
     featureLevel,
     status: () => driver.status(),
@@ -320,13 +327,13 @@ export function runReplica(parts: ReplicaParts): Replica {
   });
 
   const onSecond = (): void => {
-    peers.look();
+    peers.noteSafeIndexes();
     watchClocks();
-    tellStatus();
+    reportStatus();
     if (fsyncSeconds.length > 0) events.onTiming(fsyncSeconds);
     fsyncSeconds = [];
-    snapshots.consider();
-    watchDisk.look().catch(fault);
+    snapshots.makeIfDue();
+    watchDisk.check().catch(failOnce);
   };
 
   const onTick = (): void => {
@@ -334,8 +341,8 @@ export function runReplica(parts: ReplicaParts): Replica {
     if (!removal.isFinal()) {
       driver.tick();
       membership.tick();
-      duties();
-      rejoin();
+      runLeaderTasks();
+      checkRejoin();
       checkRemoval();
     }
     if (ticks % TICKS_A_SECOND === 0) onSecond();
@@ -343,19 +350,19 @@ export function runReplica(parts: ReplicaParts): Replica {
 
   const handOver = (): Promise<void> => handOverLeadership(driver.status(), isHeard, requests, log);
 
-  book.connect();
+  directory.updateConnections();
   machine.announce();
   const stopTicker = startTicker(onTick, monotonic);
-  tellStatus();
-  own.reportStart().catch(fault);
-  if (book.ids().length === 1 && book.ids()[0] === nodeId) driver.campaign();
+  reportStatus();
+  ownCommands.reportStart().catch(failOnce);
+  if (directory.ids().length === 1 && directory.ids()[0] === nodeId) driver.campaign();
 
   return {
-    ...carriedOut(submitPorts, requests),
-    askMember: (id, question, timeoutMs) => askMember(network, book.find(id), question, timeoutMs),
+    ...createLeaderRequests(submitPorts, requests),
+    askMember: (id, question, timeoutMs) => askMember(network, directory.find(id), question, timeoutMs),
     async saveSnapshot(isStaleAllowed) {
       const { role, lead } = driver.status();
-      if (role !== "leader" && !isStaleAllowed) throw doesNotLead(lead);
+      if (role !== "leader" && !isStaleAllowed) throw notLeaderError(lead);
       const record = await snapshots.make();
       return savedSnapshot(record, storage.snapshotPath(record), {
         members: members(),
@@ -363,7 +370,7 @@ export function runReplica(parts: ReplicaParts): Replica {
         clusterId: parts.clusterId,
         version: options.version,
         node: nodeId,
-        leads: role === "leader",
+        isLeader: role === "leader",
       });
     },
     flush: () => machine.flush(),
@@ -378,21 +385,21 @@ export function runReplica(parts: ReplicaParts): Replica {
     requests,
     peers,
     onMessage(message) {
-      if (removal.isFinal() || !book.isFrom(message)) return;
+      if (removal.isFinal() || !directory.comesFromMember(message)) return;
       heardAtTick.set(String(message.from), ticks);
-      if (OF_LEADER.has(message.type)) ledAtTick = ticks;
+      if (LEADER_MESSAGES.has(message.type)) leaderHeardAtTick = ticks;
       driver.receive(message);
     },
     onSnapshot(message, record) {
       heardAtTick.set(String(message.from), ticks);
-      received.set(nameOf(record), record);
-      ledAtTick = ticks;
+      received.set(snapshotKeyOf(record), record);
+      leaderHeardAtTick = ticks;
       if (!removal.isFinal()) driver.receive(message);
     },
     onRemoved(index) {
-      const isMember = book.ids().includes(nodeId);
+      const isMember = directory.ids().includes(nodeId);
       if (removal.isFinal() || (isMember && machine.state.applied.index >= index)) return;
-      removal.reported(index);
+      removal.onLeaderReport(index);
     },
     reportUnreachable: (id) => driver.reportUnreachable(id),
   };

@@ -16,7 +16,7 @@ import {
 } from "../core/state/index.ts";
 import type { Row } from "./consensus/applied-state.ts";
 import { type ClusterKeys, deriveKeys } from "./identity/index.ts";
-import { type AskIn, firstMembers, found, joinCluster } from "./members/bootstrap-and-join.ts";
+import { bootstrap, firstMembers, type JoinRequestPorts, joinCluster } from "./members/bootstrap-and-join.ts";
 import { openNetwork } from "./open-network.ts";
 import { runReplica } from "./replica.ts";
 import type { Replica, ReplicaEvents } from "./replica-types.ts";
@@ -56,7 +56,7 @@ export async function startReplica(
           });
     const storage = owner.own("storage", opened, (it) => it.close());
     const self = describeSelf(options, storage);
-    const learned = new Map<string, Member>();
+    const reportedMembers = new Map<string, Member>();
     let replica: Replica | undefined;
     const network = owner.own(
       "network",
@@ -79,13 +79,15 @@ export async function startReplica(
       }),
       (it) => it.close(),
     );
-    const asking: AskIn = { network, request: self, log, signal, now: () => performance.now() };
-    const state = storage.log.isBlank ? await begin(options, storage, self, learned, asking) : await load(storage, log);
+    const asking: JoinRequestPorts = { network, request: self, log, signal, now: () => performance.now() };
+    const state = storage.log.isBlank
+      ? await begin(options, storage, self, reportedMembers, asking)
+      : await load(storage, log);
     signal.throwIfAborted();
     const clusterId = keys?.clusterId;
     replica = owner.own(
       "replica",
-      runReplica({ options, clusterId, storage, network, state, self, learned, events }),
+      runReplica({ options, clusterId, storage, network, state, self, reportedMembers, events }),
       (it) => it.stop(),
     );
     return { replica, clusterId, warnings: storage.warnings, close: () => owner.close() };
@@ -117,14 +119,14 @@ async function begin(
   options: ClusterOptions,
   storage: Storage,
   self: Member,
-  learned: Map<string, Member>,
-  asking: AskIn,
+  reportedMembers: Map<string, Member>,
+  asking: JoinRequestPorts,
 ): Promise<State> {
   const { start } = options;
   if (start.kind === "join") {
     const outcome = await joinCluster(start.addresses, start.bootstrapAfterMs, asking);
     if (outcome.kind === "admitted") {
-      for (const member of outcome.members) learned.set(member.id, member);
+      for (const member of outcome.members) reportedMembers.set(member.id, member);
       await storage.log.join(outcome.recoveryEpoch);
       return createState();
     }
@@ -132,7 +134,7 @@ async function begin(
       addresses: start.addresses,
     });
   }
-  return await found(storage, firstMembers(self, start));
+  return await bootstrap(storage, firstMembers(self, start));
 }
 
 /**

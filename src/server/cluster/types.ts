@@ -98,7 +98,7 @@ export interface ClusterStatus {
    * Number that the cluster gave this process at its start; 0 before. A lower number in the node's row belongs to an earlier
    * process.
    */
-  readonly startedAs: number;
+  readonly incarnation: number;
   readonly role: "leader" | "follower" | "candidate" | "learner" | "removed";
   readonly leaderId: string | undefined;
   readonly term: number;
@@ -161,7 +161,7 @@ export interface Cluster {
   /** Time of the cluster, which no single clock that is set or wrong can move. */
   readonly clock: Clock;
   status(): ClusterStatus;
-  /** Registers a listener. The status changes at most once a second, but at once when leader, members or `startedAs` change. */
+  /** Registers a listener. The status changes at most once a second, but at once when leader, members or `incarnation` change. */
   onStatus(listener: (status: ClusterStatus) => void): () => void;
   /** Proposes a command. Resolves once it is committed and `view` has its effect. A refused command resolves too. */
   write(command: { readonly t: string; readonly p: unknown }, options: WriteOptions): Promise<CommandResult>;

@@ -45,7 +45,7 @@ function take(message: ToWorker): void {
       if (asked.has(message.id)) asked.set(message.id, false);
       return;
     case "reply":
-      questions.answered(message.id, message.body);
+      questions.settle(message.id, message.body);
       return;
     case "took":
       isHeldBack = false;

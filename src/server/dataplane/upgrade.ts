@@ -386,7 +386,7 @@ function mayGoOn(
   { callers, suspensions, isRemoved }: Governing,
 ): boolean {
   if (isRemoved()) return false;
-  if (!callers.isStill(caller) || suspensions.of("provider", provider) !== undefined) return false;
+  if (!callers.isUnchanged(caller) || suspensions.of("provider", provider) !== undefined) return false;
   if (models.some((model) => suspensions.of("model", model) !== undefined)) return false;
   try {
     admitCaller(caller, suspensions);

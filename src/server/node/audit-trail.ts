@@ -87,7 +87,7 @@ export function recordChanges(trail: AuditTrail, cluster: Cluster, configuration
 
   let applied = "";
   const onConfiguration = (): void => {
-    const sources = Array.from(configuration.served(), ([name, revision]) => `${name}@${revision}`);
+    const sources = Array.from(configuration.servedRevisions(), ([name, revision]) => `${name}@${revision}`);
     const text = sources.join("\n");
     if (configuration.running() === undefined || text === applied) return;
     applied = text;

@@ -3,7 +3,7 @@
  * timer runs.
  */
 
-interface Measured {
+interface MeasurementSource {
   /** Returns the milliseconds until values may change without a new record; `undefined` if they will not. */
   changesInMs(): number | undefined;
   /** Calls back once, at the next record. One listener at a time; `undefined` removes it. */
@@ -17,24 +17,24 @@ interface ChangeNotifier {
 
 const NOTIFY_EVERY_MS = 1_000;
 
-/** Creates a notifier. `tell` is called at most once a second, after `begin`. */
-export function createChangeNotifier(measured: Measured, tell: () => void): ChangeNotifier {
+/** Creates a notifier. `onChange` is called at most once a second, after `begin`. */
+export function createChangeNotifier(measured: MeasurementSource, onChange: () => void): ChangeNotifier {
   let timer: NodeJS.Timeout | undefined;
-  const soon = (ms: number): void => {
+  const scheduleIn = (ms: number): void => {
     clearTimeout(timer);
     timer = setTimeout(() => {
-      tell();
-      goOn();
+      onChange();
+      scheduleNext();
     }, ms).unref();
   };
   /** Schedules the next call: at the next record, or when counts leave their window, after seconds or minutes. */
-  const goOn = (): void => {
+  const scheduleNext = (): void => {
     const ms = measured.changesInMs();
-    if (ms !== undefined) soon(ms);
-    if (ms !== NOTIFY_EVERY_MS) measured.awaitChange(() => soon(NOTIFY_EVERY_MS));
+    if (ms !== undefined) scheduleIn(ms);
+    if (ms !== NOTIFY_EVERY_MS) measured.awaitChange(() => scheduleIn(NOTIFY_EVERY_MS));
   };
   return {
-    begin: goOn,
+    begin: scheduleNext,
     end() {
       measured.awaitChange(undefined);
       clearTimeout(timer);
@@ -47,7 +47,7 @@ export function createChangeNotifier(measured: Measured, tell: () => void): Chan
  * Returns a function that registers a listener and returns a function to remove it. Listeners are notified at most once a second;
  * nothing runs while there are none.
  */
-export function heard(measured: Measured): (listener: () => void) => () => void {
+export function createThrottledListeners(measured: MeasurementSource): (listener: () => void) => () => void {
   const listeners = new Set<() => void>();
   const { begin, end } = createChangeNotifier(measured, () => {
     for (const listener of [...listeners]) listener();

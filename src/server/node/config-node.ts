@@ -13,8 +13,8 @@ import type { ConfigNode, ConfigNodeOptions } from "./config-node-types.ts";
 import { openConfiguration } from "./configuration/configuration.ts";
 import type { Configuration } from "./configuration/configuration-types.ts";
 import { beside } from "./configuration/read-configuration-files.ts";
-import { openGoverning } from "./governance/governance-ports.ts";
-import { openReconciling } from "./governance/open-reconciliation.ts";
+import { openGovernance } from "./governance/governance-ports.ts";
+import { openReconciliation } from "./governance/open-reconciliation.ts";
 import { openTokens } from "./governance/token-verifiers.ts";
 import { createLateParts } from "./late-parts.ts";
 import { modelCacheOf } from "./model-cache.ts";
@@ -53,7 +53,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
 
   // Everything below reads or writes the replicated state.
   const state = await openReplicatedState(settings, observed, owner);
-  const { cluster, removal, here } = state;
+  const { cluster, removal, nodeSealing } = state;
   const { clock } = cluster;
   const tokens = openTokens({ nodeFile, path, env, clock, instruments, log }, owner);
 
@@ -69,10 +69,10 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
   owner.own("record of changes", recordChanges(trail, cluster, configuration, log), (end) => end());
 
   // Parts that record in the trail.
-  const reconciled = openReconciling({ cluster, trail, configuration, clock, proxies, instruments, log }, owner);
+  const reconciled = openReconciliation({ cluster, trail, configuration, clock, proxies, instruments, log }, owner);
   const failures = createFailureSampler({ trail, instruments, now: systemClock.now });
   const controls = traffic.decisions;
-  const governing = openGoverning(
+  const governing = openGovernance(
     { cluster, removal, tokens, trail, failures, controls, clock, instruments, log, usageEveryMs },
     owner,
   );
@@ -81,7 +81,14 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
   const history = owner.own("history", openHistory({ statistics, instruments, cluster, clock }), (it) => it.close());
 
   // Orders of certificates wait until the data listener can answer their challenges.
-  const orders = { cluster, here, version: build.version, listening: late.dataListener.promise, instruments, log };
+  const orders = {
+    cluster,
+    nodeSealing,
+    version: build.version,
+    listening: late.dataListener.promise,
+    instruments,
+    log,
+  };
   const certificates = certificateFiles ?? (acme && openCertificateOrders({ settings: acme, ...orders }, owner));
 
   // The admin plane opens before the first configuration is in force, since it is the way to write one.
@@ -93,7 +100,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
 
   // The data plane opens last and drains first, so that everything it needs outlives it.
   const ended = firstFailure(cluster, trail);
-  const secret = here?.sealing.keks.current.key;
+  const secret = nodeSealing?.sealing.keks.current.key;
   const tls = certificates && (await openDataListenerTls({ ...observed, certificates, secret, log }, owner));
   cluster.onQuestion(async (question) => late.dataPlane?.answer(question));
   const serving = serveNode(parts, { begun, ended, tls }, owner);
@@ -169,7 +176,7 @@ function openNodeConfiguration(parts: ConfigurationParts, owner: Lifetime): Conf
       documents: options.documents,
       env: options.env,
       cluster: state.cluster,
-      sealed: state.here?.sealed,
+      sealed: state.nodeSealing?.sealed,
       models,
       instruments,
       log: options.log,
@@ -179,18 +186,18 @@ function openNodeConfiguration(parts: ConfigurationParts, owner: Lifetime): Conf
         return await dataPlane.callModel(question, until, tracer);
       },
       signal: anySignal([options.signal, stop.signal]),
-      elsewhere: fleet,
-      isSpare: fleet !== undefined && nodeFile.extproc?.inspect_listen === undefined,
+      otherProcesses: fleet,
+      preparesDetectorsLazily: fleet !== undefined && nodeFile.extproc?.inspect_listen === undefined,
       onNodeFile(next) {
-        tokens.trust(next);
-        fleet?.trust(next);
+        tokens.setNodeFile(next);
+        fleet?.setNodeFile(next);
       },
       onSnapshot(snapshot) {
         reasons.delete("configuration");
         late.snapshot = snapshot;
         late.firstSnapshot.resolve(snapshot);
         late.dataPlane?.swap(snapshot);
-        late.route?.(snapshot);
+        late.openWhenRoutable?.(snapshot);
       },
     }),
     (it) => {

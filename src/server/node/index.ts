@@ -11,7 +11,7 @@
  */
 
 export { type PolicyRead, readPolicy } from "./admin/open-admin-plane.ts";
-export { type ClusterSurroundings, clusterOptionsOf } from "./cluster/cluster-options.ts";
+export { type ClusterInputs, clusterOptionsOf } from "./cluster/cluster-options.ts";
 export { keySourcesOf } from "./cluster/sealing-keys.ts";
 export { startConfigNode } from "./config-node.ts";
 export type { ConfigNode, ConfigNodeOptions, ServingNode } from "./config-node-types.ts";
@@ -22,8 +22,8 @@ export {
   changeOf,
   compileSources,
   editionOf,
-  type FileQuestion,
   type FileStatus,
+  type FileStatusInput,
   fileStatus,
   type SourcesChange,
   type SourcesInput,
@@ -53,7 +53,7 @@ export {
   originsIn,
 } from "./configuration/startup-errors.ts";
 export { issuersOf } from "./governance/issuers.ts";
-export { modelCacheOf, usualCache } from "./model-cache.ts";
+export { defaultCache, modelCacheOf } from "./model-cache.ts";
 export { type DataPlaneBounds, type Exporting, observe, serveDataPlane } from "./start.ts";
 export { acmeSettingsOf } from "./tls/acme-settings.ts";
 export { certificateFilesOf } from "./tls/data-listener-tls.ts";

@@ -4,13 +4,13 @@
 import type { Log } from "../../base/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
 
-export const routesAny = ({ providers, fronted }: Snapshot): boolean => providers.length + fronted.all.length > 0;
+export const hasRoutes = ({ providers, fronted }: Snapshot): boolean => providers.length + fronted.all.length > 0;
 
 /** Opens the listener at the first snapshot that has something to route; if that fails, tries again with the next. */
-export function openOnce(open: (snapshot: Snapshot) => Promise<void>, log: Log): (snapshot: Snapshot) => void {
+export function openWhenRoutable(open: (snapshot: Snapshot) => Promise<void>, log: Log): (snapshot: Snapshot) => void {
   let isOpen = false;
   return (snapshot) => {
-    if (isOpen || !routesAny(snapshot)) return;
+    if (isOpen || !hasRoutes(snapshot)) return;
     isOpen = true;
     open(snapshot).then(
       () => log.info("the data plane began to listen, since the deployment now has something to route"),
@@ -23,5 +23,5 @@ export function openOnce(open: (snapshot: Snapshot) => Promise<void>, log: Log):
 }
 
 /** Log line of a node without a data directory. */
-export const KEEPS_NOTHING =
+export const NO_DATA_DIR_MESSAGE =
   "`cluster.data_dir` is not set, so this node keeps its state in memory and signs its audit trail with a temporary key";

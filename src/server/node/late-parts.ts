@@ -12,7 +12,7 @@ export interface LateParts {
   inspector: Inspector | undefined;
   dataPlane: DataPlane | undefined;
   /** Receives each snapshot until there is something to route; `undefined` if the data plane opens at once. */
-  route: ((snapshot: Snapshot) => void) | undefined;
+  openWhenRoutable: ((snapshot: Snapshot) => void) | undefined;
   readonly firstSnapshot: ReturnType<typeof withResolvers<Snapshot>>;
   /** Resolved once the data listener is open. */
   readonly dataListener: ReturnType<typeof withResolvers<void>>;
@@ -23,7 +23,7 @@ export const createLateParts = (): LateParts => ({
   adminListeners: undefined,
   inspector: undefined,
   dataPlane: undefined,
-  route: undefined,
+  openWhenRoutable: undefined,
   firstSnapshot: withResolvers<Snapshot>(),
   dataListener: withResolvers(),
 });

@@ -15,7 +15,7 @@ import {
 import type { CompiledSources } from "./configuration/compile-sources.ts";
 import { beside } from "./configuration/read-configuration-files.ts";
 
-const USUAL = "/gateway";
+const DEFAULT_DIRECTORY = "/gateway";
 
 /**
  * Returns the absolute path of the model cache, without creating it. `path` is the node file's. If the node has no data directory
@@ -23,21 +23,21 @@ const USUAL = "/gateway";
  */
 export async function modelCacheOf({ cache_dir: named, cluster }: NodeFile, path: string): Promise<string> {
   if (named !== undefined) return resolve(beside(path, named));
-  const usual = await usualCache();
-  if (usual !== undefined || cluster.data_dir === undefined) return usual ?? USUAL;
+  const usual = await defaultCache();
+  if (usual !== undefined || cluster.data_dir === undefined) return usual ?? DEFAULT_DIRECTORY;
   return resolve(beside(path, cluster.data_dir), "cache");
 }
 
 /** Returns the default directory; `undefined` if this user cannot write to it. */
-export async function usualCache(usual = USUAL): Promise<string | undefined> {
-  const isThere = await stat(usual).then(
+export async function defaultCache(directory = DEFAULT_DIRECTORY): Promise<string | undefined> {
+  const isThere = await stat(directory).then(
     (found) => found.isDirectory(),
     (error: NodeJS.ErrnoException) => (error.code === "ENOENT" ? undefined : false),
   );
   if (isThere === false) return undefined;
-  const below = isThere === true ? usual : dirname(usual);
-  return access(below, constants.W_OK | constants.X_OK).then(
-    () => join(usual),
+  const writableDirectory = isThere === true ? directory : dirname(directory);
+  return access(writableDirectory, constants.W_OK | constants.X_OK).then(
+    () => join(directory),
     () => undefined,
   );
 }
@@ -78,7 +78,7 @@ export const modelStatusOf = ({ name, state, done, total, message }: ModelStatus
 
 const NO_VIEWS: Views = new Map();
 
-interface Looked {
+interface CompiledFromCache {
   readonly sources: CompiledSources;
   /** Needed models, in the cache or not. */
   readonly needs: readonly ModelNeed[];
@@ -89,7 +89,7 @@ export async function compileFromCache(
   supply: Pick<ModelSupply, "ready">,
   make: (models: Views) => CompiledSources,
   signal: AbortSignal,
-): Promise<Looked> {
+): Promise<CompiledFromCache> {
   const sources = make(NO_VIEWS);
   const { document } = sources.deployment;
   if (sources.compiled.kind !== "awaits" || document === undefined) return { sources, needs: [] };

@@ -4,8 +4,8 @@ import type { ModelSupply, OpenStore } from "../models/index.ts";
 import type { Certificates } from "../tls/index.ts";
 import type { ReconciledRows } from "./admin/reconciled-port.ts";
 import type { Configuration } from "./configuration/configuration-types.ts";
-import type { openGoverning } from "./governance/governance-ports.ts";
-import type { Tokens } from "./governance/token-verifiers.ts";
+import type { openGovernance } from "./governance/governance-ports.ts";
+import type { TokenVerifiers } from "./governance/token-verifiers.ts";
 import type { LateParts } from "./late-parts.ts";
 import type { NodeSettings } from "./node-settings.ts";
 import type { ReplicatedState } from "./open-replicated-state.ts";
@@ -17,7 +17,7 @@ export interface NodeParts {
   readonly settings: NodeSettings;
   readonly observed: Awaited<ReturnType<typeof observe>>;
   readonly state: ReplicatedState;
-  readonly tokens: Tokens;
+  readonly tokens: TokenVerifiers;
   readonly traffic: TrafficRecords;
   readonly store: OpenStore;
   readonly models: ModelSupply;
@@ -25,7 +25,7 @@ export interface NodeParts {
   readonly trail: AuditTrail;
   readonly failures: FailureSampler;
   readonly reconciled: ReconciledRows;
-  readonly governing: ReturnType<typeof openGoverning>;
+  readonly governing: ReturnType<typeof openGovernance>;
   readonly history: ReturnType<typeof openHistory>;
   /** Certificates of the data listener; `undefined` if it serves plain HTTP. */
   readonly certificates: Certificates | undefined;

@@ -2,12 +2,12 @@
 import type { Lifetime } from "../../base/index.ts";
 import { type Cluster, openCluster } from "../cluster/index.ts";
 import { createSealedSecrets, type Sealing } from "../secrets/index.ts";
-import type { SealingHere } from "./admin/secrets-port.ts";
+import type { NodeSealing } from "./admin/secrets-port.ts";
 import { clusterOptionsOf } from "./cluster/cluster-options.ts";
 import { observeCluster, observeLoss } from "./cluster/observe-cluster.ts";
 import { openRemovalGate, type RemovalGate } from "./cluster/removal-gate.ts";
 import { sealingKeysOf } from "./cluster/sealing-keys.ts";
-import { KEEPS_NOTHING } from "./late-data-plane.ts";
+import { NO_DATA_DIR_MESSAGE } from "./late-data-plane.ts";
 import type { NodeSettings } from "./node-settings.ts";
 import type { Observed } from "./start.ts";
 
@@ -19,7 +19,7 @@ export interface ReplicatedState {
   readonly cluster: Cluster;
   readonly removal: RemovalGate;
   /** Sealing of secrets; `undefined` on a node without a cluster secret. */
-  readonly here: SealingHere | undefined;
+  readonly nodeSealing: NodeSealing | undefined;
 }
 
 /** Opens the state; `owner` closes it. Rejects if the data directory or the cluster cannot be opened. */
@@ -29,7 +29,7 @@ export async function openReplicatedState(
   owner: Lifetime,
 ): Promise<ReplicatedState> {
   const { build, log, signal } = options;
-  if (dataDir === undefined) log.info(KEEPS_NOTHING);
+  if (dataDir === undefined) log.info(NO_DATA_DIR_MESSAGE);
   const clusterOptions = clusterOptionsOf(nodeFile, {
     dataDir,
     previousSecret: keySources.previousSecret,
@@ -40,7 +40,7 @@ export async function openReplicatedState(
   const deriving = sealingKeysOf(keySources);
   deriving.catch(() => undefined);
   reasons.add("cluster");
-  let here: SealingHere | undefined;
+  let nodeSealing: NodeSealing | undefined;
   let opened: Cluster | undefined;
   const cluster = owner.own(
     "cluster",
@@ -49,7 +49,7 @@ export async function openReplicatedState(
         ...clusterOptions,
         log,
         ...observeCluster(instruments, () => opened),
-        canOpenRing: (row) => here?.sealed.canOpenRing(row) ?? false,
+        canOpenRing: (row) => nodeSealing?.sealed.canOpenRing(row) ?? false,
       },
       signal,
     ),
@@ -66,7 +66,7 @@ export async function openReplicatedState(
   const keks = await deriving;
   if (keks !== undefined) {
     const sealing: Sealing = { view: cluster.view, ...keks };
-    here = { sealing, sealed: createSealedSecrets(sealing) };
+    nodeSealing = { sealing, sealed: createSealedSecrets(sealing) };
   }
-  return { cluster, removal, here };
+  return { cluster, removal, nodeSealing };
 }

@@ -8,7 +8,7 @@ import type { HistoryRecord, RowArrayOf } from "../admin/index.ts";
 import type { Cluster } from "../cluster/index.ts";
 import type { Statistics } from "../dataplane/index.ts";
 import { createHistory, type History, HOUR, type Point, QUARTER_HOUR } from "../usage/index.ts";
-import { heard } from "./change-notifier.ts";
+import { createThrottledListeners } from "./change-notifier.ts";
 import { type Measures, minutePoints } from "./history-minute.ts";
 
 type Kind = HistoryRecord["kind"];
@@ -96,7 +96,7 @@ export function openHistory({ statistics, instruments, cluster, clock }: History
 
 const rowsOf = (history: History<Measures>): RowArrayOf<"history"> => ({
   list: () => history.read().map(historyRecord),
-  onChange: heard({ changesInMs: () => undefined, awaitChange: history.awaitChange }),
+  onChange: createThrottledListeners({ changesInMs: () => undefined, awaitChange: history.awaitChange }),
 });
 
 const BUCKET_MS = QUARTER_HOUR.bucketMs;

@@ -8,16 +8,16 @@ import { listening } from "./admin/open-node-admin.ts";
 import { nodeStateOf } from "./cluster/removal-gate.ts";
 import { waitForFeatureLevel } from "./cluster/wait-for-feature-level.ts";
 import type { ServingNode } from "./config-node-types.ts";
-import { aborted, standstillOf } from "./configuration/configuration-status.ts";
+import { rejectOnAbort, rejectOnStartFailure } from "./configuration/configuration-status.ts";
 import type { Configuration } from "./configuration/configuration-types.ts";
 import { usageReports } from "./governance/usage-reports.ts";
-import { openOnce, routesAny } from "./late-data-plane.ts";
+import { hasRoutes, openWhenRoutable } from "./late-data-plane.ts";
 import type { NodeParts } from "./node-parts.ts";
 import { openNodeInspector } from "./open-inspector.ts";
 import { admissionOf, type DataPlane, measureAdmission, serveDataPlane } from "./start.ts";
 import { type Fleet, fleetOptions } from "./worker/index.ts";
 
-interface Beginning {
+interface ServeNodeInputs {
   /** Outcome of the first configuration. */
   readonly begun: ReturnType<Configuration["begin"]>;
   /** Resolves with the failure that ends the node. */
@@ -32,16 +32,21 @@ interface Beginning {
  */
 export async function serveNode(
   parts: NodeParts,
-  { begun, ended, tls }: Beginning,
+  { begun, ended, tls }: ServeNodeInputs,
   owner: Lifetime,
 ): Promise<ServingNode> {
   const { settings, observed, state, governing, late } = parts;
   const { options, nodeFile, fleet } = settings;
   const { log, signal } = options;
   const admission = admissionOf(options);
-  const fault = ended.then((error) => Promise.reject(error));
-  const snapshot = await Promise.race([late.firstSnapshot.promise, standstillOf(begun), fault, aborted(signal)]);
-  await Promise.race([waitForFeatureLevel(state.cluster), fault, aborted(signal)]);
+  const failure = ended.then((error) => Promise.reject(error));
+  const snapshot = await Promise.race([
+    late.firstSnapshot.promise,
+    rejectOnStartFailure(begun),
+    failure,
+    rejectOnAbort(signal),
+  ]);
+  await Promise.race([waitForFeatureLevel(state.cluster), failure, rejectOnAbort(signal)]);
   const { extproc } = nodeFile;
   if (extproc?.inspect_listen !== undefined) {
     const sinks = { trail: governing.trail, metrics: observed.metrics.guardrails, log };
@@ -57,10 +62,10 @@ export async function serveNode(
     // A newer snapshot may have come while the listener opened. Workers receive theirs from the configuration.
     if (fleet === undefined && late.snapshot !== undefined) late.dataPlane.swap(late.snapshot);
   };
-  if (late.inspector === undefined || routesAny(snapshot)) await openDataPlane(snapshot);
+  if (late.inspector === undefined || hasRoutes(snapshot)) await openDataPlane(snapshot);
   else {
-    late.route = openOnce(openDataPlane, log);
-    late.route(late.snapshot ?? snapshot);
+    late.openWhenRoutable = openWhenRoutable(openDataPlane, log);
+    late.openWhenRoutable(late.snapshot ?? snapshot);
   }
   observed.reasons.delete("starting");
   return {
@@ -79,7 +84,7 @@ const otherListeners = (parts: NodeParts) => () => listening(parts).map(({ addre
 function serveInWorkers(fleet: Fleet, parts: NodeParts, admission: Admission, owner: Lifetime): Promise<DataPlane> {
   const { settings, observed, state, governing, traffic, trail, failures, configuration, certificates } = parts;
   const { options, nodeFile, path, dataDir } = settings;
-  const { cluster, removal, here } = state;
+  const { cluster, removal, nodeSealing } = state;
   const { instruments, metricsAddress } = observed;
   const { statistics, refusals, requests, records, decisions } = traffic;
   const { callers, budgets, ledger } = governing;
@@ -94,21 +99,25 @@ function serveInWorkers(fleet: Fleet, parts: NodeParts, admission: Admission, ow
   };
   measureAdmission(admission, instruments);
   const common = { ...options, listen: nodeFile.listen, otherListeners: otherListeners(parts) };
-  const given = { node, path, cluster, certificates, dataDir, metricsAddress, keks: here?.sealing.keks };
+  const given = { node, path, cluster, certificates, dataDir, metricsAddress, keks: nodeSealing?.sealing.keks };
   return fleet.open(fleetOptions(options.workers, { ...common, ...given }), observed, owner, log);
 }
 
-interface Here {
+interface ServeHereInputs {
   readonly snapshot: Snapshot;
   readonly admission: Admission;
   readonly tls: TlsServer | undefined;
 }
 
 /** Serves in the node process. */
-function serveHere(parts: NodeParts, { snapshot, admission, tls }: Here, owner: Lifetime): Promise<DataPlane> {
+function serveHere(
+  parts: NodeParts,
+  { snapshot, admission, tls }: ServeHereInputs,
+  owner: Lifetime,
+): Promise<DataPlane> {
   const { settings, observed, state, governing, tokens, traffic } = parts;
   const { options, nodeFile } = settings;
-  const { cluster, here } = state;
+  const { cluster, nodeSealing } = state;
   const { statistics, refusals, requests, records } = traffic;
   const others = { nodeIds: () => cluster.status().members.map(({ id }) => id), ask: cluster.askMember };
   return serveDataPlane(
@@ -119,7 +128,7 @@ function serveHere(parts: NodeParts, { snapshot, admission, tls }: Here, owner: 
       ...(records !== undefined && { decisions: { decided: records.add } }),
       issuer: (name) => tokens.issuer(name),
       tls,
-      member: { nodeId: cluster.status().nodeId, keys: here?.sealing.keks.all, others },
+      member: { nodeId: cluster.status().nodeId, keys: nodeSealing?.sealing.keks.all, others },
     },
     observed,
     owner,

@@ -11,5 +11,5 @@ export { type Entry, verdictsOf } from "./judge/entry.ts";
 export type { Metered, Scope, TokenClass, Verdict } from "./judge/judge-usage.ts";
 export type { Round } from "./judge/round-entry.ts";
 export { openReconcile, type Reconcile, type ReconcileOptions } from "./open-reconcile.ts";
-export type { Breach, Leading, LedgerChange, LedgerPut, LedgerRow, LedgerRows } from "./ports.ts";
+export type { Breach, Leadership, LedgerChange, LedgerPut, LedgerRow, LedgerRows } from "./ports.ts";
 export type { Ledger } from "./reconcile-ledger.ts";

@@ -76,7 +76,7 @@ export function openReconcile(options: ReconcileOptions): Reconcile {
   function look(): void {
     measure();
     if (round !== undefined || isClosed) return;
-    if (!leading.leads() || audits === undefined) {
+    if (!leading.isLeader() || audits === undefined) {
       wake(pace.lookMs);
       return;
     }
@@ -135,9 +135,9 @@ export function openReconcile(options: ReconcileOptions): Reconcile {
   }
 
   const unwatch = ledger.onChange(measure);
-  let isLeading = leading.leads();
+  let isLeading = leading.isLeader();
   const unlisten = leading.onChange(() => {
-    const leads = leading.leads();
+    const leads = leading.isLeader();
     if (leads === isLeading) return;
     isLeading = leads;
     if (!leads) round?.end.abort();

@@ -46,9 +46,9 @@ export interface LedgerChange {
 
 export const MAX_PUT = 100;
 
-export interface Leading {
+export interface Leadership {
   /** Returns whether this node leads, and every node supports what it would write. */
-  leads(): boolean;
+  isLeader(): boolean;
   onChange(listener: () => void): () => void;
 }
 
@@ -63,7 +63,7 @@ export interface ReconcilePorts {
   /** Id of this node. */
   readonly node: string;
   readonly rows: LedgerRows;
-  readonly leading: Leading;
+  readonly leading: Leadership;
   /** Returns the usage metered on a UTC day; `undefined` if it is not known. */
   metered(provider: string, day: string): Metered | undefined;
   send(asked: GuardedRequest): Promise<GuardedAnswer>;

@@ -22,7 +22,7 @@ const signal = AbortSignal.timeout(60_000);
 function start(issuers: readonly IssuerOptions[] = [issuer.options()]) {
   const clock = testClock();
   const count = { verified: 0 };
-  const metrics = { verified: () => void count.verified++, keysFetched() {} };
+  const metrics = { countVerification: () => void count.verified++, countKeyFetch() {} };
   const create = (trusted: readonly IssuerOptions[]) =>
     createTokenVerifier({ issuers: trusted, clock, log: nullLog, metrics });
   let verifier = create(issuers);
@@ -186,11 +186,11 @@ test("a result of the previous verifier after a reload is not cached", async () 
 });
 
 /** Accepts every text, so that many are verified quickly. */
-function credulous(): Pick<TokenVerifier, "verify" | "holds"> {
+function credulous(): Pick<TokenVerifier, "verify" | "isStillValid"> {
   const token = { kind: "verified", issuer: "corp", displayName: "", audiences: [], claims: {} } as const;
   return {
     verify: async (subject) => ({ ...token, subject, expiresAt: START_MS + 3_600_000 }),
-    holds: () => true,
+    isStillValid: () => true,
   };
 }
 

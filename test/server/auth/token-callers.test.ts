@@ -214,7 +214,7 @@ test("identifying rejects only when its signal aborts", async () => {
   const waiting = createCallers({
     keys: memoryKeys(),
     verifier: () => ({
-      holds: () => false,
+      isStillValid: () => false,
       verify: (_text, signal) =>
         new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
     }),

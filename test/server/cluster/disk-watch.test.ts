@@ -17,14 +17,14 @@ test("a nearly full disk is reported once, and again when there is room", async 
       told += 1;
     },
   });
-  await watch.look();
+  await watch.check();
   assert.equal(watch.isLow(), false);
   free = 499;
-  await watch.look();
-  await watch.look();
+  await watch.check();
+  await watch.check();
   assert.deepEqual([watch.isLow(), told], [true, 1]);
   free = 500;
-  await watch.look();
+  await watch.check();
   assert.deepEqual([watch.isLow(), told], [false, 1]);
   assert.deepEqual(
     lines.map(({ level }) => level),

@@ -163,7 +163,7 @@ before(async () => {
     clock: systemClock,
   });
   const governing: Governing = {
-    callers: struck(callers, ["identify", "isStill"]),
+    callers: struck(callers, ["identify", "isUnchanged"]),
     issuerUrl: () => undefined,
     suspensions: struck({ any: true, of: () => undefined, now: () => 0 }, ["of"]),
     isRemoved: () => false,

@@ -11,7 +11,7 @@ import { afterEach, test } from "node:test";
 import { createInstruments, nullLog, withResolvers } from "../../../src/base/index.ts";
 import { type Cluster, deriveKeys, openCluster } from "../../../src/server/cluster/index.ts";
 import { openModelStore, openModelSupply } from "../../../src/server/models/index.ts";
-import { type SealingHere, secretsPort } from "../../../src/server/node/admin/secrets-port.ts";
+import { type NodeSealing, secretsPort } from "../../../src/server/node/admin/secrets-port.ts";
 import { sourcesPort } from "../../../src/server/node/admin/sources-port.ts";
 import { openConfiguration } from "../../../src/server/node/configuration/configuration.ts";
 import { certificateStore } from "../../../src/server/node/tls/certificate-store.ts";
@@ -23,7 +23,7 @@ import { storeContract } from "../tls/acme/support/store-contract.ts";
 
 const SECRET = "a-secret-that-is-long-enough-for-tests";
 
-const SETTLED = { settled: async () => undefined };
+const SETTLED = { whenRebuilt: async () => undefined };
 
 const closers: (() => unknown)[] = [];
 afterEach(async () => {
@@ -98,7 +98,7 @@ sourcesContract("sources of a node", async () => {
   };
 });
 
-async function sealingOf({ view }: Cluster): Promise<SealingHere> {
+async function sealingOf({ view }: Cluster): Promise<NodeSealing> {
   const { kekId: id, kek: key, clusterId } = await deriveKeys(SECRET);
   const sealing: Sealing = { view, keks: deriveKeks({ secret: { id, key } }), clusters: [clusterId] };
   return { sealing, sealed: createSealedSecrets(sealing) };
@@ -106,7 +106,7 @@ async function sealingOf({ view }: Cluster): Promise<SealingHere> {
 
 secretsContract("secrets of a node", async () => {
   const cluster = await openOne();
-  return secretsPort({ cluster, here: await sealingOf(cluster), configuration: SETTLED, now: Date.now });
+  return secretsPort({ cluster, nodeSealing: await sealingOf(cluster), configuration: SETTLED, now: Date.now });
 });
 
 test("storing a sealed value is answered once its users have it in force", async () => {
@@ -114,12 +114,12 @@ test("storing a sealed value is answered once its users have it in force", async
   const { promise, resolve } = withResolvers();
   const inForce: string[] = [];
   const configuration = {
-    settled: () => {
+    whenRebuilt: () => {
       inForce.push("asked");
       return promise.then(() => void inForce.push("settled"));
     },
   };
-  const secrets = secretsPort({ cluster, here: await sealingOf(cluster), configuration, now: Date.now });
+  const secrets = secretsPort({ cluster, nodeSealing: await sealingOf(cluster), configuration, now: Date.now });
   const put = secrets.put("a", "value", { by: { iss: "t", sub: "t" }, timeoutMs: 10_000 });
   await eventually("the question", () => inForce.length === 1);
   resolve();

@@ -118,7 +118,7 @@ test(`a month of verdicts matches an independent calculation (RECONCILE_SEED=${S
       node: id,
       rows: ledgerRows(cluster),
       leading: {
-        leads: () => leader === id,
+        isLeader: () => leader === id,
         onChange(listener) {
           listeners.add(listener);
           return () => listeners.delete(listener);

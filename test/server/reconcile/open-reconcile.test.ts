@@ -40,7 +40,7 @@ test("days are removed after their retention, and rounds with their provider", a
   const reconcile = openReconcile({
     node: "n1",
     rows: ledgerRows(cluster),
-    leading: { leads: () => true, onChange: () => () => undefined },
+    leading: { isLeader: () => true, onChange: () => () => undefined },
     metered: () => undefined,
     send: async () => ({ status: 401, headers: {}, text: "{}" }),
     record: () => assert.fail("there is nothing to tell"),

@@ -43,7 +43,7 @@ test("a leader that goes between a report's proposal and its answer makes nothin
   const leader = await leaderOf(nodes);
   const [reporter, other] = nodes.filter((node) => node !== leader);
   assert.ok(reporter !== undefined && other !== undefined);
-  await until("every member is known to know the ledger", () => reporter.status().startedAs > 0, 30_000);
+  await until("every member is known to know the ledger", () => reporter.status().incarnation > 0, 30_000);
   if (readFeatureLevel(reporter.view.get(featureRowKey)) < LEDGER_LEVEL) {
     await leader.write(commands.featSet({ level: LEDGER_LEVEL }), options());
   }

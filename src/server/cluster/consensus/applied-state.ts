@@ -65,12 +65,12 @@ export function createMachine(options: MachineOptions): Machine {
   const { storage, writer, events } = options;
   let { state, configuration } = options;
   let unreported: Mutation[] = [];
-  let isTelling = false;
+  let isFlushScheduled = false;
   const waiting = new Set<{ readonly index: number; readonly done: (isApplied: boolean) => void }>();
 
   const flush = (): void => {
-    if (!isTelling) return;
-    isTelling = false;
+    if (!isFlushScheduled) return;
+    isFlushScheduled = false;
     const mutations = unreported;
     unreported = [];
     events.onApplied(mutations, state.applied.index, state.decidedAt);
@@ -78,8 +78,8 @@ export function createMachine(options: MachineOptions): Machine {
 
   const queueChanges = (mutations: readonly Mutation[]): void => {
     for (const mutation of mutations) if (isPublicRow(mutation.key)) unreported.push(mutation);
-    if (isTelling) return;
-    isTelling = true;
+    if (isFlushScheduled) return;
+    isFlushScheduled = true;
     setImmediate(flush);
   };
 
@@ -95,20 +95,20 @@ export function createMachine(options: MachineOptions): Machine {
 
   const announce = (): void => {
     unreported = [];
-    isTelling = false;
+    isFlushScheduled = false;
     events.onReplaced(slicesOf(state), state.applied.index, state.decidedAt);
   };
 
   /** Writes the rows in memory as a new generation on the disk. */
   const writeGeneration = async (
-    of: State,
-    at: WrittenPosition,
+    rows: State,
+    position: WrittenPosition,
   ): Promise<{ store: StateStore; position: WrittenPosition }> => {
     const build = await storage.build();
-    for (const slice of slicesOf(of, () => true)) await build.add(slice);
-    await build.finish(at.applied, at.digest);
+    for (const slice of slicesOf(rows, () => true)) await build.add(slice);
+    await build.finish(position.applied, position.digest);
     await storage.adopt(build.generation);
-    return { store: await storage.reopenState(), position: at };
+    return { store: await storage.reopenState(), position: position };
   };
 
   return {
@@ -186,10 +186,10 @@ export function createMachine(options: MachineOptions): Machine {
 
 const EMPTY = new Uint8Array(0);
 
-function* slicesOf(state: State, mayTell: (key: string) => boolean = isPublicRow): Iterable<readonly Row[]> {
+function* slicesOf(state: State, isIncluded: (key: string) => boolean = isPublicRow): Iterable<readonly Row[]> {
   let slice: Row[] = [];
   for (const row of state.scan("")) {
-    if (!mayTell(row[0])) continue;
+    if (!isIncluded(row[0])) continue;
     slice.push(row);
     if (slice.length < SLICE_ROWS) continue;
     yield slice;
@@ -205,6 +205,6 @@ function isUnequal(result: CommandResult | undefined): boolean {
 }
 
 /** Returns the key of a snapshot in maps of received and sent files. */
-export function nameOf({ term, index }: Pick<SnapshotMeta, "term" | "index">): string {
+export function snapshotKeyOf({ term, index }: Pick<SnapshotMeta, "term" | "index">): string {
   return `${term}-${index}`;
 }

@@ -5,7 +5,7 @@ import type { Log } from "../../../base/index.ts";
 import type { RaftStatus } from "../../core/raft/index.ts";
 import type { Network } from "../network.ts";
 import type { SnapshotRecord, Storage } from "../storage/index.ts";
-import { type Machine, nameOf } from "./applied-state.ts";
+import { type Machine, snapshotKeyOf } from "./applied-state.ts";
 import type { DriverPorts } from "./driver-types.ts";
 import type { StateWriter } from "./state-writer.ts";
 
@@ -37,9 +37,9 @@ export function createDriverPorts(parts: DriverPortsParts): DriverPorts {
       }, fault);
     },
     install(snapshot, hardState, done) {
-      const record = received.get(nameOf(snapshot));
+      const record = received.get(snapshotKeyOf(snapshot));
       if (record === undefined) {
-        fault(new Error(`the file of snapshot ${nameOf(snapshot)} has gone`));
+        fault(new Error(`the file of snapshot ${snapshotKeyOf(snapshot)} has gone`));
         return;
       }
       received.clear();

@@ -11,7 +11,7 @@ interface OwnCommands {
   /** Reports the start of this process and its addresses to the cluster; repeats until the report is applied or refused. */
   reportStart(): Promise<void>;
   /** Returns the number that the cluster gave this start; 0 before. */
-  startedAs(): number;
+  incarnation(): number;
 }
 
 interface OwnCommandsOptions {
@@ -19,7 +19,7 @@ interface OwnCommandsOptions {
   readonly ports: SubmitPorts;
   readonly log: Log;
   readonly signal: AbortSignal;
-  /** Called when `startedAs` changed. */
+  /** Called when `incarnation` changed. */
   readonly onStarted: () => void;
 }
 
@@ -28,7 +28,7 @@ const TIMEOUT_MS = 10_000;
 export function createOwnCommands({ self, ports, log, signal, onStarted }: OwnCommandsOptions): OwnCommands {
   const client = randomBytes(16).toString("hex");
   let sequence = 0;
-  let startedAs = 0;
+  let incarnation = 0;
 
   const submitOwn: OwnCommands["submit"] = async (t, p) => {
     sequence += 1;
@@ -41,15 +41,16 @@ export function createOwnCommands({ self, ports, log, signal, onStarted }: OwnCo
 
   return {
     submit: submitOwn,
-    startedAs: () => startedAs,
+    incarnation: () => incarnation,
     async reportStart() {
       const { incarnation: _, ...reported } = self;
       while (!signal.aborted && !ports.isRemoved()) {
         try {
           const result = await submitOwn("node.start", reported);
-          if (result?.kind === "refused") log.error(REFUSED.get(result.code) ?? `${REFUSED_ELSE}: ${result.message}`);
+          if (result?.kind === "refused")
+            log.error(START_REFUSALS.get(result.code) ?? `${OTHER_REFUSAL}: ${result.message}`);
           if (result?.kind !== "ok") return;
-          startedAs = Math.max(startedAs, incarnationIn(result.value));
+          incarnation = Math.max(incarnation, incarnationIn(result.value));
           onStarted();
           return;
         } catch (error) {
@@ -66,9 +67,9 @@ function incarnationIn(value: unknown): number {
   return typeof incarnation === "number" ? incarnation : 0;
 }
 
-const REFUSED_ELSE = "the cluster does not take this node";
+const OTHER_REFUSAL = "the cluster does not take this node";
 
-const REFUSED: ReadonlyMap<string, string> = new Map([
+const START_REFUSALS: ReadonlyMap<string, string> = new Map([
   [
     "storage_changed",
     "the cluster knows this node with another data directory, so its votes do not count: move this directory away and " +

@@ -3,7 +3,7 @@
 import type { Loss, ProgressStatus, RaftStatus } from "../../core/raft/index.ts";
 import type { Member } from "../../core/state/index.ts";
 import { idsOf } from "../members/membership.ts";
-import type { OwnPeers } from "../members/peers.ts";
+import type { ReplicaPeers } from "../members/peers.ts";
 import type { LogStore } from "../storage/types.ts";
 import { logAheadOf } from "../time/clock-watch.ts";
 import type { ClusterStatus, MemberStatus } from "../types.ts";
@@ -21,10 +21,10 @@ interface StatusSources {
   silentTicks(id: string): number;
   /** Members that this node is connected to: the only knowledge of other members on a node that does not lead. */
   readonly connected: ReadonlySet<string>;
-  readonly peers: Pick<OwnPeers, "clocks" | "forgotten" | "safeIndexOf">;
+  readonly peers: Pick<ReplicaPeers, "clocks" | "rolledBack" | "safeIndexOf">;
   /** This node, which the cluster's rows may not contain yet. */
   readonly self: Member;
-  readonly startedAs: number;
+  readonly incarnation: number;
   readonly isDiskLow: boolean;
 }
 
@@ -37,7 +37,7 @@ export function describeCluster(sources: StatusSources): ClusterStatus {
     nodeId,
     storageId,
     clusterId: sources.clusterId,
-    startedAs: sources.startedAs,
+    incarnation: sources.incarnation,
     role: sources.isRemoved ? "removed" : roleOf(raft.role, isLearner),
     leaderId: raft.lead === undefined || sources.isRemoved ? undefined : String(raft.lead),
     term: raft.term,
@@ -58,7 +58,7 @@ export function describeCluster(sources: StatusSources): ClusterStatus {
 }
 
 function timeOf({ peers: { clocks }, logNow }: StatusSources): ClusterStatus["time"] {
-  return { originMs: clocks.origin(), aheadMs: clocks.lead(), logAheadMs: logAheadOf(clocks, logNow) };
+  return { originMs: clocks.originMs(), aheadMs: clocks.aheadOfMedian(), logAheadMs: logAheadOf(clocks, logNow) };
 }
 
 const CHOOSE =
@@ -73,7 +73,7 @@ function lossOf({ raft, peers }: StatusSources): string | undefined {
       `the log, since a majority was restarted with old data directories. ${CHOOSE}`
     );
   }
-  const forgetful = configuration.voters.map(String).filter((id) => peers.forgotten().has(id));
+  const forgetful = configuration.voters.map(String).filter((id) => peers.rolledBack().has(id));
   if (forgetful.length === 0 || 2 * forgetful.length < configuration.voters.length) return undefined;
   return `a majority of the members lost writes that they had acknowledged (${forgetful.join(", ")}), and is refused by ${self}, which has it. ${CHOOSE}`;
 }
@@ -108,7 +108,7 @@ function describeMember(id: string, member: Member | undefined, sources: StatusS
     forwardAddr: member?.forward_addr ?? "",
     state: isSelf
       ? "reachable"
-      : sources.peers.forgotten().has(id)
+      : sources.peers.rolledBack().has(id)
         ? "forgot"
         : leads
           ? reach(progress, sources.silentTicks(id))

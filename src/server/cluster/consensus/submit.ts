@@ -18,11 +18,11 @@ export interface SubmitPorts {
   /** Forwards to the leader by its forward address. Never rejects; `unreachable` means that it was certainly not sent. */
   forward(leader: string, command: Uint8Array, timeoutMs: number): Promise<WriteOutcome | { kind: "unreachable" }>;
   /** Resolves once `index` is applied here, or after `ms`. */
-  applied(index: number, ms: number): Promise<boolean>;
+  whenApplied(index: number, ms: number): Promise<boolean>;
   /** Resolves at the next change of role, leader or configuration, or after `ms`. */
   nextChange(ms: number): Promise<void>;
   /** Calls `run` once after `ms`, unless the returned function is called first. */
-  after(ms: number, run: () => void): () => void;
+  schedule(ms: number, run: () => void): () => void;
   isRemoved(): boolean;
   isDiskLow(): boolean;
   /** Returns the time of a monotonic clock, in milliseconds. */
@@ -38,51 +38,51 @@ const LEADERLESS_WAIT_MS = 250;
  */
 export const LEADER_WAIT_MS = 5_000;
 
-/** Measures the time left to find a leader, in milliseconds. `found` restarts it when a leader has accepted the request. */
-export function createLeaderWait(now: () => number): { left(): number; found(): void } {
+/** Measures the time left to find a leader, in milliseconds. `restart` restarts it when a leader has accepted the request. */
+export function createLeaderWait(now: () => number): { remainingMs(): number; restart(): void } {
   let since = now();
   return {
-    left: () => since + LEADER_WAIT_MS - now(),
-    found() {
+    remainingMs: () => since + LEADER_WAIT_MS - now(),
+    restart() {
       since = now();
     },
   };
 }
 
-interface Submitted {
+interface SubmitResult {
   readonly index: number;
   /** Result of the command; `undefined` for an entry without one. */
   readonly result: CommandResult | undefined;
 }
 
-/** Submits a command. `isReadHere`: whether to wait until its effect is readable on this node. */
+/** Submits a command. `waitsForApply`: whether to wait until its effect is readable on this node. */
 export async function submit(
   command: Uint8Array,
   timeoutMs: number,
   ports: SubmitPorts,
-  isReadHere = true,
-): Promise<Submitted> {
+  waitsForApply = true,
+): Promise<SubmitResult> {
   const until = ports.now() + timeoutMs;
   const left = (): number => until - ports.now();
   const search = createLeaderWait(ports.now);
   let isUnknown = false;
   for (;;) {
-    if (ports.isRemoved()) throw removed();
+    if (ports.isRemoved()) throw removedError();
     const outcome = await tryOnce(command, left(), ports);
     switch (outcome.kind) {
       case "applied":
-        if (!isReadHere || (await ports.applied(outcome.index, Math.max(1, left())))) return outcome;
-        throw unanswered(true, "the write was committed, but this node has not applied it yet");
+        if (!waitsForApply || (await ports.whenApplied(outcome.index, Math.max(1, left())))) return outcome;
+        throw unansweredError(true, "the write was committed, but this node has not applied it yet");
       case "unknown":
         isUnknown = true;
-        search.found();
+        search.restart();
         break;
       case "refused":
-        if (outcome.code === "disk_low") throw diskLow();
+        if (outcome.code === "disk_low") throw diskLowError();
         if (outcome.code === "busy" && left() <= RETRY_MS) {
           throw new ClusterError("busy", "too many writes are in progress in the cluster: try again");
         }
-        search.found();
+        search.restart();
         break;
       case "not-leader":
       case "unreachable":
@@ -91,8 +91,8 @@ export async function submit(
       default:
         outcome satisfies never;
     }
-    const wait = Math.min(left(), search.left());
-    if (wait <= 0) throw unanswered(isUnknown, "no leader accepted the write in time");
+    const wait = Math.min(left(), search.remainingMs());
+    if (wait <= 0) throw unansweredError(isUnknown, "no leader accepted the write in time");
     await ports.nextChange(Math.min(wait, outcome.kind === "leaderless" ? LEADERLESS_WAIT_MS : RETRY_MS));
   }
 }
@@ -103,7 +103,7 @@ async function tryOnce(command: Uint8Array, leftMs: number, ports: SubmitPorts):
   const { role, lead } = ports.status();
   if (role === "leader") {
     if (ports.isDiskLow()) return { kind: "refused", code: "disk_low" };
-    return await within(leftMs, ports.propose(command), { kind: "unknown" }, ports);
+    return await resolveWithin(leftMs, ports.propose(command), { kind: "unknown" }, ports);
   }
   if (lead === undefined) return { kind: "leaderless" };
   return await ports.forward(String(lead), command, Math.max(1, leftMs));
@@ -113,7 +113,7 @@ async function tryOnce(command: Uint8Array, leftMs: number, ports: SubmitPorts):
 export async function readBarrier(timeoutMs: number, ports: SubmitPorts): Promise<number> {
   const until = ports.now() + Math.min(timeoutMs, LEADER_WAIT_MS);
   for (;;) {
-    if (ports.isRemoved()) throw removed();
+    if (ports.isRemoved()) throw removedError();
     const left = until - ports.now();
     if (left <= 0)
       throw new ClusterError(
@@ -123,33 +123,33 @@ export async function readBarrier(timeoutMs: number, ports: SubmitPorts): Promis
     const outcome: ReadOutcome =
       ports.status().lead === undefined
         ? { kind: "unknown" }
-        : await within(left, ports.read(), { kind: "unknown" }, ports);
+        : await resolveWithin(left, ports.read(), { kind: "unknown" }, ports);
     if (outcome.kind === "readable") return outcome.index;
     await ports.nextChange(Math.min(Math.max(1, until - ports.now()), LEADERLESS_WAIT_MS));
   }
 }
 
 /** Resolves with `late` if the work takes longer than `ms`; its later result is ignored. */
-function within<Value>(ms: number, work: Promise<Value>, late: Value, ports: SubmitPorts): Promise<Value> {
+function resolveWithin<Value>(ms: number, work: Promise<Value>, late: Value, ports: SubmitPorts): Promise<Value> {
   return new Promise((resolve, reject) => {
-    const cancel = ports.after(Math.max(1, ms), () => resolve(late));
+    const cancel = ports.schedule(Math.max(1, ms), () => resolve(late));
     work.then(resolve, reject).finally(cancel);
   });
 }
 
-function unanswered(isUnknown: boolean, what: string): ClusterError {
+function unansweredError(isUnknown: boolean, what: string): ClusterError {
   return new ClusterError("no_leader", isUnknown ? `${what}; it may still be applied` : `${what}: ask again`, {
     details: { outcome: isUnknown ? "unknown" : "not-applied" },
   });
 }
 
-function removed(): ClusterError {
+function removedError(): ClusterError {
   return new ClusterError(
     "removed",
     "this node was removed from the cluster and accepts no writes: restart it with `cluster.join` in its node file to rejoin",
   );
 }
 
-function diskLow(): ClusterError {
+function diskLowError(): ClusterError {
   return new ClusterError("disk_low", "the leader's disk is nearly full: free space on it; nothing was written");
 }

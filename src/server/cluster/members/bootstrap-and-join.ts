@@ -15,13 +15,13 @@ import type { JoinRequest } from "./membership.ts";
 /** Maximum number of redirects. A follower names its leader, which may have changed by then. */
 const MAX_HOPS = 4;
 
-const FIRST = { index: 1, term: 1, now: 0 } as const;
+const BOOTSTRAP_POSITION = { index: 1, term: 1, now: 0 } as const;
 
 /**
  * Writes the first configuration, with the same bytes on every node that has the same peers. A crash between the two writes
  * leaves a blank log, and the next start repeats both.
  */
-export async function found(storage: Storage, members: readonly Member[]): Promise<State> {
+export async function bootstrap(storage: Storage, members: readonly Member[]): Promise<State> {
   const ids = members.map(({ id }) => id).sort();
   const configuration: Configuration = {
     voters: ids,
@@ -32,7 +32,7 @@ export async function found(storage: Storage, members: readonly Member[]): Promi
   };
   const state = createState();
   const context = new TextEncoder().encode(JSON.stringify({ added: members }));
-  const entry = { index: FIRST.index, term: FIRST.term, data: new Uint8Array(0) };
+  const entry = { index: BOOTSTRAP_POSITION.index, term: BOOTSTRAP_POSITION.term, data: new Uint8Array(0) };
   const { mutations } = state.applyConfiguration(entry, context, ids);
   await storage.state().write(mutations, state.applied, state.digest);
   await storage.log.bootstrap(configuration);
@@ -50,7 +50,7 @@ export function firstMembers(self: Member, start: ClusterOptions["start"]): read
   }));
 }
 
-export interface AskIn {
+export interface JoinRequestPorts {
   readonly network: Network;
   readonly request: JoinRequest;
   readonly log: Log;
@@ -62,11 +62,11 @@ export interface AskIn {
 export async function joinCluster(
   addresses: readonly string[],
   bootstrapAfterMs: number | undefined,
-  ports: AskIn,
+  ports: JoinRequestPorts,
 ): Promise<JoinOutcome> {
   let reported = "";
   return await join(addresses, bootstrapAfterMs, {
-    ask: (address, timeoutMs) => askToJoin(address, "join", timeoutMs, ports),
+    ask: (address, timeoutMs) => requestJoin(address, "join", timeoutMs, ports),
     pause: (ms) => pause(ms, ports.signal),
     now: ports.now,
     onAnswer(address, answer) {
@@ -79,19 +79,19 @@ export async function joinCluster(
 }
 
 /** Asks one address, and the leaders that it names. Rejects only with the signal's reason. */
-export async function askToJoin(
+export async function requestJoin(
   address: string,
   kind: "join" | "rejoin",
   timeoutMs: number,
-  ports: AskIn,
+  ports: JoinRequestPorts,
 ): Promise<JoinAnswer> {
   const until = ports.now() + timeoutMs;
   let target = address;
   for (let hop = 0; hop < MAX_HOPS; hop += 1) {
     ports.signal.throwIfAborted();
-    const left = Math.max(1, until - ports.now());
+    const remainingMs = Math.max(1, until - ports.now());
     const asked = { kind, header: { ...ports.request }, body: NO_BODY } as const;
-    const reply = await ports.network.ask(target, asked, left);
+    const reply = await ports.network.request(target, asked, remainingMs);
     const answer = readJoinReply(reply);
     if (answer.kind !== "redirect") return answer;
     target = answer.address;
@@ -131,7 +131,7 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-interface RejoinPorts extends AskIn {
+interface RejoinPorts extends JoinRequestPorts {
   readonly addresses: readonly string[];
   readonly afterTicks: number;
   /** Returns whether this node knows a leader, or need not ask. */
@@ -144,14 +144,14 @@ interface RejoinPorts extends AskIn {
  * Returns a function to call at every tick. A member that has known no leader for `afterTicks` asks its join list, again after
  * each such period. If the cluster lost its quorum, no leader can answer, and nothing changes.
  */
-export function rejoinWhenAlone(ports: RejoinPorts): () => void {
-  let alone = 0;
+export function createRejoinCheck(ports: RejoinPorts): () => void {
+  let ticksWithoutLeader = 0;
   let isAsking = false;
 
   const askAll = async (): Promise<void> => {
     for (const address of ports.addresses) {
       if (ports.isSettled()) return;
-      const answer = await askToJoin(address, "rejoin", ASK_LIMIT_MS, ports);
+      const answer = await requestJoin(address, "rejoin", ASK_LIMIT_MS, ports);
       if (answer.kind === "admitted") {
         ports.log.info("re-admitted to the cluster", { through: address });
         ports.onAdmitted(answer.members);
@@ -162,9 +162,9 @@ export function rejoinWhenAlone(ports: RejoinPorts): () => void {
   };
 
   return () => {
-    alone = ports.isSettled() ? 0 : alone + 1;
-    if (alone < ports.afterTicks || isAsking) return;
-    alone = 0;
+    ticksWithoutLeader = ports.isSettled() ? 0 : ticksWithoutLeader + 1;
+    if (ticksWithoutLeader < ports.afterTicks || isAsking) return;
+    ticksWithoutLeader = 0;
     isAsking = true;
     askAll()
       .catch(() => undefined)

@@ -25,44 +25,44 @@ interface RemovalPorts {
   onFault(error: unknown): void;
 }
 
-interface Removal {
+interface RemovalDetector {
   /** Returns whether the node was removed and is not a member again. */
   isKnown(): boolean;
   /** Returns whether the removal is final: the node takes no part in consensus until it is restarted. */
   isFinal(): boolean;
   /** Notes that the leader reported the removal while this process ran. */
-  reported(index: number): void;
+  onLeaderReport(index: number): void;
   /** Notes that a member reported the removal when it was asked. */
-  found(index: number): void;
+  onMemberReport(index: number): void;
   /** Notes that the configuration at `index` is applied. */
-  adopted(configuration: Configuration, index: number): void;
+  onConfiguration(configuration: Configuration, index: number): void;
 }
 
-export function createRemoval(ports: RemovalPorts): Removal {
+export function createRemovalDetector(ports: RemovalPorts): RemovalDetector {
   const { nodeId, storage, log, canRejoin } = ports;
   let removedAt = storage.removedAt();
   let isReported = false;
   let writing: Promise<void> = Promise.resolve();
 
-  const keep = (index: number | undefined): void => {
+  const store = (index: number | undefined): void => {
     removedAt = index;
     writing = writing.then(() => storage.setRemovedAt(index)).catch(ports.onFault);
     ports.onChange();
   };
 
-  const learn = (index: number): void => {
+  const recordRemoval = (index: number): void => {
     log.error(
       "this node was removed from its cluster: it is not ready, and after 10 s its data plane refuses requests, since it does " +
         `not learn about revoked keys. ${canRejoin && !isReported ? REJOINS : STOP}`,
       { index },
     );
-    keep(index);
+    store(index);
   };
 
-  const adopted = (configuration: Configuration, index: number): void => {
+  const onConfiguration = (configuration: Configuration, index: number): void => {
     if (removedAt === undefined || index <= removedAt || !idsOf(configuration).includes(nodeId)) return;
     log.info("this node is a member of its cluster again", { index });
-    keep(undefined);
+    store(undefined);
   };
 
   if (removedAt !== undefined) {
@@ -81,15 +81,15 @@ export function createRemoval(ports: RemovalPorts): Removal {
   return {
     isKnown: () => removedAt !== undefined,
     isFinal: () => removedAt !== undefined && (isReported || !canRejoin),
-    reported(index) {
+    onLeaderReport(index) {
       isReported = true;
-      if (removedAt === undefined) learn(index);
+      if (removedAt === undefined) recordRemoval(index);
       else ports.onChange();
     },
-    found(index) {
-      if (removedAt === undefined) learn(index);
+    onMemberReport(index) {
+      if (removedAt === undefined) recordRemoval(index);
     },
-    adopted,
+    onConfiguration,
   };
 }
 
@@ -105,7 +105,7 @@ const MAX_ASKED = 16;
 interface RemovalCheckPorts {
   readonly nodeId: string;
   readonly storageId: string;
-  ask: Network["ask"];
+  ask: Network["request"];
   /** Returns the forward addresses of members, as far as this node knows them. */
   addresses(): readonly string[];
   /** Returns whether no leader is heard and no removal is known. */
@@ -115,7 +115,7 @@ interface RemovalCheckPorts {
 
 /** Returns a function to call at every tick. */
 export function createRemovalCheck(ports: RemovalCheckPorts): () => void {
-  let doubtful = 0;
+  let ticksInDoubt = 0;
   let isAsking = false;
 
   const askOne = async (address: string): Promise<number | undefined> => {
@@ -135,9 +135,9 @@ export function createRemovalCheck(ports: RemovalCheckPorts): () => void {
   };
 
   return () => {
-    doubtful = ports.isInDoubt() ? doubtful + 1 : 0;
-    if (doubtful < ASK_TICKS || isAsking) return;
-    doubtful = 0;
+    ticksInDoubt = ports.isInDoubt() ? ticksInDoubt + 1 : 0;
+    if (ticksInDoubt < ASK_TICKS || isAsking) return;
+    ticksInDoubt = 0;
     isAsking = true;
     askAll()
       .catch(() => undefined)

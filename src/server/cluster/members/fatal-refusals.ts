@@ -2,7 +2,7 @@
 
 import { forgot, StorageError } from "../storage-error.ts";
 
-interface Refused {
+interface RefusalFacts {
   /** Path of the data directory. */
   readonly path: string;
   /** Refusing peer. */
@@ -12,7 +12,7 @@ interface Refused {
 }
 
 /** Returns the error that ends the process with status 11; `undefined` for a refusal that may be temporary. */
-export function endOf(code: string, { path, peerId, lastIndex }: Refused): StorageError | undefined {
+export function fatalErrorOf(code: string, { path, peerId, lastIndex }: RefusalFacts): StorageError | undefined {
   switch (code) {
     case "stale_recovery_epoch":
       return new StorageError(

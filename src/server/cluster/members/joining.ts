@@ -57,9 +57,9 @@ export async function join(
   for (;;) {
     let isSilent = true;
     for (const address of addresses) {
-      const left = startedAt + JOIN_LIMIT_MS - ports.now();
-      if (left <= 0) throw new JoinError(answers);
-      const answer = await ports.ask(address, Math.min(left, ASK_LIMIT_MS));
+      const remainingMs = startedAt + JOIN_LIMIT_MS - ports.now();
+      if (remainingMs <= 0) throw new JoinError(answers);
+      const answer = await ports.ask(address, Math.min(remainingMs, ASK_LIMIT_MS));
       ports.onAnswer(address, answer);
       if (answer.kind === "admitted") return answer;
       answers.set(address, answer.why);

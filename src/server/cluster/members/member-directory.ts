@@ -17,7 +17,7 @@ interface MemberDirectoryOptions {
   readonly network: Network;
   state(): State;
   /** Members learned from admissions and peers, by id; modified here. */
-  readonly learned: Map<string, Member>;
+  readonly reportedMembers: Map<string, Member>;
   readonly self: Member;
   /** Configuration at this start, and the index up to which it is applied. */
   readonly configuration: Configuration;
@@ -31,22 +31,22 @@ export interface MemberDirectory {
   find(id: string): Member | undefined;
   /** Adopts a configuration and returns the ids that it no longer contains. */
   adopt(configuration: Configuration, index: number): readonly string[];
-  learn(members: readonly Member[]): void;
+  addReported(members: readonly Member[]): void;
   /** Returns the index from which a snapshot knows the current member of this id. */
-  knownSince(id: string): number;
+  minSnapshotIndex(id: string): number;
   /** Returns the forward addresses of other members, as far as they are known. */
   forwardAddresses(): readonly string[];
   /**
    * Returns a code to refuse a raft connection, or `undefined`. `hearsLeader`: whether this node hears a leader, so its knowledge
    * is current.
    */
-  judge(peer: PeerHello, hearsLeader: boolean): string | undefined;
-  isFrom(message: Message): boolean;
+  refusalCodeFor(peer: PeerHello, hearsLeader: boolean): string | undefined;
+  comesFromMember(message: Message): boolean;
   /** Returns the directory whose answers count for the member; `undefined` if none is known. */
   storageOf(id: string): string | undefined;
   /** Returns whether the directory may be the member's. */
-  isOf(id: string, storageId: string): boolean;
-  connect(): void;
+  mayBelongTo(id: string, storageId: string): boolean;
+  updateConnections(): void;
 }
 
 /** Fields of a peer's hello. */
@@ -58,7 +58,7 @@ export interface PeerHello {
 }
 
 /** Messages that answer, whose content depends on the sender's disk. */
-const ANSWERS: ReadonlySet<Message["type"]> = new Set([
+const RESPONSE_TYPES: ReadonlySet<Message["type"]> = new Set([
   "MsgAppResp",
   "MsgVoteResp",
   "MsgPreVoteResp",
@@ -66,41 +66,48 @@ const ANSWERS: ReadonlySet<Message["type"]> = new Set([
 ]);
 
 export function createMemberDirectory(options: MemberDirectoryOptions): MemberDirectory {
-  const { nodeId, network, learned } = options;
+  const { nodeId, network, reportedMembers } = options;
   const storages = new Map<string, string>();
   /** Members that reported that their directory may not be the first one under their id. */
   const joined = new Set<string>();
-  const since = new Map<string, number>();
+  const addedAtIndex = new Map<string, number>();
   let ids = idsOf(options.configuration);
 
   const find = (id: string): Member | undefined => {
     const row = options.state().get(`member/${id}`);
     const member = row === undefined ? undefined : readMember(row);
     // A row without addresses belongs to a member that has not reported itself yet.
-    return member === undefined || member.raft_addr === "" ? (learned.get(id) ?? member) : member;
+    return member === undefined || member.raft_addr === "" ? (reportedMembers.get(id) ?? member) : member;
   };
 
   const members = (): readonly Member[] => {
-    const known = new Set(learned.keys());
+    const known = new Set(reportedMembers.keys());
     for (const [, value] of options.state().scan("member/")) known.add(readMember(value).id);
     return [...known].flatMap((id) => find(id) ?? []);
   };
 
-  const connect = (): void => {
+  const updateConnections = (): void => {
     const wanted = members().filter(({ id, raft_addr }) => id !== nodeId && raft_addr !== "");
     const reached = ids.length === 0 ? wanted : wanted.filter(({ id }) => ids.includes(id));
     network.setPeers(new Map(reached.map((it) => [it.id, it.raft_addr])));
   };
 
-  const hear = ({ nodeId: id, raftAddr, storageId, hasJoined }: PeerHello): void => {
+  const recordHello = ({ nodeId: id, raftAddr, storageId, hasJoined }: PeerHello): void => {
     storages.set(id, storageId);
     if (hasJoined) joined.add(id);
     else joined.delete(id);
     const known = find(id);
     if (raftAddr === "" || known?.raft_addr === raftAddr) return;
     if (known !== undefined && known.raft_addr !== "" && ids.includes(id)) return;
-    learned.set(id, { ...options.self, id, raft_addr: raftAddr, forward_addr: "", storage: "", incarnation: 0 });
-    connect();
+    reportedMembers.set(id, {
+      ...options.self,
+      id,
+      raft_addr: raftAddr,
+      forward_addr: "",
+      storage: "",
+      incarnation: 0,
+    });
+    updateConnections();
   };
 
   return {
@@ -108,40 +115,40 @@ export function createMemberDirectory(options: MemberDirectoryOptions): MemberDi
     members,
     find,
     adopt(configuration, index) {
-      const now = idsOf(configuration);
-      const gone = ids.filter((id) => !now.includes(id));
-      for (const id of now) if (!ids.includes(id)) since.set(id, index);
-      for (const id of gone) {
-        learned.delete(id);
-        since.delete(id);
+      const newIds = idsOf(configuration);
+      const removed = ids.filter((id) => !newIds.includes(id));
+      for (const id of newIds) if (!ids.includes(id)) addedAtIndex.set(id, index);
+      for (const id of removed) {
+        reportedMembers.delete(id);
+        addedAtIndex.delete(id);
       }
-      ids = now;
-      return gone;
+      ids = newIds;
+      return removed;
     },
-    learn(more) {
-      for (const member of more) learned.set(member.id, member);
-      connect();
+    addReported(more) {
+      for (const member of more) reportedMembers.set(member.id, member);
+      updateConnections();
     },
     forwardAddresses: () =>
       members().flatMap(({ id, forward_addr }) => (id === nodeId || forward_addr === "" ? [] : [forward_addr])),
-    knownSince: (id) => since.get(id) ?? options.applied,
-    judge(peer, hearsLeader) {
+    minSnapshotIndex: (id) => addedAtIndex.get(id) ?? options.applied,
+    refusalCodeFor(peer, hearsLeader) {
       if (hearsLeader && ids.length > 0 && !ids.includes(peer.nodeId)) return "not_a_member";
-      hear(peer);
+      recordHello(peer);
       return undefined;
     },
-    isFrom({ from, type }) {
-      if (!ANSWERS.has(type)) return true;
+    comesFromMember({ from, type }) {
+      if (!RESPONSE_TYPES.has(type)) return true;
       const known = find(String(from))?.storage ?? "";
       // Before a member has reported its directory, its answers count only if it is a founder. A joined node got its row by its
       // admission, and a member that has not applied that may know the id from an earlier member.
       return known === "" ? !joined.has(String(from)) : storages.get(String(from)) === known;
     },
     storageOf: (id) => find(id)?.storage || storages.get(id),
-    isOf(id, storageId) {
+    mayBelongTo(id, storageId) {
       const known = find(id)?.storage ?? "";
       return known === "" || known === storageId;
     },
-    connect,
+    updateConnections,
   };
 }

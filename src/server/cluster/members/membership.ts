@@ -90,7 +90,7 @@ export function createMembership(ports: MembershipPorts): Membership {
           details: { outcome: "unknown" },
         });
       }
-      if (outcome.kind === "not-leader") throw lostLeadership();
+      if (outcome.kind === "not-leader") throw lostLeadershipError();
       if (outcome.code === "invalid") throw new ClusterError("invalid", "the members cannot be changed in this way");
       if (deadline() <= 0) throw new ClusterError("busy", "another change of members is in progress: try again");
       await ports.nextChange(Math.min(100, deadline()));
@@ -98,7 +98,7 @@ export function createMembership(ports: MembershipPorts): Membership {
   };
 
   const admit = async (request: JoinRequest, deadline: Deadline): Promise<void> => {
-    requireLead(ports.status());
+    requireLeadership(ports.status());
     const known = ports.members().find(({ id }) => id === request.id);
     const isMember = idsOf(ports.status().configuration).includes(request.id);
     if (isMember && (known === undefined || known.storage === "" || known.storage === request.storage)) return;
@@ -108,9 +108,11 @@ export function createMembership(ports: MembershipPorts): Membership {
         `node ${request.id} (version ${request.version}) does not speak the cluster's feature level ${ports.featureLevel()}: run a version that does`,
       );
     }
-    const twin = ports.members().find(({ id, raft_addr }) => id !== request.id && raft_addr === request.raft_addr);
-    if (twin !== undefined) {
-      throw new ClusterError("conflict", `the raft address ${request.raft_addr} is that of member ${twin.id}`);
+    const sameAddress = ports
+      .members()
+      .find(({ id, raft_addr }) => id !== request.id && raft_addr === request.raft_addr);
+    if (sameAddress !== undefined) {
+      throw new ClusterError("conflict", `the raft address ${request.raft_addr} is that of member ${sameAddress.id}`);
     }
     if (isMember) {
       if (isLive(request.id)) {
@@ -145,7 +147,7 @@ export function createMembership(ports: MembershipPorts): Membership {
   };
 
   const prune = async (keep: readonly string[], deadline: Deadline): Promise<void> => {
-    const status = requireLead(ports.status());
+    const status = requireLeadership(ports.status());
     const all = idsOf(status.configuration);
     const unknown = keep.filter((id) => !all.includes(id));
     if (keep.length === 0) throw new ClusterError("invalid", "name at least one member to keep");
@@ -164,7 +166,7 @@ export function createMembership(ports: MembershipPorts): Membership {
     }
     if (removed.includes(String(status.id))) {
       await handOverTo(mostAdvanced(status, voters.filter(isLive)), deadline);
-      throw lostLeadership();
+      throw lostLeadershipError();
     }
     await removeAll(removed, deadline);
   };
@@ -210,20 +212,20 @@ export function createMembership(ports: MembershipPorts): Membership {
   };
 
   /** Removes silent members, learners first and one at a time. */
-  const reapSilent = (status: RaftStatus, deadAfterTicks: number): void => {
+  const removeSilent = (status: RaftStatus, deadAfterTicks: number): void => {
     const { learners, voters } = status.configuration;
     const dead = textsOf([...learners, ...voters]).find(
       (id) => id !== status.id && ports.silentTicks(id) >= deadAfterTicks,
     );
     if (dead === undefined) return;
     void changes
-      .run(() => reap(dead, deadAfterTicks))
+      .run(() => removeIfSilent(dead, deadAfterTicks))
       .catch((error: unknown) =>
         ports.log.warn("a silent member was not removed", { member: dead, why: String((error as Error).message) }),
       );
   };
 
-  const reap = async (id: string, deadAfterTicks: number): Promise<void> => {
+  const removeIfSilent = async (id: string, deadAfterTicks: number): Promise<void> => {
     if (await ports.probe(id)) {
       ports.log.warn("a member does not answer its leader but answers a probe; it is not removed", { member: id });
       await waitTicks(2 * ports.electionTicks);
@@ -252,17 +254,17 @@ export function createMembership(ports: MembershipPorts): Membership {
       term = status.term;
       if (status.role !== "leader" || status.configuration.votersOutgoing.length > 0) return;
       promoteCaughtUp(status);
-      if (ports.deadAfterTicks !== undefined) reapSilent(status, ports.deadAfterTicks);
+      if (ports.deadAfterTicks !== undefined) removeSilent(status, ports.deadAfterTicks);
     },
   };
 }
 
-function requireLead(status: RaftStatus): RaftStatus {
-  if (status.role !== "leader") throw lostLeadership();
+function requireLeadership(status: RaftStatus): RaftStatus {
+  if (status.role !== "leader") throw lostLeadershipError();
   return status;
 }
 
-function lostLeadership(): ClusterError {
+function lostLeadershipError(): ClusterError {
   return new ClusterError("no_leader", "this node is no longer the leader", {
     details: { outcome: "not-leader" },
   });

@@ -5,20 +5,20 @@ import type { RaftStatus } from "../../core/raft/index.ts";
 import type { LogStore } from "../storage/index.ts";
 import { type Clocks, createClocks } from "../time/clocks.ts";
 import type { ClockReading, PulsePeer } from "../transport/index.ts";
-import { endOf } from "./fatal-refusals.ts";
+import { fatalErrorOf } from "./fatal-refusals.ts";
 import type { MemberDirectory, PeerHello } from "./member-directory.ts";
-import { createRollbackDetector, type Forgotten, type PeerLogEnd } from "./rollback-detection.ts";
+import { createRollbackDetector, type PeerLogEnd, type Rollback } from "./rollback-detection.ts";
 
 /** Interface of a replica to the network. */
 export interface Peers {
   /** Returns a code to refuse a peer's raft connection by the member directory, or `undefined`. */
-  judge(words: PeerHello): string | undefined;
+  refusalCodeFor(hello: PeerHello): string | undefined;
   /**
    * Returns a code to refuse a peer that has lost log entries, or `undefined`. Called once for each new connection for messages.
    */
-  recall(words: PeerLogEnd): string | undefined;
+  rollbackCodeFor(peer: PeerLogEnd): string | undefined;
   /** Returns whether this node's decision between two processes of one node id is final. */
-  arbitrates(nodeId: string): boolean;
+  decidesRivalry(nodeId: string): boolean;
   /** Called when a peer refuses this node. */
   onRefused(code: string, peerId: string): void;
   /** Called when this node refuses a peer. */
@@ -35,7 +35,7 @@ interface PeersOptions {
   readonly path: string;
   readonly log: Log;
   readonly store: Pick<LogStore, "lastIndex">;
-  readonly book: Pick<MemberDirectory, "ids" | "isOf" | "judge" | "storageOf">;
+  readonly directory: Pick<MemberDirectory, "ids" | "mayBelongTo" | "refusalCodeFor" | "storageOf">;
   status(): RaftStatus;
   /** Returns the time of a monotonic clock, in milliseconds. */
   monotonic(): number;
@@ -43,20 +43,20 @@ interface PeersOptions {
   onEnd(error: Error): void;
 }
 
-export interface OwnPeers extends Peers {
+export interface ReplicaPeers extends Peers {
   readonly clocks: Clocks;
   /** Returns members that lost acknowledged entries, by node id. */
-  forgotten(): ReadonlyMap<string, Forgotten>;
+  rolledBack(): ReadonlyMap<string, Rollback>;
   /** Returns the safe index of a member, as reported by itself or to this leader; `undefined` if none is known. */
   safeIndexOf(nodeId: string): number | undefined;
   /** Notes the safe index of each member if this node leads. Call it once a second. */
-  look(): void;
+  noteSafeIndexes(): void;
   /** Forgets everything about nodes that are no longer members. */
   keepOnly(nodeIds: readonly string[]): void;
 }
 
-export function createPeers({ path, log, store, book, status, monotonic, onEnd }: PeersOptions): OwnPeers {
-  const memory = createRollbackDetector();
+export function createPeers({ path, log, store, directory, status, monotonic, onEnd }: PeersOptions): ReplicaPeers {
+  const rollbackDetector = createRollbackDetector();
   const clocks = createClocks({
     wall: Date.now,
     monotonic,
@@ -69,7 +69,7 @@ export function createPeers({ path, log, store, book, status, monotonic, onEnd }
   });
   const logged = new Map<string, string>();
 
-  const logForgotten = (id: string, { lastIndex, hadIndex }: Forgotten): void => {
+  const logRollback = (id: string, { lastIndex, hadIndex }: Rollback): void => {
     const words = `its log ends with entry ${lastIndex}, and entry ${hadIndex} was on its disk`;
     if (logged.get(id) === words) return;
     logged.set(id, words);
@@ -81,55 +81,56 @@ export function createPeers({ path, log, store, book, status, monotonic, onEnd }
   };
 
   return {
-    judge: (words) => book.judge(words, status().lead !== undefined),
-    recall(words) {
+    refusalCodeFor: (words) => directory.refusalCodeFor(words, status().lead !== undefined),
+    rollbackCodeFor(peer) {
       const { role, term, progress } = status();
-      const match = progress.get(words.nodeId)?.match;
-      const counts = role === "leader" && match !== undefined && book.isOf(words.nodeId, words.storageId);
-      const found = memory.judge(words, counts ? { term, index: match } : undefined);
+      const match = progress.get(peer.nodeId)?.match;
+      const counts = role === "leader" && match !== undefined && directory.mayBelongTo(peer.nodeId, peer.storageId);
+      const found = rollbackDetector.check(peer, counts ? { term, index: match } : undefined);
       if (found === undefined) {
-        logged.delete(words.nodeId);
+        logged.delete(peer.nodeId);
         return undefined;
       }
-      logForgotten(words.nodeId, found);
+      logRollback(peer.nodeId, found);
       return "forgot";
     },
-    arbitrates(nodeId) {
+    decidesRivalry(nodeId) {
       const { role, lead } = status();
       return role === "leader" || lead === nodeId;
     },
     onRefused(code, peerId) {
-      const end = endOf(code, { path, peerId, lastIndex: store.lastIndex() });
+      const end = fatalErrorOf(code, { path, peerId, lastIndex: store.lastIndex() });
       if (end !== undefined) onEnd(end);
     },
     onRefusing(code, peerId) {
       // The peer has seen a recovery that this directory has not.
       if (code !== "newer_recovery_epoch") return;
-      const end = endOf("stale_recovery_epoch", { path, peerId, lastIndex: store.lastIndex() });
+      const end = fatalErrorOf("stale_recovery_epoch", { path, peerId, lastIndex: store.lastIndex() });
       if (end !== undefined) onEnd(end);
     },
     // The term may be ahead of the one on disk, never behind it. A higher term only makes a loss harder to prove.
     position: () => ({ lastIndex: store.lastIndex(), term: status().term }),
     safeIndex: () => Math.min(store.lastIndex(), status().commit),
     onSafeIndex({ nodeId, storageId }, index) {
-      if (storageId !== undefined && book.ids().includes(nodeId)) memory.note(nodeId, storageId, index);
+      if (storageId !== undefined && directory.ids().includes(nodeId)) rollbackDetector.note(nodeId, storageId, index);
     },
     onClock(peerId, reading) {
-      if (book.ids().includes(peerId)) clocks.note(peerId, reading);
+      if (directory.ids().includes(peerId)) clocks.addReading(peerId, reading);
     },
     clocks,
-    forgotten: memory.forgotten,
-    safeIndexOf: (id) => memory.safeIndexOf(id, book.storageOf(id)),
-    look() {
+    rolledBack: rollbackDetector.rolledBack,
+    safeIndexOf: (id) => rollbackDetector.safeIndexOf(id, directory.storageOf(id)),
+    noteSafeIndexes() {
       const { role, id: self, commit, progress } = status();
       if (role !== "leader") return;
       for (const [id, { match }] of progress) {
-        const storageId = book.storageOf(String(id));
-        if (id !== self && storageId !== undefined) memory.note(String(id), storageId, Math.min(match, commit));
+        const storageId = directory.storageOf(String(id));
+        if (id !== self && storageId !== undefined)
+          rollbackDetector.note(String(id), storageId, Math.min(match, commit));
       }
     },
     keepOnly(nodeIds) {
-      memory.keepOnly(nodeIds);
+      rollbackDetector.keepOnly(nodeIds);
       clocks.keepOnly(nodeIds);
     },
   };

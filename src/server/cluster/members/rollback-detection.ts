@@ -16,7 +16,7 @@ export interface PeerLogEnd {
   readonly log: { readonly lastIndex: number; readonly term: number } | undefined;
 }
 
-export interface Forgotten {
+export interface Rollback {
   readonly storageId: string;
   /** Last index of its log; `hadIndex`: index of an entry that it had. */
   readonly lastIndex: number;
@@ -33,49 +33,49 @@ interface RollbackDetector {
   /** Notes a member's safe index, which covers committed entries. */
   note(nodeId: string, storageId: string, safeIndex: number): void;
   /** Returns what the member has lost; `undefined` if nothing shows a loss. `acknowledged`: set if this node leads. */
-  judge(words: PeerLogEnd, acknowledged: Acknowledged | undefined): Forgotten | undefined;
+  check(peer: PeerLogEnd, acknowledged: Acknowledged | undefined): Rollback | undefined;
   safeIndexOf(nodeId: string, storageId: string | undefined): number | undefined;
   /** Returns the members that were found rolled back when they last connected, by node id. */
-  forgotten(): ReadonlyMap<string, Forgotten>;
+  rolledBack(): ReadonlyMap<string, Rollback>;
   /** Forgets nodes that are no longer members. */
   keepOnly(nodeIds: readonly string[]): void;
 }
 
 /** Facts about a member's directory. */
-interface Known {
+interface KnownDirectory {
   readonly storageId: string;
   readonly safeIndex: number;
 }
 
-export function createRollbackDetector(known: Map<string, Known> = new Map()): RollbackDetector {
-  const forgotten = new Map<string, Forgotten>();
+export function createRollbackDetector(known: Map<string, KnownDirectory> = new Map()): RollbackDetector {
+  const rolledBack = new Map<string, Rollback>();
   return {
     note(nodeId, storageId, safeIndex) {
       const before = known.get(nodeId);
       if (before?.storageId === storageId && before.safeIndex >= safeIndex) return;
       known.set(nodeId, { storageId, safeIndex });
     },
-    judge({ nodeId, storageId, log }, acknowledged) {
-      forgotten.delete(nodeId);
+    check({ nodeId, storageId, log }, acknowledged) {
+      rolledBack.delete(nodeId);
       if (log === undefined) return undefined;
       const { lastIndex, term } = log;
       const before = known.get(nodeId);
-      const safe = before?.storageId === storageId ? before.safeIndex : 0;
-      const promised = acknowledged !== undefined && term <= acknowledged.term ? acknowledged.index : 0;
-      const hadIndex = Math.max(safe, promised);
+      const safeIndex = before?.storageId === storageId ? before.safeIndex : 0;
+      const acknowledgedIndex = acknowledged !== undefined && term <= acknowledged.term ? acknowledged.index : 0;
+      const hadIndex = Math.max(safeIndex, acknowledgedIndex);
       if (lastIndex >= hadIndex) return undefined;
       const found = { storageId, lastIndex, hadIndex };
-      forgotten.set(nodeId, found);
+      rolledBack.set(nodeId, found);
       return found;
     },
     safeIndexOf(nodeId, storageId) {
       const before = known.get(nodeId);
       return before?.storageId === storageId ? before?.safeIndex : undefined;
     },
-    forgotten: () => forgotten,
+    rolledBack: () => rolledBack,
     keepOnly(nodeIds) {
       for (const id of known.keys()) if (!nodeIds.includes(id)) known.delete(id);
-      for (const id of forgotten.keys()) if (!nodeIds.includes(id)) forgotten.delete(id);
+      for (const id of rolledBack.keys()) if (!nodeIds.includes(id)) rolledBack.delete(id);
     },
   };
 }

@@ -7,21 +7,21 @@ const PROBE_MS = 2_000;
 
 /** Returns what the member has measured, or `undefined` if it gave no answer. `question`: JSON. */
 export async function askMember(
-  { ask }: Pick<Network, "ask">,
+  { request }: Pick<Network, "request">,
   member: Member | undefined,
   question: unknown,
   timeoutMs: number,
 ): Promise<Uint8Array | undefined> {
   const address = member?.forward_addr ?? "";
   if (address === "") return undefined;
-  const reply = await ask(address, { kind: "read", header: { question }, body: NO_BODY }, timeoutMs);
+  const reply = await request(address, { kind: "read", header: { question }, body: NO_BODY }, timeoutMs);
   return reply.kind === "reply" && reply.header["code"] === undefined ? reply.body : undefined;
 }
 
 /** Returns whether the member answers there, within two seconds. */
-export async function probeMember({ ask }: Pick<Network, "ask">, member: Member | undefined): Promise<boolean> {
+export async function probeMember({ request }: Pick<Network, "request">, member: Member | undefined): Promise<boolean> {
   const address = member?.forward_addr ?? "";
   if (member === undefined || address === "") return false;
-  const reply = await ask(address, { kind: "status", header: {}, body: NO_BODY }, PROBE_MS);
+  const reply = await request(address, { kind: "status", header: {}, body: NO_BODY }, PROBE_MS);
   return reply.kind === "reply" && reply.header["node"] === member.id;
 }

@@ -10,7 +10,7 @@ import { ClusterError, clusterErrorOf } from "../cluster-error.ts";
 import type { WriteOutcome } from "../consensus/driver-types.ts";
 import { createLeaderWait } from "../consensus/submit.ts";
 import { type Deadline, idsOf, type JoinRequest, type Membership, mostAdvanced } from "../members/membership.ts";
-import { type Asked, type NetworkReply, NO_BODY } from "../network.ts";
+import { type NetworkReply, type NetworkRequest, NO_BODY } from "../network.ts";
 
 export type Header = Readonly<Record<string, unknown>>;
 
@@ -35,7 +35,7 @@ interface RequestPorts {
   readonly electionTicks: number;
   propose(command: Uint8Array): Promise<WriteOutcome>;
   transferLeader(to: string): void;
-  ask(address: string, asked: Asked, timeoutMs: number): Promise<NetworkReply>;
+  ask(address: string, asked: NetworkRequest, timeoutMs: number): Promise<NetworkReply>;
   nextChange(ms: number): Promise<void>;
   /** Returns the time of a monotonic clock, in milliseconds. */
   now(): number;
@@ -43,7 +43,7 @@ interface RequestPorts {
 
 export interface Requests {
   /** Answers a peer. Never rejects: a failure is a header with `code` and `message`. */
-  answer(asked: Asked, timeoutMs: number): Promise<Header>;
+  answer(asked: NetworkRequest, timeoutMs: number): Promise<Header>;
   /** Asks the leader, possibly this node, until the request is done or timed out. Rejects with a `ClusterError`. */
   askLeader(kind: LeaderKind, header: Header, timeoutMs: number): Promise<Header>;
 }
@@ -158,9 +158,9 @@ export function createRequests(ports: RequestPorts): Requests {
     const search = createLeaderWait(ports.now);
     for (;;) {
       const done = await tryLeader(kind, header, deadline);
-      if (done === ELSEWHERE) search.found();
+      if (done === ELSEWHERE) search.restart();
       else if (done !== undefined) return done;
-      if (deadline() <= 0 || search.left() <= 0) {
+      if (deadline() <= 0 || search.remainingMs() <= 0) {
         throw new ClusterError("no_leader", "no leader accepted the request in time: try again", {
           details: { outcome: "not-applied" },
         });
@@ -182,7 +182,7 @@ export function createRequests(ports: RequestPorts): Requests {
     return { outcome: "admitted", members: ports.members(), epoch: ports.recoveryEpoch() };
   };
 
-  const perform = async ({ kind, header, body }: Asked, timeoutMs: number): Promise<Header> => {
+  const perform = async ({ kind, header, body }: NetworkRequest, timeoutMs: number): Promise<Header> => {
     switch (kind) {
       case "propose": {
         if (ports.status().role !== "leader") return { outcome: "not-leader" };

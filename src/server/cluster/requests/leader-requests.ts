@@ -7,9 +7,9 @@ import { readBarrier, type SubmitPorts, submit } from "../consensus/submit.ts";
 import type { Replica } from "../replica-types.ts";
 import type { Requests } from "./cluster-requests.ts";
 
-type CarriedOut = Pick<Replica, "write" | "readBarrier" | "prune" | "remove" | "transfer">;
+type LeaderRequests = Pick<Replica, "write" | "readBarrier" | "prune" | "remove" | "transfer">;
 
-export function carriedOut(ports: SubmitPorts, { askLeader }: Requests): CarriedOut {
+export function createLeaderRequests(ports: SubmitPorts, { askLeader }: Requests): LeaderRequests {
   return {
     async write(command, timeoutMs) {
       const { result } = await submit(command, timeoutMs, ports);

@@ -5,21 +5,21 @@
 
 interface PeerQueries {
   ask(question: unknown, timeoutMs: number): Promise<Uint8Array | undefined>;
-  answered(id: number, body: Uint8Array | undefined): void;
+  settle(id: number, body: Uint8Array | undefined): void;
 }
 
 /** Maximum number of concurrent queries; each may have an answer of 2 MiB. */
-const MAX_UNDER_WAY = 32;
+const MAX_PENDING = 32;
 
-/** Creates the queue of queries. `hand`: passes a query to the main thread, which answers under its id or never. */
-export function createPeerQueries(hand: (id: number, question: unknown) => void): PeerQueries {
+/** Creates the queue of queries. `passOn`: passes a query to the main thread, which answers under its id or never. */
+export function createPeerQueries(passOn: (id: number, question: unknown) => void): PeerQueries {
   const waiting = new Map<number, (body: Uint8Array | undefined) => void>();
-  let last = 0;
+  let lastId = 0;
   return {
     ask(question, timeoutMs) {
-      if (waiting.size >= MAX_UNDER_WAY) return Promise.resolve(undefined);
-      last += 1;
-      const id = last;
+      if (waiting.size >= MAX_PENDING) return Promise.resolve(undefined);
+      lastId += 1;
+      const id = lastId;
       return new Promise((resolve) => {
         const end = (body: Uint8Array | undefined): void => {
           clearTimeout(timer);
@@ -28,9 +28,9 @@ export function createPeerQueries(hand: (id: number, question: unknown) => void)
         };
         const timer = setTimeout(() => end(undefined), timeoutMs);
         waiting.set(id, end);
-        hand(id, question);
+        passOn(id, question);
       });
     },
-    answered: (id, body) => waiting.get(id)?.(body),
+    settle: (id, body) => waiting.get(id)?.(body),
   };
 }

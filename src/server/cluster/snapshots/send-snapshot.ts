@@ -10,14 +10,14 @@ import type { Log } from "../../../base/index.ts";
 import type { Message } from "../../core/raft/index.ts";
 import type { Network } from "../network.ts";
 import type { Storage } from "../storage/index.ts";
-import type { Snapshots } from "./snapshot-schedule.ts";
+import type { SnapshotSchedule } from "./snapshot-schedule.ts";
 
 interface SnapshotSenderOptions {
   readonly storage: Storage;
   readonly network: Network;
-  readonly snapshots: Snapshots;
+  readonly snapshots: SnapshotSchedule;
   /** Returns the index from which a snapshot knows the current member of this id. */
-  knownSince(id: string): number;
+  minSnapshotIndex(id: string): number;
   report(to: string, isInstalled: boolean): void;
   readonly log: Log;
   readonly signal: AbortSignal;
@@ -29,10 +29,10 @@ export function createSnapshotSender(options: SnapshotSenderOptions): (message: 
   return async (message) => {
     const to = String(message.to);
     const record = storage.log.snapshotRecord;
-    const isUsable = record !== undefined && record.size > 0 && record.index >= options.knownSince(to);
-    const isMeant = isUsable && record.index === message.snapshot?.index;
+    const isUsable = record !== undefined && record.size > 0 && record.index >= options.minSnapshotIndex(to);
+    const isRequested = isUsable && record.index === message.snapshot?.index;
     try {
-      if (isMeant) {
+      if (isRequested) {
         await network.sendSnapshot(message, record, storage.snapshotPath(record), signal);
         log.info("a snapshot was sent", { to, index: record.index, bytes: record.size });
       } else if (!isUsable) {
@@ -43,6 +43,6 @@ export function createSnapshotSender(options: SnapshotSenderOptions): (message: 
       options.report(to, false);
       return;
     }
-    options.report(to, isMeant);
+    options.report(to, isRequested);
   };
 }

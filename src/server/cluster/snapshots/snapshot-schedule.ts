@@ -30,18 +30,18 @@ interface SnapshotPorts {
   readonly signal: AbortSignal;
 }
 
-export interface Snapshots {
+export interface SnapshotSchedule {
   /** Begins a snapshot if one is due. Cheap to call. */
-  consider(): void;
-  /** Makes a snapshot of everything applied until now. `isWhole`: keeps no part of the log before it. */
-  make(options?: { readonly isWhole: boolean }): Promise<SnapshotRecord>;
+  makeIfDue(): void;
+  /** Makes a snapshot of everything applied until now. `dropsWholeLog`: keeps no part of the log before it. */
+  make(options?: { readonly dropsWholeLog: boolean }): Promise<SnapshotRecord>;
 }
 
-export function createSnapshots(ports: SnapshotPorts): Snapshots {
+export function createSnapshotSchedule(ports: SnapshotPorts): SnapshotSchedule {
   const { storage, writer, signal } = ports;
   let running: Promise<SnapshotRecord> | undefined;
 
-  const produce = async (isWhole: boolean): Promise<SnapshotRecord> => {
+  const produce = async (dropsWholeLog: boolean): Promise<SnapshotRecord> => {
     await writer.flush();
     let writing: Promise<SnapshotRecord> | undefined;
     await writer.between(async (store) => {
@@ -59,18 +59,18 @@ export function createSnapshots(ports: SnapshotPorts): Snapshots {
     if (writing === undefined) throw new Error("no snapshot was begun");
     const record = await writing;
     const { log } = storage;
-    const isLarge = isWhole || log.byteLength >= EVERY_BYTES;
-    const kept = isLarge ? record.index : record.index - TRAILING_ENTRIES;
-    const behind = Math.max(ports.lowestMatch(), record.index - MAX_KEPT_FOR_MEMBER);
-    const compactTo = isWhole ? record.index : Math.max(0, Math.min(kept, behind));
+    const isLarge = dropsWholeLog || log.byteLength >= EVERY_BYTES;
+    const keepAfter = isLarge ? record.index : record.index - TRAILING_ENTRIES;
+    const neededByMembers = Math.max(ports.lowestMatch(), record.index - MAX_KEPT_FOR_MEMBER);
+    const compactTo = dropsWholeLog ? record.index : Math.max(0, Math.min(keepAfter, neededByMembers));
     await log.recordSnapshot(record, compactTo);
     ports.onCompacted();
     if (!ports.isInstalling()) await storage.removeOldSnapshots();
     return record;
   };
 
-  const begin = (isWhole: boolean): Promise<SnapshotRecord> => {
-    const begun = produce(isWhole).finally(() => {
+  const begin = (dropsWholeLog: boolean): Promise<SnapshotRecord> => {
+    const begun = produce(dropsWholeLog).finally(() => {
       running = undefined;
     });
     running = begun;
@@ -78,7 +78,7 @@ export function createSnapshots(ports: SnapshotPorts): Snapshots {
   };
 
   return {
-    consider() {
+    makeIfDue() {
       if (running !== undefined || signal.aborted) return;
       const { log } = storage;
       const since = writer.position().applied.index - (log.snapshotRecord?.index ?? 0);
@@ -87,37 +87,37 @@ export function createSnapshots(ports: SnapshotPorts): Snapshots {
         if (!signal.aborted) ports.onFault(error);
       });
     },
-    async make({ isWhole } = { isWhole: false }) {
+    async make({ dropsWholeLog } = { dropsWholeLog: false }) {
       // A snapshot that is already running may have begun too early for the caller.
       while (running !== undefined) await running.catch(() => undefined);
-      return await begin(isWhole);
+      return await begin(dropsWholeLog);
     },
   };
 }
 
-export function doesNotLead(lead: string | number | undefined): ClusterError {
+export function notLeaderError(lead: string | number | undefined): ClusterError {
   return new ClusterError(
     "conflict",
     `this node does not lead: ask ${lead ?? "the leader"}, or take a snapshot of this node with \`stale\`, which may lack the newest writes`,
   );
 }
 
-export function savedSnapshot(record: SnapshotRecord, path: string, of: SnapshotSurroundings): SavedSnapshot {
+export function savedSnapshot(record: SnapshotRecord, path: string, facts: SnapshotFacts): SavedSnapshot {
   const { index, term, size, sha256 } = record;
-  return { info: { index, term, size }, path, sha256, meta: describeSnapshot(record, of) };
+  return { info: { index, term, size }, path, sha256, meta: describeSnapshot(record, facts) };
 }
 
-interface SnapshotSurroundings {
+interface SnapshotFacts {
   readonly members: readonly Member[];
   readonly featureLevel: number;
   readonly clusterId: string | undefined;
   readonly version: string;
   readonly node: string;
-  readonly leads: boolean;
+  readonly isLeader: boolean;
 }
 
 /** Returns `meta.json` of the archive, without its creation time. */
-export function describeSnapshot(record: SnapshotRecord, of: SnapshotSurroundings): Omit<ArchiveMeta, "created_at"> {
+export function describeSnapshot(record: SnapshotRecord, facts: SnapshotFacts): Omit<ArchiveMeta, "created_at"> {
   const { voters, learners } = record.configuration;
   return {
     format: 1,
@@ -125,14 +125,14 @@ export function describeSnapshot(record: SnapshotRecord, of: SnapshotSurrounding
     index: record.index,
     term: record.term,
     configuration: {
-      voters: of.members.filter(({ id }) => voters.includes(id)),
-      learners: of.members.filter(({ id }) => learners.includes(id)),
+      voters: facts.members.filter(({ id }) => voters.includes(id)),
+      learners: facts.members.filter(({ id }) => learners.includes(id)),
     },
-    feature_level: of.featureLevel,
-    cluster_id: of.clusterId ?? null,
-    gateway_version: of.version,
-    node: of.node,
-    leader: of.leads,
+    feature_level: facts.featureLevel,
+    cluster_id: facts.clusterId ?? null,
+    gateway_version: facts.version,
+    node: facts.node,
+    leader: facts.isLeader,
     size: record.size,
     digest: record.digest,
     rows: record.rows,

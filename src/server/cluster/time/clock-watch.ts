@@ -25,12 +25,12 @@ interface ClockWatchPorts {
 }
 
 /** Key for the time of the log in a map by member name. No member name is empty. */
-const LOG = "";
+const LOG_KEY = "";
 
 /** Number of checks between two attempts to hand over leadership. */
 const HAND_OVER_EVERY = 5;
 /** Fraction of the reported limit below which a difference counts as ended. */
-const ENDED = 0.5;
+const ENDED_SHARE = 0.5;
 
 /**
  * Returns the milliseconds by which the time of the log is ahead of the members' clocks; 0 within the difference that two leaders
@@ -51,27 +51,27 @@ export function createClockWatch(ports: ClockWatchPorts): () => void {
   const reported = new Set<string>();
   let checks = 0;
 
-  const reportClock = (member: string, ahead: number | undefined): void => {
-    if (ahead === undefined) return;
-    const seconds = Math.round(ahead / 100) / 10;
-    if (!reported.has(member) && Math.abs(ahead) > WARNED_OFFSET_MS) {
+  const reportClock = (member: string, aheadMs: number | undefined): void => {
+    if (aheadMs === undefined) return;
+    const seconds = Math.round(aheadMs / 100) / 10;
+    if (!reported.has(member) && Math.abs(aheadMs) > WARNED_OFFSET_MS) {
       reported.add(member);
       log.warn(
-        `the clock of a member is ${Math.abs(seconds)} s ${ahead > 0 ? "ahead of" : "behind"} the median of the members' ` +
+        `the clock of a member is ${Math.abs(seconds)} s ${aheadMs > 0 ? "ahead of" : "behind"} the median of the members' ` +
           "clocks: check the time synchronization of its machine (chrony, systemd-timesyncd)",
-        { member, ahead_ms: ahead },
+        { member, ahead_ms: aheadMs },
       );
-    } else if (reported.has(member) && Math.abs(ahead) < ENDED * WARNED_OFFSET_MS) {
+    } else if (reported.has(member) && Math.abs(aheadMs) < ENDED_SHARE * WARNED_OFFSET_MS) {
       reported.delete(member);
-      log.info("the clock of a member agrees with the others again", { member, ahead_ms: ahead });
+      log.info("the clock of a member agrees with the others again", { member, ahead_ms: aheadMs });
     }
   };
 
-  const tellLog = (): void => {
+  const reportLogTime = (): void => {
     const ahead = logAheadOf(clocks, ports.logNow());
-    const isReported = reported.has(LOG);
+    const isReported = reported.has(LOG_KEY);
     if (ahead > 0 && !isReported) {
-      reported.add(LOG);
+      reported.add(LOG_KEY);
       const until = new Date(ports.logNow()).toISOString();
       const goesBy =
         ports.featureLevel() >= LOG_TIME_LEVEL
@@ -83,25 +83,25 @@ export function createClockWatch(ports: ClockWatchPorts): () => void {
         { ahead_ms: ahead },
       );
     } else if (ahead === 0 && isReported) {
-      reported.delete(LOG);
+      reported.delete(LOG_KEY);
       log.info("the members' clocks have reached the time of the log");
     }
   };
 
   return () => {
     checks += 1;
-    tellLog();
-    const lead = clocks.lead();
-    reportClock(nodeId, lead);
+    reportLogTime();
+    const aheadMs = clocks.aheadOfMedian();
+    reportClock(nodeId, aheadMs);
     for (const id of ports.memberIds()) if (id !== nodeId) reportClock(id, clocks.aheadOf(id));
 
-    const isFarOff = Math.abs(lead) > MAX_LEADER_OFFSET_MS;
+    const isFarOff = Math.abs(aheadMs) > MAX_LEADER_OFFSET_MS;
     ports.setReluctant(isFarOff);
     const { role, configuration } = ports.status();
     if (!isFarOff || role !== "leader" || checks % HAND_OVER_EVERY !== 0) return;
-    const able = configuration.voters
+    const candidates = configuration.voters
       .map(String)
       .filter((id) => id !== nodeId && ports.isHeard(id) && maySetTime(clocks, id));
-    if (able.length > 0) ports.handOverTo(able);
+    if (candidates.length > 0) ports.handOverTo(candidates);
   };
 }

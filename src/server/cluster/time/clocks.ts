@@ -8,14 +8,14 @@
 import type { ClockReading } from "../transport/index.ts";
 
 /** Offset from the median, in either direction, beyond which a node uses the median, in milliseconds. */
-const MAX_LEAD_MS = 2_000;
+const MAX_OWN_OFFSET_MS = 2_000;
 /** Offset from the median, in either direction, beyond which a node leaves leadership to others, in milliseconds. */
 export const MAX_LEADER_OFFSET_MS = 30_000;
 /** Offset above which a warning is logged, in milliseconds. */
 export const WARNED_OFFSET_MS = 1_000;
 
 /** Number of readings kept per peer. The one with the shortest round trip is used; its error is at most half of that. */
-const KEPT = 4;
+const MAX_READINGS = 4;
 /**
  * Lifetime of a reading, in milliseconds. Peers are asked every 2.5 seconds. The long lifetime keeps the clock of an absent
  * member in the median: with only two clocks left, one wrong clock could move it.
@@ -40,13 +40,13 @@ interface ClockPorts {
 }
 
 export interface Clocks {
-  note(nodeId: string, reading: ClockReading): void;
+  addReading(nodeId: string, reading: ClockReading): void;
   /** Returns the milliseconds by which a member's clock is ahead of this node's; `undefined` if unknown. */
   offsetOf(nodeId: string): number | undefined;
   /** Returns the milliseconds by which this node's clock is ahead of the median of all known clocks. */
-  lead(): number;
+  aheadOfMedian(): number;
   /** Returns this node's time minus its monotonic clock, in milliseconds. It changes when a clock is read. */
-  origin(): number;
+  originMs(): number;
   /** Returns this node's time in whole milliseconds since 1970, which a leader stamps. */
   now(): number;
   /** Returns the milliseconds by which a member's clock is ahead of the median; `undefined` if unknown. */
@@ -56,31 +56,31 @@ export interface Clocks {
 }
 
 /** Origin of a clock, at the time when it was read. */
-interface Kept {
+interface ClockOrigin {
   readonly originMs: number;
   readonly roundTripMs: number;
   readonly at: number;
 }
 
 export function createClocks({ wall, monotonic, onStep }: ClockPorts): Clocks {
-  const readings = new Map<string, readonly Kept[]>();
+  const readings = new Map<string, readonly ClockOrigin[]>();
   /** Origin of this node's clock, without a step that is not confirmed yet. */
-  let own = wall() - monotonic();
-  let stepped: { readonly originMs: number; readonly since: number } | undefined;
+  let ownOriginMs = wall() - monotonic();
+  let pendingStep: { readonly originMs: number; readonly since: number } | undefined;
 
   /** Returns the origin of the wall clock as it is now. */
-  const look = (): number => {
+  const readWallOrigin = (): number => {
     const since = monotonic();
     const originMs = wall() - since;
-    if (Math.abs(originMs - own) <= STEP_MS) {
-      own = originMs;
-      stepped = undefined;
-    } else if (stepped === undefined || Math.abs(originMs - stepped.originMs) > STEP_MS) {
-      stepped = { originMs, since };
-      onStep?.(Math.round(originMs - own));
-    } else if (since - stepped.since >= SETTLE_MS) {
-      own = originMs;
-      stepped = undefined;
+    if (Math.abs(originMs - ownOriginMs) <= STEP_MS) {
+      ownOriginMs = originMs;
+      pendingStep = undefined;
+    } else if (pendingStep === undefined || Math.abs(originMs - pendingStep.originMs) > STEP_MS) {
+      pendingStep = { originMs, since };
+      onStep?.(Math.round(originMs - ownOriginMs));
+    } else if (since - pendingStep.since >= SETTLE_MS) {
+      ownOriginMs = originMs;
+      pendingStep = undefined;
     }
     return originMs;
   };
@@ -91,46 +91,46 @@ export function createClocks({ wall, monotonic, onStep }: ClockPorts): Clocks {
     return fresh.toSorted((a, b) => a.roundTripMs - b.roundTripMs)[0]?.originMs;
   };
 
-  const median = (): number => {
-    const origins = [own, ...[...readings.keys()].flatMap((id) => originOf(id) ?? [])].sort((a, b) => a - b);
+  const medianOrigin = (): number => {
+    const origins = [ownOriginMs, ...[...readings.keys()].flatMap((id) => originOf(id) ?? [])].sort((a, b) => a - b);
     // The lower of two middle values is used: a log that is behind does less harm than one that is ahead, and catches up.
-    return origins[Math.floor((origins.length - 1) / 2)] ?? own;
+    return origins[Math.floor((origins.length - 1) / 2)] ?? ownOriginMs;
   };
 
-  const origin = (): number => {
-    look();
-    const middle = median();
-    return Math.abs(own - middle) > MAX_LEAD_MS ? middle : own;
+  const originMs = (): number => {
+    readWallOrigin();
+    const middle = medianOrigin();
+    return Math.abs(ownOriginMs - middle) > MAX_OWN_OFFSET_MS ? middle : ownOriginMs;
   };
 
   return {
-    note(id, { atMs, monotonicMs, roundTripMs }) {
+    addReading(id, { atMs, monotonicMs, roundTripMs }) {
       const originMs = atMs - monotonicMs;
       const kept = (readings.get(id) ?? []).filter(
         (it) => Math.abs(it.originMs - originMs) <= (it.roundTripMs + roundTripMs) / 2 + SET_MS,
       );
-      readings.set(id, [...kept, { originMs, roundTripMs, at: monotonic() }].slice(-KEPT));
-      look();
-      if (stepped === undefined) return;
+      readings.set(id, [...kept, { originMs, roundTripMs, at: monotonic() }].slice(-MAX_READINGS));
+      readWallOrigin();
+      if (pendingStep === undefined) return;
       // Another member's clock confirms the step if it is closer to the new time than to the old one.
-      const near = Math.min(MAX_LEAD_MS, Math.abs(stepped.originMs - own) / 2);
-      if (Math.abs(originMs - stepped.originMs) >= near) return;
-      own = stepped.originMs;
-      stepped = undefined;
+      const near = Math.min(MAX_OWN_OFFSET_MS, Math.abs(pendingStep.originMs - ownOriginMs) / 2);
+      if (Math.abs(originMs - pendingStep.originMs) >= near) return;
+      ownOriginMs = pendingStep.originMs;
+      pendingStep = undefined;
     },
     offsetOf(id) {
       const originMs = originOf(id);
-      return originMs === undefined ? undefined : Math.round(originMs - look());
+      return originMs === undefined ? undefined : Math.round(originMs - readWallOrigin());
     },
-    lead() {
-      const originMs = look();
-      return Math.round(originMs - median());
+    aheadOfMedian() {
+      const originMs = readWallOrigin();
+      return Math.round(originMs - medianOrigin());
     },
-    origin,
-    now: () => Math.max(0, Math.round(origin() + monotonic())),
+    originMs,
+    now: () => Math.max(0, Math.round(originMs() + monotonic())),
     aheadOf(id) {
       const originMs = originOf(id);
-      return originMs === undefined ? undefined : Math.round(originMs - median());
+      return originMs === undefined ? undefined : Math.round(originMs - medianOrigin());
     },
     keepOnly(ids) {
       for (const id of readings.keys()) if (!ids.includes(id)) readings.delete(id);

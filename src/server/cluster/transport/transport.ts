@@ -48,8 +48,9 @@ export async function startTransport(options: TransportOptions): Promise<Transpo
     links: { raft: 1, snapshot: 1 },
     replaces: true,
     admitsCli: false,
-    judge: (hello, peer) => judge(hello, peer) ?? (hello.purpose === "raft" ? options.recall(hello) : undefined),
-    rivals: createRivals({ arbitrates: options.arbitrates, now: options.pulse.monotonic }),
+    judge: (hello, peer) =>
+      judge(hello, peer) ?? (hello.purpose === "raft" ? options.rollbackCodeFor(hello) : undefined),
+    rivals: createRivals({ decidesRivalry: options.decidesRivalry, now: options.pulse.monotonic }),
     onRefused: (code, hello) => options.onRefusing(code, hello.nodeId),
     onLink: (link) => (link.hello.purpose === "raft" ? messageHandlers(link) : receiver.handlers(link)),
     log,

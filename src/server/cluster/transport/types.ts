@@ -20,9 +20,9 @@ export interface TransportOptions {
    */
   judge(hello: Hello, peer: Peer): string | undefined;
   /** Like `judge`, but called once for each new connection for messages. */
-  recall(hello: Hello): string | undefined;
+  rollbackCodeFor(hello: Hello): string | undefined;
   /** See `RivalsOptions`. */
-  arbitrates(nodeId: string): boolean;
+  decidesRivalry(nodeId: string): boolean;
   /** Called when a peer refuses this node, with a code. */
   onRefused(code: string, peerId: string): void;
   /** Called when this node refuses a peer, with a code. */

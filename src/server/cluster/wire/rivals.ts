@@ -26,12 +26,12 @@ interface RivalsOptions {
    * Returns whether this node's decision about the id is final: it leads, or it follows that very node. Several nodes that each
    * know of another process could otherwise end both.
    */
-  arbitrates(nodeId: string): boolean;
+  decidesRivalry(nodeId: string): boolean;
   /** Returns the time of a monotonic clock, in milliseconds. */
   now(): number;
 }
 
-export function createRivals<Present extends RivalLink>({ arbitrates, now }: RivalsOptions): Rivals<Present> {
+export function createRivals<Present extends RivalLink>({ decidesRivalry, now }: RivalsOptions): Rivals<Present> {
   /** Time of the last answer, by link; `undefined` while the link is being probed. */
   const answered = new WeakMap<Present, number | undefined>();
 
@@ -46,7 +46,7 @@ export function createRivals<Present extends RivalLink>({ arbitrates, now }: Riv
       const other = present.hello.incarnation;
       if (other === undefined || incarnation === undefined || other === incarnation) return undefined;
       const at = answered.get(present);
-      if (at !== undefined && now() - at < FRESH_MS) return arbitrates(nodeId) ? "duplicate_node" : "busy";
+      if (at !== undefined && now() - at < FRESH_MS) return decidesRivalry(nodeId) ? "duplicate_node" : "busy";
       if (at !== undefined || !answered.has(present)) void probe(present);
       return "busy";
     },

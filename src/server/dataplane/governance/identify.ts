@@ -45,7 +45,7 @@ export function recheckCredential(
   { callers }: Governing,
   challengedServer?: string | undefined,
 ): void {
-  if (auth !== undefined && !callers.isStill(caller))
+  if (auth !== undefined && !callers.isUnchanged(caller))
     throw unauthenticated(auth, "withdrawn", caller.key, challengedServer);
 }
 
@@ -76,7 +76,7 @@ export function identify(
   const presented = presentedOf(request, protocolToken);
   const { authorization } = presented;
   const last = authorization === undefined ? undefined : lastCallers.get(request.socket)?.get(authorization);
-  const cached = last && governing.callers.again(last, auth);
+  const cached = last && governing.callers.recheck(last, auth);
   if (cached?.kind === "caller") return cached.caller;
   const identified = governing.callers.identify(presented, auth, serverNames, NEVER_ABORTED);
   const toCaller = (identification: Identification): Caller => {

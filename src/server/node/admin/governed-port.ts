@@ -51,11 +51,11 @@ interface GovernedOptions {
   /** Id of this node. */
   readonly node: string;
   readonly ledger: LedgerView;
-  readonly refusals: RefusedBuckets;
+  readonly refusals: RefusalCounts;
 }
 
 /** Requests that this node's data plane refused because a budget had no units left. */
-interface RefusedBuckets {
+interface RefusalCounts {
   /** Returns the number of refusals in the last minute. */
   ofBucket(bucket: string): number;
   /** Called at most once a second when a number may have changed. Returns a function that removes the listener. */
@@ -65,49 +65,49 @@ interface RefusedBuckets {
 export function governedPort({ configuration, view, node, ledger, refusals }: GovernedOptions): Governed {
   const listeners = new Set<(what: "configuration" | "measurements") => void>();
   let snapshot: Snapshot | undefined;
-  let pacing: NodeJS.Timeout | undefined;
+  let paceTimer: NodeJS.Timeout | undefined;
   let isChanged = false;
-  let ending: NodeJS.Timeout | undefined;
+  let windowTimer: NodeJS.Timeout | undefined;
   let unwatch: (() => void) | undefined;
 
   const notifyListeners = (what: "configuration" | "measurements"): void => {
     for (const listener of [...listeners]) listener(what);
   };
-  const changed = (): void => {
+  const markChanged = (): void => {
     isChanged = true;
-    if (pacing === undefined) pace();
+    if (paceTimer === undefined) notifyPaced();
   };
   /** Reports changes, at most once a second. */
-  const pace = (): void => {
-    pacing = undefined;
+  const notifyPaced = (): void => {
+    paceTimer = undefined;
     if (!isChanged) return;
     isChanged = false;
-    pacing = setTimeout(pace, NOTIFY_EVERY_MS).unref();
-    awaitEnd();
+    paceTimer = setTimeout(notifyPaced, NOTIFY_EVERY_MS).unref();
+    scheduleWindowEnd();
     notifyListeners("measurements");
   };
   /** Reports a change when the next window ends, while there is usage. */
-  const awaitEnd = (): void => {
-    clearTimeout(ending);
+  const scheduleWindowEnd = (): void => {
+    clearTimeout(windowTimer);
     const budgets = snapshot?.governance.budgets ?? [];
     const [used] = view.scan(USAGE);
     if (budgets.length === 0 || used === undefined) return;
     const now = ledger.now();
-    const lefts = budgets.map(({ windowMs }) => resetsAt(windowAt(now, windowMs), windowMs) - now);
-    ending = setTimeout(changed, Math.min(MAX_TIMER_MS, ...lefts)).unref();
+    const remainingMs = budgets.map(({ windowMs }) => resetsAt(windowAt(now, windowMs), windowMs) - now);
+    windowTimer = setTimeout(markChanged, Math.min(MAX_TIMER_MS, ...remainingMs)).unref();
   };
   const listen = (): void => {
-    const ends = [view.watch(USAGE, changed), refusals.onChange(changed)];
+    const ends = [view.watch(USAGE, markChanged), refusals.onChange(markChanged)];
     unwatch = () => {
       for (const end of ends) end();
     };
-    awaitEnd();
+    scheduleWindowEnd();
   };
-  const rest = (): void => {
+  const stopListening = (): void => {
     unwatch?.();
-    clearTimeout(pacing);
-    clearTimeout(ending);
-    pacing = undefined;
+    clearTimeout(paceTimer);
+    clearTimeout(windowTimer);
+    paceTimer = undefined;
     isChanged = false;
   };
   const follow = (): void => {
@@ -115,7 +115,7 @@ export function governedPort({ configuration, view, node, ledger, refusals }: Go
     if (compiled?.kind !== "compiled" || compiled.snapshot === snapshot) return;
     snapshot = compiled.snapshot;
     if (listeners.size === 0) return;
-    awaitEnd();
+    scheduleWindowEnd();
     notifyListeners("configuration");
   };
   follow();
@@ -135,7 +135,7 @@ export function governedPort({ configuration, view, node, ledger, refusals }: Go
       listeners.add(listener);
       if (listeners.size === 1) listen();
       return () => {
-        if (listeners.delete(listener) && listeners.size === 0) rest();
+        if (listeners.delete(listener) && listeners.size === 0) stopListening();
       };
     },
   };
@@ -186,17 +186,21 @@ const usageKeyOf = (bucket: string, { windowMs }: BudgetRule, now: number): stri
 const endOf = (rule: BudgetRule, now: number): string => usageKeyOf("", rule, now).slice(USAGE.length);
 const END_LENGTH = usageRowKey({ bucket: "", window_ms: 1, window: 1 }).length - USAGE.length;
 
-type Known = Pick<GovernedOptions, "view" | "node" | "ledger" | "refusals">;
+type BucketRowInputs = Pick<GovernedOptions, "view" | "node" | "ledger" | "refusals">;
 
 /** Yields the rows of all buckets. `keys`: usage rows of buckets of single callers, as of when the list was taken. */
-function* bucketRows(known: Known, budgets: readonly BudgetRule[], keys: readonly string[]): Generator<BudgetRecord> {
-  const { view, ledger } = known;
+function* bucketRows(
+  inputs: BucketRowInputs,
+  budgets: readonly BudgetRule[],
+  keys: readonly string[],
+): Generator<BudgetRecord> {
+  const { view, ledger } = inputs;
   const nodes = Array.from(view.scan("member/"), ([, value]) => readMember(value).id);
   const rules = new Map<string, BudgetRule>();
   for (const rule of budgets) {
     const bucket = bucketName(rule.name, true, "");
     if (!rule.isShared) rules.set(bucket, rule);
-    else yield bucketRow(known, nodes, { rule, bucket, principal: undefined }, usageKeyOf(bucket, rule, ledger.now()));
+    else yield bucketRow(inputs, nodes, { rule, bucket, principal: undefined }, usageKeyOf(bucket, rule, ledger.now()));
   }
   const listed = new Set<string>();
   const ofCaller = (bucket: string): Bucket | undefined => {
@@ -211,11 +215,11 @@ function* bucketRows(known: Known, budgets: readonly BudgetRule[], keys: readonl
     const bucket = value === undefined ? undefined : ofCaller(readUsage(value).bucket);
     // The window may have ended since, or another budget may have windows of the same length.
     if (bucket === undefined || !key.endsWith(endOf(bucket.rule, ledger.now()))) continue;
-    yield bucketRow(known, nodes, bucket, key);
+    yield bucketRow(inputs, nodes, bucket, key);
   }
   for (const name of ledger.buckets()) {
     const bucket = ofCaller(name);
-    if (bucket !== undefined) yield bucketRow(known, nodes, bucket, usageKeyOf(name, bucket.rule, ledger.now()));
+    if (bucket !== undefined) yield bucketRow(inputs, nodes, bucket, usageKeyOf(name, bucket.rule, ledger.now()));
   }
 }
 
@@ -229,7 +233,7 @@ interface Bucket {
 
 /** Returns the row of a bucket. `key`: key of its usage in the current window. */
 function bucketRow(
-  { view, node, ledger, refusals }: Known,
+  { view, node, ledger, refusals }: BucketRowInputs,
   nodes: readonly string[],
   { rule, bucket, principal }: Bucket,
   key: string,

@@ -22,7 +22,7 @@ interface RowSources {
 }
 
 /** Returns the rows of the lists that are made here. */
-const madeRows = ({ configuration, store, models, certificates, decisions, clock }: RowSources) =>
+const createdRows = ({ configuration, store, models, certificates, decisions, clock }: RowSources) =>
   ({
     artifacts: artifactRows({ configuration, store, supply: models }),
     certificates: certificateRows(certificates),
@@ -30,7 +30,7 @@ const madeRows = ({ configuration, store, models, certificates, decisions, clock
   }) satisfies Partial<Rows>;
 
 /** Returns the rows of all lists. `opened`: rows of parts that the node has opened for other purposes too. */
-export const listRows = (opened: Omit<Rows, keyof ReturnType<typeof madeRows>>, sources: RowSources): Rows => ({
+export const listRows = (opened: Omit<Rows, keyof ReturnType<typeof createdRows>>, sources: RowSources): Rows => ({
   ...opened,
-  ...madeRows(sources),
+  ...createdRows(sources),
 });

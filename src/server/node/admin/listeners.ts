@@ -4,7 +4,7 @@ import type { Inspector } from "../../inspector/index.ts";
 import type { DataPlane } from "../start.ts";
 import type { AdminListeners } from "./open-admin-plane.ts";
 
-interface Listening {
+interface OpenListeners {
   readonly metrics: string | undefined;
   readonly dataPlane: DataPlane | undefined;
   readonly inspector: Inspector | undefined;
@@ -14,7 +14,7 @@ interface Listening {
 /** Returns the open listeners. */
 export function listenersOf(
   nodeFile: NodeFile,
-  { metrics, dataPlane, inspector, adminListeners }: Listening,
+  { metrics, dataPlane, inspector, adminListeners }: OpenListeners,
 ): readonly { readonly name: string; readonly address: string }[] {
   const { raft_addr: raft, forward_addr: forward } = nodeFile.cluster;
   return [

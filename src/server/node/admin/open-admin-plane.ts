@@ -17,7 +17,7 @@ import { createCachedVerifier } from "../../auth/index.ts";
 import type { NodeFile } from "../../core/config/index.ts";
 import { beside, openDisk } from "../configuration/read-configuration-files.ts";
 import { ConfigurationRefused } from "../configuration/startup-errors.ts";
-import type { Tokens } from "../governance/token-verifiers.ts";
+import type { TokenVerifiers } from "../governance/token-verifiers.ts";
 
 /** Default of `roles.claim` (specification document 2). */
 const DEFAULT_ROLES_CLAIM = "groups";
@@ -58,7 +58,7 @@ interface AdminPlaneOptions {
   readonly path: string;
   readonly access: Access;
   readonly ports: Ports;
-  readonly tokens: Tokens;
+  readonly tokens: TokenVerifiers;
   readonly log: Log;
 }
 

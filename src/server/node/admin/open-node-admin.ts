@@ -7,7 +7,7 @@ import { loginsOf } from "../governance/issuers.ts";
 import { modelStatusOf } from "../model-cache.ts";
 import type { NodeParts } from "../node-parts.ts";
 import { rehearsalsPort } from "../rehearsal/rehearsals-port.ts";
-import { settling, workersOf } from "../worker/index.ts";
+import { awaitWorkersOnWrite, workersStatusOf } from "../worker/index.ts";
 import { backendsPort } from "./backends-port.ts";
 import { governedPort } from "./governed-port.ts";
 import { guardrailsPort } from "./guardrails-port.ts";
@@ -26,7 +26,7 @@ export const listening = ({ settings, observed, late }: Pick<NodeParts, "setting
 export async function openNodeAdmin(parts: NodeParts, owner: Lifetime): Promise<AdminListeners> {
   const { settings, observed, tokens, configuration, models, store, certificates, traffic, late } = parts;
   const { options, nodeFile, path, access, fleet, proxies } = settings;
-  const { cluster, here } = parts.state;
+  const { cluster, nodeSealing } = parts.state;
   const { instruments } = observed;
   const { clock } = cluster;
   const { env, workers, build, log } = options;
@@ -45,9 +45,9 @@ export async function openNodeAdmin(parts: NodeParts, owner: Lifetime): Promise<
       tokens,
       log,
       ports: {
-        cluster: fleet === undefined ? cluster : settling(cluster, fleet),
+        cluster: fleet === undefined ? cluster : awaitWorkersOnWrite(cluster, fleet),
         sources: sourcesPort(cluster, configuration),
-        secrets: secretsPort({ cluster, here, configuration, now: clock.now }),
+        secrets: secretsPort({ cluster, nodeSealing, configuration, now: clock.now }),
         facts: {
           version: build.version,
           startedAt: settings.startedAt,
@@ -60,7 +60,7 @@ export async function openNodeAdmin(parts: NodeParts, owner: Lifetime): Promise<
             const isServing = late.dataPlane !== undefined;
             // A node that only inspects has no data plane, and so no workers, while its configuration has no route.
             const isLeftOut = !isServing && late.inspector !== undefined;
-            return workersOf(fleet?.status(), { wanted: isLeftOut ? 0 : workers, isServing });
+            return workersStatusOf(fleet?.status(), { wanted: isLeftOut ? 0 : workers, isServing });
           },
           forwardProxies: () => proxiedUpstreams(upstreamsOf(nodeFile, configuration), proxies),
           keyLastUsedAt: (id) => parts.governing.callers.lastUsedAt(id),
@@ -76,7 +76,7 @@ export async function openNodeAdmin(parts: NodeParts, owner: Lifetime): Promise<
         audit: auditSink(parts.trail, parts.failures),
         logins: loginsOf(nodeFile),
         clock,
-        caughtUp: fleet && (() => Promise.all([fleet.caughtUp(), instruments.refresh()]).then(() => undefined)),
+        caughtUp: fleet && (() => Promise.all([fleet.whenReported(), instruments.refresh()]).then(() => undefined)),
         randomBytes: pooledRandomBytes,
         // The detectors are loaded at the first check, so that a start does not wait for their tables.
         secretIn: async (text) => (await import("../../detectors/index.ts")).secretIn(text),

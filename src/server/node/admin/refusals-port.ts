@@ -1,10 +1,10 @@
 /** Rows of `refusals`: refusals by this node's data plane. */
 import type { RefusalRecord, RowsOf } from "../../admin/index.ts";
 import type { Refusals as Counted, CountedRefusal } from "../../dataplane/index.ts";
-import { heard } from "../change-notifier.ts";
+import { createThrottledListeners } from "../change-notifier.ts";
 
 export function refusalRows(counted: Counted): RowsOf<"refusals"> {
-  return { list: () => counted.read().map(refusalRecord), onChange: heard(counted) };
+  return { list: () => counted.read().map(refusalRecord), onChange: createThrottledListeners(counted) };
 }
 
 const refusalRecord = (row: CountedRefusal): Omit<RefusalRecord, "node"> => ({

@@ -2,11 +2,11 @@
 import { KEPT_REQUESTS, type RequestRecord, type RowsOf } from "../../admin/index.ts";
 import { type FinishedRequest, type FinishedSink, shownName } from "../../dataplane/index.ts";
 import { createNewestRows } from "../../usage/index.ts";
-import { heard } from "../change-notifier.ts";
+import { createThrottledListeners } from "../change-notifier.ts";
 
 export function createRequests(): FinishedSink & { readonly rows: RowsOf<"requests"> } {
   const newest = createNewestRows<FinishedRequest>(KEPT_REQUESTS, ({ at, totalMs }) => at + totalMs);
-  const onChange = heard({ changesInMs: () => undefined, awaitChange: newest.awaitChange });
+  const onChange = createThrottledListeners({ changesInMs: () => undefined, awaitChange: newest.awaitChange });
   const list = (): Iterable<Omit<RequestRecord, "node">> => {
     const rows = newest.read();
     return {

@@ -19,7 +19,7 @@ const MAX_PLANS = 5;
 /** Refusals that mean that the state has changed since the plan was made. */
 const OUTDATED: ReadonlySet<string> = new Set(["stale", "exists", "retired_data_key"]);
 
-export interface SealingHere {
+export interface NodeSealing {
   readonly sealing: Sealing;
   readonly sealed: SealedSecrets;
 }
@@ -27,18 +27,18 @@ export interface SealingHere {
 interface SecretsOptions {
   readonly cluster: Cluster;
   /** Sealing of values; `undefined` on a node without a cluster secret, which has no key to seal with. */
-  readonly here: SealingHere | undefined;
+  readonly nodeSealing: NodeSealing | undefined;
   /** Configuration, which a write waits for, so that it is answered once the new value is in force on this node. */
-  readonly configuration: Pick<Configuration, "settled">;
+  readonly configuration: Pick<Configuration, "whenRebuilt">;
   /** Returns the current time, in milliseconds since 1970. */
   readonly now: () => number;
 }
 
-export function secretsPort({ cluster, here, configuration, now }: SecretsOptions): Secrets {
+export function secretsPort({ cluster, nodeSealing, configuration, now }: SecretsOptions): Secrets {
   const { view } = cluster;
 
-  const requireSealing = (): SealingHere => {
-    if (here !== undefined) return here;
+  const requireSealing = (): NodeSealing => {
+    if (nodeSealing !== undefined) return nodeSealing;
     throw refusal(
       "conflict",
       "Secrets are sealed with a key that is derived from `cluster.secret`: set it in the node file.",
@@ -65,7 +65,7 @@ export function secretsPort({ cluster, here, configuration, now }: SecretsOption
         break;
       }
       if (outdated) continue;
-      await configuration.settled();
+      await configuration.whenRebuilt();
       return true;
     }
   };
@@ -74,7 +74,7 @@ export function secretsPort({ cluster, here, configuration, now }: SecretsOption
     name,
     version: ver,
     updated_at: new Date(at).toISOString(),
-    kek: here?.sealed.wrappedBy(dk) ?? "",
+    kek: nodeSealing?.sealed.wrappedBy(dk) ?? "",
   });
 
   return {

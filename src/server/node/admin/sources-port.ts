@@ -22,7 +22,7 @@ import {
 } from "../../core/state/index.ts";
 import { changeOf, editionOf } from "../configuration/compile-sources.ts";
 import type { Configuration } from "../configuration/configuration-types.ts";
-import { OF_TABLE } from "../configuration/deployment-file.ts";
+import { VERSION_REFUSAL_CODES } from "../configuration/deployment-file.ts";
 import { contentOf } from "../configuration/source-content.ts";
 
 /** Maximum wait of a dry run for its turn, in milliseconds. */
@@ -47,7 +47,7 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
 
   const rowOf = (name: string): SourceRow | undefined => configuration.stored().find((row) => row.name === name);
 
-  const stale = (name: string, expected: number | undefined): Error => {
+  const staleRefusal = (name: string, expected: number | undefined): Error => {
     const revision = rowOf(name)?.revision ?? 0;
     return refusal("stale", `The source is at revision ${revision}, not ${expected}: read it again.`, { revision });
   };
@@ -56,7 +56,7 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
   const refuseStale = (name: string, expected: number | undefined, options?: WriteOptions): void => {
     const revision = rowOf(name)?.revision ?? 0;
     if (expected === undefined || expected === revision || options?.idempotency !== undefined) return;
-    throw stale(name, expected);
+    throw staleRefusal(name, expected);
   };
 
   /** Runs writes one after the other, so that each is compiled with the result of those before it. */
@@ -65,7 +65,7 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
     refusal: () => refusal("busy", "Other sources are being written; try again."),
   });
   /** Runs `work` after earlier writes. A caller that waits longer than its timeout is asked to try again. */
-  const oneByOne = <T>(
+  const inSequence = <T>(
     { timeoutMs: waitMs, signal }: Pick<WriteOptions, "timeoutMs" | "signal">,
     work: () => Promise<T>,
   ): Promise<T> => writes.run(work, { waitMs, signal });
@@ -84,7 +84,7 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
   ];
 
   /** Returns what the write would change; `refused` if the result would not compile. */
-  const judge = async (name: string, text: string | undefined) => {
+  const compileChange = async (name: string, text: string | undefined) => {
     const next = await configuration.compile(withSource(name, text));
     const change = changeOf(configuration.running(), next);
     const version = next.deployment.versions.get(name);
@@ -98,9 +98,9 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
   ): Promise<number> => {
     const result = await cluster.write(command, options);
     if (result.kind === "refused") {
-      throw result.code === "stale" ? stale(name, ifRevision) : refusedCommand(result);
+      throw result.code === "stale" ? staleRefusal(name, ifRevision) : refusedCommand(result);
     }
-    await configuration.settled();
+    await configuration.whenRebuilt();
     return (result.value as { readonly revision: number }).revision;
   };
 
@@ -117,12 +117,12 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
     warnings: change.warnings.map(problemOf),
   });
 
-  const refused = (problems: readonly Problem[]): SourceOutcome<never> => ({
+  const refusedOutcome = (problems: readonly Problem[]): SourceOutcome<never> => ({
     kind: "refused",
     problems: problems.filter(({ severity }) => severity === "error").map(problemOf),
   });
 
-  const unread = (message: string): SourceOutcome<never> => ({
+  const unreadableOutcome = (message: string): SourceOutcome<never> => ({
     kind: "refused",
     problems: [{ source: FILE_SOURCE, path: "", line: 0, column: 0, message }],
   });
@@ -143,11 +143,11 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
         .map(({ revision, at, by, bytes }) => ({ revision, updated_at: timeOf(at), by: actorText(by), bytes }));
     },
     put: ({ name, document, ifRevision }, options) =>
-      oneByOne(options, async () => {
+      inSequence(options, async () => {
         refuseFileOwned();
         refuseStale(name, ifRevision, options);
-        const { change, version } = await judge(name, document);
-        if (change.kind === "refused") return refused(change.problems);
+        const { change, version } = await compileChange(name, document);
+        if (change.kind === "refused") return refusedOutcome(change.problems);
         const { digest } = editionOf(document, undefined);
         const before = rowOf(name);
         const revision = await write(
@@ -166,13 +166,13 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
         return { kind: "done", value: changeAnswer(name, revision, before?.sha256 !== digest, change) };
       }),
     rollback: ({ name, to, ifRevision }, options) =>
-      oneByOne(options, async () => {
+      inSequence(options, async () => {
         refuseFileOwned();
         refuseStale(name, ifRevision, options);
         const text = configuration.textOf(name, to);
         if (text === undefined) throw refusal("not_found", `Revision ${to} of ${name} is not kept.`);
-        const { change } = await judge(name, text);
-        if (change.kind === "refused") return refused(change.problems);
+        const { change } = await compileChange(name, text);
+        if (change.kind === "refused") return refusedOutcome(change.problems);
         const changed = rowOf(name)?.sha256 !== editionOf(text, undefined).digest;
         const revision = await write(
           { name, ifRevision },
@@ -183,23 +183,23 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
       }),
     // Dry runs queue with the writes: a compile blocks the thread, so only one runs at a time.
     dryRun: ({ name, document, ifRevision, isRollback = false }, signal) =>
-      oneByOne({ timeoutMs: DRY_RUN_WAIT_MS, signal }, async () => {
+      inSequence({ timeoutMs: DRY_RUN_WAIT_MS, signal }, async () => {
         // An edited copy of the file may be tried before it replaces the file.
         if (isRollback || name !== FILE_SOURCE) refuseFileOwned();
         refuseStale(name, ifRevision);
-        const { change } = await judge(name, document);
-        if (change.kind === "refused") return refused(change.problems);
+        const { change } = await compileChange(name, document);
+        if (change.kind === "refused") return refusedOutcome(change.problems);
         const before = rowOf(name);
         const changed = before?.sha256 !== editionOf(document, undefined).digest;
         return { kind: "done", value: changeAnswer(name, before?.revision ?? 0, changed, change) };
       }),
     delete: (name, ifRevision, options) =>
-      oneByOne(options, async () => {
+      inSequence(options, async () => {
         refuseFileOwned();
         if (rowOf(name) === undefined) return { kind: "done", value: false };
         refuseStale(name, ifRevision, options);
-        const { change } = await judge(name, undefined);
-        if (change.kind === "refused") return refused(change.problems);
+        const { change } = await compileChange(name, undefined);
+        if (change.kind === "refused") return refusedOutcome(change.problems);
         await write(
           { name, ifRevision },
           commands.sourceDelete({ name, writer: "api", expect_revision: ifRevision ?? null }),
@@ -208,7 +208,7 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
         return { kind: "done", value: true };
       }),
     config() {
-      const served = [...configuration.served()];
+      const served = [...configuration.servedRevisions()];
       return {
         source: configuration.documentPath() ?? "api",
         sources: served.map(([name, revision]) => ({ name, revision })),
@@ -216,18 +216,18 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
       };
     },
     tryReload: (signal) =>
-      oneByOne({ timeoutMs: DRY_RUN_WAIT_MS, signal }, async () => {
+      inSequence({ timeoutMs: DRY_RUN_WAIT_MS, signal }, async () => {
         const file = await configuration.readDocument();
         if (file === undefined)
           throw refusal("conflict", "The node file names no `deployment`, so there is nothing to reload.");
-        if (file.kind === "problem") return unread(file.message);
+        if (file.kind === "problem") return unreadableOutcome(file.message);
         const row = rowOf(FILE_SOURCE);
         const isByApi = configuration.stored().some(({ writer }) => writer === "api");
         if (isByApi)
           throw refusal("conflict", "The configuration comes from sources that were written through the admin API.");
         const next = await configuration.compile([{ name: FILE_SOURCE, text: file.text }]);
         const change = changeOf(configuration.running(), next);
-        if (change.kind === "refused") return refused(change.problems);
+        if (change.kind === "refused") return refusedOutcome(change.problems);
         const revision = row?.revision ?? null;
         const { differences, warnings } = changeAnswer(FILE_SOURCE, revision ?? 0, true, change);
         const file_status = configuration.fileStatus();
@@ -237,9 +237,9 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
       const outcome = await configuration.applyFile(options);
       if (outcome.kind === "refused") {
         const { code, message, problems } = outcome;
-        if (code !== undefined && !OF_TABLE.has(code)) throw refusedCommand({ code, message });
-        if (problems.length > 0) return refused(problems);
-        return unread(message);
+        if (code !== undefined && !VERSION_REFUSAL_CODES.has(code)) throw refusedCommand({ code, message });
+        if (problems.length > 0) return refusedOutcome(problems);
+        return unreadableOutcome(message);
       }
       const file_status = configuration.fileStatus();
       return { kind: "done", value: { applied: outcome.kind === "applied", revision: outcome.revision, file_status } };
@@ -250,7 +250,7 @@ export function sourcesPort(cluster: Cluster, configuration: Configuration): Sou
 function recordOf(row: SourceRow, configuration: Configuration): SourceRecord {
   const { name, revision, writer, at, by } = row;
   const facts = { name, revision, writer, updated_at: timeOf(at), by: actorText(by) };
-  if (configuration.served().get(name) === revision) return { ...facts, state: "running", message: null };
+  if (configuration.servedRevisions().get(name) === revision) return { ...facts, state: "running", message: null };
   const errors = configuration.refusal()?.filter(({ severity }) => severity === "error") ?? [];
   const problem = errors.find(({ file }) => file === name) ?? errors[0];
   return problem === undefined

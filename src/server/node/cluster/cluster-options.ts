@@ -6,7 +6,7 @@ import { parseDuration } from "../../../base/index.ts";
 import type { ClusterOptions } from "../../cluster/index.ts";
 import type { NodeFile } from "../../core/config/index.ts";
 
-export interface ClusterSurroundings {
+export interface ClusterInputs {
   /** Absolute path of `cluster.data_dir`; `undefined` if it is omitted. */
   readonly dataDir: string | undefined;
   /** Value of `GATEWAY_CLUSTER_SECRET_PREVIOUS`; empty means not set. */
@@ -19,7 +19,7 @@ export interface ClusterSurroundings {
 
 const MIN_FREE_BYTES = 256 * 1024 * 1024;
 
-export function clusterOptionsOf({ cluster }: NodeFile, surroundings: ClusterSurroundings): ClusterOptions {
+export function clusterOptionsOf({ cluster }: NodeFile, inputs: ClusterInputs): ClusterOptions {
   const { node_id: nodeId, secret, join, peers = [] } = cluster;
   const own = peers.find(({ id }) => id === nodeId);
   // Without a secret a member cannot authenticate its peers, so no raft listener is opened.
@@ -28,9 +28,9 @@ export function clusterOptionsOf({ cluster }: NodeFile, surroundings: ClusterSur
   const forwardAddr = listens ? cluster.forward_addr || own?.forward_addr || "" : "";
   return {
     nodeId,
-    dataDir: surroundings.dataDir,
+    dataDir: inputs.dataDir,
     secret,
-    previousSecret: surroundings.previousSecret || undefined,
+    previousSecret: inputs.previousSecret || undefined,
     start: startOf(cluster),
     rejoin: join && { addresses: join, afterMs: milliseconds(cluster.rejoin_after) },
     deadAfterMs: cluster.dead_after ? milliseconds(cluster.dead_after) : undefined,
@@ -39,8 +39,8 @@ export function clusterOptionsOf({ cluster }: NodeFile, surroundings: ClusterSur
     // Peers are dialed at the addresses in the common list, which may differ from the address that a node listens on.
     advertise: listens ? cluster.advertise || own?.raft_addr || raftAddr : "",
     forwardAdvertise: listens ? cluster.forward_advertise || own?.forward_addr || forwardAddr : "",
-    version: surroundings.version,
-    minFreeBytes: surroundings.minFreeBytes ?? MIN_FREE_BYTES,
+    version: inputs.version,
+    minFreeBytes: inputs.minFreeBytes ?? MIN_FREE_BYTES,
   };
 }
 

@@ -30,7 +30,7 @@ export function openRemovalGate(
   let isClosed = false;
   let timer: NodeJS.Timeout | undefined;
 
-  const set = (closed: boolean): void => {
+  const setClosed = (closed: boolean): void => {
     if (isClosed === closed) return;
     isClosed = closed;
     for (const listener of [...listeners]) listener();
@@ -38,18 +38,18 @@ export function openRemovalGate(
   const follow = ({ role }: ClusterStatus): void => {
     if (role === "removed") {
       reasons.add(REASON);
-      timer ??= setTimeout(() => set(true), graceMs).unref();
+      timer ??= setTimeout(() => setClosed(true), graceMs).unref();
       return;
     }
     reasons.delete(REASON);
     clearTimeout(timer);
     timer = undefined;
-    set(false);
+    setClosed(false);
   };
 
   const status = cluster.status();
   follow(status);
-  if (status.role === "removed") set(true);
+  if (status.role === "removed") setClosed(true);
   const unlisten = cluster.onStatus(follow);
   return {
     isClosed: () => isClosed,
@@ -67,7 +67,7 @@ export function openRemovalGate(
 /**
  * Change of the time offset below which no message is sent to a worker process, in milliseconds; a slewed clock moves by less.
  */
-const TOLD_DRIFT_MS = 5;
+const MIN_REPORTED_DRIFT_MS = 5;
 
 /** Returns the node state that is sent to the worker processes. */
 export function nodeStateOf(
@@ -79,7 +79,7 @@ export function nodeStateOf(
     onChange(listener) {
       let lastOriginMs = cluster.status().time.originMs;
       const unlisten = cluster.onStatus(({ time: { originMs } }) => {
-        if (Math.abs(originMs - lastOriginMs) < TOLD_DRIFT_MS) return;
+        if (Math.abs(originMs - lastOriginMs) < MIN_REPORTED_DRIFT_MS) return;
         lastOriginMs = originMs;
         listener();
       });

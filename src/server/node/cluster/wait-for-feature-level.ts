@@ -23,18 +23,18 @@ export async function waitForFeatureLevel(cluster: Pick<Cluster, "view" | "statu
   const { view, status, onStatus } = cluster;
   const { incarnation, onIncarnation } = startsOf(cluster);
   const isKnown = (): boolean => incarnation() > 0 && status().leaderId !== undefined;
-  await until(isKnown, START_LIMIT_MS, (look) => [onIncarnation(look), onStatus(look)]);
-  await until(
+  await waitUntil(isKnown, START_LIMIT_MS, (look) => [onIncarnation(look), onStatus(look)]);
+  await waitUntil(
     () => !isLevelRising(view as StateView),
     LEVEL_LIMIT_MS,
     (look) => ["member/", "feat/"].map((prefix) => view.watch(prefix, look)),
   );
 }
 
-function until(
-  isSo: () => boolean,
+function waitUntil(
+  isMet: () => boolean,
   limitMs: number,
-  watch: (look: () => void) => readonly (() => void)[],
+  watch: (check: () => void) => readonly (() => void)[],
 ): Promise<void> {
   return new Promise((resolve) => {
     const end = (): void => {
@@ -44,8 +44,8 @@ function until(
     };
     const limit = setTimeout(end, limitMs);
     const watches = watch(() => {
-      if (isSo()) end();
+      if (isMet()) end();
     });
-    if (isSo()) end();
+    if (isMet()) end();
   });
 }

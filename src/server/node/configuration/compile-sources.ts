@@ -64,7 +64,7 @@ export interface CompiledSources {
 }
 
 export function compileSources(input: SourcesInput): CompiledSources {
-  const { sources, env, ofNodeFile, secrets, limitRev = 0, ...ofNode } = input;
+  const { sources, env, ofNodeFile, secrets, limitRev = 0, ...nodeSettings } = input;
   const missing = new Set<string>();
   const deployment = composeDeployment(sources, {
     env: (name) => env[name],
@@ -76,7 +76,7 @@ export function compileSources(input: SourcesInput): CompiledSources {
     file: (name) => secrets.file(name),
     ...(ofNodeFile !== undefined && { ofNodeFile }),
   });
-  const compiled = compileDeployment({ trusted: undefined, rules: undefined, ...ofNode, deployment, limitRev });
+  const compiled = compileDeployment({ trusted: undefined, rules: undefined, ...nodeSettings, deployment, limitRev });
   return { compiled, deployment, missing: [...missing] };
 }
 
@@ -84,7 +84,7 @@ export function compileSources(input: SourcesInput): CompiledSources {
 const PREPARE_LIMIT_MS = 180_000;
 
 /** Returns the sources with the models that they need loaded, or refused if that fails. Rejects with the signal's reason. */
-export async function preparedSources(sources: CompiledSources, signal: AbortSignal): Promise<CompiledSources> {
+export async function prepareSources(sources: CompiledSources, signal: AbortSignal): Promise<CompiledSources> {
   const { compiled, deployment } = sources;
   if (compiled.kind !== "compiled" || compiled.prepare === undefined) return sources;
   const limit = AbortSignal.timeout(PREPARE_LIMIT_MS);
@@ -104,7 +104,7 @@ export async function preparedSources(sources: CompiledSources, signal: AbortSig
  * Returns the node settings that a deployment is validated against. `started`: settings with which the admin API and the
  * inspector were opened; a reload does not change these.
  */
-export function trustedBy(nodeFile: NodeFile, started: NodeFile = nodeFile): Trusted {
+export function trustedSettingsOf(nodeFile: NodeFile, started: NodeFile = nodeFile): Trusted {
   const adminAudiences = new Map<string, Set<string>>();
   for (const { issuer, audience } of [nodeFile, started].flatMap(({ admin }) => admin?.issuers ?? [])) {
     adminAudiences.set(issuer, (adminAudiences.get(issuer) ?? new Set()).add(audience));
@@ -154,7 +154,7 @@ export interface FileStatus {
   readonly remedy: string;
 }
 
-export interface FileQuestion {
+export interface FileStatusInput {
   /** The stored source `default`; `undefined` while nothing is stored. */
   readonly stored: Edition | undefined;
   /** Writer of the stored sources; `undefined` while nothing is stored. */
@@ -167,9 +167,9 @@ export interface FileQuestion {
   /** The stored sources, compiled on this node; `undefined` while nothing is stored. */
   readonly compiled: Compiled | undefined;
   /** Whether a configuration is in force, possibly an earlier one. */
-  readonly serves: boolean;
+  readonly isServing: boolean;
   /** Models that are being fetched for the stored sources, or cannot be; `undefined` if none are missing. */
-  readonly lacking?: string | undefined;
+  readonly missingModels?: string | undefined;
 }
 
 /** Remedy for a document without a version, which a signal does not apply. */
@@ -181,20 +181,20 @@ export function fileStatus({
   writer,
   file,
   compiled,
-  serves,
-  lacking = "its models",
-}: FileQuestion): FileStatus {
+  isServing,
+  missingModels = "its models",
+}: FileStatusInput): FileStatus {
   if (compiled?.kind === "awaits") {
-    const meanwhile = serves ? "keeps the previous configuration until then" : "serves nothing until then";
+    const meanwhile = isServing ? "keeps the previous configuration until then" : "serves nothing until then";
     return {
       state: "diverged",
-      message: `this node is downloading models that the stored configuration needs, and ${meanwhile}: ${lacking}`,
+      message: `this node is downloading models that the stored configuration needs, and ${meanwhile}: ${missingModels}`,
       remedy: "",
     };
   }
   if (compiled?.kind === "refused") {
     const first = compiled.problems.find(({ severity }) => severity === "error");
-    const meanwhile = serves ? "and keeps the previous one" : "and serves nothing";
+    const meanwhile = isServing ? "and keeps the previous one" : "and serves nothing";
     return {
       state: "refused",
       message: `this node cannot compile the stored configuration ${meanwhile}${first === undefined ? "" : `: ${formatProblem(first)}`}`,
@@ -227,10 +227,10 @@ export function fileStatus({
       remedy: `correct the file and ${RELOAD}`,
     };
   }
-  return decided(stored, file.edition);
+  return compareEditions(stored, file.edition);
 }
 
-function decided(stored: Edition | undefined, document: Edition): FileStatus {
+function compareEditions(stored: Edition | undefined, document: Edition): FileStatus {
   if (stored === undefined) {
     return {
       state: "diverged",

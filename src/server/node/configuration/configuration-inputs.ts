@@ -3,12 +3,12 @@ import type { Log } from "../../../base/index.ts";
 import type { Cluster } from "../../cluster/index.ts";
 import type { NodeFile } from "../../core/config/index.ts";
 import { readSource, sourceRowKey } from "../../core/state/index.ts";
-import { trustedBy } from "./compile-sources.ts";
+import { trustedSettingsOf } from "./compile-sources.ts";
 import type { NodeDocuments } from "./load-documents.ts";
 
 /** Returns the inputs that a compile takes from this machine's files, except secrets. */
-export function surroundingsOf({ secretsDir, overlays, variables, nodeFile }: NodeDocuments): string {
-  const { issuers, adminAudiences = [] } = nodeFile === undefined ? {} : trustedBy(nodeFile);
+export function machineInputsOf({ secretsDir, overlays, variables, nodeFile }: NodeDocuments): string {
+  const { issuers, adminAudiences = [] } = nodeFile === undefined ? {} : trustedSettingsOf(nodeFile);
   return JSON.stringify([
     secretsDir,
     overlays,
@@ -61,7 +61,7 @@ type Keys = Readonly<Record<string, unknown>>;
 /** Returns the changed keys of the node file; for `tls` its subkeys, such as `tls.email`. */
 function changedKeys(before: NodeFile, after: NodeFile): readonly string[] {
   return changedIn({ ...before }, { ...after }).flatMap((key) =>
-    key === "tls" ? changedIn(before.tls ?? {}, after.tls ?? {}).map((own) => `tls.${own}`) : [key],
+    key === "tls" ? changedIn(before.tls ?? {}, after.tls ?? {}).map((subkey) => `tls.${subkey}`) : [key],
   );
 }
 

@@ -4,7 +4,7 @@ import type { Configuration } from "./configuration-types.ts";
 import { ConfigurationRefused } from "./startup-errors.ts";
 
 /** Returns a promise that only ever rejects: at a standstill. */
-export function standstillOf(begun: ReturnType<Configuration["begin"]>): Promise<never> {
+export function rejectOnStartFailure(begun: ReturnType<Configuration["begin"]>): Promise<never> {
   return new Promise((_, reject) => {
     void begun.then(
       (end) => {
@@ -27,7 +27,7 @@ export function configurationStatus(configuration: Configuration): {
 }
 
 /** Returns a promise that only ever rejects: with the signal's reason. */
-export function aborted(signal: AbortSignal): Promise<never> {
+export function rejectOnAbort(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     if (signal.aborted) reject(signal.reason);
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });

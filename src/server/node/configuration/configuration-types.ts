@@ -6,7 +6,7 @@ import type { SourceRow } from "../../core/state/index.ts";
 import type { ModelSupply } from "../../models/index.ts";
 import type { SealedSecrets } from "../../secrets/index.ts";
 import type { AskSession, CallModel, Snapshot } from "../../snapshot/index.ts";
-import type { CrossingInputs, Elsewhere } from "../worker/index.ts";
+import type { OtherProcesses, TransferredInputs } from "../worker/index.ts";
 import type { CompiledSources, FileStatus } from "./compile-sources.ts";
 import type { FileOutcome } from "./deployment-file.ts";
 import type { NodeDocuments } from "./load-documents.ts";
@@ -24,9 +24,9 @@ export interface ConfigurationOptions {
   readonly log: Log;
   readonly callModel?: CallModel;
   /** True if other processes inspect the traffic: detectors are prepared here only when needed. */
-  readonly isSpare?: boolean;
+  readonly preparesDetectorsLazily?: boolean;
   /** Other processes that must accept a configuration before it takes effect here; one that they cannot use is refused. */
-  readonly elsewhere?: Elsewhere | undefined;
+  readonly otherProcesses?: OtherProcesses | undefined;
   readonly signal: AbortSignal;
   onSnapshot(snapshot: Snapshot): void;
   /** Called when the node file was read again and is valid. */
@@ -34,13 +34,13 @@ export interface ConfigurationOptions {
 }
 
 /** Reason why nothing is served, if only an operator can change it. */
-export type Standstill = { readonly kind: "refused"; readonly problems: readonly string[] };
+export type StartFailure = { readonly kind: "refused"; readonly problems: readonly string[] };
 
 export interface Configuration {
   /** Returns the running configuration; `undefined` before the first. */
   running(): CompiledSources | undefined;
   /** Returns the revision of each running source. */
-  served(): ReadonlyMap<string, number>;
+  servedRevisions(): ReadonlyMap<string, number>;
   /** Returns the problems of the newest configuration if it does not compile here. */
   refusal(): readonly Problem[] | undefined;
   stored(): readonly SourceRow[];
@@ -48,9 +48,9 @@ export interface Configuration {
   /** Compiles sources with this node's environment, secrets and overlays. */
   compile(sources: readonly Source[]): Promise<CompiledSources>;
   /** Like `compile`, but also returns the inputs, for another thread or process. Models are not loaded. */
-  crossing(sources: readonly Source[]): Promise<CompiledSources & { readonly inputs: CrossingInputs }>;
+  compileForTransfer(sources: readonly Source[]): Promise<CompiledSources & { readonly inputs: TransferredInputs }>;
   /** Resolves once everything that changed before the call was compiled. */
-  settled(): Promise<void>;
+  whenRebuilt(): Promise<void>;
   onChange(listener: () => void): () => void;
   fileStatus(): FileStatus;
   /** Returns the absolute path of the deployment document, if there is one. */
@@ -65,7 +65,7 @@ export interface Configuration {
    * Starts with the stored configuration, and applies the document on disk to the cluster. Resolves once that is decided, with a
    * standstill if nothing is served and no expected change can help.
    */
-  begin(): Promise<Standstill | undefined>;
+  begin(): Promise<StartFailure | undefined>;
   /** Runs the models loaded in this process for other processes of the node. */
   readonly askSession: AskSession;
   close(): void;

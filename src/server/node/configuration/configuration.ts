@@ -24,17 +24,17 @@ import {
   mayHoldRules,
 } from "../../snapshot/index.ts";
 import { compileFromCache, type Views } from "../model-cache.ts";
-import { type CrossingInputs, crossing, recorded } from "../worker/index.ts";
+import { recordLookups, type TransferredInputs, toTransferredInputs } from "../worker/index.ts";
 import {
   type CompiledSources,
   compileSources,
   type FileStatus,
-  preparedSources,
+  prepareSources,
   type SourcesInput,
-  trustedBy,
+  trustedSettingsOf,
 } from "./compile-sources.ts";
-import { hasReconciled, limitRevision, storedAt, surroundingsOf, warnOfRestarts } from "./configuration-inputs.ts";
-import type { Configuration, ConfigurationOptions, Standstill } from "./configuration-types.ts";
+import { hasReconciled, limitRevision, machineInputsOf, storedAt, warnOfRestarts } from "./configuration-inputs.ts";
+import type { Configuration, ConfigurationOptions, StartFailure } from "./configuration-types.ts";
 import { BY_FILE, FILE_WRITE_MS, type FileOutcome, openDeploymentFile } from "./deployment-file.ts";
 import { readNode } from "./load-documents.ts";
 import { openCredentialWarning } from "./open-credentials.ts";
@@ -47,21 +47,21 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
   const { cluster, env, log, models: supply, sealed, signal } = options;
   const { view } = cluster;
   const listeners = new Set<() => void>();
-  const started = options.documents.nodeFile;
+  const startupNodeFile = options.documents.nodeFile;
   let { documents } = options;
   let { rules } = documents;
   let guardrails: GuardrailEngine | undefined;
-  let loading: ReturnType<typeof loadGuardrails> | undefined;
+  let loadingGuardrails: ReturnType<typeof loadGuardrails> | undefined;
   let running: CompiledSources | undefined;
-  let served: ReadonlyMap<string, number> = new Map();
-  let refused: CompiledSources | undefined;
+  let servedRevisions: ReadonlyMap<string, number> = new Map();
+  let refusedSources: CompiledSources | undefined;
   /** Stored configuration whose models are still being fetched. */
-  let awaiting: CompiledSources | undefined;
+  let awaitingSources: CompiledSources | undefined;
   let lastLogged = "";
   let isOpenLogged = false;
-  let watching: { close(): void } | undefined;
-  let retry: NodeJS.Timeout | undefined;
-  let turn: Promise<void> = Promise.resolve();
+  let secretsWatch: { close(): void } | undefined;
+  let retryTimer: NodeJS.Timeout | undefined;
+  let rebuildQueue: Promise<void> = Promise.resolve();
   let isQueued = false;
   let rebuilds = 0;
   const stored = (): readonly SourceRow[] => Array.from(view.scan("source/"), ([, value]) => readSource(value));
@@ -70,11 +70,11 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     const row = view.get(revisionRowKey(name, revision));
     return row === undefined ? undefined : (readRevision(row).text ?? undefined);
   };
-  const secretsOfToday = (): Secrets => openSecrets({ dir: documents.secretsDir, sealed });
+  const openCurrentSecrets = (): Secrets => openSecrets({ dir: documents.secretsDir, sealed });
 
   const inputOf = (sources: readonly Source[], secrets: SourcesInput["secrets"], models?: Views): SourcesInput => {
     const { nodeFile, overlays: fileOverlays, variables: ofNodeFile } = documents;
-    const trusted = nodeFile && trustedBy(nodeFile, started);
+    const trusted = nodeFile && trustedSettingsOf(nodeFile, startupNodeFile);
     const limitRev = limitRevision(view);
     const loaded = { rules, guardrails, models };
     const common = { env, ofNodeFile, secrets, fileOverlays, trusted, hasReconciled: hasReconciled(view) };
@@ -88,36 +88,41 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     rules ??= await loadRules(texts);
     // The counters can be created only once, and two callers may get here at the same time.
     if (guardrails === undefined && texts.some(mayHoldGuardrails)) {
-      const { instruments, callModel, isSpare } = options;
-      loading ??= loadGuardrails(texts, { instruments, log, callModel, ...(isSpare && { isSpare }) });
-      guardrails = await loading;
+      const { instruments, callModel, preparesDetectorsLazily } = options;
+      loadingGuardrails ??= loadGuardrails(texts, {
+        instruments,
+        log,
+        callModel,
+        ...(preparesDetectorsLazily && { isSpare: true }),
+      });
+      guardrails = await loadingGuardrails;
     }
   };
 
   const compile = async (sources: readonly Source[]): Promise<CompiledSources> => {
     await prepare(sources.map(({ text }) => text));
-    const secrets = secretsOfToday();
+    const secrets = openCurrentSecrets();
     const looked = await compileFromCache(supply, (models) => compileWith(sources, secrets, models), signal);
-    return preparedSources(looked.sources, signal);
+    return prepareSources(looked.sources, signal);
   };
 
   /**
    * Compiles with the models of the cache. `inputs` returns everything that another process or thread needs to compile the same.
    */
   const compileRecorded = async (sources: readonly Source[], secrets: Secrets) => {
-    const seen = recorded(secrets);
-    let input = inputOf(sources, seen);
-    const compileSeen = (models: Views): CompiledSources => {
-      input = inputOf(sources, seen, models);
+    const recordedSecrets = recordLookups(secrets);
+    let input = inputOf(sources, recordedSecrets);
+    const compileAndRecord = (models: Views): CompiledSources => {
+      input = inputOf(sources, recordedSecrets, models);
       return compileSources(input);
     };
-    const looked = await compileFromCache(supply, compileSeen, signal);
-    return { looked, inputs: (): CrossingInputs => crossing(input, seen) };
+    const looked = await compileFromCache(supply, compileAndRecord, signal);
+    return { looked, inputs: (): TransferredInputs => toTransferredInputs(input, recordedSecrets) };
   };
 
-  const compileCrossing: Configuration["crossing"] = async (sources) => {
+  const compileForTransfer: Configuration["compileForTransfer"] = async (sources) => {
     await prepare(sources.map(({ text }) => text));
-    const { looked, inputs } = await compileRecorded(sources, secretsOfToday());
+    const { looked, inputs } = await compileRecorded(sources, openCurrentSecrets());
     return { ...looked.sources, inputs: inputs() };
   };
 
@@ -130,18 +135,19 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     signal,
     path: () => documents.documentPath,
     stored,
-    compile: (source) => (source.text === unusable?.text ? unusable.sources : compileWith([source], secretsOfToday())),
+    compile: (source) =>
+      source.text === unusable?.text ? unusable.sources : compileWith([source], openCurrentSecrets()),
     async prepare(text) {
       await prepare([text]);
-      const compiled = compileWith([{ name: FILE_SOURCE, text }], secretsOfToday());
-      const sources = await preparedSources(compiled, signal);
+      const compiled = compileWith([{ name: FILE_SOURCE, text }], openCurrentSecrets());
+      const sources = await prepareSources(compiled, signal);
       unusable = sources === compiled ? undefined : { text, sources };
     },
     isPrepared: (text) =>
       (rules !== undefined || !mayHoldRules(text)) && (guardrails !== undefined || !mayHoldGuardrails(text)),
   });
 
-  const refusal = (): readonly Problem[] | undefined => refused?.compiled.problems;
+  const refusal = (): readonly Problem[] | undefined => refusedSources?.compiled.problems;
   const sourcesOf = (rows: readonly SourceRow[]): readonly Source[] =>
     rows.map(({ name, revision, writer }) => ({
       name,
@@ -156,26 +162,29 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     const rows = stored();
     if (rows.length === 0 && running === undefined) return;
     rebuilds += 1;
-    const secrets = secretsOfToday();
+    const secrets = openCurrentSecrets();
     const { looked, inputs } = await compileRecorded(sourcesOf(rows), secrets);
-    const next = await takenElsewhere(await preparedSources(looked.sources, signal), inputs);
+    const next = await applyInOtherProcesses(await prepareSources(looked.sources, signal), inputs);
     if (signal.aborted) return;
     supply.want(looked.needs);
-    file.forget();
+    file.clearCache();
     watch(secrets, next.deployment.used);
-    awaiting = next.compiled.kind === "awaits" ? next : undefined;
+    awaitingSources = next.compiled.kind === "awaits" ? next : undefined;
     if (next.compiled.kind === "refused") refuse(next);
-    else if (next.compiled.kind === "awaits") wait();
+    else if (next.compiled.kind === "awaits") reportWaiting();
     else serve(next, rows, next.compiled);
   };
 
   /** Returns `next`, or a refusal if another process of the node cannot use it. */
-  const takenElsewhere = async (next: CompiledSources, inputs: () => CrossingInputs): Promise<CompiledSources> => {
-    const { elsewhere } = options;
-    if (elsewhere === undefined || next.compiled.kind !== "compiled") return next;
-    const problems = (await elsewhere.prepare(inputs())).map((line) => next.deployment.problem([], line));
+  const applyInOtherProcesses = async (
+    next: CompiledSources,
+    inputs: () => TransferredInputs,
+  ): Promise<CompiledSources> => {
+    const { otherProcesses } = options;
+    if (otherProcesses === undefined || next.compiled.kind !== "compiled") return next;
+    const problems = (await otherProcesses.prepare(inputs())).map((line) => next.deployment.problem([], line));
     if (problems.length > 0) return { ...next, compiled: { kind: "refused", problems } };
-    await elsewhere.take();
+    await otherProcesses.activate();
     return next;
   };
 
@@ -184,10 +193,10 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     rows: readonly SourceRow[],
     { problems, snapshot }: Extract<CompiledSources["compiled"], { kind: "compiled" }>,
   ): void => {
-    refused = undefined;
+    refusedSources = undefined;
     lastLogged = "";
     running = next;
-    served = new Map(rows.map(({ name, revision }) => [name, revision]));
+    servedRevisions = new Map(rows.map(({ name, revision }) => [name, revision]));
     for (const problem of problems) log.warn("configuration", { warning: formatProblem(problem) });
     const open = openCredentialWarning(snapshot);
     if (open !== undefined && !isOpenLogged) log.warn("configuration", { warning: open });
@@ -198,18 +207,18 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
       sources: rows.map(({ name, revision }) => `${name}@${revision}`),
       providers: snapshot.providers.length,
     });
-    changed();
+    notifyListeners();
   };
 
-  const wait = (): void => {
-    refused = undefined;
+  const reportWaiting = (): void => {
+    refusedSources = undefined;
     log.info("the configuration is waiting for models", { models: missingModelsText(supply.status()) });
-    changed();
+    notifyListeners();
   };
 
   const refuse = (next: CompiledSources): void => {
-    refused = next;
-    retry = setTimeout(queueRebuild, RETRY_REFUSED_MS).unref();
+    refusedSources = next;
+    retryTimer = setTimeout(queueRebuild, RETRY_REFUSED_MS).unref();
     const lines = next.compiled.problems.filter(({ severity }) => severity === "error").map(formatProblem);
     if (lines.join("\n") === lastLogged) return;
     lastLogged = lines.join("\n");
@@ -218,16 +227,16 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
       running === undefined ? "nothing is served until it compiles" : "the previous configuration keeps serving",
       { problems: lines.length },
     );
-    changed();
+    notifyListeners();
   };
 
-  const changed = (): void => {
+  const notifyListeners = (): void => {
     for (const listener of [...listeners]) listener();
   };
 
   const watch = (secrets: Secrets, used: CompiledSources["deployment"]["used"]): void => {
-    watching?.close();
-    watching = secrets.watch({
+    secretsWatch?.close();
+    secretsWatch = secrets.watch({
       used,
       onChange: () => queueRebuild(),
       onProblem: (message) => log.warn("a secret cannot be read; its last value stays in use", { problem: message }),
@@ -239,8 +248,8 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
   const queueRebuild = (): void => {
     if (isQueued || signal.aborted) return;
     isQueued = true;
-    clearTimeout(retry);
-    turn = turn.then(async () => {
+    clearTimeout(retryTimer);
+    rebuildQueue = rebuildQueue.then(async () => {
       isQueued = false;
       try {
         await rebuild();
@@ -250,25 +259,29 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     });
   };
 
-  const isOfUse = (keys: ReadonlySet<string>): boolean =>
+  const isInUse = (keys: ReadonlySet<string>): boolean =>
     running?.deployment.used.secrets.some((name) => keys.has(secretRowKey(name))) === true;
 
   const unwatch = [
     supply.onChange(() => {
-      if (awaiting === undefined) return;
+      if (awaitingSources === undefined) return;
       if (supply.status().every(({ state }) => state === "ready")) queueRebuild();
-      else changed();
+      else notifyListeners();
     }),
     view.watch("source/", queueRebuild),
     view.watch("secret/", (mutations) => {
-      file.forget();
-      if (refused !== undefined || mutations === undefined || isOfUse(new Set(mutations.map(({ key }) => key)))) {
+      file.clearCache();
+      if (
+        refusedSources !== undefined ||
+        mutations === undefined ||
+        isInUse(new Set(mutations.map(({ key }) => key)))
+      ) {
         queueRebuild();
       }
     }),
     // This node may be able to open a key that was wrapped again.
     view.watch("ring/", () => {
-      if (refused !== undefined) queueRebuild();
+      if (refusedSources !== undefined) queueRebuild();
     }),
   ];
 
@@ -282,16 +295,16 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     for (const warning of next.problems) log.warn("configuration", { warning });
     const before = options.documents.nodeFile;
     if (before !== undefined) warnOfRestarts(before, next.nodeFile, log);
-    const isOther = surroundingsOf(documents) !== surroundingsOf(next);
+    const areInputsChanged = machineInputsOf(documents) !== machineInputsOf(next);
     const rebuiltBefore = rebuilds;
     documents = next;
     options.onNodeFile(next.nodeFile);
-    file.forget();
+    file.clearCache();
     if (next.document !== undefined) await applyBySignal();
-    await turn;
+    await rebuildQueue;
     // The document is applied before a rebuild, because the stored configuration may need an input that was just removed.
-    if (isOther && rebuilds === rebuiltBefore) queueRebuild();
-    await turn;
+    if (areInputsChanged && rebuilds === rebuiltBefore) queueRebuild();
+    await rebuildQueue;
     log.info("reloaded", { file_status: fileStatusNow().state });
   };
 
@@ -304,7 +317,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
   /** Applies the document as at a start: one without a version that differs from the stored one waits for a reload by the API. */
   const applyBySignal = async (): Promise<void> => {
     try {
-      file.tell(await file.apply(documents.document, "start", { by: BY_FILE, timeoutMs: FILE_WRITE_MS, signal }));
+      file.logOutcome(await file.apply(documents.document, "start", { by: BY_FILE, timeoutMs: FILE_WRITE_MS, signal }));
     } catch (error) {
       if (!(error instanceof ClusterError)) throw error;
       log.error("the deployment document on disk is not applied; what the cluster stores keeps serving", {
@@ -313,19 +326,19 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     }
   };
 
-  const begin = async (): Promise<Standstill | undefined> => {
+  const begin = async (): Promise<StartFailure | undefined> => {
     queueRebuild();
-    await turn;
+    await rebuildQueue;
     if (documents.document === undefined) return undefined;
     for (;;) {
       const secretChange = nextChange("secret/");
-      const outcome = await file.carry(() => documents.document);
+      const outcome = await file.applyUntilDecided(() => documents.document);
       if (outcome === undefined) return undefined;
-      if (outcome.kind !== "kept") file.tell(outcome);
-      await turn;
-      const end = running === undefined ? standstill(outcome) : undefined;
-      const waits = outcome.kind === "refused" && outcome.lacking.length > 0 && stored().length === 0;
-      if (end !== undefined || !waits) return end;
+      if (outcome.kind !== "kept") file.logOutcome(outcome);
+      await rebuildQueue;
+      const startFailure = running === undefined ? startFailureOf(outcome) : undefined;
+      const waits = outcome.kind === "refused" && outcome.missingSecrets.length > 0 && stored().length === 0;
+      if (startFailure !== undefined || !waits) return startFailure;
       await secretChange;
       if (signal.aborted) return undefined;
     }
@@ -345,11 +358,11 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
    * Returns the reason why only an operator can help; `undefined` while a missing secret may still be sealed, or another member
    * may still write a document.
    */
-  const standstill = (outcome: FileOutcome): Standstill | undefined => {
+  const startFailureOf = (outcome: FileOutcome): StartFailure | undefined => {
     const isAlone = cluster.status().members.length <= 1;
-    if (refused !== undefined) {
-      const problems = refused.compiled.problems.map(formatProblem);
-      return sealed !== undefined && refused.missing.length > 0 ? undefined : { kind: "refused", problems };
+    if (refusedSources !== undefined) {
+      const problems = refusedSources.compiled.problems.map(formatProblem);
+      return sealed !== undefined && refusedSources.missing.length > 0 ? undefined : { kind: "refused", problems };
     }
     if (outcome.kind !== "refused" || !isAlone || stored().length > 0) return undefined;
     const problems = outcome.problems.map(formatProblem);
@@ -357,17 +370,21 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
   };
 
   const fileStatusNow = (): FileStatus =>
-    file.status((refused ?? awaiting ?? running)?.compiled, running !== undefined, missingModelsText(supply.status()));
+    file.status(
+      (refusedSources ?? awaitingSources ?? running)?.compiled,
+      running !== undefined,
+      missingModelsText(supply.status()),
+    );
 
   return {
     running: () => running,
-    served: () => served,
+    servedRevisions: () => servedRevisions,
     refusal,
     stored,
     textOf,
     compile,
-    crossing: compileCrossing,
-    settled: () => turn,
+    compileForTransfer: compileForTransfer,
+    whenRebuilt: () => rebuildQueue,
     onChange(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
@@ -377,7 +394,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     readDocument,
     async applyFile(write) {
       const outcome = await file.apply(await readDocument(), "reload", write);
-      await turn;
+      await rebuildQueue;
       return outcome;
     },
     reload,
@@ -387,8 +404,8 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
       return guardrails.askSession(question, until);
     },
     close() {
-      clearTimeout(retry);
-      watching?.close();
+      clearTimeout(retryTimer);
+      secretsWatch?.close();
       for (const end of unwatch) end();
       guardrails?.close();
     },

@@ -19,7 +19,13 @@ import {
   sourceRowKey,
   VERSION_GUARD_LEVEL,
 } from "../../core/state/index.ts";
-import { type CompiledSources, editionOf, type FileQuestion, type FileStatus, fileStatus } from "./compile-sources.ts";
+import {
+  type CompiledSources,
+  editionOf,
+  type FileStatus,
+  type FileStatusInput,
+  fileStatus,
+} from "./compile-sources.ts";
 import { type FileText, readTextSync } from "./read-configuration-files.ts";
 import { contentOf } from "./source-content.ts";
 
@@ -30,18 +36,18 @@ export const FILE_WRITE_MS = 10_000;
 const RETRY_MS = 1_000;
 
 /** Codes of temporary failures. */
-const PASSING: ReadonlySet<string> = new Set(["no_leader", "busy", "disk_low"]);
+const TEMPORARY_CODES: ReadonlySet<string> = new Set(["no_leader", "busy", "disk_low"]);
 
 export const BY_FILE = { iss: "gateway", sub: "deployment-file" } as const;
 
 /** Codes of refusals caused by the version that the document states. Such a refusal is a fault of the document. */
-export const OF_TABLE: ReadonlySet<string> = new Set(["version_behind", "version_reused"]);
+export const VERSION_REFUSAL_CODES: ReadonlySet<string> = new Set(["version_behind", "version_reused"]);
 
 /** Outcome of applying the document on disk. */
 export type FileOutcome =
   | { readonly kind: "applied" | "kept"; readonly revision: number }
   /**
-   * The document was refused. `code`: code of the state machine, if it refused. `problems`: faults of the document. `lacking`:
+   * The document was refused. `code`: code of the state machine, if it refused. `problems`: faults of the document. `missingSecrets`:
    * names of secrets that it refers to and that do not exist.
    */
   | {
@@ -49,7 +55,7 @@ export type FileOutcome =
       readonly code: string | undefined;
       readonly problems: readonly Problem[];
       readonly message: string;
-      readonly lacking: readonly string[];
+      readonly missingSecrets: readonly string[];
     };
 
 interface DeploymentFileOptions {
@@ -75,46 +81,51 @@ interface DeploymentFile {
    * Applies the document as a start does: repeats until the cluster has taken or refused it. Resolves with `undefined` if it
    * was given up.
    */
-  carry(document: () => FileText | undefined): Promise<FileOutcome | undefined>;
+  applyUntilDecided(document: () => FileText | undefined): Promise<FileOutcome | undefined>;
   /** Logs the outcome. */
-  tell(outcome: FileOutcome): void;
+  logOutcome(outcome: FileOutcome): void;
   /**
-   * Compares the document with the stored source. `compiled`: the stored configuration as it compiles here. `serves`: whether any
-   * configuration is in force. `lacking`: names of missing models.
+   * Compares the document with the stored source. `compiled`: the stored configuration as it compiles here. `isServing`: whether any
+   * configuration is in force. `missingModels`: names of missing models.
    */
-  status(compiled: CompiledSources["compiled"] | undefined, serves: boolean, lacking: string | undefined): FileStatus;
+  status(
+    compiled: CompiledSources["compiled"] | undefined,
+    isServing: boolean,
+    missingModels: string | undefined,
+  ): FileStatus;
   /** Forgets remembered results; called when an input of the document has changed. */
-  forget(): void;
+  clearCache(): void;
 }
 
 export function openDeploymentFile(options: DeploymentFileOptions): DeploymentFile {
   const { cluster, log, signal } = options;
   const { view } = cluster;
-  const sound = new Map<string, CompiledSources>();
-  let remembered: { readonly value: string; readonly edition: Edition } | undefined;
+  const compiledByDigest = new Map<string, CompiledSources>();
+  let cachedEdition: { readonly value: string; readonly edition: Edition } | undefined;
 
   /**
    * Compiles the document as the only source. Remembers a success, since the status is read often; not a failure, since a new
    * secret may fix it.
    */
-  const judge = (text: string): CompiledSources => {
+  const compileCached = (text: string): CompiledSources => {
     const { digest } = editionOf(text, undefined);
-    const known = sound.get(digest);
+    const known = compiledByDigest.get(digest);
     if (known !== undefined) return known;
     const next = options.compile({ name: FILE_SOURCE, text });
     if (next.compiled.kind === "compiled") {
-      sound.clear();
-      sound.set(digest, next);
+      compiledByDigest.clear();
+      compiledByDigest.set(digest, next);
     }
     return next;
   };
 
-  const editionIn = (text: string): Edition => editionOf(text, judge(text).deployment.versions.get(FILE_SOURCE));
+  const editionIn = (text: string): Edition =>
+    editionOf(text, compileCached(text).deployment.versions.get(FILE_SOURCE));
 
   const storedEdition = (): Edition | undefined => {
     const value = view.get(sourceRowKey(FILE_SOURCE));
     if (value === undefined) return undefined;
-    if (remembered?.value === value) return remembered.edition;
+    if (cachedEdition?.value === value) return cachedEdition.edition;
     const row = readSource(value);
     const { sha256, version } = row;
     const isGuarded = readFeatureLevel(view.get(featureRowKey)) >= VERSION_GUARD_LEVEL;
@@ -125,17 +136,17 @@ export function openDeploymentFile(options: DeploymentFileOptions): DeploymentFi
       ...(highest !== undefined && { highest }),
     };
     // Below the feature level the edition is computed differently; it is not remembered until the level has risen.
-    if (isGuarded) remembered = { value, edition };
+    if (isGuarded) cachedEdition = { value, edition };
     return edition;
   };
 
-  const writer = (): FileQuestion["writer"] => {
+  const writer = (): FileStatusInput["writer"] => {
     if (view.get(deployModeKey) !== undefined) return { kind: "file" };
     const names = options.stored().map(({ name }) => name);
     return names.length === 0 ? undefined : { kind: "api", names };
   };
 
-  const describeFile = (file: FileText): FileQuestion["file"] => {
+  const describeFile = (file: FileText): FileStatusInput["file"] => {
     if (file.kind === "problem") return file;
     const { text, name } = file;
     if (!options.isPrepared(text)) {
@@ -143,7 +154,7 @@ export function openDeploymentFile(options: DeploymentFileOptions): DeploymentFi
       options.prepare(text).catch((error: unknown) => log.error("the rule engine cannot be loaded", { error }));
       return { kind: "document", edition: editionIn(text) };
     }
-    const { compiled } = judge(text);
+    const { compiled } = compileCached(text);
     if (compiled.kind === "compiled") return { kind: "document", edition: editionIn(text) };
     const first = compiled.problems.find(({ severity }) => severity === "error");
     const message = first === undefined ? "it does not compile" : formatProblem({ ...first, file: name });
@@ -157,14 +168,14 @@ export function openDeploymentFile(options: DeploymentFileOptions): DeploymentFi
         "the node file names no `deployment`: the deployment arrives through the admin API, as sources",
       );
     }
-    if (document.kind === "problem") return refused({ message: document.message });
+    if (document.kind === "problem") return refusedOutcome({ message: document.message });
     await options.prepare(document.text);
-    sound.clear();
-    const { compiled, missing } = judge(document.text);
+    compiledByDigest.clear();
+    const { compiled, missing } = compileCached(document.text);
     if (compiled.kind === "refused") {
       const problems = compiled.problems.filter(({ severity }) => severity === "error");
       const message = problems[0] === undefined ? "it does not compile" : formatProblem(problems[0]);
-      return refused({ problems, message, lacking: missing });
+      return refusedOutcome({ problems, message, missingSecrets: missing });
     }
     const { digest, version = null } = editionIn(document.text);
     const command = commands.sourcePut({
@@ -181,7 +192,7 @@ export function openDeploymentFile(options: DeploymentFileOptions): DeploymentFi
       const { code, message } = result;
       // The state machine's message contains no versions, so it is made again here.
       const { kind, reason } = decideApply({ trigger, stored: storedEdition(), document: editionIn(document.text) });
-      return refused({ code, message: OF_TABLE.has(code) && kind === "refuse" ? reason : message });
+      return refusedOutcome({ code, message: VERSION_REFUSAL_CODES.has(code) && kind === "refuse" ? reason : message });
     }
     const { revision, applied } = result.value as { readonly revision: number; readonly applied: boolean };
     return { kind: applied ? "applied" : "kept", revision };
@@ -213,19 +224,19 @@ export function openDeploymentFile(options: DeploymentFileOptions): DeploymentFi
 
   return {
     apply,
-    async carry(document) {
+    async applyUntilDecided(document) {
       const write: WriteOptions = { by: BY_FILE, timeoutMs: FILE_WRITE_MS, signal };
       let lastLogged = "";
       while (!signal.aborted) {
         try {
           const outcome = await apply(document(), "start", write);
-          if (outcome.kind !== "refused" || outcome.lacking.length === 0) return outcome;
+          if (outcome.kind !== "refused" || outcome.missingSecrets.length === 0) return outcome;
           // The cluster may have the secret while this node is behind.
           await cluster.readBarrier({ timeoutMs: FILE_WRITE_MS, signal }).catch(() => undefined);
           return await apply(document(), "start", write);
         } catch (error) {
           if (signal.aborted) return undefined;
-          if (!(error instanceof ClusterError) || !PASSING.has(error.code)) throw error;
+          if (!(error instanceof ClusterError) || !TEMPORARY_CODES.has(error.code)) throw error;
           if (lastLogged !== error.code) log.warn("the deployment document on disk waits", { why: error.message });
           lastLogged = error.code;
           await pause(RETRY_MS, signal);
@@ -233,22 +244,22 @@ export function openDeploymentFile(options: DeploymentFileOptions): DeploymentFi
       }
       return undefined;
     },
-    tell: logOutcome,
-    status(compiled, serves, lacking) {
+    logOutcome: logOutcome,
+    status(compiled, isServing, missingModels) {
       const path = options.path();
       const file = path === undefined ? undefined : describeFile(readTextSync(path));
-      return fileStatus({ stored: storedEdition(), writer: writer(), file, compiled, serves, lacking });
+      return fileStatus({ stored: storedEdition(), writer: writer(), file, compiled, isServing, missingModels });
     },
-    forget: () => sound.clear(),
+    clearCache: () => compiledByDigest.clear(),
   };
 }
 
-function refused(facts: {
+function refusedOutcome(facts: {
   readonly code?: string;
   readonly problems?: readonly Problem[];
   readonly message: string;
-  readonly lacking?: readonly string[];
+  readonly missingSecrets?: readonly string[];
 }): FileOutcome {
-  const { code, problems = [], message, lacking = [] } = facts;
-  return { kind: "refused", code, problems, message, lacking };
+  const { code, problems = [], message, missingSecrets = [] } = facts;
+  return { kind: "refused", code, problems, message, missingSecrets };
 }

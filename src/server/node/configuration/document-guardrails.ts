@@ -12,9 +12,9 @@ import {
 import { type ModelNeed, modelNeeds } from "../../models/index.ts";
 import { openSecrets } from "../../secrets/index.ts";
 import { compileDeployment, type GuardedProfile, type Snapshot } from "../../snapshot/index.ts";
-import { usualCache } from "../model-cache.ts";
+import { defaultCache } from "../model-cache.ts";
 import { readOverlays } from "./load-documents.ts";
-import { type Glance, glance } from "./peek-node-file.ts";
+import { type NodeFilePaths, peekNodeFile } from "./peek-node-file.ts";
 import { beside, openDisk } from "./read-configuration-files.ts";
 
 export type ReadGuardrails =
@@ -63,7 +63,7 @@ export async function readGuardrailsIn(
 ): Promise<ReadGuardrails> {
   const { path } = file;
   const disk = openDisk();
-  const seen = glance(file.text, env);
+  const seen = peekNodeFile(file.text, env);
   const { deployment, secretsDir } = seen;
   const source =
     deployment === undefined ? ({ kind: "text", ...file } as const) : await disk.readText(beside(path, deployment));
@@ -126,9 +126,9 @@ export async function readGuardrailsIn(
  */
 const providersOf = ({ guardrails: _, models: __, profiles: ___, ...rest }: Deployment): Deployment => rest;
 
-async function cacheOf({ cacheDir, dataDir }: Glance, path: string): Promise<string | undefined> {
+async function cacheOf({ cacheDir, dataDir }: NodeFilePaths, path: string): Promise<string | undefined> {
   if (cacheDir !== undefined) return resolve(beside(path, cacheDir));
-  return (await usualCache()) ?? (dataDir === undefined ? undefined : resolve(beside(path, dataDir), "cache"));
+  return (await defaultCache()) ?? (dataDir === undefined ? undefined : resolve(beside(path, dataDir), "cache"));
 }
 
 const refused = (problems: readonly string[]): Refused => ({ kind: "refused", problems });

@@ -21,8 +21,8 @@ import {
   type Rules,
 } from "../../snapshot/index.ts";
 import { cachedViews } from "../model-cache.ts";
-import { compileSources, trustedBy } from "./compile-sources.ts";
-import { glance } from "./peek-node-file.ts";
+import { compileSources, trustedSettingsOf } from "./compile-sources.ts";
+import { peekNodeFile } from "./peek-node-file.ts";
 import { beside, type Disk, type FileText, openDisk } from "./read-configuration-files.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -69,7 +69,7 @@ export async function readNode(path: string, env: Environment, disk: Disk = open
       isSound: false,
     };
   }
-  const seen = glance(text.text, env);
+  const seen = peekNodeFile(text.text, env);
   const secretsDir = seen.secretsDir && beside(path, seen.secretsDir);
   const secrets = openSecrets({ dir: secretsDir });
   const node = readNodeFile(text, {
@@ -203,7 +203,7 @@ function compileWith(documents: NodeDocuments, env: Environment, sealed: Sealed,
     secrets: openSecrets({ dir: secretsDir, sealed }),
     fileOverlays: overlays,
     // Without a document the node cannot know whether a later deployment needs the inspector.
-    trusted: nodeFile && { ...trustedBy(nodeFile), ...(document === undefined && { inspector: undefined }) },
+    trusted: nodeFile && { ...trustedSettingsOf(nodeFile), ...(document === undefined && { inspector: undefined }) },
     rules,
     guardrails,
     models,

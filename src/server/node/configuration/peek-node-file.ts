@@ -4,7 +4,7 @@
  */
 import { parseDocument } from "yaml";
 
-export interface Glance {
+export interface NodeFilePaths {
   readonly secretsDir: string | undefined;
   readonly deployment: string | undefined;
   readonly overlayPaths: readonly string[];
@@ -12,7 +12,7 @@ export interface Glance {
   readonly dataDir: string | undefined;
 }
 
-export function glance(text: string, env: Readonly<Record<string, string | undefined>>): Glance {
+export function peekNodeFile(text: string, env: Readonly<Record<string, string | undefined>>): NodeFilePaths {
   const read = (value: unknown): string | undefined =>
     typeof value === "string"
       ? value.replace(/\$\{([A-Za-z_]\w*)\}/g, (_, name: string) => env[name] ?? "")

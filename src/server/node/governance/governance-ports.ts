@@ -9,14 +9,14 @@ import { type ControlDecisions, isDecision } from "../admin/control-decisions.ts
 import type { RemovalGate } from "../cluster/removal-gate.ts";
 import { ledgerReports } from "./ledger-reports.ts";
 import { openSuspensions } from "./suspension-rows.ts";
-import type { Tokens } from "./token-verifiers.ts";
+import type { TokenVerifiers } from "./token-verifiers.ts";
 import { usageReports } from "./usage-reports.ts";
 import { openKeyStore } from "./virtual-keys.ts";
 
-interface GoverningOptions {
+interface GovernanceOptions {
   readonly cluster: Cluster;
   readonly removal: Pick<RemovalGate, "isClosed" | "onChange">;
-  readonly tokens: Tokens;
+  readonly tokens: TokenVerifiers;
   readonly trail: AuditTrail;
   readonly failures: FailureSampler;
   readonly controls: Pick<ControlDecisions, "add">;
@@ -28,7 +28,7 @@ interface GoverningOptions {
 }
 
 /** Opens the ports; `owner` closes them. */
-export function openGoverning(options: GoverningOptions, owner: Lifetime) {
+export function openGovernance(options: GovernanceOptions, owner: Lifetime) {
   const { cluster, removal, tokens, trail, failures, controls, clock, instruments, log } = options;
   const { view } = cluster;
   const keys = openKeyStore(view);

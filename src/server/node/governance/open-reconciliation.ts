@@ -13,7 +13,7 @@ import {
 } from "../../core/state/index.ts";
 import { openGuardedDialler } from "../../credentials/index.ts";
 import type { ForwardProxies } from "../../forward-proxy/index.ts";
-import { type Breach, type Leading, type LedgerRows, type Metered, openReconcile } from "../../reconcile/index.ts";
+import { type Breach, type Leadership, type LedgerRows, type Metered, openReconcile } from "../../reconcile/index.ts";
 import { meteredOfProvider } from "../../usage/index.ts";
 import { type ReconciledRows, reconciledRows } from "../admin/reconciled-port.ts";
 import type { Configuration } from "../configuration/configuration-types.ts";
@@ -26,7 +26,7 @@ const MAX_REPORT_BYTES = 8 << 20;
 const DAY_MS = 86_400_000;
 const LEDGER = "rec/";
 
-interface ReconcilingOptions {
+interface ReconciliationOptions {
   readonly cluster: Cluster;
   readonly trail: Pick<AuditTrail, "append">;
   readonly configuration: Pick<Configuration, "running" | "onChange">;
@@ -37,7 +37,7 @@ interface ReconcilingOptions {
 }
 
 /** Opens reconciliation; `owner` closes it. */
-export function openReconciling(options: ReconcilingOptions, owner: Lifetime): ReconciledRows {
+export function openReconciliation(options: ReconciliationOptions, owner: Lifetime): ReconciledRows {
   const { cluster, trail, configuration, clock, proxies, instruments, log } = options;
   const dialler = owner.own(
     "connections to usage reports",
@@ -47,7 +47,7 @@ export function openReconciling(options: ReconcilingOptions, owner: Lifetime): R
   const reconcile = openReconcile({
     node: cluster.status().nodeId,
     rows: ledgerRows(cluster),
-    leading: leadingOf(cluster),
+    leading: leadershipOf(cluster),
     metered: (provider, day) => meteredOn(cluster, provider, day),
     send: dialler.send,
     record: (breach) => trail.append({ event: "reconcile.breach", data: recordOf(breach) }),
@@ -101,9 +101,9 @@ function meteredOn({ view }: Pick<Cluster, "view">, provider: string, day: strin
   };
 }
 
-function leadingOf({ status, onStatus, view }: Pick<Cluster, "status" | "onStatus" | "view">): Leading {
+function leadershipOf({ status, onStatus, view }: Pick<Cluster, "status" | "onStatus" | "view">): Leadership {
   return {
-    leads: () => status().role === "leader" && readFeatureLevel(view.get(featureRowKey)) >= RECONCILE_LEVEL,
+    isLeader: () => status().role === "leader" && readFeatureLevel(view.get(featureRowKey)) >= RECONCILE_LEVEL,
     onChange(listener) {
       const ends = [onStatus(listener), view.watch("feat/", listener)];
       return () => {

@@ -9,7 +9,7 @@ import type { SuspendedKind, Suspension, Suspensions } from "../../dataplane/ind
 
 const TABLE = "susp/";
 
-interface Held extends Suspension {
+interface SuspensionRow extends Suspension {
   readonly kind: SuspendedKind;
   readonly name: string;
 }
@@ -20,31 +20,31 @@ interface Held extends Suspension {
  */
 export function openSuspensions(view: StateView, clock: Pick<Clock, "now">): Suspensions {
   /** Suspensions by the key of the row, from which the name cannot be derived. */
-  const rows = new Map<string, Held>();
+  const rows = new Map<string, SuspensionRow>();
   /** Suspensions by kind and name. Lookups use a caller's text of any length, without building a row key from it. */
-  const byName = new Map<SuspendedKind, Map<string, Held>>();
+  const byName = new Map<SuspendedKind, Map<string, SuspensionRow>>();
 
-  const change = (row: string, value: string | undefined): void => {
+  const applyRow = (row: string, value: string | undefined): void => {
     const before = rows.get(row);
     if (before !== undefined) byName.get(before.kind)?.delete(before.name);
     rows.delete(row);
     if (value === undefined) return;
     const { kind, name, reason, until } = readSuspension(value);
-    const held: Held = Object.freeze({ kind, name, reason, until });
+    const held: SuspensionRow = Object.freeze({ kind, name, reason, until });
     rows.set(row, held);
-    const named = byName.get(kind) ?? new Map<string, Held>();
+    const named = byName.get(kind) ?? new Map<string, SuspensionRow>();
     byName.set(kind, named.set(name, held));
   };
-  const begin = (): void => {
+  const readAll = (): void => {
     rows.clear();
     byName.clear();
-    for (const [row, value] of view.scan(TABLE)) change(row, value);
+    for (const [row, value] of view.scan(TABLE)) applyRow(row, value);
   };
 
-  begin();
+  readAll();
   view.watch(TABLE, (mutations) => {
-    if (mutations === undefined) begin();
-    else for (const { key, value } of mutations) change(key, value);
+    if (mutations === undefined) readAll();
+    else for (const { key, value } of mutations) applyRow(key, value);
   });
 
   return {

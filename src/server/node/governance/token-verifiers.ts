@@ -10,13 +10,13 @@ import { issuersOf } from "./issuers.ts";
 /** Time in which running token checks finish after the issuers have changed, in milliseconds. */
 const RETIRE_MS = 10_000;
 
-export interface Tokens {
+export interface TokenVerifiers {
   /** Returns the verifier; a new object after the issuers have changed, which invalidates results of the previous one. */
   verifier(): TokenVerifier;
   /** Returns an issuer, the same object until the issuers change; `undefined` for a name that the node file does not have. */
   issuer(name: string): IssuerOptions | undefined;
   /** Replaces the issuers by those of a node file that was read again. */
-  trust(nodeFile: NodeFile): void;
+  setNodeFile(nodeFile: NodeFile): void;
 }
 
 interface TokensOptions {
@@ -30,7 +30,10 @@ interface TokensOptions {
 }
 
 /** Opens the tokens; `owner` closes them. */
-export function openTokens({ nodeFile, path, env, clock, instruments, log }: TokensOptions, owner: Lifetime): Tokens {
+export function openTokens(
+  { nodeFile, path, env, clock, instruments, log }: TokensOptions,
+  owner: Lifetime,
+): TokenVerifiers {
   const metrics = createTokenMetrics(instruments);
   let issuers = issuersOf(nodeFile, path, env);
   let verifier = createTokenVerifier({ issuers, clock, log, metrics });
@@ -42,7 +45,7 @@ export function openTokens({ nodeFile, path, env, clock, instruments, log }: Tok
   return {
     verifier: () => verifier,
     issuer: (name) => issuers.find((it) => it.name === name),
-    trust(next) {
+    setNodeFile(next) {
       // A new verifier has no keys yet: if an issuer is unreachable now, its callers would be refused.
       const named = issuersOf(next, path, env);
       if (JSON.stringify(named) === JSON.stringify(issuers)) return;

@@ -44,10 +44,10 @@ export function startsOf({ view, status, onStatus }: Pick<Cluster, "view" | "sta
   const key = memberRowKey(status().nodeId);
   return {
     incarnation(): number {
-      const { startedAs } = status();
+      const { incarnation: ownIncarnation } = status();
       const row = view.get(key);
       const incarnation = row === undefined ? 0 : readMember(row).incarnation;
-      return startedAs > 0 && incarnation >= startedAs ? incarnation : 0;
+      return ownIncarnation > 0 && incarnation >= ownIncarnation ? incarnation : 0;
     },
     onIncarnation(listener: () => void): () => void {
       // The row changes on a removal, a start and a restored state; the status shows when this process's start is known.

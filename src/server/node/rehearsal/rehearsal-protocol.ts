@@ -1,13 +1,13 @@
 /** Messages between the main thread and the thread of a rehearsal: one question, one answer. */
 import type { PackedChunk } from "../../core/rehearsal/index.ts";
 import type { BucketNow, KeyNow, RehearsalResult } from "../../rehearsal/index.ts";
-import type { CrossingInputs } from "../worker/index.ts";
+import type { TransferredInputs } from "../worker/index.ts";
 
 /** Question to the thread. It contains secrets of the configuration, which must stay in this process. */
 export interface RehearsalQuestion {
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly inForce: CrossingInputs;
-  readonly proposed: CrossingInputs;
+  readonly inForce: TransferredInputs;
+  readonly proposed: TransferredInputs;
   readonly nodes: readonly {
     readonly node: string;
     /** Time from which the node has records, in milliseconds since 1970. */

@@ -70,7 +70,7 @@ export function rehearsalsPort(options: RehearsalOptions): Rehearsals {
   ): Promise<SourceOutcome<RehearsalResult>> => {
     const running = servedSources(configuration);
     if (running.length === 0) throw refusal("conflict", "No configuration is in force: there is nothing to rehearse.");
-    const next = await configuration.crossing(proposedSources(source, document));
+    const next = await configuration.compileForTransfer(proposedSources(source, document));
     if (next.compiled.kind === "refused") {
       const problems = next.compiled.problems.filter(({ severity }) => severity === "error");
       return {
@@ -84,7 +84,7 @@ export function rehearsalsPort(options: RehearsalOptions): Rehearsals {
         })),
       };
     }
-    const current = document === undefined ? next : await configuration.crossing(running);
+    const current = document === undefined ? next : await configuration.compileForTransfer(running);
     const gathered = await gatherRecords(cluster, store, since, signal);
     const question: RehearsalQuestion = {
       env,
@@ -122,7 +122,7 @@ export function rehearsalsPort(options: RehearsalOptions): Rehearsals {
 }
 
 const servedSources = (configuration: Configuration): readonly Source[] =>
-  Array.from(configuration.served(), ([name, revision]) => ({
+  Array.from(configuration.servedRevisions(), ([name, revision]) => ({
     name,
     text: configuration.textOf(name, revision) ?? "",
     isFromApi: configuration.stored().find((row) => row.name === name)?.writer === "api",

@@ -5,7 +5,7 @@ import { unpack } from "../../core/rehearsal/index.ts";
 import { type RehearsalResult, rehearse, type Side } from "../../rehearsal/index.ts";
 import { loadGuardrails, loadRules } from "../../snapshot/index.ts";
 import { compileSources } from "../configuration/compile-sources.ts";
-import { type CrossingInputs, crossed } from "../worker/inputs.ts";
+import { fromTransferredInputs, type TransferredInputs } from "../worker/inputs.ts";
 import type { RehearsalAnswer, RehearsalQuestion } from "./rehearsal-protocol.ts";
 
 const { post: answer } = threadCaller<never, RehearsalAnswer>();
@@ -22,8 +22,8 @@ async function run(question: RehearsalQuestion): Promise<RehearsalResult> {
   const texts = [question.inForce, question.proposed].flatMap(({ sources }) => sources.map(({ text }) => text));
   const rules = await loadRules(texts);
   const guardrails = await loadGuardrails(texts, { isSpare: true });
-  const sideOf = (inputs: CrossingInputs): Side => {
-    const { compiled, deployment } = compileSources({ ...crossed(inputs), env, rules, guardrails });
+  const sideOf = (inputs: TransferredInputs): Side => {
+    const { compiled, deployment } = compileSources({ ...fromTransferredInputs(inputs), env, rules, guardrails });
     if (compiled.kind === "refused" || deployment.asWritten === undefined) {
       throw new Error("a configuration that compiles on the main thread does not compile here");
     }

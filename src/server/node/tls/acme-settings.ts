@@ -14,7 +14,7 @@ import {
   rfc2136Provider,
   tsigKeyOf,
 } from "../../tls/index.ts";
-import type { SealingHere } from "../admin/secrets-port.ts";
+import type { NodeSealing } from "../admin/secrets-port.ts";
 import { ConfigurationRefused } from "../configuration/startup-errors.ts";
 import { certificateStore } from "./certificate-store.ts";
 
@@ -26,7 +26,7 @@ type Dns = NonNullable<NonNullable<NodeFile["tls"]>["dns"]>;
 /** Environment variable that overrides the address of the hosted API. */
 const API_IN_ENVIRONMENT = "GATEWAY_DNS_API_URL";
 
-function dnsProviderOf(dns: Dns, { env, nameServers }: AcmeSurroundings): DnsProvider {
+function dnsProviderOf(dns: Dns, { env, nameServers }: AcmeInputs): DnsProvider {
   const { now } = systemClock;
   if (dns.provider === "hosted_api") {
     const base = (env[API_IN_ENVIRONMENT] || HOSTED_API).replace(/\/$/, "");
@@ -41,14 +41,14 @@ function dnsProviderOf(dns: Dns, { env, nameServers }: AcmeSurroundings): DnsPro
   return rfc2136Provider({ server: dns.server ?? "", key, nameServers, now });
 }
 
-interface AcmeSurroundings {
+interface AcmeInputs {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Name servers to query instead of the system's; empty means the system's. */
   readonly nameServers: readonly string[];
 }
 
 /** Returns the settings; `undefined` if `tls` names no domains. Throws `ConfigurationRefused`. */
-export function acmeSettingsOf({ tls }: NodeFile, surroundings: AcmeSurroundings): AcmeSettings | undefined {
+export function acmeSettingsOf({ tls }: NodeFile, inputs: AcmeInputs): AcmeSettings | undefined {
   if (tls?.domains === undefined) return undefined;
   const { eab } = tls;
   return {
@@ -57,9 +57,9 @@ export function acmeSettingsOf({ tls }: NodeFile, surroundings: AcmeSurroundings
     ca: tls.ca || PUBLIC_DIRECTORY,
     roots: tls.trusted_roots,
     eab: eab && { keyId: eab.key_id, macKey: eab.mac_key },
-    dns: tls.dns && dnsProviderOf(tls.dns, surroundings),
+    dns: tls.dns && dnsProviderOf(tls.dns, inputs),
     dnsSettings: tls.dns,
-    proxies: readForwardProxies(surroundings.env).proxies,
+    proxies: readForwardProxies(inputs.env).proxies,
   };
 }
 
@@ -67,7 +67,7 @@ interface AcmeNodeOptions {
   readonly settings: AcmeSettings;
   readonly cluster: Cluster;
   /** Sealing of values; `undefined` on a node without a cluster secret. */
-  readonly here: SealingHere | undefined;
+  readonly nodeSealing: NodeSealing | undefined;
   readonly version: string;
   /** Resolves once the data listener is open. */
   readonly listening: Promise<unknown>;
@@ -77,14 +77,14 @@ interface AcmeNodeOptions {
 
 /** Opens the certificate orders; `owner` closes them. Throws `ConfigurationRefused`. */
 export function openCertificateOrders(options: AcmeNodeOptions, owner: Lifetime): Certificates {
-  const { settings, cluster, here, version, listening, instruments, log } = options;
+  const { settings, cluster, nodeSealing, version, listening, instruments, log } = options;
   // A valid node file never gets here: its reader refuses `tls.domains` without a cluster secret.
-  if (here === undefined) throw new ConfigurationRefused(["tls.domains needs `cluster.secret`"]);
+  if (nodeSealing === undefined) throw new ConfigurationRefused(["tls.domains needs `cluster.secret`"]);
   return owner.own(
     "certificate orders",
     openAcme({
       settings,
-      store: certificateStore(cluster, here, systemClock.now),
+      store: certificateStore(cluster, nodeSealing, systemClock.now),
       userAgent: `gateway/${version}`,
       listening,
       now: systemClock.now,

@@ -4,7 +4,7 @@ import type { Cluster } from "../../cluster/index.ts";
 import { acmeRowKey, certificateRowKey, commands, readAcme, readCertificate } from "../../core/state/index.ts";
 import { planPutAccount, planPutCertificate } from "../../secrets/index.ts";
 import type { CertificateStore, OpenedRow, RowTable } from "../../tls/index.ts";
-import type { SealingHere } from "../admin/secrets-port.ts";
+import type { NodeSealing } from "../admin/secrets-port.ts";
 
 const BY = { iss: "gateway", sub: "certificates" } as const;
 const WRITE_MS = 10_000;
@@ -17,7 +17,7 @@ const OUTDATED: ReadonlySet<string> = new Set(["stale", "exists", "retired_data_
 
 export function certificateStore(
   cluster: Cluster,
-  { sealing, sealed }: SealingHere,
+  { sealing, sealed }: NodeSealing,
   now: () => number,
 ): CertificateStore {
   const { view } = cluster;

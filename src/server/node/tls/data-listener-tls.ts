@@ -25,7 +25,7 @@ import { ConfigurationRefused } from "../configuration/startup-errors.ts";
 const PENDING = "certificate pending";
 
 const CHECK_EVERY_MS = 60_000;
-const LOG_AGAIN_MS = 24 * 60 * 60 * 1000;
+const REPEAT_LOG_MS = 24 * 60 * 60 * 1000;
 
 /** Returns the absolute paths; `undefined` if the node file names none. `path`: path of the node file. */
 export function certificateFilesOf({ tls }: NodeFile, path: string): CertificateFiles | undefined {
@@ -33,7 +33,7 @@ export function certificateFilesOf({ tls }: NodeFile, path: string): Certificate
   return { certFile: beside(path, tls.cert_file), keyFile: beside(path, tls.key_file) };
 }
 
-interface Surroundings {
+interface ObservedBy {
   readonly instruments: Instruments;
   readonly log: Log;
 }
@@ -41,7 +41,7 @@ interface Surroundings {
 /** Opens the certificate files. Throws `ConfigurationRefused` if there is no usable certificate to start with. */
 export async function openCertificateFiles(
   files: CertificateFiles,
-  { instruments, log }: Surroundings,
+  { instruments, log }: ObservedBy,
   owner: Lifetime,
 ): Promise<FileCertificates> {
   const reads = instruments.counter(
@@ -63,7 +63,7 @@ export async function openCertificateFiles(
   }
 }
 
-interface DataListenerTlsOptions extends Surroundings {
+interface DataListenerTlsOptions extends ObservedBy {
   readonly certificates: Certificates;
   /** Secret of the deployment, by which every node can resume TLS sessions of the other nodes; `undefined` if it has none. */
   readonly secret: Uint8Array | undefined;
@@ -74,13 +74,13 @@ interface DataListenerTlsOptions extends Surroundings {
 export async function openDataListenerTls(options: DataListenerTlsOptions, owner: Lifetime): Promise<TlsServer> {
   const { certificates, secret, reasons, instruments, log } = options;
   observeCertificate(instruments, certificates);
-  const stand = (): void => {
+  const updateReadiness = (): void => {
     if (certificates.current() === undefined) reasons.add(PENDING);
     else reasons.delete(PENDING);
   };
-  stand();
-  const unwatch = certificates.onChange(stand);
-  const stopTelling = tellExpiry(certificates, log);
+  updateReadiness();
+  const unwatch = certificates.onChange(updateReadiness);
+  const stopExpiryLog = logExpiry(certificates, log);
   const isPending = certificates.current() === undefined;
   const tlsServer = createTlsServer({
     certificates,
@@ -93,19 +93,19 @@ export async function openDataListenerTls(options: DataListenerTlsOptions, owner
   return owner.own("front door", tlsServer, (it) => {
     it.close();
     unwatch();
-    stopTelling();
+    stopExpiryLog();
   });
 }
 
 /** Logs an approaching expiry: once at each stage, and once a day while it stays so. */
-function tellExpiry(certificates: Certificates, log: Log): () => void {
+function logExpiry(certificates: Certificates, log: Log): () => void {
   let loggedStage: ExpiryStage = "valid";
   let loggedAt = 0;
-  const look = (): void => {
+  const check = (): void => {
     const certificate = certificates.current();
     const now = systemClock.now();
     const stage = certificate === undefined ? "valid" : expiryStage(certificate, now);
-    const isDue = stage !== loggedStage || now - loggedAt >= LOG_AGAIN_MS;
+    const isDue = stage !== loggedStage || now - loggedAt >= REPEAT_LOG_MS;
     loggedStage = stage;
     if (certificate === undefined || stage === "valid" || !isDue) return;
     loggedAt = now;
@@ -119,7 +119,7 @@ function tellExpiry(certificates: Certificates, log: Log): () => void {
     else if (stage === "expires_now") log.error("certificate expires soon and was not renewed", facts);
     else log.warn("certificate expires soon", facts);
   };
-  look();
-  const timer = setInterval(look, CHECK_EVERY_MS).unref();
+  check();
+  const timer = setInterval(check, CHECK_EVERY_MS).unref();
   return () => clearInterval(timer);
 }

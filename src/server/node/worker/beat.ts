@@ -10,12 +10,12 @@ const EVERY_MS = 1_000;
 
 export interface ReportedPlane extends Pick<DataPlane, "members"> {
   /** Returns the names of providers with a pool. */
-  pooled(): readonly string[];
+  providersWithPool(): readonly string[];
 }
 
 export interface Traffic {
   /** Counts an accepted connection. */
-  connected(): void;
+  countConnection(): void;
 }
 
 /** Counts requests through a public diagnostics channel of Node. */
@@ -32,14 +32,14 @@ export function countTraffic(channel: Channel, plane: () => ReportedPlane | unde
   });
   const sendBeat = (): void => {
     const members: Record<string, unknown> = {};
-    for (const name of plane()?.pooled() ?? []) members[name] = plane()?.members(name);
+    for (const name of plane()?.providersWithPool() ?? []) members[name] = plane()?.members(name);
     channel.send("beat", { connections, requests, inFlight, members } satisfies Beat);
   };
   sendBeat();
   channel.on("tell", sendBeat);
   setInterval(sendBeat, EVERY_MS);
   return {
-    connected() {
+    countConnection() {
       connections += 1;
     },
   };

@@ -2,7 +2,7 @@ import type { ConfigNodeOptions } from "../config-node-types.ts";
 import type { FleetOptions } from "./fleet.ts";
 import { boundsOf, scanThreadsOf } from "./worker-settings.ts";
 
-interface Given
+interface FleetInputs
   extends ConfigNodeOptions,
     Pick<FleetOptions, "listen" | "otherListeners" | "node" | "cluster" | "certificates" | "dataDir"> {
   readonly path: string;
@@ -18,9 +18,9 @@ interface Keks {
 }
 
 /** Returns the options of a node with `count` worker processes. */
-export function fleetOptions(count: number, given: Given): FleetOptions {
-  const { listen, node, otherListeners, cluster, certificates, env, drainMs, dataDir } = given;
-  const { path, metricsAddress, keks, build } = given;
+export function fleetOptions(count: number, inputs: FleetInputs): FleetOptions {
+  const { listen, node, otherListeners, cluster, certificates, env, drainMs, dataDir } = inputs;
+  const { path, metricsAddress, keks, build } = inputs;
   const base64 = ({ key }: Key): string => Buffer.from(key).toString("base64");
   return {
     count,
@@ -42,7 +42,7 @@ export function fleetOptions(count: number, given: Given): FleetOptions {
       hasTls: certificates !== undefined,
       metricsAddress,
       scanThreads: scanThreadsOf(count),
-      bounds: boundsOf(given, count),
+      bounds: boundsOf(inputs, count),
     },
   };
 }

@@ -23,25 +23,25 @@ import {
 } from "../../workers/index.ts";
 import { isDecision } from "../admin/control-decisions.ts";
 import { AFTER_DRAIN_MS, type DataPlane, DRAIN_MS, type Observed } from "../start.ts";
-import type { CrossingInputs } from "./inputs.ts";
-import { passIssued } from "./issued-values.ts";
+import type { TransferredInputs } from "./inputs.ts";
+import { relayIssuedValues } from "./issued-values.ts";
 import { mergedMembers } from "./merged-members.ts";
-import { joined as joinedAnswers, type MemberQuestion } from "./siblings.ts";
-import { type TakingNode, takePorts } from "./take-ports.ts";
+import { mergeAnswers as joinedAnswers, type MemberQuestion } from "./siblings.ts";
+import { connectWorkerPorts, type WorkerReportPorts } from "./take-ports.ts";
 import { observeTraffic } from "./traffic.ts";
-import type { Prepare } from "./worker-configuration.ts";
+import type { ConfigurationRevision } from "./worker-configuration.ts";
 import type { WorkerSettings } from "./worker-settings.ts";
 
 /** Time limit for preparing in milliseconds: models are loaded within three minutes; a process that hangs is killed. */
-const PREPARE_MS = 200_000;
-const TAKE_MS = 60_000;
-const ITEMS_MS = 1_000;
+const PREPARE_LIMIT_MS = 200_000;
+const ACTIVATE_LIMIT_MS = 60_000;
+const ITEMS_LIMIT_MS = 1_000;
 /** Checks of whether a worker has taken a change of the state: one second in total. */
-const CHANGE = { everyMs: 100, most: 10 };
+const CHANGE_CHECKS = { everyMs: 100, most: 10 };
 /** Time in which the remaining workers take connections that were accepted at the end, in milliseconds. */
-const HANDED_MS = 2_000;
+const HANDOVER_LIMIT_MS = 2_000;
 /** Time in which a drained worker exits, in milliseconds. */
-const EXIT_MS = 2_000;
+const EXIT_LIMIT_MS = 2_000;
 
 const PROGRAM = {
   source: new URL("./program.ts", import.meta.url),
@@ -59,67 +59,70 @@ export interface FleetOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cluster: Pick<Cluster, "view" | "status" | "onStatus" | "askMember">;
   /** Receives what workers report. */
-  readonly node: TakingNode;
+  readonly node: WorkerReportPorts;
   readonly certificates: Certificates | undefined;
 }
 
 /** Transfer of a configuration to the other processes that serve it. */
-export interface Elsewhere {
+export interface OtherProcesses {
   /** Returns why the configuration cannot be used there, one problem a line; empty if all can use it. */
-  prepare(inputs: CrossingInputs): Promise<readonly string[]>;
+  prepare(inputs: TransferredInputs): Promise<readonly string[]>;
   /** Puts the prepared configuration in force. Resolves once all have it. */
-  take(): Promise<void>;
+  activate(): Promise<void>;
 }
 
-export interface Fleet extends Elsewhere {
-  trust(nodeFile: NodeFile): void;
+export interface Fleet extends OtherProcesses {
+  setNodeFile(nodeFile: NodeFile): void;
   /** Returns the state of the workers; `undefined` before the first is started. */
   status(): WorkersStatus | undefined;
   /** Resolves once each worker has all rows that the view had before the call, or was ended. */
-  settled(): Promise<void>;
+  whenRowsReceived(): Promise<void>;
   /** Resolves after everything that workers measured and counted before the call has arrived, within 0.2 s. */
-  caughtUp(): Promise<void>;
+  whenReported(): Promise<void>;
   /** Starts the workers. Rejects if they cannot be started or the address cannot be bound. */
   open(options: FleetOptions, observed: Observed, owner: Lifetime, log: Log): Promise<DataPlane>;
 }
 
-interface Joined {
+interface FedWorker {
   readonly worker: Worker;
   readonly rows: RowsFeed;
 }
 
 export function createFleet(started: NodeFile): Fleet {
   let nodeFile = started;
-  let prepared: Prepare | undefined;
-  let current: Prepare | undefined;
+  let prepared: ConfigurationRevision | undefined;
+  let current: ConfigurationRevision | undefined;
   let rev = 0;
   let status: (() => WorkersStatus) | undefined;
   /** Workers that are fed with rows. */
-  const fed = new Map<Worker, Joined>();
+  const fedWorkers = new Map<Worker, FedWorker>();
   /** Workers that have the configuration in force. */
-  const ready = new Set<Worker>();
+  const readyWorkers = new Set<Worker>();
 
-  const prepareAt = async ({ channel, ended }: Worker, what: Prepare): Promise<readonly string[]> => {
-    const asked = channel.ask("prepare", what, AbortSignal.timeout(PREPARE_MS));
-    const answer = await Promise.race([asked, ended.then(() => [])]);
+  const prepareIn = async (
+    { channel, ended }: Worker,
+    configuration: ConfigurationRevision,
+  ): Promise<readonly string[]> => {
+    const reply = channel.ask("prepare", configuration, AbortSignal.timeout(PREPARE_LIMIT_MS));
+    const answer = await Promise.race([reply, ended.then(() => [])]);
     return answer as readonly string[];
   };
 
   /** Puts a configuration in force in a worker, preparing it if necessary; a worker that fails is killed. */
-  const takeAt = async (worker: Worker, what: Prepare): Promise<void> => {
+  const activateIn = async (worker: Worker, configuration: ConfigurationRevision): Promise<void> => {
     try {
-      const signal = AbortSignal.timeout(TAKE_MS);
-      if (await worker.channel.ask("take", what.rev, signal)) return;
-      const problems = await prepareAt(worker, what);
+      const signal = AbortSignal.timeout(ACTIVATE_LIMIT_MS);
+      if (await worker.channel.ask("take", configuration.rev, signal)) return;
+      const problems = await prepareIn(worker, configuration);
       if (problems.length > 0) throw new Error(problems.join("; "));
-      await worker.channel.ask("take", what.rev, AbortSignal.timeout(TAKE_MS));
+      await worker.channel.ask("take", configuration.rev, AbortSignal.timeout(ACTIVATE_LIMIT_MS));
     } catch (error) {
       worker.kill(`it does not accept the configuration: ${error instanceof Error ? error.message : String(error)}`);
       await worker.ended;
     }
   };
 
-  const begin = async (
+  const prepareWorker = async (
     worker: Worker,
     signal: AbortSignal,
     { address, port, intake }: Pick<WorkerSettings, "address" | "port" | "intake">,
@@ -129,40 +132,45 @@ export function createFleet(started: NodeFile): Fleet {
     const { settings, cluster, node, certificates } = options;
     const otherListeners = options.otherListeners();
     const workerSettings: WorkerSettings = { ...settings, number, nodeFile, otherListeners, address, port, intake };
-    const left = takePorts(channel, number, node);
-    passIssued(channel, () => others(worker).map((it) => it.channel));
+    const disconnectPorts = connectWorkerPorts(channel, number, node);
+    relayIssuedValues(channel, () => others(worker).map((it) => it.channel));
     channel.answer("member", (body) => askMember(worker, body as MemberQuestion, cluster));
     const rows = feedRows(channel, cluster.view as StateView);
-    fed.set(worker, { worker, rows });
-    const members = (): void =>
+    fedWorkers.set(worker, { worker, rows });
+    const sendMembers = (): void =>
       channel.send(
         "members",
         cluster.status().members.map(({ id }) => id),
       );
-    members();
-    const ends = [rows.close, cluster.onStatus(members), left, certificates && feedCertificates(channel, certificates)];
+    sendMembers();
+    const ends = [
+      rows.close,
+      cluster.onStatus(sendMembers),
+      disconnectPorts,
+      certificates && feedCertificates(channel, certificates),
+    ];
     void worker.ended.then(() => {
-      fed.delete(worker);
-      ready.delete(worker);
+      fedWorkers.delete(worker);
+      readyWorkers.delete(worker);
       for (const end of ends) end?.();
     });
     await channel.ask("open", workerSettings, signal);
     await rows.whenReceived();
-    for (let has: Prepare | undefined; has === undefined || has !== current; ) {
+    for (let active: ConfigurationRevision | undefined; active === undefined || active !== current; ) {
       if (current === undefined) throw new Error("there is no configuration yet");
-      has = current;
-      const problems = (await channel.ask("prepare", has, signal)) as readonly string[];
+      active = current;
+      const problems = (await channel.ask("prepare", active, signal)) as readonly string[];
       if (problems.length > 0) throw new Error(`the configuration does not compile there: ${problems.join("; ")}`);
-      await channel.ask("take", has.rev, signal);
+      await channel.ask("take", active.rev, signal);
     }
-    ready.add(worker);
+    readyWorkers.add(worker);
     await channel.ask("serve", null, signal);
   };
 
-  const others = (worker?: Worker): readonly Worker[] => [...ready].filter((it) => it !== worker);
+  const others = (worker?: Worker): readonly Worker[] => [...readyWorkers].filter((it) => it !== worker);
 
   const askAll = async (workers: readonly Worker[], question: unknown): Promise<Uint8Array | undefined> => {
-    const limit = AbortSignal.timeout(ITEMS_MS);
+    const limit = AbortSignal.timeout(ITEMS_LIMIT_MS);
     const asked = workers.map(({ channel }) => channel.ask("items", question, limit).catch(() => undefined));
     const answers = await Promise.all(asked);
     return joinedAnswers(answers.flatMap((it) => (typeof it === "string" ? [Buffer.from(it, "base64")] : [])));
@@ -183,27 +191,27 @@ export function createFleet(started: NodeFile): Fleet {
   return {
     async prepare(inputs) {
       rev += 1;
-      const next: Prepare = { rev, inputs };
+      const next: ConfigurationRevision = { rev, inputs };
       prepared = next;
-      const problems = await Promise.all(others().map((worker) => prepareAt(worker, next)));
+      const problems = await Promise.all(others().map((worker) => prepareIn(worker, next)));
       return [...new Set(problems.flat())];
     },
-    async take() {
+    async activate() {
       const next = prepared;
       if (next === undefined) return;
       current = next;
-      await Promise.all(others().map((worker) => takeAt(worker, next)));
+      await Promise.all(others().map((worker) => activateIn(worker, next)));
     },
-    trust(next) {
+    setNodeFile(next) {
       nodeFile = next;
-      for (const { channel } of fed.keys()) channel.send("node_file", next);
+      for (const { channel } of fedWorkers.keys()) channel.send("node_file", next);
     },
     status: () => status?.(),
-    async settled() {
+    async whenRowsReceived() {
       await Promise.all(
-        Array.from(fed.values(), async ({ worker, rows }) => {
-          if (!ready.has(worker)) return;
-          const checks = startLivenessChecks(CHANGE, () =>
+        Array.from(fedWorkers.values(), async ({ worker, rows }) => {
+          if (!readyWorkers.has(worker)) return;
+          const checks = startLivenessChecks(CHANGE_CHECKS, () =>
             worker.kill("it did not take a change of the state within 1 s"),
           );
           await Promise.race([rows.whenReceived(), worker.ended]);
@@ -211,7 +219,7 @@ export function createFleet(started: NodeFile): Fleet {
         }),
       );
     },
-    async caughtUp() {
+    async whenReported() {
       await Promise.all(others().map(({ channel }) => catchUp(channel)));
     },
     async open(options, { instruments, reasons }, owner, log) {
@@ -244,7 +252,7 @@ export function createFleet(started: NodeFile): Fleet {
         async prepare(worker, signal) {
           observeWorker(worker);
           const { address, port } = acceptor;
-          await begin(worker, signal, { address, port, intake: intake.address }, options);
+          await prepareWorker(worker, signal, { address, port, intake: intake.address }, options);
           acceptor.addWorker(worker);
         },
         onEnd: () => undefined,
@@ -257,12 +265,12 @@ export function createFleet(started: NodeFile): Fleet {
         async (it) => {
           reasons.add("stopping");
           it.stopReplacing();
-          await acceptor.stop(AbortSignal.timeout(HANDED_MS));
+          await acceptor.stop(AbortSignal.timeout(HANDOVER_LIMIT_MS));
           const limit = AbortSignal.timeout(drainMs + AFTER_DRAIN_MS);
           await Promise.all(it.serving().map((worker) => drain(worker, limit)));
           await it.close();
         },
-        { limitMs: HANDED_MS + drainMs + AFTER_DRAIN_MS + 2 * EXIT_MS },
+        { limitMs: HANDOVER_LIMIT_MS + drainMs + AFTER_DRAIN_MS + 2 * EXIT_LIMIT_MS },
       );
       // Nothing listens until the workers are ready: an earlier client is refused, and can try another node instead of waiting.
       await acceptor.listen();
@@ -296,7 +304,7 @@ async function drain({ channel, ended, kill }: Worker, limit: AbortSignal): Prom
   // The worker still reports the usage of its last requests.
   await catchUp(channel);
   channel.send("exit", null);
-  const late = setTimeout(() => kill("it did not end"), EXIT_MS);
+  const late = setTimeout(() => kill("it did not end"), EXIT_LIMIT_MS);
   await ended;
   clearTimeout(late);
 }

@@ -1,7 +1,7 @@
 /** Data plane of a node in separate processes. */
-export { createFleet, type Elsewhere, type Fleet } from "./fleet.ts";
+export { createFleet, type Fleet, type OtherProcesses } from "./fleet.ts";
 export { fleetOptions } from "./fleet-options.ts";
-export { type CrossingInputs, crossing, recorded } from "./inputs.ts";
-export { settling } from "./settling.ts";
+export { recordLookups, type TransferredInputs, toTransferredInputs } from "./inputs.ts";
+export { awaitWorkersOnWrite } from "./settling.ts";
 export { neededMemory, workersIn } from "./worker-settings.ts";
-export { workersOf } from "./workers-of.ts";
+export { workersStatusOf } from "./workers-of.ts";

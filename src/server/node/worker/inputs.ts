@@ -13,7 +13,7 @@ type Lookup = ReturnType<Secrets["secret"]>;
 type Rows<Value> = readonly (readonly [name: string, value: Value])[];
 
 /** Inputs in the form in which they are sent, as JSON. They contain secrets and must never be logged. */
-export interface CrossingInputs {
+export interface TransferredInputs {
   readonly sources: readonly Source[];
   readonly ofNodeFile: readonly string[];
   readonly secrets: Rows<Lookup>;
@@ -34,21 +34,21 @@ interface RecordedSecrets extends Pick<Secrets, "secret" | "file"> {
   readonly files: ReadonlyMap<string, Lookup>;
 }
 
-export function recorded(from: Pick<Secrets, "secret" | "file">): RecordedSecrets {
+export function recordLookups(from: Pick<Secrets, "secret" | "file">): RecordedSecrets {
   const secrets = new Map<string, Lookup>();
   const files = new Map<string, Lookup>();
-  const keep =
-    (known: Map<string, Lookup>, look: (name: string) => Lookup) =>
+  const recordInto =
+    (known: Map<string, Lookup>, lookUp: (name: string) => Lookup) =>
     (name: string): Lookup => {
-      const found = known.get(name) ?? look(name);
+      const found = known.get(name) ?? lookUp(name);
       known.set(name, found);
       return found;
     };
-  return { secrets, files, secret: keep(secrets, from.secret), file: keep(files, from.file) };
+  return { secrets, files, secret: recordInto(secrets, from.secret), file: recordInto(files, from.file) };
 }
 
 /** Returns the inputs to send. Call it after the compile: it includes only the secrets and files that were looked up. */
-export function crossing(input: SourcesInput, { secrets, files }: RecordedSecrets): CrossingInputs {
+export function toTransferredInputs(input: SourcesInput, { secrets, files }: RecordedSecrets): TransferredInputs {
   const { sources, ofNodeFile, fileOverlays, limitRev = 0, hasReconciled = false, trusted, models, storedAt } = input;
   return {
     sources,
@@ -67,8 +67,8 @@ export function crossing(input: SourcesInput, { secrets, files }: RecordedSecret
   };
 }
 
-/** Restores the inputs, as the inverse of `crossing`. The compiling process loads `rules` and `guardrails` itself. */
-export function crossed(from: CrossingInputs): Omit<SourcesInput, "env" | "rules" | "guardrails"> {
+/** Restores the inputs, as the inverse of `toTransferredInputs`. The compiling process loads `rules` and `guardrails` itself. */
+export function fromTransferredInputs(from: TransferredInputs): Omit<SourcesInput, "env" | "rules" | "guardrails"> {
   const { trusted } = from;
   const storedAt = new Map(from.storedAt);
   const lookUp = (rows: Rows<Lookup>) => {

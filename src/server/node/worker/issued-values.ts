@@ -3,7 +3,7 @@ import { createIssued, type Issued, type IssuedValue } from "../../core/guardrai
 import type { Channel } from "../../workers/index.ts";
 
 /** Returns the recent values of a worker. Values of one turn of the event loop are sent together. */
-export function issuedOver(channel: Channel): Issued {
+export function shareIssuedValues(channel: Channel): Issued {
   let waiting: IssuedValue[] = [];
   const issued = createIssued((value) => {
     waiting.push(value);
@@ -18,7 +18,7 @@ export function issuedOver(channel: Channel): Issued {
 }
 
 /** Passes values on in the node process; `others` are the channels of the other workers. */
-export function passIssued(channel: Channel, others: () => Iterable<Channel>): void {
+export function relayIssuedValues(channel: Channel, others: () => Iterable<Channel>): void {
   channel.on("issued", (values) => {
     for (const other of others()) other.send("issued", values);
   });

@@ -9,22 +9,22 @@ export function mergedMembers(lists: readonly (readonly PoolMember[])[]): readon
   const merged = new Map<string, PoolMember>();
   for (const member of lists.flat()) {
     const known = merged.get(member.endpoint);
-    merged.set(member.endpoint, known === undefined ? member : mergedOf(known, member));
+    merged.set(member.endpoint, known === undefined ? member : mergeMember(known, member));
   }
   return [...merged.values()];
 }
 
-function mergedOf(one: PoolMember, other: PoolMember): PoolMember {
-  const failures = [one.lastFailure, other.lastFailure].filter((it) => it !== undefined);
-  const since = [one.failingSince, other.failingSince].filter((it) => it !== undefined);
+function mergeMember(first: PoolMember, second: PoolMember): PoolMember {
+  const failures = [first.lastFailure, second.lastFailure].filter((it) => it !== undefined);
+  const since = [first.failingSince, second.failingSince].filter((it) => it !== undefined);
   return {
-    endpoint: one.endpoint,
-    state: STATES.find((state) => one.state === state || other.state === state) ?? one.state,
-    inFlight: one.inFlight + other.inFlight,
-    attempts: one.attempts + other.attempts,
-    failures: one.failures + other.failures,
+    endpoint: first.endpoint,
+    state: STATES.find((state) => first.state === state || second.state === state) ?? first.state,
+    inFlight: first.inFlight + second.inFlight,
+    attempts: first.attempts + second.attempts,
+    failures: first.failures + second.failures,
     lastFailure: failures.sort((a, b) => b.at - a.at)[0],
     failingSince: since.length === 0 ? undefined : Math.min(...since),
-    subsets: [...new Set([...one.subsets, ...other.subsets])].sort(),
+    subsets: [...new Set([...first.subsets, ...second.subsets])].sort(),
   };
 }

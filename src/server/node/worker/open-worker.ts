@@ -28,9 +28,9 @@ import {
 import { admissionOf, type DataPlane, type Observed, serveDataPlane } from "../start.ts";
 import { countTraffic, type ReportedPlane, type Traffic } from "./beat.ts";
 import { openPorts } from "./ports.ts";
-import { othersOver } from "./siblings.ts";
+import { followOtherNodes } from "./siblings.ts";
 import { followSnapshots } from "./worker-configuration.ts";
-import { openJudging } from "./worker-governance.ts";
+import { openWorkerGovernance } from "./worker-governance.ts";
 import type { WorkerSettings } from "./worker-settings.ts";
 
 const NATIVE_CALLS_MS = 5_000;
@@ -67,7 +67,7 @@ export function runWorker({ channel, env, log }: WorkerOptions, exit: () => void
 }
 
 /** Call of a model by a detector of the node process, through a worker's provider. */
-interface CallOfNode {
+interface NodeModelCall {
   readonly question: Parameters<DataPlane["callModel"]>[0];
   readonly place?: QuestionContext;
 }
@@ -90,7 +90,10 @@ async function openParts(
   };
   const node = followNodeState(channel);
   const clock = clockFrom(() => node.read().originMs);
-  const { tokens, judging } = openJudging({ channel, node, clock, nodeFile, path, env, instruments, log }, owner);
+  const { tokens, governing } = openWorkerGovernance(
+    { channel, node, clock, nodeFile, path, env, instruments, log },
+    owner,
+  );
   const records = await openRecords(settings, log, exit, owner);
   const ports = openPorts(
     { channel, records, keepsRecords: bounds.rehearsalMemory !== 0, clock, build: settings.build, instruments, log },
@@ -110,14 +113,14 @@ async function openParts(
     },
   });
   channel.answer("call_model", (body, signal) => {
-    const { question, place } = body as CallOfNode;
+    const { question, place } = body as NodeModelCall;
     return dataPlane?.callModel(question, signal, place && observed.otlp?.tracing?.questionAt(place));
   });
   channel.answer("items", async (question) => {
     const answer = await dataPlane?.answer(question);
     return answer === undefined ? undefined : Buffer.from(answer).toString("base64");
   });
-  const others = othersOver(channel);
+  const others = followOtherNodes(channel);
   const admission = admissionOf(bounds);
   owner.own("bounds", sendHeld(channel, admission), (end) => end());
   const tls = settings.hasTls ? openTls(settings, channel, observed, log, owner) : undefined;
@@ -128,9 +131,9 @@ async function openParts(
         ...bounds,
         ...ports.sinks,
         admission,
-        listen: acceptedBy(channel, settings, traffic),
+        listen: acceptFromNode(channel, settings, traffic),
         snapshot,
-        governing: { ...judging, ...ports.governing },
+        governing: { ...governing, ...ports.governing },
         fetchShared: fetchThrough(channel),
         issuer: (name) => tokens.issuer(name),
         env,
@@ -148,12 +151,12 @@ async function openParts(
       log,
     );
     const { swap } = dataPlane;
-    snapshots.onTaken(swap);
+    snapshots.onActivated(swap);
     // A newer snapshot may have been taken while the listener opened.
     swap(snapshots.current() ?? snapshot);
-    const pooled = () =>
+    const providersWithPool = () =>
       snapshots.current()?.providers.flatMap(({ name, pool }) => (pool === undefined ? [] : [name])) ?? [];
-    return { ...dataPlane, pooled };
+    return { ...dataPlane, providersWithPool };
   };
 }
 
@@ -173,12 +176,16 @@ async function openRecords({ intake }: WorkerSettings, log: Log, exit: () => voi
   });
 }
 
-const acceptedBy = (channel: Channel, { address, port }: WorkerSettings, { connected }: Traffic): Accepted => ({
+const acceptFromNode = (
+  channel: Channel,
+  { address, port }: WorkerSettings,
+  { countConnection }: Traffic,
+): Accepted => ({
   address,
   port,
   onConnection: (listener) =>
     takeConnections(channel, (socket) => {
-      connected();
+      countConnection();
       listener(socket);
     }),
 });

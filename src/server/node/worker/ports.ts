@@ -28,7 +28,7 @@ interface PortsOptions {
   readonly log: Log;
 }
 
-interface PortsToNode {
+interface NodePorts {
   readonly sinks: Required<Pick<Ports, "statistics" | "refusals">> &
     Pick<Ports, "decisions"> & {
       readonly finished: FinishedSink;
@@ -40,7 +40,7 @@ interface PortsToNode {
 export function openPorts(
   { channel, records, keepsRecords, clock, build, instruments, log }: PortsOptions,
   owner: Lifetime,
-): PortsToNode {
+): NodePorts {
   const { sample } = owner.own("process metrics", observeProcess(instruments, build), (it) => it.close());
   const read = (): ReturnType<Instruments["read"]> => {
     sample();

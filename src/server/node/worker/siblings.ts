@@ -10,7 +10,7 @@ export interface MemberQuestion {
 }
 
 /** Returns the nodes that a worker asks through its node process: the other nodes, and its own for its sibling processes. */
-export function othersOver(channel: Channel): OtherNodes {
+export function followOtherNodes(channel: Channel): OtherNodes {
   let ids: readonly string[] = [];
   channel.on("members", (body) => {
     ids = body as readonly string[];
@@ -32,7 +32,7 @@ export function othersOver(channel: Channel): OtherNodes {
 }
 
 /** Merges several answers: lists of items are joined, and an action succeeded if it did in one. */
-export function joined(answers: readonly Uint8Array[]): Uint8Array | undefined {
+export function mergeAnswers(answers: readonly Uint8Array[]): Uint8Array | undefined {
   const [first, ...rest] = answers;
   if (first === undefined || rest.length === 0) return first;
   const values: readonly unknown[] = answers.map((answer) => JSON.parse(Buffer.from(answer).toString()));

@@ -25,14 +25,14 @@ import {
 } from "../../workers/index.ts";
 import type { ControlDecisions } from "../admin/control-decisions.ts";
 
-export interface TakingNode {
+export interface WorkerReportPorts {
   readonly budgets: OpenBudgets;
   readonly cluster: BudgetClusterState;
   readonly state: NodeStateSource;
   readonly trail: AuditTrail;
   readonly failures: FailureSampler;
   readonly controls: Pick<ControlDecisions, "add">;
-  readonly callers: Pick<Callers, "usedAt">;
+  readonly callers: Pick<Callers, "recordUse">;
   readonly ledger: UsageLedger;
   readonly statistics: Statistics;
   readonly refusals: Refusals;
@@ -50,22 +50,22 @@ export interface TakingNode {
  * Handles the reports of one worker. `number`: number of the worker. Returns a cleanup function for after the worker has exited
  * and all its output was read.
  */
-export function takePorts(channel: Channel, number: number, node: TakingNode): () => void {
-  takeLog(channel, node.log, number);
-  takeFailures(channel, node.failures);
-  takeRefusals(channel, node.refusals);
-  takeFinished(channel, node.finished);
-  takeRequestRecords(channel, node.records);
-  takeUse(channel, node.ledger);
-  takeKeyUse(channel, (id, at) => node.callers.usedAt(id, at));
-  channel.answer("session", (question, signal) => node.askSession(question as SessionQuestion, signal));
+export function connectWorkerPorts(channel: Channel, number: number, ports: WorkerReportPorts): () => void {
+  takeLog(channel, ports.log, number);
+  takeFailures(channel, ports.failures);
+  takeRefusals(channel, ports.refusals);
+  takeFinished(channel, ports.finished);
+  takeRequestRecords(channel, ports.records);
+  takeUse(channel, ports.ledger);
+  takeKeyUse(channel, (id, at) => ports.callers.recordUse(id, at));
+  channel.answer("session", (question, signal) => ports.askSession(question as SessionQuestion, signal));
   const ends = [
-    feedNodeState(channel, node.state),
-    takeMetrics(channel, node.instruments),
-    takeStatistics(channel, node.statistics),
-    node.held.take(channel),
-    node.fetches.serve(channel),
-    lendBudgets(channel, node.budgets, node.cluster),
+    feedNodeState(channel, ports.state),
+    takeMetrics(channel, ports.instruments),
+    takeStatistics(channel, ports.statistics),
+    ports.held.take(channel),
+    ports.fetches.serve(channel),
+    lendBudgets(channel, ports.budgets, ports.cluster),
   ];
   return () => {
     for (const end of ends) end();

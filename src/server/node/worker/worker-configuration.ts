@@ -12,20 +12,20 @@ import {
   type Snapshot,
 } from "../../snapshot/index.ts";
 import type { Channel } from "../../workers/index.ts";
-import { compileSources, preparedSources } from "../configuration/compile-sources.ts";
-import { type CrossingInputs, crossed } from "./inputs.ts";
-import { issuedOver } from "./issued-values.ts";
+import { compileSources, prepareSources } from "../configuration/compile-sources.ts";
+import { fromTransferredInputs, type TransferredInputs } from "./inputs.ts";
+import { shareIssuedValues } from "./issued-values.ts";
 
-export interface Prepare {
+export interface ConfigurationRevision {
   readonly rev: number;
-  readonly inputs: CrossingInputs;
+  readonly inputs: TransferredInputs;
 }
 
-interface Snapshots {
+interface WorkerSnapshots {
   current(): Snapshot | undefined;
   /** Resolves with the first snapshot. */
   readonly first: Promise<Snapshot>;
-  onTaken(listener: (snapshot: Snapshot) => void): void;
+  onActivated(listener: (snapshot: Snapshot) => void): void;
 }
 
 interface SnapshotsOptions {
@@ -40,28 +40,28 @@ interface SnapshotsOptions {
   readonly threads: number;
 }
 
-export function followSnapshots(options: SnapshotsOptions): Snapshots {
+export function followSnapshots(options: SnapshotsOptions): WorkerSnapshots {
   const { channel, env, instruments, log, callModel, askSession, threads } = options;
-  const issued = issuedOver(channel);
+  const issued = shareIssuedValues(channel);
   let rules: Rules | undefined;
   let guardrails: Promise<GuardrailEngine | undefined> | undefined;
   let prepared: { readonly rev: number; readonly snapshot: Snapshot } | undefined;
   let current: Snapshot | undefined;
   let listener: ((snapshot: Snapshot) => void) | undefined;
-  let taken: ((snapshot: Snapshot) => void) | undefined;
+  let resolveFirst: ((snapshot: Snapshot) => void) | undefined;
   const first = new Promise<Snapshot>((resolve) => {
-    taken = resolve;
+    resolveFirst = resolve;
   });
 
   /** Prepares a configuration. Returns the problems, one per line; empty if it can be used. */
-  const prepare = async ({ rev, inputs }: Prepare, signal: AbortSignal): Promise<readonly string[]> => {
+  const prepare = async ({ rev, inputs }: ConfigurationRevision, signal: AbortSignal): Promise<readonly string[]> => {
     const texts = inputs.sources.map(({ text }) => text);
     rules ??= await loadRules(texts);
     // The counters of the engine can be created only once.
     if (texts.some(mayHoldGuardrails))
       guardrails ??= loadGuardrails(texts, { instruments, log, callModel, askSession, threads, issued });
-    const sources = compileSources({ ...crossed(inputs), env, rules, guardrails: await guardrails });
-    const { compiled } = await preparedSources(sources, signal);
+    const sources = compileSources({ ...fromTransferredInputs(inputs), env, rules, guardrails: await guardrails });
+    const { compiled } = await prepareSources(sources, signal);
     if (compiled.kind === "refused") return compiled.problems.map(formatProblem);
     if (compiled.kind === "awaits") return ["models that it needs are no longer in the cache"];
     prepared = { rev, snapshot: compiled.snapshot };
@@ -69,23 +69,23 @@ export function followSnapshots(options: SnapshotsOptions): Snapshots {
   };
 
   /** Puts the prepared configuration in force. Resolves with false if `rev` was not prepared. */
-  const take = async (rev: number): Promise<boolean> => {
+  const activate = async (rev: number): Promise<boolean> => {
     if (prepared?.rev !== rev) return false;
     current = prepared.snapshot;
     prepared = undefined;
     listener?.(current);
-    taken?.(current);
+    resolveFirst?.(current);
     (await guardrails)?.keep(current.guardrails);
     return true;
   };
 
-  const compiles = createSemaphore({ permits: 1 });
-  channel.answer("prepare", (body, signal) => compiles.run(() => prepare(body as Prepare, signal)));
-  channel.answer("take", (rev) => take(Number(rev)));
+  const compileSlot = createSemaphore({ permits: 1 });
+  channel.answer("prepare", (body, signal) => compileSlot.run(() => prepare(body as ConfigurationRevision, signal)));
+  channel.answer("take", (rev) => activate(Number(rev)));
   return {
     current: () => current,
     first,
-    onTaken(next) {
+    onActivated(next) {
       listener = next;
     },
   };

@@ -5,10 +5,10 @@ import type { NodeFile } from "../../core/config/index.ts";
 import type { Governing } from "../../dataplane/index.ts";
 import { type Channel, followRows, type NodeStateSource, sendKeyUse } from "../../workers/index.ts";
 import { openSuspensions } from "../governance/suspension-rows.ts";
-import { openTokens, type Tokens } from "../governance/token-verifiers.ts";
+import { openTokens, type TokenVerifiers } from "../governance/token-verifiers.ts";
 import { openKeyStore } from "../governance/virtual-keys.ts";
 
-interface GovernedOptions {
+interface WorkerGovernanceOptions {
   readonly channel: Channel;
   readonly node: NodeStateSource;
   readonly clock: Clock;
@@ -21,16 +21,16 @@ interface GovernedOptions {
 }
 
 /** Opens callers and suspensions that follow the node's; `owner` closes them. */
-export function openJudging(
-  { channel, node, clock, nodeFile, path, env, instruments, log }: GovernedOptions,
+export function openWorkerGovernance(
+  { channel, node, clock, nodeFile, path, env, instruments, log }: WorkerGovernanceOptions,
   owner: Lifetime,
-): { readonly tokens: Tokens; readonly judging: Omit<Governing, "budgets" | "trail" | "ledger"> } {
+): { readonly tokens: TokenVerifiers; readonly governing: Omit<Governing, "budgets" | "trail" | "ledger"> } {
   const view = followRows(channel, (error) => log.error("a change of the state could not be processed", { error }));
   const tokens = openTokens({ nodeFile, path, env, clock, instruments, log }, owner);
-  channel.on("node_file", (next) => tokens.trust(next as NodeFile));
+  channel.on("node_file", (next) => tokens.setNodeFile(next as NodeFile));
   return {
     tokens,
-    judging: {
+    governing: {
       callers: createCallers({
         keys: openKeyStore(view),
         verifier: tokens.verifier,

@@ -2,16 +2,16 @@ import type { NodeStatus } from "../../admin/index.ts";
 import type { WorkersStatus } from "../../workers/index.ts";
 
 /**
- * Returns the state of the workers for status requests. `alone`: for a node that serves from its own process or has not begun to,
+ * Returns the state of the workers for status requests. `ownProcess`: for a node that serves from its own process or has not begun to,
  * the number of workers to serve and whether it serves.
  */
-export function workersOf(
+export function workersStatusOf(
   status: WorkersStatus | undefined,
-  alone: { readonly wanted: number; readonly isServing: boolean },
+  ownProcess: { readonly wanted: number; readonly isServing: boolean },
 ): NonNullable<NodeStatus["workers"]> {
   if (status === undefined) {
-    const serving = alone.isServing ? 1 : 0;
-    return { wanted: alone.wanted, serving, restarts: 0, last_end_at: null, last_end_by: null };
+    const serving = ownProcess.isServing ? 1 : 0;
+    return { wanted: ownProcess.wanted, serving, restarts: 0, last_end_at: null, last_end_by: null };
   }
   const { wanted, serving, restarts, lastEnd } = status;
   return {

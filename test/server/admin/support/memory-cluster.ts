@@ -69,7 +69,7 @@ export function createMemoryCluster(
     nodeId: "n1",
     storageId: "0".repeat(32),
     clusterId: "c1",
-    startedAs: 1,
+    incarnation: 1,
     role: "leader",
     leaderId: members.find(({ role }) => role === "leader")?.id,
     term: 3,

@@ -82,7 +82,7 @@ export async function outcome(callers: Callers, from: Presented, asked: Asked = 
 }
 
 /** For tests in which no token may be verified. */
-export const noVerifier: Pick<TokenVerifier, "verify" | "holds"> = {
-  holds: () => false,
+export const noVerifier: Pick<TokenVerifier, "verify" | "isStillValid"> = {
+  isStillValid: () => false,
   verify: () => Promise.reject(new Error("no token is to be verified here")),
 };

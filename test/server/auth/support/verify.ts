@@ -14,7 +14,7 @@ export interface TestVerifier extends AsyncDisposable {
   readonly clock: TestClock;
   verify(token: string): Promise<TokenVerdict>;
   /** The interface that a cache uses. */
-  readonly source: Pick<TokenVerifier, "verify" | "holds">;
+  readonly source: Pick<TokenVerifier, "verify" | "isStillValid">;
   /** Returns `verified`, or the fault. */
   outcome(token: string): Promise<string>;
 }

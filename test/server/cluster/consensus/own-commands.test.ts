@@ -20,11 +20,11 @@ function leading(outcomes: readonly WriteOutcome[]): SubmitPorts & { readonly co
     },
     read: async () => ({ kind: "unknown" }),
     forward: async () => ({ kind: "unreachable" }),
-    applied: async () => true,
+    whenApplied: async () => true,
     async nextChange(ms) {
       time += ms;
     },
-    after: () => () => undefined,
+    schedule: () => () => undefined,
     isRemoved: () => false,
     isDiskLow: () => false,
     now: () => time,
@@ -44,7 +44,7 @@ test("a start is reported until it is acknowledged, without the number that the 
     ports,
     log,
     signal: NEVER,
-    onStarted: () => seen.push(own.startedAs()),
+    onStarted: () => seen.push(own.incarnation()),
   });
   await own.reportStart();
   assert.deepEqual(seen, [7]);
@@ -65,7 +65,7 @@ test("a start that the cluster refuses is logged with the remedy and not repeate
   const ports = leading([{ kind: "applied", index: 2, result: refused }]);
   const own = createOwnCommands({ self: memberOf("a"), ports, log, signal: NEVER, onStarted });
   await own.reportStart();
-  assert.equal(own.startedAs(), 0);
+  assert.equal(own.incarnation(), 0);
   assert.equal(ports.commands.length, 1);
   assert.match(lines[0]?.message ?? "", /another data directory/);
 });

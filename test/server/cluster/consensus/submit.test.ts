@@ -87,7 +87,7 @@ function run({ places, answers = [], reads = [], isApplied = true, isDiskLow = f
       time += timeoutMs;
       return { kind: "unknown" };
     },
-    async applied(index, ms) {
+    async whenApplied(index, ms) {
       log.push(`applied ${index}`);
       if (!isApplied) time += ms;
       return isApplied;
@@ -97,7 +97,7 @@ function run({ places, answers = [], reads = [], isApplied = true, isDiskLow = f
       time += ms;
       if (places[asked]?.lead === undefined) asked += 1;
     },
-    after(_, done) {
+    schedule(_, done) {
       late.add(done);
       return () => late.delete(done);
     },

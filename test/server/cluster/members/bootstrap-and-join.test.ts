@@ -3,12 +3,12 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import {
-  type AskIn,
-  askToJoin,
+  bootstrap,
+  createRejoinCheck,
   firstMembers,
-  found,
+  type JoinRequestPorts,
   joinCluster,
-  rejoinWhenAlone,
+  requestJoin,
 } from "../../../../src/server/cluster/members/bootstrap-and-join.ts";
 import { type NetworkReply, NO_BODY } from "../../../../src/server/cluster/network.ts";
 import { createState, type Member } from "../../../../src/server/core/state/index.ts";
@@ -24,7 +24,7 @@ const PEERS = ["c", "a", "b"].map((id) => ({ id, raftAddr: `${id}:7000`, forward
 async function foundIn(t: TestContext, nodeId: string, members: readonly Member[]) {
   const dir = makeDir(t);
   const storage = await openFor(t, dir, nodeId);
-  const state = await found(storage, members);
+  const state = await bootstrap(storage, members);
   const { hardState, configuration: of } = storage.log.initialState();
   const snapshot = storage.log.snapshotRecord;
   await storage.close();
@@ -70,7 +70,7 @@ test("a crash between the two first writes leaves an empty log, and the next sta
 
   const storage = await openFor(t, dir);
   assert.equal(storage.log.isBlank, true);
-  const state = await found(storage, members);
+  const state = await bootstrap(storage, members);
   await storage.close();
   const again = await openFor(t, dir);
   assert.equal(again.log.isBlank, false);
@@ -80,7 +80,7 @@ test("a crash between the two first writes leaves an empty log, and the next sta
   assert.deepEqual((await rowsOn(t, dir)).rows, whole.rows);
 });
 
-interface Asking extends AskIn {
+interface Asking extends JoinRequestPorts {
   readonly network: SilentNetwork;
   readonly lines: readonly LogLine[];
 }
@@ -117,7 +117,7 @@ test("each reply to a join request decides how to continue", async () => {
   ];
   for (const [given, expected] of cases) {
     assert.deepEqual(
-      await askToJoin(
+      await requestJoin(
         "x:1",
         "join",
         1_000,
@@ -132,13 +132,13 @@ test("a follower's reference to its leader is followed a few times", async () =>
   const ports = asking((address) =>
     address === "b:1" ? ADMITTED : reply({ outcome: "redirect", forward_addr: address === "a:1" ? "c:1" : "b:1" }),
   );
-  assert.equal((await askToJoin("a:1", "join", 1_000, ports)).kind, "admitted");
+  assert.equal((await requestJoin("a:1", "join", 1_000, ports)).kind, "admitted");
   assert.deepEqual(
     ports.network.asked.map(({ address }) => address),
     ["a:1", "c:1", "b:1"],
   );
   const circle = asking((address) => reply({ outcome: "redirect", forward_addr: address === "a:1" ? "b:1" : "a:1" }));
-  assert.deepEqual(await askToJoin("a:1", "join", 1_000, circle), {
+  assert.deepEqual(await requestJoin("a:1", "join", 1_000, circle), {
     kind: "refused",
     why: "its members name each other as leader: try again",
   });
@@ -169,7 +169,7 @@ test("a member that finds no leader in time asks its list again each period unti
   let isSettled = false;
   let admitted: readonly Member[] = [];
   const ports = asking((address) => (address === "b:1" ? ADMITTED : reply({ code: "no_leader", message: "none" })));
-  const tick = rejoinWhenAlone({
+  const tick = createRejoinCheck({
     ...ports,
     addresses: ["a:1", "b:1", "c:1"],
     afterTicks: 10,

@@ -1,7 +1,7 @@
 /** A node's knowledge of its own removal: its source, and the configurations that revoke it. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createRemoval } from "../../../../src/server/cluster/members/detect-removal.ts";
+import { createRemovalDetector } from "../../../../src/server/cluster/members/detect-removal.ts";
 import type { Configuration } from "../../../../src/server/core/raft/index.ts";
 import { memoryLog } from "../support/outcome.ts";
 
@@ -25,7 +25,7 @@ interface Start {
 
 function start({ kept, canRejoin = false, configuration = WITH, appliedIndex = 10 }: Start = {}) {
   const written: (number | undefined)[] = [];
-  const removal = createRemoval({
+  const removal = createRemovalDetector({
     nodeId: "n1",
     storage: {
       removedAt: () => kept,
@@ -50,8 +50,8 @@ for (const [what, configuration, index, isKnown] of [
 ] as const) {
   test(`a configuration ${what} ${isKnown ? "leaves the node removed" : "makes it a member again"}`, async () => {
     const { removal, written } = start();
-    removal.found(20);
-    removal.adopted(configuration, index);
+    removal.onMemberReport(20);
+    removal.onConfiguration(configuration, index);
     await new Promise(setImmediate);
     assert.equal(removal.isKnown(), isKnown);
     assert.deepEqual(written, isKnown ? [20] : [20, undefined]);
@@ -83,10 +83,10 @@ for (const [canRejoin, isTold, isFinal] of [
   test(`a removal that ${by} is ${isFinal ? "" : "not "}final where the node ${canRejoin ? "may" : "cannot"} rejoin`, () => {
     const { removal, written } = start({ canRejoin });
     assert.equal(removal.isFinal(), false);
-    if (isTold) removal.reported(20);
-    else removal.found(20);
+    if (isTold) removal.onLeaderReport(20);
+    else removal.onMemberReport(20);
     // A repeated notice changes nothing.
-    removal.found(30);
+    removal.onMemberReport(30);
     assert.deepEqual([removal.isKnown(), removal.isFinal()], [true, isFinal]);
     assert.ok(written.length <= 1);
   });

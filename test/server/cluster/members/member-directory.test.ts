@@ -25,7 +25,7 @@ function bookOf(
     nodeId: "a",
     network,
     state: () => state,
-    learned: new Map(learnt.map((each) => [each.id, each])),
+    reportedMembers: new Map(learnt.map((each) => [each.id, each])),
     self: memberOf("a"),
     configuration: configuration(...ids),
     applied: 5,
@@ -52,61 +52,61 @@ const message = (from: string, type: Message["type"]): Message => ({
 
 test("a node connects to the members of its configuration, or to the known addresses without one", () => {
   const book = bookOf([memberOf("a"), memberOf("b")]);
-  book.connect();
+  book.updateConnections();
   assert.equal(book.peers(), "b=b:7000");
-  book.learn([memberOf("x")]);
+  book.addReported([memberOf("x")]);
   assert.equal(book.peers(), "b=b:7000");
 
   const blank = bookOf([], [memberOf("b"), memberOf("c")]);
-  blank.connect();
+  blank.updateConnections();
   assert.equal(blank.peers(), "b=b:7000 c=c:7000");
 });
 
 test("a removed member is no longer connected to, and a new one is known from then on", () => {
   const book = bookOf([memberOf("a"), memberOf("b")]);
-  assert.equal(book.knownSince("b"), 5);
+  assert.equal(book.minSnapshotIndex("b"), 5);
   assert.deepEqual(book.adopt(configuration("a", "c"), 9), ["b"]);
   assert.deepEqual(book.ids(), ["a", "c"]);
-  assert.equal(book.knownSince("c"), 9);
-  assert.equal(book.knownSince("a"), 5);
-  book.connect();
+  assert.equal(book.minSnapshotIndex("c"), 9);
+  assert.equal(book.minSnapshotIndex("a"), 5);
+  book.updateConnections();
   assert.equal(book.peers(), "");
 });
 
 test("bug 17: answers of another data directory under a known id do not count, but its other messages do", () => {
   const book = bookOf([memberOf("a"), memberOf("b")]);
-  book.judge({ nodeId: "b", storageId: "blank", raftAddr: "b:7000", hasJoined: false }, true);
+  book.refusalCodeFor({ nodeId: "b", storageId: "blank", raftAddr: "b:7000", hasJoined: false }, true);
   for (const type of ["MsgAppResp", "MsgVoteResp", "MsgPreVoteResp", "MsgHeartbeatResp"] as const) {
-    assert.equal(book.isFrom(message("b", type)), false, type);
+    assert.equal(book.comesFromMember(message("b", type)), false, type);
   }
-  assert.equal(book.isFrom(message("b", "MsgApp")), true);
-  book.judge({ nodeId: "b", storageId: storageOf("b"), raftAddr: "b:7000", hasJoined: false }, true);
-  assert.equal(book.isFrom(message("b", "MsgAppResp")), true);
+  assert.equal(book.comesFromMember(message("b", "MsgApp")), true);
+  book.refusalCodeFor({ nodeId: "b", storageId: storageOf("b"), raftAddr: "b:7000", hasJoined: false }, true);
+  assert.equal(book.comesFromMember(message("b", "MsgAppResp")), true);
 });
 
 test("while no directory of a member is known, only answers of a founder of the cluster count", () => {
   const book = bookOf([memberOf("a"), { ...memberOf("b"), storage: "" }]);
   for (const hasJoined of [false, true, false]) {
-    book.judge({ nodeId: "b", storageId: "any", raftAddr: "b:7000", hasJoined }, true);
+    book.refusalCodeFor({ nodeId: "b", storageId: "any", raftAddr: "b:7000", hasJoined }, true);
     for (const type of ["MsgAppResp", "MsgVoteResp", "MsgPreVoteResp", "MsgHeartbeatResp"] as const) {
-      assert.equal(book.isFrom(message("b", type)), !hasJoined, type);
+      assert.equal(book.comesFromMember(message("b", type)), !hasJoined, type);
     }
-    assert.equal(book.isFrom(message("b", "MsgVote")), true);
+    assert.equal(book.comesFromMember(message("b", "MsgVote")), true);
   }
 });
 
 test("strangers are refused by a node that hears a leader, and heard by one that may be left behind", () => {
   const book = bookOf([memberOf("a"), memberOf("b")]);
   const stranger = { nodeId: "x", storageId: storageOf("x"), raftAddr: "x:7000", hasJoined: false };
-  assert.equal(book.judge(stranger, true), "not_a_member");
+  assert.equal(book.refusalCodeFor(stranger, true), "not_a_member");
   assert.equal(book.find("x"), undefined);
-  assert.equal(book.judge(stranger, false), undefined);
+  assert.equal(book.refusalCodeFor(stranger, false), undefined);
   assert.equal(book.find("x")?.raft_addr, "x:7000");
-  assert.equal(bookOf([]).judge(stranger, true), undefined);
+  assert.equal(bookOf([]).refusalCodeFor(stranger, true), undefined);
 });
 
 test("a member's own report does not replace the address in its row", () => {
   const book = bookOf([memberOf("a"), memberOf("b")]);
-  book.judge({ nodeId: "b", storageId: storageOf("b"), raftAddr: "elsewhere:1", hasJoined: false }, true);
+  book.refusalCodeFor({ nodeId: "b", storageId: storageOf("b"), raftAddr: "elsewhere:1", hasJoined: false }, true);
   assert.equal(book.find("b")?.raft_addr, "b:7000");
 });

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { WriteOutcome } from "../../../../src/server/cluster/consensus/driver-types.ts";
-import { type Asked, type NetworkReply, NO_BODY } from "../../../../src/server/cluster/network.ts";
+import { type NetworkReply, type NetworkRequest, NO_BODY } from "../../../../src/server/cluster/network.ts";
 import {
   createRequests,
   type Header,
@@ -21,7 +21,7 @@ import { failure } from "../support/outcome.ts";
 
 interface Bench extends LeaderBench {
   readonly requests: Requests;
-  readonly asked: { readonly address: string; readonly asked: Asked; readonly timeoutMs: number }[];
+  readonly asked: { readonly address: string; readonly asked: NetworkRequest; readonly timeoutMs: number }[];
   readonly proposed: string[];
 }
 
@@ -62,7 +62,11 @@ function follower(lead: string | undefined, replies: readonly NetworkReply[] = [
 }
 
 const reply = (header: Header): NetworkReply => ({ kind: "reply", header, body: NO_BODY });
-const ask = (kind: Asked["kind"], header: Header = {}, body = NO_BODY): Asked => ({ kind, header, body });
+const ask = (kind: NetworkRequest["kind"], header: Header = {}, body = NO_BODY): NetworkRequest => ({
+  kind,
+  header,
+  body,
+});
 
 test("a command is proposed only where this node leads", async () => {
   const leads = bench();

@@ -5,9 +5,9 @@ import { existsSync, readdirSync } from "node:fs";
 import { type TestContext, test } from "node:test";
 import { createSnapshotSender } from "../../../../src/server/cluster/snapshots/send-snapshot.ts";
 import {
-  createSnapshots,
+  createSnapshotSchedule,
   describeSnapshot,
-  type Snapshots,
+  type SnapshotSchedule,
 } from "../../../../src/server/cluster/snapshots/snapshot-schedule.ts";
 import type { SnapshotRecord } from "../../../../src/server/cluster/storage/index.ts";
 import type { Entry, Message } from "../../../../src/server/core/raft/index.ts";
@@ -18,7 +18,7 @@ import { silentNetwork } from "../support/network.ts";
 import { failure, memoryLog, until } from "../support/outcome.ts";
 
 interface Bench extends MachineBench {
-  readonly snapshots: Snapshots;
+  readonly snapshots: SnapshotSchedule;
   readonly stop: AbortController;
   lowestMatch: number;
   isInstalling: boolean;
@@ -37,7 +37,7 @@ async function bench(t: TestContext): Promise<Bench> {
     lowestMatch: Number.MAX_SAFE_INTEGER,
     isInstalling: false,
     compacted: 0,
-    snapshots: createSnapshots({
+    snapshots: createSnapshotSchedule({
       storage: machine.storage,
       writer: machine.writer,
       lowestMatch: () => made.lowestMatch,
@@ -77,16 +77,16 @@ const filesOf = ({ dir }: Bench): readonly string[] => readdirSync(dir).filter((
 test("a snapshot is due after 8,192 applied entries, and not before", async (t) => {
   const made = await bench(t);
   await made.fill(EVERY);
-  made.snapshots.consider();
+  made.snapshots.makeIfDue();
   await made.writer.between(async () => undefined);
   assert.equal(made.storage.log.snapshotRecord?.index, 1);
   await made.fill(EVERY + 1);
-  made.snapshots.consider();
-  made.snapshots.consider();
+  made.snapshots.makeIfDue();
+  made.snapshots.makeIfDue();
   await until("the snapshot is recorded", () => made.compacted === 1);
   assert.equal(made.storage.log.snapshotRecord?.index, EVERY + 1);
   assert.equal(made.storage.log.firstIndex(), 2, "10,240 entries stay behind a snapshot");
-  made.snapshots.consider();
+  made.snapshots.makeIfDue();
   await until("its file is the only one", () => filesOf(made).length === 1);
   assert.deepEqual(made.faults, []);
 });
@@ -107,7 +107,7 @@ test("a large log is due early, and its entries are all dropped", async (t) => {
   const made = await bench(t);
   await made.fill(65, 1024 * 1024);
   assert.ok(made.storage.log.byteLength >= 64 * 1024 * 1024);
-  made.snapshots.consider();
+  made.snapshots.makeIfDue();
   await until("the log is compacted", () => made.compacted === 1, 30_000);
   assert.equal(made.storage.log.firstIndex(), 66);
 });
@@ -116,7 +116,7 @@ test("a full snapshot keeps no log entries, whichever member needs them", async 
   const made = await bench(t);
   await made.fill(20);
   made.lowestMatch = 3;
-  const record = await made.snapshots.make({ isWhole: true });
+  const record = await made.snapshots.make({ dropsWholeLog: true });
   assert.equal(record.index, 20);
   assert.equal(made.storage.log.firstIndex(), 21);
 });
@@ -159,7 +159,7 @@ test("concurrent snapshot requests run one after the other, each with everything
 
 test("a node without a state has no snapshot, and a stopping one starts none", async (t) => {
   const made = await bench(t);
-  const nothing = createSnapshots({
+  const nothing = createSnapshotSchedule({
     storage: made.storage,
     writer: { ...made.writer, position: () => ({ ...made.writer.position(), applied: { index: 0, term: 0, now: 0 } }) },
     lowestMatch: () => 0,
@@ -171,7 +171,7 @@ test("a node without a state has no snapshot, and a stopping one starts none", a
   await assert.rejects(nothing.make(), failure("no_leader", /no state yet/));
   await made.fill(EVERY + 1);
   made.stop.abort();
-  made.snapshots.consider();
+  made.snapshots.makeIfDue();
   await assert.rejects(made.snapshots.make());
   assert.deepEqual(filesOf(made), []);
   assert.deepEqual(made.faults, []);
@@ -194,7 +194,7 @@ test("the description of a snapshot lists the members by their role in its confi
     clusterId: undefined,
     version: "1.0.0",
     node: "a",
-    leads: false,
+    isLeader: false,
   });
   assert.equal(meta.id, "3-20-7");
   assert.equal(meta.cluster_id, null);
@@ -228,7 +228,7 @@ async function sending(t: TestContext, knownSince = 0) {
     storage: made.storage,
     network,
     snapshots: made.snapshots,
-    knownSince: () => knownSince,
+    minSnapshotIndex: () => knownSince,
     report: (to, isInstalled) => reports.push(`${to} ${isInstalled}`),
     log,
     signal: made.stop.signal,

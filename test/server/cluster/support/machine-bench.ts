@@ -3,7 +3,7 @@
 import type { TestContext } from "node:test";
 import { createMachine, type Machine, type Row } from "../../../../src/server/cluster/consensus/applied-state.ts";
 import { createStateWriter, type StateWriter } from "../../../../src/server/cluster/consensus/state-writer.ts";
-import { found } from "../../../../src/server/cluster/members/bootstrap-and-join.ts";
+import { bootstrap } from "../../../../src/server/cluster/members/bootstrap-and-join.ts";
 import { openStorage, type Storage } from "../../../../src/server/cluster/storage/index.ts";
 import type { Entry } from "../../../../src/server/core/raft/index.ts";
 import {
@@ -55,7 +55,7 @@ function proposal(command: NamedCommand, sequence: number): Uint8Array {
 
 export async function machineBench(t: TestContext, dir = makeDir(t), nodeId = "a"): Promise<MachineBench> {
   const storage = await openFor(t, dir, nodeId);
-  const state = await found(storage, [memberOf(nodeId)]);
+  const state = await bootstrap(storage, [memberOf(nodeId)]);
   const { configuration } = storage.log.initialState();
   const faults: unknown[] = [];
   const writer = createStateWriter({

@@ -1,11 +1,11 @@
 /** A network without peers that records requests and answers as a test says. */
 
-import type { Asked, Network, NetworkReply } from "../../../../src/server/cluster/network.ts";
+import type { Network, NetworkReply, NetworkRequest } from "../../../../src/server/cluster/network.ts";
 import type { SnapshotRecord } from "../../../../src/server/cluster/storage/index.ts";
 
 export interface SilentNetwork extends Network {
   readonly peers: ReadonlyMap<string, string>;
-  readonly asked: { readonly address: string; readonly asked: Asked }[];
+  readonly asked: { readonly address: string; readonly asked: NetworkRequest }[];
   readonly sentSnapshots: { readonly record: SnapshotRecord; readonly path: string }[];
   answer: (address: string) => NetworkReply;
   /** Result of `sendSnapshot`. */
@@ -32,7 +32,7 @@ export function silentNetwork(): SilentNetwork {
     },
     sendRemoved: () => undefined,
     connected: () => new Set(),
-    async ask(address, asked) {
+    async request(address, asked) {
       network.asked.push({ address, asked });
       return network.answer(address);
     },

@@ -37,7 +37,7 @@ function bench(role: "leader" | "follower", silent: readonly string[] = []) {
     isReluctant: () => isReluctant,
     set(offsets: Readonly<Record<string, number>>) {
       for (const [id, offsetMs] of Object.entries(offsets)) {
-        clocks.note(id, { atMs: EPOCH + offsetMs, monotonicMs: 0, roundTripMs: 1 });
+        clocks.addReading(id, { atMs: EPOCH + offsetMs, monotonicMs: 0, roundTripMs: 1 });
       }
     },
     setLog(aheadMs: number, atLevel: number) {
@@ -122,7 +122,7 @@ test("a log ahead of the members' clocks is reported once, with the clock that a
 test("a member sets the log's time while its clock is within thirty seconds of the median", () => {
   const clocks = createClocks({ wall: () => EPOCH, monotonic: () => 0 });
   assert.equal(maySetTime(clocks, "b"), true, "one whose clock is not known");
-  clocks.note("c", { atMs: EPOCH, monotonicMs: 0, roundTripMs: 1 });
+  clocks.addReading("c", { atMs: EPOCH, monotonicMs: 0, roundTripMs: 1 });
   for (const [offsetMs, may] of [
     [0, true],
     [29_000, true],
@@ -133,7 +133,7 @@ test("a member sets the log's time while its clock is within thirty seconds of t
   ] as const) {
     // Among several readings the fastest counts.
     for (let reading = 0; reading < 8; reading += 1) {
-      clocks.note("b", { atMs: EPOCH + offsetMs, monotonicMs: 0, roundTripMs: 1 });
+      clocks.addReading("b", { atMs: EPOCH + offsetMs, monotonicMs: 0, roundTripMs: 1 });
     }
     assert.equal(maySetTime(clocks, "b"), may, `${offsetMs} ms`);
   }

@@ -19,7 +19,7 @@ function clocksOf(offsets: Readonly<Record<string, number>>) {
     onStep: (byMs) => steps.push(byMs),
   });
   const read = (id: string, ahead: number, roundTripMs = 2): void =>
-    clocks.note(id, { atMs: EPOCH + monotonic + ahead, monotonicMs: monotonic, roundTripMs });
+    clocks.addReading(id, { atMs: EPOCH + monotonic + ahead, monotonicMs: monotonic, roundTripMs });
   for (const [id, ahead] of Object.entries(offsets)) read(id, ahead);
   return {
     clocks,
@@ -58,7 +58,7 @@ test("a node follows the median if its clock is far from it, and no other clock 
   ];
   for (const [offsets, lead, ahead] of cases) {
     const made = clocksOf(offsets);
-    assert.equal(made.clocks.lead(), lead, JSON.stringify(offsets));
+    assert.equal(made.clocks.aheadOfMedian(), lead, JSON.stringify(offsets));
     assert.equal(made.ahead(), ahead, JSON.stringify(offsets));
   }
 });
@@ -151,10 +151,10 @@ test("the fastest of the newest readings counts, an old one does not, and a step
   assert.equal(made.clocks.offsetOf("b"), 3);
   made.read("b", -HOUR, 500);
   assert.equal(made.clocks.offsetOf("b"), -HOUR);
-  assert.equal(made.clocks.lead(), HOUR);
+  assert.equal(made.clocks.aheadOfMedian(), HOUR);
   made.pass(600_001);
   assert.equal(made.clocks.offsetOf("b"), undefined);
-  assert.equal(made.clocks.lead(), 0);
+  assert.equal(made.clocks.aheadOfMedian(), 0);
 });
 
 test("a removed member has no influence", () => {
@@ -162,5 +162,5 @@ test("a removed member has no influence", () => {
   clocks.keepOnly(["b"]);
   assert.equal(clocks.offsetOf("c"), undefined);
   clocks.keepOnly([]);
-  assert.equal(clocks.lead(), 0);
+  assert.equal(clocks.aheadOfMedian(), 0);
 });

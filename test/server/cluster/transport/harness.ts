@@ -59,8 +59,8 @@ export async function testNode(
     identity,
     self: selfOf(identity),
     judge: () => undefined,
-    recall: () => undefined,
-    arbitrates: () => true,
+    rollbackCodeFor: () => undefined,
+    decidesRivalry: () => true,
     onRefused: (code, peer) => kept.refusals.push([code, peer]),
     onRefusing: () => undefined,
     pulse: {

@@ -112,7 +112,7 @@ test("of two processes with one node id the first that answers stays, and the ot
 });
 
 test("a node that is not to decide between two processes ends neither", async (context) => {
-  const third = await testNode(context, "n3", { arbitrates: () => false });
+  const third = await testNode(context, "n3", { decidesRivalry: () => false });
   const self = async (incarnation: string) => selfOf(await identityOf("n1"), { incarnation });
   const first = await testNode(context, "n1", { self: await self("one") });
   know(first, addressOf(third));

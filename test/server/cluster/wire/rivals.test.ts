@@ -17,7 +17,7 @@ function bench({ answers, arbitrates = true }: { answers: boolean; arbitrates?: 
     },
     close: (reason) => closed.push(String(reason)),
   };
-  const rivals = createRivals<RivalLink>({ arbitrates: () => arbitrates, now: () => now });
+  const rivals = createRivals<RivalLink>({ decidesRivalry: () => arbitrates, now: () => now });
   return {
     closed,
     probes: () => probes,

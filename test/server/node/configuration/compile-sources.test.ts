@@ -5,7 +5,7 @@ import {
   changeOf,
   compileSources,
   editionOf,
-  type FileQuestion,
+  type FileStatusInput,
   fileStatus,
 } from "../../../../src/server/node/configuration/compile-sources.ts";
 
@@ -136,7 +136,7 @@ const [one, other] = ["a", "b"].map((text) => (version?: number) => editionOf(te
 ];
 const file = (edition: ReturnType<typeof editionOf>) => ({ kind: "document", edition }) as const;
 
-type Asked = Pick<FileQuestion, "stored" | "file" | "compiled"> & Partial<FileQuestion>;
+type Asked = Pick<FileStatusInput, "stored" | "file" | "compiled"> & Partial<FileStatusInput>;
 
 const STANDINGS: Readonly<Record<string, readonly [Asked, string, RegExp, RegExp]>> = {
   "no file": [{ stored: one(), file: undefined, compiled }, "no_file", /arrives through the admin API/, /^$/],
@@ -207,7 +207,7 @@ const STANDINGS: Readonly<Record<string, readonly [Asked, string, RegExp, RegExp
     /correct the file, raise its `version`/,
   ],
   "a stored source that does not compile at a start": [
-    { stored: one(), file: file(one()), compiled: compile({ x: "providers: 1" }).compiled, serves: false },
+    { stored: one(), file: file(one()), compiled: compile({ x: "providers: 1" }).compiled, isServing: false },
     "refused",
     /and serves nothing: x:1:12/,
     /^provide what this node lacks/,
@@ -235,7 +235,7 @@ const STANDINGS: Readonly<Record<string, readonly [Asked, string, RegExp, RegExp
 for (const [what, [question, state, message, remedy]] of Object.entries(STANDINGS)) {
   test(`${what} is reported as ${state}, with the remedy`, () => {
     const writer = question.stored && ({ kind: "file" } as const);
-    const status = fileStatus({ serves: true, writer: question.file && writer, ...question });
+    const status = fileStatus({ isServing: true, writer: question.file && writer, ...question });
     assert.equal(status.state, state);
     assert.match(status.message, message);
     assert.match(status.remedy, remedy);

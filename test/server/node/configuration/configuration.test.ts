@@ -286,7 +286,7 @@ test("the model of a reverted change is not fetched further", async (t) => {
   await put(node, "guards", JSON.stringify(guards));
   await asked;
   await node.sources.delete("guards", undefined, WRITE);
-  await node.configuration.settled();
+  await node.configuration.whenRebuilt();
   assert.doesNotMatch(node.configuration.fileStatus().message, /downloading models/);
-  assert.deepEqual([...node.configuration.served().keys()], ["budgets"]);
+  assert.deepEqual([...node.configuration.servedRevisions().keys()], ["budgets"]);
 });
