@@ -6,7 +6,7 @@
 import { machineMonotonic } from "../../base/index.ts";
 import type { Configuration } from "../core/raft/index.ts";
 import { encodeProposal, readFeatureLevel } from "../core/state/index.ts";
-import { createMachine, snapshotKeyOf } from "./consensus/applied-state.ts";
+import { createMachine, divergedError, snapshotKeyOf } from "./consensus/applied-state.ts";
 import { createDriver } from "./consensus/driver.ts";
 import { createDriverPorts } from "./consensus/driver-ports.ts";
 import type { ReadOutcome, WriteOutcome } from "./consensus/driver-types.ts";
@@ -83,12 +83,7 @@ export function runReplica(parts: ReplicaParts): Replica {
       onReplaced: events.onReplaced,
       onConfiguration: (configuration, index) => adoptMembers(configuration, index),
       onRestored: () => void snapshots.make({ dropsWholeLog: true }).catch(failOnce),
-      onDiverged: (index) =>
-        failOnce(
-          new Error(
-            `the state of this node differs from that of its leader at index ${index}: move its data directory away and join again`,
-          ),
-        ),
+      onDiverged: (index) => failOnce(divergedError(index)),
       onFault: failOnce,
     },
   });
@@ -262,11 +257,9 @@ export function runReplica(parts: ReplicaParts): Replica {
     digest: () => machine.state.digest,
     members,
     featureLevel,
-    propose: (t, p) =>
-      ownCommands.submit(t, p).then(
-        () => undefined,
-        () => undefined,
-      ),
+    async propose(t, p) {
+      await ownCommands.submit(t, p).catch(() => undefined);
+    },
   });
   const checkRejoin =
     options.rejoin === undefined

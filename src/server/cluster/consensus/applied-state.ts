@@ -208,3 +208,9 @@ function isUnequal(result: CommandResult | undefined): boolean {
 export function snapshotKeyOf({ term, index }: Pick<SnapshotMeta, "term" | "index">): string {
   return `${term}-${index}`;
 }
+
+export function divergedError(index: number): Error {
+  return new Error(
+    `the state of this node differs from that of its leader at index ${index}: move its data directory away and join again`,
+  );
+}
