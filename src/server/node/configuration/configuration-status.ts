@@ -1,4 +1,5 @@
 /** Status of a node's configuration, for code that waits for it and for status requests. */
+import type { StateView } from "../../cluster/index.ts";
 import { formatProblem } from "../../core/config/index.ts";
 import type { Configuration } from "./configuration-types.ts";
 import { ConfigurationRefused } from "./startup-errors.ts";
@@ -31,5 +32,17 @@ export function rejectOnAbort(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     if (signal.aborted) reject(signal.reason);
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+}
+
+/** Resolves at the next change of a row whose key begins with `prefix`, or when the signal aborts. */
+export function nextChange(view: Pick<StateView, "watch">, prefix: string, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      unwatch();
+      resolve();
+    };
+    const unwatch = view.watch(prefix, end);
+    signal.addEventListener("abort", end, { once: true });
   });
 }

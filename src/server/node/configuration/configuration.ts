@@ -34,6 +34,7 @@ import {
   trustedSettingsOf,
 } from "./compile-sources.ts";
 import { hasReconciled, limitRevision, machineInputsOf, storedAt, warnOfRestarts } from "./configuration-inputs.ts";
+import { nextChange } from "./configuration-status.ts";
 import type { Configuration, ConfigurationOptions, StartFailure } from "./configuration-types.ts";
 import { BY_FILE, FILE_WRITE_MS, type FileOutcome, openDeploymentFile } from "./deployment-file.ts";
 import { readNode } from "./load-documents.ts";
@@ -70,7 +71,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     const row = view.get(revisionRowKey(name, revision));
     return row === undefined ? undefined : (readRevision(row).text ?? undefined);
   };
-  const openCurrentSecrets = (): Secrets => openSecrets({ dir: documents.secretsDir, sealed });
+  const currentSecrets = (): Secrets => openSecrets({ dir: documents.secretsDir, sealed });
 
   const inputOf = (sources: readonly Source[], secrets: SourcesInput["secrets"], models?: Views): SourcesInput => {
     const { nodeFile, overlays: fileOverlays, variables: ofNodeFile } = documents;
@@ -88,20 +89,15 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     rules ??= await loadRules(texts);
     // The counters can be created only once, and two callers may get here at the same time.
     if (guardrails === undefined && texts.some(mayHoldGuardrails)) {
-      const { instruments, callModel, preparesDetectorsLazily } = options;
-      loadingGuardrails ??= loadGuardrails(texts, {
-        instruments,
-        log,
-        callModel,
-        ...(preparesDetectorsLazily && { isSpare: true }),
-      });
+      const { instruments, callModel, preparesDetectorsLazily: isSpare = false } = options;
+      loadingGuardrails ??= loadGuardrails(texts, { instruments, log, callModel, isSpare });
       guardrails = await loadingGuardrails;
     }
   };
 
   const compile = async (sources: readonly Source[]): Promise<CompiledSources> => {
     await prepare(sources.map(({ text }) => text));
-    const secrets = openCurrentSecrets();
+    const secrets = currentSecrets();
     const looked = await compileFromCache(supply, (models) => compileWith(sources, secrets, models), signal);
     return prepareSources(looked.sources, signal);
   };
@@ -122,7 +118,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
 
   const compileForTransfer: Configuration["compileForTransfer"] = async (sources) => {
     await prepare(sources.map(({ text }) => text));
-    const { looked, inputs } = await compileRecorded(sources, openCurrentSecrets());
+    const { looked, inputs } = await compileRecorded(sources, currentSecrets());
     return { ...looked.sources, inputs: inputs() };
   };
 
@@ -135,11 +131,10 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     signal,
     path: () => documents.documentPath,
     stored,
-    compile: (source) =>
-      source.text === unusable?.text ? unusable.sources : compileWith([source], openCurrentSecrets()),
+    compile: (source) => (source.text === unusable?.text ? unusable.sources : compileWith([source], currentSecrets())),
     async prepare(text) {
       await prepare([text]);
-      const compiled = compileWith([{ name: FILE_SOURCE, text }], openCurrentSecrets());
+      const compiled = compileWith([{ name: FILE_SOURCE, text }], currentSecrets());
       const sources = await prepareSources(compiled, signal);
       unusable = sources === compiled ? undefined : { text, sources };
     },
@@ -162,7 +157,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     const rows = stored();
     if (rows.length === 0 && running === undefined) return;
     rebuilds += 1;
-    const secrets = openCurrentSecrets();
+    const secrets = currentSecrets();
     const { looked, inputs } = await compileRecorded(sourcesOf(rows), secrets);
     const next = await applyInOtherProcesses(await prepareSources(looked.sources, signal), inputs);
     if (signal.aborted) return;
@@ -271,13 +266,8 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     view.watch("source/", queueRebuild),
     view.watch("secret/", (mutations) => {
       file.clearCache();
-      if (
-        refusedSources !== undefined ||
-        mutations === undefined ||
-        isInUse(new Set(mutations.map(({ key }) => key)))
-      ) {
-        queueRebuild();
-      }
+      const isConcerned = mutations === undefined || isInUse(new Set(mutations.map(({ key }) => key)));
+      if (refusedSources !== undefined || isConcerned) queueRebuild();
     }),
     // This node may be able to open a key that was wrapped again.
     view.watch("ring/", () => {
@@ -331,7 +321,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     await rebuildQueue;
     if (documents.document === undefined) return undefined;
     for (;;) {
-      const secretChange = nextChange("secret/");
+      const secretChange = nextChange(view, "secret/", signal);
       const outcome = await file.applyUntilDecided(() => documents.document);
       if (outcome === undefined) return undefined;
       if (outcome.kind !== "kept") file.logOutcome(outcome);
@@ -343,16 +333,6 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
       if (signal.aborted) return undefined;
     }
   };
-
-  const nextChange = (prefix: string): Promise<void> =>
-    new Promise((resolve) => {
-      const end = (): void => {
-        unwatchOnce();
-        resolve();
-      };
-      const unwatchOnce = view.watch(prefix, end);
-      signal.addEventListener("abort", end, { once: true });
-    });
 
   /**
    * Returns the reason why only an operator can help; `undefined` while a missing secret may still be sealed, or another member
