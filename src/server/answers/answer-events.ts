@@ -91,8 +91,12 @@ export class AnswerEvents {
     return last;
   }
 
-  /** Ends the stream. Some providers omit the blank line after their last event. */
+  /**
+   * Ends the stream. Some providers omit the blank line after their last event. An event that broke off is left out, as readers
+   * of event streams do: it would be shown before the texts that are held back, and clients could not parse it.
+   */
   end(): Later<void> {
+    if (this.#splitter.isCutWithinJson) this.#splitter.takeRest();
     const rest = this.#splitter.isEmpty ? undefined : this.push(BLANK_LINE);
     return after(rest, () => this.#stream.end());
   }

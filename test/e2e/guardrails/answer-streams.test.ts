@@ -5,6 +5,7 @@
  * 3 (`guardrails.stream`); design decisions, section 11; guardrails reference, 5.
  */
 import assert from "node:assert/strict";
+import type { Socket } from "node:net";
 import { after, test } from "node:test";
 import Anthropic, { APIError } from "@anthropic-ai/sdk";
 import OpenAI from "openai";
@@ -185,6 +186,19 @@ test("a stream that breaks off shows what was proven safe so far, and its error"
   assert.equal(heard(said.text).content, "Ask <EMAIL_ADDRESS>");
   assert.match(said.text, /upstream_incomplete/);
   assert.ok(!said.text.includes("DONE"));
+});
+
+test("an event that breaks off is not shown, whether the stream then ends or the connection does", async () => {
+  const frames = [short("It is ", 0), short("said here.", 0).slice(0, -12)];
+  for (const [end, error] of [
+    [endChunks, undefined],
+    [(socket: Socket) => void socket.end(), "upstream_incomplete"],
+  ] as const) {
+    const { text } = await answered(streaming(frames, end), { stream: true });
+    assert.equal(heard(text).content, "It is ", text);
+    const events = [...text.matchAll(/^data: (.*)$/gm)].map(([, data = ""]) => JSON.parse(data));
+    assert.equal(events.at(-1).error?.code, error, text);
+  }
 });
 
 test("a client that disconnects ends everything", async () => {

@@ -192,6 +192,13 @@ export class SseSplitter {
     return this.isEmpty ? undefined : parseEvent(this.takeRest());
   }
 
+  /** Returns whether the stream stopped within an event whose data is a JSON object, so that no client can read it. */
+  get isCutWithinJson(): boolean {
+    if (this.isEmpty) return false;
+    const { data = "" } = parseEvent(this.#pending);
+    return data.trimStart().startsWith("{") && !isCompleteJson(data);
+  }
+
   takeRest(): Buffer {
     const rest = this.#pending;
     this.#pending = NOTHING;
