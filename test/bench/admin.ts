@@ -8,9 +8,9 @@ import { mkdirSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { AdminBenchInputs } from "./admin/admin-scenario.ts";
 import { CROSS_JOIN } from "./admin/cross-join.ts";
 import { DECISIONS } from "./admin/decisions.ts";
-import type { Given } from "./admin/given.ts";
 import { LISTS } from "./admin/lists.ts";
 import { QUERY_START } from "./admin/query-start.ts";
 import { WAITS } from "./admin/waits.ts";
@@ -49,7 +49,7 @@ async function run(options: ScenarioOptions): Promise<readonly Reported[]> {
   const generator = startAsked<LoadJob, LoadResult>(pieces.load);
   const steady = startAsked<SteadyJob, SteadyResult>(pieces.steadyLoad);
   if (profileFolder !== undefined) mkdirSync(resolve(profileFolder), { recursive: true });
-  const given: Given = {
+  const given: AdminBenchInputs = {
     pieces,
     launcher: LAUNCHER,
     nodeFlags: profileFolder === undefined ? [] : ["--cpu-prof", "--cpu-prof-dir", resolve(profileFolder)],

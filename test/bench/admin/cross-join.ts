@@ -11,7 +11,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { startChild } from "../parts/children.ts";
 import { mainThreadWaitMicros, residentBytes } from "../parts/process-usage.ts";
 import { median, percentile, summarize } from "../statistics.ts";
-import type { AdminScenario, Figure, Given } from "./given.ts";
+import type { AdminBenchInputs, AdminScenario, Figure } from "./admin-scenario.ts";
 import { call, createKeys, type Plane, startPlane } from "./plane.ts";
 
 export const CROSS_JOIN: AdminScenario = { name: "cross-join", run: crossJoin };
@@ -57,7 +57,7 @@ interface Period {
   readonly reasons: readonly string[];
 }
 
-async function crossJoin(given: Given): Promise<readonly Figure[]> {
+async function crossJoin(given: AdminBenchInputs): Promise<readonly Figure[]> {
   const plane = await startPlane(given);
   const endless = new AbortController();
   try {
@@ -84,7 +84,7 @@ async function crossJoin(given: Given): Promise<readonly Figure[]> {
 }
 
 /** Answers per second of a closed loop; the best of several, since other work of the machine only reduces it. */
-async function saturation({ load, scale }: Given, { port }: Plane): Promise<number> {
+async function saturation({ load, scale }: AdminBenchInputs, { port }: Plane): Promise<number> {
   const requests = Math.max(3_000, SATURATING_REQUESTS * scale);
   let best = 0;
   for (let time = 0; time < SATURATING_ROUNDS; time += 1) {
@@ -93,7 +93,12 @@ async function saturation({ load, scale }: Given, { port }: Plane): Promise<numb
   return best;
 }
 
-async function measure(given: Given, plane: Plane, condition: Condition, perSecond: number): Promise<Period> {
+async function measure(
+  given: AdminBenchInputs,
+  plane: Plane,
+  condition: Condition,
+  perSecond: number,
+): Promise<Period> {
   const seconds = given.isQuick ? QUICK_SECONDS : SECONDS;
   const isOver = new AbortController();
   const statements: number[] = [];

@@ -6,7 +6,7 @@
 import { AUDIENCE, startIssuer } from "../../e2e/admin/support/issuer.ts";
 import { cpuMicros } from "../parts/process-usage.ts";
 import { median, summarize } from "../statistics.ts";
-import type { AdminScenario, Figure, Given } from "./given.ts";
+import type { AdminBenchInputs, AdminScenario, Figure } from "./admin-scenario.ts";
 import { type Plane, requestText, startPlane } from "./plane.ts";
 
 export const DECISIONS: AdminScenario = { name: "decisions", run: decisions };
@@ -43,7 +43,7 @@ interface Round {
   readonly p99Us: number;
 }
 
-async function decisions(given: Given): Promise<readonly Figure[]> {
+async function decisions(given: AdminBenchInputs): Promise<readonly Figure[]> {
   const closers: (() => unknown)[] = [];
   try {
     const issuer = await startIssuer({ after: (close) => void closers.push(close) });
@@ -73,7 +73,7 @@ async function decisions(given: Given): Promise<readonly Figure[]> {
   }
 }
 
-async function measure(given: Given, { plane, socketPath, token }: Contender): Promise<Round> {
+async function measure(given: AdminBenchInputs, { plane, socketPath, token }: Contender): Promise<Round> {
   const requests = Math.max(LEAST_REQUESTS, REQUESTS * given.scale);
   const target = socketPath === undefined ? { port: plane.adminPort } : { port: 0, socketPath };
   const parts = { host: `127.0.0.1:${plane.adminPort}`, ...(token !== undefined && { token }) };

@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { residentBytes } from "../parts/process-usage.ts";
 import { median, summarize } from "../statistics.ts";
-import type { AdminScenario, Figure, Given } from "./given.ts";
+import type { AdminBenchInputs, AdminScenario, Figure } from "./admin-scenario.ts";
 import { type Answered, callWell, createKeys, type Plane, startPlane, teamOf } from "./plane.ts";
 
 export const LISTS: AdminScenario = { name: "lists", run: lists };
@@ -57,7 +57,7 @@ async function select(plane: Plane, sql: string, expected: readonly (readonly nu
   return answer;
 }
 
-async function lists(given: Given): Promise<readonly Figure[]> {
+async function lists(given: AdminBenchInputs): Promise<readonly Figure[]> {
   const plane = await startPlane(given);
   try {
     const figures: Figure[] = [];
@@ -87,7 +87,12 @@ interface Probed {
   readonly longestTurnMs: number;
 }
 
-async function measure(given: Given, plane: Plane, keys: number, { name, read }: Reading): Promise<readonly Figure[]> {
+async function measure(
+  given: AdminBenchInputs,
+  plane: Plane,
+  keys: number,
+  { name, read }: Reading,
+): Promise<readonly Figure[]> {
   await read(plane, keys);
   const times: number[] = [];
   for (let run = 0; run < RUNS; run += 1) times.push((await read(plane, keys)).ms);
@@ -141,7 +146,11 @@ const describe = (periods: readonly Probed[]): string =>
   `p50 ${middle(periods, (it) => it.p50Ms)} p99 ${middle(periods, (it) => it.p99Ms)} longest ${middle(periods, (it) => it.longestMs)} ms`;
 
 /** `work` continues until it is stopped; meanwhile requests go to the data plane. */
-async function probed(given: Given, plane: Plane, work: (isOver: AbortSignal) => Promise<unknown>): Promise<Probed> {
+async function probed(
+  given: AdminBenchInputs,
+  plane: Plane,
+  work: (isOver: AbortSignal) => Promise<unknown>,
+): Promise<Probed> {
   const isOver = new AbortController();
   const job = { port: plane.port, shape: SHAPE, perSecond: PROBE_PER_SECOND, connections: PROBE_CONNECTIONS };
   await sleep(100);

@@ -12,7 +12,7 @@ import { freePort } from "../../e2e/support/ports.ts";
 import type { Alive, MainThread, ProbeQuestion } from "../child/probe.ts";
 import { type Child, startAsked, waitForPort } from "../parts/children.ts";
 import { waitForReadyLine } from "../parts/gateway.ts";
-import type { Given } from "./given.ts";
+import type { AdminBenchInputs } from "./admin-scenario.ts";
 
 interface PlaneOptions {
   /** Without one the listener is on the loopback and needs no token. */
@@ -34,7 +34,7 @@ export interface Plane extends Child {
 
 const BASE = "/admin/v1";
 
-export async function startPlane(given: Given, options: PlaneOptions = {}): Promise<Plane> {
+export async function startPlane(given: AdminBenchInputs, options: PlaneOptions = {}): Promise<Plane> {
   const home = await mkdtemp(join(given.pieces.folder, "plane-"));
   const [port, adminPort] = [await freePort(), await freePort()];
   const socketPath = join(home, "admin.sock");
@@ -189,7 +189,7 @@ const CREATED_AT_ONCE = 5_000;
 export const teamOf = (number: number): string => `team-${number % TEAMS}`;
 
 /** Mints the keys from `from` up to `until`; returns the number per second. */
-export async function createKeys(given: Given, plane: Plane, from: number, until: number): Promise<number> {
+export async function createKeys(given: AdminBenchInputs, plane: Plane, from: number, until: number): Promise<number> {
   const startedAt = performance.now();
   for (let at = from; at < until; at += CREATED_AT_ONCE) {
     const count = Math.min(CREATED_AT_ONCE, until - at);

@@ -6,7 +6,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { summarize } from "../statistics.ts";
-import type { AdminScenario, Figure, Given } from "./given.ts";
+import type { AdminBenchInputs, AdminScenario, Figure } from "./admin-scenario.ts";
 import { createKeys, startPlane } from "./plane.ts";
 
 export const QUERY_START: AdminScenario = { name: "query-start", run: queryStart };
@@ -23,7 +23,7 @@ interface Program {
   readonly mostTimes: number | undefined;
 }
 
-async function queryStart(given: Given): Promise<readonly Figure[]> {
+async function queryStart(given: AdminBenchInputs): Promise<readonly Figure[]> {
   const plane = await startPlane(given);
   const env = { ...process.env, XDG_STATE_HOME: given.pieces.folder };
   const socket = ["-socket", plane.socketPath];

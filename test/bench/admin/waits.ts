@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { cpuMicros, readDescriptors, residentBytes } from "../parts/process-usage.ts";
 import { aliveMib } from "../soak/watch.ts";
 import { median, summarize } from "../statistics.ts";
-import type { AdminScenario, Figure, Given } from "./given.ts";
+import type { AdminBenchInputs, AdminScenario, Figure } from "./admin-scenario.ts";
 import { type Answered, call, callWell, type Plane, startPlane } from "./plane.ts";
 
 export const WAITS: AdminScenario = { name: "waits", run: waits };
@@ -30,7 +30,7 @@ interface Wave {
   readonly answers: Promise<readonly (Answered & { readonly at: number })[]>;
 }
 
-async function waits(given: Given): Promise<readonly Figure[]> {
+async function waits(given: AdminBenchInputs): Promise<readonly Figure[]> {
   const plane = await startPlane(given);
   const windowMs = given.isQuick ? QUICK_WINDOW_MS : WINDOW_MS;
   try {

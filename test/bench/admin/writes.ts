@@ -13,7 +13,7 @@ import { type RaftNode, startAlone } from "../raft/nodes.ts";
 import { measureRawRate } from "../raft/raw-rate.ts";
 import { load as loadNode } from "../raft/scenarios.ts";
 import { median, summarize } from "../statistics.ts";
-import type { AdminScenario, Figure, Given } from "./given.ts";
+import type { AdminBenchInputs, AdminScenario, Figure } from "./admin-scenario.ts";
 import { type Plane, requestText, startPlane } from "./plane.ts";
 
 export const WRITES: AdminScenario = { name: "writes", run: writes };
@@ -46,7 +46,7 @@ interface Round {
   readonly raw: number;
 }
 
-async function writes(given: Given): Promise<readonly Figure[]> {
+async function writes(given: AdminBenchInputs): Promise<readonly Figure[]> {
   const folder = join(given.pieces.folder, "cluster");
   await mkdir(folder);
   const node = await startAlone({ file: await compileNode(folder), folder, nodeFlags: given.nodeFlags });
@@ -68,7 +68,13 @@ async function writes(given: Given): Promise<readonly Figure[]> {
   }
 }
 
-async function measure(given: Given, plane: Plane, node: RaftNode, clients: number, count: number): Promise<Round> {
+async function measure(
+  given: AdminBenchInputs,
+  plane: Plane,
+  node: RaftNode,
+  clients: number,
+  count: number,
+): Promise<Round> {
   const shared = { port: 0, socketPath: plane.socketPath, connections: clients } as const;
   const raw = measureRawRate(given.pieces.folder);
   const cluster = await loadNode(node, { what: "suspension", clients, seconds: 60, count });

@@ -26,8 +26,8 @@ export const HOUR: Scenario<Given> = {
       const terminal = openConsole(owner, endpoint, given, "hour");
       await toKeys(terminal);
       const first = residentBytes(terminal.pid);
-      const told = { changes: CHANGES, tables: ["keys"] } as const;
-      let { answers } = await endpoint.tell(told);
+      const command = { changes: CHANGES, tables: ["keys"] } as const;
+      let { answers } = await endpoint.configure(command);
       const until = answers + wanted;
       const from = answers;
       const points: Point[] = [];
@@ -35,7 +35,7 @@ export const HOUR: Scenario<Given> = {
       while (answers < until && performance.now() - begunAt < LIMIT_MS) {
         await pause(1_000);
         await terminal.press(points.length % 2 === 0 ? "j" : "k");
-        ({ answers } = await endpoint.tell(told));
+        ({ answers } = await endpoint.configure(command));
         points.push({ x: answers - from, y: residentBytes(terminal.pid) });
       }
       const after = (share: number): readonly Point[] => points.filter(({ x }) => x >= (answers - from) * share);

@@ -40,9 +40,9 @@ export const IDLE: Scenario<Given> = {
       await terminal.press("1");
       await pause(2_000);
       const overviewPercent = await cpuPercent(terminal.pid, ms);
-      await endpoint.tell({ changes: 0, tables: [], requests: 5_000 });
+      await endpoint.configure({ changes: 0, tables: [], requests: 5_000 });
       await pause(FILLED_MS);
-      await endpoint.tell({ changes: 0, tables: [] });
+      await endpoint.configure({ changes: 0, tables: [] });
       const others: Figure[] = [];
       for (const [name, shows] of OTHERS) {
         await toView(terminal, name, shows);
@@ -54,7 +54,7 @@ export const IDLE: Scenario<Given> = {
       }
       await terminal.press("1");
       await terminal.until("Overview");
-      await endpoint.tell({ changes: 1, tables: ["cluster_members", "backends"] });
+      await endpoint.configure({ changes: 1, tables: ["cluster_members", "backends"] });
       await pause(1_000);
       const changingPercent = await cpuPercent(terminal.pid, ms);
       const rss = residentBytes(terminal.pid) / 1e6;

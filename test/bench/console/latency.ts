@@ -81,14 +81,14 @@ export const LATENCY: Scenario<Given> = {
       const still: number[] = [];
       const moves = await written(terminal, async () => void still.push(...(await press(terminal, presses / 2))));
       const held = await hold(terminal);
-      await endpoint.tell({ changes: CHANGES, tables: ["keys", "budgets", "backends"] });
+      await endpoint.configure({ changes: CHANGES, tables: ["keys", "budgets", "backends"] });
       await pause(2_000);
       const changing = await press(terminal, presses);
-      await endpoint.tell({ changes: 0, tables: [] });
+      await endpoint.configure({ changes: 0, tables: [] });
       await pause(1_500);
-      await endpoint.tell({ changes: 2, tables: ["keys"] });
+      await endpoint.configure({ changes: 2, tables: ["keys"] });
       const data = await written(terminal, () => pause(given.isQuick ? 4_000 : 20_000));
-      await endpoint.tell({ changes: 0, tables: [] });
+      await endpoint.configure({ changes: 0, tables: [] });
       await toView(terminal, "pulse", "REQUESTS");
       await pause(1_000);
       const pulse = await moveInTime(terminal, presses / 2);

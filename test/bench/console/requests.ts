@@ -63,7 +63,7 @@ export const RECORDED: Scenario<Given> = {
       const endpoint = await openEndpoint(owner, 10);
       const terminal = openConsole(owner, endpoint, given);
       await terminal.until("Overview");
-      await endpoint.tell({ changes: 0, tables: [], requests: PER_SECOND });
+      await endpoint.configure({ changes: 0, tables: [], requests: PER_SECOND });
       await terminal.press(":");
       terminal.type("requests\r");
       await terminal.until("p10-chat");

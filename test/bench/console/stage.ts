@@ -9,10 +9,10 @@ import { fileURLToPath } from "node:url";
 import { openTerminal, type TestTerminal } from "../../console/support/terminal.ts";
 import type { Owner } from "../../e2e/support/wait.ts";
 import { removeAtEnd } from "../parts/children.ts";
-import type { Counts, Told } from "./door.ts";
+import type { Counts, LoadCommand } from "./stub-admin-api.ts";
 
 export const LAUNCHER = fileURLToPath(new URL("../../../bin/gateway", import.meta.url));
-const DOOR = fileURLToPath(new URL("./door.ts", import.meta.url));
+const STUB = fileURLToPath(new URL("./stub-admin-api.ts", import.meta.url));
 const HOUR = fileURLToPath(new URL("./hour-child.ts", import.meta.url));
 
 const COLUMNS = 120;
@@ -25,7 +25,7 @@ export interface Given {
 
 interface EndpointUnderTest {
   readonly socket: string;
-  tell(told: Told): Promise<Counts>;
+  configure(command: LoadCommand): Promise<Counts>;
 }
 
 /** Runs `play` with an owner of its own, whose end closes everything it opened. */
@@ -42,22 +42,22 @@ export async function openEndpoint(owner: Owner, keys: number): Promise<Endpoint
   const folder = mkdtempSync(join(tmpdir(), "gateway-bench-console-"));
   removeAtEnd(folder);
   const socket = join(folder, "door.sock");
-  const child = fork(DOOR, [socket, String(keys)], { execArgv: ["--import", "tsx"] });
+  const child = fork(STUB, [socket, String(keys)], { execArgv: ["--import", "tsx"] });
   owner.after(() => void child.kill());
-  await heard(child);
+  await nextMessage(child);
   return {
     socket,
-    tell(told) {
-      const counts = heard(child);
-      child.send(told);
+    configure(command) {
+      const counts = nextMessage(child);
+      child.send(command);
       return counts;
     },
   };
 }
 
-async function heard(child: ChildProcess): Promise<Counts> {
+async function nextMessage(child: ChildProcess): Promise<Counts> {
   const [counts]: Counts[] = await once(child, "message");
-  if (counts === undefined) throw new Error("the door said nothing");
+  if (counts === undefined) throw new Error("the stub sent nothing");
   return counts;
 }
 

@@ -8,12 +8,12 @@ import { join } from "node:path";
 import { detectorOf, findingsIn } from "../../server/detectors/pii/development-data.ts";
 import type { Figure } from "../parts/figures.ts";
 import type { Scenario } from "../parts/scenario.ts";
-import type { Given } from "./given.ts";
+import type { BenchSpeed } from "./cpu-micros.ts";
 
 /** UTF-16 units read as one text, like one turn of a conversation. */
 const PIECE = 1_500;
 
-export const ALARMS: Scenario<Given> = {
+export const ALARMS: Scenario<BenchSpeed> = {
   name: "alarms",
   async run() {
     const folder = process.env["GATEWAY_GUARDRAIL_TEXTS"];

@@ -3,7 +3,7 @@
 import { BUILT_IN, compileScan, engineOf, type Prefilter, type Scan } from "../../../src/server/detectors/pii/index.ts";
 import type { Aim, Figure } from "../parts/figures.ts";
 import type { Scenario } from "../parts/scenario.ts";
-import { cpuMicrosOf, type Given } from "./given.ts";
+import { type BenchSpeed, cpuMicrosOf } from "./cpu-micros.ts";
 import { HOSTILE, ORDINARY } from "./texts.ts";
 
 const MOST_WITHOUT_PHONES_US = 50;
@@ -19,7 +19,7 @@ function scanOf(prefilter: Prefilter, hasPhones: boolean): Scan | undefined {
   return compileScan(recognizers, { engine, usesContext: true });
 }
 
-export const COST: Scenario<Given> = {
+export const COST: Scenario<BenchSpeed> = {
   name: "cost",
   async run(given) {
     const figures: Figure[] = [];
@@ -45,7 +45,7 @@ export const COST: Scenario<Given> = {
   },
 };
 
-export const LINEARITY: Scenario<Given> = {
+export const LINEARITY: Scenario<BenchSpeed> = {
   name: "linearity",
   async run(given) {
     const scan = scanOf("pure", true);

@@ -16,7 +16,7 @@ import {
 } from "../../server/detectors/pii/development-data.ts";
 import type { Figure } from "../parts/figures.ts";
 import type { Scenario } from "../parts/scenario.ts";
-import { cpuMicrosOf, type Given } from "./given.ts";
+import { type BenchSpeed, cpuMicrosOf } from "./cpu-micros.ts";
 
 const SCRIPT = fileURLToPath(new URL("presidio.py", import.meta.url));
 const TIMEOUT_MS = 170_000;
@@ -35,7 +35,7 @@ const leftOut = (why: string): readonly Figure[] => [
   { name: "presidio", value: Number.NaN, unit: "", aim: undefined, detail: `left out: ${why}` },
 ];
 
-export const PRESIDIO: Scenario<Given> = {
+export const PRESIDIO: Scenario<BenchSpeed> = {
   name: "presidio",
   async run(given) {
     if (!existsSync(DATA)) return leftOut("the data is not beside the project (GATEWAY_GUARDRAIL_DATA)");
@@ -49,7 +49,7 @@ export const PRESIDIO: Scenario<Given> = {
   },
 };
 
-function beside(given: Given, python: string, name: string, recognizers: "default" | "all"): readonly Figure[] {
+function beside(given: BenchSpeed, python: string, name: string, recognizers: "default" | "all"): readonly Figure[] {
   const cases = readCases(`${name}.jsonl`);
   const texts = cases.map(({ text }) => text);
   const { version, entities, seconds, found: theirs } = analyzed(python, { texts, recognizers });

@@ -25,13 +25,13 @@ async function alone(t: Parameters<typeof createCluster>[0]): Promise<{ cluster:
   return { cluster, node };
 }
 
-async function mustWrite({ door }: TestNode, register: string, value: number): Promise<void> {
-  const outcome = await door.write(register, value, 10_000);
+async function mustWrite({ nodeClient }: TestNode, register: string, value: number): Promise<void> {
+  const outcome = await nodeClient.write(register, value, 10_000);
   assert.equal(outcome.kind, "done", JSON.stringify(outcome));
 }
 
 async function isUnchanged(node: TestNode): Promise<void> {
-  assert.deepEqual([...(await node.door.localRegisters())], [["kept", 7]]);
+  assert.deepEqual([...(await node.nodeClient.localRegisters())], [["kept", 7]]);
 }
 
 test("a data directory refuses to open for another node and then still serves its own", async (t) => {
@@ -119,14 +119,14 @@ test("a node with the secret of another cluster is not admitted, and its log poi
       stranger.output(),
     ),
   );
-  assert.equal((await node.door.status()).members.length, 1);
+  assert.equal((await node.nodeClient.status()).members.length, 1);
   await isUnchanged(node);
   assert.ok(!`${stranger.output()}${node.output()}`.includes(OTHER_SECRET), "a secret is in an output");
 });
 
 test("garbage, oversized frames and invalid hellos close their connection and change nothing", async (t) => {
   const { cluster, node } = await alone(t);
-  const before = await node.door.status();
+  const before = await node.nodeClient.status();
   const raft = node.addresses.raftListen;
   const forward = node.addresses.forwardListen;
   const pid = node.pid;
@@ -176,7 +176,7 @@ test("garbage, oversized frames and invalid hellos close their connection and ch
   }
 
   await t.test("the node continues unaffected", async () => {
-    const after = await node.door.status();
+    const after = await node.nodeClient.status();
     assert.deepEqual([after.role, after.term, after.members], [before.role, before.term, before.members]);
     await isUnchanged(node);
     await mustWrite(node, "after", 1);
@@ -189,15 +189,15 @@ test("garbage, oversized frames and invalid hellos close their connection and ch
 
 test("an archive with wrong checksums is refused whole, and a correct one is restored", async (t) => {
   const { node } = await alone(t);
-  const archive = await node.door.save(false);
+  const archive = await node.nodeClient.save(false);
   await mustWrite(node, "kept", 8);
   const tar = gunzipSync(archive);
 
   const refused = async (bytes: Uint8Array, why: RegExp): Promise<void> => {
-    const outcome = await node.door.restore(bytes);
+    const outcome = await node.nodeClient.restore(bytes);
     assert.equal(outcome.kind, "failed", JSON.stringify(outcome));
     assert.match(outcome.kind === "failed" ? outcome.message : "", why);
-    assert.deepEqual([...(await node.door.localRegisters())], [["kept", 8]]);
+    assert.deepEqual([...(await node.nodeClient.localRegisters())], [["kept", 8]]);
   };
 
   const state = tar.indexOf("state.bin");
@@ -213,7 +213,7 @@ test("an archive with wrong checksums is refused whole, and a correct one is res
     [],
   );
 
-  const restored = await node.door.restore(archive);
+  const restored = await node.nodeClient.restore(archive);
   assert.equal(restored.kind, "done", JSON.stringify(restored));
   await isUnchanged(node);
 });

@@ -73,8 +73,8 @@ test("a clock step of seconds neither stops a budget nor misdates anything", {
   const [first] = cluster.nodes as readonly [TestNode, TestNode, TestNode];
   const client = createAdminClient({ address: { kind: "socket", path: first.socketPath } });
   t.after(() => client.close());
-  for (const { id, door } of cluster.nodes) {
-    await until(`${id} is ready`, async () => (JSON.parse(await door.report()) as { ready: boolean }).ready);
+  for (const { id, nodeClient } of cluster.nodes) {
+    await until(`${id} is ready`, async () => (JSON.parse(await nodeClient.report()) as { ready: boolean }).ready);
   }
   const keyOf = async (profile: string) => (await client.call("create_key", { body: { name: profile, profile } })).key;
   const [large = "", small = ""] = [await keyOf("large"), await keyOf("small")];
@@ -120,7 +120,7 @@ test("a clock step of seconds neither stops a budget nor misdates anything", {
   };
   const lead = (id: string) =>
     until(`${id} leads`, async () => {
-      await first.door.transfer(id);
+      await first.nodeClient.transfer(id);
       return (await cluster.leader()) === id;
     });
   for (const node of cluster.nodes)
@@ -155,7 +155,7 @@ test("a clock step of seconds neither stops a budget nor misdates anything", {
   await t.test("the clock of the next leader is fast while leadership changes", async () => {
     await lead("n1");
     await set(cluster.node("n2"), 3_600);
-    await first.door.transfer("n2");
+    await first.nodeClient.transfer("n2");
     registers += 1;
     const ahead = await logAhead(cluster.node("n3"), `r${registers}`);
     assert.ok(Math.abs(ahead) < NEAR_MS, `${ahead}`);

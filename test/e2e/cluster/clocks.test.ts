@@ -22,7 +22,7 @@ test("wrong clocks cause no change, are reported and do not lead", async (t) => 
 
   const offsetOf = async (asked: TestNode, id: string): Promise<number> =>
     await until(`${asked.id} knows the clock of ${id}`, async () => {
-      const { members } = JSON.parse(await asked.door.report()) as {
+      const { members } = JSON.parse(await asked.nodeClient.report()) as {
         readonly members: readonly { readonly id: string; readonly clock_offset_ms: number | null }[];
       };
       return members.find((member) => member.id === id)?.clock_offset_ms ?? undefined;
@@ -43,7 +43,7 @@ test("wrong clocks cause no change, are reported and do not lead", async (t) => 
     assert.ok(Math.abs((await offsetOf(n1, "n2")) + 20_000) < NEAR_MS);
     assert.ok(Math.abs(await offsetOf(n2, "n3")) < NEAR_MS);
     await until("n1 leads", async () => {
-      await n1.door.transfer("n1");
+      await n1.nodeClient.transfer("n1");
       return (await cluster.leader()) === "n1";
     });
     for (const node of cluster.nodes) {
@@ -66,7 +66,7 @@ test("wrong clocks cause no change, are reported and do not lead", async (t) => 
         await until(`${node.id} has read the clock of n1 anew`, isRead);
       }
       await until("n1 does not lead", async () => (await cluster.leader()) !== "n1");
-      const given = await n2.door.transfer("n1");
+      const given = await n2.nodeClient.transfer("n1");
       assert.ok(given.kind === "failed" && /the clock of n1 is far from/i.test(given.message), JSON.stringify(given));
 
       const leader = await cluster.leader();

@@ -19,7 +19,7 @@ test("damaged files are refused with status 11, the directory and the remedy, an
   await cluster.leader();
   const [n1, n3] = [cluster.node("n1"), cluster.node("n3")];
   for (let value = 1; value <= 60; value += 1) {
-    assert.equal((await n1.door.write(`before-${value}`, value, 10_000)).kind, "done");
+    assert.equal((await n1.nodeClient.write(`before-${value}`, value, 10_000)).kind, "done");
   }
   await cluster.caughtUp();
   // Two kills leave tables beside the write-ahead log.
@@ -28,7 +28,7 @@ test("damaged files are refused with status 11, the directory and the remedy, an
   // Several writes in a file of their own: the guard may be a flush or two behind, and half of the log is more than
   // that.
   for (let value = 1; value <= LAST_WRITES; value += 1) {
-    assert.equal((await n3.door.write("through-n3", value, 10_000)).kind, "done");
+    assert.equal((await n3.nodeClient.write("through-n3", value, 10_000)).kind, "done");
   }
   await n3.kill();
   const whole = `${n3.dataDir}-whole`;
@@ -50,7 +50,7 @@ test("damaged files are refused with status 11, the directory and the remedy, an
       assert.match(output, /gateway cluster recover/);
       assert.deepEqual(await contentOf(join(n3.dataDir, "raft-guard")), guard);
       assert.equal((await n3.failsToStart()).status, REFUSED, "a second start did not refuse it any more");
-      assert.equal((await n1.door.write(name.replaceAll(" ", "-"), 1, 10_000)).kind, "done");
+      assert.equal((await n1.nodeClient.write(name.replaceAll(" ", "-"), 1, 10_000)).kind, "done");
     });
   }
 
@@ -66,8 +66,8 @@ test("damaged files are refused with status 11, the directory and the remedy, an
     await n3.blank();
     await rejoinBlank({ cluster }, n3);
     await cluster.caughtUp();
-    const contents = await n3.door.localRegisters();
-    assert.deepEqual([...contents].sort(), [...(await n1.door.localRegisters())].sort());
+    const contents = await n3.nodeClient.localRegisters();
+    assert.deepEqual([...contents].sort(), [...(await n1.nodeClient.localRegisters())].sort());
     assert.equal(contents.get("before-60"), 60);
   });
 });

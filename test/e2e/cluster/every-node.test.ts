@@ -141,8 +141,8 @@ const WATCHED = [
 
 test("a node that hangs is named within a second while the others answer, and the console shows it too", async (t) => {
   const path = join(first.node.dir, "admin.sock");
-  const door = { endpoint: { kind: "socket", path }, name: "n1", flags: "" } as const;
-  const watch = startWatch(t, [door], { intervals: { pollMs: 500 } });
+  const nodeClient = { endpoint: { kind: "socket", path }, name: "n1", flags: "" } as const;
+  const watch = startWatch(t, [nodeClient], { intervals: { pollMs: 500 } });
   watch.need(WATCHED);
   await watch.sees("answers of all", ({ get }) => WATCHED.every((need) => get(need)?.value && !get(need)?.gaps));
   third.node.program.signal("SIGSTOP");

@@ -20,7 +20,7 @@ interface SeenMember {
 }
 
 async function memberOf(asked: TestNode, id: string): Promise<SeenMember> {
-  const { members } = JSON.parse(await asked.door.report()) as { readonly members: readonly SeenMember[] };
+  const { members } = JSON.parse(await asked.nodeClient.report()) as { readonly members: readonly SeenMember[] };
   return members.find((member) => member.id === id) ?? { id, state: "none", applied: null };
 }
 
@@ -46,7 +46,7 @@ test("data directories that must not return", async (t) => {
     const others = THREE.filter((each) => each !== id).map((each) => cluster.node(each));
     // A leader knows at once what the others have; it reports its own position every two and a half seconds.
     await until("the others know how far it is", async () => {
-      const { applied } = await node.door.status();
+      const { applied } = await node.nodeClient.status();
       const known = await Promise.all(others.map((other) => memberOf(other, id)));
       return role === "follower" || known.every((member) => (member.applied ?? 0) >= applied);
     });
@@ -68,7 +68,7 @@ test("data directories that must not return", async (t) => {
     await rejoinBlank({ cluster }, node);
     await cluster.leader();
     await cluster.caughtUp();
-    assert.equal((await node.door.localRegisters()).get("kept-10"), 10);
+    assert.equal((await node.nodeClient.localRegisters()).get("kept-10"), 10);
     assert.ok(!(await Promise.all(others.map((other) => stateOf(other, id)))).includes("forgot"));
   }
   await t.test(

@@ -10,8 +10,8 @@ import { createCluster, type TestNode } from "./support/cluster.ts";
 import { mustWrite, THREE } from "./support/members.ts";
 import { until } from "./support/until.ts";
 
-async function reasonsOf({ door }: TestNode): Promise<readonly string[]> {
-  const { ready, reasons } = JSON.parse(await door.report()) as {
+async function reasonsOf({ nodeClient }: TestNode): Promise<readonly string[]> {
+  const { ready, reasons } = JSON.parse(await nodeClient.report()) as {
     readonly ready: boolean;
     readonly reasons: readonly string[];
   };
@@ -52,7 +52,7 @@ test("every node reports acknowledged writes that a majority has lost", async (t
     assert.match(told, /First stop the nodes and copy the data directory of each\. .* 'gateway cluster recover'/);
     assert.ok(node.output().includes("has lost acknowledged writes"), node.output());
   }
-  const registers = await n1.door.localRegisters();
+  const registers = await n1.nodeClient.localRegisters();
   assert.equal(registers.get(`kept-${KEPT}`), KEPT, "what only it has stays");
   assert.ok(![...registers.keys()].some((name) => name.startsWith("since-")), "and is not mixed with what came since");
 });

@@ -20,7 +20,7 @@ test("three nodes with one member list form a cluster, and a fourth with an empt
   await n4.start();
   await isMember(n4, cluster.node(leader));
   await cluster.caughtUp();
-  assert.equal((await n4.door.localRegisters()).get("early"), 1);
+  assert.equal((await n4.nodeClient.localRegisters()).get("early"), 1);
   await mustWrite(n4, "late", 2);
 
   await t.test("a restarted member does not ask to be admitted again", async () => {
@@ -42,10 +42,10 @@ test("three nodes with one member list form a cluster, and a fourth with an empt
     await n4.start();
     await cluster.leader();
     // A node without a known leader may be asking for admission when it is removed.
-    await until("n4 hears its leader", async () => (await n4.door.status()).leader !== undefined);
-    const removal = await cluster.node("n1").door.remove("n4");
+    await until("n4 hears its leader", async () => (await n4.nodeClient.status()).leader !== undefined);
+    const removal = await cluster.node("n1").nodeClient.remove("n4");
     assert.equal(removal.kind, "done", JSON.stringify(removal));
-    await until("n4 knows that it was removed", async () => (await n4.door.status()).role === "removed");
+    await until("n4 knows that it was removed", async () => (await n4.nodeClient.status()).role === "removed");
     // If it asks, it does so twice a second.
     const from = performance.now();
     let value = 0;
@@ -55,16 +55,16 @@ test("three nodes with one member list form a cluster, and a fourth with an empt
       return performance.now() - from > 2_000;
     });
     assert.deepEqual(await membersOf(cluster.node("n1")), THREE);
-    const refused = await n4.door.write("by-n4", 1, LIMIT_MS);
+    const refused = await n4.nodeClient.write("by-n4", 1, LIMIT_MS);
     assert.equal(refused.kind, "failed");
-    assert.equal((await n4.door.localRegisters()).get("early"), 1);
+    assert.equal((await n4.nodeClient.localRegisters()).get("early"), 1);
 
     await n4.stop();
     await n4.start();
     await isMember(n4, cluster.node("n1"));
     await cluster.leader();
     await cluster.caughtUp();
-    assert.equal((await n4.door.localRegisters()).get("meanwhile"), value);
+    assert.equal((await n4.nodeClient.localRegisters()).get("meanwhile"), value);
   });
 });
 
@@ -82,7 +82,7 @@ test("with bootstrap and join a node forms its own cluster only if every address
     await alone.stop();
     await alone.start();
     await cluster.leader(["alone"]);
-    assert.equal((await alone.door.localRegisters()).get("first"), 1);
+    assert.equal((await alone.nodeClient.localRegisters()).get("first"), 1);
     assert.equal(countOf(alone.output(), "no join address answered"), 1);
   });
 

@@ -37,7 +37,7 @@ test(`a leader whose link goes down is replaced, with no lost acknowledged write
 
     if (network.disturb(second, 15, 20)) {
       await progress(40);
-      network.calm(second);
+      network.clearDelay(second);
     } else t.diagnostic("no packets could be lost here");
     await cluster.leader();
   } finally {

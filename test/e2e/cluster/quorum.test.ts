@@ -17,25 +17,25 @@ test("without a quorum, writes and consistent reads answer no_leader, and local 
   await cluster.startAll();
   await cluster.leader();
   const [n1, n2, n3] = cluster.nodes as readonly [TestNode, TestNode, TestNode];
-  assert.equal((await n1.door.write("kept", 7, WRITE_MS)).kind, "done");
+  assert.equal((await n1.nodeClient.write("kept", 7, WRITE_MS)).kind, "done");
   await cluster.caughtUp();
   await n2.kill();
   await n3.kill();
 
   const begun = performance.now();
   const [written, claimed, read] = await Promise.all([
-    n1.door.write("kept", 8, WRITE_MS),
-    n1.door.claim("mine", 1, WRITE_MS),
-    n1.door.registers(WRITE_MS),
+    n1.nodeClient.write("kept", 8, WRITE_MS),
+    n1.nodeClient.claim("mine", 1, WRITE_MS),
+    n1.nodeClient.registers(WRITE_MS),
   ]);
   assert.deepEqual([codeOf(written), codeOf(claimed), codeOf(read)], ["no_leader", "no_leader", "no_leader"]);
   assert.ok(performance.now() - begun < LEADERLESS_MS, `answered after ${performance.now() - begun} ms`);
   const again = performance.now();
-  assert.equal(codeOf(await n1.door.write("kept", 8, WRITE_MS)), "no_leader");
+  assert.equal(codeOf(await n1.nodeClient.write("kept", 8, WRITE_MS)), "no_leader");
   const waitedMs = performance.now() - again;
   assert.ok(waitedMs > 4_500 && waitedMs < 6_500, `answered after ${waitedMs} ms`);
-  assert.equal((await n1.door.localRegisters()).get("kept"), 7);
-  const { role, leader, members } = await n1.door.status();
+  assert.equal((await n1.nodeClient.localRegisters()).get("kept"), 7);
+  const { role, leader, members } = await n1.nodeClient.status();
   assert.notEqual(role, "leader");
   assert.equal(leader, undefined);
   assert.deepEqual(
@@ -45,8 +45,8 @@ test("without a quorum, writes and consistent reads answer no_leader, and local 
 
   await n2.start();
   await cluster.leader();
-  assert.equal((await n1.door.write("kept", 9, WRITE_MS)).kind, "done");
-  const seen = await n2.door.registers(WRITE_MS);
+  assert.equal((await n1.nodeClient.write("kept", 9, WRITE_MS)).kind, "done");
+  const seen = await n2.nodeClient.registers(WRITE_MS);
   assert.equal(seen.kind === "done" ? seen.value.get("kept") : seen.message, 9);
 });
 
@@ -63,7 +63,7 @@ test("a leader low on disk space hands over leadership and accepts no writes unt
   await cluster.leader();
   const n1 = cluster.node("n1");
   await until("n1 leads", async () => {
-    await n1.door.transfer("n1");
+    await n1.nodeClient.transfer("n1");
     return (await cluster.leader()) === "n1";
   });
   await disk.fillTo(200 << 20);
@@ -72,10 +72,10 @@ test("a leader low on disk space hands over leadership and accepts no writes unt
     return leader !== "n1" && leader;
   });
   assert.match(n1.output(), /the disk is nearly full/);
-  assert.equal((await n1.door.write("through-n1", 1, WRITE_MS)).kind, "done");
-  assert.equal((await cluster.node(next).door.write("through-the-leader", 2, WRITE_MS)).kind, "done");
+  assert.equal((await n1.nodeClient.write("through-n1", 1, WRITE_MS)).kind, "done");
+  assert.equal((await cluster.node(next).nodeClient.write("through-the-leader", 2, WRITE_MS)).kind, "done");
   await cluster.caughtUp();
-  assert.equal((await n1.door.localRegisters()).get("through-the-leader"), 2);
+  assert.equal((await n1.nodeClient.localRegisters()).get("through-the-leader"), 2);
   await disk.free();
   await until("n1 notices that there is room", () => /the disk has enough free space again/.test(n1.output()));
 });
@@ -90,12 +90,12 @@ test("a single node low on disk space answers disk_low and keeps acknowledged wr
   const node = await cluster.add("n1", { begin: { kind: "bootstrap" }, dataDir: disk.path });
   await node.start();
   await cluster.leader();
-  assert.equal((await node.door.write("kept", 7, WRITE_MS)).kind, "done");
+  assert.equal((await node.nodeClient.write("kept", 7, WRITE_MS)).kind, "done");
   await disk.fillTo(200 << 20);
-  await until("writes are refused", async () => codeOf(await node.door.write("low", 1, WRITE_MS)) === "disk_low");
-  assert.equal((await node.door.localRegisters()).get("kept"), 7);
+  await until("writes are refused", async () => codeOf(await node.nodeClient.write("low", 1, WRITE_MS)) === "disk_low");
+  assert.equal((await node.nodeClient.localRegisters()).get("kept"), 7);
   await disk.free();
-  await until("writes are taken", async () => (await node.door.write("again", 2, WRITE_MS)).kind === "done");
+  await until("writes are taken", async () => (await node.nodeClient.write("again", 2, WRITE_MS)).kind === "done");
 
   await node.stop();
   await disk.fill();
@@ -106,6 +106,6 @@ test("a single node low on disk space answers disk_low and keeps acknowledged wr
   await disk.free();
   await node.start();
   await cluster.leader();
-  const contents = await node.door.localRegisters();
+  const contents = await node.nodeClient.localRegisters();
   assert.deepEqual([contents.get("kept"), contents.get("again")], [7, 2]);
 });

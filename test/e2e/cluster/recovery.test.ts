@@ -34,7 +34,7 @@ test("gateway cluster prune, sent to a follower, removes a leader and keeps the 
   assert.ok(keep.includes(await cluster.leader(keep)));
   for (const id of keep) await areMembers(cluster.node(id), keep);
   await mustWrite(asked, "without-the-old-leader", 1);
-  await until("the old leader knows", async () => (await cluster.node(leader).door.status()).role === "removed");
+  await until("the old leader knows", async () => (await cluster.node(leader).nodeClient.status()).role === "removed");
 });
 
 test("after two of three nodes are lost, the survivor is recovered, and only empty directories can rejoin", async (t) => {
@@ -67,7 +67,7 @@ test("after two of three nodes are lost, the survivor is recovered, and only emp
     assert.equal(status, 11, output);
     assert.match(output, /stale_recovery_epoch/);
     await mustWrite(n1, "undisturbed", 2);
-    const { role, leader } = await n1.door.status();
+    const { role, leader } = await n1.nodeClient.status();
     assert.deepEqual([role, leader], ["leader", "n1"]);
   });
 
@@ -79,7 +79,7 @@ test("after two of three nodes are lost, the survivor is recovered, and only emp
     await cluster.leader();
     await cluster.caughtUp();
     for (const node of cluster.nodes) {
-      const contents = await node.door.localRegisters();
+      const contents = await node.nodeClient.localRegisters();
       assert.equal(contents.get("kept-20"), 20);
       assert.equal(contents.get("after"), 1);
     }
@@ -102,7 +102,7 @@ test("an empty disk under an old node id gets no vote through a peer list, but d
   await until("n3 says what to do", () => /move this directory away and let the node join/.test(n3.output()));
   // With the vote of the empty node, n1 or n2 could lead alone and forget what the other two had acknowledged.
   await n2.kill();
-  const lost = await n1.door.write("lost", 1, 3_000);
+  const lost = await n1.nodeClient.write("lost", 1, 3_000);
   assert.notEqual(lost.kind, "done");
   await n2.start();
   await cluster.leader(["n1", "n2"]);
@@ -112,7 +112,7 @@ test("an empty disk under an old node id gets no vote through a peer list, but d
   await rejoinBlank({ cluster }, n3);
   await cluster.leader();
   await cluster.caughtUp();
-  assert.equal((await n3.door.localRegisters()).get("kept"), 8);
+  assert.equal((await n3.nodeClient.localRegisters()).get("kept"), 8);
   assert.deepEqual(await membersOf(n1), THREE);
 });
 

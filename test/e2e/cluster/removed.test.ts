@@ -29,7 +29,7 @@ test("a removed member goes out of service, however it learns of its removal", a
   // The remaining nodes lead, so that no removal changes the leader.
   await cluster.leader();
   await until("n1 leads", async () => {
-    await n1.door.transfer("n1");
+    await n1.nodeClient.transfer("n1");
     return (await cluster.leader()) === "n1";
   });
   const client = createAdminClient({ address: { kind: "socket", path: n1.socketPath } });
@@ -47,7 +47,7 @@ test("a removed member goes out of service, however it learns of its removal", a
     return `${answer.status} ${error.code}`;
   };
   const standingOf = async (node: TestNode) =>
-    JSON.parse(await node.door.report()) as { role: string; ready: boolean; reasons: readonly string[] };
+    JSON.parse(await node.nodeClient.report()) as { role: string; ready: boolean; reasons: readonly string[] };
   const isNotReady = (node: TestNode) =>
     until(`${node.id} is not ready, since it was removed`, async () => {
       const { role, ready, reasons } = await standingOf(node);
@@ -66,7 +66,7 @@ test("a removed member goes out of service, however it learns of its removal", a
     if (other !== apart.id) cluster.links.between(apart.id, other, { kind: "silent" });
   }
   for (const node of [down, apart, told]) {
-    assert.equal((await n1.door.remove(node.id)).kind, "done");
+    assert.equal((await n1.nodeClient.remove(node.id)).kind, "done");
   }
   await areMembers(n1, ["n1", "n2"]);
   await client.call("delete_key", { params: { name: "team" } });

@@ -20,7 +20,7 @@ test("a member silent for dead_after is removed, and rejoins when it comes back"
   await isMember(n3, first);
   await cluster.leader();
   await cluster.caughtUp();
-  assert.equal((await n3.door.localRegisters()).get("without-n3"), 1);
+  assert.equal((await n3.nodeClient.localRegisters()).get("without-n3"), 1);
   assert.match(n3.output(), /re-admitted to the cluster/);
 });
 

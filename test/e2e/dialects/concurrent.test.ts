@@ -10,7 +10,7 @@ import type { Dialect } from "../../../src/server/core/dialects/routes/routes.ts
 import { idle } from "../support/metrics.ts";
 import { endChunks, reply, startEvents, writeChunk } from "../support/upstream.ts";
 import { framesOf, readBy, SOUND, startHostile, TEXT } from "./support/scripted.ts";
-import { FORMS } from "./support/told.ts";
+import { FORMS } from "./support/sdk-answer.ts";
 
 const AT_ONCE = 50;
 const ROUNDS = 4;

@@ -13,7 +13,7 @@ import { tellByOpenai } from "./support/openai.ts";
 import { JSON_TYPE } from "./support/reading.ts";
 import { aliasOf, receivedBy, startRig } from "./support/rig.ts";
 import { framesOf, sends, startHostile } from "./support/scripted.ts";
-import { FORMS } from "./support/told.ts";
+import { FORMS } from "./support/sdk-answer.ts";
 
 const file = { after };
 const [rig, hostile] = await Promise.all([startRig(file, ["sim-small", "sim-gzip", "sim-open"]), startHostile(file)]);

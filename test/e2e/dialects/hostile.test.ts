@@ -9,7 +9,7 @@ import { reply, type Script, startEvents, writeChunk } from "../support/upstream
 import { eventually } from "../support/wait.ts";
 import { isError, isSound, isSoundOrError, JSON_TYPE, readerOf, STREAMED, soundly } from "./support/reading.ts";
 import { DONE, framesOf, SOUND, SOUND_READ, sends, startAs, startHostile, TEXT } from "./support/scripted.ts";
-import { FORMS } from "./support/told.ts";
+import { FORMS } from "./support/sdk-answer.ts";
 
 const hostile = await startHostile({ after });
 const { gateway } = hostile;

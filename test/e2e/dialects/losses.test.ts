@@ -14,7 +14,7 @@ import { type Asks, lostBy } from "./support/cell.ts";
 import { ASKED } from "./support/features/words.ts";
 import { tellByOpenai } from "./support/openai.ts";
 import { surface, withChannels } from "./support/rig.ts";
-import { CLIENTS, type ClientName } from "./support/told.ts";
+import { CLIENTS, type ClientName } from "./support/sdk-answer.ts";
 
 const file = { after };
 const MODEL = "sim-small";

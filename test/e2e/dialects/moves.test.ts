@@ -10,7 +10,7 @@ import { tellByAnthropic } from "./support/anthropic.ts";
 import { ASKED, answers, ends, QUESTION } from "./support/features/words.ts";
 import { tellByOpenai } from "./support/openai.ts";
 import { surface, UPSTREAMS } from "./support/rig.ts";
-import { CLIENTS, type ClientName, FORMS, type Form } from "./support/told.ts";
+import { CLIENTS, type ClientName, FORMS, type Form } from "./support/sdk-answer.ts";
 
 const file = { after };
 const [compat, messages] = await Promise.all([simulated(file), simulated(file)]);

@@ -10,7 +10,7 @@ import { type Asks, cellOf } from "./support/cell.ts";
 import { ASKED, answers, ends, QUESTION } from "./support/features/words.ts";
 import { signatureOf, thinkingText } from "./support/provider-words.ts";
 import { startRig, UPSTREAMS } from "./support/rig.ts";
-import { FORMS, type Form, type Told } from "./support/told.ts";
+import { FORMS, type Form, type SdkAnswer } from "./support/sdk-answer.ts";
 
 const OTHERS = { compat: "anthropic", messages: "openai" } as const;
 const CALLING = "sim-text-first+calls-2";
@@ -41,7 +41,7 @@ const THINKING: Asks = {
 
 for (const upstream of UPSTREAMS) {
   const client = OTHERS[upstream];
-  const ask = (model: string, form: Form, asks: Asks): Promise<Told> =>
+  const ask = (model: string, form: Form, asks: Asks): Promise<SdkAnswer> =>
     cellOf(rig, { client, upstream, form, provider: upstream, model }).ask(asks);
 
   for (const { kind, effect } of ODDITIES) {
@@ -72,7 +72,7 @@ for (const upstream of UPSTREAMS) {
   }
 }
 
-function usageIs({ usage }: Told, usual: Told, kind: string): void {
+function usageIs({ usage }: SdkAnswer, usual: SdkAnswer, kind: string): void {
   assert.ok(usual.usage);
   const known: Partial<Usage> = usage ?? {};
   // Usage that the provider never reported is not invented.

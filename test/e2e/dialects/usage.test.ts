@@ -14,7 +14,7 @@ import type { Asks } from "./support/cell.ts";
 import { ASKED } from "./support/features/words.ts";
 import { tellByOpenai } from "./support/openai.ts";
 import { aliases, aliasOf, surface, UPSTREAMS } from "./support/rig.ts";
-import { CLIENTS, type ClientName, FORMS, type Form } from "./support/told.ts";
+import { CLIENTS, type ClientName, FORMS, type Form } from "./support/sdk-answer.ts";
 
 const MODEL = "sim-small";
 const SLOW = "sim-slow-stream-30s";

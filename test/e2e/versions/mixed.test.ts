@@ -56,7 +56,7 @@ async function thereAndBack(
     steps,
     async onStep(mixed, { id }) {
       if (id === third) return;
-      archives.push(await mixed.node(id).door.save(true));
+      archives.push(await mixed.node(id).nodeClient.save(true));
       const { feature_level: level } = await factsOf(archives.at(-1)!);
       assert.ok(level <= older.level, `level ${level} while a member knows no more than ${older.level}`);
     },
@@ -68,7 +68,8 @@ async function thereAndBack(
   await restoresBothWays(t, cluster, { old, isHigher: older.level < FEATURE_RANGE.max, archives });
 }
 
-const levelOf = async ({ door }: TestNode): Promise<number> => (await factsOf(await door.save(true))).feature_level;
+const levelOf = async ({ nodeClient }: TestNode): Promise<number> =>
+  (await factsOf(await nodeClient.save(true))).feature_level;
 
 /** An older build on the directory of a node whose cluster has moved on: it reports that and ends without damage. */
 async function isRefusedUnharmed(node: TestNode, old: string): Promise<void> {
@@ -96,9 +97,9 @@ interface Restores {
 /** Restores into the new cluster an archive of a mixed one, and into a cluster of the older build both archives. */
 async function restoresBothWays(t: TestContext, cluster: TestCluster, { old, isHigher, archives }: Restores) {
   const leader = cluster.node(await cluster.leader());
-  const newest = await leader.door.save(true);
+  const newest = await leader.nodeClient.save(true);
   for (const archive of archives.slice(0, 1)) {
-    const restored = await leader.door.restore(archive);
+    const restored = await leader.nodeClient.restore(archive);
     assert.equal(restored.kind, "done", JSON.stringify(restored));
   }
   assert.equal(await levelOf(leader), FEATURE_RANGE.max, "a level is never lowered");
@@ -110,15 +111,15 @@ async function restoresBothWays(t: TestContext, cluster: TestCluster, { old, isH
   await node.start();
   await single.leader();
   for (const archive of archives.slice(-1)) {
-    const restored = await node.door.restore(archive);
+    const restored = await node.nodeClient.restore(archive);
     assert.equal(restored.kind, "done", JSON.stringify(restored));
   }
-  const registers = await node.door.localRegisters();
+  const registers = await node.nodeClient.localRegisters();
   assert.ok(registers.size > 0, "the older build has what the newer one wrote");
   if (!isHigher) return;
-  const refused = await node.door.restore(newest);
+  const refused = await node.nodeClient.restore(newest);
   assert.equal(refused.kind, "failed", JSON.stringify(refused));
-  assert.deepEqual(await node.door.localRegisters(), registers, "a refused archive changes nothing");
+  assert.deepEqual(await node.nodeClient.localRegisters(), registers, "a refused archive changes nothing");
 }
 
 test("a build that changes the meaning of a command without a new feature level is detected by a mixed cluster", async (t) => {

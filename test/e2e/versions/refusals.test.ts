@@ -46,16 +46,16 @@ test("a node downgraded while the feature level rose without it ends with the re
   await cluster.leader();
   const [n1, n2, n3] = cluster.nodes as readonly [TestNode, TestNode, TestNode];
   for (const id of ["n3", "n1"]) await replace(cluster, id, program);
-  assert.equal((await n1.door.write("before", 1, 20_000)).kind, "done");
+  assert.equal((await n1.nodeClient.write("before", 1, 20_000)).kind, "done");
   await cluster.caughtUp();
-  const { feature } = JSON.parse(await n1.door.report()) as { readonly feature: unknown };
+  const { feature } = JSON.parse(await n1.nodeClient.report()) as { readonly feature: unknown };
   const waiting = `level ${HIGHER} waits for n2, which runs ${VERSION} (levels to ${FEATURE_RANGE.max})`;
   assert.deepEqual(feature, { level: FEATURE_RANGE.max, highest: FEATURE_RANGE.max, waiting });
   await n3.stop();
   await replace(cluster, "n2", program);
-  const level = async (): Promise<number> => (await factsOf(await n1.door.save(true))).feature_level;
+  const level = async (): Promise<number> => (await factsOf(await n1.nodeClient.save(true))).feature_level;
   await until(`level ${HIGHER}`, async () => (await level()) === HIGHER);
-  assert.equal((await n1.door.write("after", 2, 20_000)).kind, "done");
+  assert.equal((await n1.nodeClient.write("after", 2, 20_000)).kind, "done");
 
   runs(n3, undefined);
   for (const turn of ["it meets the level in the log", "again"]) {
@@ -67,7 +67,7 @@ test("a node downgraded while the feature level rose without it ends with the re
   await n3.start();
   await cluster.leader();
   await sameDigest(cluster);
-  assert.equal((await n3.door.localRegisters()).get("after"), 2);
+  assert.equal((await n3.nodeClient.localRegisters()).get("after"), 2);
 
   await n2.stop();
   runs(n2, undefined);

@@ -9,9 +9,9 @@ import { join } from "node:path";
 import { freePort } from "../../support/ports.ts";
 import type { Owner } from "../../support/wait.ts";
 import { atEnd, within } from "../../support/wait.ts";
-import { adminDoor } from "./admin-door.ts";
-import type { Door, Standing } from "./door.ts";
+import { createNodeClient } from "./admin-node-client.ts";
 import { createLinks, type Links } from "./links.ts";
+import type { NodeClient, NodeStatus } from "./node-client.ts";
 import { type End, launch, type Running } from "./process.ts";
 import { buildProgram } from "./program.ts";
 import { type Addresses, commandOf, type Settings } from "./settings.ts";
@@ -26,7 +26,7 @@ export interface TestNode {
   /** Settings for its next start. */
   settings: Settings;
   /** Client of the running process, or of the last one. */
-  readonly door: Door;
+  readonly nodeClient: NodeClient;
   readonly socketPath: string;
   readonly pid: number;
   readonly isRunning: boolean;
@@ -142,13 +142,13 @@ export async function createCluster(owner: Owner, options: ClusterOptions): Prom
     leader(among) {
       return until(`a leader known to all of ${among ?? "the running nodes"}`, async () => {
         const asked = among === undefined ? running() : among.map((id) => cluster.node(id));
-        const standings = await Promise.all(asked.map((node) => node.door.status()));
+        const standings = await Promise.all(asked.map((node) => node.nodeClient.status()));
         return agreedLeader(asked, standings);
       });
     },
     async caughtUp() {
       await until("all nodes have the same log applied", async () => {
-        const standings = await Promise.all(running().map((node) => node.door.status()));
+        const standings = await Promise.all(running().map((node) => node.nodeClient.status()));
         return new Set(standings.map(({ applied }) => applied)).size === 1;
       });
     },
@@ -161,7 +161,7 @@ export async function createCluster(owner: Owner, options: ClusterOptions): Prom
   return cluster;
 }
 
-function agreedLeader(asked: readonly TestNode[], standings: readonly Standing[]): string | undefined {
+function agreedLeader(asked: readonly TestNode[], standings: readonly NodeStatus[]): string | undefined {
   const named = new Set(standings.map(({ leader }) => leader));
   const [leader] = named;
   if (named.size !== 1 || leader === undefined || !asked.some(({ id }) => id === leader)) return undefined;
@@ -186,7 +186,7 @@ interface NodeOptions {
 function createNode({ id, addresses, prefix, folder, links, addressesOf, ...given }: NodeOptions): TestNode {
   let settings = given.settings;
   let running: Running | undefined;
-  let door: Door | undefined;
+  let nodeClient: NodeClient | undefined;
   let socketPath = "";
   let earlier = "";
   let isPaused = false;
@@ -209,9 +209,9 @@ function createNode({ id, addresses, prefix, folder, links, addressesOf, ...give
     get socketPath() {
       return socketPath;
     },
-    get door() {
-      if (door === undefined) throw new Error(`${id} was never started`);
-      return door;
+    get nodeClient() {
+      if (nodeClient === undefined) throw new Error(`${id} was never started`);
+      return nodeClient;
     },
     get pid() {
       return running?.pid ?? -1;
@@ -226,13 +226,13 @@ function createNode({ id, addresses, prefix, folder, links, addressesOf, ...give
     async launch() {
       assert.equal(node.isRunning, false, `${id} runs already`);
       earlier = node.output();
-      door?.close();
+      nodeClient?.close();
       const placed = { id, folder, dataDir: dataDir(), settings, addressesOf };
       const { command, env, socketPath: path } = await commandOf(placed);
       socketPath = path;
       running = launch({ command: [...prefix, ...command], env });
       links.setProcess(id, running.pid);
-      door = adminDoor(socketPath);
+      nodeClient = createNodeClient(socketPath);
       isPaused = false;
       return running;
     },
@@ -242,7 +242,7 @@ function createNode({ id, addresses, prefix, folder, links, addressesOf, ...give
         if (started === undefined || !started.isRunning) {
           throw new GivenUp(`${id} ended at its start:\n${started?.output()}`);
         }
-        return (await node.door.status()) !== undefined;
+        return (await node.nodeClient.status()) !== undefined;
       });
     },
     async start() {
@@ -256,7 +256,7 @@ function createNode({ id, addresses, prefix, folder, links, addressesOf, ...give
       assert.deepEqual(end, { status: 0, signal: null }, `${id} did not end well:\n${running.output()}`);
     },
     async kill() {
-      door?.close();
+      nodeClient?.close();
       if (running === undefined) return;
       running.signal("SIGKILL");
       await running.ended;

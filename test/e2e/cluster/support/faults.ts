@@ -131,7 +131,7 @@ const transfer: Fault = async (scene) => {
   const from = await leader(scene);
   const to = scene.random.pick(others(scene, from)).id;
   const asked = await anyone(scene);
-  const outcome = await asked.door.transfer(to);
+  const outcome = await asked.nodeClient.transfer(to);
   await scene.progress();
   return `leadership from ${from.id} to ${to}, asked of ${asked.id}: ${outcome.kind === "done" ? outcome.value : outcome.code}`;
 };
@@ -150,7 +150,7 @@ export async function rejoinBlank({ cluster }: Pick<Scene, "cluster">, node: Tes
   node.settings = { ...node.settings, begin: { kind: "join", through } };
   await node.start();
   await until(`${node.id} votes again`, async () => {
-    const { members } = await node.door.status();
+    const { members } = await node.nodeClient.status();
     return members.some(({ id, voter }) => id === node.id && voter);
   });
 }

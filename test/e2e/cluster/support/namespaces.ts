@@ -13,7 +13,7 @@ interface Namespaces {
   setLink(id: string, state: "up" | "down"): void;
   /** Sets the percentage of lost packets to and from the node, and their delay. Returns false if unsupported. */
   disturb(id: string, loss: number, delayMs: number): boolean;
-  calm(id: string): void;
+  clearDelay(id: string): void;
 }
 
 /** Returns `undefined` if namespaces are not permitted. */
@@ -72,7 +72,7 @@ export function createNamespaces(owner: Owner, ids: readonly string[]): Namespac
         return false;
       }
     },
-    calm: (id) => ip("netns", "exec", nameOf(id), "tc", "qdisc", "del", "dev", "eth0", "root"),
+    clearDelay: (id) => ip("netns", "exec", nameOf(id), "tc", "qdisc", "del", "dev", "eth0", "root"),
   };
 }
 

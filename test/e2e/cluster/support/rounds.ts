@@ -6,8 +6,8 @@
 import assert from "node:assert/strict";
 import type { Owner } from "../../support/wait.ts";
 import { createCluster, type TestCluster, type TestNode } from "./cluster.ts";
-import type { Contents } from "./door.ts";
 import { FAULTS, type Fault, type Scene } from "./faults.ts";
+import type { Contents } from "./node-client.ts";
 import { createRandom, type Random } from "./random.ts";
 import { mountTmpfs, type Tmpfs } from "./tmpfs.ts";
 import { until } from "./until.ts";
@@ -111,17 +111,17 @@ async function lookAtAll(cluster: TestCluster, workload: Workload): Promise<stri
   for (const node of cluster.nodes) await workload.readFinal(node);
   await cluster.caughtUp();
   // A node checks its members once a second.
-  for (const { id, door } of cluster.nodes) {
+  for (const { id, nodeClient } of cluster.nodes) {
     await until(`${id} sees all as voting members`, async () => {
-      const { members } = await door.status();
+      const { members } = await nodeClient.status();
       return members.length === cluster.ids.length && members.every((member) => member.voter);
     });
   }
   const [first, ...rest] = await Promise.all(
-    cluster.nodes.map(async ({ id, door }) => ({
+    cluster.nodes.map(async ({ id, nodeClient }) => ({
       id,
-      registers: sorted(await door.localRegisters()),
-      claims: sorted(await door.localClaims()),
+      registers: sorted(await nodeClient.localRegisters()),
+      claims: sorted(await nodeClient.localClaims()),
     })),
   );
   for (const other of rest) {
@@ -139,12 +139,12 @@ const sorted = (contents: Contents): readonly (readonly [string, number])[] => [
 
 /** Removes checked data, so that the state stays small. */
 async function erase(cluster: TestCluster, { registers }: Workload, leader: string): Promise<void> {
-  const { door } = cluster.node(leader);
-  await Promise.all(registers.map((name) => door.erase(name, 10_000)));
+  const { nodeClient } = cluster.node(leader);
+  await Promise.all(registers.map((name) => nodeClient.erase(name, 10_000)));
 }
 
-async function describe({ id, door, output }: TestNode): Promise<string> {
-  const standing = await door.report().catch(String);
+async function describe({ id, nodeClient, output }: TestNode): Promise<string> {
+  const standing = await nodeClient.report().catch(String);
   return `--- ${id} ${standing}\n${lastLines(output())}`;
 }
 

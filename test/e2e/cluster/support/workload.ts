@@ -8,7 +8,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { type Call, createHistory, type History } from "../../../sim/history.ts";
 import type { TestCluster, TestNode } from "./cluster.ts";
-import type { Contents, Outcome } from "./door.ts";
+import type { Contents, Outcome } from "./node-client.ts";
 import type { Random } from "./random.ts";
 
 export interface Tally {
@@ -96,28 +96,28 @@ export function startWorkload({ cluster, random, name, clients = CLIENTS }: Work
     else call.unknown();
   };
 
-  const write = async ({ door }: TestNode): Promise<void> => {
+  const write = async ({ nodeClient }: TestNode): Promise<void> => {
     const index = currentRegister();
     const value = nextValue();
     const call = history.call(keyOf("register", index), { kind: "write", value }, performance.now());
-    const outcome = await door.write(registers[index]!, value, OPERATION_MS);
+    const outcome = await nodeClient.write(registers[index]!, value, OPERATION_MS);
     end(call, outcome, () => 1);
     if (outcome.kind === "done") counts.acknowledged += 1;
   };
 
-  const read = async ({ door }: TestNode): Promise<void> => {
+  const read = async ({ nodeClient }: TestNode): Promise<void> => {
     const index = currentRegister();
     const call = history.call(keyOf("register", index), { kind: "read" }, performance.now());
-    const outcome = await door.registers(OPERATION_MS);
+    const outcome = await nodeClient.registers(OPERATION_MS);
     end(call, outcome, (contents) => contents.get(registers[index]!) ?? 0);
     counts.reads += 1;
   };
 
-  const claim = async ({ door }: TestNode): Promise<void> => {
+  const claim = async ({ nodeClient }: TestNode): Promise<void> => {
     const index = currentClaim();
     const value = nextValue();
     const call = history.call(keyOf("claim", index), { kind: "swap", expected: 0, value }, performance.now());
-    const outcome = await door.claim(claims[index]!, value, OPERATION_MS);
+    const outcome = await nodeClient.claim(claims[index]!, value, OPERATION_MS);
     end(call, outcome, (isWon) => (isWon ? 1 : 0));
     if (outcome.kind === "done" && outcome.value) counts.acknowledged += 1;
   };
@@ -147,9 +147,9 @@ export function startWorkload({ cluster, random, name, clients = CLIENTS }: Work
       isStopping = true;
       await Promise.all(running);
     },
-    async readFinal({ id, door }) {
+    async readFinal({ id, nodeClient }) {
       const calledAt = performance.now();
-      const [values, owners] = await Promise.all([door.registers(FINAL_MS), door.claims(FINAL_MS)]);
+      const [values, owners] = await Promise.all([nodeClient.registers(FINAL_MS), nodeClient.claims(FINAL_MS)]);
       if (values.kind !== "done") throw new Error(`${id} answers no linearizable read: ${values.message}`);
       if (owners.kind !== "done") throw new Error(`${id} answers no linearizable read: ${owners.message}`);
       const answeredAt = performance.now();

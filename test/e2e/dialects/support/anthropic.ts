@@ -8,7 +8,7 @@ import type {
   RawMessageStreamEvent,
 } from "@anthropic-ai/sdk/resources/messages";
 import { normalizeUsage } from "../../../../src/server/core/dialects/usage/usage-normalise.ts";
-import { type Form, NO_TURNS, type Told } from "./told.ts";
+import { type Form, NO_TURNS, type SdkAnswer } from "./sdk-answer.ts";
 
 export type MessageParams = Omit<MessageCreateParamsNonStreaming, "model" | "stream" | "max_tokens"> & {
   readonly max_tokens?: number;
@@ -23,7 +23,7 @@ interface MessageCall {
 /** Longer than any answer of the simulated provider except the long ones. */
 const MAX_TOKENS = 4_000;
 
-export async function tellByAnthropic(client: Anthropic, call: MessageCall): Promise<Told> {
+export async function tellByAnthropic(client: Anthropic, call: MessageCall): Promise<SdkAnswer> {
   const { message, pieces } = await assembled(client, call);
   assert.equal(message.type, "message");
   assert.equal(message.role, "assistant");

@@ -11,7 +11,7 @@ import { type MessageParams, tellByAnthropic } from "./anthropic.ts";
 import { assertIncludes } from "./includes.ts";
 import { type ChatParams, tellByOpenai } from "./openai.ts";
 import { ALLOWING, aliasOf, type Received, type Rig, receivedBy } from "./rig.ts";
-import { type ClientName, FORMS, type Form, type Told } from "./told.ts";
+import { type ClientName, FORMS, type Form, type SdkAnswer } from "./sdk-answer.ts";
 
 export interface Asks {
   readonly openai: ChatParams;
@@ -26,7 +26,7 @@ export interface Cell {
   readonly isTranslated: boolean;
   /** Name by which the client requests the feature's model. */
   readonly model: string;
-  ask(asks: Asks): Promise<Told>;
+  ask(asks: Asks): Promise<SdkAnswer>;
   /** Returns the last request that the provider received. */
   received(): Promise<Received>;
   /** Asserts the body of that request, by its dialect. */
@@ -46,7 +46,7 @@ interface AskedFeature extends Common {
   readonly asks: Partial<Asks>;
   /** Expected request to the provider, by its dialect. */
   readonly sent?: Readonly<Partial<Record<Dialect, unknown>>>;
-  readonly check?: (told: Told, cell: Cell) => void | Promise<void>;
+  readonly check?: (told: SdkAnswer, cell: Cell) => void | Promise<void>;
 }
 
 /** A feature that ends other than with an answer. */

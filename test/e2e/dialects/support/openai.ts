@@ -8,7 +8,7 @@ import type {
   ChatCompletionMessage,
 } from "openai/resources/chat/completions";
 import { normalizeUsage } from "../../../../src/server/core/dialects/usage/usage-normalise.ts";
-import { type Form, NO_TURNS, type Told, type ToolCall } from "./told.ts";
+import { type Form, NO_TURNS, type SdkAnswer, type ToolCall } from "./sdk-answer.ts";
 
 export type ChatParams = Omit<ChatCompletionCreateParamsNonStreaming, "model" | "stream">;
 
@@ -43,7 +43,7 @@ interface ChatCall {
   readonly wantsUsage?: boolean;
 }
 
-export async function tellByOpenai(client: OpenAI, call: ChatCall): Promise<Told> {
+export async function tellByOpenai(client: OpenAI, call: ChatCall): Promise<SdkAnswer> {
   const { id, model, message, finish, pieces, usage } = await assembled(client, call);
   const calls = (message.tool_calls ?? []).map((made): ToolCall => {
     assert.equal(made.type, "function");

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { Dialect } from "../../../../src/server/core/dialects/routes/routes.ts";
 import { reply, type Script } from "../../support/upstream.ts";
 import { framesOf, type Hostile, type Read, readBy, SOUND, SOUND_READ, sends } from "./scripted.ts";
-import type { Form } from "./told.ts";
+import type { Form } from "./sdk-answer.ts";
 
 export const STREAMED = ["raw", "helper"] as const;
 export const JSON_TYPE = ["Content-Type: application/json"];

@@ -21,7 +21,7 @@ import {
 import type { Owner } from "../../support/wait.ts";
 import { tellByAnthropic } from "./anthropic.ts";
 import { tellByOpenai } from "./openai.ts";
-import type { Form } from "./told.ts";
+import type { Form } from "./sdk-answer.ts";
 
 export const TEXT = "Grüße, 世界 🌍!";
 const INPUT = { city: "Zürich", depth: { n: 1 } };

@@ -1,7 +1,7 @@
 /** The table of the documentation: the outcome of each feature between each client and each provider. */
 import type { Outcome, Place } from "./cell.ts";
 import { UPSTREAMS } from "./rig.ts";
-import { CLIENTS } from "./told.ts";
+import { CLIENTS } from "./sdk-answer.ts";
 
 /** Places in the order of the table's columns. */
 export const PLACES: readonly Place[] = CLIENTS.flatMap((client) =>

@@ -31,7 +31,7 @@ export async function factsOf(archive: Uint8Array): Promise<ArchiveFacts> {
 export function sameDigest(cluster: TestCluster): Promise<ArchiveFacts> {
   const seen = new Map<number, string>();
   return until("all nodes at one index", async () => {
-    const facts = await Promise.all(cluster.nodes.map(async ({ door }) => factsOf(await door.save(true))));
+    const facts = await Promise.all(cluster.nodes.map(async ({ nodeClient }) => factsOf(await nodeClient.save(true))));
     for (const [at, { index, digest }] of facts.entries()) {
       const known = seen.get(index) ?? digest;
       if (known !== digest) throw new GivenUp(`${cluster.nodes[at]?.id} has another state at index ${index}`);

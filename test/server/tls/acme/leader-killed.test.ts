@@ -7,13 +7,13 @@ import { after, test } from "node:test";
 import { createInstruments, nullLog } from "../../../../src/base/index.ts";
 import { type AcmeSettings, type Certificates, openAcme } from "../../../../src/server/tls/index.ts";
 import { peer } from "../../../peers/index.ts";
-import { openChallengeDoor } from "./support/door.ts";
+import { startChallengeServer } from "./support/challenge-server.ts";
 import { createMemoryCluster, type MemoryCluster } from "./support/memory-cluster.ts";
 import { type Pebble, startPebble } from "./support/pebble.ts";
 
 const it = await peer("pebble");
-const door = await openChallengeDoor();
-after(() => door.close());
+const challengeServer = await startChallengeServer();
+after(() => challengeServer.close());
 
 /** Writes of a whole order; the last case of each kind has no write left to die at. */
 const MAX_WRITES = 14;
@@ -79,7 +79,7 @@ async function issueWithDeath(authority: Pebble, at: number, when: "before" | "a
   };
   const one = open(cluster, "n1", settings);
   const two = open(cluster, "n2", settings);
-  door.answerers = [two.challenge];
+  challengeServer.answerers = [two.challenge];
   await new Promise<void>((done, fail) => {
     const limit = setTimeout(() => fail(new Error(`${when} ${at}: ${JSON.stringify(two.status())}`)), 10_000);
     const look = (): void => {
@@ -105,7 +105,7 @@ async function issueWithDeath(authority: Pebble, at: number, when: "before" | "a
 test("one certificate is in force in the end, and each death leaves at most one order behind", {
   skip: it.missing,
 }, async () => {
-  const authority = await startPebble(it.path, { httpPort: door.port });
+  const authority = await startPebble(it.path, { httpPort: challengeServer.port });
   try {
     const seen = new Set<string>();
     for (const when of ["before", "after"] as const) {

@@ -6,15 +6,15 @@ import { after, afterEach, test } from "node:test";
 import { createInstruments } from "../../../../src/base/index.ts";
 import { type AcmeSettings, type Certificate, type Certificates, openAcme } from "../../../../src/server/tls/index.ts";
 import { peer } from "../../../peers/index.ts";
-import { openChallengeDoor } from "./support/door.ts";
+import { startChallengeServer } from "./support/challenge-server.ts";
 import { createMemoryCluster, type MemoryCluster } from "./support/memory-cluster.ts";
 import { EAB, type Pebble, type PebbleOptions, startPebble } from "./support/pebble.ts";
 
 const it = await peer("pebble");
 const skip = { skip: it.missing };
 
-const door = await openChallengeDoor();
-after(() => door.close());
+const challengeServer = await startChallengeServer();
+after(() => challengeServer.close());
 const closers: (() => unknown)[] = [];
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
@@ -47,7 +47,7 @@ function open(cluster: MemoryCluster, node: string, settings: AcmeSettings, told
 }
 
 async function pebble(options: Omit<PebbleOptions, "httpPort"> = {}): Promise<Pebble> {
-  const started = await startPebble(it.path, { httpPort: door.port, ...options });
+  const started = await startPebble(it.path, { httpPort: challengeServer.port, ...options });
   closers.push(() => started.close());
   return started;
 }
@@ -88,12 +88,12 @@ test("a certificate is ordered by the leader, validated at other nodes, and serv
   const domains = ["gw.example.com", "api.example.com"];
   const nodes = ["n1", "n2", "n3"].map((node) => open(cluster, node, settingsOf(authority, { domains })));
   // Never the leader.
-  door.answerers = [nodes[0], nodes[2]].map((node) => (host, token) => node?.challenge(host, token));
+  challengeServer.answerers = [nodes[0], nodes[2]].map((node) => (host, token) => node?.challenge(host, token));
   const [one, two, three] = await Promise.all(nodes.map(issued));
   assert.equal(one?.serial, two?.serial);
   assert.equal(one?.serial, three?.serial);
   assert.deepEqual(one?.names.toSorted(), ["api.example.com", "gw.example.com"]);
-  assert.ok(door.asked() > 0);
+  assert.ok(challengeServer.asked() > 0);
   const leaf = new X509Certificate(one?.chain ?? "");
   assert.ok(leaf.checkPrivateKey((await import("node:crypto")).createPrivateKey(one?.key ?? "")));
   const standing = nodes[1]?.status();
@@ -108,7 +108,7 @@ test("a certificate is ordered by the leader, validated at other nodes, and serv
 test("refused nonces are drawn again", skip, async () => {
   const authority = await pebble({ env: { PEBBLE_WFE_NONCEREJECT: "25" } });
   const acme = open(createMemoryCluster(), "n1", settingsOf(authority));
-  door.answerers = [acme.challenge];
+  challengeServer.answerers = [acme.challenge];
   assert.deepEqual((await issued(acme)).names, ["gw.example.com"]);
 });
 
@@ -133,7 +133,7 @@ test("an account is bound if the authority requires it, and missing settings are
   );
   await wrong.close();
   const bound = open(cluster, "n1", settingsOf(authority, { eab: EAB }));
-  door.answerers = [bound.challenge];
+  challengeServer.answerers = [bound.challenge];
   await issued(bound);
   assert.ok(!JSON.stringify(told).includes(EAB.macKey));
 });
@@ -142,13 +142,13 @@ test("a name that cannot be validated is reported, and the previous certificate 
   const authority = await pebble();
   const cluster = createMemoryCluster();
   const before = open(cluster, "n1", settingsOf(authority));
-  door.answerers = [before.challenge];
+  challengeServer.answerers = [before.challenge];
   const { serial } = await issued(before);
   await before.close();
   const domains = ["gw.example.com", "two.example.com"];
   const acme = open(cluster, "n1", settingsOf(authority, { domains }));
   assert.equal(acme.current()?.serial, serial);
-  door.answerers = [(host, token) => (host === "two.example.com" ? undefined : acme.challenge(host, token))];
+  challengeServer.answerers = [(host, token) => (host === "two.example.com" ? undefined : acme.challenge(host, token))];
   const { reason, message } = await failure(acme);
   assert.equal(reason, "validation");
   assert.match(message, /two\.example\.com/);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { REFUSAL_TEXT } from "../../../../../src/simulator/reply.ts";
 import { answerText } from "../../../../../src/simulator/text.ts";
 import type { Feature } from "../cell.ts";
-import { join, user } from "../told.ts";
+import { join, user } from "../sdk-answer.ts";
 import { ASKED, answers, asked, ends, QUESTION } from "./words.ts";
 
 const STOP = "no model";

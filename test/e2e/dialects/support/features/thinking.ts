@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { Asks, Cell, Feature } from "../cell.ts";
 import { isRedacted, signatureOf, thinkingText } from "../provider-words.ts";
-import { join, results, type Told, type Turns, user } from "../told.ts";
+import { join, results, type SdkAnswer, type Turns, user } from "../sdk-answer.ts";
 import { asked, ends, QUESTION } from "./words.ts";
 
 const PARAMETERS = { type: "object" as const, properties: { city: { type: "string" } } };
@@ -22,7 +22,7 @@ const thinkingOf = (turns: Turns): Asks => ({
 });
 
 /** Only the messages dialect signs its thinking; a client of either dialect reads the signature. */
-function thought(told: Told, { upstream }: Cell, question: string): void {
+function thought(told: SdkAnswer, { upstream }: Cell, question: string): void {
   const expected = thinkingText(question);
   assert.equal(told.thinking, expected);
   assert.deepEqual(told.signatures, upstream === "messages" ? [signatureOf(expected)] : []);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { ToolResultBlockParam } from "@anthropic-ai/sdk/resources/messages";
 import type { Asks, Cell, Feature } from "../cell.ts";
-import { join, results, type Told, user } from "../told.ts";
+import { join, results, type SdkAnswer, user } from "../sdk-answer.ts";
 import { ASKED, answers, asked, ends, QUESTION } from "./words.ts";
 
 const PARAMETERS = { type: "object" as const, properties: { city: { type: "string" } }, required: ["city"] };
@@ -40,7 +40,7 @@ const withTurns = (asks: Asks, turns: Parameters<typeof asked>[0]): Asks => ({
 });
 
 /** Asserts that the provider receives every call and its result, under one id each. */
-async function sentResults(cell: Cell, first: Told, texts: readonly string[]): Promise<void> {
+async function sentResults(cell: Cell, first: SdkAnswer, texts: readonly string[]): Promise<void> {
   const calls = first.calls.map(({ id, name, input }, at) => ({ id, name, input, text: texts[at] }));
   await cell.sent({
     compat: {
@@ -76,7 +76,7 @@ async function sentResults(cell: Cell, first: Told, texts: readonly string[]): P
   });
 }
 
-async function answeredInTurn(first: Told, cell: Cell, texts: readonly string[]): Promise<void> {
+async function answeredInTurn(first: SdkAnswer, cell: Cell, texts: readonly string[]): Promise<void> {
   const turns = join(user(QUESTION), first.turn, results(first, texts));
   const second = await cell.ask(withTurns(weather, turns));
   await sentResults(cell, first, texts);

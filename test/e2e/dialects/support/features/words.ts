@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { answerText } from "../../../../../src/simulator/text.ts";
 import type { Asks } from "../cell.ts";
-import type { ClientName, Told, Turns } from "../told.ts";
-import { user } from "../told.ts";
+import type { ClientName, SdkAnswer, Turns } from "../sdk-answer.ts";
+import { user } from "../sdk-answer.ts";
 
 export const QUESTION = "What is the capital of France?";
 
@@ -22,12 +22,16 @@ const FINISH = {
   refusal: { openai: "content_filter", anthropic: "refusal" },
 } as const satisfies Readonly<Record<string, Readonly<Record<ClientName, string>>>>;
 
-export function ends({ finish }: Told, { client }: { readonly client: ClientName }, why: keyof typeof FINISH): void {
+export function ends(
+  { finish }: SdkAnswer,
+  { client }: { readonly client: ClientName },
+  why: keyof typeof FINISH,
+): void {
   assert.equal(finish, FINISH[why][client]);
 }
 
 /** Asserts that the text answers `question` and nothing else. */
-export function answers(told: Told, model: string, question: string, toolAnswer?: string): void {
+export function answers(told: SdkAnswer, model: string, question: string, toolAnswer?: string): void {
   assert.equal(told.text, answerText(model, question, toolAnswer));
   assert.deepEqual(told.calls, []);
 }

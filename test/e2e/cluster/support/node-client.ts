@@ -12,20 +12,20 @@ export type Outcome<Value> =
 /** Name to value. */
 export type Contents = ReadonlyMap<string, number>;
 
-interface MemberStanding {
+interface MemberStatus {
   readonly id: string;
   readonly voter: boolean;
 }
 
-export interface Standing {
+export interface NodeStatus {
   readonly role: "leader" | "follower" | "candidate" | "learner" | "removed";
   readonly leader: string | undefined;
   readonly term: number;
   readonly applied: number;
-  readonly members: readonly MemberStanding[];
+  readonly members: readonly MemberStatus[];
 }
 
-export interface Door {
+export interface NodeClient {
   write(register: string, value: number, limitMs: number): Promise<Outcome<undefined>>;
   /** Returns false if the name is taken. */
   claim(name: string, value: number, limitMs: number): Promise<Outcome<boolean>>;
@@ -36,7 +36,7 @@ export interface Door {
   /** Reads this node's own state, whichever leads. */
   localRegisters(): Promise<Contents>;
   localClaims(): Promise<Contents>;
-  status(): Promise<Standing>;
+  status(): Promise<NodeStatus>;
   /** Returns everything the node reports about itself and its members, for failure messages. */
   report(): Promise<string>;
   remove(id: string): Promise<Outcome<undefined>>;

@@ -18,7 +18,7 @@ export interface ToolCall {
   readonly input: unknown;
 }
 
-export interface Told {
+export interface SdkAnswer {
   readonly id: string;
   readonly model: string;
   readonly text: string;
@@ -57,7 +57,7 @@ export function user(text: string): Turns {
 }
 
 /** Returns the results of the client's tools for the calls of an answer, in order. */
-export function results({ calls }: Told, texts: readonly string[]): Turns {
+export function results({ calls }: SdkAnswer, texts: readonly string[]): Turns {
   const said = calls.map(({ id }, at) => ({ id, text: texts[at] ?? "" }));
   return {
     openai: said.map(({ id, text }) => ({ role: "tool", tool_call_id: id, content: text })),

@@ -8,7 +8,7 @@ import type { Scenario } from "../parts/scenario.ts";
 
 export type Figure = FigureOf<"times" | "ms" | "s" | "MiB" | "KiB" | "/s" | "us" | "CPU s/s">;
 
-export interface Given {
+export interface AdminBenchInputs {
   readonly pieces: Pieces;
   /** `bin/gateway` of the build. */
   readonly launcher: string;
@@ -23,4 +23,4 @@ export interface Given {
   steady(job: SteadyJob): Promise<Extract<SteadyResult, { kind: "done" }>>;
 }
 
-export type AdminScenario = Scenario<Given, Figure["unit"]>;
+export type AdminScenario = Scenario<AdminBenchInputs, Figure["unit"]>;

@@ -2,10 +2,10 @@
 
 import type { ScenarioOptions } from "../parts/scenario.ts";
 
-export type Given = Pick<ScenarioOptions, "isQuick">;
+export type BenchSpeed = Pick<ScenarioOptions, "isQuick">;
 
 /** User CPU time of one call in microseconds: the minimum of several series, since disturbances only add to it. */
-export function cpuMicrosOf(call: () => void, { isQuick }: Given, calls = 200): number {
+export function cpuMicrosOf(call: () => void, { isQuick }: BenchSpeed, calls = 200): number {
   const series = isQuick ? 4 : 12;
   for (let each = 0; each < calls; each++) call();
   let least = Number.POSITIVE_INFINITY;

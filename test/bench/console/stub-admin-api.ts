@@ -3,7 +3,7 @@
  * rows change at a given rate. Filling a gateway with ten thousand keys for each run would take long, and it would
  * share the measured core.
  *
- * Started with the path of its socket and the number of keys; it answers each `Told` message over the channel with
+ * Started with the path of its socket and the number of keys; it answers each `LoadCommand` message over the channel with
  * `Counts`.
  */
 
@@ -14,7 +14,7 @@ import { bucket, key, profile } from "../../console/views/keys-fixture.ts";
 import { backend, member, model, STATUS } from "../../console/views/traffic-fixtures.ts";
 import { endWithParent } from "../child/channel.ts";
 
-export interface Told {
+export interface LoadCommand {
   /** Changes per second; each changes some rows of each list in `tables`. 0 for none. */
   readonly changes: number;
   readonly tables: readonly Changing[];
@@ -216,7 +216,7 @@ function feedAt(perSecond: number): void {
 
 let clock: NodeJS.Timeout | undefined;
 
-process.on("message", ({ changes, tables, requests = 0 }: Told) => {
+process.on("message", ({ changes, tables, requests = 0 }: LoadCommand) => {
   feedAt(requests);
   clearInterval(clock);
   if (changes > 0) clock = setInterval(() => change(tables), 1_000 / changes);

@@ -1,13 +1,13 @@
 /** Client of a gateway's admin API over the local socket. */
 import { type AdminClient, AdminError, createAdminClient, type KeyRecord } from "../../../../src/admin-api/index.ts";
-import type { Contents, Door, Outcome } from "./door.ts";
+import type { Contents, NodeClient, Outcome } from "./node-client.ts";
 
 const LOOK_MS = 2_000;
 const CHANGE_MS = 60_000;
 /** A suspension of a model may have any name; other kinds must exist. */
 const KIND = "model";
 
-export function adminDoor(socketPath: string): Door {
+export function createNodeClient(socketPath: string): NodeClient {
   const client = createAdminClient({ address: { kind: "socket", path: socketPath } });
 
   const suspensions = async (isConsistent: boolean, timeLimitMs: number): Promise<Contents> => {

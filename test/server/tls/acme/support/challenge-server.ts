@@ -2,7 +2,7 @@
 import { createServer, type Server } from "node:http";
 import type { MaybeLater } from "../../../../../src/server/tls/index.ts";
 
-interface ChallengeDoor {
+interface ChallengeServer {
   readonly port: number;
   /** Nodes that answer in turn. */
   answerers: readonly ((host: string, token: string) => MaybeLater<string | undefined>)[];
@@ -10,19 +10,20 @@ interface ChallengeDoor {
   close(): Promise<void>;
 }
 
-export async function openChallengeDoor(): Promise<ChallengeDoor> {
+export async function startChallengeServer(): Promise<ChallengeServer> {
   let asked = 0;
   const server: Server = createServer(async (request, response) => {
     const token = /^\/\.well-known\/acme-challenge\/([^/]+)$/.exec(request.url ?? "")?.[1];
     const host = (request.headers.host ?? "").replace(/:\d+$/, "");
-    const answer = token && (await door.answerers[asked++ % door.answerers.length]?.(host, token));
+    const answer =
+      token && (await challengeServer.answerers[asked++ % challengeServer.answerers.length]?.(host, token));
     response.statusCode = answer ? 200 : 404;
     response.end(answer || "");
   });
   server.listen(0, "127.0.0.1");
   await new Promise((ready) => server.once("listening", ready));
   const { port } = server.address() as { port: number };
-  const door: ChallengeDoor = {
+  const challengeServer: ChallengeServer = {
     port,
     answerers: [],
     asked: () => asked,
@@ -31,5 +32,5 @@ export async function openChallengeDoor(): Promise<ChallengeDoor> {
       await new Promise((closed) => server.close(closed));
     },
   };
-  return door;
+  return challengeServer;
 }
