@@ -25,6 +25,7 @@ export function startFailure(error: unknown): { readonly status: ExitStatus; rea
   const why = CANNOT_BIND.get(code ?? (cause as NodeJS.ErrnoException | undefined)?.code ?? "");
   if (why !== undefined) return { status: CANNOT_LISTEN, message: `cannot listen: ${why} (${message})` };
   const { name } = error as Error;
+  if (name === "SocketPathError") return { status: CANNOT_LISTEN, message: `cannot listen: ${message}` };
   if (name === "StorageError" || name === "UpgradeRequired" || name === "AuditError")
     return { status: STORAGE, message };
   if (name === "JoinError") return { status: CANNOT_LISTEN, message };

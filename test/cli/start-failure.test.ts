@@ -34,3 +34,20 @@ test("a local socket that another process serves cannot be listened on", async (
   assert.equal(status, 12);
   assert.match(message, /another process listens on .*admin\.sock; stop it/);
 });
+
+test("a local socket whose path cannot be used cannot be listened on", async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), "gateway-start-"));
+  t.after(() => rm(directory, { recursive: true, force: true }));
+  const places = [
+    [directory, /is not a socket; remove it/],
+    [join(directory, "absent", "admin.sock"), /its directory does not exist/],
+    [join(directory, "a".repeat(200)), /is too long/],
+  ] as const;
+  for (const [path, reason] of places) {
+    const error: unknown = await placeSocket(path, () => listenLocally(createServer())).catch((it: unknown) => it);
+    const { status, message } = startFailure(error);
+    assert.equal(status, 12, message);
+    assert.match(message, /^cannot listen: admin\.local_socket: /);
+    assert.match(message, reason);
+  }
+});

@@ -14,6 +14,11 @@ import { dirname, join, sep } from "node:path";
 const MAX_PATH_BYTES = process.platform === "linux" ? 107 : 103;
 const PROBE_LIMIT_MS = 2_000;
 
+/** Error for a socket that cannot be placed. Its message names the key and the path. */
+class SocketPathError extends Error {
+  override readonly name = "SocketPathError";
+}
+
 interface PlacedSocket {
   /** Removes the socket if it is still the one that was placed. */
   remove(): Promise<void>;
@@ -24,13 +29,13 @@ export async function placeSocket(path: string, bind: (path: string) => Promise<
   // The temporary path `.XXXXXX/s` in the same directory may be longer than the final one.
   const longest = Math.max(Buffer.byteLength(path), Buffer.byteLength(join(dirname(path), ".XXXXXX", "s")));
   if (longest > MAX_PATH_BYTES) {
-    throw new Error(
+    throw new SocketPathError(
       `admin.local_socket: ${path} is too long: the system allows ${MAX_PATH_BYTES} bytes, and this path needs ${longest}`,
     );
   }
   await refuseLive(path);
   const directory = await mkdtemp(`${dirname(path)}${sep}.`).catch((cause: NodeJS.ErrnoException) => {
-    throw new Error(`admin.local_socket: cannot create ${path}: ${reason(cause)}`, { cause });
+    throw new SocketPathError(`admin.local_socket: cannot create ${path}: ${reason(cause)}`, { cause });
   });
   try {
     const bound = join(directory, "s");
@@ -38,7 +43,7 @@ export async function placeSocket(path: string, bind: (path: string) => Promise<
     await chmod(bound, 0o600);
     await rename(bound, path);
   } catch (cause) {
-    throw new Error(`admin.local_socket: cannot listen on ${path}: ${reason(cause)}`, { cause });
+    throw new SocketPathError(`admin.local_socket: cannot listen on ${path}: ${reason(cause)}`, { cause });
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
@@ -55,14 +60,14 @@ export async function placeSocket(path: string, bind: (path: string) => Promise<
 async function refuseLive(path: string): Promise<void> {
   const there = await lstat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;
-    throw new Error(`admin.local_socket: cannot look at ${path}: ${reason(error)}`, { cause: error });
+    throw new SocketPathError(`admin.local_socket: cannot look at ${path}: ${reason(error)}`, { cause: error });
   });
   if (there === undefined) return;
   if (!there.isSocket())
-    throw new Error(`admin.local_socket: ${path} is not a socket; remove it, or name another path`);
+    throw new SocketPathError(`admin.local_socket: ${path} is not a socket; remove it, or name another path`);
   if (await isLive(path)) {
     const message = `admin.local_socket: another process listens on ${path}; stop it, or name another path`;
-    throw Object.assign(new Error(message), { code: "EADDRINUSE" });
+    throw Object.assign(new SocketPathError(message), { code: "EADDRINUSE" });
   }
 }
 
