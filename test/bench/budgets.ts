@@ -69,7 +69,7 @@ const spendingOf = (bucket: string, more: Partial<Spending["rule"]> = {}): Spend
     ...more,
   },
   bucket,
-  like: "team\0chat_completions\0m",
+  averageKey: "team\0chat_completions\0m",
   at: { model: "m", backend: "p" },
   demand: { kind: "tokens", bounds: { input: 800, output: 400, hasOutputLimit: true } },
 });

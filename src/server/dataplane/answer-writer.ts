@@ -14,18 +14,18 @@ export const KEEP_ALIVE_MS = 75_000;
 
 /** Maximum size of a body that is joined with its head. Copying a larger piece costs more than the second write. */
 const MAX_JOINED_BYTES = 16 << 10;
-const NO_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
+const INVALID_IN_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
-const KEPT = `Connection: keep-alive\r\nKeep-Alive: timeout=${KEEP_ALIVE_MS / 1_000}\r\n\r\n`;
+const KEEP_ALIVE_HEADERS = `Connection: keep-alive\r\nKeep-Alive: timeout=${KEEP_ALIVE_MS / 1_000}\r\n\r\n`;
 
-/** Maximum size of `plainNames`, the cache of header names that are valid tokens and not in `SPECIAL`. Each spelling counts. */
+/** Maximum size of `plainNames`, the cache of header names that are valid tokens and not in `NODE_MANAGED`. Each spelling counts. */
 const MAX_SPELLINGS = 1_000;
 const plainNames = new Set<string>();
 /** Headers that influence which headers Node adds by itself. */
-const SPECIAL: ReadonlySet<string> = new Set(["connection", "transfer-encoding", "trailer", "expect"]);
+const NODE_MANAGED: ReadonlySet<string> = new Set(["connection", "transfer-encoding", "trailer", "expect"]);
 
 /** Private members of `ServerResponse`: the text of its head, and whether the head was sent. */
-interface Inner {
+interface ResponseInternals {
   _header: string | null;
   _headerSent: boolean;
 }
@@ -41,7 +41,7 @@ export class AnswerWriter {
   readonly #response: ServerResponse;
   /** Head of the answer, kept until it is sent together with the body. */
   #pending: PendingHead | undefined;
-  #drain: (() => void) | undefined;
+  #drainListener: (() => void) | undefined;
   #isDrainAwaited = false;
   /** Whether `ServerResponse` has sent the head. */
   #isHeadSent = false;
@@ -56,7 +56,7 @@ export class AnswerWriter {
   }
 
   /** Begins the answer. `contentLength` is `NaN` if none is declared. Throws if a header cannot be written. */
-  head(status: number, statusText: string, pairs: string[], contentLength: number): void {
+  writeHead(status: number, statusText: string, pairs: string[], contentLength: number): void {
     const response = this.#response;
     if (contentLength > 0 && contentLength <= MAX_JOINED_BYTES && mayJoin(response, status)) {
       response.statusCode = status;
@@ -69,7 +69,7 @@ export class AnswerWriter {
   /** Sends the head before any byte of the body. */
   flush(): void {
     const response = this.#response;
-    this.release();
+    this.releaseHead();
     if (response.writableEnded || response.destroyed) return;
     response.flushHeaders();
     this.#isHeadSent = true;
@@ -79,31 +79,31 @@ export class AnswerWriter {
   write(chunk: Buffer, isLast: boolean): boolean {
     const response = this.#response;
     if (isLast) {
-      if (!this.#joined(chunk)) {
-        this.release();
+      if (!this.#writeJoined(chunk)) {
+        this.releaseHead();
         // The last bytes of a declared length go out with the headers and the end, in one write.
         response.end(chunk);
       }
       return true;
     }
-    this.release();
-    const hasRoom = this.#framed(chunk) ?? response.write(chunk);
+    this.releaseHead();
+    const hasRoom = this.#writeFramed(chunk) ?? response.write(chunk);
     this.#isHeadSent = true;
     if (!hasRoom) this.#awaitDrain();
     return hasRoom;
   }
 
   onDrain(listener: () => void): void {
-    this.#drain = listener;
+    this.#drainListener = listener;
   }
 
   end(): void {
-    this.release();
+    this.releaseHead();
     if (!this.#response.writableEnded) this.#response.end();
   }
 
   /** Hands the pending head, if any, to `ServerResponse`. */
-  release(): void {
+  releaseHead(): void {
     const pending = this.#pending;
     if (pending === undefined) return;
     this.#pending = undefined;
@@ -111,7 +111,7 @@ export class AnswerWriter {
   }
 
   /** Writes head and body as one buffer. Returns false if that is not possible; then nothing was written. */
-  #joined(body: Buffer): boolean {
+  #writeJoined(body: Buffer): boolean {
     const pending = this.#pending;
     const response = this.#response;
     const { socket } = response;
@@ -123,7 +123,7 @@ export class AnswerWriter {
     const bytes = Buffer.allocUnsafe(head.length + body.length);
     bytes.write(head, 0, "latin1");
     body.copy(bytes, head.length);
-    const inner = response as unknown as Inner;
+    const inner = response as unknown as ResponseInternals;
     inner._header = head;
     inner._headerSent = true;
     socket.write(bytes);
@@ -132,10 +132,11 @@ export class AnswerWriter {
   }
 
   /** Writes a chunk with its framing (RFC 9112, section 7.1). Returns `undefined` if `ServerResponse` must write it. */
-  #framed(chunk: Buffer): boolean | undefined {
+  #writeFramed(chunk: Buffer): boolean | undefined {
     const response = this.#response;
     const { socket } = response;
-    if (!this.#isHeadSent || !response.chunkedEncoding || response.writableEnded || !isKnown()) return undefined;
+    if (!this.#isHeadSent || !response.chunkedEncoding || response.writableEnded || !supportsInternals())
+      return undefined;
     if (socket === null || !socket.writable || chunk.length === 0 || chunk.length > MAX_JOINED_BYTES) return undefined;
     const size = `${chunk.length.toString(16)}\r\n`;
     const end = size.length + chunk.length;
@@ -160,7 +161,7 @@ export class AnswerWriter {
     this.#isDrainAwaited = true;
     (this.#response.socket ?? this.#response).once("drain", () => {
       this.#isDrainAwaited = false;
-      if (!this.#response.writableEnded) this.#drain?.();
+      if (!this.#response.writableEnded) this.#drainListener?.();
     });
   }
 }
@@ -172,7 +173,7 @@ function uncork(socket: Socket): void {
 function mayJoin(response: ServerResponse, status: number): boolean {
   const { req, socket } = response;
   const isBodied = status >= 200 && status !== 204 && status !== 304 && req.method !== "HEAD";
-  return isBodied && socket !== null && req.httpVersionMinor === 1 && req.httpVersionMajor === 1 && isKnown();
+  return isBodied && socket !== null && req.httpVersionMinor === 1 && req.httpVersionMajor === 1 && supportsInternals();
 }
 
 /** Returns the head as Node would write it, or `undefined` if Node would add to it or refuse it. */
@@ -182,32 +183,32 @@ function headText({ status, statusText, pairs }: PendingHead): string | undefine
   for (let at = 0; at < pairs.length; at += 2) {
     const name = pairs[at] as string;
     const value = pairs[at + 1] as string;
-    if (!isPlainName(name) || NO_VALUE.test(value)) return undefined;
+    if (!isPlainName(name) || INVALID_IN_VALUE.test(value)) return undefined;
     hasDate ||= name.length === 4 && name.toLowerCase() === "date";
     text += `${name}: ${value}\r\n`;
   }
-  return hasDate ? text + KEPT : undefined;
+  return hasDate ? text + KEEP_ALIVE_HEADERS : undefined;
 }
 
 function isPlainName(name: string): boolean {
   if (plainNames.has(name)) return true;
-  if (!TOKEN.test(name) || SPECIAL.has(name.toLowerCase())) return false;
+  if (!TOKEN.test(name) || NODE_MANAGED.has(name.toLowerCase())) return false;
   if (plainNames.size < MAX_SPELLINGS) plainNames.add(name);
   return true;
 }
 
-let known: boolean | undefined;
+let internalsWork: boolean | undefined;
 
 /** Returns whether `ServerResponse` works as expected on this Node version; checked once, without a connection. */
-function isKnown(): boolean {
-  known ??= isAsExpected();
-  return known;
+function supportsInternals(): boolean {
+  internalsWork ??= checkInternals();
+  return internalsWork;
 }
 
-function isAsExpected(): boolean {
+function checkInternals(): boolean {
   try {
     const response = new ServerResponse(new IncomingMessage(new Socket()));
-    const inner = response as unknown as Inner;
+    const inner = response as unknown as ResponseInternals;
     if (inner._header !== null || inner._headerSent !== false || response.headersSent) return false;
     inner._header = "HTTP/1.1 200 OK\r\n\r\n";
     inner._headerSent = true;

@@ -8,9 +8,9 @@ import type { Caller } from "../auth/index.ts";
 const MAX_LENGTH = 128;
 
 /** Returns the display name of a caller, escaped because a token may contain any text, or `undefined` if it has no name. */
-export function nameOf(caller: Caller): string | undefined {
+export function callerDisplayName(caller: Caller): string | undefined {
   const name = callerName(caller);
-  return name === undefined ? undefined : shown(name);
+  return name === undefined ? undefined : displayText(name);
 }
 
 /** Returns the name from the key or token, neither truncated nor escaped. */
@@ -21,13 +21,13 @@ export const callerName = ({ key, user, agent }: Caller): string | undefined =>
  * Returns a name that may be kept in memory, truncated to the displayed length. `isShared`: the name may be a substring of a
  * longer text and must be copied, because it would keep that text in memory.
  */
-export function keptName(name: string | undefined, isShared = false): string | undefined {
+export function storableName(name: string | undefined, isShared = false): string | undefined {
   if (name === undefined || (name.length <= MAX_LENGTH && !isShared)) return name;
   return Buffer.from(cutText(name, MAX_LENGTH)).toString();
 }
 
 /** Truncates and escapes a text that a caller has chosen. */
-export const shown = (text: string): string => escapeControls(cutText(text, MAX_LENGTH));
+export const displayText = (text: string): string => escapeControls(cutText(text, MAX_LENGTH));
 
 interface CallerLabels {
   readonly request: string;
@@ -40,6 +40,6 @@ export function callerLabels(
   { requestId, caller }: { readonly requestId: string; readonly caller: Caller | undefined },
   model: string | undefined,
 ): CallerLabels {
-  const name = caller === undefined ? undefined : nameOf(caller);
-  return { request: requestId, caller: name ?? null, model: model === undefined ? null : shown(model) };
+  const name = caller === undefined ? undefined : callerDisplayName(caller);
+  return { request: requestId, caller: name ?? null, model: model === undefined ? null : displayText(model) };
 }

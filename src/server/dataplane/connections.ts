@@ -14,7 +14,7 @@ import type { Exchange } from "./exchange.ts";
 const SILENT_SHARE = 0.1;
 const MAX_SILENT_MS = 2_000;
 /** Time allowed for the last frames of requests that were cut off, and for the closing handshakes of sessions. */
-const CUT_LIMIT_MS = 2_000;
+const CUT_OFF_LIMIT_MS = 2_000;
 
 export interface Connections {
   /** Must be called when a client has connected. */
@@ -167,7 +167,7 @@ export function createConnections(): Connections {
       const left = [...connections.keys(), ...sessions];
       const timer = setTimeout(() => {
         for (const socket of left) socket.destroy();
-      }, CUT_LIMIT_MS);
+      }, CUT_OFF_LIMIT_MS);
       timer.unref();
       return { requests, sessions: sessions.size };
     },

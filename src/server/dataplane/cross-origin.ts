@@ -13,11 +13,11 @@ import type { Snapshot } from "../snapshot/index.ts";
 import { CARD_HEADERS } from "./discovery/card-document.ts";
 import { isRegistryRequest, SHARED_HEADERS } from "./discovery/registry.ts";
 import { lowerCase } from "./headers.ts";
-import { agentPlace } from "./hops/agents/place.ts";
+import { agentPlace } from "./hops/agents/agent-path.ts";
 import type { Ports } from "./ports.ts";
 
 /** Returns whether a page of another origin sent the request and may do so; `undefined` if no such page sent it. */
-export function crossingOf(
+export function crossOriginDecisionOf(
   { headers }: IncomingMessage,
   { governance: { auth, publicOrigin } }: Snapshot,
   { corsOrigins: allowed }: Pick<Ports, "corsOrigins">,
@@ -48,18 +48,18 @@ export function preflightOf(
   { fronted }: Snapshot,
 ): readonly string[] | undefined {
   if (!isPreflight(request.method, request.headers)) return undefined;
-  return kind === "allowed" ? preflightHeaders(request.headers, termsOf(request, fronted)) : [];
+  return kind === "allowed" ? preflightHeaders(request.headers, preflightTermsOf(request, fronted)) : [];
 }
 
 /**
  * Returns the CORS terms of the endpoint that the path names. A path without a route allows whatever is requested, so that the
  * page can read the 404.
  */
-function termsOf(request: IncomingMessage, fronted: Snapshot["fronted"]): PreflightTerms {
+function preflightTermsOf(request: IncomingMessage, fronted: Snapshot["fronted"]): PreflightTerms {
   const { url = "/" } = request;
-  if (isRegistryRequest(request)) return termsIn(SHARED_HEADERS);
+  if (isRegistryRequest(request)) return termsFromHeaders(SHARED_HEADERS);
   const agent = agentPlace(url, fronted);
-  if (agent?.wants === "card") return termsIn(CARD_HEADERS);
+  if (agent?.wants === "card") return termsFromHeaders(CARD_HEADERS);
   if (agent !== undefined) return { methods: ["POST"], usualHeaders: USUAL_HEADERS };
   if (url.startsWith("/.well-known/")) return { methods: ["GET", "HEAD"], usualHeaders: USUAL_HEADERS };
   const [path = ""] = url.split("?", 1);
@@ -67,7 +67,7 @@ function termsOf(request: IncomingMessage, fronted: Snapshot["fronted"]): Prefli
 }
 
 /** Reads the terms from the CORS headers of one of the gateway's own documents. */
-function termsIn(pairs: readonly string[]): PreflightTerms {
+function termsFromHeaders(pairs: readonly string[]): PreflightTerms {
   const textOf = (name: string): string => pairs[pairs.indexOf(name) + 1] ?? "";
   return {
     methods: textOf("access-control-allow-methods").split(", "),
@@ -75,12 +75,13 @@ function termsIn(pairs: readonly string[]): PreflightTerms {
   };
 }
 
-const isCors = (name: string): boolean => lowerCase(name).startsWith("access-control-");
+const isCorsHeader = (name: string): boolean => lowerCase(name).startsWith("access-control-");
 
 /** Removes CORS headers from an upstream's headers: only this gateway decides which pages may read the answer. */
 export function withoutCors(headers: readonly string[]): readonly string[] {
   for (let at = 0; at < headers.length; at += 2) {
-    if (isCors(headers[at] as string)) return headers.filter((_, i) => !isCors(headers[i - (i % 2)] as string));
+    if (isCorsHeader(headers[at] as string))
+      return headers.filter((_, i) => !isCorsHeader(headers[i - (i % 2)] as string));
   }
   return headers;
 }

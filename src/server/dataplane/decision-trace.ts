@@ -9,11 +9,11 @@ import type { Charge } from "./budgets/index.ts";
 
 /** Receives each request and session once. Implementations must be cheap and must not throw. */
 export interface DecisionSink {
-  decided(request: RecordedRequest): void;
+  record(request: RecordedRequest): void;
 }
 
 /** Fields of a `Target`, other than names, that rules depend on. */
-interface Addressed {
+interface TracedTarget {
   readonly provider: { readonly name: string };
   readonly route: Route;
   readonly plain: Buffer;
@@ -26,13 +26,13 @@ interface Addressed {
   readonly thread: string;
 }
 
-interface Admitted {
+interface TracedCandidate {
   readonly provider: { readonly name: string };
-  readonly lost: readonly unknown[];
+  readonly losses: readonly unknown[];
   readonly translated: unknown;
 }
 
-interface Place {
+interface TracedRoute {
   readonly route: Route;
   readonly dialect: Dialect;
 }
@@ -44,11 +44,11 @@ export class DecisionTrace {
   /** Digest of the configuration that applies to the request. */
   readonly configuration: string;
   facts = 0;
-  place: Place | undefined;
+  matchedRoute: TracedRoute | undefined;
   /** Provider that routing chose; empty before. */
-  routed = "";
+  routedProvider = "";
   /** First admitted provider, or the MCP server or agent; empty before. */
-  to = "";
+  admittedUpstream = "";
   bodyBytes = 0;
   name = "";
   role = "";
@@ -59,30 +59,30 @@ export class DecisionTrace {
     this.configuration = configuration;
   }
 
-  placed({ route, dialect }: Place): void {
-    this.place = { route, dialect };
+  recordRoute({ route, dialect }: TracedRoute): void {
+    this.matchedRoute = { route, dialect };
   }
 
-  addressed(target: Addressed): void {
-    this.routed = target.provider.name;
+  recordTarget(target: TracedTarget): void {
+    this.routedProvider = target.provider.name;
     this.facts |= factsOf(target);
     this.bodyBytes = Math.max(target.plain.length, target.original.length);
   }
 
-  admitted({ provider, lost, translated }: Admitted): void {
-    this.to = provider.name;
+  recordAdmission({ provider, losses, translated }: TracedCandidate): void {
+    this.admittedUpstream = provider.name;
     this.facts |= FACT.isAdmitted;
-    if (lost.length > 0) this.facts |= FACT.losesSomething;
+    if (losses.length > 0) this.facts |= FACT.losesSomething;
     if (translated !== undefined) this.facts |= FACT.isTranslated;
   }
 
   /** Records that a suspension excluded a provider. */
-  suspended(): void {
+  recordSuspension(): void {
     this.facts |= FACT.metSuspension;
   }
 
-  called(server: string, { name, role = "", isNotification }: Called, bodyBytes: number): void {
-    this.to = server;
+  recordCall(server: string, { name, role = "", isNotification }: TracedCall, bodyBytes: number): void {
+    this.admittedUpstream = server;
     this.name = name;
     this.role = role;
     this.bodyBytes = bodyBytes;
@@ -90,43 +90,43 @@ export class DecisionTrace {
   }
 
   /** Records that rules and budget admitted a call of an MCP server or agent. */
-  admittedCall(charge: DecisionTrace["charge"]): void {
+  recordCallAdmission(charge: DecisionTrace["charge"]): void {
     this.facts |= FACT.isAdmitted;
-    this.charged(charge);
+    this.recordCharge(charge);
   }
 
-  charged(charge: DecisionTrace["charge"]): void {
+  recordCharge(charge: DecisionTrace["charge"]): void {
     if (charge === undefined) return;
     this.charge = charge;
     this.facts |= FACT.isCharged;
   }
 
-  /** Records the findings of an inspected answer. `found`: counts by detector and type. */
-  answered(found: Readonly<Record<string, Readonly<Record<string, number>>>>): void {
+  /** Records the findings of an inspected answer. `counts`: counts by detector and type. */
+  recordAnswerFindings(counts: Readonly<Record<string, Readonly<Record<string, number>>>>): void {
     this.facts |= FACT.answerInspected;
-    for (const detector of Object.keys(found)) {
-      for (const [type, count] of Object.entries(found[detector] ?? {})) {
-        this.found(findingKey({ direction: "response", type, detector, kind: "" }), count);
+    for (const detector of Object.keys(counts)) {
+      for (const [type, count] of Object.entries(counts[detector] ?? {})) {
+        this.countFinding(findingKey({ direction: "response", type, detector, kind: "" }), count);
       }
     }
   }
 
   /**
-   * Records the findings of an inspected request. `found`: findings as rules read them, after conflicts are resolved and allow
+   * Records the findings of an inspected request. `findings`: findings as rules read them, after conflicts are resolved and allow
    * lists applied.
    */
-  inspected(found: readonly Annotation[], segments: readonly Pick<Segment, "kind">[]): void {
+  recordRequestFindings(findings: readonly Annotation[], segments: readonly Pick<Segment, "kind">[]): void {
     // A second inspection means that slower detectors found more, and rules were evaluated again: the counts are incomplete.
     if ((this.facts & FACT.requestInspected) !== 0) this.facts |= FACT.findingsCut;
     this.facts |= FACT.requestInspected;
-    for (const { category, label, detector, segment } of found) {
+    for (const { category, label, detector, segment } of findings) {
       const kind = segments[segment]?.kind ?? "";
-      this.found(findingKey({ direction: "request", type: `${category}/${label}`, detector, kind }), 1);
+      this.countFinding(findingKey({ direction: "request", type: `${category}/${label}`, detector, kind }), 1);
     }
   }
 
   /** Counts a finding. `key`: result of `findingKey`. */
-  found(key: string, count: number): void {
+  countFinding(key: string, count: number): void {
     this.#findings ??= new Map();
     const before = this.#findings.get(key);
     if (before === undefined && this.#findings.size >= MAX_FINDINGS) this.facts |= FACT.findingsCut;
@@ -138,14 +138,14 @@ export class DecisionTrace {
   }
 }
 
-interface Called {
+interface TracedCall {
   readonly name: string;
   readonly role?: string | undefined;
   readonly isNotification: boolean;
 }
 
 /** Returns the fact bits of a target. The check is cheap and conservative: a fact that may be true is recorded as true. */
-function factsOf({ plain, query, isJson, contentType, fallbacks, isUnread, route, thread }: Addressed): number {
+function factsOf({ plain, query, isJson, contentType, fallbacks, isUnread, route, thread }: TracedTarget): number {
   let facts = 0;
   if (plain.length > 0) facts |= FACT.hasBody;
   if (query !== "" || (isJson && !JSON_TYPE.test(contentType))) facts |= FACT.mayNameOthers;

@@ -14,13 +14,13 @@ import { Holding } from "../memory/index.ts";
 import type { ContainsCredential, Downstream } from "../upstream/index.ts";
 import { AnswerWriter } from "./answer-writer.ts";
 import { declaresBody, discardBody, expectsContinue } from "./body.ts";
-import { crossingOf, withoutCors, withoutOrigin } from "./cross-origin.ts";
-import { type OwnDocument, ownAnswer } from "./own-document.ts";
+import { crossOriginDecisionOf, withoutCors, withoutOrigin } from "./cross-origin.ts";
+import { type OwnDocument, renderDocument } from "./own-document.ts";
 import type { Ports } from "./ports.ts";
 import { isWritable, proxiedHeaders } from "./proxied-headers.ts";
 import { dialectForm, type RefusalForm } from "./refusal-form.ts";
 import { RequestReport } from "./request-report.ts";
-import { brokenOff, faultOf } from "./upstream-faults.ts";
+import { faultOf, incompleteAnswerError } from "./upstream-faults.ts";
 
 /** Status that is recorded for a client that left, as in nginx. It is never sent. */
 const CLIENT_GONE = 499;
@@ -38,7 +38,7 @@ class UpstreamState {
   /** Capabilities that the request uses but that are dropped when it is forwarded. */
   fidelityLosses: readonly Loss[] = NO_LOSSES;
   /** Returns whether a header of the called channel's answer carries a credential, so that the client must not see it. */
-  isCredential: ContainsCredential | undefined;
+  containsCredential: ContainsCredential | undefined;
   /** Called once with the reason if the current answer could not be read. The reason quotes nothing from the answer. */
   onUnreadable: ((reason: string) => void) | undefined;
 }
@@ -80,7 +80,7 @@ export class Exchange implements Downstream {
     this.report = new RequestReport(request, snapshot, ports);
     this.requestId = this.report.requestId;
     this.#bodyEndedAt = this.report.startedAt;
-    this.crossOrigin = crossingOf(request, snapshot, ports);
+    this.crossOrigin = crossOriginDecisionOf(request, snapshot, ports);
     response.on("close", () => this.#onClose());
     response.on("error", ignore); // caused by a write to a closed socket, which `close` reports
   }
@@ -119,7 +119,7 @@ export class Exchange implements Downstream {
     const overheadMs = Math.max(0, now - report.startedAt - this.#waitedMs);
     const { pairs, isEventStream, contentLength } = proxiedHeaders(
       crossOrigin === undefined ? headers : withoutCors(headers),
-      upstream.isCredential,
+      upstream.containsCredential,
     );
     report.markAnswerStarted(now, isEventStream);
     this.#isEventStream = isEventStream;
@@ -130,10 +130,10 @@ export class Exchange implements Downstream {
       pairs.push("x-gateway-fidelity-losses", upstream.fidelityLosses.map(lossItem).join(", "));
     if (report.guardrails !== "") pairs.push("x-gateway-guardrails", report.guardrails);
     if (crossOrigin !== undefined) pairs.push(...crossOrigin.headers);
-    const isShown = isWritable(statusText) && upstream.isCredential?.("", statusText) !== true;
-    this.#writer.head(status, isShown ? statusText : "", pairs, contentLength);
-    this.#ports.metrics.overhead(report.labels.route, overheadMs / 1_000);
-    this.#ports.metrics.firstByte(report.labels, (now - this.#bodyEndedAt) / 1_000);
+    const isShown = isWritable(statusText) && upstream.containsCredential?.("", statusText) !== true;
+    this.#writer.writeHead(status, isShown ? statusText : "", pairs, contentLength);
+    this.#ports.metrics.observeOverhead(report.labels.route, overheadMs / 1_000);
+    this.#ports.metrics.observeFirstByte(report.labels, (now - this.#bodyEndedAt) / 1_000);
     // A first chunk from the same read is written before this microtask, and the head is sent with it; otherwise alone.
     runMicrotask(() => {
       if (!this.#hasWritten) this.#writer.flush();
@@ -159,7 +159,7 @@ export class Exchange implements Downstream {
   breakOff(cause: Error): void {
     const isShown = this.#writer.hasBegun;
     if (cause instanceof GatewayError) {
-      if (isShown) this.#breakOffWith(brokenOff(cause, this.upstream.displayName));
+      if (isShown) this.#breakOffWith(incompleteAnswerError(cause, this.upstream.displayName));
       else this.refuse(cause);
       return;
     }
@@ -173,7 +173,7 @@ export class Exchange implements Downstream {
   #breakOffWith(error: GatewayError, stamp?: StreamStamp): void {
     this.report.code = error.code;
     if (error.by !== undefined) this.report.recordRefusal(error);
-    if (this.#isEventStream) this.#writer.release();
+    if (this.#isEventStream) this.#writer.releaseHead();
     if (this.#isEventStream) this.#response.end(`\n\n${this.form.event(error, this.requestId, stamp)}`);
     else this.#close();
   }
@@ -218,7 +218,7 @@ export class Exchange implements Downstream {
 
   /** Sends one of the gateway's own documents. Pages of every origin may read it unless the form has `headers`. */
   answerDocument(document: OwnDocument): void {
-    const { status, headers, body } = ownAnswer(this.request, document);
+    const { status, headers, body } = renderDocument(this.request, document);
     this.report.code = document.code ?? "";
     const defaults = this.form.headers.length === 0 ? ["access-control-allow-origin", "*"] : this.form.headers;
     const pairs = ["x-gateway-request-id", this.requestId, ...headers, ...this.#withCors(defaults)];

@@ -13,14 +13,14 @@
  */
 
 export { type OpenBudgets, openBudgets, type UsageReports } from "./budgets/index.ts";
-export { shown as shownName } from "./caller-label.ts";
+export { displayText as shownName } from "./caller-label.ts";
 export { refuseConnection } from "./connection-admission.ts";
 export type { DecisionSink } from "./decision-trace.ts";
 export { createOwnCards, type FetchedCard, fetchOwnCard, type OwnCards } from "./discovery/own-cards.ts";
 export { type EffectiveProfile, effectiveProfileOf } from "./governance/effective-profile.ts";
-export type { Target } from "./hops/model/address.ts";
 export { servedBy } from "./hops/model/choose-channel.ts";
 export { guardRoute } from "./hops/model/guard.ts";
+export type { Target } from "./hops/model/resolve-target.ts";
 export { type ConnectionSource as Accepted, type Listener, listen } from "./listen.ts";
 export type { UsageLedger } from "./metering/index.ts";
 export { createMetrics, type DataplaneMetrics } from "./metrics.ts";
@@ -44,7 +44,11 @@ export {
   type Refusals,
   recordBudgets,
 } from "./refusals/index.ts";
-export type { FinishedHop, FinishedRequest, FinishedSink } from "./request-summary.ts";
+export type {
+  RequestHop as FinishedHop,
+  RequestSummary as FinishedRequest,
+  SummarySink as FinishedSink,
+} from "./request-summary.ts";
 export {
   createResponses,
   DEFAULT_MEMORY_BYTES,
@@ -55,9 +59,14 @@ export {
 export {
   type AttemptFailure,
   createStatistics,
-  type KeptFailure,
-  type Measured,
+  type ProviderReading as Measured,
   type ProviderStatistics,
+  type RecordedFailure as KeptFailure,
   type Statistics,
 } from "./statistics.ts";
-export type { EndedRequest, RequestSpan, StartedRequest, Tracing } from "./tracing.ts";
+export type {
+  RequestSpan,
+  RequestSpanEnd as EndedRequest,
+  RequestStart as StartedRequest,
+  Tracing,
+} from "./tracing.ts";

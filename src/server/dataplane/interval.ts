@@ -15,42 +15,42 @@ export class Interval {
   #attempts = 0;
   #failures = 0;
   #inFlight = 0;
-  #most = 0;
+  #peakInFlight = 0;
   readonly #firstBytes = new Float64Array(BUCKETS);
 
-  begun(): void {
+  beginAttempt(): void {
     this.#inFlight++;
-    if (this.#inFlight > this.#most) this.#most = this.#inFlight;
+    if (this.#inFlight > this.#peakInFlight) this.#peakInFlight = this.#inFlight;
   }
 
-  answered(ms: number): void {
+  recordAnswer(ms: number): void {
     this.#attempts++;
     const at = bucketOf(ms);
     this.#firstBytes[at] = (this.#firstBytes[at] as number) + 1;
   }
 
-  failed(): void {
+  recordFailure(): void {
     this.#attempts++;
     this.#failures++;
   }
 
-  ended(): void {
+  endAttempt(): void {
     this.#inFlight--;
   }
 
   /** Returns the counts since the last call, and resets them. */
-  take(): IntervalReading {
+  takeReading(): IntervalReading {
     const isQuiet = this.#attempts === 0;
     const reading = {
       attempts: this.#attempts,
       failures: this.#failures,
       firstByteP50: isQuiet ? null : quantile(this.#firstBytes, 0.5),
       firstByteP95: isQuiet ? null : quantile(this.#firstBytes, 0.95),
-      inFlight: this.#most,
+      inFlight: this.#peakInFlight,
     };
     this.#attempts = 0;
     this.#failures = 0;
-    this.#most = this.#inFlight;
+    this.#peakInFlight = this.#inFlight;
     if (!isQuiet) this.#firstBytes.fill(0);
     return reading;
   }

@@ -6,12 +6,12 @@
 
 const FIRST_EXPONENT = 8;
 const LAST_EXPONENT = 30;
-const STEPS = 12;
+const BUCKETS_PER_DOUBLING = 12;
 
 const MIN_US = 2 ** FIRST_EXPONENT;
 const MAX_US = 2 ** LAST_EXPONENT - 1;
 
-export const BUCKETS = 1 + (LAST_EXPONENT - FIRST_EXPONENT) * STEPS;
+export const BUCKETS = 1 + (LAST_EXPONENT - FIRST_EXPONENT) * BUCKETS_PER_DOUBLING;
 
 /** Returns the bucket of a time. `ms` must not be negative. */
 export function bucketOf(ms: number): number {
@@ -19,16 +19,16 @@ export function bucketOf(ms: number): number {
   if (us < MIN_US) return 0;
   const exponent = 31 - Math.clz32(us);
   const low = 2 ** exponent;
-  return 1 + (exponent - FIRST_EXPONENT) * STEPS + Math.floor(((us - low) * STEPS) / low);
+  return 1 + (exponent - FIRST_EXPONENT) * BUCKETS_PER_DOUBLING + Math.floor(((us - low) * BUCKETS_PER_DOUBLING) / low);
 }
 
 /** Returns the time reported for a bucket, in milliseconds: the harmonic mean, with the same relative error at both bounds. */
-function timeOf(bucket: number): number {
+function bucketTimeMs(bucket: number): number {
   if (bucket === 0) return MIN_US / 2 / 1_000;
-  const step = (bucket - 1) % STEPS;
-  const low = 2 ** (FIRST_EXPONENT + (bucket - 1 - step) / STEPS);
-  const lower = low + (step * low) / STEPS;
-  const upper = lower + low / STEPS;
+  const step = (bucket - 1) % BUCKETS_PER_DOUBLING;
+  const low = 2 ** (FIRST_EXPONENT + (bucket - 1 - step) / BUCKETS_PER_DOUBLING);
+  const lower = low + (step * low) / BUCKETS_PER_DOUBLING;
+  const upper = lower + low / BUCKETS_PER_DOUBLING;
   return (2 * lower * upper) / (lower + upper) / 1_000;
 }
 
@@ -43,7 +43,7 @@ export function quantile(counts: Float64Array, share: number): number | null {
   let rank = Math.ceil(share * total);
   for (const [bucket, count] of counts.entries()) {
     rank -= count;
-    if (rank <= 0) return Number(timeOf(bucket).toPrecision(3));
+    if (rank <= 0) return Number(bucketTimeMs(bucket).toPrecision(3));
   }
   return null;
 }

@@ -18,8 +18,8 @@ import { createConnectionAdmission } from "./connection-admission.ts";
 import { createConnections } from "./connections.ts";
 import { Exchange } from "./exchange.ts";
 import { refuseUpgrade } from "./hops/websocket/tunnel.ts";
-import { dialectOf } from "./locate.ts";
-import { headWithoutOffer, offersWebSocket } from "./not-upgraded.ts";
+import { headWithoutUpgrade, offersWebSocket } from "./ignored-upgrade.ts";
+import { dialectOf } from "./match-route.ts";
 import type { Ports, TlsLayer, TlsLayerAnswer } from "./ports.ts";
 import { dialectForm } from "./refusal-form.ts";
 import { requestIdOf } from "./request-id.ts";
@@ -158,7 +158,7 @@ export async function listen(source: string | ConnectionSource, ports: Ports, tl
 
   /** Parses the request again without its Upgrade offer. */
   const reparseWithoutUpgrade = (request: IncomingMessage, socket: Duplex, bytesAfterHead: Buffer): void => {
-    const head = headWithoutOffer(request);
+    const head = headWithoutUpgrade(request);
     if (head === undefined) {
       const refusal = new GatewayError("invalid_request", "The request cannot be read without its Upgrade header.");
       refuseSession({ kind: "refused", refusal }, request, socket, ports);
@@ -211,7 +211,7 @@ function refuseSession(tlsAnswer: TlsLayerAnswer, request: IncomingMessage, sock
       ? tlsAnswer.refusal
       : new GatewayError("invalid_request", "The path of an ACME challenge does not accept WebSockets.");
   const requestId = requestIdOf(request, ports.snapshot());
-  ports.metrics.finished(ports.metrics.labels("none"), refusal.status, refusal.code);
+  ports.metrics.countRequest(ports.metrics.labels("none"), refusal.status, refusal.code);
   const headers = [...refusalHeaders(refusal, requestId), "content-type", "application/json"];
   refuseUpgrade(socket, refusal.status, headers, refusalBody("compat", refusal, requestId));
 }

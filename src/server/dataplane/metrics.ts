@@ -22,18 +22,18 @@ export interface DataplaneMetrics {
   readonly conventions: ConventionMetrics;
   labels(route: string, provider?: string, model?: string, maker?: string): Labels;
   /** Counts a finished request. `code`: code of the refusal, or empty if an upstream answered. */
-  finished(labels: Labels, status: number, code: string): void;
+  countRequest(labels: Labels, status: number, code: string): void;
   /** Records the seconds that the gateway added, excluding the time of waiting for client and upstream. */
-  overhead(route: string, seconds: number): void;
+  observeOverhead(route: string, seconds: number): void;
   /** Records the seconds from the end of the request to the first byte of the answer. */
-  firstByte(labels: Labels, seconds: number): void;
-  attempted(provider: string, outcome: string): void;
-  retried(provider: string): void;
-  failedOver(from: string, to: string): void;
+  observeFirstByte(labels: Labels, seconds: number): void;
+  countAttempt(provider: string, outcome: string): void;
+  countRetry(provider: string): void;
+  countFailover(from: string, to: string): void;
   /** Counts a capability that a request uses and that was dropped for the provider. */
-  fidelityLost(provider: string, capability: string): void;
+  countFidelityLoss(provider: string, capability: string): void;
   /** Counts an open WebSocket session until the returned function is called. */
-  sessionOpened(provider: string): () => void;
+  trackSession(provider: string): () => void;
 }
 
 export function createMetrics(instruments: Instruments, log: Pick<Log, "warn">): DataplaneMetrics {
@@ -72,18 +72,16 @@ export function createMetrics(instruments: Instruments, log: Pick<Log, "warn">):
   const sessions = instruments.gauge("gateway_websocket_sessions", "Open WebSocket sessions.", ["provider"]);
 
   // Joining label values costs more than counting, so the child metrics of each label set are cached.
-  const counters = remembered(({ route, provider, model }: Labels) =>
-    remembered((status: number) =>
-      remembered((code: string) => requests.with(route, provider, model, String(status), code)),
-    ),
+  const counters = memoize(({ route, provider, model }: Labels) =>
+    memoize((status: number) => memoize((code: string) => requests.with(route, provider, model, String(status), code))),
   );
-  const firstBytes = remembered(({ route, provider, model }: Labels) => firstByte.with(route, provider, model));
-  const overheads = remembered((route: string) => overhead.with(route));
-  const outcomes = remembered((provider: string) => remembered((outcome: string) => attempts.with(provider, outcome)));
+  const firstBytes = memoize(({ route, provider, model }: Labels) => firstByte.with(route, provider, model));
+  const overheads = memoize((route: string) => overhead.with(route));
+  const outcomes = memoize((provider: string) => memoize((outcome: string) => attempts.with(provider, outcome)));
 
-  const labels = remembered((route: string) =>
-    remembered((provider: string) =>
-      remembered((model: string) => remembered((maker: string): Labels => ({ route, provider, model, maker }))),
+  const labels = memoize((route: string) =>
+    memoize((provider: string) =>
+      memoize((model: string) => memoize((maker: string): Labels => ({ route, provider, model, maker }))),
     ),
   );
 
@@ -93,14 +91,14 @@ export function createMetrics(instruments: Instruments, log: Pick<Log, "warn">):
     usage: createUsageMetrics(instruments, log),
     conventions: createConventionMetrics(instruments, MCP_VERSION),
     labels: (route, provider = "none", model = "none", maker = "none") => labels(route)(provider)(model)(maker),
-    finished: (labels, status, code) => counters(labels)(status)(code).inc(),
-    overhead: (route, seconds) => overheads(route).observe(seconds),
-    firstByte: (labels, seconds) => firstBytes(labels).observe(seconds),
-    attempted: (provider, outcome) => outcomes(provider)(outcome).inc(),
-    retried: (provider) => retries.with(provider).inc(),
-    failedOver: (from, to) => failovers.with(from, to).inc(),
-    fidelityLost: (provider, capability) => losses.with(provider, capability).inc(),
-    sessionOpened(provider) {
+    countRequest: (labels, status, code) => counters(labels)(status)(code).inc(),
+    observeOverhead: (route, seconds) => overheads(route).observe(seconds),
+    observeFirstByte: (labels, seconds) => firstBytes(labels).observe(seconds),
+    countAttempt: (provider, outcome) => outcomes(provider)(outcome).inc(),
+    countRetry: (provider) => retries.with(provider).inc(),
+    countFailover: (from, to) => failovers.with(from, to).inc(),
+    countFidelityLoss: (provider, capability) => losses.with(provider, capability).inc(),
+    trackSession(provider) {
       const gauge = sessions.with(provider);
       gauge.add(1);
       return () => gauge.add(-1);
@@ -109,7 +107,7 @@ export function createMetrics(instruments: Instruments, log: Pick<Log, "warn">):
 }
 
 /** Caches the results of `make`. Keys come from the configuration and the route table, which bounds the cache. */
-function remembered<Key, Value>(make: (key: Key) => Value): (key: Key) => Value {
+function memoize<Key, Value>(make: (key: Key) => Value): (key: Key) => Value {
   const made = new Map<Key, Value>();
   return (key) => {
     let value = made.get(key);

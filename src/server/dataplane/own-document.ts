@@ -17,7 +17,7 @@ export interface OwnDocument {
   readonly code?: string;
 }
 
-interface OwnAnswer {
+interface RenderedDocument {
   readonly status: number;
   /** Header pairs. */
   readonly headers: readonly string[];
@@ -25,13 +25,13 @@ interface OwnAnswer {
   readonly body: string | undefined;
 }
 
-export function ownAnswer({ method, headers: asked }: IncomingMessage, document: OwnDocument): OwnAnswer {
+export function renderDocument({ method, headers: asked }: IncomingMessage, document: OwnDocument): RenderedDocument {
   const { body, status = 200, contentType = "application/json", cacheControl, etag, headers = [] } = document;
   const pairs = [...headers];
   if (cacheControl !== undefined) pairs.push("cache-control", cacheControl);
   if (etag !== undefined) pairs.push("etag", etag);
   const isRead = method === "GET" || method === "HEAD";
-  if (etag !== undefined && status === 200 && isRead && hasAlready(asked["if-none-match"], etag)) {
+  if (etag !== undefined && status === 200 && isRead && matchesEtag(asked["if-none-match"], etag)) {
     return { status: 304, headers: pairs, body: undefined };
   }
   if (status === 204) return { status, headers: pairs, body: undefined };
@@ -39,7 +39,7 @@ export function ownAnswer({ method, headers: asked }: IncomingMessage, document:
   return { status, headers: pairs, body: method === "HEAD" ? undefined : body };
 }
 
-function hasAlready(condition: string | undefined, etag: string): boolean {
+function matchesEtag(condition: string | undefined, etag: string): boolean {
   if (condition === undefined) return false;
   const opaque = (tag: string): string => tag.trim().replace(/^W\//, "");
   return condition.trim() === "*" || condition.split(",").some((one) => opaque(one) === opaque(etag));

@@ -17,7 +17,7 @@ import type { OwnCards } from "./discovery/own-cards.ts";
 import type { UsageLedger } from "./metering/index.ts";
 import type { DataplaneMetrics } from "./metrics.ts";
 import type { Refusals } from "./refusals/index.ts";
-import type { FinishedSink } from "./request-summary.ts";
+import type { SummarySink } from "./request-summary.ts";
 import type { Responses } from "./responses/index.ts";
 import type { Statistics } from "./statistics.ts";
 import type { Tracing } from "./tracing.ts";
@@ -42,7 +42,7 @@ export interface Ports {
   readonly statistics?: Pick<Statistics, "of">;
   readonly refusals?: Pick<Refusals, "refused">;
   /** Receiver of request summaries; absent in flag mode. */
-  readonly finished?: FinishedSink;
+  readonly finished?: SummarySink;
   /** Receiver of decision traces; absent if changes are not rehearsed: in flag mode, or if `GATEWAY_REHEARSAL_MEMORY` is 0. */
   readonly decisions?: DecisionSink;
   /** Tracing; absent if traces are not exported. */

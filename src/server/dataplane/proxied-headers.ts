@@ -15,7 +15,7 @@ interface ProxiedHeaders {
  */
 export function proxiedHeaders(
   headers: readonly string[],
-  bearsCredential: ContainsCredential | undefined,
+  containsCredential: ContainsCredential | undefined,
 ): ProxiedHeaders {
   const pairs: string[] = [];
   let isEventStream = false;
@@ -28,7 +28,7 @@ export function proxiedHeaders(
     const lower = lowerCase(name);
     if (lower === "connection") connection = value;
     if (isHopByHop(lower) || lower.startsWith("x-gateway-")) continue;
-    if (bearsCredential?.(lower, value) === true) continue;
+    if (containsCredential?.(lower, value) === true) continue;
     if (lower === "content-type") isEventStream = value.toLowerCase().startsWith("text/event-stream");
     if (lower === "content-encoding") isEncoded = true;
     if (lower === "content-length") contentLength = Number(value);
@@ -36,11 +36,11 @@ export function proxiedHeaders(
   }
   const named = connection === undefined ? [] : namedByConnection(connection);
   // Events can only be added to a stream that is not compressed.
-  const kept = named.length === 0 ? pairs : without(pairs, named);
-  return { pairs: kept, isEventStream: isEventStream && !isEncoded, contentLength };
+  const endToEnd = named.length === 0 ? pairs : withoutHeaders(pairs, named);
+  return { pairs: endToEnd, isEventStream: isEventStream && !isEncoded, contentLength };
 }
 
-function without(pairs: readonly string[], lowerCaseNames: readonly string[]): string[] {
+function withoutHeaders(pairs: readonly string[], lowerCaseNames: readonly string[]): string[] {
   return pairs.filter((_, i) => !lowerCaseNames.includes((pairs[i - (i % 2)] as string).toLowerCase()));
 }
 

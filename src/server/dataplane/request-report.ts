@@ -118,7 +118,7 @@ export class RequestReport implements RequestEnd {
 
   /** Must be called when the socket is closed. */
   markClosed(status: number): void {
-    this.#ports.metrics.finished(this.labels, status, this.code);
+    this.#ports.metrics.countRequest(this.labels, status, this.code);
     this.#status = status;
     this.#totalMs = performance.now() - this.startedAt;
     this.#isClosed = true;
@@ -147,13 +147,13 @@ export class RequestReport implements RequestEnd {
     const stream =
       this.#firstStreamByteMs === undefined || error !== ""
         ? undefined
-        : { firstBytes: this.#firstStreamByteMs / 1_000, outputTokens: facts.usage?.outputTokens };
-    if (agentCall?.mcpMethod !== undefined) conventions.mcpServed(agentCall.mcpMethod, seconds, error);
-    else conventions.served(labels, seconds, error, stream);
+        : { firstBytesSeconds: this.#firstStreamByteMs / 1_000, outputTokens: facts.usage?.outputTokens };
+    if (agentCall?.mcpMethod !== undefined) conventions.recordMcpRequest(agentCall.mcpMethod, seconds, error);
+    else conventions.recordRequest(labels, seconds, error, stream);
     if (span === undefined) return;
     const words =
       endedCallSpanNaming(agentCall) ??
       requestSpanNaming({ labels, streams: this.#isStream, usage: facts.usage, reportedAnswer });
-    span.end({ labels, status: this.#status, code: this.code, words, at: this.startedAt + this.#totalMs });
+    span.end({ labels, status: this.#status, code: this.code, spanNaming: words, at: this.startedAt + this.#totalMs });
   }
 }

@@ -5,13 +5,13 @@
 import type { RefusalCause } from "../../base/index.ts";
 import type { Caller } from "../auth/index.ts";
 import { addUsage, type Usage } from "../core/dialects/index.ts";
-import { callerName, keptName } from "./caller-label.ts";
+import { callerName, storableName } from "./caller-label.ts";
 import type { DecisionTrace } from "./decision-trace.ts";
 
 /** Traffic type as in access rules, with WebSocket sessions as a type of their own. */
-export type FinishedHop = "llm" | "mcp" | "a2a" | "websocket";
+export type RequestHop = "llm" | "mcp" | "a2a" | "websocket";
 
-export interface FinishedRequest {
+export interface RequestSummary {
   /** Arrival time, in milliseconds since 1970. */
   readonly at: number;
   readonly id: string;
@@ -19,7 +19,7 @@ export interface FinishedRequest {
   readonly caller: string | undefined;
   readonly profile: string | undefined;
   /** Traffic type; `undefined` if the request was for the gateway itself, or was refused before the type was known. */
-  readonly hop: FinishedHop | undefined;
+  readonly hop: RequestHop | undefined;
   /** Name of the route. For a call of an MCP server or agent, the JSON-RPC method as the caller wrote it; `none` without one. */
   readonly route: string;
   /** Model as the client requested it. */
@@ -44,14 +44,14 @@ export interface FinishedRequest {
 }
 
 /** Receives each request and session once. Implementations must be cheap and must not throw. */
-export interface FinishedSink {
-  finished(request: FinishedRequest): void;
+export interface SummarySink {
+  finished(request: RequestSummary): void;
 }
 
 /** Facts about a request, collected while it is served. */
 export class RequestFacts {
   profile: string | undefined;
-  hop: FinishedHop | undefined;
+  hop: RequestHop | undefined;
   /** JSON-RPC method as the caller wrote it; `undefined` for routes of models. */
   method: string | undefined;
   /** Model as the client requested it. */
@@ -71,7 +71,7 @@ export class RequestFacts {
 
 /** Facts that are only known at the end. */
 export interface RequestEnd
-  extends Pick<FinishedRequest, "at" | "status" | "code" | "attempts" | "firstByteMs" | "totalMs"> {
+  extends Pick<RequestSummary, "at" | "status" | "code" | "attempts" | "firstByteMs" | "totalMs"> {
   readonly requestId: string;
   readonly caller: Caller | undefined;
   readonly route: string;
@@ -83,19 +83,19 @@ export interface RequestEnd
 }
 
 /** Length of a URL from which on names are copied, because a substring keeps the whole text in memory. */
-const SHARED_LENGTH = 512;
+const MAX_UNCOPIED_URL_LENGTH = 512;
 
-export function summarize(facts: RequestFacts, ending: RequestEnd): FinishedRequest {
+export function summarize(facts: RequestFacts, ending: RequestEnd): RequestSummary {
   const { caller, guardrails, urlLength } = ending;
-  const isShared = urlLength > SHARED_LENGTH;
+  const isShared = urlLength > MAX_UNCOPIED_URL_LENGTH;
   return {
     at: ending.at,
     id: ending.requestId,
-    caller: caller === undefined ? undefined : keptName(callerName(caller)),
+    caller: caller === undefined ? undefined : storableName(callerName(caller)),
     profile: facts.profile,
     hop: facts.hop,
-    route: facts.method === undefined ? ending.route : (keptName(facts.method) ?? ""),
-    model: keptName(facts.model, isShared),
+    route: facts.method === undefined ? ending.route : (storableName(facts.method) ?? ""),
+    model: storableName(facts.model, isShared),
     provider: ending.provider,
     status: ending.status,
     code: ending.code,
@@ -108,7 +108,7 @@ export function summarize(facts: RequestFacts, ending: RequestEnd): FinishedRequ
   };
 }
 
-function decidedBy({ refusedBy, allowedBy }: RequestFacts, guardrails: string): FinishedRequest["decidedBy"] {
+function decidedBy({ refusedBy, allowedBy }: RequestFacts, guardrails: string): RequestSummary["decidedBy"] {
   if (refusedBy !== undefined) return { kind: refusedBy.kind, name: refusedBy.name };
   if (guardrails !== "") return { kind: "guardrail", name: guardrails };
   return allowedBy === undefined ? undefined : { kind: "rule", name: allowedBy };

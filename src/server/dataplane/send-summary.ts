@@ -15,7 +15,7 @@ export function sendSummary(facts: RequestFacts, ending: RequestEnd, { finished,
   const { trace } = facts;
   if (trace === undefined || decisions === undefined) return;
   const request = recordedRequest(facts, trace, ending);
-  if (request !== undefined) decisions.decided(request);
+  if (request !== undefined) decisions.record(request);
 }
 
 type Sinks = Pick<Ports, "finished" | "decisions">;
@@ -34,7 +34,7 @@ export function createFacts({ decisions }: Sinks, { digest }: Pick<Snapshot, "di
 function recordedRequest(facts: RequestFacts, trace: DecisionTrace, ending: RequestEnd): RecordedRequest | undefined {
   const { refusedBy, hop } = facts;
   if (ending.code === "" && (trace.facts & FACT.isAdmitted) === 0) return undefined;
-  const { place, charge } = trace;
+  const { matchedRoute, charge } = trace;
   const { model } = facts;
   const needed = charge?.needed ?? refusedBy?.needed;
   const isAgents = hop === "mcp" || hop === "a2a";
@@ -44,13 +44,13 @@ function recordedRequest(facts: RequestFacts, trace: DecisionTrace, ending: Requ
     id: ending.requestId,
     configuration: trace.configuration,
     traffic: hop ?? "none",
-    dialect: place?.dialect ?? "",
+    dialect: matchedRoute?.dialect ?? "",
     facts: model === undefined ? trace.facts : trace.facts | FACT.namesModel,
-    caller: ending.caller === undefined ? "" : callerText(ending.caller),
-    route: place === undefined ? "" : routeKey(place.route),
+    caller: ending.caller === undefined ? "" : serializedCaller(ending.caller),
+    route: matchedRoute === undefined ? "" : routeKey(matchedRoute.route),
     model: model ?? "",
-    routed: trace.routed,
-    to: trace.to,
+    routed: trace.routedProvider,
+    to: trace.admittedUpstream,
     provider: isAgents || ending.attempts === 0 ? "" : ending.provider,
     method: facts.method ?? "",
     name: trace.name,
@@ -74,10 +74,10 @@ function causeText({ refusedBy, allowedBy }: RequestFacts): string {
 }
 
 /** Cache of serialized callers. A caller stays the same object as long as it does not change. */
-const texts = new WeakMap<Caller, string>();
+const serializedCallers = new WeakMap<Caller, string>();
 
-function callerText(caller: Caller): string {
-  const known = texts.get(caller);
+function serializedCaller(caller: Caller): string {
+  const known = serializedCallers.get(caller);
   if (known !== undefined) return known;
   const { kind, key, agent, user, issuer, profile, principal } = caller;
   const recorded: RecordedCaller = {
@@ -90,6 +90,6 @@ function callerText(caller: Caller): string {
     ...(profile !== undefined && { profile }),
   };
   const text = JSON.stringify(recorded);
-  texts.set(caller, text);
+  serializedCallers.set(caller, text);
   return text;
 }

@@ -23,14 +23,13 @@ import { type EffectiveProfile, effectiveProfileOf } from "./governance/effectiv
 import { type IdentifyOptions, identify, recheckCredential } from "./governance/identify.ts";
 import { removedError } from "./governance/removed.ts";
 import { admitCaller } from "./governance/suspended.ts";
-import { agentAt } from "./hops/agents/agent-at.ts";
-import { type AgentPlace, agentPlace } from "./hops/agents/place.ts";
+import { type AgentPlace, agentPlace } from "./hops/agents/agent-path.ts";
+import { agentAt } from "./hops/agents/resolve-agent.ts";
 import { serveAgent } from "./hops/agents/serve-agent.ts";
 import { HEARTBEAT_MS } from "./hops/heartbeat.ts";
-import { address, type Place, type Target } from "./hops/model/address.ts";
 import { type AdmittedList, admit } from "./hops/model/admit.ts";
-import { whileJudged } from "./hops/model/awaiting.ts";
 import { type Forwarding, forwardTo } from "./hops/model/forward-to.ts";
+import { whileJudged } from "./hops/model/hold-back-answer.ts";
 import { inspectRequest } from "./hops/model/inspect-request.ts";
 import { allowedModels, ownAnswer } from "./hops/model/models-list.ts";
 import {
@@ -41,7 +40,8 @@ import {
   withReferences,
 } from "./hops/model/own-responses.ts";
 import { reserve, usedAt } from "./hops/model/reserve.ts";
-import { dialectOf, locate, routeDialect } from "./locate.ts";
+import { address, type Place, type Target } from "./hops/model/resolve-target.ts";
+import { dialectOf, locate, routeDialect } from "./match-route.ts";
 import { beginUse, type Meter, type RequestUse } from "./metering/index.ts";
 import type { OwnDocument } from "./own-document.ts";
 import type { Ports } from "./ports.ts";
@@ -49,11 +49,11 @@ import { dialectForm, responsesForm, rpcForm } from "./refusal-form.ts";
 
 /** Serves the request. It may be answered after the call returns; every failure becomes an answer. */
 export function serve(exchange: Exchange, ports: Ports): void {
-  new Serving(exchange, ports).begin();
+  new RequestHandler(exchange, ports).begin();
 }
 
 /** Facts from the head of a request. */
-interface Arrival {
+interface RequestHead {
   readonly snapshot: Snapshot;
   readonly isRegistry: boolean;
   /** Place of the MCP server or agent; `undefined` if the path names none. */
@@ -75,9 +75,9 @@ interface ModelCall {
 }
 
 /** Routes whose answers contain model names but no text to inspect. */
-const TEXTLESS: ReadonlySet<string> = new Set(["models", "model"]);
+const ROUTES_WITHOUT_TEXT: ReadonlySet<string> = new Set(["models", "model"]);
 
-class Serving {
+class RequestHandler {
   readonly #exchange: Exchange;
   readonly #ports: Ports;
   readonly #held: Holding;
@@ -85,7 +85,7 @@ class Serving {
   #meter: Meter | undefined;
   /** Entry of the usage ledger; `undefined` until caller and upstream are known, and if no ledger is kept. */
   #use: RequestUse | undefined;
-  #isOver = false;
+  #hasEnded = false;
 
   constructor(exchange: Exchange, ports: Ports) {
     this.#exchange = exchange;
@@ -105,11 +105,11 @@ class Serving {
    * Continues with a stage that had to wait, and ends the request if it fails. `after` of guardrails does the same for values
    * that are returned; here a stage calls the next one instead, because `after` needs a closure even if nothing has to wait.
    */
-  #after(stage: Promise<void>): void {
+  #endIfFails(stage: Promise<void>): void {
     stage.catch((error: unknown) => this.#end(error));
   }
 
-  readonly #done = (error?: unknown): void => this.#end(error);
+  readonly #onDone = (error?: unknown): void => this.#end(error);
 
   #answer(document: OwnDocument): void {
     this.#exchange.answerDocument(document);
@@ -121,18 +121,18 @@ class Serving {
    * released.
    */
   #end(error?: unknown): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
     const exchange = this.#exchange;
-    if (error !== undefined) this.#surely(() => exchange.refuse(error));
-    if (this.#meter !== undefined) this.#surely(() => this.#meter?.close());
-    if (this.#use !== undefined) this.#surely(() => this.#use?.end(exchange.hasFailed));
+    if (error !== undefined) this.#runLogged(() => exchange.refuse(error));
+    if (this.#meter !== undefined) this.#runLogged(() => this.#meter?.close());
+    if (this.#use !== undefined) this.#runLogged(() => this.#use?.end(exchange.hasFailed));
     this.#held.close();
     if (this.#isAdmitted) this.#ports.admission.leave();
-    this.#surely(() => exchange.report.markServed());
+    this.#runLogged(() => exchange.report.markServed());
   }
 
-  #surely(work: () => void): void {
+  #runLogged(work: () => void): void {
     try {
       work();
     } catch (error) {
@@ -145,15 +145,15 @@ class Serving {
     const { admission, governing, metrics, snapshot: inForce } = this.#ports;
     const { request, report, requestId } = exchange;
     const snapshot = inForce(); // the whole request uses this configuration
-    if (exchange.crossOrigin !== undefined && this.#crosses(exchange.crossOrigin, snapshot)) return; // refuses with 403
+    if (exchange.crossOrigin !== undefined && this.#handleCrossOrigin(exchange.crossOrigin, snapshot)) return; // refuses with 403
     if (governing?.isRemoved() === true) {
       exchange.form = dialectForm(dialectOf(request));
       throw removedError(); // refuses with 503
     }
-    const own = wellKnown(request, snapshot, governing); // refuses with 404
-    if (own !== undefined) {
-      report.labels = metrics.labels(own.route);
-      this.#answer(own.document);
+    const wellKnownDocument = wellKnown(request, snapshot, governing); // refuses with 404
+    if (wellKnownDocument !== undefined) {
+      report.labels = metrics.labels(wellKnownDocument.route);
+      this.#answer(wellKnownDocument.document);
       return;
     }
     const dialect = dialectOf(request);
@@ -178,22 +178,22 @@ class Serving {
     this.#isAdmitted = true;
     if (agent?.wants === "card") {
       const card = cardDocument(agent, snapshot, request.method ?? "GET", this.#ports); // refuses with 404, 405, 502 or 503
-      this.#after(card.then((document) => this.#answer(document)));
+      this.#endIfFails(card.then((document) => this.#answer(document)));
       return;
     }
     const server = agent?.kind === "mcp" ? agent : undefined;
     const asked = { requestId, servers: server?.fronted?.paths, challenged: server?.fronted && server.asked };
     const arrival = { snapshot, isRegistry, agent, place, asked };
     const found = identify(request, snapshot.governance, governing, asked); // refuses with 401
-    if (found instanceof Promise) this.#after(found.then((caller) => this.#identified(caller, arrival)));
-    else this.#identified(found, arrival);
+    if (found instanceof Promise) this.#endIfFails(found.then((caller) => this.#readBody(caller, arrival)));
+    else this.#readBody(found, arrival);
   }
 
   /**
    * Handles a request of another origin's page. Returns whether it has been answered, as for a preflight. Throws
    * `origin_not_allowed`.
    */
-  #crosses(crossing: Crossing, snapshot: Snapshot): boolean {
+  #handleCrossOrigin(crossing: Crossing, snapshot: Snapshot): boolean {
     const exchange = this.#exchange;
     const { request } = exchange;
     if (crossing.kind === "refused") {
@@ -209,7 +209,7 @@ class Serving {
     return true;
   }
 
-  #identified(caller: Caller, arrival: Arrival): void {
+  #readBody(caller: Caller, arrival: RequestHead): void {
     const exchange = this.#exchange;
     const { request } = exchange;
     const { snapshot, agent } = arrival;
@@ -231,10 +231,10 @@ class Serving {
     // Failures here are answered with 408, 413 or 503.
     readBody(request, snapshot.maxBodyBytes, this.#held, {
       onStart: () => exchange.sendContinue(),
-      onError: this.#done,
+      onError: this.#onDone,
       onBody: (original) => {
         try {
-          this.#read(original, effective, arrival);
+          this.#dispatch(original, effective, arrival);
         } catch (error) {
           this.#end(error);
         }
@@ -242,7 +242,7 @@ class Serving {
     });
   }
 
-  #read(original: Buffer, effective: EffectiveProfile, { snapshot, agent, place, asked }: Arrival): void {
+  #dispatch(original: Buffer, effective: EffectiveProfile, { snapshot, agent, place, asked }: RequestHead): void {
     const exchange = this.#exchange;
     const { request } = exchange;
     const ports = this.#ports;
@@ -259,7 +259,7 @@ class Serving {
         const use = fronted && beginUse(governing?.ledger, effective, { hop: kind, provider: fronted.name });
         this.#use = use;
         const call = { exchange, place: agent, effective, snapshot, original, held: this.#held, use, ports };
-        this.#after(serveAgent(call).then(() => this.#end()));
+        this.#endIfFails(serveAgent(call).then(() => this.#end()));
       }
       return;
     }
@@ -273,37 +273,39 @@ class Serving {
     const guard = snapshot.guardrails.of(effective.profile.name);
     const call = { snapshot, place, effective, original, asResponse, guard };
     if (asResponse === undefined) {
-      this.#unpack(call);
+      this.#decodeBody(call);
       return;
     }
     exchange.form = responsesForm(place.dialect, responsesFailure);
-    const forgotten = ownResponse(request.method ?? "GET", place, asResponse); // refuses with 404
-    this.#after(forgotten.then((body) => (body === undefined ? this.#unpack(call) : this.#answer({ body }))));
+    const localAnswer = ownResponse(request.method ?? "GET", place, asResponse); // refuses with 404
+    this.#endIfFails(
+      localAnswer.then((body) => (body === undefined ? this.#decodeBody(call) : this.#answer({ body }))),
+    );
   }
 
-  #unpack(call: ModelCall): void {
+  #decodeBody(call: ModelCall): void {
     const { place, effective, original, snapshot, guard } = call;
     const { "content-encoding": encoding } = this.#exchange.request.headers;
     const isRead =
       guard !== undefined || place.route.model !== "none" || (effective.isRestricted && mayBeForBatch(place.route));
     if (encoding === undefined || encoding.toLowerCase() === "identity" || !isRead) {
-      this.#address(original, call);
+      this.#resolveTarget(original, call);
       return;
     }
     const decoded = decode(original, encoding, snapshot.maxBodyBytes, this.#held); // refuses with 400, 413 or 503
-    this.#after(decoded.then((plain) => this.#address(plain, call)));
+    this.#endIfFails(decoded.then((plain) => this.#resolveTarget(plain, call)));
   }
 
-  #address(plain: Buffer, call: ModelCall): void {
+  #resolveTarget(plain: Buffer, call: ModelCall): void {
     const { snapshot, place, original, asResponse } = call;
     const { request, report } = this.#exchange;
     const { facts } = report;
     const held = this.#held;
     const { "content-type": contentType = "" } = request.headers;
-    facts.trace?.placed(place);
+    facts.trace?.recordRoute(place);
     const addressed = address(snapshot, place, { contentType, original, plain, held, facts }); // refuses with 400, 404, 413 or 503
     const target = asResponse === undefined ? addressed : withReferences(addressed, asResponse, snapshot, held);
-    if (target instanceof Promise) this.#after(target.then((referred) => this.#admit(referred, call)));
+    if (target instanceof Promise) this.#endIfFails(target.then((referred) => this.#admit(referred, call)));
     else this.#admit(target, call);
   }
 
@@ -312,7 +314,7 @@ class Serving {
     const { snapshot, place, effective, asResponse, guard } = call;
     const { governing, metrics, log } = this.#ports;
     const { provider } = target;
-    report.facts.trace?.addressed(target);
+    report.facts.trace?.recordTarget(target);
     report.labels = metrics.labels(place.route.name, provider.name, target.label, provider.maker);
     const use = beginUse(governing?.ledger, effective, usedAt(target));
     this.#use = use;
@@ -324,9 +326,9 @@ class Serving {
       sealing: asResponse && sealingFor(asResponse),
       sinks: { trail: governing?.trail, metrics: metrics.decisions, log, facts: report.facts },
     }); // refuses with 400 (fidelity), 403 or 503
-    report.facts.trace?.admitted(admitted.first);
+    report.facts.trace?.recordAdmission(admitted.first);
     const meter = reserve(target, admitted.first, effective, { report, use }, this.#ports); // refuses with 429 or 503
-    if (meter instanceof Promise) this.#after(meter.then((held) => this.#forward(held, admitted, target, call)));
+    if (meter instanceof Promise) this.#endIfFails(meter.then((held) => this.#forward(held, admitted, target, call)));
     else this.#forward(meter, admitted, target, call);
   }
 
@@ -351,8 +353,8 @@ class Serving {
       ports: this.#ports,
     };
     if (guard === undefined)
-      forwardTo(admitted, forwarding, this.#done); // refuses with 502 or 504
-    else this.#after(this.#inspect(guard, admitted, forwarding).then(() => this.#end()));
+      forwardTo(admitted, forwarding, this.#onDone); // refuses with 502 or 504
+    else this.#endIfFails(this.#inspect(guard, admitted, forwarding).then(() => this.#end()));
   }
 
   async #inspect(guard: Guard, admitted: AdmittedList, forwarding: Forwarding): Promise<void> {
@@ -365,13 +367,13 @@ class Serving {
       await verdict;
       return;
     }
-    const passed = inspected.target === target ? admitted : admitted.readdressed(inspected.target);
-    const isInspected = guard.inspectsOutput && !TEXTLESS.has(target.route.name);
+    const candidates = inspected.target === target ? admitted : admitted.readdressed(inspected.target);
+    const isInspected = guard.inspectsOutput && !ROUTES_WITHOUT_TEXT.has(target.route.name);
     const { heartbeatMs = HEARTBEAT_MS } = ports;
     const { occasion } = inspected;
     const answering = { guard, occasion, target: inspected.target, effective, sinks, heartbeatMs };
     // The members are written out, because spreading the object is slower than the work done with it.
-    const forwarded = (downstream: Forwarding["downstream"]): Promise<void> => {
+    const forwardInspected = (downstream: Forwarding["downstream"]): Promise<void> => {
       const further: Forwarding = {
         exchange,
         downstream,
@@ -385,9 +387,9 @@ class Serving {
         ports,
         answering: isInspected ? answering : undefined,
       };
-      return awaitCompletion((done) => forwardTo(passed, further, done)); // refuses with 403, 502, 503 or 504
+      return awaitCompletion((done) => forwardTo(candidates, further, done)); // refuses with 403, 502, 503 or 504
     };
-    if (verdict === undefined) await forwarded(forwarding.downstream);
-    else await whileJudged(exchange, verdict, forwarded);
+    if (verdict === undefined) await forwardInspected(forwarding.downstream);
+    else await whileJudged(exchange, verdict, forwardInspected);
   }
 }

@@ -7,19 +7,19 @@ import { BUCKETS, bucketOf } from "./latencies.ts";
 export const WINDOW_SECONDS = 60;
 
 /** Counters of a slot; the buckets of first-byte times follow them. */
-const COUNTED = ["attempts", "failures", "retries", "failoversIn", "failoversOut"] as const;
-export type Counted = (typeof COUNTED)[number];
+const COUNTERS = ["attempts", "failures", "retries", "failoversIn", "failoversOut"] as const;
+export type CounterName = (typeof COUNTERS)[number];
 
-const PLACE: Readonly<Record<Counted, number>> = {
+const COUNTER_INDEX: Readonly<Record<CounterName, number>> = {
   attempts: 0,
   failures: 1,
   retries: 2,
   failoversIn: 3,
   failoversOut: 4,
 };
-const SLOT_LENGTH = COUNTED.length + BUCKETS;
+const SLOT_LENGTH = COUNTERS.length + BUCKETS;
 
-interface WindowTotals extends Readonly<Record<Counted, number>> {
+interface WindowTotals extends Readonly<Record<CounterName, number>> {
   /** Sum of cost units. */
   readonly units: number;
   /** First-byte times, as a histogram of `latencies.ts`. */
@@ -27,25 +27,25 @@ interface WindowTotals extends Readonly<Record<Counted, number>> {
 }
 
 /** Sliding window of counts. `second` is the time in whole seconds of a monotonic clock. */
-export class Window {
+export class SlidingWindow {
   readonly #counts = new Uint32Array(WINDOW_SECONDS * SLOT_LENGTH);
   /** Cost units per slot. They are stored separately, because one charge may exceed 32 bits. */
   readonly #units = new Float64Array(WINDOW_SECONDS);
   /** Second in which each slot was last written; minus infinity if never. */
   readonly #seconds = new Float64Array(WINDOW_SECONDS).fill(Number.NEGATIVE_INFINITY);
 
-  count(what: Counted, second: number): void {
-    const at = this.#slot(second) + PLACE[what];
+  count(counter: CounterName, second: number): void {
+    const at = this.#startOfSlot(second) + COUNTER_INDEX[counter];
     this.#counts[at] = (this.#counts[at] as number) + 1;
   }
 
-  firstByte(ms: number, second: number): void {
-    const at = this.#slot(second) + COUNTED.length + bucketOf(ms);
+  recordFirstByte(ms: number, second: number): void {
+    const at = this.#startOfSlot(second) + COUNTERS.length + bucketOf(ms);
     this.#counts[at] = (this.#counts[at] as number) + 1;
   }
 
-  spent(units: number, second: number): void {
-    this.#slot(second);
+  addUnits(units: number, second: number): void {
+    this.#startOfSlot(second);
     const slot = second % WINDOW_SECONDS;
     this.#units[slot] = (this.#units[slot] as number) + units;
   }
@@ -59,15 +59,15 @@ export class Window {
       const start = slot * SLOT_LENGTH;
       for (let at = 0; at < SLOT_LENGTH; at++) sums[at] = (sums[at] as number) + (this.#counts[start + at] as number);
     }
-    const of = (what: Counted): number => sums[PLACE[what]] as number;
+    const sumOf = (what: CounterName): number => sums[COUNTER_INDEX[what]] as number;
     return {
-      attempts: of("attempts"),
-      failures: of("failures"),
-      retries: of("retries"),
-      failoversIn: of("failoversIn"),
-      failoversOut: of("failoversOut"),
+      attempts: sumOf("attempts"),
+      failures: sumOf("failures"),
+      retries: sumOf("retries"),
+      failoversIn: sumOf("failoversIn"),
+      failoversOut: sumOf("failoversOut"),
       units,
-      firstBytes: sums.subarray(COUNTED.length),
+      firstBytes: sums.subarray(COUNTERS.length),
     };
   }
 
@@ -76,7 +76,7 @@ export class Window {
     return Math.max(...this.#seconds);
   }
 
-  #slot(second: number): number {
+  #startOfSlot(second: number): number {
     const slot = second % WINDOW_SECONDS;
     const start = slot * SLOT_LENGTH;
     if (this.#seconds[slot] !== second) {

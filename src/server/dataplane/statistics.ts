@@ -10,10 +10,10 @@ import type { Clock } from "../../base/index.ts";
 import type { FailureKind, SaidError } from "../upstream/index.ts";
 import { Interval, type IntervalReading } from "./interval.ts";
 import { quantile } from "./latencies.ts";
-import { type Counted, WINDOW_SECONDS, Window } from "./sliding-window-counts.ts";
+import { type CounterName, SlidingWindow, WINDOW_SECONDS } from "./sliding-window-counts.ts";
 
 /** Number of remembered failures per provider. */
-const KEPT_FAILURES = 50;
+const MAX_FAILURES = 50;
 
 /**
  * Maximum number of models with their own statistics in the lifetime of a process. The names come from its configurations, and
@@ -49,24 +49,24 @@ export interface AttemptFailure {
 }
 
 /** Failure with its time, in milliseconds since 1970. */
-export type KeptFailure = AttemptFailure & { readonly at: number };
+export type RecordedFailure = AttemptFailure & { readonly at: number };
 
 /** Statistics of one provider. An attempt keeps the object from beginning to end, across configuration changes. */
 export interface ProviderStatistics {
   /** Counts an attempt that begins. `isRetry`: it repeats an attempt at this provider. */
-  begun(isRetry: boolean): void;
+  beginAttempt(isRetry: boolean): void;
   /** Counts an attempt whose answer begins. `ms`: milliseconds since the attempt began. */
-  answered(ms: number): void;
-  failed(failure: AttemptFailure): void;
+  recordAnswer(ms: number): void;
+  recordFailure(failure: AttemptFailure): void;
   /** Must be called once for each attempt that has begun, whatever its outcome. */
-  ended(): void;
-  cameFromAnother(): void;
-  leftForAnother(): void;
+  endAttempt(): void;
+  countFailoverIn(): void;
+  countFailoverOut(): void;
   /** Adds cost units that a budget was charged for usage at this provider. `units`: a non-negative integer. */
-  spent(units: number): void;
+  addUnits(units: number): void;
 }
 
-export interface Measured {
+export interface ProviderReading {
   /**
    * State of the provider. `failing`: at least half of three or more attempts failed. `idle`: no attempt was counted and none is
    * pending.
@@ -101,17 +101,17 @@ export interface Statistics {
     readonly name: string;
     readonly reading: IntervalReading;
   }>;
-  read(provider: string): Measured | undefined;
+  read(provider: string): ProviderReading | undefined;
   /** Returns remembered failures, newest first. */
-  failures(provider: string): readonly KeptFailure[] | undefined;
+  failures(provider: string): readonly RecordedFailure[] | undefined;
   /** Returns whether nothing was recorded in the last 60 seconds, so that readings stay the same until something is. */
   isQuiet(): boolean;
   /** Calls the listener once, as soon as something is recorded. There is one listener at a time; `undefined` removes it. */
-  awaitChange(listener: (() => void) | undefined): void;
+  onNextChange(listener: (() => void) | undefined): void;
 }
 
 export function createStatistics(clock: Clock): Statistics {
-  let providers = new Map<string, Measuring>();
+  let providers = new Map<string, ProviderMeasurements>();
   const models = new Map<string, Interval>();
   const intervalOf = (model: string): Interval => {
     const known = models.get(model);
@@ -121,113 +121,113 @@ export function createStatistics(clock: Clock): Statistics {
     models.set(model, made);
     return made;
   };
-  let awaiting: (() => void) | undefined;
-  const changed = (): void => {
-    if (awaiting === undefined) return;
-    const listener = awaiting;
-    awaiting = undefined;
+  let changeListener: (() => void) | undefined;
+  const notifyChange = (): void => {
+    if (changeListener === undefined) return;
+    const listener = changeListener;
+    changeListener = undefined;
     listener();
   };
   return {
     configure(names) {
       const before = providers;
       providers = new Map();
-      for (const name of names) providers.set(name, before.get(name) ?? new Measuring(clock, changed));
+      for (const name of names) providers.set(name, before.get(name) ?? new ProviderMeasurements(clock, notifyChange));
     },
     of(provider, model) {
       const measuring = providers.get(provider);
       // `none` is the label of a route without a model.
-      return model === undefined || model === "none" ? measuring : measuring?.asking(model, intervalOf);
+      return model === undefined || model === "none" ? measuring : measuring?.forModel(model, intervalOf);
     },
     *intervals() {
       for (const [name, measuring] of providers) {
-        yield { kind: "backends", name, reading: measuring.interval.take() };
+        yield { kind: "backends", name, reading: measuring.interval.takeReading() };
       }
-      for (const [name, interval] of models) yield { kind: "models", name, reading: interval.take() };
+      for (const [name, interval] of models) yield { kind: "models", name, reading: interval.takeReading() };
     },
     read: (provider) => providers.get(provider)?.read(),
     failures: (provider) => providers.get(provider)?.failures(),
-    isQuiet: () => ![...providers.values()].some((it) => it.isWindowed()),
-    awaitChange(listener) {
-      awaiting = listener;
+    isQuiet: () => ![...providers.values()].some((it) => it.hasRecentCounts()),
+    onNextChange(listener) {
+      changeListener = listener;
     },
   };
 }
 
-class Measuring implements ProviderStatistics {
+class ProviderMeasurements implements ProviderStatistics {
   readonly #clock: Clock;
-  readonly #changed: () => void;
-  readonly #window = new Window();
+  readonly #notifyChange: () => void;
+  readonly #window = new SlidingWindow();
   readonly interval = new Interval();
   /** Statistics by model label. */
-  readonly #asking = new Map<string, ProviderStatistics>();
+  readonly #byModel = new Map<string, ProviderStatistics>();
   readonly #startedAt: number;
   #inFlight = 0;
   /** Ring buffer of failures. Once it is full, `#next` is the oldest. */
-  readonly #failures: KeptFailure[] = [];
+  readonly #failures: RecordedFailure[] = [];
   #next = 0;
 
   constructor(clock: Clock, changed: () => void) {
     this.#clock = clock;
-    this.#changed = changed;
+    this.#notifyChange = changed;
     this.#startedAt = clock.monotonic();
   }
 
-  asking(model: string, intervalOf: (model: string) => Interval): ProviderStatistics {
-    let both = this.#asking.get(model);
-    if (both === undefined) {
-      both = new AskingFor(this, intervalOf(model));
-      this.#asking.set(model, both);
+  forModel(model: string, intervalOf: (model: string) => Interval): ProviderStatistics {
+    let measurements = this.#byModel.get(model);
+    if (measurements === undefined) {
+      measurements = new ModelMeasurements(this, intervalOf(model));
+      this.#byModel.set(model, measurements);
     }
-    return both;
+    return measurements;
   }
 
-  begun(isRetry: boolean): void {
+  beginAttempt(isRetry: boolean): void {
     this.#inFlight++;
-    this.interval.begun();
+    this.interval.beginAttempt();
     if (isRetry) this.#count("retries");
-    else this.#changed();
+    else this.#notifyChange();
   }
 
-  answered(ms: number): void {
-    this.interval.answered(ms);
+  recordAnswer(ms: number): void {
+    this.interval.recordAnswer(ms);
     const second = this.#second();
-    this.#window.firstByte(ms, second);
+    this.#window.recordFirstByte(ms, second);
     this.#window.count("attempts", second);
-    this.#changed();
+    this.#notifyChange();
   }
 
-  failed(failure: AttemptFailure): void {
+  recordFailure(failure: AttemptFailure): void {
     this.#failures[this.#next] = { ...failure, at: this.#clock.now() };
-    this.#next = (this.#next + 1) % KEPT_FAILURES;
-    this.interval.failed();
+    this.#next = (this.#next + 1) % MAX_FAILURES;
+    this.interval.recordFailure();
     const second = this.#second();
     if (failure.wasAnswered !== true) this.#window.count("attempts", second);
     this.#window.count("failures", second);
-    this.#changed();
+    this.#notifyChange();
   }
 
-  ended(): void {
+  endAttempt(): void {
     this.#inFlight--;
-    this.interval.ended();
-    this.#changed();
+    this.interval.endAttempt();
+    this.#notifyChange();
   }
 
-  cameFromAnother(): void {
+  countFailoverIn(): void {
     this.#count("failoversIn");
   }
 
-  leftForAnother(): void {
+  countFailoverOut(): void {
     this.#count("failoversOut");
   }
 
-  spent(units: number): void {
+  addUnits(units: number): void {
     if (units === 0) return;
-    this.#window.spent(units, this.#second());
-    this.#changed();
+    this.#window.addUnits(units, this.#second());
+    this.#notifyChange();
   }
 
-  read(): Measured {
+  read(): ProviderReading {
     const totals = this.#window.totals(this.#second());
     const { attempts, failures, retries, failoversIn, failoversOut, units, firstBytes } = totals;
     const isFailing = attempts >= MIN_JUDGED_ATTEMPTS && failures * 2 >= attempts;
@@ -246,11 +246,11 @@ class Measuring implements ProviderStatistics {
     };
   }
 
-  failures(): readonly KeptFailure[] {
+  failures(): readonly RecordedFailure[] {
     return [...this.#failures.slice(this.#next), ...this.#failures.slice(0, this.#next)].reverse();
   }
 
-  isWindowed(): boolean {
+  hasRecentCounts(): boolean {
     return this.#window.lastSecond() > this.#second() - WINDOW_SECONDS;
   }
 
@@ -263,9 +263,9 @@ class Measuring implements ProviderStatistics {
     return Math.max(1, now - Math.max(windowStart, this.#startedAt / 1_000));
   }
 
-  #count(what: Counted): void {
+  #count(what: CounterName): void {
     this.#window.count(what, this.#second());
-    this.#changed();
+    this.#notifyChange();
   }
 
   #second(): number {
@@ -274,44 +274,44 @@ class Measuring implements ProviderStatistics {
 }
 
 /** Statistics of a provider that also count in the interval of one model. */
-class AskingFor implements ProviderStatistics {
-  readonly #provider: Measuring;
+class ModelMeasurements implements ProviderStatistics {
+  readonly #provider: ProviderMeasurements;
   readonly #model: Interval;
 
-  constructor(provider: Measuring, model: Interval) {
+  constructor(provider: ProviderMeasurements, model: Interval) {
     this.#provider = provider;
     this.#model = model;
   }
 
-  begun(isRetry: boolean): void {
-    this.#provider.begun(isRetry);
-    this.#model.begun();
+  beginAttempt(isRetry: boolean): void {
+    this.#provider.beginAttempt(isRetry);
+    this.#model.beginAttempt();
   }
 
-  answered(ms: number): void {
-    this.#provider.answered(ms);
-    this.#model.answered(ms);
+  recordAnswer(ms: number): void {
+    this.#provider.recordAnswer(ms);
+    this.#model.recordAnswer(ms);
   }
 
-  failed(failure: AttemptFailure): void {
-    this.#provider.failed(failure);
-    this.#model.failed();
+  recordFailure(failure: AttemptFailure): void {
+    this.#provider.recordFailure(failure);
+    this.#model.recordFailure();
   }
 
-  ended(): void {
-    this.#provider.ended();
-    this.#model.ended();
+  endAttempt(): void {
+    this.#provider.endAttempt();
+    this.#model.endAttempt();
   }
 
-  cameFromAnother(): void {
-    this.#provider.cameFromAnother();
+  countFailoverIn(): void {
+    this.#provider.countFailoverIn();
   }
 
-  leftForAnother(): void {
-    this.#provider.leftForAnother();
+  countFailoverOut(): void {
+    this.#provider.countFailoverOut();
   }
 
-  spent(units: number): void {
-    this.#provider.spent(units);
+  addUnits(units: number): void {
+    this.#provider.addUnits(units);
   }
 }

@@ -9,10 +9,10 @@ import type { EndedInspection } from "../core/guardrails/index.ts";
 import type { Labels } from "./metrics.ts";
 
 export interface Tracing {
-  start(request: StartedRequest): RequestSpan;
+  start(request: RequestStart): RequestSpan;
 }
 
-export interface StartedRequest {
+export interface RequestStart {
   readonly method: string;
   readonly scheme: "http" | "https";
   /** W3C Trace Context header as the client sent it, unvalidated. */
@@ -23,7 +23,7 @@ export interface RequestSpan extends AttemptTracer, QuestionTracer {
   /** Begins a span for an inspection by guardrails. */
   inspection(direction: "request" | "response"): InspectionSpan;
   /** Ends the span. Must be called once, when the answer is delivered or given up, or the session has ended. */
-  end(ended: EndedRequest): void;
+  end(ended: RequestSpanEnd): void;
 }
 
 export interface InspectionSpan {
@@ -31,13 +31,13 @@ export interface InspectionSpan {
   end(ended: EndedInspection): void;
 }
 
-export interface EndedRequest {
+export interface RequestSpanEnd {
   readonly labels: Labels;
   readonly status: number;
   /** Code of the refusal, or empty if an upstream answered. */
   readonly code: string;
   /** Attributes of semantic conventions other than HTTP's, including those learned from the answer; `undefined` without any. */
-  readonly words?: SpanNaming | undefined;
+  readonly spanNaming?: SpanNaming | undefined;
   /** Time at which the answer ended, in milliseconds of `performance.now()`; `undefined` for the current time. */
   readonly at?: number | undefined;
 }

@@ -13,18 +13,18 @@ import type { Watch } from "../upstream/index.ts";
 import type { SessionCharge } from "./budgets/index.ts";
 import { callerLabels } from "./caller-label.ts";
 import { errorOf, modelSpanNaming, requestSpanNaming } from "./conventions/index.ts";
-import { crossingOf, originNotAllowed } from "./cross-origin.ts";
+import { crossOriginDecisionOf, originNotAllowed } from "./cross-origin.ts";
 import { isRegistryRequest } from "./discovery/registry.ts";
 import { effectiveProfileOf } from "./governance/effective-profile.ts";
 import { identify, recheckCredential } from "./governance/identify.ts";
 import { removedError } from "./governance/removed.ts";
 import { type SessionTrail, sessionTrail } from "./governance/session-trail.ts";
 import { admitCaller } from "./governance/suspended.ts";
-import { agentPlace } from "./hops/agents/place.ts";
-import { address, type Target } from "./hops/model/address.ts";
+import { agentPlace } from "./hops/agents/agent-path.ts";
 import { type Admitted, admit, deniedByRules, type Governed } from "./hops/model/admit.ts";
 import { type ModelGate, modelGate } from "./hops/model/model-gate.ts";
 import { prepare } from "./hops/model/prepare.ts";
+import { address, type Target } from "./hops/model/resolve-target.ts";
 import { sessionSpending } from "./hops/model/spending.ts";
 import { asNotCarried, inPlaceOf, modellessSession } from "./hops/websocket/carried.ts";
 import { inspectSession } from "./hops/websocket/inspect-session.ts";
@@ -38,7 +38,7 @@ import {
   tunnel,
   withoutProtocolCredential,
 } from "./hops/websocket/tunnel.ts";
-import { locate, notCarried } from "./locate.ts";
+import { locate, notCarried } from "./match-route.ts";
 import { beginUse, createSessionMeter, type RequestUse } from "./metering/index.ts";
 import type { Governing, Ports } from "./ports.ts";
 import { causeOf } from "./refusals/index.ts";
@@ -73,15 +73,15 @@ export async function serveUpgrade(
   let caller: Caller | undefined;
   let closeSession: (() => void) | undefined;
   let attempt: SessionAttempt | undefined;
-  let acted = "";
+  let guardrailNames = "";
   let charge: SessionCharge | undefined;
   let unwatch: (() => void) | undefined;
   let trail: SessionTrail | undefined;
-  let picked: Watch | undefined;
+  let schedulerWatch: Watch | undefined;
   let closeInspection: (() => void) | undefined;
   let use: RequestUse | undefined;
   const ending = new AbortController();
-  const inspecting = new AbortController();
+  const inspectionController = new AbortController();
   const work = createSessionWork();
   // `AbortSignal.any` is not used: on Node 20 a combined signal stays in memory as long as the longest-lived of its sources.
   const stop = (): void => ending.abort();
@@ -91,22 +91,22 @@ export async function serveUpgrade(
   const facts = createFacts(ports, ports.snapshot());
   facts.hop = "websocket";
   const startedAt = performance.now();
-  let sessionAt: number | undefined;
+  let openedAt: number | undefined;
   /** Code of the refusal that ended a running session. */
   let endedBy = "";
-  const refused = (code: RefusalCode, by: RefusalCause | undefined): void => {
+  const recordRefusal = (code: RefusalCode, by: RefusalCause | undefined): void => {
     facts.refusedBy = causeOf({ caller, code, by });
     endedBy = code;
     ports.refusals?.refused({ caller, code, by, requestId });
   };
-  const finished = (status: number, code: string): void => {
-    ports.metrics.finished(labels, status, code);
+  const finish = (status: number, code: string): void => {
+    ports.metrics.countRequest(labels, status, code);
     const words = span && requestSpanNaming({ labels, streams: false, usage: facts.usage, reportedAnswer: undefined });
-    span?.end({ labels, status, code, words });
+    span?.end({ labels, status, code, spanNaming: words });
     const now = performance.now();
     const error = errorOf(status, code === "" ? endedBy : code);
-    ports.metrics.conventions.served(labels, (now - startedAt) / 1_000, error, undefined);
-    if (attempt?.isBegun === true) ports.metrics.conventions.attempted(labels, attempt.lastedMs / 1_000, error);
+    ports.metrics.conventions.recordRequest(labels, (now - startedAt) / 1_000, error, undefined);
+    if (attempt?.isBegun === true) ports.metrics.conventions.recordAttempt(labels, attempt.lastedMs / 1_000, error);
     const ending = {
       at: Date.now() - (now - startedAt),
       requestId,
@@ -116,9 +116,9 @@ export async function serveUpgrade(
       status,
       code: code === "" ? endedBy : code,
       attempts: attempt?.isBegun === true ? 1 : 0,
-      firstByteMs: sessionAt === undefined ? undefined : sessionAt - startedAt,
+      firstByteMs: openedAt === undefined ? undefined : openedAt - startedAt,
       totalMs: now - startedAt,
-      guardrails: acted,
+      guardrails: guardrailNames,
       urlLength: request.url?.length ?? 0,
     };
     sendSummary(facts, ending, ports);
@@ -127,7 +127,7 @@ export async function serveUpgrade(
     socket.on("error", () => undefined); // node:http stops handling errors at the upgrade; `close` follows an error
     const snapshot = ports.snapshot();
     // A browser sends no preflight before it opens a session, so a page of an unlisted origin is refused here.
-    const crossing = crossingOf(request, snapshot, ports);
+    const crossing = crossOriginDecisionOf(request, snapshot, ports);
     if (crossing !== undefined && crossing.kind !== "allowed") throw originNotAllowed(snapshot);
     if (!isModelPath(request, snapshot)) throw notCarried();
     if (governing?.isRemoved() === true) throw removedError();
@@ -146,8 +146,8 @@ export async function serveUpgrade(
     const modelless = () => modellessSession(snapshot, place); // refuses with 426
     const nothing = { contentType: "", original: NO_BODY, plain: NO_BODY };
     const target = address(snapshot, place, { ...nothing, held, facts, modelless });
-    facts.trace?.placed(place);
-    facts.trace?.addressed(target);
+    facts.trace?.recordRoute(place);
+    facts.trace?.recordTarget(target);
     const governed: Governed = {
       effective,
       isInspected: guard() !== undefined,
@@ -156,13 +156,13 @@ export async function serveUpgrade(
       sealing: undefined,
       sinks: { trail: governing?.trail, metrics: ports.metrics.decisions, log: ports.log, facts },
     };
-    const { first: admitted } = orNotCarried(() => admit(snapshot, target, governed)); // refuses with 403 or 426
-    facts.trace?.admitted(admitted);
+    const { first: admitted } = refusingAsNotSupported(() => admit(snapshot, target, governed)); // refuses with 403 or 426
+    facts.trace?.recordAdmission(admitted);
     const { provider, channel } = admitted;
     labels = ports.metrics.labels(place.route.name, provider.name, target.label, provider.maker);
     const { label, route: named } = target;
-    const asked = { hop: "llm", provider: provider.name, label, route: named.name, isSession: true } as const;
-    use = beginUse(governing?.ledger, effective, asked);
+    const ledgerEntry = { hop: "llm", provider: provider.name, label, route: named.name, isSession: true } as const;
+    use = beginUse(governing?.ledger, effective, ledgerEntry);
     trail = governing && sessionTrail(governing.trail);
     const { model } = target;
     const { inspector, handshake } = inspectSession({
@@ -173,25 +173,25 @@ export async function serveUpgrade(
       sinks: { trail, metrics: ports.metrics.guardrails, log: ports.log },
       held,
       span,
-      over: inspecting.signal,
-      refused({ code, by, cause }) {
+      over: inspectionController.signal,
+      recordRefusal({ code, by, cause }) {
         if (code === "internal") ports.log.error("session failed", { request: requestId, error: cause });
-        refused(code, by);
+        recordRefusal(code, by);
       },
     });
     closeInspection = inspector.close;
-    acted = await handshake(request); // refuses with 403 or 503
+    guardrailNames = await handshake(request); // refuses with 403 or 503
     const spending = sessionSpending(target, admitted, effective);
     if (spending !== undefined && governing !== undefined) {
       // The session is closed after the answer that exhausted the budget, which is charged and on its way to the client.
       const by = { kind: "budget", name: spending.rule.name, bucket: spending.bucket } as const;
-      const broken = (): void => {
-        refused("budget_exhausted", by);
+      const onBudgetExhausted = (): void => {
+        recordRefusal("budget_exhausted", by);
         queueMicrotask(() => ending.abort(closeTunnel(1008, "budget exhausted")));
       };
-      const reserved = governing.budgets.reserveSession(spending, broken);
+      const reserved = governing.budgets.reserveSession(spending, onBudgetExhausted);
       charge = reserved instanceof Promise ? await reserved : reserved;
-      facts.trace?.charged(charge);
+      facts.trace?.recordCharge(charge);
     }
     if (governing !== undefined) {
       // Access may have been withdrawn while the budget was reserved.
@@ -199,15 +199,15 @@ export async function serveUpgrade(
       admitCaller(effective.caller, governing.suspensions);
     }
     const models = [target.model, admitted.model].filter((it) => it !== undefined);
-    const watch = (): void => {
-      if (governing === undefined || mayGoOn(effective.caller, provider.name, models, governing)) return;
+    const recheckAccess = (): void => {
+      if (governing === undefined || isStillAllowed(effective.caller, provider.name, models, governing)) return;
       ending.abort(closeTunnel(1008, "no longer allowed"));
     };
-    unwatch = governing?.onWithdrawal(watch);
-    watch();
+    unwatch = governing?.onWithdrawal(recheckAccess);
+    recheckAccess();
     const client = { method: "GET", rawHeaders: request.rawHeaders, connection: undefined };
     const { request: prepared } = prepare(client, target, admitted, { reads: false, inspects: false });
-    closeSession = ports.metrics.sessionOpened(provider.name);
+    closeSession = ports.metrics.trackSession(provider.name);
     const attemptSpan = span?.startAttempt({
       method: prepared.method,
       provider: provider.name,
@@ -223,10 +223,10 @@ export async function serveUpgrade(
           route: place.route.name,
           label: target.label,
           metrics: ports.metrics.usage,
-          spent: (units) => ports.statistics?.of(provider.name)?.spent(units),
+          spent: (units) => ports.statistics?.of(provider.name)?.addUnits(units),
           counted(usage) {
             facts.addUsage(usage);
-            ports.metrics.conventions.used(labels, usage);
+            ports.metrics.conventions.recordUsage(labels, usage);
           },
           account: use,
           model: admitted.model ?? "",
@@ -242,14 +242,14 @@ export async function serveUpgrade(
       const { status, contentType, body } = routed.answer;
       attempt.begun();
       attempt.answered(status);
-      finished(status, "");
+      finish(status, "");
       refuseUpgrade(socket, status, ["content-type", contentType, "x-gateway-request-id", requestId], body);
       return;
     }
     const route = routed;
-    picked = route.watch;
-    picked?.onEvicted(() => ending.abort(closeTunnel(1013, "taken back by the scheduler")));
-    const gate = mayAsk(admitted, target, snapshot, governed);
+    schedulerWatch = route.watch;
+    schedulerWatch?.onEvicted(() => ending.abort(closeTunnel(1013, "taken back by the scheduler")));
+    const gate = createModelGate(admitted, target, snapshot, governed);
     const { credential, host, origin } = channel;
     const { path } = prepared;
     const carried = attemptSpan?.injectContext(prepared.headers) ?? prepared.headers;
@@ -271,7 +271,7 @@ export async function serveUpgrade(
           work.read(from, data, isBinary);
           if (from === "upstream") meter?.message(data, isBinary);
           else if (gate?.(data, isBinary) === false) {
-            refused("model_not_allowed", undefined);
+            recordRefusal("model_not_allowed", undefined);
             ending.abort(closeTunnel(1008, "model not allowed"));
           }
           // The session is stopped after this message, which may be the last of the answer.
@@ -285,12 +285,12 @@ export async function serveUpgrade(
       account: held,
       responseHeaders: [
         ...["x-gateway-request-id", requestId, "x-gateway-provider", provider.name],
-        ...(acted === "" ? [] : ["x-gateway-guardrails", acted]),
+        ...(guardrailNames === "" ? [] : ["x-gateway-guardrails", guardrailNames]),
       ],
       handshake: {
         begun: attempt.begun,
         answered(status) {
-          sessionAt = performance.now();
+          openedAt = performance.now();
           attempt?.answered(status);
         },
       },
@@ -301,7 +301,7 @@ export async function serveUpgrade(
     if (result.kind === "closed") charge?.settle();
     use?.asked(provider.name, admitted.model ?? "");
     use?.end(result.kind === "refused");
-    finished(result.kind === "refused" ? result.status : 101, "");
+    finish(result.kind === "refused" ? result.status : 101, "");
   } catch (error) {
     const refusal = asRefusal(error);
     if (refusal.code === "internal") ports.log.error("session failed", { request: requestId, error: refusal.cause });
@@ -317,17 +317,17 @@ export async function serveUpgrade(
         reason: refusal.message,
       });
     }
-    refused(refusal.code, refusal.by);
-    finished(refusal.status, refusal.code);
+    recordRefusal(refusal.code, refusal.by);
+    finish(refusal.status, refusal.code);
     const headers = [...refusalHeaders(refusal, requestId), "content-type", "application/json"];
     refuseUpgrade(socket, refusal.status, headers, refusalBody("compat", refusal, requestId));
   } finally {
     draining.removeEventListener("abort", stopUnlessBusy);
     drainEnded.removeEventListener("abort", stop);
     unwatch?.();
-    picked?.ended(true);
+    schedulerWatch?.ended(true);
     closeInspection?.();
-    inspecting.abort();
+    inspectionController.abort();
     trail?.close();
     charge?.release(); // has no effect if the charge was settled
     attempt?.ended();
@@ -347,7 +347,7 @@ function isModelPath(request: IncomingMessage, { fronted }: Snapshot): boolean {
   return agentPlace(url, fronted) === undefined && !isRegistryRequest(request) && !url.startsWith("/.well-known/");
 }
 
-function orNotCarried<T>(admitting: () => T): T {
+function refusingAsNotSupported<T>(admitting: () => T): T {
   try {
     return admitting();
   } catch (error) {
@@ -359,7 +359,12 @@ function orNotCarried<T>(admitting: () => T): T {
  * Returns the check for models that the client's messages name, which are also subject to model lists, rules and suspensions.
  * Returns `undefined` if any model is allowed.
  */
-function mayAsk({ provider }: Admitted, target: Target, snapshot: Snapshot, governed: Governed): ModelGate | undefined {
+function createModelGate(
+  { provider }: Admitted,
+  target: Target,
+  snapshot: Snapshot,
+  governed: Governed,
+): ModelGate | undefined {
   const { effective, suspensions } = governed;
   const { allows, policy } = effective.profile;
   if (allows === undefined && suspensions === undefined && !policy.readsModel) return undefined;
@@ -379,7 +384,7 @@ function mayAsk({ provider }: Admitted, target: Target, snapshot: Snapshot, gove
  * Returns whether a running session is still allowed. It is checked after each change of keys and suspensions: a session can last
  * an hour, but an operator who revokes a key expects an immediate effect.
  */
-function mayGoOn(
+function isStillAllowed(
   caller: Caller,
   provider: string,
   models: readonly string[],

@@ -18,60 +18,63 @@ interface UpstreamFault {
   readonly reason: string;
 }
 
-const QUIET_MS = 10_000;
+const LOG_INTERVAL_MS = 10_000;
 
-interface Quiet {
+interface LogThrottle {
   until: number;
-  leftOut: number;
+  suppressedCount: number;
 }
 
 /** Rate limits by log, then by upstream and kind of fault. The map is bounded, because the names come from the configuration. */
-const quiet = new WeakMap<object, Map<string, Quiet>>();
+const throttles = new WeakMap<object, Map<string, LogThrottle>>();
 
 export function logUpstreamFault(log: Pick<Log, "warn">, { upstream, ...fault }: UpstreamFault): void {
-  let upstreams = quiet.get(log);
+  let upstreams = throttles.get(log);
   if (upstreams === undefined) {
     upstreams = new Map();
-    quiet.set(log, upstreams);
+    throttles.set(log, upstreams);
   }
   const now = performance.now();
   const name = `${upstream} ${fault.kind}`;
   const before = upstreams.get(name);
   if (before !== undefined && now < before.until) {
-    before.leftOut += 1;
+    before.suppressedCount += 1;
     return;
   }
-  upstreams.set(name, { until: now + QUIET_MS, leftOut: 0 });
-  log.warn("an answer of an upstream could not be used", { upstream, ...fault, more: before?.leftOut ?? 0 });
+  upstreams.set(name, { until: now + LOG_INTERVAL_MS, suppressedCount: 0 });
+  log.warn("an answer of an upstream could not be used", { upstream, ...fault, more: before?.suppressedCount ?? 0 });
 }
 
 /**
- * Returns the refusal for an answer that broke off or could not be read, and the reason if its content is at fault. `isShown`:
+ * Returns the refusal for an answer that broke off or could not be read, and the reason if its content is at fault. `hasBegun`:
  * the client has already received a part of the answer.
  */
 export function faultOf(
   cause: Error,
-  asked: string,
-  isShown: boolean,
+  upstreamName: string,
+  hasBegun: boolean,
 ): { readonly error: GatewayError; readonly reason: string | undefined } {
-  const hasNoMeaning = SHOWN.has(cause.name);
+  const isContentAtFault = QUOTABLE_ERRORS.has(cause.name);
   const reason = reasonOf(cause);
-  if (isShown && (!hasNoMeaning || cause instanceof StreamEndedEarly)) {
-    return { error: brokenOff(cause, asked), reason: hasNoMeaning ? reason : undefined };
+  if (hasBegun && (!isContentAtFault || cause instanceof StreamEndedEarly)) {
+    return { error: incompleteAnswerError(cause, upstreamName), reason: isContentAtFault ? reason : undefined };
   }
-  const message = `${asked}'s answer could not be read: ${reason}.`;
+  const message = `${upstreamName}'s answer could not be read: ${reason}.`;
   return { error: new GatewayError("upstream_invalid", message, { cause }), reason };
 }
 
-export const brokenOff = (cause: Error, asked: string): GatewayError =>
-  new GatewayError("upstream_incomplete", `${asked} closed the connection in the middle of its answer.`, { cause });
+export const incompleteAnswerError = (cause: Error, upstreamName: string): GatewayError =>
+  new GatewayError("upstream_incomplete", `${upstreamName} closed the connection in the middle of its answer.`, {
+    cause,
+  });
 
 /** Returns why an answer could not be read. For a system error only the code is shown. */
 function reasonOf(cause: Error): string {
-  if (SHOWN.has(cause.name) || ("code" in cause && String(cause.code).startsWith("UPSTREAM_"))) return cause.message;
+  if (QUOTABLE_ERRORS.has(cause.name) || ("code" in cause && String(cause.code).startsWith("UPSTREAM_")))
+    return cause.message;
   const code = "code" in cause ? ` (${String(cause.code)})` : "";
   return `the connection ended unexpectedly within it${code}`;
 }
 
 /** Names of errors whose messages quote nothing from an answer. */
-const SHOWN: ReadonlySet<string> = new Set(["AnswerProblem", "UnreadableAnswer"]);
+const QUOTABLE_ERRORS: ReadonlySet<string> = new Set(["AnswerProblem", "UnreadableAnswer"]);

@@ -125,7 +125,7 @@ function serveHere(
       ...{ ...options, listen: nodeFile.listen, otherListeners: otherListeners(parts) },
       ...{ admission, snapshot, statistics, refusals, governing },
       finished: requests,
-      ...(records !== undefined && { decisions: { decided: records.add } }),
+      ...(records !== undefined && { decisions: { record: records.add } }),
       issuer: (name) => tokens.issuer(name),
       tls,
       member: { nodeId: cluster.status().nodeId, keys: nodeSealing?.sealing.keks.all, others },

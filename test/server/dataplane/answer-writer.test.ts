@@ -121,7 +121,7 @@ const byWriter =
     const writer = new AnswerWriter(response);
     let left = Number(pairs[pairs.indexOf("content-length") + 1] ?? Number.NaN);
     if (!pairs.includes("content-length")) left = Number.NaN;
-    writer.head(status, statusText, [...pairs], left);
+    writer.writeHead(status, statusText, [...pairs], left);
     assert.ok(writer.hasBegun);
     for (const chunk of chunks) {
       const bytes = Buffer.from(chunk, "latin1");
@@ -180,7 +180,7 @@ test("a head without a body is sent by a flush", async () => {
   const socket = await open();
   answered = (response) => {
     const writer = new AnswerWriter(response);
-    writer.head(200, "", [...ANSWER.pairs], 5);
+    writer.writeHead(200, "", [...ANSWER.pairs], 5);
     writer.flush();
     socket.once("data", () => writer.write(Buffer.from("hello"), true));
   };
@@ -213,7 +213,7 @@ test("writing waits for a client that does not read, and continues once it does"
         rooms += 1;
         more();
       });
-      writer.head(200, "", [...DATE], Number.NaN);
+      writer.writeHead(200, "", [...DATE], Number.NaN);
       more();
       socket.resume();
     };

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  type FinishedRequest,
   type RequestEnd,
   RequestFacts,
+  type RequestSummary,
   summarize,
 } from "../../../src/server/dataplane/request-summary.ts";
 import { createNewestRows } from "../../../src/server/usage/index.ts";
@@ -55,7 +55,7 @@ test("a refusal takes precedence over acting rules, and these over the rule that
 });
 
 test("a row costs its request less than a microsecond", (t) => {
-  const newest = createNewestRows<FinishedRequest>(2_000, ({ at, totalMs }) => at + totalMs);
+  const newest = createNewestRows<RequestSummary>(2_000, ({ at, totalMs }) => at + totalMs);
   const facts = factsOf({ model: "sim-1", hop: "llm" });
   const run = (count: number): number => {
     const begunAt = performance.now();

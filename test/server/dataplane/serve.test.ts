@@ -178,7 +178,7 @@ before(async () => {
     origins: struck(origins, ["route"]),
     presenter: struck(presenter, ["present"]),
     admission: struck(admission, ["enter", "hold"]),
-    metrics: struck(metrics, ["labels", "overhead", "firstByte", "attempted"]),
+    metrics: struck(metrics, ["labels", "observeOverhead", "observeFirstByte", "countAttempt"]),
     ownCards: createOwnCards({ origins, presenter, now: systemClock.monotonic, log: nullLog }),
     responses: createResponses({
       nodeId: "n1",

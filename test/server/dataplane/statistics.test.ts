@@ -31,10 +31,10 @@ const FAILURE = { kind: "5xx", status: 503, attempt: 1, movedTo: null, ...WHOSE 
 function attempts(statistics: Statistics, provider: string, answered: number, failed: number): void {
   const measured = statistics.of(provider);
   for (let count = 0; count < answered + failed; count++) {
-    measured?.begun(false);
-    if (count < answered) measured?.answered(10);
-    else measured?.failed(FAILURE);
-    measured?.ended();
+    measured?.beginAttempt(false);
+    if (count < answered) measured?.recordAnswer(10);
+    else measured?.recordFailure(FAILURE);
+    measured?.endAttempt();
   }
 }
 
@@ -79,9 +79,9 @@ for (const [answered, failed, state] of [
 test("an attempt whose client disconnected counts while it runs and not afterwards", () => {
   const { statistics } = open("a");
   const attempt = statistics.of("a");
-  attempt?.begun(false);
+  attempt?.beginAttempt(false);
   assert.deepEqual(statistics.read("a"), { ...NOTHING_MET, state: "ok", inFlight: 1 });
-  attempt?.ended();
+  attempt?.endAttempt();
   assert.deepEqual(statistics.read("a"), NOTHING_MET);
 });
 
@@ -100,7 +100,7 @@ test("a rate covers the time since the provider was configured, at most 60 secon
 test("counts expire after 60 seconds, and attempts in flight stay", () => {
   const { statistics, pass } = open("a");
   attempts(statistics, "a", 3, 3);
-  statistics.of("a")?.begun(true);
+  statistics.of("a")?.beginAttempt(true);
   pass(59_000);
   assert.deepEqual([statistics.read("a")?.state, statistics.isQuiet()], ["failing", false]);
   pass(1_000);
@@ -111,13 +111,13 @@ test("counts expire after 60 seconds, and attempts in flight stay", () => {
 test("a provider removed from the configuration is forgotten, and its attempts still end", () => {
   const { statistics } = open("a", "b");
   const attempt = statistics.of("a");
-  attempt?.begun(false);
+  attempt?.beginAttempt(false);
   attempts(statistics, "b", 1, 0);
   statistics.configure(["b"]);
   assert.equal(statistics.read("a"), undefined);
   statistics.configure(["a", "b"]);
-  attempt?.failed(FAILURE);
-  attempt?.ended();
+  attempt?.recordFailure(FAILURE);
+  attempt?.endAttempt();
   assert.deepEqual(statistics.read("a"), NOTHING_MET);
   assert.equal(statistics.read("b")?.errorRatio, 0);
 });
@@ -125,7 +125,7 @@ test("a provider removed from the configuration is forgotten, and its attempts s
 test("the last 50 failures are kept with their times, newest first", () => {
   const { statistics, pass } = open("a");
   for (let attempt = 1; attempt <= 60; attempt++) {
-    statistics.of("a")?.failed({ kind: "timeout", status: null, attempt, movedTo: "b", ...WHOSE });
+    statistics.of("a")?.recordFailure({ kind: "timeout", status: null, attempt, movedTo: "b", ...WHOSE });
     pass(1_000);
   }
   const failures = statistics.failures("a") ?? [];
@@ -147,22 +147,22 @@ test("the last 50 failures are kept with their times, newest first", () => {
 test("a waiting reader is notified of the next change, once", () => {
   const { statistics } = open("a");
   let told = 0;
-  statistics.awaitChange(() => {
+  statistics.onNextChange(() => {
     told += 1;
   });
-  statistics.of("a")?.begun(false);
-  statistics.of("a")?.ended();
+  statistics.of("a")?.beginAttempt(false);
+  statistics.of("a")?.endAttempt();
   assert.equal(told, 1);
-  statistics.awaitChange(() => assert.fail("it was taken off"));
-  statistics.awaitChange(undefined);
-  statistics.of("a")?.begun(true);
+  statistics.onNextChange(() => assert.fail("it was taken off"));
+  statistics.onNextChange(undefined);
+  statistics.of("a")?.beginAttempt(true);
 });
 
 test("spent units are summed over 60 seconds, beyond 32 bits", () => {
   const { statistics, pass } = open("a");
-  statistics.of("a")?.spent(3_000_000_000);
+  statistics.of("a")?.addUnits(3_000_000_000);
   pass(30_000);
-  statistics.of("a")?.spent(2_000_000_000);
+  statistics.of("a")?.addUnits(2_000_000_000);
   assert.equal(statistics.read("a")?.units, 5_000_000_000);
   pass(30_000);
   assert.equal(statistics.read("a")?.units, 2_000_000_000);
@@ -174,12 +174,12 @@ test("spent units are summed over 60 seconds, beyond 32 bits", () => {
 test("spending is a change, and a charge of zero is none", () => {
   const { statistics } = open("a");
   let told = 0;
-  statistics.awaitChange(() => {
+  statistics.onNextChange(() => {
     told += 1;
   });
-  statistics.of("a")?.spent(0);
+  statistics.of("a")?.addUnits(0);
   assert.equal(told, 0);
-  statistics.of("a")?.spent(1);
+  statistics.of("a")?.addUnits(1);
   assert.equal(told, 1);
 });
 
@@ -199,12 +199,12 @@ test("for any sequence of events, counts cover the last 60 seconds", () => {
         pass(afterMs);
         ms += afterMs;
         const measured = statistics.of("a");
-        if (what === "answered") measured?.answered(1);
-        if (what === "failed") measured?.failed(FAILURE);
-        if (what === "retry") measured?.begun(true);
-        if (what === "in") measured?.cameFromAnother();
-        if (what === "out") measured?.leftForAnother();
-        if (what === "spent") measured?.spent(7);
+        if (what === "answered") measured?.recordAnswer(1);
+        if (what === "failed") measured?.recordFailure(FAILURE);
+        if (what === "retry") measured?.beginAttempt(true);
+        if (what === "in") measured?.countFailoverIn();
+        if (what === "out") measured?.countFailoverOut();
+        if (what === "spent") measured?.addUnits(7);
         seen.push({ second: Math.floor(ms / 1_000), what });
         const within = seen.filter(({ second }) => second > Math.floor(ms / 1_000) - 60);
         const count = (...wanted: readonly string[]): number => within.filter((it) => wanted.includes(it.what)).length;
@@ -240,7 +240,7 @@ test("quantiles of the time to the first byte are accurate to 5 %", () => {
   fc.assert(
     fc.property(fc.array(latency, { minLength: 1, maxLength: 200 }), (latencies) => {
       const { statistics } = open("a");
-      for (const ms of latencies) statistics.of("a")?.answered(ms);
+      for (const ms of latencies) statistics.of("a")?.recordAnswer(ms);
       const sorted = latencies.toSorted((a, b) => a - b);
       const read = statistics.read("a");
       for (const [share, found] of [
@@ -257,8 +257,8 @@ test("quantiles of the time to the first byte are accurate to 5 %", () => {
 
 test("times outside the bounds are recorded at the bounds", () => {
   const { statistics } = open("a");
-  statistics.of("a")?.answered(0);
+  statistics.of("a")?.recordAnswer(0);
   assert.equal(statistics.read("a")?.firstByteP50, 0.128);
-  for (let count = 0; count < 100; count++) statistics.of("a")?.answered(1e12);
+  for (let count = 0; count < 100; count++) statistics.of("a")?.recordAnswer(1e12);
   assert.ok((statistics.read("a")?.firstByteP95 ?? 0) > 1_000_000);
 });

@@ -41,10 +41,10 @@ test("attempts, tokens, budgets, guardrails and the cluster are recorded every t
   t.after(close);
   const rows = bucket(() => {
     const attempt = statistics.of("acme", "m-*");
-    attempt?.begun(false);
-    attempt?.begun(false);
-    attempt?.answered(20);
-    attempt?.ended();
+    attempt?.beginAttempt(false);
+    attempt?.beginAttempt(false);
+    attempt?.recordAnswer(20);
+    attempt?.endAttempt();
     tokens.with("acme", "m-*", "input").inc(30);
     tokens.with("acme", "m-*", "cached_input").inc(10);
     tokens.with("acme", "m-*", "output").inc(5);
@@ -90,11 +90,11 @@ test("attempts, tokens, budgets, guardrails and the cluster are recorded every t
     { time, kind: "cluster", applied_index: 7, commit_ms: 4 },
   ]);
   const later = bucket(() => {
-    statistics.of("acme", "m-*")?.failed({
+    statistics.of("acme", "m-*")?.recordFailure({
       ...{ kind: "5xx", status: 503, attempt: 1, movedTo: null, request: "r", caller: null, model: null },
       ...{ durationMs: 1, error: undefined },
     });
-    statistics.of("acme", "m-*")?.ended();
+    statistics.of("acme", "m-*")?.endAttempt();
   });
   const next = "2026-11-20T12:00:10.000Z";
   const failed = { time: next, attempts: 1, failures: 1, in_flight: 1 };
@@ -115,9 +115,9 @@ test("the buckets of a minute become one row of the hour once the minute has end
   for (let at = 0; at < 5; at += 1) {
     bucket(() => {
       const attempt = statistics.of("acme", "m-*");
-      attempt?.begun(false);
-      attempt?.answered(20);
-      attempt?.ended();
+      attempt?.beginAttempt(false);
+      attempt?.recordAnswer(20);
+      attempt?.endAttempt();
       tokens.with("acme", "m-*", "input").inc(10);
     });
   }

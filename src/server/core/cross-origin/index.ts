@@ -1,5 +1,10 @@
 /** Cross-origin requests of browser pages: which are served, and which headers let the page read the answer. */
 
 export { NO_CORS_ORIGINS, readOrigin } from "./allowed-origins.ts";
-export { type AllowedOrigins, type Arrival, type Crossing, judgeCrossing } from "./judge-crossing.ts";
+export {
+  type AllowedOrigins,
+  type Arrival,
+  type CrossOriginDecision as Crossing,
+  decideCrossOrigin as judgeCrossing,
+} from "./judge-crossing.ts";
 export { isPreflight, type PreflightTerms, preflightHeaders } from "./preflight.ts";

@@ -23,7 +23,7 @@ export interface Arrival {
  * `allowed`: the request is served, and the page may read the answer. `unlisted`: it is served like any other, but the page
  * may not read the answer. `refused`: it is not served.
  */
-export interface Crossing {
+export interface CrossOriginDecision {
   readonly kind: "allowed" | "unlisted" | "refused";
   /** True if the operator listed the page's origin. */
   readonly isListed: boolean;
@@ -47,15 +47,15 @@ const EXPOSED = [
 ].join(", ");
 
 const VARY: readonly string[] = ["vary", "Origin"];
-const UNLISTED: Crossing = { kind: "unlisted", isListed: false, headers: VARY };
-const REFUSED: Crossing = { kind: "refused", isListed: false, headers: VARY };
-const ANY: Crossing = allowing("*", false);
+const UNLISTED: CrossOriginDecision = { kind: "unlisted", isListed: false, headers: VARY };
+const REFUSED: CrossOriginDecision = { kind: "refused", isListed: false, headers: VARY };
+const ANY: CrossOriginDecision = allowedDecision("*", false);
 
 /** Values of `Sec-Fetch-Site` for requests that do not come from a page of another site. */
 const OWN_SITES: ReadonlySet<string> = new Set(["none", "same-origin", "same-site"]);
 
 /** Decides about a request. Returns `undefined` if it does not come from a page of another origin. */
-export function judgeCrossing(arrival: Arrival): Crossing | undefined {
+export function decideCrossOrigin(arrival: Arrival): CrossOriginDecision | undefined {
   const { origin: given, fetchSite, needsCredential, allowed } = arrival;
   if (given === undefined) {
     if (needsCredential || fetchSite === undefined || OWN_SITES.has(fetchSite)) return undefined;
@@ -64,7 +64,7 @@ export function judgeCrossing(arrival: Arrival): Crossing | undefined {
   if (needsCredential && allowed === undefined) return ANY;
   const origin = readOrigin(given);
   if (origin !== undefined && isServed(origin, arrival)) {
-    return allowing(given, allowed?.has(origin.text) === true);
+    return allowedDecision(given, allowed?.has(origin.text) === true);
   }
   return needsCredential ? UNLISTED : REFUSED;
 }
@@ -75,7 +75,7 @@ function isServed(origin: Origin, { host, needsCredential, allowed, publicOrigin
   return !needsCredential && !isNone && isLoopbackOrigin(origin);
 }
 
-function allowing(origin: string, isListed: boolean): Crossing {
+function allowedDecision(origin: string, isListed: boolean): CrossOriginDecision {
   const headers = ["access-control-allow-origin", origin, "access-control-expose-headers", EXPOSED, ...VARY];
   return { kind: "allowed", isListed, headers };
 }

@@ -11,7 +11,7 @@ export interface Accounts {
   /** Returns the later of this node's clock and the cluster's log time, in milliseconds since 1970. */
   now(): number;
   /** Must be called after each call that may have changed the ledger. Delivers decided reservations and schedules reports. */
-  changed(): void;
+  onLedgerChanged(): void;
   /** Calls back once a waiting reservation is decided, at most 250 ms from now. */
   whenDecided(reservation: Reservation, decided: () => void): void;
   /**

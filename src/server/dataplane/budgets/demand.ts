@@ -15,11 +15,15 @@ import type { Spending } from "./types.ts";
 /** Demand of a request whose price cannot be calculated: one unit, because it is not free. */
 const UNKNOWN = flatDemand(1);
 
-export function demandOf({ rule, demand, at, like }: Spending, averages: Averages, metrics: BudgetMetrics): Demand {
+export function demandOf(
+  { rule, demand, at, averageKey }: Spending,
+  averages: Averages,
+  metrics: BudgetMetrics,
+): Demand {
   if (demand.kind !== "tokens") return flatDemand(demand.units);
-  const estimated = estimate(rule, at, demand.bounds, averageOf(averages, like));
+  const estimated = estimate(rule, at, demand.bounds, averageOf(averages, averageKey));
   if (estimated.kind === "demand") return estimated.demand;
-  metrics.unpriced(rule.name);
+  metrics.countCostError(rule.name);
   return UNKNOWN;
 }
 

@@ -46,7 +46,7 @@ export class HeldCharge implements Charge {
     this.#at = at;
     if (this.#isAttempted) {
       nextAttempt(this.#accounts.ledger, this.#reservation, this.#accounts.now());
-      this.#accounts.changed();
+      this.#accounts.onLedgerChanged();
     }
     this.#isAttempted = true;
   }
@@ -57,35 +57,35 @@ export class HeldCharge implements Charge {
     const cost = rule.cost(usage, this.#at);
     if (cost.kind === "error") return; // the request is charged at its end instead
     spend(this.#accounts.ledger, this.#reservation, cost.units, this.#accounts.now());
-    this.#accounts.changed();
+    this.#accounts.onLedgerChanged();
   }
 
   settle(usage: Usage | undefined): void {
     if (this.#reservation.state !== "held") return;
-    const { demand, like } = this.#spending;
+    const { demand, averageKey } = this.#spending;
     const { ledger, averages } = this.#accounts;
     const units = this.#unitsOf(usage);
     if (units === undefined) {
       abort(ledger, this.#reservation, undefined, this.#accounts.now());
     } else {
       settle(ledger, this.#reservation, units, this.#accounts.now());
-      if (demand.kind === "tokens") observeCost(averages, like, units);
+      if (demand.kind === "tokens") observeCost(averages, averageKey, units);
     }
-    this.#ended();
+    this.#onEnded();
   }
 
-  unused(): void {
+  settleUnused(): void {
     if (this.#reservation.state !== "held") return;
-    const { demand, like } = this.#spending;
-    if (demand.kind === "tokens") observeCost(this.#accounts.averages, like, 0);
+    const { demand, averageKey } = this.#spending;
+    if (demand.kind === "tokens") observeCost(this.#accounts.averages, averageKey, 0);
     this.release();
   }
 
-  doubt(usage: Usage | undefined): void {
+  settleDoubtful(usage: Usage | undefined): void {
     if (this.#reservation.state !== "held") return;
     const units = Math.max(this.#unitsOf(usage) ?? 0, this.reserved);
     settle(this.#accounts.ledger, this.#reservation, units, this.#accounts.now());
-    this.#ended();
+    this.#onEnded();
   }
 
   abort(usage: Usage | undefined, atLeast?: Usage): void {
@@ -93,10 +93,10 @@ export class HeldCharge implements Charge {
     const floor = usage === undefined ? (this.#unitsOf(atLeast) ?? 0) : 0;
     const units = floor > this.reserved ? floor : this.#unitsOf(usage);
     abort(this.#accounts.ledger, this.#reservation, units, this.#accounts.now());
-    this.#ended();
+    this.#onEnded();
   }
 
-  timedOut(): void {
+  settleTimedOut(): void {
     if (this.#reservation.state !== "held") return;
     const { demand } = this.#spending;
     if (demand.kind !== "tokens") {
@@ -106,13 +106,13 @@ export class HeldCharge implements Charge {
     const { input } = demand.bounds;
     const units = this.#unitsOf({ ...NO_USAGE, inputTokens: input, totalTokens: input });
     abort(this.#accounts.ledger, this.#reservation, units, this.#accounts.now());
-    this.#ended();
+    this.#onEnded();
   }
 
   release(): void {
     if (this.#reservation.state !== "held") return;
     release(this.#accounts.ledger, this.#reservation, this.#accounts.now());
-    this.#ended();
+    this.#onEnded();
   }
 
   /** Returns the cost in units, or `undefined` if it is unknown. */
@@ -122,12 +122,12 @@ export class HeldCharge implements Charge {
     if (usage === undefined) return undefined;
     const cost = rule.cost(usage, this.#at);
     if (cost.kind === "units") return cost.units;
-    this.#accounts.metrics.unpriced(rule.name);
+    this.#accounts.metrics.countCostError(rule.name);
     return undefined;
   }
 
-  #ended(): void {
-    this.#accounts.metrics.charged(this.#spending.rule.name, this.#reservation.spent);
-    this.#accounts.changed();
+  #onEnded(): void {
+    this.#accounts.metrics.addUnits(this.#spending.rule.name, this.#reservation.spent);
+    this.#accounts.onLedgerChanged();
   }
 }

@@ -18,46 +18,46 @@ import type { Accounts } from "./accounts.ts";
 import type { SessionCharge, Spending } from "./types.ts";
 
 /** Creates the charge. `reservation`: a reservation for a session, in state `held`. */
-export function heldSession(
+export function createSessionCharge(
   accounts: Accounts,
   spending: Spending,
   reservation: Reservation,
-  onBroken: () => void,
+  onExhausted: () => void,
 ): SessionCharge {
   const { ledger, metrics } = accounts;
   const { rule, at, bucket: name } = spending;
   const flat = reservation.amount;
   let total = flat;
   let counted = 0;
-  let isAsking = false;
-  let isBroken = false;
+  let isProbing = false;
+  let isExhausted = false;
 
-  const count = (): void => {
+  const recordCharged = (): void => {
     const units = reservation.spent - counted;
     counted = reservation.spent;
-    if (units > 0) metrics.charged(rule.name, units);
+    if (units > 0) metrics.addUnits(rule.name, units);
   };
 
-  const judge = (cover: Reservation | undefined): void => {
-    isAsking = false;
-    if (cover?.state === "held") {
-      release(ledger, cover, accounts.now());
+  const onProbeDecided = (probe: Reservation | undefined): void => {
+    isProbing = false;
+    if (probe?.state === "held") {
+      release(ledger, probe, accounts.now());
       return;
     }
     // The session ended before the decision, so there is nothing to refuse.
     if (reservation.state !== "held") return;
-    isBroken = true;
-    accounts.refusal(spending, cover);
-    onBroken();
+    isExhausted = true;
+    accounts.refusal(spending, probe);
+    onExhausted();
   };
 
   /** Requests one unit from the bucket beyond its debt, to find out whether anything is left. */
-  const ask = (): void => {
-    isAsking = true;
+  const probeBucket = (): void => {
+    isProbing = true;
     const bucket = bucketOf(ledger, name, rule);
-    const cover = bucket && reserve(ledger, bucket, flatDemand(1), accounts.now());
-    if (cover?.state === "waiting") accounts.whenDecided(cover, () => judge(cover));
-    else judge(cover);
+    const probe = bucket && reserve(ledger, bucket, flatDemand(1), accounts.now());
+    if (probe?.state === "waiting") accounts.whenDecided(probe, () => onProbeDecided(probe));
+    else onProbeDecided(probe);
   };
 
   return {
@@ -69,25 +69,25 @@ export function heldSession(
       if (reservation.state !== "held") return;
       total = wholeUnits(total + Math.max(unitsOf(usage), isDoubtful ? flat : 0));
       const isCovered = spend(ledger, reservation, total, accounts.now());
-      count();
-      if (!isCovered && !isAsking && !isBroken) ask();
-      accounts.changed();
+      recordCharged();
+      if (!isCovered && !isProbing && !isExhausted) probeBucket();
+      accounts.onLedgerChanged();
     },
     settle() {
       settle(ledger, reservation, total, accounts.now());
-      count();
-      accounts.changed();
+      recordCharged();
+      accounts.onLedgerChanged();
     },
     release() {
       release(ledger, reservation, accounts.now());
-      accounts.changed();
+      accounts.onLedgerChanged();
     },
   };
 
   function unitsOf(usage: Usage): number {
     const cost = rule.cost(usage, at);
     if (cost.kind === "units") return cost.units;
-    metrics.unpriced(rule.name);
+    metrics.countCostError(rule.name);
     return flat;
   }
 }

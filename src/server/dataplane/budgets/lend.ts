@@ -35,30 +35,30 @@ interface Lender {
   /** Must be called when the ledger has changed, and at every tick. */
   proceed(): void;
   /** Must be called after `restart` of the ledger. */
-  restarted(): void;
+  onRestart(): void;
 }
 
-interface Waiting {
+interface WaitingReport {
   readonly asks: readonly LoanAsk[];
   readonly since: number;
-  readonly decided: () => void;
+  readonly onDecided: () => void;
 }
 
 export function createLender(accounts: Accounts, monotonic: () => number): Lender {
   const { ledger } = accounts;
   const processes = new Map<Borrower, Recall>();
-  const waiting = new Set<Waiting>();
+  const waiting = new Set<WaitingReport>();
   const recalling = new Set<Share>();
 
-  const goOn = (): void => {
+  const proceedAll = (): void => {
     if (waiting.size === 0) return;
     const latest = monotonic() - ASK_LIMIT_MS;
     for (const { asks, since } of waiting) if (since <= latest) giveUp(asks);
     for (const share of proceed(ledger, accounts.now())) if (!recalling.has(share)) void recallFor(share);
-    for (const one of waiting) {
-      if (one.asks.some(({ isDecided }) => !isDecided)) continue;
-      waiting.delete(one);
-      one.decided();
+    for (const report of waiting) {
+      if (report.asks.some(({ isDecided }) => !isDecided)) continue;
+      waiting.delete(report);
+      report.onDecided();
     }
   };
 
@@ -66,26 +66,26 @@ export function createLender(accounts: Accounts, monotonic: () => number): Lende
     recalling.add(share);
     const asks = [...share.asks];
     const name = nameOfShare(share);
-    const asked = Array.from(lenders(share), async (borrower) => {
+    const recalls = Array.from(lenders(share), async (borrower) => {
       if (asks.every(({ loan }) => loan.borrower === borrower)) return;
       const given = await processes
         .get(borrower)?.(name, AbortSignal.timeout(RECALL_LIMIT_MS))
         .catch(() => "silent" as const);
       gaveBack(borrower, share, given);
     });
-    await Promise.all(asked);
+    await Promise.all(recalls);
     recalling.delete(share);
     markRecalled(asks);
-    accounts.changed();
+    accounts.onLedgerChanged();
   };
 
   const giveUp = (asks: readonly LoanAsk[]): void => {
     for (const ask of asks) ask.isDecided = true;
   };
 
-  const decision = (asks: readonly LoanAsk[], signal: AbortSignal): Promise<void> =>
+  const untilDecided = (asks: readonly LoanAsk[], signal: AbortSignal): Promise<void> =>
     new Promise((resolve) => {
-      waiting.add({ asks, since: monotonic(), decided: resolve });
+      waiting.add({ asks, since: monotonic(), onDecided: resolve });
       signal.addEventListener("abort", () => giveUp(asks), { once: true });
     });
 
@@ -100,8 +100,8 @@ export function createLender(accounts: Accounts, monotonic: () => number): Lende
           if (isStale(inc)) return STALE;
           const taken = rows.map((row) => borrow(ledger, borrower, row, accounts.now()));
           const asks = taken.filter(isAsk);
-          const decided = asks.length === 0 ? undefined : decision(asks, signal);
-          accounts.changed();
+          const decided = asks.length === 0 ? undefined : untilDecided(asks, signal);
+          accounts.onLedgerChanged();
           await decided;
           if (isStale(inc)) return STALE;
           const answers: readonly ReportAnswer[] = taken.map((one) =>
@@ -111,17 +111,17 @@ export function createLender(accounts: Accounts, monotonic: () => number): Lende
         },
         forget(names) {
           for (const name of names) endLoan(ledger, borrower, name);
-          accounts.changed();
+          accounts.onLedgerChanged();
         },
         end() {
           if (!processes.delete(borrower)) return;
           endBorrower(ledger, borrower);
-          accounts.changed();
+          accounts.onLedgerChanged();
         },
       };
     },
-    proceed: goOn,
-    restarted() {
+    proceed: proceedAll,
+    onRestart() {
       for (const borrower of processes.keys()) forgetLoans(ledger, borrower);
     },
   };

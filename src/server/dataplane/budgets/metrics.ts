@@ -2,17 +2,17 @@
 import { type Counter, type Instruments, LATENCY_BOUNDS_SECONDS } from "../../../base/index.ts";
 import type { BudgetRefusal, LedgerCounts } from "../../core/budgets/index.ts";
 
-type CarriedReport = "answered" | "refused" | "lost";
+type ReportResult = "answered" | "refused" | "lost";
 
 export interface BudgetMetrics {
-  charged(budget: string, units: number): void;
-  refused(budget: string, code: BudgetRefusal["code"]): void;
+  addUnits(budget: string, units: number): void;
+  countRefusal(budget: string, code: BudgetRefusal["code"]): void;
   /** Records the seconds that a request waited for an allowance, whatever the outcome. */
-  waited(seconds: number): void;
-  unpriced(budget: string): void;
-  reported(outcome: CarriedReport): void;
+  observeWait(seconds: number): void;
+  countCostError(budget: string): void;
+  countReport(outcome: ReportResult): void;
   /** Updates the counters from the ledger's totals. */
-  follow(counts: LedgerCounts): void;
+  updateTotals(counts: LedgerCounts): void;
 }
 
 /** Creates the metrics. `buckets` and `held` are called at each scrape. */
@@ -77,7 +77,7 @@ export function createBudgetMetrics(
   let seenUnreported = 0;
   let seenPresumed = 0;
   return {
-    charged(budget, by) {
+    addUnits(budget, by) {
       let counter = charged.get(budget);
       if (counter === undefined) {
         counter = units.with(budget);
@@ -85,11 +85,11 @@ export function createBudgetMetrics(
       }
       counter.inc(by);
     },
-    refused: (budget, code) => refusals.with(budget, code).inc(),
-    waited: (seconds) => waits.observe(seconds),
-    unpriced: (budget) => unpriced.with(budget).inc(),
-    reported: (outcome) => reports.with(outcome).inc(),
-    follow(counts) {
+    countRefusal: (budget, code) => refusals.with(budget, code).inc(),
+    observeWait: (seconds) => waits.observe(seconds),
+    countCostError: (budget) => unpriced.with(budget).inc(),
+    countReport: (outcome) => reports.with(outcome).inc(),
+    updateTotals(counts) {
       if (counts.excess !== seenExcess) excess.inc(counts.excess - seenExcess);
       if (counts.unreported !== seenUnreported) unreported.inc(counts.unreported - seenUnreported);
       if (counts.presumed !== seenPresumed) unreportedUnits.inc(counts.presumed - seenPresumed);

@@ -28,12 +28,12 @@ import {
   UNAVAILABLE,
 } from "../../core/budgets/index.ts";
 import type { Accounts } from "./accounts.ts";
-import { carryReports } from "./carry-reports.ts";
 import { demandOf, refusalFor } from "./demand.ts";
 import { HeldCharge } from "./held-charge.ts";
-import { heldSession } from "./held-session.ts";
+import { createSessionCharge } from "./held-session.ts";
 import { createLender } from "./lend.ts";
 import { createBudgetMetrics } from "./metrics.ts";
+import { createReportSender } from "./report-sender.ts";
 import type { Charge, OpenBudgets, SessionCharge, Spending, UsageReports } from "./types.ts";
 
 const CLOSE_LIMIT_MS = 2_000;
@@ -58,12 +58,12 @@ export interface BudgetsOptions {
 export function openBudgets(options: BudgetsOptions): OpenBudgets {
   const { clock, reports, log, every = repeat } = options;
   const ledger = createLedger(options.node, reports.incarnation(), options.ledger);
-  const look = (): void => {
+  const refreshClusterState = (): void => {
     ledger.hasLeader = reports.hasLeader();
     ledger.pledges = reports.takesPledges();
     ledger.elapsed = clock.monotonic();
   };
-  look();
+  refreshClusterState();
   const averages = createAverages();
   const now = laterOf(clock, reports);
   const metrics = createBudgetMetrics(
@@ -80,22 +80,22 @@ export function openBudgets(options: BudgetsOptions): OpenBudgets {
     averages,
     metrics,
     now,
-    changed() {
-      if (ledger.decided.length > 0) handOn();
+    onLedgerChanged() {
+      if (ledger.decided.length > 0) deliverDecisions();
       lender.proceed();
-      carrier.changed();
+      reportSender.onLedgerChanged();
       if (stopTicking === undefined && !isClosed) stopTicking = every(TICK_MS, onTick);
     },
     whenDecided(reservation, decided) {
       const since = clock.monotonic();
       waiting.set(reservation, () => {
-        metrics.waited((clock.monotonic() - since) / 1_000);
+        metrics.observeWait((clock.monotonic() - since) / 1_000);
         decided();
       });
     },
     refusal(spending, reservation) {
       const refusal = (reservation && refusalOf(reservation, now())) ?? UNAVAILABLE;
-      metrics.refused(spending.rule.name, refusal.code);
+      metrics.countRefusal(spending.rule.name, refusal.code);
       return refusalFor(spending, refusal, {
         endsAt: reservation?.share.endsAt ?? 0,
         soft: reservation?.soft ?? 0,
@@ -103,10 +103,10 @@ export function openBudgets(options: BudgetsOptions): OpenBudgets {
       });
     },
   };
-  const carrier = carryReports(accounts, reports, { monotonic: () => clock.monotonic(), log });
+  const reportSender = createReportSender(accounts, reports, { monotonic: () => clock.monotonic(), log });
   const lender = createLender(accounts, () => clock.monotonic());
 
-  const handOn = (): void => {
+  const deliverDecisions = (): void => {
     // A callback may release units that other reservations wait for, so the loop continues until nothing is decided.
     while (ledger.decided.length > 0) {
       for (const reservation of takeDecided(ledger)) {
@@ -118,36 +118,36 @@ export function openBudgets(options: BudgetsOptions): OpenBudgets {
   };
 
   const onTick = (): void => {
-    look();
+    refreshClusterState();
     tick(ledger, now(), ledger.elapsed);
-    handOn();
+    deliverDecisions();
     lender.proceed();
-    carrier.tick();
-    tellForgotten();
-    metrics.follow(ledger.counts);
-    if (ledger.buckets.size > 0 || !carrier.isIdle) return;
+    reportSender.tick();
+    reportForgotten();
+    metrics.updateTotals(ledger.counts);
+    if (ledger.buckets.size > 0 || !reportSender.isIdle) return;
     stopTicking?.();
     stopTicking = undefined;
   };
 
-  const tellForgotten = (): void => {
+  const reportForgotten = (): void => {
     if (ledger.forgotten.length === 0) return;
     options.onForgotten?.(ledger.forgotten.map(nameOfShare));
     ledger.forgotten = [];
   };
 
-  const begin = (): void => {
-    look();
+  const onIncarnation = (): void => {
+    refreshClusterState();
     const incarnation = reports.incarnation();
     if (incarnation === 0 || incarnation === ledger.incarnation || isClosed) return;
     restart(ledger, incarnation, now());
-    lender.restarted();
-    accounts.changed();
+    lender.onRestart();
+    accounts.onLedgerChanged();
   };
-  const unlisten = reports.onIncarnation(begin);
+  const unlisten = reports.onIncarnation(onIncarnation);
 
   /** Reserves units. `held` converts a held reservation to the caller's result. */
-  function take<Held>(
+  function reserveUnits<Held>(
     spending: Spending,
     isSession: boolean,
     held: (reservation: Reservation) => Held,
@@ -155,8 +155,8 @@ export function openBudgets(options: BudgetsOptions): OpenBudgets {
     const bucket = isClosed ? undefined : bucketOf(ledger, spending.bucket, spending.rule);
     if (bucket === undefined) throw accounts.refusal(spending, undefined);
     const demand = demandOf(spending, averages, metrics);
-    const reservation = reserve(ledger, bucket, demand, now(), isSession ? OF_SESSION : undefined);
-    accounts.changed();
+    const reservation = reserve(ledger, bucket, demand, now(), isSession ? SESSION : undefined);
+    accounts.onLedgerChanged();
     if (reservation.state === "held") return held(reservation);
     if (reservation.state !== "waiting") throw accounts.refusal(spending, reservation);
     return new Promise((resolve, reject) => {
@@ -169,9 +169,11 @@ export function openBudgets(options: BudgetsOptions): OpenBudgets {
 
   return {
     reserve: (spending: Spending): Charge | Promise<Charge> =>
-      take(spending, false, (reservation) => new HeldCharge(accounts, spending, reservation)),
-    reserveSession(spending, onBroken): SessionCharge | Promise<SessionCharge> {
-      return take(spending, true, (reservation) => heldSession(accounts, spending, reservation, onBroken));
+      reserveUnits(spending, false, (reservation) => new HeldCharge(accounts, spending, reservation)),
+    reserveSession(spending, onExhausted): SessionCharge | Promise<SessionCharge> {
+      return reserveUnits(spending, true, (reservation) =>
+        createSessionCharge(accounts, spending, reservation, onExhausted),
+      );
     },
     row: (question) => budgetRow(ledger, question, now()),
     buckets: () => ledger.buckets.keys(),
@@ -179,12 +181,12 @@ export function openBudgets(options: BudgetsOptions): OpenBudgets {
     lendTo: lender.open,
     giveBack(name) {
       const given = giveBackNow(ledger, name, now());
-      accounts.changed();
+      accounts.onLedgerChanged();
       return given;
     },
     async tell() {
       reportSoon(ledger);
-      await carrier.sendNow();
+      await reportSender.sendNow();
     },
     async close() {
       if (isClosed) return;
@@ -199,16 +201,16 @@ export function openBudgets(options: BudgetsOptions): OpenBudgets {
       const limit = new Promise<void>((resolve) => {
         timer = setTimeout(resolve, reports.hasLeader() ? CLOSE_LIMIT_MS : LEADERLESS_LIMIT_MS);
       });
-      await Promise.race([carrier.sendLast(() => giveAllBack(ledger, now())), limit]);
+      await Promise.race([reportSender.sendLast(() => giveAllBack(ledger, now())), limit]);
       clearTimeout(timer);
-      carrier.stop();
+      reportSender.stop();
       stopTicking?.();
-      metrics.follow(ledger.counts);
+      metrics.updateTotals(ledger.counts);
     },
   };
 }
 
-const OF_SESSION = { isSession: true } as const;
+const SESSION = { isSession: true } as const;
 
 function repeat(ms: number, run: () => void): () => void {
   const timer = setInterval(run, ms);

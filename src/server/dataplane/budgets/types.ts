@@ -23,7 +23,7 @@ export interface Spending {
    * Key of requests that are likely to cost the same: profile, route, label of the model and size class. The configuration
    * bounds the number of keys.
    */
-  readonly like: string;
+  readonly averageKey: string;
   /** First provider and model that the request is sent to. */
   readonly at: PricedAt;
   /**
@@ -58,9 +58,9 @@ export interface Charge {
    * Ends the charge of a complete answer that reported no usage where reporting is optional: nothing is charged, and the
    * estimate for similar requests is adjusted.
    */
-  unused(): void;
+  settleUnused(): void;
   /** Charges an answer with impossible usage: at least the reservation, or `usage` if that costs more. */
-  doubt(usage: Usage | undefined): void;
+  settleDoubtful(usage: Usage | undefined): void;
   /**
    * Charges an answer that broke off or whose client left: the known usage, otherwise the reservation or `atLeast`, whichever
    * costs more. The reservation may be an average, which would be too little for a long answer.
@@ -70,7 +70,7 @@ export interface Charge {
    * Charges the estimated input of an attempt that the gateway's own timeout ended before any byte of an answer; nothing if the
    * demand has no token bounds.
    */
-  timedOut(): void;
+  settleTimedOut(): void;
   /** Ends the charge without charging more. */
   release(): void;
 }
@@ -82,7 +82,7 @@ export interface SessionCharge {
   readonly needed: Charge["needed"];
   /**
    * Charges one more answer. An answer without a known price costs as much as the start of the session, and one with impossible
-   * usage (`isDoubtful`) at least as much. When the bucket is used up, `onBroken` is called once.
+   * usage (`isDoubtful`) at least as much. When the bucket is used up, `onExhausted` is called once.
    */
   spend(usage: Usage, isDoubtful?: boolean): void;
   /** Ends a session that was opened, and charges its flat cost if that has not happened yet. */
@@ -98,8 +98,8 @@ export interface Budgets {
    * no longer needs the result must release it.
    */
   reserve(spending: Spending): Charge | Promise<Charge>;
-  /** Reserves for a session. `onBroken`: called when the budget is exhausted during the session. */
-  reserveSession(spending: Spending, onBroken: () => void): SessionCharge | Promise<SessionCharge>;
+  /** Reserves for a session. `onExhausted`: called when the budget is exhausted during the session. */
+  reserveSession(spending: Spending, onExhausted: () => void): SessionCharge | Promise<SessionCharge>;
 }
 
 /** Interface of budgets for the node. */

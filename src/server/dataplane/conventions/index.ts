@@ -12,9 +12,9 @@ export { failureAttributes } from "./rpc.ts";
 export {
   type AgentSpanNaming,
   agentSpanNaming,
+  captureFailure as noteFailure,
   endedCallSpanNaming,
   modelSpanNaming,
-  noteFailure,
   reportedAttributes,
   requestSpanNaming,
   usageAttributes,

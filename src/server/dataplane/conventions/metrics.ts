@@ -20,7 +20,7 @@ export interface ConventionLabels {
 
 export interface ServedStream {
   /** Seconds from the arrival of the request to the first bytes. */
-  readonly firstBytes: number;
+  readonly firstBytesSeconds: number;
   /** Output tokens; `undefined` if the answer reported none. */
   readonly outputTokens: number | undefined;
 }
@@ -28,13 +28,13 @@ export interface ServedStream {
 /** Recorder of the metrics. `error` is the kind of failure, or empty. Times are in seconds. */
 export interface ConventionMetrics {
   /** Records the usage of one attempt, or of one answer within a session. */
-  used(labels: ConventionLabels, usage: Usage): void;
-  attempted(labels: ConventionLabels, seconds: number, error: string): void;
+  recordUsage(labels: ConventionLabels, usage: Usage): void;
+  recordAttempt(labels: ConventionLabels, seconds: number, error: string): void;
   /** Records a request. `stream`: set for an event stream that did not fail. */
-  served(labels: ConventionLabels, seconds: number, error: string, stream: ServedStream | undefined): void;
+  recordRequest(labels: ConventionLabels, seconds: number, error: string, stream: ServedStream | undefined): void;
   /** Records a call to an MCP server. `method`: from a closed list. */
-  mcpAttempted(method: string, seconds: number, error: string): void;
-  mcpServed(method: string, seconds: number, error: string): void;
+  recordMcpAttempt(method: string, seconds: number, error: string): void;
+  recordMcpRequest(method: string, seconds: number, error: string): void;
 }
 
 const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
@@ -43,8 +43,8 @@ const FIRST_TOKEN_SECONDS = [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.
 const TOKEN_SECONDS = [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5];
 const MCP_SECONDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
 
-const OF_MODEL = ["gen_ai.operation.name", "gen_ai.provider.name", "gen_ai.request.model"];
-const OF_MCP = ["mcp.method.name", "mcp.protocol.version", "gen_ai.operation.name", "error.type"];
+const MODEL_LABELS = ["gen_ai.operation.name", "gen_ai.provider.name", "gen_ai.request.model"];
+const MCP_LABELS = ["mcp.method.name", "mcp.protocol.version", "gen_ai.operation.name", "error.type"];
 
 interface Families {
   readonly usage: Family<Histogram>;
@@ -58,13 +58,13 @@ interface Families {
 export function createConventionMetrics(instruments: Instruments, mcpVersion: string): ConventionMetrics {
   const seconds = (name: string, help: string, bounds: readonly number[], labels: readonly string[]) =>
     instruments.histogram(name, help, bounds, labels, "s");
-  const withError = [...OF_MODEL, "error.type"];
+  const withError = [...MODEL_LABELS, "error.type"];
   const families: Families = {
     usage: instruments.histogram(
       "gen_ai.client.token.usage",
       "Tokens that one attempt at a provider used.",
       TOKENS,
-      [...OF_MODEL, "gen_ai.token.type"],
+      [...MODEL_LABELS, "gen_ai.token.type"],
       "{token}",
     ),
     operation: seconds(
@@ -83,49 +83,49 @@ export function createConventionMetrics(instruments: Instruments, mcpVersion: st
       "gen_ai.server.time_to_first_token",
       "Time from the first byte of a request to the first byte of its streamed answer.",
       FIRST_TOKEN_SECONDS,
-      OF_MODEL,
+      MODEL_LABELS,
     ),
     perToken: seconds(
       "gen_ai.server.time_per_output_token",
       "Time per token of a streamed answer, after the first token.",
       TOKEN_SECONDS,
-      OF_MODEL,
+      MODEL_LABELS,
     ),
   };
   const mcpClient = seconds(
     "mcp.client.operation.duration",
     "Time from sending a message to an MCP server to the end of its answer.",
     MCP_SECONDS,
-    OF_MCP,
+    MCP_LABELS,
   );
   const mcpServer = seconds(
     "mcp.server.operation.duration",
     "Time from receiving a message for an MCP server to the end of its answer.",
     MCP_SECONDS,
-    OF_MCP,
+    MCP_LABELS,
   );
   const mcp = (family: Family<Histogram>, method: string, error: string): Histogram =>
     family.with(method, mcpVersion, method === "tools/call" ? "execute_tool" : "", error);
 
   // There are few label sets, and each is one object for the life of the process.
-  const known = new Map<ConventionLabels, ModelSeries | undefined>();
+  const seriesByLabels = new Map<ConventionLabels, ModelSeries | undefined>();
   const seriesOf = (labels: ConventionLabels): ModelSeries | undefined => {
-    const before = known.get(labels);
-    if (before !== undefined || known.has(labels)) return before;
+    const before = seriesByLabels.get(labels);
+    if (before !== undefined || seriesByLabels.has(labels)) return before;
     const operation = operationOf(labels.route);
     const made =
       operation === undefined || labels.maker === "none"
         ? undefined
         : new ModelSeries(families, [operation.name, systemOf(labels.maker), modelOf(labels.model)]);
-    known.set(labels, made);
+    seriesByLabels.set(labels, made);
     return made;
   };
   return {
-    used: (labels, usage) => seriesOf(labels)?.used(usage),
-    attempted: (labels, taken, error) => seriesOf(labels)?.attempted(taken, error),
-    served: (labels, taken, error, stream) => seriesOf(labels)?.served(taken, error, stream),
-    mcpAttempted: (method, taken, error) => mcp(mcpClient, method, error).observe(taken),
-    mcpServed: (method, taken, error) => mcp(mcpServer, method, error).observe(taken),
+    recordUsage: (labels, usage) => seriesOf(labels)?.recordUsage(usage),
+    recordAttempt: (labels, taken, error) => seriesOf(labels)?.recordAttempt(taken, error),
+    recordRequest: (labels, taken, error, stream) => seriesOf(labels)?.recordRequest(taken, error, stream),
+    recordMcpAttempt: (method, taken, error) => mcp(mcpClient, method, error).observe(taken),
+    recordMcpRequest: (method, taken, error) => mcp(mcpServer, method, error).observe(taken),
   };
 }
 
@@ -145,7 +145,7 @@ class ModelSeries {
     this.#values = values;
   }
 
-  used({ inputTokens, outputTokens }: Usage): void {
+  recordUsage({ inputTokens, outputTokens }: Usage): void {
     const { usage } = this.#families;
     this.#input ??= usage.with(...this.#values, "input");
     this.#output ??= usage.with(...this.#values, "output");
@@ -153,22 +153,22 @@ class ModelSeries {
     this.#output.observe(outputTokens);
   }
 
-  attempted(seconds: number, error: string): void {
-    this.#of(this.#attempts, this.#families.operation, error).observe(seconds);
+  recordAttempt(seconds: number, error: string): void {
+    this.#childFor(this.#attempts, this.#families.operation, error).observe(seconds);
   }
 
-  served(seconds: number, error: string, stream: ServedStream | undefined): void {
-    this.#of(this.#requests, this.#families.request, error).observe(seconds);
+  recordRequest(seconds: number, error: string, stream: ServedStream | undefined): void {
+    this.#childFor(this.#requests, this.#families.request, error).observe(seconds);
     if (stream === undefined) return;
-    const { firstBytes, outputTokens } = stream;
+    const { firstBytesSeconds, outputTokens } = stream;
     this.#firstToken ??= this.#families.firstToken.with(...this.#values);
-    this.#firstToken.observe(firstBytes);
+    this.#firstToken.observe(firstBytesSeconds);
     if (outputTokens === undefined || outputTokens < 2) return;
     this.#perToken ??= this.#families.perToken.with(...this.#values);
-    this.#perToken.observe((seconds - firstBytes) / (outputTokens - 1));
+    this.#perToken.observe((seconds - firstBytesSeconds) / (outputTokens - 1));
   }
 
-  #of(children: Map<string, Histogram>, family: Family<Histogram>, error: string): Histogram {
+  #childFor(children: Map<string, Histogram>, family: Family<Histogram>, error: string): Histogram {
     let child = children.get(error);
     if (child === undefined) {
       child = family.with(...this.#values, error);

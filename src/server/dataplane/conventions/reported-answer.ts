@@ -26,15 +26,15 @@ const MAX_REASONS = 8;
 
 export class ReportedAnswerReader extends Passing {
   /** Names of models in the configuration. The name of the answering model is only kept if it is one of them. */
-  readonly #named: readonly string[];
+  readonly #configuredModels: readonly string[];
   readonly #reasons = new Set<string>();
   #model: string | undefined;
   #seenBytes = 0;
-  #rest = "";
+  #overlap = "";
 
   constructor(to: Downstream, named: readonly string[]) {
     super(to);
-    this.#named = named;
+    this.#configuredModels = named;
   }
 
   /** Different finish reasons, in order of their first occurrence. */
@@ -53,11 +53,11 @@ export class ReportedAnswerReader extends Passing {
   }
 
   #read(chunk: Buffer): void {
-    const text = this.#rest + chunk.toString("latin1");
-    this.#rest = text.slice(-OVERLAP_BYTES);
+    const text = this.#overlap + chunk.toString("latin1");
+    this.#overlap = text.slice(-OVERLAP_BYTES);
     if (this.#model === undefined && this.#seenBytes < MODEL_WITHIN_BYTES) {
       const model = MODEL.exec(text)?.[1];
-      if (model !== undefined && this.#named.includes(model)) this.#model = model;
+      if (model !== undefined && this.#configuredModels.includes(model)) this.#model = model;
     }
     this.#seenBytes += chunk.length;
     if (!text.includes('_reason"') && !text.includes('"response.')) return;

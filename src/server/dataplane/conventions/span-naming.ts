@@ -35,7 +35,7 @@ export function modelSpanNaming(
 
 /** Span names and attributes for a call of an MCP server or agent. */
 export interface AgentSpanNaming {
-  readonly words: SpanNaming;
+  readonly spanNaming: SpanNaming;
   /** Value of `mcp.method.name`; `undefined` for a call of an agent. */
   readonly mcpMethod: string | undefined;
   /** Failure that the answer reports, whatever its status. */
@@ -50,7 +50,7 @@ export function agentSpanNaming(kind: AgentProtocol, name: string, method: strin
   if (kind === "mcp") return mcpSpanNaming(MCP_METHODS.has(method) ? method : "_OTHER", tool);
   const invokes = method === "SendMessage" || method === "SendStreamingMessage";
   return {
-    words: {
+    spanNaming: {
       name: invokes ? `invoke_agent ${name}` : `${method} ${name}`,
       attributes: {
         ...(invokes && { "gen_ai.operation.name": "invoke_agent" }),
@@ -65,7 +65,7 @@ export function agentSpanNaming(kind: AgentProtocol, name: string, method: strin
 }
 
 const mcpSpanNaming = (method: string, tool: string | undefined): AgentSpanNaming => ({
-  words: {
+  spanNaming: {
     name: tool === undefined ? method : `${method} ${tool}`,
     attributes: {
       "mcp.method.name": method,
@@ -80,7 +80,7 @@ const mcpSpanNaming = (method: string, tool: string | undefined): AgentSpanNamin
 });
 
 /** Stores the failure that a message of the answer reports, if any, in `called`. */
-export function noteFailure(called: AgentSpanNaming | undefined, message: string): void {
+export function captureFailure(called: AgentSpanNaming | undefined, message: string): void {
   const failure = called && rpcFailureOf(message);
   if (called !== undefined && failure !== undefined) called.failure = failure;
 }
@@ -88,8 +88,8 @@ export function noteFailure(called: AgentSpanNaming | undefined, message: string
 /** Returns the name and attributes of a call that has ended. */
 export const endedCallSpanNaming = (called: AgentSpanNaming | undefined): SpanNaming | undefined =>
   called && {
-    name: called.words.name,
-    attributes: { ...called.words.attributes, ...failureAttributes(called.failure) },
+    name: called.spanNaming.name,
+    attributes: { ...called.spanNaming.attributes, ...failureAttributes(called.failure) },
   };
 
 export function usageAttributes(usage: Omit<Usage, "totalTokens"> | undefined): SpanAttributes {
@@ -127,23 +127,23 @@ interface ServedRequest {
  * for `modelSpanNaming`.
  */
 export function requestSpanNaming({ labels, streams, usage, reportedAnswer }: ServedRequest): SpanNaming | undefined {
-  const words = modelSpanNaming(labels, streams);
-  if (words === undefined) return undefined;
+  const naming = modelSpanNaming(labels, streams);
+  if (naming === undefined) return undefined;
   return {
-    name: words.name,
-    attributes: { ...words.attributes, ...usageAttributes(usage), ...reportedAttributes(reportedAnswer) },
+    name: naming.name,
+    attributes: { ...naming.attributes, ...usageAttributes(usage), ...reportedAttributes(reportedAnswer) },
   };
 }
 
 /** Wraps a tracer so that attempts get the attributes of the conventions, at their beginning and at their end. */
 export function withSpanNaming(
   tracer: AttemptTracer,
-  words: () => SpanNaming | undefined,
+  naming: () => SpanNaming | undefined,
   responseAttributes: () => SpanAttributes = () => NOTHING,
 ): AttemptTracer {
   return {
     startAttempt(started: AttemptStart): AttemptSpan {
-      const span = tracer.startAttempt({ ...started, naming: words() });
+      const span = tracer.startAttempt({ ...started, naming: naming() });
       return {
         injectContext: (headers) => span.injectContext(headers),
         end: (outcome, status) => span.end(outcome, status, responseAttributes()),

@@ -9,7 +9,7 @@ import { type CardTerms, cardPayloads } from "../../core/agents/index.ts";
 import { wrongPathMessage } from "../../core/dialects/index.ts";
 import type { CardKey, Snapshot } from "../../snapshot/index.ts";
 import type { Fronted } from "../../upstream/index.ts";
-import type { AgentPlace } from "../hops/agents/place.ts";
+import type { AgentPlace } from "../hops/agents/agent-path.ts";
 import type { OwnDocument } from "../own-document.ts";
 import type { Ports } from "../ports.ts";
 import type { Projected } from "./own-cards.ts";

@@ -6,7 +6,7 @@
 import type { Log } from "../../../base/index.ts";
 import { GatewayError } from "../../../base/index.ts";
 import type { Decision, Layer, Verdict } from "../../core/policy/index.ts";
-import { shown } from "../caller-label.ts";
+import { displayText } from "../caller-label.ts";
 import type { DecisionRecord, DecisionTrail, PreparedRecord } from "../ports.ts";
 import type { DecidedRequest } from "./decided-request.ts";
 import type { EffectiveProfile } from "./effective-profile.ts";
@@ -19,7 +19,7 @@ export interface DecisionSinks {
   readonly metrics: DecisionMetrics;
   readonly log: Log;
   /** Facts about the request; `allowedBy` receives the name of the rule that admitted it. */
-  readonly facts: { allowedBy: string | undefined; readonly trace?: { suspended(): void } | undefined };
+  readonly facts: { allowedBy: string | undefined; readonly trace?: { recordSuspension(): void } | undefined };
 }
 
 /**
@@ -34,12 +34,12 @@ export function settleVerdict(
 ): GatewayError | undefined {
   const { decisions, skipped } = verdict;
   if (verdict.kind === "allow" && decisions.length === 0 && skipped.length === 0) return undefined;
-  for (const { rule, layer, action } of decisions) metrics.decided(rule, profileOf(layer), action);
+  for (const { rule, layer, action } of decisions) metrics.countDecision(rule, profileOf(layer), action);
   for (const { rule, layer, error, detail } of skipped) {
-    metrics.failed(rule, profileOf(layer), error);
+    metrics.countError(rule, profileOf(layer), error);
     log.warn("an access rule could not be evaluated and was skipped", { rule, profile: profileOf(layer), detail });
   }
-  if (verdict.kind === "error") metrics.failed(verdict.by.rule, profileOf(verdict.by.layer), verdict.by.error);
+  if (verdict.kind === "error") metrics.countError(verdict.by.rule, profileOf(verdict.by.layer), verdict.by.error);
   trail?.record(recordFor(verdict, request, effective));
   const last = decisions.at(-1);
   if (verdict.kind === "allow" && last !== undefined) facts.allowedBy = ruleName(last);
@@ -57,23 +57,23 @@ const ruleName = ({ rule, layer }: Pick<Decision, "rule" | "layer">): string =>
 
 const profileOf = (layer: Layer): string => (layer.kind === "profile" ? layer.profile : "");
 
-const spelled = ({ rule, layer, action }: Decision): string =>
+const describeDecision = ({ rule, layer, action }: Decision): string =>
   `${layer.kind === "profile" ? `profile ${layer.profile}` : "deployment"}: ${action} by ${rule}`;
 
 function recordFor(verdict: Verdict, request: DecidedRequest, effective: EffectiveProfile): DecisionRecord {
   const { decisions, skipped, kind } = verdict;
   const [decision] = decisions;
   if (decision === undefined || decisions.length > 1 || skipped.length > 0 || kind === "error") {
-    return recordOf(verdict, request, effective);
+    return buildRecord(verdict, request, effective);
   }
   const template = templateOf(decision, kind, request, effective);
   return template === undefined
-    ? recordOf(verdict, request, effective)
-    : new PreparedDecision(template, request.requestId, () => recordOf(verdict, request, effective));
+    ? buildRecord(verdict, request, effective)
+    : new CachedDecisionRecord(template, request.requestId, () => buildRecord(verdict, request, effective));
 }
 
 /** Audit record whose data is only built if the cached text of its template cannot be used. */
-class PreparedDecision implements DecisionRecord {
+class CachedDecisionRecord implements DecisionRecord {
   readonly event = "access.decision";
   readonly controls: readonly string[];
   readonly prepared: PreparedRecord;
@@ -90,7 +90,7 @@ class PreparedDecision implements DecisionRecord {
   }
 }
 
-function recordOf(verdict: Verdict, request: DecidedRequest, { caller, profile }: EffectiveProfile): DecisionRecord {
+function buildRecord(verdict: Verdict, request: DecidedRequest, { caller, profile }: EffectiveProfile): DecisionRecord {
   const { decisions, skipped } = verdict;
   // The last match decides: the profile's rules override an allow of the deployment's rules.
   const by = verdict.kind === "error" ? verdict.by : (decisions.at(-1) ?? skipped.at(-1));
@@ -111,9 +111,9 @@ function recordOf(verdict: Verdict, request: DecidedRequest, { caller, profile }
       key: key === undefined ? null : key.name,
       key_id: key === undefined ? null : key.id,
       layer: by?.layer.kind ?? null,
-      matched: decisions.map(spelled),
-      model: request.model === undefined ? null : shown(request.model),
-      ...(request.name !== undefined && { name: shown(request.name) }),
+      matched: decisions.map(describeDecision),
+      model: request.model === undefined ? null : displayText(request.model),
+      ...(request.name !== undefined && { name: displayText(request.name) }),
       profile: profile.name ?? null,
       request: request.requestId,
       route: request.route,

@@ -7,7 +7,7 @@ import type { Caller } from "../../auth/index.ts";
 import { bucketName } from "../../core/budgets/index.ts";
 import { type CallerVariables, callerVariables } from "../../core/policy/variables/index.ts";
 import type { Governance, Profile } from "../../snapshot/index.ts";
-import { KnownRequests } from "./known-requests.ts";
+import { RequestCache } from "./request-cache.ts";
 
 export interface EffectiveProfile {
   readonly caller: Caller;
@@ -20,18 +20,18 @@ export interface EffectiveProfile {
   readonly bucket: string;
   /** Whether the profile's list or a rule restricts models, or a budget counts their usage; see `Route.guard`. */
   readonly isRestricted: boolean;
-  readonly known: KnownRequests;
+  readonly requests: RequestCache;
 }
 
 /** Cache by caller. A caller stays the same object as long as it does not change. */
-const known = new WeakMap<Caller, EffectiveProfile>();
+const profiles = new WeakMap<Caller, EffectiveProfile>();
 
 /**
  * Returns the effective profile. Throws `policy_denied` if the caller's profile is not configured: profiles restrict, so
  * continuing without one would allow more than intended.
  */
 export function effectiveProfileOf(caller: Caller, governance: Governance): EffectiveProfile {
-  const before = known.get(caller);
+  const before = profiles.get(caller);
   if (before?.governance === governance) return before;
   const profile = governance.profile(caller.profile);
   if (profile === undefined) {
@@ -46,9 +46,9 @@ export function effectiveProfileOf(caller: Caller, governance: Governance): Effe
     variables: callerVariables(caller),
     bucket: budget === undefined ? "" : bucketName(budget.name, budget.isShared, caller.principal),
     isRestricted: allows !== undefined || budget !== undefined || policy.readsModel,
-    known: new KnownRequests(),
+    requests: new RequestCache(),
   };
-  known.set(caller, effective);
+  profiles.set(caller, effective);
   return effective;
 }
 

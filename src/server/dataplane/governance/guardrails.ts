@@ -13,7 +13,7 @@ import {
   settleWhole,
 } from "../../core/guardrails/index.ts";
 import type { Guarded } from "../../snapshot/index.ts";
-import { shown } from "../caller-label.ts";
+import { displayText } from "../caller-label.ts";
 import type { DecidedRequest } from "./decided-request.ts";
 import type { EffectiveProfile } from "./effective-profile.ts";
 
@@ -23,7 +23,7 @@ export const settleInspection = (
   request: DecidedRequest,
   effective: EffectiveProfile,
   sinks: GuardrailSinks,
-): Settled => settleJudged(guarded, factsIn("request", request, effective), sinks);
+): Settled => settleJudged(guarded, factsWithDirection("request", request, effective), sinks);
 
 /**
  * Settles the inspection of an answer. Must be called once, when the answer has ended or is refused. Throws `audit_unavailable`
@@ -34,9 +34,9 @@ export const settleAnswer = (
   request: DecidedRequest,
   effective: EffectiveProfile,
   sinks: GuardrailSinks,
-): Settled => settleWhole(judged, factsIn("response", request, effective), sinks);
+): Settled => settleWhole(judged, factsWithDirection("response", request, effective), sinks);
 
-const factsIn =
+const factsWithDirection =
   (direction: Direction, request: DecidedRequest, effective: EffectiveProfile): (() => Facts) =>
   () => ({ ...factsOf(request, effective), direction });
 
@@ -61,7 +61,7 @@ function factsOf(request: DecidedRequest, { caller, profile }: EffectiveProfile)
     issuer: issuer ?? null,
     key: key?.name ?? null,
     key_id: key?.id ?? null,
-    model: request.model === undefined ? null : shown(request.model),
+    model: request.model === undefined ? null : displayText(request.model),
     profile: profile.name ?? null,
     request: request.requestId,
     route: request.route,

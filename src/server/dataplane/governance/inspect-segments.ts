@@ -15,7 +15,7 @@ import type { DecidedRequest } from "./decided-request.ts";
 import type { EffectiveProfile } from "./effective-profile.ts";
 import { settleInspection } from "./guardrails.ts";
 
-interface InspectedWhat {
+interface InspectionContext {
   readonly exchange: Exchange;
   readonly effective: EffectiveProfile;
   readonly request: DecidedRequest;
@@ -26,56 +26,56 @@ interface InspectedWhat {
  * Verdict of detectors that run in parallel with the call. An error becomes the answer; `undefined` means that there is nothing
  * to wait for. The inspection continues after the client has left, because its text was already sent to the upstream.
  */
-export type BesideVerdict = Promise<GatewayError | undefined> | undefined;
+export type ParallelVerdict = Promise<GatewayError | undefined> | undefined;
 
-interface Inspected {
+interface InspectedSegments {
   /** New texts by segment; `undefined` if nothing is rewritten. */
   readonly changes: readonly (string | undefined)[] | undefined;
   /**
    * Starts the parallel detectors. Must be called once, when the request is about to be forwarded. Throws if the verdict is
    * immediately negative.
    */
-  readonly beside: () => BesideVerdict;
+  readonly startParallel: () => ParallelVerdict;
 }
 
 const NOTHING_FOUND: readonly Annotation[] = [];
 
-const NEVER = new AbortController().signal;
+const NEVER_ABORTED = new AbortController().signal;
 
 /** Inspects the segments of a request. Throws `guardrail_denied`, `guardrail_error`, `overloaded` or `audit_unavailable`. */
 export async function inspectSegments(
   guard: Guard,
   segments: readonly Segment[],
   occasion: Occasion,
-  { exchange, effective, request, sinks }: InspectedWhat,
-): Promise<Inspected> {
+  { exchange, effective, request, sinks }: InspectionContext,
+): Promise<InspectedSegments> {
   const settle = (judged: Guarded): GatewayError | undefined => {
     const { error, acted } = settleInspection(judged, request, effective, sinks);
-    exchange.report.facts.trace?.inspected(judged.judgement?.annotations ?? NOTHING_FOUND, segments);
+    exchange.report.facts.trace?.recordRequestFindings(judged.judgement?.annotations ?? NOTHING_FOUND, segments);
     exchange.report.addGuardrails(acted);
     return error;
   };
-  const wait = clientTimeoutOf(exchange.request);
-  const timeLeftMs = wait && wait - (performance.now() - exchange.report.startedAt);
-  const guarded = await traced(exchange, segments.length, (signal) =>
+  const timeoutMs = clientTimeoutOf(exchange.request);
+  const timeLeftMs = timeoutMs && timeoutMs - (performance.now() - exchange.report.startedAt);
+  const guarded = await withSpan(exchange, segments.length, (signal) =>
     guard.request(segments, occasion, signal, timeLeftMs),
   );
   const refusal = settle(guarded);
   if (refusal !== undefined) throw refusal;
   return {
     changes: changesOf(guarded.judgement),
-    beside() {
-      const verdict = judgeBeside();
+    startParallel() {
+      const verdict = judgeInParallel();
       guard.afterwards(segments, guarded, occasion.tracer);
       return verdict;
     },
   };
 
-  function judgeBeside(): BesideVerdict {
+  function judgeInParallel(): ParallelVerdict {
     if (guard.beside === undefined) return undefined;
     const span = exchange.report.span?.inspection("request");
     const endSpan = (judged: Guarded | undefined): void => span?.end(inspectionFacts(judged, segments.length));
-    const judged = guard.beside(segments, occasion, guarded, NEVER);
+    const judged = guard.beside(segments, occasion, guarded, NEVER_ABORTED);
     if (judged instanceof Promise) {
       judged.then(endSpan, () => endSpan(undefined));
       return judged.then(settle);
@@ -87,7 +87,7 @@ export async function inspectSegments(
   }
 }
 
-async function traced(
+async function withSpan(
   exchange: Exchange,
   segments: number,
   inspect: (signal: () => AbortSignal) => Guarded | Promise<Guarded>,
@@ -95,7 +95,7 @@ async function traced(
   const span = exchange.report.span?.inspection("request");
   let guarded: Guarded | undefined;
   try {
-    guarded = await untilGone(exchange, inspect);
+    guarded = await abortWhenGone(exchange, inspect);
     return guarded;
   } finally {
     span?.end(inspectionFacts(guarded, segments));
@@ -103,12 +103,12 @@ async function traced(
 }
 
 /** Runs work that is aborted when the client leaves. The work requests the signal only if it does not finish synchronously. */
-async function untilGone<Value>(
+async function abortWhenGone<Value>(
   exchange: Exchange,
   work: (signal: () => AbortSignal) => Value | Promise<Value>,
 ): Promise<Value> {
-  let leaving: AbortController | undefined;
-  const open = (): AbortController => {
+  let controller: AbortController | undefined;
+  const createController = (): AbortController => {
     const opened = new AbortController();
     const leave = (): void => opened.abort(new GatewayError("invalid_request", "The client has disconnected."));
     if (exchange.isGone) leave();
@@ -117,10 +117,10 @@ async function untilGone<Value>(
   };
   try {
     return await work(() => {
-      leaving ??= open();
-      return leaving.signal;
+      controller ??= createController();
+      return controller.signal;
     });
   } finally {
-    if (leaving !== undefined) exchange.onGone(undefined);
+    if (controller !== undefined) exchange.onGone(undefined);
   }
 }

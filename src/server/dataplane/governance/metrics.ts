@@ -3,8 +3,8 @@ import type { Instruments } from "../../../base/index.ts";
 
 export interface DecisionMetrics {
   /** Counts a decision. `profile`: profile of the rule; empty for a rule of the deployment. */
-  decided(rule: string, profile: string, action: "allow" | "deny"): void;
-  failed(rule: string, profile: string, error: string): void;
+  countDecision(rule: string, profile: string, action: "allow" | "deny"): void;
+  countError(rule: string, profile: string, error: string): void;
 }
 
 export function createDecisionMetrics(instruments: Instruments): DecisionMetrics {
@@ -19,7 +19,7 @@ export function createDecisionMetrics(instruments: Instruments): DecisionMetrics
     "error",
   ]);
   return {
-    decided: (rule, profile, action) => decisions.with(rule, profile, action).inc(),
-    failed: (rule, profile, error) => errors.with(rule, profile, error).inc(),
+    countDecision: (rule, profile, action) => decisions.with(rule, profile, action).inc(),
+    countError: (rule, profile, error) => errors.with(rule, profile, error).inc(),
   };
 }

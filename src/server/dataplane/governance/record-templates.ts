@@ -18,10 +18,10 @@ const MAX_BYTES = 8 << 20;
 /** Estimated size of an entry with the two parts of its text, in bytes. */
 const ENTRY_BYTES = 2_500;
 /** Maximum length of the key of a template, which contains the names of the request, in UTF-16 units. */
-const MAX_NAME = 256;
+const MAX_KEY_LENGTH = 256;
 
-let known = new WeakMap<EffectiveProfile, Map<string, RecordTemplate>>();
-let bytes = 0;
+let templates = new WeakMap<EffectiveProfile, Map<string, RecordTemplate>>();
+let cachedBytes = 0;
 
 /** Returns the template, or `undefined` if the names of the request are too long to be kept. */
 export function templateOf(
@@ -31,21 +31,21 @@ export function templateOf(
   effective: EffectiveProfile,
 ): RecordTemplate | undefined {
   const key = `${kind} ${hop} ${route} ${to}\n${model ?? "\n"}\n${name ?? "\n"}`;
-  if (key.length > MAX_NAME) return undefined;
-  let own = known.get(effective);
-  const before = own?.get(key);
+  if (key.length > MAX_KEY_LENGTH) return undefined;
+  let byKey = templates.get(effective);
+  const before = byKey?.get(key);
   if (before?.decision === decision) return before;
-  bytes += ENTRY_BYTES + 2 * key.length;
-  if (bytes > MAX_BYTES) {
-    known = new WeakMap();
-    bytes = 0;
-    own = undefined;
+  cachedBytes += ENTRY_BYTES + 2 * key.length;
+  if (cachedBytes > MAX_BYTES) {
+    templates = new WeakMap();
+    cachedBytes = 0;
+    byKey = undefined;
   }
-  if (own === undefined) {
-    own = new Map();
-    known.set(effective, own);
+  if (byKey === undefined) {
+    byKey = new Map();
+    templates.set(effective, byKey);
   }
   const made = { decision, controls: [...new Set(decision.controls)], template: {} };
-  own.set(key, made);
+  byKey.set(key, made);
   return made;
 }

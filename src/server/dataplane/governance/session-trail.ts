@@ -6,7 +6,7 @@ import { performance } from "node:perf_hooks";
 import type { RecordData, RecordValue } from "../../core/guardrails/index.ts";
 import type { DecisionRecord, DecisionTrail } from "../ports.ts";
 
-export const RECORDS_A_MINUTE = 60;
+export const MAX_RECORDS_PER_MINUTE = 60;
 const MINUTE_MS = 60_000;
 
 export interface SessionTrail extends DecisionTrail {
@@ -44,20 +44,20 @@ export function sessionTrail(trail: DecisionTrail, monotonic: () => number = () 
   /** Writes the summary records. Throws `audit_unavailable` if one cannot be recorded. */
   const writeSummaries = (): void => {
     for (const [key, summed] of pending) {
-      trail.record(summedUp(summed));
+      trail.record(summaryRecord(summed));
       pending.delete(key);
     }
   };
-  const elapsed = (): void => {
+  const onMinuteElapsed = (): void => {
     timer = undefined;
     try {
       writeSummaries();
     } catch {
-      later(); // the trail is full; the next request that records is refused
+      scheduleSummaries(); // the trail is full; the next request that records is refused
     }
   };
-  const later = (): void => {
-    timer ??= setTimeout(elapsed, MINUTE_MS).unref();
+  const scheduleSummaries = (): void => {
+    timer ??= setTimeout(onMinuteElapsed, MINUTE_MS).unref();
   };
   return {
     record(record) {
@@ -69,13 +69,13 @@ export function sessionTrail(trail: DecisionTrail, monotonic: () => number = () 
         recordsThisMinute = 0;
         writeSummaries();
       }
-      if (recordsThisMinute < RECORDS_A_MINUTE) {
+      if (recordsThisMinute < MAX_RECORDS_PER_MINUTE) {
         trail.record(record);
         recordsThisMinute++;
         return;
       }
       add(pending, record);
-      later();
+      scheduleSummaries();
     },
     recordFailedAuthentication: (data) => trail.recordFailedAuthentication(data),
     close() {
@@ -120,7 +120,7 @@ function added(counts: Counts, more: Counts): Record<string, number> {
   return sum;
 }
 
-function summedUp({ messages, last, controls, skipped, matched, detectors }: PendingRecords): DecisionRecord {
+function summaryRecord({ messages, last, controls, skipped, matched, detectors }: PendingRecords): DecisionRecord {
   const { event, data } = last;
   const what: RecordData =
     event === "guardrail.shadow"

@@ -5,9 +5,9 @@ import { GatewayError } from "../../../base/index.ts";
 import type { Caller } from "../../auth/index.ts";
 import type { SuspendedKind, Suspension, Suspensions } from "../ports.ts";
 
-const CALLERS_OWN: ReadonlySet<SuspendedKind> = new Set(["key", "profile", "issuer"]);
+const CALLER_KINDS: ReadonlySet<SuspendedKind> = new Set(["key", "profile", "issuer"]);
 
-const NOUNS: Readonly<Record<SuspendedKind, string>> = {
+const DISPLAY_NAMES: Readonly<Record<SuspendedKind, string>> = {
   provider: "Provider",
   key: "This key",
   profile: "The profile",
@@ -37,13 +37,13 @@ export function suspendedError(
   { reason, until }: Suspension,
   now: number,
 ): GatewayError {
-  const isCallers = CALLERS_OWN.has(kind);
+  const isOfCaller = CALLER_KINDS.has(kind);
   // The name is left out for the caller's own key, profile or issuer: it knows its key, and need not learn internal names.
-  const named = isCallers ? NOUNS[kind] : `${NOUNS[kind]} ${name}`;
+  const named = isOfCaller ? DISPLAY_NAMES[kind] : `${DISPLAY_NAMES[kind]} ${name}`;
   const why = reason === "" ? "." : `: ${reason}`;
   return new GatewayError("suspended", `${named} is suspended${why}`, {
     by: { kind: "suspension", name: `${kind}:${name}` },
-    ...(isCallers && { suspended: "caller" as const }),
+    ...(isOfCaller && { suspended: "caller" as const }),
     ...(until !== null && { retryAfterSeconds: Math.max(1, Math.ceil((until - now) / 1_000)) }),
   });
 }

@@ -27,7 +27,7 @@ class Heartbeat extends Passing {
   #timer: NodeJS.Timeout | undefined;
   #writtenAt = 0;
   /** Whether the written bytes end with a complete event, so that a comment can follow. */
-  #isBetween = true;
+  #isBetweenEvents = true;
   /** Last byte written; the next two fields are the bytes before it. */
   #last = 0;
   #lastButOne = 0;
@@ -52,7 +52,7 @@ class Heartbeat extends Passing {
   override write(chunk: Buffer): boolean {
     if (this.#timer === undefined) return super.write(chunk);
     this.#writtenAt = performance.now();
-    this.#note(chunk);
+    this.#trackEnd(chunk);
     const hasRoom = super.write(chunk);
     this.#isFull = !hasRoom;
     return hasRoom;
@@ -94,7 +94,7 @@ class Heartbeat extends Passing {
     const left = this.#writtenAt + this.#ms - performance.now();
     // A timer may fire slightly early.
     const isDue = left <= 1;
-    if (isDue && this.#isBetween && !this.#isFull) {
+    if (isDue && this.#isBetweenEvents && !this.#isFull) {
       super.write(COMMENT);
       this.#writtenAt = performance.now();
     }
@@ -106,13 +106,13 @@ class Heartbeat extends Passing {
     this.#timer = undefined;
   }
 
-  #note(chunk: Buffer): void {
+  #trackEnd(chunk: Buffer): void {
     const { length } = chunk;
     if (length === 0) return;
     this.#lastButTwo = length > 2 ? (chunk[length - 3] as number) : length === 2 ? this.#last : this.#lastButOne;
     this.#lastButOne = length > 1 ? (chunk[length - 2] as number) : this.#last;
     this.#last = chunk[length - 1] as number;
-    this.#isBetween = this.#endsBlankLine();
+    this.#isBetweenEvents = this.#endsBlankLine();
   }
 
   /** Returns whether the stream ends with two line ends, each of them LF, CR LF or CR. */

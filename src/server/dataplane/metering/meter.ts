@@ -193,9 +193,9 @@ class AttemptMeter implements Meter {
     switch (outcome) {
       case "complete":
         if (doubt === "impossible" || doubt === "nothing") {
-          charge?.doubt(usage);
+          charge?.settleDoubtful(usage);
         } else if (usage === undefined && route.usage !== "always") {
-          charge?.unused();
+          charge?.settleUnused();
         } else if (attempt.stream === undefined || attempt.stream.isFinal) {
           charge?.settle(usage);
         } else {
@@ -206,16 +206,16 @@ class AttemptMeter implements Meter {
         }
         return;
       case "interrupted":
-        if (doubt === "impossible") charge?.doubt(usage);
+        if (doubt === "impossible") charge?.settleDoubtful(usage);
         else charge?.abort(usage, atLeastOf(attempt));
         return;
       case "erred":
-        if (doubt === "impossible") charge?.doubt(usage);
+        if (doubt === "impossible") charge?.settleDoubtful(usage);
         else if ((usage ?? atLeastOf(attempt)) === undefined) charge?.release();
         else charge?.abort(usage ?? atLeastOf(attempt));
         return;
       case "timed out":
-        charge?.timedOut();
+        charge?.settleTimedOut();
         return;
       case "failed":
         charge?.release();

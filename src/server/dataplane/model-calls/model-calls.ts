@@ -50,7 +50,7 @@ export function createModelCalls(ports: CallPorts): CallModel {
       route: { name: "chat_completions", usage: "always" },
       label: question.model,
       metrics: ports.metrics.usage,
-      spent: (provider, units) => ports.statistics?.of(provider)?.spent(units),
+      spent: (provider, units) => ports.statistics?.of(provider)?.addUnits(units),
       account: use,
     });
     const account = new Holding(ports.admission);
@@ -116,21 +116,21 @@ async function ask(
       channel = by;
       attempts++;
       measured = ports.statistics?.of(provider.name);
-      measured?.begun(isRetry);
-      if (isRetry) ports.metrics.retried(provider.name);
+      measured?.beginAttempt(isRetry);
+      if (isRetry) ports.metrics.countRetry(provider.name);
       else if (asked !== undefined && asked !== provider.name) {
-        ports.metrics.failedOver(asked, provider.name);
-        ports.statistics?.of(asked)?.leftForAnother();
-        measured?.cameFromAnother();
+        ports.metrics.countFailover(asked, provider.name);
+        ports.statistics?.of(asked)?.countFailoverOut();
+        measured?.countFailoverIn();
       }
       asked = provider.name;
       meter.attempting(provider, model, by.dialect);
     },
-    answered: (ms) => measured?.answered(ms),
+    answered: (ms) => measured?.recordAnswer(ms),
     attempted: (provider, { result, status, next, failedAfterMs, error, reason, hasTimedOut, hasErred }) => {
-      ports.metrics.attempted(provider.name, result);
+      ports.metrics.countAttempt(provider.name, result);
       if (isFailure(result)) {
-        measured?.failed({
+        measured?.recordFailure({
           kind: result,
           status,
           attempt: attempts,
@@ -143,7 +143,7 @@ async function ask(
           reason,
         });
       }
-      measured?.ended();
+      measured?.endAttempt();
       meter.attempted(result, { hasTimedOut, hasErred });
     },
     waited: () => undefined,

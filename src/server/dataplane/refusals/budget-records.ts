@@ -3,7 +3,7 @@
  * contains the number of refusals since the previous one, and the caller of the last one.
  */
 import type { Caller } from "../../auth/index.ts";
-import { nameOf } from "../caller-label.ts";
+import { callerDisplayName } from "../caller-label.ts";
 import type { Refusal } from "./refusals.ts";
 
 const EVERY_MS = 60_000;
@@ -87,6 +87,6 @@ function callerFields(caller: Caller | undefined): Readonly<Record<string, strin
     caller: caller?.kind ?? null,
     key: caller?.key?.name ?? null,
     key_id: caller?.key?.id ?? null,
-    user_name: caller === undefined || caller.key !== undefined ? null : (nameOf(caller) ?? null),
+    user_name: caller === undefined || caller.key !== undefined ? null : (callerDisplayName(caller) ?? null),
   };
 }

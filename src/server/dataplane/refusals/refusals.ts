@@ -7,7 +7,7 @@
  */
 import type { Clock, RefusalCause, RefusalCode } from "../../../base/index.ts";
 import type { Caller } from "../../auth/index.ts";
-import { nameOf } from "../caller-label.ts";
+import { callerDisplayName } from "../caller-label.ts";
 import { Tally } from "./recent-counts.ts";
 
 /** Maximum number of rows for individual callers. Each takes less than 1 KiB. */
@@ -203,7 +203,7 @@ function whoIs(
   caller: Caller | undefined,
   by: RefusalCause | undefined,
 ): Pick<CountedRefusal, "callerKind" | "caller"> {
-  if (caller !== undefined) return { callerKind: caller.kind, caller: nameOf(caller) };
+  if (caller !== undefined) return { callerKind: caller.kind, caller: callerDisplayName(caller) };
   if (by?.kind === "credential" && by.key !== undefined) return { callerKind: "key", caller: by.key };
   return { callerKind: "unrecognised", caller: by?.keyId };
 }

@@ -20,7 +20,7 @@ export function backendsPort(
     for (const listener of [...listeners]) listener(what);
   };
   const { begin, end } = createChangeNotifier(
-    { changesInMs: () => (statistics.isQuiet() ? undefined : 1_000), awaitChange: (it) => statistics.awaitChange(it) },
+    { changesInMs: () => (statistics.isQuiet() ? undefined : 1_000), awaitChange: (it) => statistics.onNextChange(it) },
     () => notifyListeners("measurements"),
   );
 

@@ -21,7 +21,7 @@ export function sendRequestRecords(channel: Channel): DecisionSink {
   };
   channel.on("tell", flush);
   return {
-    decided(request) {
+    record(request) {
       chunk.add(request);
       if (chunk.isFull) flush();
       else timer ??= setTimeout(flush, FLUSH_INTERVAL_MS).unref();

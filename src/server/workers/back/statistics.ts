@@ -46,12 +46,12 @@ export function sendStatistics(channel: Channel): WriteOnlyStatistics {
         ...{ provider, model, begun: 0, retried: 0, ended: 0, came: 0, left: 0, units: 0, firstByteMs: [] },
       }));
     return {
-      begun(isRetry) {
+      beginAttempt(isRetry) {
         if (isRetry) delta().retried += 1;
         else delta().begun += 1;
       },
-      answered: (ms) => void delta().firstByteMs.push(Math.round(ms * 1_000) / 1_000),
-      failed(failure) {
+      recordAnswer: (ms) => void delta().firstByteMs.push(Math.round(ms * 1_000) / 1_000),
+      recordFailure(failure) {
         const sendFailure = (): void => {
           pendingFailures.delete(sendFailure);
           clearTimeout(timer);
@@ -64,16 +64,16 @@ export function sendStatistics(channel: Channel): WriteOnlyStatistics {
         if (failure.error === undefined) sendFailure();
         else pendingFailures.add(sendFailure);
       },
-      ended() {
+      endAttempt() {
         delta().ended += 1;
       },
-      cameFromAnother() {
+      countFailoverIn() {
         delta().came += 1;
       },
-      leftForAnother() {
+      countFailoverOut() {
         delta().left += 1;
       },
-      spent(units) {
+      addUnits(units) {
         if (units !== 0) delta().units += units;
       },
     };
@@ -111,13 +111,13 @@ export function takeStatistics(channel: Channel, statistics: Pick<Statistics, "o
       const held = underWay.get(key);
       const at = held?.at ?? current;
       if (at === undefined) continue;
-      repeat(delta.begun, () => at.begun(false));
-      repeat(delta.retried, () => at.begun(true));
-      for (const ms of delta.firstByteMs) at.answered(ms);
-      repeat(delta.came, () => at.cameFromAnother());
-      repeat(delta.left, () => at.leftForAnother());
-      if (delta.units > 0) at.spent(delta.units);
-      repeat(delta.ended, () => at.ended());
+      repeat(delta.begun, () => at.beginAttempt(false));
+      repeat(delta.retried, () => at.beginAttempt(true));
+      for (const ms of delta.firstByteMs) at.recordAnswer(ms);
+      repeat(delta.came, () => at.countFailoverIn());
+      repeat(delta.left, () => at.countFailoverOut());
+      if (delta.units > 0) at.addUnits(delta.units);
+      repeat(delta.ended, () => at.endAttempt());
       const count = (held?.count ?? 0) + delta.begun + delta.retried - delta.ended;
       if (count <= 0) underWay.delete(key);
       else underWay.set(key, { at, count });
@@ -125,10 +125,10 @@ export function takeStatistics(channel: Channel, statistics: Pick<Statistics, "o
   });
   channel.on("statistics.failed", (body) => {
     const { provider, model, failure } = body as ReportedFailure;
-    statistics.of(provider, model)?.failed(failure);
+    statistics.of(provider, model)?.recordFailure(failure);
   });
   return () => {
-    for (const { at, count } of underWay.values()) repeat(count, () => at.ended());
+    for (const { at, count } of underWay.values()) repeat(count, () => at.endAttempt());
     underWay.clear();
   };
 }

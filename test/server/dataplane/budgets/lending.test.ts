@@ -24,7 +24,7 @@ test("of 100 concurrent calls over four processes on a budget for 10, exactly 10
   for (const ofFirst of [25, 97, 1]) {
     const cluster = createCluster(["n1"]);
     const lending = openLendingNode(cluster, { processes: 4 });
-    const spending = spendingOf(ruleOf(10, { windowMs: DAY }), 1, { like: "one" });
+    const spending = spendingOf(ruleOf(10, { windowMs: DAY }), 1, { averageKey: "one" });
     const asked = Array.from({ length: 100 }, (_, at) => {
       const process = lending.borrowers[at < ofFirst ? 0 : at % 4];
       return ask<Charge>(() => process!.budgets.reserve(spending));
@@ -46,7 +46,9 @@ test("the last unit goes to any process that asks, even if another held it", asy
   let passed = 0;
   // Sequential requests by turns: each process prefetches what it will not use.
   for (let count = 0; count < 60; count += 1) {
-    const one = ask<Charge>(() => lending.borrowers[count % 4]!.budgets.reserve(spendingOf(rule, 1, { like: "one" })));
+    const one = ask<Charge>(() =>
+      lending.borrowers[count % 4]!.budgets.reserve(spendingOf(rule, 1, { averageKey: "one" })),
+    );
     await until(lending, [one]);
     if (one.now instanceof Error) {
       assert.equal(one.now.code, "budget_exhausted");
@@ -63,7 +65,7 @@ test("reservations of a killed process are charged, and its unused units are ava
   const lending = openLendingNode(cluster, { processes: 2 });
   const rule = ruleOf(1_000, { windowMs: DAY });
   const held = Array.from({ length: 5 }, () =>
-    ask<Charge>(() => lending.borrowers[0]!.budgets.reserve(spendingOf(rule, 100, { like: "one" }))),
+    ask<Charge>(() => lending.borrowers[0]!.budgets.reserve(spendingOf(rule, 100, { averageKey: "one" }))),
   );
   await until(lending, held);
   admitted(held)[0]?.settle(tokens(60));
@@ -74,7 +76,7 @@ test("reservations of a killed process are charged, and its unused units are ava
   // 60 spent and 400 held; prefetched, at most two requests like the earlier ones.
   assert.ok(used >= 460 && used <= 660, `${used} charged`);
   const rest = Array.from({ length: 10 }, () =>
-    ask<Charge>(() => lending.borrowers[0]!.budgets.reserve(spendingOf(rule, 100, { like: "one" }))),
+    ask<Charge>(() => lending.borrowers[0]!.budgets.reserve(spendingOf(rule, 100, { averageKey: "one" }))),
   );
   await until(lending, rest);
   assert.equal(admitted(rest).length, Math.floor((1_000 - used) / 100));
@@ -84,7 +86,7 @@ test("a process that hangs keeps its loan, and the others are not refused as exh
   const cluster = createCluster(["n1"]);
   const lending = openLendingNode(cluster, { processes: 2 });
   const [still, other] = lending.borrowers;
-  const spending = spendingOf(ruleOf(10, { windowMs: DAY }), 1, { like: "one" });
+  const spending = spendingOf(ruleOf(10, { windowMs: DAY }), 1, { averageKey: "one" });
   const first = ask<Charge>(() => still!.budgets.reserve(spending));
   await until(lending, [first]);
   still!.isStopped = true;
@@ -105,7 +107,7 @@ test("an answer that predates units released by another process does not refuse 
   const cluster = createCluster(["n1"]);
   const lending = openLendingNode(cluster, { processes: 2 });
   const [first, second] = lending.borrowers;
-  const spending = spendingOf(ruleOf(300, { windowMs: DAY }), 167, { like: "one" });
+  const spending = spendingOf(ruleOf(300, { windowMs: DAY }), 167, { averageKey: "one" });
   const held = ask<Charge>(() => first!.budgets.reserve(spending));
   await until(lending, [held]);
   const refused = ask<Charge>(() => second!.budgets.reserve(spending));
@@ -188,7 +190,7 @@ async function simulate(
       for (let count = isBusy ? below(4) : 0; count > 0; count -= 1) {
         const bound = 2 + below(below(4) === 0 ? 400 : 60);
         made += 1;
-        const spending = spendingOf(rule, bound, { like: isHard ? String(made) : "alike" });
+        const spending = spendingOf(rule, bound, { averageKey: isHard ? String(made) : "alike" });
         const asked = ask<Charge>(() => process.budgets.reserve(spending));
         requests.push({
           asked,

@@ -129,7 +129,7 @@ test("a node with a clock far ahead gets unavailable, not exhausted", async () =
 
 test("a complete answer is charged its usage, one without usage its reservation, a broken one its known usage", async () => {
   const { node, rule } = await provisioned(1_000);
-  const reserve = () => heldOf(ask(() => node.budgets.reserve(spendingOf(rule, 40, { like: "once" }))));
+  const reserve = () => heldOf(ask(() => node.budgets.reserve(spendingOf(rule, 40, { averageKey: "once" }))));
   const spentBy = (end: (charge: ReturnType<typeof reserve>) => void): number => {
     const charge = reserve();
     end(charge);
@@ -204,7 +204,8 @@ test("a cost known beforehand is charged whatever the usage; an unknown one by t
 
 test("requests reserve what similar complete ones cost; broken ones are not averaged", async () => {
   const { node, rule } = await provisioned(100_000);
-  const reserve = (like: string) => heldOf(ask(() => node.budgets.reserve(spendingOf(rule, 400, { like }))));
+  const reserve = (like: string) =>
+    heldOf(ask(() => node.budgets.reserve(spendingOf(rule, 400, { averageKey: like }))));
   reserve("a").abort(tokens(5));
   assert.equal(reserve("a").reserved, 400);
   reserve("a").settle(tokens(60));
@@ -219,14 +220,14 @@ test("a failing expression reserves one unit, charges what was reserved, and is 
     fails ? { kind: "error", message: "no" } : { kind: "value", value: output_tokens },
   );
   const rule = ruleOf(1_000, { costType: "CEL", cost });
-  const blind = heldOf(ask(() => node.budgets.reserve(spendingOf(rule, 40, { like: "x" }))));
+  const blind = heldOf(ask(() => node.budgets.reserve(spendingOf(rule, 40, { averageKey: "x" }))));
   assert.equal(blind.reserved, 1);
   blind.spend(tokens(9));
   blind.settle(tokens(9));
   assert.equal(blind.spent, 1);
   assert.equal(node.metric("gateway_budget_cost_errors_total", "team"), 2);
   fails = false;
-  const seen = heldOf(ask(() => node.budgets.reserve(spendingOf(rule, 40, { like: "x" }))));
+  const seen = heldOf(ask(() => node.budgets.reserve(spendingOf(rule, 40, { averageKey: "x" }))));
   assert.equal(seen.reserved, 40);
   fails = true;
   seen.abort(tokens(4));
@@ -272,7 +273,7 @@ test("a new number closes the held grant, and charges continue under the new one
   node.renumber();
   before.settle(tokens(60));
   assert.equal(before.spent, 60);
-  const asked = ask(() => node.budgets.reserve(spendingOf(rule, 50, { like: "y" })));
+  const asked = ask(() => node.budgets.reserve(spendingOf(rule, 50, { averageKey: "y" })));
   assert.equal(asked.now, undefined);
   await node.exchange();
   heldOf(asked).settle(tokens(50));

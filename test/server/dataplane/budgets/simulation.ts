@@ -98,7 +98,7 @@ export async function simulate(plan: Plan): Promise<Outcome> {
     const bound = 2 + below(below(4) === 0 ? 400 : 60);
     const fate = random();
     made += 1;
-    const spending = spendingOf(rule, bound, { like: plan.isHard ? String(made) : "alike" });
+    const spending = spendingOf(rule, bound, { averageKey: plan.isHard ? String(made) : "alike" });
     process.requests.push({
       asked: ask(() => process.node.budgets.reserve(spending)),
       bound,

@@ -192,7 +192,7 @@ const AT = { model: "m", backend: "p" } as const;
 export const spendingOf = (rule: BudgetRule, units: number, more: Partial<Spending> = {}): Spending => ({
   rule,
   bucket: BUCKET,
-  like: "m",
+  averageKey: "m",
   at: AT,
   demand: { kind: "tokens", bounds: { input: 0, output: units, hasOutputLimit: true } },
   ...more,

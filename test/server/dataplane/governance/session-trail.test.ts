@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { GatewayError } from "../../../../src/base/index.ts";
-import { RECORDS_A_MINUTE, sessionTrail } from "../../../../src/server/dataplane/governance/session-trail.ts";
+import { MAX_RECORDS_PER_MINUTE, sessionTrail } from "../../../../src/server/dataplane/governance/session-trail.ts";
 import type { DecisionRecord } from "../../../../src/server/dataplane/ports.ts";
 
 const MINUTE_MS = 60_000;
@@ -39,9 +39,9 @@ function opened(isFull = () => false) {
 
 test("records above the minute's limit become one, with the number of messages and findings", () => {
   const { records, trail, pass } = opened();
-  for (let i = 0; i < RECORDS_A_MINUTE; i++) trail.record(redacted("a"));
+  for (let i = 0; i < MAX_RECORDS_PER_MINUTE; i++) trail.record(redacted("a"));
   for (let i = 0; i < 500; i++) trail.record(redacted(i % 2 === 0 ? "a" : "b", 2));
-  assert.equal(records.length, RECORDS_A_MINUTE);
+  assert.equal(records.length, MAX_RECORDS_PER_MINUTE);
   trail.record(DENIED);
   assert.deepEqual(records.at(-1), DENIED);
   pass(MINUTE_MS);
@@ -55,7 +55,7 @@ test("records above the minute's limit become one, with the number of messages a
     { rule: "b", action: "redact", types: { "pii/EMAIL_ADDRESS": 500 }, kinds: ["user"] },
   ]);
   trail.close();
-  assert.equal(records.length, RECORDS_A_MINUTE + 3);
+  assert.equal(records.length, MAX_RECORDS_PER_MINUTE + 3);
 });
 
 test("shadow findings are summed by detector, and the end of a session reports the rest", () => {
@@ -65,7 +65,7 @@ test("shadow findings are summed by detector, and the end of a session reports t
     controls: [],
     data: { direction: "request", detectors: { watcher: { "pii/PHONE_NUMBER": 1 } } },
   };
-  for (let i = 0; i < RECORDS_A_MINUTE + 7; i++) trail.record(seen);
+  for (let i = 0; i < MAX_RECORDS_PER_MINUTE + 7; i++) trail.record(seen);
   trail.close();
   const last = records.at(-1);
   assert.deepEqual([last?.event, last?.data["messages"]], ["guardrail.shadow", 7]);
@@ -75,7 +75,7 @@ test("shadow findings are summed by detector, and the end of a session reports t
 test("a full trail refuses the next recorded event", () => {
   let isFull = false;
   const { trail, pass } = opened(() => isFull);
-  for (let i = 0; i < RECORDS_A_MINUTE + 1; i++) trail.record(redacted("a"));
+  for (let i = 0; i < MAX_RECORDS_PER_MINUTE + 1; i++) trail.record(redacted("a"));
   isFull = true;
   assert.throws(() => trail.record(DENIED), { code: "audit_unavailable" });
   pass(MINUTE_MS);

@@ -10,7 +10,13 @@ import {
 import { createCluster } from "../../core/budgets/cluster.ts";
 
 const NODE = "n1";
-const ENDS = ["settle", "unused", "doubt", "abort", "release"] as const satisfies readonly (keyof Charge)[];
+const ENDS = [
+  "settle",
+  "settleUnused",
+  "settleDoubtful",
+  "abort",
+  "release",
+] as const satisfies readonly (keyof Charge)[];
 
 interface CountedBudgets {
   readonly budgets: Budgets;
@@ -43,9 +49,9 @@ export function openCountedBudgets(): CountedBudgets {
   const open = new Set<Charge>();
   const counted = (charge: Charge): Charge => {
     open.add(charge);
-    const told: Charge = Object.create(charge);
+    const wrapped: Charge = Object.create(charge);
     for (const method of ["spend", "attempt", ...ENDS] as const) {
-      Object.defineProperty(told, method, {
+      Object.defineProperty(wrapped, method, {
         value: (...args: never[]) => {
           if (ENDS.some((end) => end === method)) open.delete(charge);
           return (charge[method] as (...given: never[]) => void).apply(charge, args);
@@ -53,8 +59,8 @@ export function openCountedBudgets(): CountedBudgets {
       });
     }
     for (const value of ["spent", "reserved"] as const)
-      Object.defineProperty(told, value, { get: () => charge[value] });
-    return told;
+      Object.defineProperty(wrapped, value, { get: () => charge[value] });
+    return wrapped;
   };
   return {
     budgets: {

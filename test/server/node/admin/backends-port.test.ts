@@ -72,7 +72,8 @@ backendsContract("backends of a node", () => {
   return {
     backends,
     configure: (...names) => void configure(...names.map((name) => compat(name, { models: [name] }))),
-    fail: (name) => statistics.of(name)?.failed({ kind: "5xx", status: 503, attempt: 1, movedTo: null, ...WHOSE }),
+    fail: (name) =>
+      statistics.of(name)?.recordFailure({ kind: "5xx", status: 503, attempt: 1, movedTo: null, ...WHOSE }),
   };
 });
 
@@ -80,12 +81,12 @@ test("a row has the measurements, and the provider's dialects", () => {
   const { statistics, backends, configure, pass } = open();
   configure(compat("a"), { preset: "anthropic", models: ["claude-*"] });
   const measured = statistics.of("a");
-  measured?.begun(false);
-  measured?.answered(100);
-  measured?.begun(true);
-  measured?.leftForAnother();
-  measured?.spent(40);
-  measured?.spent(2);
+  measured?.beginAttempt(false);
+  measured?.recordAnswer(100);
+  measured?.beginAttempt(true);
+  measured?.countFailoverOut();
+  measured?.addUnits(40);
+  measured?.addUnits(2);
   pass(30_000);
   const [a, b] = backends.list();
   assert.deepEqual(a, {
@@ -214,9 +215,9 @@ function listening(t: TestContext) {
 
 function attempt(statistics: Statistics): void {
   const measured = statistics.of("a");
-  measured?.begun(false);
-  measured?.answered(1);
-  measured?.ended();
+  measured?.beginAttempt(false);
+  measured?.recordAnswer(1);
+  measured?.endAttempt();
 }
 
 test("listeners are called at most once a second while there is traffic", (t) => {
@@ -245,10 +246,10 @@ test("listeners are not called while a provider is idle, except until its last a
 
 test("a session that ends long after its start is reported", (t) => {
   const { statistics, tick, told } = listening(t);
-  statistics.of("a")?.begun(false);
+  statistics.of("a")?.beginAttempt(false);
   tick(300_000);
   const begun = told();
-  statistics.of("a")?.ended();
+  statistics.of("a")?.endAttempt();
   tick(2_000);
   assert.deepEqual([begun, told()], [1, 2]);
 });

@@ -22,7 +22,7 @@ const spending = (units: number) => ({
     cost: tokenCost("TotalToken"),
   },
   bucket: "b/team",
-  like: "m",
+  averageKey: "m",
   at: { model: "m", backend: "p" },
   demand: { kind: "flat" as const, units },
 });

@@ -51,14 +51,14 @@ test("outcomes that two workers saw are read at the node like its own, and end w
   const met = (to: ReturnType<typeof sendStatistics>): void => {
     const at = to.of("a", "m")!;
     for (let count = 0; count < 3; count += 1) {
-      at.begun(count === 2);
-      at.answered(12.5);
-      at.spent(7);
-      if (count > 0) at.ended();
+      at.beginAttempt(count === 2);
+      at.recordAnswer(12.5);
+      at.addUnits(7);
+      if (count > 0) at.endAttempt();
     }
-    at.begun(false);
-    at.failed(FAILURE);
-    at.leftForAnother();
+    at.beginAttempt(false);
+    at.recordFailure(FAILURE);
+    at.countFailoverOut();
   };
   await using first = await openPair();
   await using second = await openPair();
@@ -66,7 +66,7 @@ test("outcomes that two workers saw are read at the node like its own, and end w
   met(sendStatistics(first.worker));
   met(sendStatistics(second.worker));
   // A provider that was never configured belongs to nobody.
-  sendStatistics(first.worker).of("gone")?.begun(false);
+  sendStatistics(first.worker).of("gone")?.beginAttempt(false);
   met(alone);
   met(alone);
   await until(() => statistics.read("a")?.inFlight === 4 && statistics.failures("a")?.length === 2, "told");

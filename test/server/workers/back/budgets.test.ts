@@ -93,7 +93,7 @@ async function openWorker(node: ReturnType<typeof openNode>) {
 test("over channels ten of 100 calls by four workers fit, all are charged once, and reservations are returned at the end", async () => {
   await using node = openNode();
   const workers = await Promise.all(Array.from({ length: 4 }, () => openWorker(node)));
-  const spending = spendingOf(ruleOf(10, { windowMs: DAY }), 1, { like: "one" });
+  const spending = spendingOf(ruleOf(10, { windowMs: DAY }), 1, { averageKey: "one" });
   const outcomes = await Promise.allSettled(
     Array.from({ length: 100 }, async (_, at) => {
       const charge = await workers[at % 4]!.budgets.reserve(spending);
@@ -111,7 +111,7 @@ test("units that one of three workers released are used by the others, call afte
   await using node = openNode();
   const workers = await Promise.all(Array.from({ length: 3 }, () => openWorker(node)));
   // Room for one call, and not for two.
-  const spending = spendingOf(ruleOf(300, { windowMs: DAY }), 167, { like: "one" });
+  const spending = spendingOf(ruleOf(300, { windowMs: DAY }), 167, { averageKey: "one" });
   for (let at = 0; at < 30; at += 1) {
     const charge = await workers[(at * 7) % 3]!.budgets.reserve(spending);
     charge.release();
@@ -131,7 +131,7 @@ test("units that one of three workers released are used by the others, call afte
 test("reservations of a killed worker are charged, and the others have the rest", async () => {
   await using node = openNode();
   const [first, second] = [await openWorker(node), await openWorker(node)];
-  const spending = spendingOf(ruleOf(100, { windowMs: DAY }), 10, { like: "one" });
+  const spending = spendingOf(ruleOf(100, { windowMs: DAY }), 10, { averageKey: "one" });
   for (let count = 0; count < 3; count += 1) await first.budgets.reserve(spending);
   await first.kill();
   let passed = 0;
@@ -153,7 +153,7 @@ test("reservations of a killed worker are charged, and the others have the rest"
 test("a node with a new number in the cluster continues with its workers", async () => {
   await using node = openNode();
   const worker = await openWorker(node);
-  const spending = spendingOf(ruleOf(1_000, { windowMs: DAY }), 10, { like: "one" });
+  const spending = spendingOf(ruleOf(1_000, { windowMs: DAY }), 10, { averageKey: "one" });
   const held = await worker.budgets.reserve(spending);
   node.renumber();
   held.settle(tokens(10));

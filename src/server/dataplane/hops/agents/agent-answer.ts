@@ -306,7 +306,7 @@ export class AgentAnswer implements Downstream {
     const isMessage = this.#mode === "events" || this.#isJson;
     if (isMessage) onMessage(message);
     if (isMessage && answer.isOld(message, status)) return this.#refuseOld();
-    if (repeats(this.#terms.exchange.upstream.isCredential, message)) {
+    if (repeats(this.#terms.exchange.upstream.containsCredential, message)) {
       const { noun } = nounOf(call);
       return this.#refuse(new GatewayError("upstream_invalid", `${noun} answered with the gateway's credential.`));
     }

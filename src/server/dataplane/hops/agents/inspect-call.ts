@@ -12,7 +12,7 @@ import type { Guard, Restorer } from "../../../snapshot/index.ts";
 import type { Exchange } from "../../exchange.ts";
 import type { DecidedRequest } from "../../governance/decided-request.ts";
 import type { EffectiveProfile } from "../../governance/effective-profile.ts";
-import { type BesideVerdict, inspectSegments } from "../../governance/inspect-segments.ts";
+import { inspectSegments, type ParallelVerdict } from "../../governance/inspect-segments.ts";
 import { type AgentCall, type CallTexts, hasArguments } from "./agent-call.ts";
 
 interface InspectingCall {
@@ -32,7 +32,7 @@ export interface InspectedCall {
   /** New texts by index; `undefined` if nothing is rewritten. */
   readonly changes: readonly (string | undefined)[] | undefined;
   readonly occasion: Occasion;
-  readonly verdict: BesideVerdict;
+  readonly verdict: ParallelVerdict;
 }
 
 /** Inspects a call. Throws `guardrail_denied`, `guardrail_error`, `overloaded`, `audit_unavailable` or `invalid_request`. */
@@ -54,8 +54,8 @@ export async function inspectCall(
   };
   const what = { exchange, effective, request: decided, sinks };
   const restores = restorer && hasArguments(call) ? turningBack(bodyTexts, call.fronted.restore, restorer) : undefined;
-  const { changes, beside } = await inspectSegments(guard, segments, { ...occasion, restores }, what);
-  const verdict = beside();
+  const { changes, startParallel } = await inspectSegments(guard, segments, { ...occasion, restores }, what);
+  const verdict = startParallel();
   // While a verdict is pending, parallel detectors still read the texts, so their memory stays accounted.
   if (verdict === undefined) held.release(reading);
   return { texts, changes, occasion, verdict };

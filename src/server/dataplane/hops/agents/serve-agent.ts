@@ -43,13 +43,13 @@ import type { Ports } from "../../ports.ts";
 import { rpcForm } from "../../refusal-form.ts";
 import { logUpstreamFault } from "../../upstream-faults.ts";
 import { HEARTBEAT_MS, withHeartbeat } from "../heartbeat.ts";
-import { whileJudged } from "../model/awaiting.ts";
+import { whileJudged } from "../model/hold-back-answer.ts";
 import { AgentAnswer } from "./agent-answer.ts";
 import { type AgentCall, readCall } from "./agent-call.ts";
+import type { AgentPlace } from "./agent-path.ts";
 import { inspectCall } from "./inspect-call.ts";
 import { listedTool, noteTools } from "./listed-tools.ts";
-import type { AgentPlace } from "./place.ts";
-import { sentCall } from "./restored.ts";
+import { sentCall } from "./sent-call.ts";
 import { forgetLists, keepList, keptList } from "./tool-lists.ts";
 
 interface ServedCall {
@@ -86,7 +86,7 @@ export async function serveAgent(served: ServedCall): Promise<void> {
   if (plain !== arrived) held.hold(plain.length); // refuses with 503
   exchange.form = rpcForm(fronted.kind, call.id);
   report.facts.method = call.method;
-  report.facts.trace?.called(fronted.name, call, Math.max(plain.length, original.length));
+  report.facts.trace?.recordCall(fronted.name, call, Math.max(plain.length, original.length));
   const tool = report.span !== undefined && call.method === "tools/call" ? listedTool(fronted, call.name) : undefined;
   report.agentCall = agentSpanNaming(fronted.kind, fronted.name, call.method, tool);
   const suspensions = governing?.suspensions;
@@ -108,7 +108,7 @@ export async function serveAgent(served: ServedCall): Promise<void> {
   }
   const reserved = reserve(call, effective, ports); // refuses with 429 or 503
   const charge = reserved instanceof Promise ? await reserved : reserved;
-  report.facts.trace?.admittedCall(charge);
+  report.facts.trace?.recordCallAdmission(charge);
   try {
     if (exchange.isGone) return;
     const guard = snapshot.guardrails.of(effective.profile.name);
@@ -126,7 +126,7 @@ export async function serveAgent(served: ServedCall): Promise<void> {
     const settled = (): GatewayError | undefined => {
       if (judged === undefined || isSettled) return undefined;
       isSettled = true;
-      report.facts.trace?.answered(judged.judged.found);
+      report.facts.trace?.recordAnswerFindings(judged.judged.found);
       const { error, acted } = settleAnswer(judged.judged, decided, effective, sinks);
       report.addGuardrails(acted);
       return error;
@@ -222,7 +222,7 @@ function reserve(
   return governing.budgets.reserve({
     rule: budget,
     bucket,
-    like: `${profile.name ?? ""}\0${name}`,
+    averageKey: `${profile.name ?? ""}\0${name}`,
     at: { model: "", backend: name },
     demand: { kind: "flat", units: fronted.costPerCall },
   });
@@ -288,22 +288,22 @@ function forwardCall(
     presenter: ports.presenter,
     actingFor: acting,
     presented: (bears) => {
-      upstream.isCredential = bears;
+      upstream.containsCredential = bears;
     },
     downstream: exchange,
     attempting: () => {
       begunAt = performance.now();
-      measured?.begun(false);
+      measured?.beginAttempt(false);
       report.attempts++;
       charge?.attempt({ model: "", backend: provider.name });
     },
-    answered: (ms) => measured?.answered(ms),
+    answered: (ms) => measured?.recordAnswer(ms),
     attempted: (_, { result, status, failedAfterMs, error, reason }) => {
-      ports.metrics.attempted(provider.name, result);
+      ports.metrics.countAttempt(provider.name, result);
       if (agentCall?.mcpMethod !== undefined) {
         const seconds = (performance.now() - begunAt) / 1_000;
         const error = agentCall.failure ?? attemptErrorOf(result, status);
-        ports.metrics.conventions.mcpAttempted(agentCall.mcpMethod, seconds, error);
+        ports.metrics.conventions.recordMcpAttempt(agentCall.mcpMethod, seconds, error);
       }
       if (isFailure(result)) {
         if (reason !== "") {
@@ -325,14 +325,14 @@ function forwardCall(
           reason,
           ...callerLabels(report, undefined),
         };
-        measured?.failed({ ...attemptFailure, durationMs: failedAfterMs, error });
+        measured?.recordFailure({ ...attemptFailure, durationMs: failedAfterMs, error });
       }
-      measured?.ended();
+      measured?.endAttempt();
       // A server that could not be reached has done nothing, so nothing is charged.
       if (result === "connect" || result === "refused") return;
       const before = charge?.spent ?? 0;
       charge?.settle(undefined);
-      measured?.spent((charge?.spent ?? 0) - before);
+      measured?.addUnits((charge?.spent ?? 0) - before);
     },
     waited: (ms) => exchange.addWaitMs(ms),
     holdMs: 0,
@@ -341,7 +341,7 @@ function forwardCall(
       span &&
       withSpanNaming(
         span,
-        () => agentCall?.words,
+        () => agentCall?.spanNaming,
         () => failureAttributes(agentCall?.failure),
       ),
   };

@@ -10,13 +10,13 @@ import type { Snapshot } from "../../../snapshot/index.ts";
 import type { Provider, Trigger, UpstreamChannel } from "../../../upstream/index.ts";
 import { type DecisionSinks, settleVerdict } from "../../governance/decide.ts";
 import type { DecidedRequest } from "../../governance/decided-request.ts";
-import type { RequestNames } from "../../governance/known-requests.ts";
+import type { RequestNames } from "../../governance/request-cache.ts";
 import { refuseSuspended, suspendedError } from "../../governance/suspended.ts";
 import type { Suspensions } from "../../ports.ts";
-import type { Target } from "./address.ts";
 import { chooseChannel } from "./choose-channel.ts";
 import { guardRoute, type RouteCaller } from "./guard.ts";
-import { namedBeside } from "./other-readings.ts";
+import { namedBeside } from "./other-models.ts";
+import type { Target } from "./resolve-target.ts";
 import { type Sealing, type TranslatedCall, translateCall } from "./translated-call.ts";
 
 export interface Admitted {
@@ -25,7 +25,7 @@ export interface Admitted {
   /** Model name sent to this provider; `undefined` on a route without a model. */
   readonly model: string | undefined;
   /** Capabilities that the request uses but that the channel cannot express. */
-  readonly lost: readonly Loss[];
+  readonly losses: readonly Loss[];
   /** Translated request; `undefined` if the channel speaks the client's dialect. */
   readonly translated: TranslatedCall | undefined;
 }
@@ -129,7 +129,7 @@ function judge(provider: Provider, target: Target, beside: readonly string[], go
   if (suspensions?.any === true) {
     const suspension = suspensions.of("provider", provider.name);
     const ofModel = model === undefined || model === asked ? undefined : suspensions.of("model", model);
-    if (suspension !== undefined || ofModel !== undefined) sinks.facts.trace?.suspended();
+    if (suspension !== undefined || ofModel !== undefined) sinks.facts.trace?.recordSuspension();
     if (suspension !== undefined)
       return { kind: "passed", error: suspendedError("provider", provider.name, suspension, suspensions.now()) };
     if (ofModel !== undefined)
@@ -173,10 +173,16 @@ function admittedTo(
   model: string | undefined,
   { effective: { profile }, sealing }: Governed,
 ): Admitted {
-  const { channel, counterpart, lost } = chooseChannel(provider, target, model, profile);
-  if (counterpart === undefined) return { provider, channel, model, lost, translated: undefined };
+  const { channel, counterpart, losses } = chooseChannel(provider, target, model, profile);
+  if (counterpart === undefined) return { provider, channel, model, losses, translated: undefined };
   const { call, alsoLost } = translateCall(target, { provider, channel, counterpart, model }, sealing);
-  return { provider, channel, model, lost: alsoLost.length === 0 ? lost : [...lost, ...alsoLost], translated: call };
+  return {
+    provider,
+    channel,
+    model,
+    losses: alsoLost.length === 0 ? losses : [...losses, ...alsoLost],
+    translated: call,
+  };
 }
 
 /** Model named by a request or by an event of a session; `undefined` without one. */
@@ -194,7 +200,7 @@ export function deniedByRules(
 ): GatewayError | undefined {
   const { policy } = effective.profile;
   if (policy.count.llm === 0) return undefined;
-  const known = effective.known.of({ provider, route: route.name, model, upstreamModel });
+  const known = effective.requests.entryFor({ provider, route: route.name, model, upstreamModel });
   known.verdict ??= policy.decide("llm", llmVariables(effective.variables, variablesOf(known)));
   const decided: DecidedRequest = {
     requestId,

@@ -10,7 +10,7 @@ import type { Exchange } from "../../exchange.ts";
 import type { EffectiveProfile } from "../../governance/effective-profile.ts";
 import { settleAnswer } from "../../governance/guardrails.ts";
 import type { InspectionSpan } from "../../tracing.ts";
-import type { Target } from "./address.ts";
+import type { Target } from "./resolve-target.ts";
 
 interface Recording {
   readonly target: Target;
@@ -70,7 +70,7 @@ export class AnswerRecord {
       model: target.model,
     } as const;
     this.#endSpan();
-    this.#to.report.facts.trace?.answered(judged.found);
+    this.#to.report.facts.trace?.recordAnswerFindings(judged.found);
     try {
       const { error, acted } = settleAnswer(judged, request, effective, sinks);
       this.#to.report.addGuardrails(acted);

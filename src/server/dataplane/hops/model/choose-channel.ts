@@ -22,14 +22,14 @@ import {
 } from "../../../core/dialects/index.ts";
 import type { Profile } from "../../../snapshot/index.ts";
 import type { Provider, UpstreamChannel } from "../../../upstream/index.ts";
-import type { Target } from "./address.ts";
+import type { Target } from "./resolve-target.ts";
 
 interface ChosenChannel {
   readonly channel: UpstreamChannel;
   /** Route by which the channel serves the request after translation; `undefined` if the request is sent in its own form. */
   readonly counterpart: Counterpart | undefined;
   /** Capabilities that the request uses and that are lost, hard and soft. */
-  readonly lost: readonly Loss[];
+  readonly losses: readonly Loss[];
 }
 
 /**
@@ -95,15 +95,15 @@ export function chooseChannel(
     const found = lostOn(channel, counterpart, target);
     const lost = withRequired(strippedOf(provider, found, counterpart, target), requireCaps);
     const rank = rankOf(channel, { isOther, isSecondChoice: isOther && target.route.form === "responses" }, lost);
-    if (rank === 0) return { channel, counterpart, lost };
+    if (rank === 0) return { channel, counterpart, losses: lost };
     if (rank >= bestRank) continue;
     bestRank = rank;
-    best = { channel, counterpart, lost };
+    best = { channel, counterpart, losses: lost };
   }
   if (best === undefined) throw isThreadLost ? noThread(needsHistory) : noChannel(provider, target, lacking);
   const isAllowed = ({ capability }: Loss): boolean =>
     provider.onFidelityLoss === "allow" && !requireCaps.includes(capability);
-  const refusing = best.lost.filter((loss) => loss.isHard && !isAllowed(loss));
+  const refusing = best.losses.filter((loss) => loss.isHard && !isAllowed(loss));
   if (refusing.length > 0) throw wouldLose(provider, target, best.counterpart, { refusing, required: requireCaps });
   return best;
 }

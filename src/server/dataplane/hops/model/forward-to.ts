@@ -26,17 +26,17 @@ import { responsesForm } from "../../refusal-form.ts";
 import type { ProviderStatistics } from "../../statistics.ts";
 import { logUpstreamFault } from "../../upstream-faults.ts";
 import { HEARTBEAT_MS, withHeartbeat } from "../heartbeat.ts";
-import type { Target } from "./address.ts";
 import type { Admitted, AdmittedList } from "./admit.ts";
 import type { InspectedDownstream, Inspecting } from "./answer-record.ts";
 import { leftOut } from "./choose-channel.ts";
-import { foldedForm, folding } from "./folding.ts";
+import { foldedForm, folding } from "./folded-answer.ts";
 import { inspecting } from "./inspect-answer.ts";
 import { advertise, allowedModels, namedAs } from "./models-list.ts";
 import { type ResponseCaller, rememberingFor } from "./own-responses.ts";
 import { prepare } from "./prepare.ts";
 import { prepareTranslated } from "./prepare-translated.ts";
 import { rememberingShown } from "./remembering-shown.ts";
+import type { Target } from "./resolve-target.ts";
 import { rewriting } from "./rewrite-answer.ts";
 import { tracedAttempts, watched } from "./traced.ts";
 import { type Remembering, translating } from "./translating.ts";
@@ -89,7 +89,7 @@ export function forwardTo(admitted: AdmittedList, forwarding: Forwarding, over: 
   const unreadable = (reason: string): void => {
     isUnreadable = true;
     fault("invalid", reason, null);
-    measured?.failed({
+    measured?.recordFailure({
       kind: "invalid",
       status: null,
       attempt: report.attempts,
@@ -116,7 +116,7 @@ export function forwardTo(admitted: AdmittedList, forwarding: Forwarding, over: 
     requestId: exchange.requestId,
     presenter: ports.presenter,
     presented: (bears) => {
-      upstream.isCredential = bears;
+      upstream.containsCredential = bears;
     },
     downstream,
     attempting: ({ provider, model, channel }, isRetry) => {
@@ -129,17 +129,17 @@ export function forwardTo(admitted: AdmittedList, forwarding: Forwarding, over: 
       // This also counts the usage of the previous attempt, which belongs to its own provider.
       meter?.attempting(provider, model, channel.dialect);
       measured = ports.statistics?.of(provider.name, labels.model);
-      measured?.begun(isRetry);
-      if (isRetry) ports.metrics.retried(provider.name);
+      measured?.beginAttempt(isRetry);
+      if (isRetry) ports.metrics.countRetry(provider.name);
       else if (labels.provider !== provider.name) {
-        ports.metrics.failedOver(labels.provider, provider.name);
-        ports.statistics?.of(labels.provider)?.leftForAnother();
-        measured?.cameFromAnother();
+        ports.metrics.countFailover(labels.provider, provider.name);
+        ports.statistics?.of(labels.provider)?.countFailoverOut();
+        measured?.countFailoverIn();
         report.labels = ports.metrics.labels(labels.route, provider.name, labels.model, provider.maker);
       }
       report.attempts++;
     },
-    answered: (ms) => measured?.answered(ms),
+    answered: (ms) => measured?.recordAnswer(ms),
     decoding: () => {
       if (inspected !== undefined) inspected.isDecoded = true;
     },
@@ -147,11 +147,11 @@ export function forwardTo(admitted: AdmittedList, forwarding: Forwarding, over: 
       const { status, next, reason } = outcome;
       const result = isUnreadable && !isFailure(outcome.result) ? "invalid" : outcome.result;
       const seconds = (performance.now() - begunAt) / 1_000;
-      ports.metrics.attempted(provider.name, result);
-      ports.metrics.conventions.attempted(report.labels, seconds, attemptErrorOf(result, status));
+      ports.metrics.countAttempt(provider.name, result);
+      ports.metrics.conventions.recordAttempt(report.labels, seconds, attemptErrorOf(result, status));
       if (reason !== "" && isFailure(result)) fault(result, reason, status);
       if (isFailure(outcome.result)) {
-        measured?.failed({
+        measured?.recordFailure({
           kind: outcome.result,
           status,
           attempt: report.attempts,
@@ -162,7 +162,7 @@ export function forwardTo(admitted: AdmittedList, forwarding: Forwarding, over: 
           reason,
         });
       }
-      measured?.ended();
+      measured?.endAttempt();
       meter?.attempted(outcome.result, outcome);
     },
     waited: (ms) => exchange.addWaitMs(ms),
@@ -227,7 +227,7 @@ function candidateFor(admitted: Admitted, forwarding: Forwarding, client: Client
       const { method = "GET", rawHeaders, headers } = exchange.request;
       const { listed } = snapshot;
       const { dialect, route, streams } = target;
-      const { provider, lost, translated } = admitted;
+      const { provider, losses, translated } = admitted;
       const asked = { method: askedOf(route, method), rawHeaders, connection: headers.connection };
       const remembering = translated && asResponse && rememberingFor(asResponse, target);
       const to = client(translated !== undefined, remembering);
@@ -240,8 +240,8 @@ function candidateFor(admitted: Admitted, forwarding: Forwarding, client: Client
         : alias === undefined
           ? undefined
           : (body: Buffer) => namedAs(alias, body);
-      exchange.upstream.fidelityLosses = leftOut(lost, translated !== undefined);
-      for (const { capability } of lost) ports.metrics.fidelityLost(provider.name, capability);
+      exchange.upstream.fidelityLosses = leftOut(losses, translated !== undefined);
+      for (const { capability } of losses) ports.metrics.countFidelityLoss(provider.name, capability);
       if (translated !== undefined) {
         const { requestId } = exchange;
         const { reading } = translated;

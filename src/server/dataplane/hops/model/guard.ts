@@ -12,7 +12,7 @@ import {
   uninspectedReason,
 } from "../../../core/dialects/index.ts";
 import type { EffectiveProfile } from "../../governance/effective-profile.ts";
-import type { Target } from "./address.ts";
+import type { Target } from "./resolve-target.ts";
 
 /** Properties of the caller that decide which routes are allowed. */
 export interface RouteCaller {

@@ -23,8 +23,8 @@ import type { Downstream } from "../../../upstream/index.ts";
 import type { Exchange } from "../../exchange.ts";
 import { AnswerHead } from "./answer-head.ts";
 import { AnswerRecord, type InspectedDownstream, type Inspecting } from "./answer-record.ts";
+import { DrivenWork } from "./async-work.ts";
 import { decodedAnswer, MAX_ENCODED_BYTES } from "./decoded-answer.ts";
-import { DrivenWork } from "./driven-work.ts";
 
 const NO_BYTES = Buffer.alloc(0);
 const OVER = new GatewayError("invalid_request", "The answer has ended.");

@@ -18,8 +18,8 @@ import { type Holding, readingBytes } from "../../../memory/index.ts";
 import type { Guard, Snapshot } from "../../../snapshot/index.ts";
 import type { Exchange } from "../../exchange.ts";
 import type { EffectiveProfile } from "../../governance/effective-profile.ts";
-import { type BesideVerdict, inspectSegments } from "../../governance/inspect-segments.ts";
-import { address, type Target } from "./address.ts";
+import { inspectSegments, type ParallelVerdict } from "../../governance/inspect-segments.ts";
+import { address, type Target } from "./resolve-target.ts";
 
 interface Inspecting {
   readonly snapshot: Snapshot;
@@ -34,7 +34,7 @@ interface InspectedRequest {
   readonly target: Target;
   /** Inspection state. The answer uses the same placeholder numbers. */
   readonly occasion: Occasion;
-  readonly verdict: BesideVerdict;
+  readonly verdict: ParallelVerdict;
 }
 
 const NO_SEGMENTS: readonly Segment[] = [];
@@ -71,7 +71,7 @@ export async function inspectRequest(
   const { model, route, provider } = target;
   const request = { requestId, hop: "llm", route: route.name, to: provider.name, model } as const;
   const what = { exchange, effective, request, sinks };
-  const { changes, beside: judgeBeside } = await inspectSegments(guard, segments, occasion, what);
+  const { changes, startParallel: judgeBeside } = await inspectSegments(guard, segments, occasion, what);
   const body = texts === undefined || changes === undefined ? plain : texts.rewrite(changes);
   const inspected = body === plain ? target : rewrittenTarget(body);
   const verdict = judgeBeside();

@@ -9,7 +9,7 @@ import type { Snapshot } from "../../../snapshot/index.ts";
 import type { Provider } from "../../../upstream/index.ts";
 import type { EffectiveProfile } from "../../governance/effective-profile.ts";
 import type { Suspensions } from "../../ports.ts";
-import type { Place } from "./address.ts";
+import type { Place } from "./resolve-target.ts";
 
 interface ListedModel {
   readonly id: string;

@@ -9,7 +9,7 @@ import type { Holding } from "../../../memory/index.ts";
 import type { Snapshot } from "../../../snapshot/index.ts";
 import type { EffectiveProfile } from "../../governance/effective-profile.ts";
 import { mayRefer, type Responses, readOwnId, referredIn, withItems } from "../../responses/index.ts";
-import { address, type Place, type Target } from "./address.ts";
+import { address, type Place, type Target } from "./resolve-target.ts";
 import type { Sealing } from "./translated-call.ts";
 import type { Remembering } from "./translating.ts";
 

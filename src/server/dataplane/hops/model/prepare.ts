@@ -15,9 +15,9 @@ import {
 } from "../../../core/dialects/index.ts";
 import type { UpstreamRequest } from "../../../upstream/index.ts";
 import { lowerCase, upstreamHeaders } from "../../headers.ts";
-import { pathWithModel, type Target } from "./address.ts";
 import type { Admitted } from "./admit.ts";
 import { NO_THREAD, SEALED_THINKING, UNSIGNED_THINKING } from "./choose-channel.ts";
+import { pathWithModel, type Target } from "./resolve-target.ts";
 
 interface Prepared {
   readonly request: UpstreamRequest;
@@ -43,13 +43,13 @@ interface AnswerReader {
 export function prepare(client: ClientRequest, target: Target, admitted: Admitted, answer: AnswerReader): Prepared {
   const { provider, model } = admitted;
   const isAliased = model !== target.model;
-  const isThreadless = admitted.lost.includes(NO_THREAD);
+  const isThreadless = admitted.losses.includes(NO_THREAD);
   const { asksUsage, body } = readable(() => {
     const asks = needsUsage(target, admitted);
     const edited = editBody(target, admitted, isAliased, asks);
-    const signed = admitted.lost.includes(UNSIGNED_THINKING)
+    const signed = admitted.losses.includes(UNSIGNED_THINKING)
       ? without(withoutUnsigned, edited, target)
-      : admitted.lost.includes(SEALED_THINKING)
+      : admitted.losses.includes(SEALED_THINKING)
         ? without(withoutSealed, edited, target)
         : edited;
     return { asksUsage: asks, body: isThreadless ? threadless(signed, target) : signed };

@@ -4,8 +4,8 @@ import type { EffectiveProfile } from "../../governance/effective-profile.ts";
 import { createMeter, type Meter, type RequestUse } from "../../metering/index.ts";
 import type { Ports } from "../../ports.ts";
 import type { RequestReport } from "../../request-report.ts";
-import type { Target } from "./address.ts";
 import type { Admitted } from "./admit.ts";
+import type { Target } from "./resolve-target.ts";
 import { spendingOf } from "./spending.ts";
 
 /** Returns the fields of the usage ledger's entry: the destination of the request, as far as it is known. */
@@ -44,16 +44,16 @@ const meterOf = (
   { report, use }: Counting,
   { metrics, statistics }: Ports,
 ): Meter => {
-  report.facts.trace?.charged(charge);
+  report.facts.trace?.recordCharge(charge);
   return createMeter({
     charge,
     route,
     label,
     metrics: metrics.usage,
-    spent: (provider, units) => statistics?.of(provider)?.spent(units),
+    spent: (provider, units) => statistics?.of(provider)?.addUnits(units),
     counted(usage) {
       report.facts.addUsage(usage);
-      metrics.conventions.used(report.labels, usage);
+      metrics.conventions.recordUsage(report.labels, usage);
     },
     account: use,
   });

@@ -3,9 +3,9 @@ import type { TokenBounds } from "../../../core/budgets/index.ts";
 import { tokenBounds } from "../../../core/dialects/index.ts";
 import type { Spending } from "../../budgets/index.ts";
 import type { EffectiveProfile } from "../../governance/effective-profile.ts";
-import type { RequestNames } from "../../governance/known-requests.ts";
-import type { Target } from "./address.ts";
+import type { RequestNames } from "../../governance/request-cache.ts";
 import type { Admitted } from "./admit.ts";
+import type { Target } from "./resolve-target.ts";
 import type { TranslatedCall } from "./translated-call.ts";
 
 /** Returns the demand, or `undefined` if the route costs nothing or the caller has no budget. */
@@ -22,7 +22,7 @@ export function spendingOf(
   return {
     rule: budget,
     bucket: effective.bucket,
-    like: averagedAs(target, { provider, upstreamModel: model }, effective, bounds),
+    averageKey: averagedAs(target, { provider, upstreamModel: model }, effective, bounds),
     at: { model, backend: provider.name },
     demand: bounds === undefined ? { kind: "atLeast", units: 1 } : { kind: "tokens", bounds },
   };
@@ -38,19 +38,19 @@ function boundsOf({ plain, isJson, route }: Target, translated: TranslatedCall |
 function averagedAs(
   { route, model, label }: Target,
   { provider, upstreamModel }: Pick<RequestNames, "provider" | "upstreamModel">,
-  { profile, known }: EffectiveProfile,
+  { profile, requests }: EffectiveProfile,
   bounds: TokenBounds | undefined,
 ): string {
-  const request = known.of({ provider, route: route.name, model, upstreamModel });
-  if (request.averaged === undefined || request.label !== label) {
+  const request = requests.entryFor({ provider, route: route.name, model, upstreamModel });
+  if (request.averageKeys === undefined || request.label !== label) {
     request.label = label;
-    request.averaged = new Map();
+    request.averageKeys = new Map();
   }
   const size = bounds === undefined ? NO_SIZE : sizeOf(bounds);
-  let name = request.averaged.get(size);
+  let name = request.averageKeys.get(size);
   if (name === undefined) {
     name = `${profile.name ?? ""}\0${route.name}\0${label}\0${size}`;
-    request.averaged.set(size, name);
+    request.averageKeys.set(size, name);
   }
   return name;
 }
@@ -78,7 +78,7 @@ export function sessionSpending(
   return {
     rule: profile.budget,
     bucket,
-    like: `${profile.name ?? ""}\0${target.route.name}\0${target.label}`,
+    averageKey: `${profile.name ?? ""}\0${target.route.name}\0${target.label}`,
     at: { model, backend: provider.name },
     demand: { kind: "flat", units: provider.costPerSession },
   };

@@ -14,8 +14,8 @@ import {
 } from "../../conventions/index.ts";
 import type { Meter } from "../../metering/index.ts";
 import type { RequestReport } from "../../request-report.ts";
-import type { Target } from "./address.ts";
 import type { Admitted } from "./admit.ts";
+import type { Target } from "./resolve-target.ts";
 
 interface Traced {
   readonly report: Pick<RequestReport, "span" | "labels" | "reportedAnswer">;

@@ -17,8 +17,8 @@ import {
 } from "../../../core/dialects/index.ts";
 import type { Provider, UpstreamChannel } from "../../../upstream/index.ts";
 import type { SealBinding } from "../../responses/index.ts";
-import { pathWithModel, type Target } from "./address.ts";
 import type { RequestContent } from "./request-content.ts";
+import { pathWithModel, type Target } from "./resolve-target.ts";
 
 export interface TranslatedCall {
   /** Route in the channel's dialect. */

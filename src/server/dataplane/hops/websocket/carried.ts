@@ -5,9 +5,9 @@
 import { asRefusal, type GatewayError } from "../../../../base/index.ts";
 import { findRoute } from "../../../core/dialects/index.ts";
 import type { Routed, Snapshot } from "../../../snapshot/index.ts";
-import { notCarried } from "../../locate.ts";
-import type { Place } from "../model/address.ts";
+import { notCarried } from "../../match-route.ts";
 import { couldServe } from "../model/choose-channel.ts";
+import type { Place } from "../model/resolve-target.ts";
 
 /** Statuses of an upstream without WebSocket support. */
 const WITHOUT_WEBSOCKET: ReadonlySet<number> = new Set([400, 404, 405, 501]);

@@ -10,7 +10,7 @@ import type { Guard } from "../../../snapshot/index.ts";
 import type { DecidedRequest } from "../../governance/decided-request.ts";
 import type { EffectiveProfile } from "../../governance/effective-profile.ts";
 import { settleInspection } from "../../governance/guardrails.ts";
-import type { Target } from "../model/address.ts";
+import type { Target } from "../model/resolve-target.ts";
 import { readMessage } from "./session-message.ts";
 import { closeTunnel } from "./tunnel.ts";
 import type { Frame, Passing } from "./types.ts";
@@ -28,7 +28,7 @@ export interface InspectedSession {
   /** Aborted when the session has ended. */
   readonly over: AbortSignal;
   /** Receives the refusal that ends the session. */
-  readonly refused: (refusal: GatewayError) => void;
+  readonly recordRefusal: (refusal: GatewayError) => void;
 }
 
 /** Inspects a message of the client. Never throws and never rejects. */
@@ -139,10 +139,10 @@ const INTERNAL_ERROR = 1011;
 const TRY_AGAIN_LATER = 1013;
 
 /** Returns the frames that end both sides: a notice to the client, and a close with the refusal's code as its reason. */
-export function refusedWith(error: unknown, { target, request, refused, over }: InspectedSession): Passing {
+export function refusedWith(error: unknown, { target, request, recordRefusal, over }: InspectedSession): Passing {
   if (over.aborted) return { kind: "passes", frames: [] };
   const refusal = asRefusal(error);
-  refused(refusal);
+  recordRefusal(refusal);
   const isLater = refusal.code === "overloaded" || refusal.code === "audit_unavailable";
   const code = isLater ? TRY_AGAIN_LATER : refusal.status < 500 ? POLICY_VIOLATION : INTERNAL_ERROR;
   const notice = refusalMessage(target.route.name, refusal, request.requestId);

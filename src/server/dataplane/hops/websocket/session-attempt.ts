@@ -44,7 +44,7 @@ export function sessionAttempt(
   const failed = (kind: FailureKind, status: number | null, reason = ""): void => {
     result = kind;
     const durationMs = begunAt === undefined ? 0 : performance.now() - begunAt;
-    measured?.failed({
+    measured?.recordFailure({
       kind,
       status,
       attempt: 1,
@@ -64,14 +64,14 @@ export function sessionAttempt(
     },
     begun() {
       begunAt = performance.now();
-      measured?.begun(false);
+      measured?.beginAttempt(false);
     },
     answered(status) {
       answer = status;
       const trigger = statusTrigger(status);
       if (trigger !== undefined) return failed(trigger, status);
       result = "answered";
-      measured?.answered(performance.now() - (begunAt ?? 0));
+      measured?.recordAnswer(performance.now() - (begunAt ?? 0));
     },
     refused(code, message) {
       const kind = UPSTREAM_FAULTS.get(code);
@@ -82,8 +82,8 @@ export function sessionAttempt(
     ended() {
       span?.end(result, answer);
       if (begunAt === undefined) return;
-      metrics.attempted(provider, result);
-      measured?.ended();
+      metrics.countAttempt(provider, result);
+      measured?.endAttempt();
     },
   };
 }

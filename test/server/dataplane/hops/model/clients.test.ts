@@ -10,8 +10,8 @@ import { compiledCatalog } from "../../../../../src/server/core/catalog/index.ts
 import type { CatalogProvider, Channel } from "../../../../../src/server/core/catalog/types.ts";
 import { findRoute } from "../../../../../src/server/core/dialects/index.ts";
 import { type Credential, compileKey } from "../../../../../src/server/credentials/index.ts";
-import { address, type Target } from "../../../../../src/server/dataplane/hops/model/address.ts";
 import { chooseChannel } from "../../../../../src/server/dataplane/hops/model/choose-channel.ts";
+import { address, type Target } from "../../../../../src/server/dataplane/hops/model/resolve-target.ts";
 import { translateCall } from "../../../../../src/server/dataplane/hops/model/translated-call.ts";
 import { createAdmission, DEFAULT_ADMISSION, Holding } from "../../../../../src/server/memory/index.ts";
 import type { Profile, Snapshot } from "../../../../../src/server/snapshot/index.ts";

@@ -5,7 +5,7 @@ import { type GatewayError, nullLog } from "../../../../../src/base/index.ts";
 import { ANONYMOUS } from "../../../../../src/server/auth/index.ts";
 import { findRoute } from "../../../../../src/server/core/dialects/index.ts";
 import type { EffectiveProfile } from "../../../../../src/server/dataplane/governance/effective-profile.ts";
-import type { Target } from "../../../../../src/server/dataplane/hops/model/address.ts";
+import type { Target } from "../../../../../src/server/dataplane/hops/model/resolve-target.ts";
 import { inspectSession } from "../../../../../src/server/dataplane/hops/websocket/inspect-session.ts";
 import type { RefusedMessage } from "../../../../../src/server/dataplane/hops/websocket/types.ts";
 import type { DecisionRecord } from "../../../../../src/server/dataplane/ports.ts";
@@ -67,7 +67,7 @@ function open(current: () => Guard | undefined = () => guard, path = "/v1/realti
     },
     span: undefined,
     over: new AbortController().signal,
-    refused: (refusal) => refusals.push(refusal),
+    recordRefusal: (refusal) => refusals.push(refusal),
   });
   const texts: string[] = [];
   const farTexts: string[] = [];

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import { GatewayError } from "../../base/index.ts";
 import { type Dialect, findRoute, isHttpOnly, isReadAsOneRoute, wrongPathMessage } from "../core/dialects/index.ts";
-import type { Place } from "./hops/model/address.ts";
+import type { Place } from "./hops/model/resolve-target.ts";
 
 /**
  * Returns the route of a request. Throws `invalid_request`, `not_found` or `websocket_not_carried`. `method` is `UPGRADE` for a

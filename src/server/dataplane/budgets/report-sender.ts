@@ -18,12 +18,12 @@ const REPORT_LIMIT_MS = 2_000;
 const LAST_LIMIT_MS = 1_000;
 const PAUSE_MS = 100;
 
-interface ReportCarrier {
+interface ReportSender {
   /**
    * Must be called after each change of the ledger. Urgent rows are sent together with everything added in this turn of the
    * event loop.
    */
-  changed(): void;
+  onLedgerChanged(): void;
   /** Must be called at every tick. Sends the due reports and gives up reports that have timed out. */
   tick(): void;
   /** Sends the due reports after the pending ones. Resolves once all have ended. */
@@ -39,52 +39,52 @@ interface ReportCarrier {
   readonly isIdle: boolean;
 }
 
-interface Carried {
+interface PendingReport {
   /** Time at which the report was sent, in milliseconds of the monotonic clock. */
   readonly since: number;
   readonly giveUp: () => void;
   readonly ended: Promise<boolean>;
 }
 
-export function carryReports(
+export function createReportSender(
   accounts: Accounts,
   reports: UsageReports,
   { monotonic, log }: { readonly monotonic: () => number; readonly log: Log },
-): ReportCarrier {
+): ReportSender {
   const { ledger, metrics } = accounts;
-  const underWay = new Set<Carried>();
+  const pending = new Set<PendingReport>();
   let isScheduled = false;
   let isEnding = false;
   let isStopped = false;
   let pausedUntil = Number.NEGATIVE_INFINITY;
-  let refusedAs = "";
+  let loggedCode = "";
 
   const take = (): Report | undefined =>
     isStopped || reports.incarnation() !== ledger.incarnation ? undefined : takeReport(ledger, accounts.now());
 
-  const send = (): void => {
+  const sendDue = (): void => {
     if (isEnding || monotonic() < pausedUntil) return;
-    for (let report = take(); report !== undefined; report = take()) void carry(report);
+    for (let report = take(); report !== undefined; report = take()) void sendReport(report);
   };
 
   /** Sends a report. Resolves to whether it was answered; never rejects. */
-  const carry = (report: Report): Promise<boolean> => {
+  const sendReport = (report: Report): Promise<boolean> => {
     const aborting = new AbortController();
     const giveUp = (): void => {
       lost(ledger, report, accounts.now());
       aborting.abort();
     };
-    const ended = exchange(report, aborting.signal).finally(() => underWay.delete(carried));
-    const carried: Carried = { since: monotonic(), giveUp, ended };
-    underWay.add(carried);
+    const ended = sendAndApply(report, aborting.signal).finally(() => pending.delete(entry));
+    const entry: PendingReport = { since: monotonic(), giveUp, ended };
+    pending.add(entry);
     return ended;
   };
 
-  const exchange = async (report: Report, signal: AbortSignal): Promise<boolean> => {
+  const sendAndApply = async (report: Report, signal: AbortSignal): Promise<boolean> => {
     const isAnswered = await outcomeOf(report, signal);
     if (isStopped) return false;
     if (!isAnswered) pausedUntil = monotonic() + PAUSE_MS;
-    accounts.changed();
+    accounts.onLedgerChanged();
     return isAnswered;
   };
 
@@ -93,16 +93,16 @@ export function carryReports(
       const outcome = await reports.report({ inc: report.inc, rows: report.rows }, signal);
       if (outcome.kind === "answered") {
         answered(ledger, report, outcome.rows, accounts.now(), reports.logNow());
-        metrics.reported("answered");
-        refusedAs = "";
+        metrics.countReport("answered");
+        loggedCode = "";
         return true;
       }
-      metrics.reported("refused");
-      if (outcome.code !== refusedAs)
+      metrics.countReport("refused");
+      if (outcome.code !== loggedCode)
         log.warn("the cluster refused a budget report of this node", { code: outcome.code });
-      refusedAs = outcome.code;
+      loggedCode = outcome.code;
     } catch (error) {
-      metrics.reported("lost");
+      metrics.countReport("lost");
       log.debug("a budget report of this node was lost; the next report includes it", { error });
     }
     lost(ledger, report, accounts.now());
@@ -110,40 +110,40 @@ export function carryReports(
   };
 
   return {
-    changed() {
+    onLedgerChanged() {
       if (isScheduled || isEnding || !isAsking(ledger)) return;
       isScheduled = true;
       setImmediate(() => {
         isScheduled = false;
-        send();
+        sendDue();
       });
     },
     tick() {
       const latest = monotonic() - (isEnding ? LAST_LIMIT_MS : REPORT_LIMIT_MS);
-      for (const { since, giveUp } of underWay) if (since <= latest) giveUp();
-      send();
+      for (const { since, giveUp } of pending) if (since <= latest) giveUp();
+      sendDue();
     },
     async sendNow() {
-      await Promise.all(Array.from(underWay, ({ ended }) => ended));
-      send();
-      await Promise.all(Array.from(underWay, ({ ended }) => ended));
+      await Promise.all(Array.from(pending, ({ ended }) => ended));
+      sendDue();
+      await Promise.all(Array.from(pending, ({ ended }) => ended));
     },
     async sendLast(prepare) {
       isEnding = true;
-      await Promise.all(Array.from(underWay, ({ ended }) => ended));
+      await Promise.all(Array.from(pending, ({ ended }) => ended));
       for (;;) {
         prepare();
         const report = take();
         if (report === undefined) return;
-        if (!(await carry(report))) await pause(PAUSE_MS);
+        if (!(await sendReport(report))) await pause(PAUSE_MS);
       }
     },
     stop() {
       isStopped = true;
-      for (const { giveUp } of underWay) giveUp();
+      for (const { giveUp } of pending) giveUp();
     },
     get isIdle() {
-      return underWay.size === 0;
+      return pending.size === 0;
     },
   };
 }

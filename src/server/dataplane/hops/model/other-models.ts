@@ -4,7 +4,7 @@
  */
 import { GatewayError } from "../../../../base/index.ts";
 import { findField, isFormEncoded, parametersNamed } from "../../../core/dialects/index.ts";
-import { formBoundary, type Target } from "./address.ts";
+import { formBoundary, type Target } from "./resolve-target.ts";
 
 const NONE: readonly string[] = [];
 

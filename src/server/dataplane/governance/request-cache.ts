@@ -17,43 +17,43 @@ export interface RequestNames {
   readonly upstreamModel: string | undefined;
 }
 
-interface KnownRequest extends RequestNames {
+interface CachedRequest extends RequestNames {
   /** Verdict of the access rules; `undefined` before the first request. */
   verdict: Verdict | undefined;
-  /** Label of the model with which `averaged` was built. */
+  /** Label of the model with which `averageKeys` was built. */
   label: string;
   /** Names under which costs are averaged, by size class of the request. */
-  averaged: Map<number, string> | undefined;
+  averageKeys: Map<number, string> | undefined;
 }
 
 /** Maximum number of remembered requests per caller. It is limited, because clients choose the names of models. */
-const MAX_KNOWN = 8;
+const MAX_ENTRIES = 8;
 /** Maximum length of a model name, in UTF-16 units. */
 const MAX_MODEL_LENGTH = 128;
 
 /** Requests of one caller. They are compared one by one, because most callers use one or two models. */
-export class KnownRequests {
-  readonly #known: KnownRequest[] = [];
+export class RequestCache {
+  readonly #entries: CachedRequest[] = [];
   #next = 0;
 
   /** Returns the entry of the request. A new entry replaces the oldest. */
-  of({ provider, route, model, upstreamModel }: RequestNames): KnownRequest {
-    for (const known of this.#known) {
+  entryFor({ provider, route, model, upstreamModel }: RequestNames): CachedRequest {
+    for (const known of this.#entries) {
       const isSame = known.model === model && known.provider === provider && known.route === route;
       if (isSame && known.upstreamModel === upstreamModel) return known;
     }
-    const made: KnownRequest = {
+    const made: CachedRequest = {
       provider,
       route,
       model: ownCopy(model),
       upstreamModel: ownCopy(upstreamModel),
       verdict: undefined,
       label: "",
-      averaged: undefined,
+      averageKeys: undefined,
     };
     if (isLong(model) || isLong(upstreamModel)) return made;
-    this.#known[this.#next] = made;
-    this.#next = (this.#next + 1) % MAX_KNOWN;
+    this.#entries[this.#next] = made;
+    this.#next = (this.#next + 1) % MAX_ENTRIES;
     return made;
   }
 }

@@ -5,10 +5,10 @@ import type { Snapshot } from "../../../snapshot/index.ts";
 import { forwardedTo } from "../../../upstream/index.ts";
 import { CARD_HEADERS } from "../../discovery/card-document.ts";
 import type { Exchange } from "../../exchange.ts";
-import { dialectOf } from "../../locate.ts";
+import { dialectOf } from "../../match-route.ts";
 import type { Ports } from "../../ports.ts";
 import { dialectForm, rpcForm } from "../../refusal-form.ts";
-import { type AgentPlace, agentPlace } from "./place.ts";
+import { type AgentPlace, agentPlace } from "./agent-path.ts";
 
 /**
  * Returns the server or agent that the path names, or `undefined` if it names none. Throws `forbidden` for a page of another
